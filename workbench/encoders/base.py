@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from torch import Tensor, nn
 
-from workbench.records import Batch, Embedding
+from workbench.records import Batch, Embedding, require
 from workbench.registry import Checked
 
 
@@ -151,21 +151,21 @@ class Pair(nn.Module):
 
     def __init__(self, image: Encoder, text: Encoder) -> None:
         super().__init__()
-        if image.image_input is None:
-            raise ValueError(
-                f"{type(image).__name__} encodes no images; choose an image encoder such as 'towers' or "
-                "'regions'"
-            )
-        if not text.encodes_text:
-            raise ValueError(
-                f"{type(text).__name__} encodes no captions; choose a text encoder such as 'towers' or "
-                "'sequence'"
-            )
-        if image.embed_dim != text.embed_dim:
-            raise ValueError(
-                f"images embed to {image.embed_dim} dimensions and captions to {text.embed_dim}; set the "
-                "same embed_dim for both"
-            )
+        require(
+            image.image_input is not None,
+            f"{type(image).__name__} encodes no images; choose an image encoder such as 'towers' or "
+            "'regions'",
+        )
+        require(
+            text.encodes_text,
+            f"{type(text).__name__} encodes no captions; choose a text encoder such as 'towers' or "
+            "'sequence'",
+        )
+        require(
+            image.embed_dim == text.embed_dim,
+            f"images embed to {image.embed_dim} dimensions and captions to {text.embed_dim}; set the "
+            "same embed_dim for both",
+        )
         self.image = image
         if text is not image:
             self.other = text

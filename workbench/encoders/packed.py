@@ -52,11 +52,6 @@ class PackedIndex:
         distinct, counts = torch.unique(sizes, return_counts=True)
         return order, rows, list(zip(counts.tolist(), distinct.tolist(), strict=True))
 
-    @property
-    def distinct(self) -> list[int]:
-        """The sizes that occur, smallest first."""
-        return [size for _, size in self._by_size[2]]
-
     def blocks(self, rows: Tensor) -> list[Tensor]:
         """The sets of each size as ``(count, size, ...)``, smallest first."""
         _, index, shapes = self._by_size

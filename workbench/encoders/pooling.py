@@ -25,6 +25,7 @@ from torch.nn.functional import normalize
 
 from workbench.encoders import packed
 from workbench.encoders.packed import PackedIndex, attention, gru
+from workbench.records import require
 
 PoolingName = Literal["gpo", "max", "mean"]
 
@@ -59,11 +60,11 @@ class Pooling(nn.Module):
         Raises:
             ValueError: a set has no real part.
         """
-        if index.mask.shape[1] == 0 or bool((index.sizes == 0).any()):
-            empty = torch.nonzero(index.sizes == 0).flatten().tolist()
-            raise ValueError(
-                f"pooling: set {empty[:3]} has no real part; drop empty captions and images without regions"
-            )
+        empty = torch.nonzero(index.sizes == 0).flatten().tolist()
+        require(
+            not empty,
+            f"pooling: set {empty[:3]} has no real part; drop empty captions and images without regions",
+        )
         return self.pool(rows, index)
 
     def pool(self, rows: Tensor, index: PackedIndex) -> Tensor:
@@ -126,7 +127,7 @@ class GPO(Pooling):
         if packed.padded_form(rows):
             weights = self.weights(index.sizes).to(rows.dtype)
             return sorted_sum(index.padded(rows), index.mask, weights)
-        weights = self.weights(torch.tensor(index.distinct)).to(rows.dtype)
+        weights = self.weights(torch.unique(index.sizes)).to(rows.dtype)
         blocks = zip(index.blocks(rows), weights, strict=True)
         return index.of_sets([descending(block) @ theta[: block.shape[1]] for block, theta in blocks])
 

@@ -15,7 +15,7 @@ from torch.nn.functional import normalize
 from workbench.encoders.base import Encoder
 from workbench.encoders.packed import PackedIndex
 from workbench.encoders.pooling import LogVar, PoolingName, Projection, RegionAttention, pool
-from workbench.records import Batch, Embedding
+from workbench.records import Batch, Embedding, require
 from workbench.registry import Count, Dropped, Natural, Share
 
 
@@ -69,10 +69,10 @@ class Regions(Encoder):
             ValueError: the features have another shape than ``(I, K, in_dim)``.
         """
         features: Tensor = batch.inputs["regions"]
-        if features.ndim != 3 or features.shape[2] != self.in_dim:
-            raise ValueError(
-                f"regions: features must be (I, K, {self.in_dim}), got {tuple(features.shape)}; set in_dim"
-            )
+        require(
+            features.ndim == 3 and features.shape[2] == self.in_dim,
+            f"regions: features must be (I, K, {self.in_dim}), got {tuple(features.shape)}; set in_dim",
+        )
         index = PackedIndex(self.seen(features))
         rows: Tensor = self.projection(self.feature_dropout(index.rows(features)))
         rows = rows if self.attention is None else self.attention(rows, index)

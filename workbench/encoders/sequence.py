@@ -81,20 +81,11 @@ class Sequence(Encoder):
         self.words = None if features else word_table("sequence", vocabulary, word_dim, pretrained)
         kept = backbone == "frozen"
         self.blank = nn.Parameter(torch.zeros(word_dim)) if features and kept else None
-        self.backbone = None if kept else self._backbone(features, word_dim, backbone == "trained")
+        self.backbone = None if kept else TextBackbone(features, word_dim, weights=backbone == "trained")
         self.warm_start = bool(pretrained)
         self.layer = _Gru(word_dim, embed_dim) if layer == "gru" else _Reader(layer, word_dim, embed_dim)
         self.pooling = pool(pooling)
         self.log_var = LogVar(embed_dim, embed_dim, pooling) if log_var else None
-
-    @staticmethod
-    def _backbone(features: str, word_dim: int, weights: bool) -> TextBackbone:
-        made = TextBackbone(features, weights=weights)
-        require(
-            made.width == word_dim,
-            f"sequence: {features!r} gives vectors of width {made.width}; set word_dim={made.width}",
-        )
-        return made
 
     @classmethod
     def complete(cls, options: Mapping[str, Any], facts: Mapping[str, Any]) -> dict[str, Any]:
@@ -148,10 +139,8 @@ class Sequence(Encoder):
                 )
             return self.backbone(pieces), pieces != 0
         values, mask = batch.signals["word_features"]["values"], batch.signals["word_features"]["mask"]
-        if values.shape[2] != self.word_dim:
-            raise ValueError(
-                f"sequence: the features have width {values.shape[2]}; set word_dim={values.shape[2]}"
-            )
+        width = values.shape[2]
+        require(width == self.word_dim, f"sequence: the features have width {width}; set word_dim={width}")
         if share and self.blank is not None:
             # The first sign of a text encoder stands for the whole caption and is kept.
             first = torch.arange(mask.shape[1], device=mask.device).expand_as(mask) == 0

@@ -30,7 +30,7 @@ from workbench.encoders.backbones import INTERPOLATIONS, RESIZES, Preparation
 from workbench.encoders.base import Encoder, ParameterGroup
 from workbench.encoders.pooling import LogVar, PoolingName, pool
 from workbench.encoders.words import drop_tokens, touch_words
-from workbench.records import Batch, Embedding
+from workbench.records import Batch, Embedding, require
 from workbench.registry import Count
 
 UNKNOWN_WORD = 1
@@ -94,10 +94,10 @@ class Towers(Encoder):
         self.description = description = describe(fitting(model, pretrained))
         own = int(description.architecture["embed_dim"])
         self.by_tokens = head == "tokens"
-        if not self.by_tokens and embed_dim not in (0, own):
-            raise ValueError(
-                f"towers: {model!r} embeds to {own} dimensions; for embed_dim={embed_dim} use head='tokens'"
-            )
+        require(
+            self.by_tokens or embed_dim in (0, own),
+            f"towers: {model!r} embeds to {own} dimensions; for embed_dim={embed_dim} use head='tokens'",
+        )
         self.embed_dim = (embed_dim or 1024) if self.by_tokens else own
         self.augments = self.by_tokens if size_augmentation is None else size_augmentation
         self.mask_id = UNKNOWN_WORD if reads_words(description) else 0

@@ -65,10 +65,11 @@ def _package(wanted: set[str]) -> Iterator[tuple[str, Vector]]:
 
 
 def _text_file(file: Path, wanted: set[str]) -> Iterator[tuple[str, Vector]]:
-    if not file.is_file():
-        raise FileNotFoundError(
-            f"word vectors: there is no file {file}; give {PACKAGE!r} or the path of a GloVe text file"
-        )
+    require(
+        file.is_file(),
+        f"word vectors: there is no file {file}; give {PACKAGE!r} or the path of a GloVe text file",
+        FileNotFoundError,
+    )
     with reading_errors(file.name, "holds no word vectors"), file.open(encoding="utf-8") as lines:
         for number, line in enumerate(lines, start=1):
             word, *values = line.rstrip().split(" ")
@@ -95,10 +96,10 @@ def word_table(
     Raises:
         ValueError: there is no vocabulary, or the pre-trained vectors have another width.
     """
-    if not vocabulary:
-        raise ValueError(
-            f"{encoder}: give the vocabulary of the fitted signal, or read features such as 'minilm-package'"
-        )
+    require(
+        vocabulary,
+        f"{encoder}: give the vocabulary of the fitted signal, or read features such as 'minilm-package'",
+    )
     table = nn.Embedding(FIRST_WORD + len(vocabulary), word_dim, padding_idx=0)
     known = read_vectors(pretrained, vocabulary) if pretrained else {}
     vectors = torch.tensor(np.array([*known.values()], dtype=np.float32)) if known else None
@@ -118,17 +119,19 @@ class TextBackbone(nn.Module):
 
     Args:
         model: a Hugging Face name, a local folder with a model and its tokenizer, or ``"minilm-package"``.
+        width: of its vectors.
         weights: start from its weights; else from random ones, where others will be put in their place.
 
     Raises:
         ImportError: transformers, or the package that carries the model, is not installed.
         FileNotFoundError: the folder holds no model.
+        ValueError: its vectors have another width.
     """
 
     blank: Tensor
     signs: Tensor
 
-    def __init__(self, model: str, *, weights: bool) -> None:
+    def __init__(self, model: str, width: int, *, weights: bool) -> None:
         super().__init__()
         source = text_models.locate(model, "sequence")
         if weights:
@@ -141,7 +144,8 @@ class TextBackbone(nn.Module):
         if getattr(network, "pooler", None) is not None:
             network.pooler = None  # it reads the first token alone, and nobody reads it here
         self.network = network.float()
-        self.width = int(network.config.hidden_size)
+        own = int(network.config.hidden_size)
+        require(own == width, f"{model!r} gives vectors of width {own}; set word_dim={own}")
         tokenizer = text_models.read("AutoTokenizer", source)
         blank = tokenizer.unk_token_id if tokenizer.mask_token_id is None else tokenizer.mask_token_id
         # Ids of the signal word_pieces are those of the tokenizer plus 1.

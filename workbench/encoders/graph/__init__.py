@@ -25,7 +25,7 @@ from torch.nn.functional import normalize
 
 from workbench.encoders._open_clip import fitting
 from workbench.encoders.base import Encoder
-from workbench.encoders.graph.concepts import FrozenVectors, PieceReader, TextTower, WordGru
+from workbench.encoders.graph.concepts import Augmentation, Concepts, reader_of
 from workbench.encoders.graph.layers import (
     GraphAttention,
     Graphs,
@@ -36,54 +36,12 @@ from workbench.encoders.graph.layers import (
     segment_mean,
     thin,
 )
+from workbench.encoders.packed import PackedIndex
 from workbench.encoders.pooling import PoolingName, pool, position_code
 from workbench.encoders.towers import Towers
 from workbench.io import cache_folder
-from workbench.records import Batch, Embedding
-from workbench.registry import Count, Dropped, Group, Natural, Share
-
-
-@dataclass(frozen=True)
-class Concepts:
-    """How a phrase becomes a vector.
-
-    Args:
-        kind: ``"gru"`` (word vectors, learned here or from ``pretrained``), ``"features"`` (a text encoder
-            such as BERT) or ``"towers"`` (the text tower of an open_clip model, with the weights
-            ``pretrained``).
-        name: the text encoder, by the names of the signal ``word_features``; or the open_clip model, as for
-            ``towers``.
-        backbone: of kind ``"features"``: ``"frozen"``, ``"trained"`` with what stands above it, or
-            ``"random"``, trained from random weights.
-        word_dim: width of the word vectors, or of the frozen features.
-        bidirectional: the GRU reads both ways, as the paper has it; the released code reads one way.
-        whole: of kind ``"towers"``: what the tower makes of the whole caption, and of an entity's phrases, is
-            kept, and the graph adds to it. Not in the paper: training starts where the pre-trained tower is,
-            instead of from nothing.
-    """
-
-    kind: Literal["gru", "features", "towers"] = "gru"
-    name: str = ""
-    word_dim: Natural = 300
-    bidirectional: bool = False
-    whole: bool = False
-    backbone: Literal["frozen", "trained", "random"] = "frozen"
-
-    def __post_init__(self) -> None:
-        if bool(self.name) == (self.kind == "gru"):
-            raise ValueError(
-                f"graph: concepts of kind {self.kind!r} {'take no' if self.name else 'need a'} name"
-            )
-        if self.whole and self.kind != "towers":
-            raise ValueError(
-                f"graph: concepts of kind {self.kind!r} do not read whole captions; choose 'towers' or "
-                "whole=False"
-            )
-        if self.backbone != "frozen" and self.kind != "features":
-            raise ValueError(
-                f"graph: concepts of kind {self.kind!r} have no backbone={self.backbone!r}; it is for kind "
-                "'features'"
-            )
+from workbench.records import Batch, Embedding, require
+from workbench.registry import Count, Dropped, Group, Natural
 
 
 @dataclass(frozen=True)
@@ -110,30 +68,6 @@ class Structure:
     joint: bool = False
     fully_connected: bool = False
     position: bool = True
-
-
-@dataclass(frozen=True)
-class Augmentation:
-    """Probabilities, in training alone.
-
-    Args:
-        objects, attributes, relations: to leave one out of the graph.
-        mask, delete: to mask or delete a word of a phrase; for word vectors.
-        singularise, pluralise: to change the number of an object's name; for word vectors.
-        draw_attributes: where an object has more than four attributes, training reads four at random of those
-            that it leaves in, and evaluation the first four; ``False`` = always the first four.
-        mask_relations: words of relations are masked alone, be it all of one, and never deleted.
-    """
-
-    objects: Share = 0.05
-    attributes: Share = 0.15
-    relations: Share = 0.15
-    mask: Share = 0.10
-    delete: Share = 0.05
-    singularise: Share = 0.0
-    pluralise: Share = 0.0
-    draw_attributes: bool = False
-    mask_relations: bool = False
 
 
 CODE = 16
@@ -176,19 +110,18 @@ class Graph(Encoder):
         pooling: PoolingName = "gpo",
     ) -> None:
         super().__init__()
-        self.warm_start = bool(pretrained)
         self.structure = Structure(**(structure or {}))
         self.augmentation = Augmentation(**(augmentation or {}))
         chosen = Concepts(**(concepts or {}))
-        self.reader = _reader(chosen, vocabulary, pretrained, self.augmentation)
-        self.embed_dim = embed_dim = embed_dim or self.reader.width
-        if chosen.whole and embed_dim != self.reader.width:
-            raise ValueError(
-                f"graph: the tower's vectors have width {self.reader.width}; set embed_dim=0, or whole=False"
-            )
+        self.reader = reader_of(chosen, vocabulary, pretrained, self.augmentation)
+        width, kinds = self.reader.width, ("entities", "relations")
+        self.embed_dim = embed_dim = embed_dim or width
+        require(
+            embed_dim == width or not chosen.whole,
+            f"graph: the tower's vectors have width {width}; set embed_dim=0, or whole=False",
+        )
         # 0, so that a model begins as the tower that it starts from: the graph's own weights are random then.
         self.gate = nn.Parameter(torch.zeros(())) if chosen.whole else None
-        width, kinds = self.reader.width, ("entities", "relations")
         self.concept = nn.ModuleDict({kind: nn.Linear(width, embed_dim) for kind in kinds})
         s = self.structure
         self.stars, self.links = (
@@ -264,12 +197,13 @@ class Graph(Encoder):
             entities = self._attend(self.stars, nodes, stars)[: len(graphs.objects)]
             links = graphs.links(fully_connected=self.structure.fully_connected)
             objects = self._attend(self.links, self._in_context(graphs, entities, relations), links)
-        parts, mask = padded(objects, graphs)
-        mean, entities = normalize(self.pooling(parts, mask), dim=-1), normalize(entities, dim=-1)
-        if self.gate is not None and isinstance(self.reader, TextTower):
+        index = PackedIndex(graphs.mask)
+        parts = index.padded(objects)
+        mean, entities = normalize(self.pooling(parts, index.mask), dim=-1), normalize(entities, dim=-1)
+        if self.gate is not None:
             mean = normalize(self.reader.read(batch.signals["tokens"]) + self.gate * mean, dim=-1)
             entities = normalize(_of_phrases(graphs, read) + self.gate * entities, dim=-1)
-        return Embedding(mean, None, parts, mask, entities, graphs.owner, graphs.labels)
+        return Embedding(mean, None, parts, index.mask, entities, graphs.owner, graphs.labels)
 
     def _concept(self, kind: str, vectors: Tensor) -> Tensor:
         made: Tensor = self.dropout(self.concept[kind](vectors).relu())
@@ -283,9 +217,9 @@ class Graph(Encoder):
     def _in_context(self, graphs: Graphs, entities: Tensor, relations: Tensor) -> Tensor:
         """Entities with the code of their place and what their relations say."""
         if self.code is not None and self.code_norm is not None:
-            place = graphs.place
-            code = position_code(int(place.max()) + 1, CODE).to(entities)
-            entities = self.code_norm(entities + self.dropout(self.code(code[place])))
+            mask = graphs.mask
+            code = position_code(mask.shape[1], CODE).to(entities).expand(len(mask), -1, -1)
+            entities = self.code_norm(entities + self.dropout(self.code(code[mask])))
         # As the object of a relation an entity is told of the relation and of itself.
         told = torch.cat([relations, entities[graphs.thing]], dim=1)
         sides = self.active(told), self.passive(told)
@@ -310,21 +244,7 @@ class Graph(Encoder):
 
     def text_backbone(self) -> dict[str, int]:
         """Pre-trained word vectors, or the text tower by depth."""
-        if isinstance(self.reader, TextTower):
-            return {f"reader.tower.{name}": depth for name, depth in self.reader.depths().items()}
-        if isinstance(self.reader, PieceReader):
-            return {f"reader.backbone.{name}": depth for name, depth in self.reader.backbone.depths().items()}
-        return {"reader.words.weight": 0} if self.warm_start else {}
-
-
-def padded(nodes: Tensor, graphs: Graphs) -> tuple[Tensor, Tensor]:
-    """``(T, O, D)`` nodes of each caption, padded with 0, and ``(T, O)`` True where a node is real; ``nodes``
-    is ``(N, D)``.
-    """
-    place = graphs.place
-    mask = torch.zeros(graphs.captions, int(place.max()) + 1, dtype=torch.bool, device=nodes.device)
-    mask[graphs.owner, place] = True
-    return nodes.new_zeros(*mask.shape, nodes.shape[1]).masked_scatter(mask[..., None], nodes), mask
+        return {f"reader.{name}": depth for name, depth in self.reader.depths().items()}
 
 
 def _of_phrases(graphs: Graphs, read: Mapping[str, Tensor]) -> Tensor:
@@ -333,27 +253,6 @@ def _of_phrases(graphs: Graphs, read: Mapping[str, Tensor]) -> Tensor:
     holder = torch.cat([objects, graphs.attributes.nonzero(as_tuple=True)[0]])
     phrases = torch.cat([read["objects"], read["attributes"]])
     return normalize(segment_mean(phrases, holder, len(objects)), dim=-1)
-
-
-def _reader(
-    concepts: Concepts, vocabulary: Many[str] | None, pretrained: str, augmentation: Augmentation
-) -> TextTower | FrozenVectors | PieceReader | WordGru:
-    if concepts.kind == "towers":
-        return TextTower(concepts.name, pretrained)
-    if concepts.backbone != "frozen":
-        return PieceReader(concepts.name, concepts.word_dim, weights=concepts.backbone == "trained")
-    if concepts.kind == "features":
-        return FrozenVectors(concepts.word_dim)
-    return WordGru(
-        vocabulary,
-        pretrained,
-        word_dim=concepts.word_dim,
-        bidirectional=concepts.bidirectional,
-        augmentation={
-            name: getattr(augmentation, name) for name in ("mask", "delete", "singularise", "pluralise")
-        },
-        masks_relations=augmentation.mask_relations,
-    )
 
 
 MEMBER = Graph

@@ -9,7 +9,8 @@ section 3.3.1, and the released code, whose GRU reads in one direction.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from dataclasses import dataclass
+from typing import Any, Literal, cast
 
 import torch
 from torch import Tensor, nn
@@ -20,6 +21,7 @@ from workbench.encoders._open_clip_towers import depths, read_text, text_tower
 from workbench.encoders.packed import PackedIndex, gru
 from workbench.encoders.words import FIRST_WORD, UNKNOWN, TextBackbone, close_up, word_table
 from workbench.records import require
+from workbench.registry import Natural, Share
 
 KINDS = ("objects", "attributes", "relations")
 IRREGULAR = {
@@ -32,17 +34,118 @@ IRREGULAR = {
 }
 
 
-class WordGru(nn.Module):
+@dataclass(frozen=True)
+class Concepts:
+    """How a phrase becomes a vector.
+
+    Args:
+        kind: ``"gru"`` (word vectors, learned here or from ``pretrained``), ``"features"`` (a text encoder
+            such as BERT) or ``"towers"`` (the text tower of an open_clip model, with the weights
+            ``pretrained``).
+        name: the text encoder, by the names of the signal ``word_features``; or the open_clip model, as for
+            ``towers``.
+        backbone: of kind ``"features"``: ``"frozen"``, ``"trained"`` with what stands above it, or
+            ``"random"``, trained from random weights.
+        word_dim: width of the word vectors, or of the frozen features.
+        bidirectional: the GRU reads both ways, as the paper has it; the released code reads one way.
+        whole: of kind ``"towers"``: what the tower makes of the whole caption, and of an entity's phrases, is
+            kept, and the graph adds to it. Not in the paper: training starts where the pre-trained tower is,
+            instead of from nothing.
+    """
+
+    kind: Literal["gru", "features", "towers"] = "gru"
+    name: str = ""
+    word_dim: Natural = 300
+    bidirectional: bool = False
+    whole: bool = False
+    backbone: Literal["frozen", "trained", "random"] = "frozen"
+
+    def __post_init__(self) -> None:
+        of_kind = f"graph: concepts of kind {self.kind!r}"
+        named = self.kind != "gru"
+        require(bool(self.name) == named, f"{of_kind} {'need a' if named else 'take no'} name")
+        require(
+            not self.whole or self.kind == "towers",
+            f"{of_kind} do not read whole captions; choose 'towers' or whole=False",
+        )
+        require(
+            self.backbone == "frozen" or self.kind == "features",
+            f"{of_kind} have no backbone={self.backbone!r}; it is for kind 'features'",
+        )
+
+
+@dataclass(frozen=True)
+class Augmentation:
+    """Probabilities, in training alone.
+
+    Args:
+        objects, attributes, relations: to leave one out of the graph.
+        mask, delete: to mask or delete a word of a phrase; for word vectors.
+        singularise, pluralise: to change the number of an object's name; for word vectors.
+        draw_attributes: where an object has more than four attributes, training reads four at random of those
+            that it leaves in, and evaluation the first four; ``False`` = always the first four.
+        mask_relations: words of relations are masked alone, be it all of one, and never deleted.
+    """
+
+    objects: Share = 0.05
+    attributes: Share = 0.15
+    relations: Share = 0.15
+    mask: Share = 0.10
+    delete: Share = 0.05
+    singularise: Share = 0.0
+    pluralise: Share = 0.0
+    draw_attributes: bool = False
+    mask_relations: bool = False
+
+
+class Reader(nn.Module):
+    """Vectors of phrases, as a frozen text encoder gave them; the base of what reads the phrases itself.
+
+    Args:
+        width: of the vectors.
+    """
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.width = width
+
+    def forward(self, words: Tensor, rows: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """Vectors of all phrases that occur; each distinct one is read once.
+
+        Args:
+            words: ``(U, L)`` token ids of the distinct phrases, or their vectors ``(U, width)``.
+            rows: for each of ``KINDS`` the ``(n,)`` rows of the phrases that occur there.
+
+        Returns:
+            ``(n, width)`` for each kind.
+        """
+        vectors = self.read(words)
+        return {kind: vectors[at] for kind, at in rows.items()}
+
+    def read(self, words: Tensor) -> Tensor:
+        """``(n, width)`` of phrases, or of captions.
+
+        Raises:
+            ValueError: vectors that are given have another width.
+        """
+        width = words.shape[1]
+        require(width == self.width, f"graph: the features have width {width}; set concepts.word_dim={width}")
+        return words
+
+    def depths(self) -> dict[str, int]:
+        """Blocks between each pre-trained parameter and the top, for rates that fall with it."""
+        return {}
+
+
+class WordGru(Reader):
     """Word vectors and a GRU for each kind; the last hidden state, or the mean of both directions' last
     states.
 
     Args:
         vocabulary: words of the fitted signal.
         pretrained: word vectors to start from, see ``word_table``.
-        word_dim: width of a word vector and of the hidden state.
-        bidirectional: read both ways.
-        augmentation: probabilities ``mask``, ``delete``, ``singularise`` and ``pluralise``, for training.
-        masks_relations: words of relations are masked alone, be it all of one.
+        concepts: whose ``word_dim`` is the width of a word vector and of the hidden state.
+        augmentation: of phrases, for training.
     """
 
     plural: Tensor
@@ -52,19 +155,14 @@ class WordGru(nn.Module):
         self,
         vocabulary: Sequence[str] | None,
         pretrained: str,
-        *,
-        word_dim: int = 300,
-        bidirectional: bool = False,
-        augmentation: Mapping[str, float],
-        masks_relations: bool = False,
+        concepts: Concepts,
+        augmentation: Augmentation,
     ) -> None:
-        super().__init__()
-        self.width, self.augmentation = word_dim, dict(augmentation)
-        self.masks_relations = masks_relations
-        self.words = word_table("graph", vocabulary, word_dim, pretrained)
-        grus = {
-            kind: nn.GRU(word_dim, word_dim, batch_first=True, bidirectional=bidirectional) for kind in KINDS
-        }
+        width, both_ways = concepts.word_dim, concepts.bidirectional
+        super().__init__(width)
+        self.augmentation, self.warm_start = augmentation, bool(pretrained)
+        self.words = word_table("graph", vocabulary, width, pretrained)
+        grus = {kind: nn.GRU(width, width, batch_first=True, bidirectional=both_ways) for kind in KINDS}
         self.readers = nn.ModuleDict(grus)
         other = numbers_of(vocabulary or ())
         for name, table in (("plural", other), ("singular", {many: one for one, many in other.items()})):
@@ -73,22 +171,15 @@ class WordGru(nn.Module):
             self.register_buffer(name, ids, persistent=False)
 
     def forward(self, words: Tensor, rows: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """Vectors of all phrases that occur; each distinct one is read once.
-
-        Args:
-            words: ``(U, L)`` token ids of the distinct phrases; of the other concept encoders ids or vectors.
-            rows: for each of ``KINDS`` the ``(n,)`` rows of the phrases that occur there.
-
-        Returns:
-            ``(n, width)`` for each kind.
-        """
+        """Each kind by a GRU of its own; in training every occurrence is touched by itself."""
         return {kind: self._read(kind, words, at) for kind, at in rows.items()}
 
     def _read(self, kind: str, words: Tensor, at: Tensor) -> Tensor:
         if len(at) == 0:
             return self.words.weight.new_zeros(0, self.width)
         ids = words[at]
-        if self.training and any(self.augmentation.values()):
+        p = self.augmentation
+        if self.training and any((p.mask, p.delete, p.singularise, p.pluralise)):
             ids = self._touch(kind, ids)
         distinct, which = torch.unique(ids, dim=0, return_inverse=True)
         return self._last(kind, distinct)[which]
@@ -103,66 +194,38 @@ class WordGru(nn.Module):
     def _touch(self, kind: str, ids: Tensor) -> Tensor:
         p = self.augmentation
         if kind == "objects":
-            ids = inflect(
-                ids, self.singular, self.plural, singularise=p["singularise"], pluralise=p["pluralise"]
-            )
-        alone = kind == "relations" and self.masks_relations
-        return mask_and_delete(ids, mask=p["mask"], delete=0 if alone else p["delete"], whole=alone)
+            ids = inflect(ids, self.singular, self.plural, singularise=p.singularise, pluralise=p.pluralise)
+        alone = kind == "relations" and p.mask_relations
+        return mask_and_delete(ids, mask=p.mask, delete=0 if alone else p.delete, whole=alone)
+
+    def depths(self) -> dict[str, int]:
+        """Word vectors that are pre-trained."""
+        return {"words.weight": 0} if self.warm_start else {}
 
 
-class FrozenVectors(nn.Module):
-    """What a frozen text encoder says of a phrase.
-
-    Args:
-        width: of its vectors.
-    """
-
-    def __init__(self, width: int) -> None:
-        super().__init__()
-        self.width = width
-
-    def forward(self, words: Tensor, rows: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """The vectors, kind by kind.
-
-        Raises:
-            ValueError: they have another width.
-        """
-        if words.shape[1] != self.width:
-            raise ValueError(
-                f"graph: the features have width {words.shape[1]}; set concepts.word_dim={words.shape[1]}"
-            )
-        return {kind: words[at] for kind, at in rows.items()}
-
-
-class PieceReader(nn.Module):
+class PieceReader(Reader):
     """A text encoder that trains reads each phrase: the mean of its last vectors.
 
     Args:
-        model: as for ``TextBackbone``.
-        width: of its vectors.
-        weights: start from its own.
-
-    Raises:
-        ValueError: its vectors have another width.
+        model, width, weights: as for ``TextBackbone``.
     """
 
     def __init__(self, model: str, width: int, *, weights: bool) -> None:
-        super().__init__()
-        self.backbone = TextBackbone(model, weights=weights)
-        self.width = self.backbone.width
-        require(
-            self.width == width,
-            f"graph: {model!r} gives vectors of width {self.width}; set concepts.word_dim={self.width}",
-        )
+        super().__init__(width)
+        self.backbone = TextBackbone(model, width, weights=weights)
 
-    def forward(self, words: Tensor, rows: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """Read every distinct phrase once."""
+    def read(self, words: Tensor) -> Tensor:
+        """``(n, width)`` means of the word pieces ``(n, L)``."""
         real = (words != 0)[..., None]
-        vectors = (self.backbone(words) * real).sum(1) / real.sum(1)
-        return {kind: vectors[at] for kind, at in rows.items()}
+        made: Tensor = (self.backbone(words) * real).sum(1) / real.sum(1)
+        return made
+
+    def depths(self) -> dict[str, int]:
+        """The encoder's parameters."""
+        return {f"backbone.{name}": depth for name, depth in self.backbone.depths().items()}
 
 
-class TextTower(nn.Module):
+class TextTower(Reader):
     """The text tower of an open_clip model reads each phrase as it would read a caption.
 
     Args:
@@ -171,8 +234,8 @@ class TextTower(nn.Module):
     """
 
     def __init__(self, model: str, pretrained: str) -> None:
-        super().__init__()
         description = describe(fitting(model, pretrained))
+        super().__init__(int(description.architecture["embed_dim"]))
         network: Any = build(description, pretrained)
         self.tower = text_tower(network)
         if hasattr(self.tower, "visual"):
@@ -180,20 +243,27 @@ class TextTower(nn.Module):
             del self.tower.visual
         for name, parameter in self.tower.named_parameters():
             parameter.requires_grad_(not name.startswith("logit_"))
-        self.width = int(description.architecture["embed_dim"])
 
-    def forward(self, words: Tensor, rows: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """Encode every distinct phrase once."""
-        vectors = self.read(words)
-        return {kind: vectors[at] for kind, at in rows.items()}
-
-    def read(self, ids: Tensor) -> Tensor:
+    def read(self, words: Tensor) -> Tensor:
         """``(n, width)`` unit vectors of phrases or captions, ``(n, L)`` token ids."""
-        return normalize(read_text(self.tower, ids, joint=True)[0], dim=-1)
+        return normalize(read_text(self.tower, words, joint=True)[0], dim=-1)
 
     def depths(self) -> dict[str, int]:
-        """The tower's parameters by depth, for rates that fall with it."""
-        return depths(self.tower)
+        """The tower's parameters."""
+        return {f"tower.{name}": depth for name, depth in depths(self.tower).items()}
+
+
+def reader_of(
+    concepts: Concepts, vocabulary: Sequence[str] | None, pretrained: str, augmentation: Augmentation
+) -> Reader:
+    """Make the concept encoder of a kind."""
+    if concepts.kind == "towers":
+        return TextTower(concepts.name, pretrained)
+    if concepts.kind == "gru":
+        return WordGru(vocabulary, pretrained, concepts, augmentation)
+    if concepts.backbone == "frozen":
+        return Reader(concepts.word_dim)
+    return PieceReader(concepts.name, concepts.word_dim, weights=concepts.backbone == "trained")
 
 
 def numbers_of(vocabulary: Sequence[str]) -> dict[int, int]:

@@ -20,6 +20,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import dropout, leaky_relu
 
+from workbench.records import require
+
 
 @dataclass(frozen=True)
 class Graphs:
@@ -42,12 +44,10 @@ class Graphs:
     thing: Tensor
 
     @property
-    def place(self) -> Tensor:
-        """``(N,)`` place of each object in its caption, from 0."""
+    def mask(self) -> Tensor:
+        """``(T, O)`` bool, True for each object of a caption; their order is that of ``objects``."""
         counts = torch.bincount(self.owner, minlength=self.captions)
-        return (
-            torch.arange(len(self.owner), device=self.owner.device) - (counts.cumsum(0) - counts)[self.owner]
-        )
+        return torch.arange(int(counts.max()), device=counts.device) < counts[:, None]
 
     @property
     def labels(self) -> Tensor:
@@ -257,10 +257,10 @@ class GraphAttention(nn.Module):
         self, dim: int, *, heads: int = 16, residual: bool = True, value_dropout: float = 0.0
     ) -> None:
         super().__init__()
-        if dim % heads:
-            raise ValueError(
-                f"graph attention: {heads} heads do not divide the width {dim}; choose heads that do"
-            )
+        require(
+            dim % heads == 0,
+            f"graph attention: {heads} heads do not divide the width {dim}; choose heads that do",
+        )
         self.heads, self.value_dropout = heads, value_dropout
         self.target, self.source = nn.Linear(dim, dim), nn.Linear(dim, dim)
         self.value = nn.Linear(dim, dim) if residual else None
