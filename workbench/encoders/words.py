@@ -96,10 +96,10 @@ def word_table(
     Raises:
         ValueError: there is no vocabulary, or the pre-trained vectors have another width.
     """
-    require(
-        vocabulary,
-        f"{encoder}: give the vocabulary of the fitted signal, or read features such as 'minilm-package'",
-    )
+    if not vocabulary:
+        raise ValueError(
+            f"{encoder}: give the vocabulary of the fitted signal, or read features such as 'minilm-package'"
+        )
     table = nn.Embedding(FIRST_WORD + len(vocabulary), word_dim, padding_idx=0)
     known = read_vectors(pretrained, vocabulary) if pretrained else {}
     vectors = torch.tensor(np.array([*known.values()], dtype=np.float32)) if known else None
