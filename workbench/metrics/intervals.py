@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.metrics.ranks import ratio
-from workbench.records import Mask, Rows, Values, require
+from workbench.records import Rows, Values, require
 
 Statistic = Literal["mean", "median"]
 ROUNDS, SEED = 1000, 0
@@ -92,22 +92,18 @@ class Draws:
     def value(self, values: Values, direction: str | Rows, statistic: Statistic = "mean") -> float:
         """The statistic of the queries at hand, ``median`` rounded down as the field prints it."""
         found = 0.0
-        for part, rows in self._parts(values, direction):
-            folds = [part[within & ~np.isnan(part)] for within in self._within(rows)]
-            if not any(map(len, folds)):
+        for folds in self._parts(values, direction):
+            if not folds:
                 return float("nan")
-            folds = [fold for fold in folds if len(fold)]
-            numbers = [np.floor(np.median(fold)) if statistic == "median" else fold.mean() for fold in folds]
+            numbers = [np.floor(np.median(one)) if statistic == "median" else one.mean() for one, _ in folds]
             found += float(np.mean(numbers))
         return found
 
     def of(self, values: Values, direction: str | Rows, statistic: Statistic = "mean") -> Values:
         """``(rounds,)`` the statistic of each resample; NaN where a resample holds no query that counts."""
-        found = np.zeros(self.rounds)
-        for part, rows in self._parts(values, direction):
-            folds = [within & ~np.isnan(part) for within in self._within(rows)]
-            resampled = self._medians if statistic == "median" else self._means
-            found += np.mean([resampled(part[kept], rows[kept]) for kept in folds if kept.any()], axis=0)
+        found, resampled = np.zeros(self.rounds), self._medians if statistic == "median" else self._means
+        for folds in self._parts(values, direction):
+            found += np.mean([resampled(*fold) for fold in folds], axis=0)
         return found
 
     def by_image(self, values: Values, direction: str | Rows) -> Values:
@@ -116,10 +112,10 @@ class Draws:
         """
         parts = list(self._parts(values, direction))
         found = np.zeros(self.images)
-        for part, rows in parts:
-            known = ~np.isnan(part)
-            share = self.images / known.sum() if len(parts) > 1 else 1.0
-            found += share * np.bincount(rows[known], part[known], self.images)
+        for folds in parts:
+            share = self.images / max(1, sum(len(one) for one, _ in folds)) if len(parts) > 1 else 1.0
+            for one, rows in folds:
+                found += share * np.bincount(rows, one, self.images)
         return found
 
     def blocks(self) -> Iterator[Values]:
@@ -136,10 +132,12 @@ class Draws:
         by_image = np.stack([np.bincount(rows, one, self.images) for one in columns], axis=1)
         return np.concatenate([np.zeros((0, len(columns))), *(block @ by_image for block in self.blocks())])
 
-    def _parts(self, values: Values, direction: str | Rows) -> Iterator[tuple[Values, Rows]]:
-        """Values with the image row of each, one part for each statistic that is added."""
+    def _parts(self, values: Values, direction: str | Rows) -> Iterator[list[tuple[Values, Rows]]]:
+        """For each statistic that is added, the known values of every fold that has some, with the image row
+        of each.
+        """
         if not isinstance(direction, str):
-            yield values, direction
+            yield self._folds(values, direction)
             return
         of_image, asked = np.arange(self.images), {"i": 1, "t": 0}.get(direction[:1])
         sides = [of_image, self.own] if asked is None else [of_image if asked else self.own]
@@ -151,12 +149,13 @@ class Draws:
         )
         first = 0
         for rows in sides * (len(values) // size):
-            yield values[first : first + len(rows)], rows
+            yield self._folds(values[first : first + len(rows)], rows)
             first += len(rows)
 
-    def _within(self, rows: Rows) -> Sequence[Mask]:
-        """For each fold, which of these queries belong to it."""
-        return [rows // (self.images // self.folds) == fold for fold in range(self.folds)]
+    def _folds(self, values: Values, rows: Rows) -> list[tuple[Values, Rows]]:
+        known, fold = ~np.isnan(values), rows // (self.images // self.folds)
+        kept = [known & (fold == number) for number in range(self.folds)]
+        return [(values[one], rows[one]) for one in kept if one.any()]
 
     def _means(self, values: Values, rows: Rows) -> Values:
         return ratio(*self.sums((values, np.ones(len(rows))), rows).T)
