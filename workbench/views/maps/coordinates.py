@@ -167,21 +167,23 @@ def procrustes(reference: Array, points: Array) -> Aligned:
     Source:
         Gower, "Generalized Procrustes analysis", Psychometrika 1975; the rotation is SciPy's.
     """
-    from scipy.linalg import orthogonal_procrustes
+    from scipy.spatial import procrustes
 
     require(
         reference.shape == points.shape,
         f"only places of the same items compare, got shapes {reference.shape} and {points.shape}",
     )
-    first, second = reference.astype(np.float64), points.astype(np.float64)
-    centre = first.mean(axis=0)
-    first, second = first - centre, second - second.mean(axis=0)
-    spread = np.square(first).sum(), np.square(second).sum()
-    require(min(spread) != 0, "all points of one side coincide, which no turning lays on others")
-    turned, strength = orthogonal_procrustes(second, first)
-    laid = strength / spread[1] * second @ turned
-    moved = np.linalg.norm(first - laid, axis=1)
-    return Aligned(laid + centre, moved, float(np.square(moved).sum() / spread[0]))
+    require(
+        min(np.ptp(reference), np.ptp(points)) != 0,
+        "all points of one side coincide, which no turning lays on others",
+    )
+    centre = reference.mean(axis=0, dtype=np.float64)
+    spread = float(np.linalg.norm(reference - centre))
+    # SciPy centres both and gives them a spread of 1
+    first, second, disparity = procrustes(reference, points)
+    return Aligned(
+        second * spread + centre, np.linalg.norm(first - second, axis=1) * spread, float(disparity)
+    )
 
 
 def most_moved(moved: Array, count: int) -> Rows:

@@ -15,14 +15,8 @@ CHUNK = 256
 
 
 def nearest_in_space(vectors: Array, k: int) -> Rows:
-    """The ``k`` nearest other rows of each row by inner product, nearest first.
-
-    Args:
-        vectors: ``(N, D)``; unit length makes the inner product a cosine.
-        k: how many, at most ``N - 1``.
-
-    Returns:
-        ``(N, k)`` rows; among equal ones the lower first.
+    """``(N, k)`` nearest other rows of each row of ``(N, D)`` vectors by inner product, nearest first; among
+    equal ones the lower first.
 
     Raises:
         ValueError: there are not so many others.
@@ -32,14 +26,7 @@ def nearest_in_space(vectors: Array, k: int) -> Rows:
 
 
 def nearest_on_map(points: Array, k: int) -> Rows:
-    """The ``k`` nearest other points of each point by Euclidean distance, nearest first.
-
-    Args:
-        points: ``(N, 2)``.
-        k: how many, at most ``N - 1``.
-
-    Returns:
-        ``(N, k)`` rows.
+    """``(N, k)`` nearest other rows of each of ``(N, 2)`` points by Euclidean distance, nearest first.
 
     Raises:
         ValueError: there are not so many others.
@@ -51,14 +38,7 @@ def nearest_on_map(points: Array, k: int) -> Rows:
 
 
 def overlap(one: Rows, other: Rows) -> Array:
-    """Share of each row's neighbours that both lists name.
-
-    Args:
-        one: ``(N, k)`` neighbours.
-        other: ``(N, k)`` neighbours.
-
-    Returns:
-        ``(N,)`` in [0, 1].
+    """``(N,)`` share of each row's neighbours that both ``(N, k)`` lists name.
 
     >>> overlap(np.array([[1, 2], [0, 2]]), np.array([[2, 1], [3, 0]])).tolist()
     [1.0, 0.5]
@@ -66,13 +46,13 @@ def overlap(one: Rows, other: Rows) -> Array:
     return np.asarray((one[:, :, None] == other[:, None, :]).any(axis=2).mean(axis=1))
 
 
-def _without_itself(found: Rows) -> Rows:
+def _without_itself(near: Rows) -> Rows:
     """Each line without its own row; a row among many equal ones may not be in its line, which then loses its
     last.
     """
-    itself = found == np.arange(len(found))[:, None]
+    itself = near == np.arange(len(near))[:, None]
     itself[~itself.any(axis=1), -1] = True
-    return np.asarray(found[~itself].reshape(len(found), -1))
+    return np.asarray(near[~itself].reshape(len(near), -1))
 
 
 def _check(size: int, k: int) -> None:
@@ -98,14 +78,8 @@ class Quality:
 
 
 def quality(vectors: Array, points: Array, near: Rows, *, sample: int = 2000, seed: int = 0) -> Quality:
-    """Trustworthiness and neighbourhood overlap of a map.
-
-    Args:
-        vectors: ``(N, D)`` unit vectors.
-        points: ``(N, 2)`` places on the map.
-        near: ``(N, k)`` nearest others in the space.
-        sample: trustworthiness is estimated on so many points where there are more.
-        seed: of the sample.
+    """Trustworthiness and neighbourhood overlap of a map, ``near`` being the nearest others in the space;
+    trustworthiness is estimated on a ``sample`` of so many points where there are more.
     """
     k, size = near.shape[1], len(vectors)
     shown = nearest_on_map(points, k)
@@ -173,11 +147,7 @@ class Gap:
 
 
 def modality_gap(image: Array, text: Array) -> Gap:
-    """Distance and direction of the gap, and how well it separates the kinds.
-
-    Args:
-        image: ``(I, D)`` unit vectors.
-        text: ``(T, D)`` unit vectors.
+    """Distance and direction of the gap between unit vectors, and how well it separates the kinds.
 
     Source:
         Liang et al., "Mind the gap: understanding the modality gap in multi-modal contrastive representation
@@ -195,22 +165,6 @@ def modality_gap(image: Array, text: Array) -> Gap:
     return Gap(distance, direction, of_images, of_texts, float(auc), float(accuracy))
 
 
-def k_occurrence(found: Rows, size: int) -> Rows:
-    """In how many result lists each gallery item stands.
-
-    Args:
-        found: ``(Q, k)`` gallery rows retrieved for each query.
-        size: items in the gallery.
-
-    Returns:
-        ``(size,)`` counts; their mean is ``Q k / size``.
-
-    >>> k_occurrence(np.array([[0, 1], [0, 2]]), 4).tolist()
-    [2, 1, 1, 0]
-    """
-    return np.bincount(found.ravel(), minlength=size).astype(np.int64)
-
-
 def skewness(counts: Array) -> float:
     """Third standardised moment of the counts: 0 = even, above about 1 = hubs; 0 where all counts are the
     same.
@@ -224,21 +178,16 @@ def skewness(counts: Array) -> float:
 
 
 def hubness(image: Array, text: Array, k: int) -> tuple[Rows, Rows]:
-    """k-occurrence in cross-modal retrieval by cosine: in spaces of many dimensions a few items, the hubs,
-    are among the nearest of very many queries, and many items of none.
-
-    Args:
-        image: ``(I, D)`` unit vectors.
-        text: ``(T, D)`` unit vectors.
-        k: length of a result list.
-
-    Returns:
-        ``(I,)`` in how many captions' lists an image stands, and ``(T,)`` in how many images' lists a caption
-        stands.
+    """k-occurrence in cross-modal retrieval by cosine: ``(I,)`` in how many captions' lists of length ``k``
+    an image stands, and ``(T,)`` in how many images' lists a caption stands. In spaces of many dimensions a
+    few items, the hubs, are among the nearest of very many queries, and many items of none.
 
     Source:
         Radovanović, Nanopoulos, Ivanović, "Hubs in space: popular nearest neighbors in high-dimensional
         data", JMLR 2010.
     """
-    of_images = k_occurrence(top_k(text, image, min(k, len(image)))[1], len(image))
-    return of_images, k_occurrence(top_k(image, text, min(k, len(text)))[1], len(text))
+    of_images, of_texts = (
+        np.bincount(top_k(query, items, min(k, len(items)))[1].ravel(), minlength=len(items))
+        for query, items in ((text, image), (image, text))
+    )
+    return of_images.astype(np.int64), of_texts.astype(np.int64)

@@ -5,7 +5,7 @@ hands back.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -54,10 +54,7 @@ class SpaceMap:
     settings: Settings
 
     def marks(self, colour: str) -> Marks:
-        """What a figure of the map draws.
-
-        Args:
-            colour: a column of the items.
+        """What a figure of the map draws, coloured by a column of the items.
 
         Raises:
             ValueError: no such column, or one in which nothing is known of these data.
@@ -68,21 +65,16 @@ class SpaceMap:
         return Marks(kind, text, values, colour)
 
     def alone(self, kind: str, colour: str = "cluster") -> tuple[Array, Marks]:
-        """A map of one kind of item by itself (AAHR, Fig. 5): places, computed when asked, and what is drawn.
-
-        Args:
-            kind: ``"image"`` or ``"caption"``.
-            colour: a column of the items.
+        """A map of one kind of item, ``"image"`` or ``"caption"``, by itself (AAHR, Fig. 5): places, computed
+        when asked, and what is drawn.
 
         Raises:
             ValueError: as ``marks``, or fewer than four items.
         """
-        rows, every = np.flatnonzero(self.items["kind"] == kind), self.marks(colour)
-        kinds, texts, values = (
-            [of[row] for row in rows.tolist()] for of in (every.kind, every.text, every.values)
-        )
-        ids = self.items["id"].iloc[rows].tolist()
-        return coordinates.places(self.vectors[rows], ids, self.settings), Marks(kinds, texts, values, colour)
+        chosen = (self.items["kind"] == kind).to_numpy()
+        part = replace(self, items=self.items[chosen], vectors=self.vectors[chosen])
+        places = coordinates.places(part.vectors, part.items["id"].tolist(), self.settings)
+        return places, part.marks(colour)
 
     def facts(self) -> dict[str, float]:
         """The numbers of the map, for a table or a result file.
@@ -127,7 +119,7 @@ def map_runs(
             ``maps``.
         reuse: take places that were saved.
     """
-    settings, made = settings or Settings(), list[SpaceMap]()
+    settings, maps = settings or Settings(), list[SpaceMap]()
     shared = items_of(runs[0].split)
     cluster = clusters_of(runs[0].image.mean.numpy(), runs[0].text.mean.numpy(), clusters, settings.seed)
     names = cluster_names(cluster, shared["kind"].tolist(), shared["text"].tolist())
@@ -135,7 +127,7 @@ def map_runs(
     for run, moved in zip(runs, _moved(runs), strict=True):
         image, texts, vectors = run.image.mean.numpy(), run.text.mean.numpy(), vectors_of(run)
         points = coordinates.places(
-            vectors, shared["id"].tolist(), settings, start=made[0].points if made else None,
+            vectors, shared["id"].tolist(), settings, start=maps[0].points if maps else None,
             folder=(run.folder / "maps" if run.folder else folder) if reuse else None,
         )  # fmt: skip
         near, gap = measures.nearest_in_space(vectors, k), measures.modality_gap(image, texts)
@@ -144,16 +136,12 @@ def map_runs(
             gap=np.concatenate([gap.image, gap.text]), **({} if moved is None else {"moved": moved}),
         )  # fmt: skip
         measured = measures.quality(vectors, points, near, seed=settings.seed)
-        made.append(SpaceMap(run.name, run, known, vectors, points, near, gap, measured, settings))
-    return made
+        maps.append(SpaceMap(run.name, run, known, vectors, points, near, gap, measured, settings))
+    return maps
 
 
 def change(first: SpaceMap, other: SpaceMap) -> dict[str, float]:
-    """How far two runs differ, in the full space and on the map.
-
-    Args:
-        first: one map.
-        other: another one of the same items.
+    """How far two runs differ, in the full space and on the map of the same items.
 
     Returns:
         ``neighbours_kept``, the share of an item's nearest in the first space that are among its nearest in
@@ -172,9 +160,6 @@ def change(first: SpaceMap, other: SpaceMap) -> dict[str, float]:
 
 def metrics(maps: Sequence[SpaceMap]) -> dict[str, float]:
     """The numbers of every map, and of every change from the first map to another, as a result file has them.
-
-    Args:
-        maps: of the same items.
 
     Returns:
         By the text of a ``MetricKey``: ``"trustworthiness[ditm]"``, ``"neighbours_kept[infonce to ditm]"``.
@@ -198,15 +183,12 @@ def _moved(runs: Sequence[OpenRun]) -> list[Array | None]:
     """
     width = max(run.image.mean.shape[1] for run in runs)
     first, *others = [np.pad(one, ((0, 0), (0, width - one.shape[1]))) for one in map(vectors_of, runs)]
-    found = [procrustes(first, other).moved for other in others]
-    return [np.mean(found, axis=0), *found] if found else [None]
+    moved = [procrustes(first, other).moved for other in others]
+    return [np.mean(moved, axis=0), *moved] if moved else [None]
 
 
 def items_of(split: Split) -> pd.DataFrame:
     """What the data say of each item.
-
-    Args:
-        split: any split.
 
     Returns:
         ``I + T`` rows: ``id``; ``kind``, ``"image"`` or ``"caption"``; ``text``, of an image all its
@@ -235,12 +217,6 @@ def clusters_of(image: Array, texts: Array, count: int, seed: int) -> Rows:
 
     Each kind is moved to the common centre before, since otherwise the first thing that separates clusters is
     the modality gap.
-
-    Args:
-        image: ``(I, D)`` unit vectors.
-        texts: ``(T, D)`` unit vectors.
-        count: how many clusters.
-        seed: of the starting centres.
     """
     return k_means(np.concatenate([image - image.mean(axis=0), texts - texts.mean(axis=0)]), count, seed=seed)
 
@@ -261,15 +237,14 @@ def cluster_names(cluster: Rows, kind: Sequence[str], captions: Sequence[str], *
     Returns:
         One name a cluster; a cluster without captions has its number alone.
     """
-    asked = [number for number, what in enumerate(kind) if what == "caption"]
-    found = [sorted(set(words(captions[number]))) for number in asked]
-    told = pd.DataFrame({"cluster": cluster[asked], "word": found})
-    held = told.explode("word").groupby(["cluster", "word"]).size()
-    inside = held / held.index.get_level_values("cluster").map(told["cluster"].value_counts().to_dict())
-    overall = held.groupby("word").sum() / len(told)
+    table = pd.DataFrame({"cluster": cluster, "word": [sorted(set(words(text))) for text in captions]})
+    table = table[[what == "caption" for what in kind]]
+    counts = table.explode("word").groupby(["cluster", "word"]).size()
+    inside = counts / counts.index.get_level_values("cluster").map(table["cluster"].value_counts().to_dict())
+    overall = counts.groupby("word").sum() / len(table)
     lead = inside * np.log(inside / overall.reindex(inside.index, level="word"))
     order = lead.rename("lead").reset_index().sort_values(["lead", "word"], ascending=[False, True])
-    best = order.groupby("cluster")["word"].agg(lambda found: ", ".join(found[:each]))
+    best = order.groupby("cluster")["word"].agg(lambda group: ", ".join(group[:each]))
     return [
         f"{number + 1}: {best[number]}" if number in best else str(number + 1)
         for number in range(int(cluster.max()) + 1)
@@ -288,5 +263,5 @@ def exemplars(vectors: Array, items: pd.DataFrame) -> Rows:
     """
     images = items.reset_index(drop=True).query("kind == 'image'")
     members = [group.index.to_numpy() for _, group in images.groupby("cluster")]
-    found = [rows[np.argmax(vectors[rows] @ vectors[rows].mean(axis=0))] for rows in members]
-    return np.array(found, dtype=np.int64)
+    middle = [rows[np.argmax(vectors[rows] @ vectors[rows].mean(axis=0))] for rows in members]
+    return np.array(middle, dtype=np.int64)

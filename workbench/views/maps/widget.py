@@ -187,32 +187,27 @@ def config(maps: Sequence[SpaceMap], first: str) -> dict[str, Any]:
     known = [name for name in COLOURS if name in items and items[name].notna().any()]
     require_known("no colour", first, known, ValueError)
     images = int((items["kind"] == "image").sum())
+    k = min(one.neighbours.shape[1] for one in maps)
     sent = {
         "size": len(items),
         "images": images,
         "own": items["image"].to_numpy(dtype=np.int32).tobytes(),
         "captions": items["text"].tolist()[images:],
-        "k": min(one.neighbours.shape[1] for one in maps),
+        "k": k,
         "colours": [_colour(maps, name) for name in sorted(known, key=lambda name: name != first)],
         "ramp": list(LEVELS),
         "unknown": INK,
         "pictures": True,
+        "maps": [_map(one, k) for one in maps],
     }
     if "moved" in items:
         sent["moved"] = most_moved(items["moved"].to_numpy(), FARTHEST).astype(np.int32).tobytes()
-    return {**sent, "maps": [_map(one, sent["k"]) for one in maps]}
+    return sent
 
 
 def rows(maps: Sequence[SpaceMap], chosen: Iterable[int]) -> pd.DataFrame:
-    """Some rows of the items as a table.
-
-    Args:
-        maps: of the same items.
-        chosen: rows.
-
-    Returns:
-        One line a row: what all maps share, and of each map the other columns and the places ``x`` and ``y``,
-        named by the run where there are several.
+    """Some rows of the items as a table: what all maps share, and of each map the other columns and the
+    places ``x`` and ``y``, named by the run where there are several.
     """
     parts = [maps[0].items[list(SHARED)]]
     for one in maps:

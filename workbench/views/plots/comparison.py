@@ -8,7 +8,6 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from workbench.formatting import (
-    Unit,
     display_value,
     format_count,
     format_interval,
@@ -209,16 +208,12 @@ def against_same_list(values: Mapping[str, Mapping[str, float]], same: Mapping[s
 
 def choosing(choices: pd.DataFrame) -> dict[str, list[str]]:
     """The columns of a table of ``metrics.seeds.choices``, for ``tables.listing``."""
-    faces: dict[str, Unit] = {"tau": "correlation", "truth": "share", "lost": "share"}
-    texts = {
-        column: [format_value(value, unit) for value in choices[column]] for column, unit in faces.items()
-    }
     return {
         "number": list(map(str, choices.index)),
         "would choose": choices["chosen"].tolist(),
-        "Kendall's tau with the truth's order": texts["tau"],
-        "truth of the chosen, percent": texts["truth"],
-        "lost, percentage points": texts["lost"],
+        "Kendall's tau with the truth's order": [format_value(tau, "correlation") for tau in choices["tau"]],
+        "truth of the chosen, percent": choices["truth"].map(format_value).tolist(),
+        "lost, percentage points": choices["lost"].map(format_value).tolist(),
     }
 
 
