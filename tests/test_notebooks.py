@@ -95,7 +95,8 @@ def test_papermill_reads_the_same_parameters(path: Path) -> None:
 
 
 def test_cells_are_short(book: nbformat.NotebookNode) -> None:
-    lengths = [lines(cell) for cell in code_cells(book)]
+    # the cell of the parameters has a line for each of them
+    lengths = [lines(cell) for cell in code_cells(book) if "parameters" not in cell.metadata.get("tags", [])]
     assert max(lengths) <= LONGEST
     assert median(lengths) <= MEDIAN
 

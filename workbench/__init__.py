@@ -11,6 +11,7 @@ from workbench.registry import lazily
 
 if TYPE_CHECKING:
     from workbench.data import load as load_data  # noqa: F401
+    from workbench.devices import use as use_device  # noqa: F401
     from workbench.encoders import Encoder as Encoder
     from workbench.metrics import Metric as Metric
     from workbench.objectives import Objective as Objective
@@ -34,6 +35,7 @@ __getattr__ = lazily(
     {
         **dict.fromkeys(("Config", "run", "load_model", "open_runs"), "runs"),
         "resolve": "runs.resolve",
+        "use_device": "devices:use",
         "open_model": "runs.result",
         "compare": "runs.compare:table",
         "load_data": "data:load",

@@ -33,6 +33,7 @@ from numpy.typing import NDArray
 from PIL import Image
 from torch import Tensor, nn
 
+from workbench import devices
 from workbench.io import cache_folder, cached_file, new_memmap
 from workbench.progress import bar
 from workbench.records import Split
@@ -255,7 +256,7 @@ def extract(
     *,
     cache: str | Path | None = None,
     batch_size: int = 32,
-    device: str = "auto",
+    device: str = "",
     progress: bool = True,
 ) -> Features:
     """Features of a split's images, from the cache where they lie there.
@@ -265,7 +266,7 @@ def extract(
         backbone: a name as above, e.g. ``"efficientnet_lite0"``.
         cache: folder of the feature files; ``None`` = ``cache_folder()``.
         batch_size: images a forward pass.
-        device: where the backbone runs; ``"auto"`` takes a GPU where there is one.
+        device: where the backbone runs; empty = see ``devices``.
         progress: show a bar where somebody can see it.
 
     Returns:
@@ -280,7 +281,7 @@ def extract(
     file = folder / f"{re.sub(r'[^A-Za-z0-9_.-]+', '-', backbone)[-60:]}-{key(split, model)}.npy"
 
     def write(temporary: Path) -> dict[str, Any]:
-        model.network.to(("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device)
+        model.network.to(devices.find(device))
         _write(temporary, split, model, batch_size, progress)
         return {"backbone": backbone, "weights": model.identity(), "images": len(split.image_ids)}
 
@@ -301,6 +302,7 @@ def of_images(images: Sequence[Image.Image], backbone: str) -> Tensor:
         ValueError, ImportError, FileNotFoundError: as ``load``.
     """
     model = _cached(backbone)
+    model.network.to(devices.find())
     pixels = torch.stack([model.preparation(image) for image in images])
     return model.features(pixels).half().float().cpu()
 

@@ -133,7 +133,7 @@ class Sentence(RelevanceMaker):
         leave_one_out: in ``of``, compare a caption with the *other* captions of its image. An image with a
             single caption then scores 0 against it.
         cache: folder of a database of vectors, by text and weights; ``None`` keeps them in memory only.
-        device: where the encoder runs.
+        device: where the encoder runs; empty = see ``devices``.
 
     Raises:
         ImportError: transformers, or the package that carries the model, is not installed.
@@ -154,7 +154,7 @@ class Sentence(RelevanceMaker):
         temperature: Positive = 0.05,
         leave_one_out: bool = False,
         cache: str | None = None,
-        device: str = "cpu",
+        device: str = "",
     ) -> None:
         self._words = WordFeatures(model=model, revision=revision, device=device)
         self.pooling, self.over, self.temperature = pooling, over, temperature

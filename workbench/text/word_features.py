@@ -15,6 +15,7 @@ from typing import Any, Self
 import numpy as np
 import torch
 
+from workbench import devices
 from workbench.assets import text_models
 from workbench.io import cached_file, new_memmap
 from workbench.progress import bar
@@ -49,7 +50,7 @@ class WordFeatures(SignalMaker):
         cache_from: fewer captions than this stay in memory, so that single queries leave no files.
         max_length: the most tokens of a caption; longer captions are cut.
         batch_size: captions in one forward pass; captions of similar length go together.
-        device: where the encoder runs.
+        device: where the encoder runs; empty = see ``devices``.
 
     Raises:
         ImportError: transformers, or the package that carries the model, is not installed.
@@ -69,7 +70,7 @@ class WordFeatures(SignalMaker):
         cache_from: Count = 0,
         max_length: Natural = 64,
         batch_size: Natural = 64,
-        device: str = "cpu",
+        device: str = "",
     ) -> None:
         self.model, self.source, self.asked = model, text_models.locate(model, self.name), revision
         self.cache, self.cache_from = Path(cache) if cache else None, cache_from
@@ -95,7 +96,7 @@ class WordFeatures(SignalMaker):
         tokenizer, model = (
             text_models.read(kind, self.source, self.asked) for kind in ("AutoTokenizer", "AutoModel")
         )
-        return tokenizer, model.eval().to(self.device)
+        return tokenizer, model.eval().to(devices.find(self.device))
 
     def of(self, captions: Sequence[str]) -> WordFeatureSignal:
         """Features of the captions, from the cache where they lie there."""
@@ -141,7 +142,7 @@ class WordFeatures(SignalMaker):
                 rows = order[first : first + self.batch_size]
                 values, mask = tokens.padded(rows)
                 values[~mask] = tokenizer.pad_token_id or 0
-                read, seen = (torch.tensor(one, device=self.device).long() for one in (values, mask))
+                read, seen = (torch.tensor(one, device=model.device).long() for one in (values, mask))
                 with torch.inference_mode():
                     made = model(input_ids=read, attention_mask=seen).last_hidden_state
                 yield rows, made.float().cpu().numpy(), mask
