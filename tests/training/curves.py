@@ -89,7 +89,7 @@ def curve(made: Prepared, *, chunk: int = 0, folder: Path | None = None) -> list
         objective.register_forward_pre_hook(partial(_stop, losses, last))
         objective.register_forward_hook(partial(_note, losses))
         seed_everything(settings.seed)
-        position = checkpoint.TrainingPosition(folder) if folder else None
+        position = checkpoint.TrainingPosition(folder, {}) if folder else None
         with suppress(EnoughError):
             fit(
                 pair,

@@ -8,7 +8,8 @@ from torch import nn
 
 from tests.training import toy
 from workbench.objectives.pcmepp import MEMBER as PCMEPP
-from workbench.training import Settings, averaging, checkpoint
+from workbench.runs import Config
+from workbench.training import averaging, checkpoint
 from workbench.training.averaging import refresh_statistics, update_result
 
 
@@ -131,4 +132,4 @@ def test_a_frozen_batch_norm_keeps_its_statistics_and_without_any_nothing_is_rea
 )
 def test_settings_outside_their_range_are_refused(changes, message):
     with pytest.raises(ValueError, match=message):
-        Settings(**changes)
+        Config(**changes)

@@ -22,6 +22,7 @@ from tests.training import toy
 from workbench.encoders.base import ParameterGroup
 from workbench.io import ChecksumError, signals
 from workbench.objectives.base import Objective
+from workbench.runs import Config
 from workbench.training import NonFiniteLossError, Settings, checkpoint, loop, settings
 from workbench.training.optimiser import learning_rate_factor, loss_ramp, make_optimiser, parameter_groups
 
@@ -101,8 +102,11 @@ def test_a_checkpoint_of_other_settings_or_made_from_something_else_is_refused_b
     with pytest.raises(ChecksumError, match=words):
         toy.train(tmp_path, epochs=1, made_from=other)
     assert (tmp_path / checkpoint.LAST).read_bytes() == before
+    tensors, facts = checkpoint.read(tmp_path / checkpoint.LAST)
+    facts = facts[checkpoint.MADE_FROM]
+    checkpoint.write(tmp_path / checkpoint.LAST, tensors, {checkpoint.MADE_FROM: facts | {"code": "a"}})
     with pytest.warns(UserWarning, match="another version of this package: code was a, is b"):
-        checkpoint.require_same(tmp_path, {"code": "a"}, {"code": "b"})
+        checkpoint.TrainingPosition(tmp_path, facts | {"code": "b"}).last()
 
 
 def test_what_is_free_may_differ_and_more_epochs_are_one_run_unless_the_schedule_ends_with_them(tmp_path):
@@ -262,7 +266,7 @@ def test_the_loss_ramps_up_after_the_warm_up():
 )
 def test_settings_outside_their_range_are_refused(changes, message):
     with pytest.raises(ValueError, match=message):
-        Settings(**changes)
+        Config(**changes)
 
 
 @pytest.mark.parametrize("chunk", [0, 5])

@@ -126,7 +126,8 @@ def train(
 
     objective.register_forward_pre_hook(count)
     before = pair.image.head.weight.detach().clone()
-    position = checkpoint.TrainingPosition(folder, made_from or {}) if folder else None
+    made_from = settings.model_dump(mode="json") | (made_from or {})
+    position = checkpoint.TrainingPosition(folder, made_from) if folder else None
     history = fit(pair, objective, of or source(), validate, settings, position=position, progress=False)
     # Every test of training rests on this: two runs in which nothing was learnt also agree bit for bit.
     assert not settings.epochs or not torch.equal(before, pair.image.head.weight.cpu()), (

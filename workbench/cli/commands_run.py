@@ -169,10 +169,10 @@ def train(
             **parameters.override((), values, parameters.parse_values({}, pairs(parameter)))
         )
         writable(out or "runs")
-        ready = experiment.prepare(chosen, progress=processes.leads())
+        ready = experiment.prepare(chosen, progress=not processes.rank())
     with usage((ChecksumError, OSError, evaluation.NotMeasuredError)):
         folder = standalone.train(ready, out=out, resume=resume)
-    if processes.leads():
+    if not processes.rank():
         found = runs.read(folder)
         emit(facts(found), as_json, [*numbers(found.results), f"{found.status}  {found.folder}"])
 

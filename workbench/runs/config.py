@@ -13,18 +13,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from workbench.io import read_options, reading_errors
 from workbench.records import require
 from workbench.registry import Count, did_you_mean, merge, refusal
-from workbench.training.settings import Settings
-
-
-class Section(BaseModel):
-    """Fields that are frozen and held to their types and ranges."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+from workbench.training.settings import Section, Settings
 
 
 class DataSection(Section):
@@ -141,7 +135,7 @@ class Config(Section):
         return type(self)(**{**self.given(), **flat(changes)})
 
 
-SECTIONS: dict[str, type[BaseModel]] = {
+SECTIONS: dict[str, type[Section]] = {
     "data": DataSection, "model": ModelSection, "objective": ObjectiveSection, "training": Settings,
 }  # fmt: skip
 

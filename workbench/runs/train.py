@@ -19,7 +19,7 @@ from workbench.runs.evaluate import calibrate, evaluate, validate
 from workbench.runs.resolve import chooser
 from workbench.runs.result import Contents, OpenRun
 from workbench.training import checkpoint, deterministic_algorithms, fit
-from workbench.training.processes import leads
+from workbench.training.processes import rank
 
 
 def run(experiment: Config | Prepared, *, folder: str | Path | None = None, progress: bool = True) -> OpenRun:
@@ -44,7 +44,7 @@ def run(experiment: Config | Prepared, *, folder: str | Path | None = None, prog
     settings, metrics = config.training, config.objective.metrics
     position = checkpoint.TrainingPosition(Path(folder), made_from(ready)) if folder else None
     if ready.train is not None:
-        writer = only_writer(folder) if folder and leads() else nullcontext()
+        writer = only_writer(folder) if folder and not rank() else nullcontext()
         torch.set_rng_state(ready.random_state)
         with writer, deterministic_algorithms(settings.deterministic):
             history = fit(
@@ -89,7 +89,7 @@ def train(ready: Prepared, *, out: Path | str = "", resume: bool = False, progre
         BlockingIOError: another process writes into the folder.
     """
     check_folder(out, resume)
-    if not leads():
+    if rank():
         run(ready, folder=out, progress=False)
         return Path(out)
     folder = Path(out) if str(out) else runs.new_run("train", ready.config.as_dict())

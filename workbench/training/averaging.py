@@ -100,32 +100,19 @@ class Momentum:
         self.share = share
         frozen = {id(parameter): parameter for parameter in model.parameters() if not parameter.requires_grad}
         self.pair = deepcopy(model, dict(frozen)).requires_grad_(False).eval()
-        both = zip(self.pair.named_parameters(), model.parameters(), strict=True)
-        self.followed = {name: (mine, theirs) for (name, mine), theirs in both if mine is not theirs}
+        self.shared = {name for name, mine in self.pair.named_parameters() if id(mine) in frozen}
+        both = zip(self.pair.parameters(), model.parameters(), strict=True)
+        self.followed = [(mine, theirs) for mine, theirs in both if mine is not theirs]
         self.buffers = list(zip(self.pair.buffers(), model.buffers(), strict=True))
 
     @torch.no_grad()
     def update(self) -> None:
         """Move towards the encoders: ``copy <- share * copy + (1 - share) * encoder``."""
-        for mine, theirs in self.followed.values():
+        for mine, theirs in self.followed:
             mine.lerp_(theirs, 1 - self.share)
-        self._take_buffers()
-
-    def state(self) -> dict[str, Tensor]:
-        """The weights that are its own, by name."""
-        return {name: mine for name, (mine, _) in self.followed.items()}
-
-    @torch.no_grad()
-    def load(self, tensors: Mapping[str, Tensor]) -> None:
-        """Put back what ``state`` gave, beside encoders that were put back before.
-
-        Raises:
-            KeyError: a weight is missing.
-        """
-        for name, (mine, _) in self.followed.items():
-            mine.copy_(tensors[name])
-        self._take_buffers()
-
-    def _take_buffers(self) -> None:
         for mine, theirs in self.buffers:
             mine.copy_(theirs)
+
+    def state(self) -> State:
+        """The weights and buffers that are its own, by name."""
+        return {name: value for name, value in self.pair.state_dict().items() if name not in self.shared}

@@ -9,6 +9,7 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 import torch
+from accelerate.utils import send_to_device
 from torch import Tensor
 from torch.utils.data import DataLoader, Dataset
 
@@ -153,13 +154,7 @@ class Source:
 def to(batch: Batch, device: torch.device) -> Batch:
     """The batch with all its tensors on a device."""
     moved = ("own", "inputs", "signals", "relevance", "labels", "also")
-    return replace(batch, **{name: _move(getattr(batch, name), device) for name in moved})
-
-
-def _move(value: Any, device: torch.device) -> Any:
-    if isinstance(value, Mapping):
-        return {name: _move(inner, device) for name, inner in value.items()}
-    return value.to(device) if hasattr(value, "to") else value
+    return replace(batch, **send_to_device({name: getattr(batch, name) for name in moved}, device))
 
 
 @dataclass(frozen=True)
@@ -198,22 +193,16 @@ class Shards(Dataset[BatchShard]):
         self.rank, self.world = rank(), world()
 
     def __getitem__(self, rows: Rows) -> BatchShard:
-        undivided = self.world == 1 and not self.chunk
-        batch = self.source.batch(rows, inputs=undivided and not self.mix)
-        images, mixture = self.source.images_of(rows)[0], None
-        if self.mix:
-            mixture = draw(rows, len(images), share=self.mix, seed=self.seed)
+        batch, images = self.source.batch(rows, inputs=False), self.source.images_of(rows)[0]
+        mixture = draw(rows, len(images), share=self.mix, seed=self.seed) if self.mix else None
+        if mixture:
             batch = replace(batch, labels=mixture.labels(batch.positives))
-        if undivided:
-            if mixture:
-                whole = self._images(images, np.arange(len(images)), mixture)
-                batch = replace(batch, inputs=whole.inputs)
+        parts = [self._images(images, places, mixture) for places in self._places(len(images))]
+        if self.world == 1 and not self.chunk:
+            batch = replace(batch, inputs=parts[0].inputs)
             return BatchShard(batch, [batch], [batch])
-        return BatchShard(
-            batch,
-            [self._images(images, places, mixture) for places in self._places(len(images))],
-            [self.source.of_captions(rows[places]) for places in self._places(len(rows))],
-        )
+        captions = [self.source.of_captions(rows[places]) for places in self._places(len(rows))]
+        return BatchShard(batch, parts, captions)
 
     def _images(self, images: Rows, places: Rows, mixture: Mixture | None) -> Batch:
         """Some of a batch's images; where they are mixed, their partners are read with them."""

@@ -11,7 +11,7 @@ import json
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from workbench.io import PARSER_ERRORS, ChecksumError, replacing
+from workbench.io import PARSER_ERRORS, ChecksumError, flat, replacing
 from workbench.records import require
 from workbench.training.settings import changed
 
@@ -35,52 +35,32 @@ class TrainingPosition:
 
     Args:
         folder: of the run.
-        made_from: JSON values by name beside the settings: the rest of the configuration, the data, the code.
+        made_from: JSON values by name: the settings and the rest of the configuration, the data, the code.
     """
 
     folder: Path
-    made_from: Mapping[str, Any] = field(default_factory=dict)
+    made_from: Mapping[str, Any]
 
     def last(self) -> tuple[dict[str, Tensor], dict[str, Any]] | None:
         """Tensors and facts of the checkpoint that the run goes on from; ``None`` = there is none.
 
         Raises:
             ChecksumError: it is damaged, or made from something else; the message names what differs.
+            Other code is named in a warning.
         """
         if not (path := self.folder / LAST).exists():
             return None
         tensors, facts = read(path)
-        require_same(path, facts[MADE_FROM], self.made_from)
+        differ = changed(facts[MADE_FROM], self.made_from)
+        if code := differ.pop("code", ""):
+            warnings.warn(f"{path} was made by another version of this package: {code}", stacklevel=2)
+        require(
+            not differ,
+            f"{path} was made with other settings ({'; '.join(differ.values())}); choose a new folder or the "
+            "old settings",
+            ChecksumError,
+        )
         return tensors, facts
-
-    def save(
-        self,
-        weights: Mapping[str, Tensor],
-        state: Mapping[str, Mapping[str, Tensor]],
-        facts: Mapping[str, Any],
-    ) -> None:
-        """Write the checkpoint: weights, further tensors by what they are of, and facts."""
-        tensors = dict(weights)
-        for prefix, named in state.items():
-            tensors |= prefixed(prefix, named)
-        write(self.folder / LAST, tensors, {**facts, MADE_FROM: self.made_from})
-
-
-def require_same(path: Path, was: Mapping[str, Any], now: Mapping[str, Any]) -> None:
-    """Refuse to go on with what was made from something else; other code is named in a warning.
-
-    Raises:
-        ChecksumError: the message names what differs.
-    """
-    differ = changed(was, now)
-    if code := differ.pop("code", ""):
-        warnings.warn(f"{path} was made by another version of this package: {code}", stacklevel=2)
-    require(
-        not differ,
-        f"{path} was made with other settings ({'; '.join(differ.values())}); choose a new folder or the old "
-        "settings",
-        ChecksumError,
-    )
 
 
 def write(path: Path, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> None:
@@ -108,10 +88,8 @@ def read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     Raises:
         ChecksumError: the file is not such a checkpoint, or it is damaged.
     """
-    with _opened(path) as file:
+    with _opened(path) as (file, header):
         tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - not a mapping
-        header = file.metadata() or {}
-        require({"facts", "sha256"} <= header.keys(), "it holds no facts")
         facts, whole = json.loads(header["facts"]), header["sha256"] == _checksum(tensors, header["facts"])
     require(
         whole,
@@ -127,18 +105,18 @@ def facts(path: Path) -> dict[str, Any]:
     Raises:
         ChecksumError: the file is not such a checkpoint.
     """
-    with _opened(path) as file:
-        header = file.metadata() or {}
-        require("facts" in header, "it holds no facts")
+    with _opened(path) as (_, header):
         content: dict[str, Any] = json.loads(header["facts"])
     return content
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[Any]:
+def _opened(path: Path) -> Iterator[tuple[Any, dict[str, str]]]:
     try:
         with safe_open(path, framework="pt") as file:
-            yield file
+            header = file.metadata() or {}
+            require({"facts", "sha256"} <= header.keys(), "it holds no facts")
+            yield file, header
     except UNREADABLE as error:
         raise ChecksumError(f"{path} is not a checkpoint of this workbench: {error}") from error
 
@@ -149,11 +127,6 @@ def _checksum(tensors: Mapping[str, Tensor], facts: str) -> str:
         digest.update(f"\n{name} {tuple(tensor.shape)} {tensor.dtype}\n".encode())
         digest.update(tensor.flatten().view(torch.uint8).numpy().data)
     return digest.hexdigest()
-
-
-def prefixed(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """The tensors with ``prefix.`` before their names."""
-    return {f"{prefix}.{name}": tensor for name, tensor in tensors.items()}
 
 
 def under(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
@@ -167,11 +140,7 @@ def under(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 def optimiser_tensors(optimiser: Optimizer) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """The optimiser's state as named tensors, and its plain numbers as facts."""
-    named = {
-        f"{index}.{name}": value
-        for index, state in optimiser.state_dict()["state"].items()
-        for name, value in state.items()
-    }
+    named = flat(optimiser.state_dict()["state"])
     tensors = {name: value for name, value in named.items() if isinstance(value, Tensor)}
     return tensors, {name: value for name, value in named.items() if name not in tensors}
 
@@ -202,7 +171,7 @@ def restore_random_state(states: Mapping[str, Tensor], device: torch.device) -> 
 
 def weights(model: nn.Module, objective: nn.Module) -> dict[str, Tensor]:
     """Copies of all weights and buffers of model and objective, by prefix."""
-    both = prefixed("model", model.state_dict()) | prefixed("objective", objective.state_dict())
+    both = flat({"model": model.state_dict(), "objective": objective.state_dict()})
     return {name: tensor.detach().clone() for name, tensor in both.items()}
 
 

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from workbench.encoders.base import Pair
 from workbench.formatting import format_value
-from workbench.io import signals
+from workbench.io import flat, signals
 from workbench.objectives.base import Objective
 from workbench.progress import bar
 from workbench.records import Batch, Embedding, Rows
@@ -101,8 +101,7 @@ class Training:
         position: TrainingPosition | None,
     ) -> None:
         self.model, self.objective, self.source, self.settings = model, objective, source, settings
-        plain = settings.model_dump(mode="json")
-        self.position = position and replace(position, made_from={**plain, **position.made_from})
+        self.position = position
         self.accelerator = processes.accelerator(settings, position.folder if position else None)
         self.device = self.accelerator.device
         model.to(self.device).train()
@@ -265,7 +264,11 @@ class Training:
             "momentum": self.momentum.state() if self.momentum else {},
         }
         facts = {"step": self.step, "history": self.history, "sums": self.sums, "numbers": numbers}
-        self.position.save(checkpoint.weights(self.model, self.objective), tensors, facts)
+        checkpoint.write(
+            self.position.folder / checkpoint.LAST,
+            checkpoint.weights(self.model, self.objective) | flat(tensors),
+            {**facts, checkpoint.MADE_FROM: self.position.made_from},
+        )
 
     def resume(self) -> None:
         """Go on from the checkpoint in the folder, if there is one."""
@@ -277,7 +280,8 @@ class Training:
         self.result = checkpoint.under("result", tensors)
         checkpoint.restore_optimiser(self.optimiser, checkpoint.under("optimiser", tensors), facts["numbers"])
         if self.momentum:
-            self.momentum.load(checkpoint.under("momentum", tensors))
+            # what is frozen is not among them
+            self.momentum.pair.load_state_dict(checkpoint.under("momentum", tensors), strict=False)
         checkpoint.restore_random_state(checkpoint.under("random", tensors), self.device)
         self.step, self.history, self.sums = facts["step"], facts["history"], facts["sums"]
 

@@ -1,8 +1,8 @@
 """Several processes, one batch: every process encodes its shard, and all of them see the loss of the whole.
 
-The embeddings are gathered with their gradient, so that each process computes the objective on the whole
-batch, exactly as one process would; no objective knows of it. The loss is thus there ``world`` times, and the
-mean over processes of the gradients is the gradient of one process.
+The embeddings are gathered, so that each process computes the objective on the whole batch, exactly as one
+process would; no objective knows of it. The gradient of its own embeddings, times ``world``, goes back to the
+encoder, and the mean over processes of the gradients is the gradient of one process.
 """
 
 import os
@@ -27,20 +27,13 @@ def world() -> int:
 
 
 def rank() -> int:
-    """Number of this process; 0 writes files and talks."""
-    return distributed.get_rank() if distributed.is_initialized() else 0
-
-
-def leads() -> bool:
-    """Whether this process writes the run folder: the only one, or the first of those that ``torchrun``
-    starts or has started.
-    """
-    return os.environ.get("RANK", "0") == "0"
+    """Number of this process, also before it has met the others; 0 writes files and talks."""
+    return int(os.environ.get("RANK", "0"))
 
 
 def gather(embedding: Embedding) -> Embedding:
-    """The embeddings of all processes, in the order of their ranks, with gradient; with one process the
-    embedding itself.
+    """The embeddings of all processes, in the order of their ranks, its own with gradient; with one process
+    the embedding itself.
     """
     if world() == 1:
         return embedding
@@ -59,26 +52,15 @@ def _gathered(value: Tensor, shapes: list[tuple[int, ...]]) -> list[Tensor]:
     padded = nn.functional.pad(value, [n for most in missing[::-1].tolist() for n in (0, most)])
     # not every backend carries booleans
     plain = padded.to(torch.uint8) if value.dtype == torch.bool else padded.contiguous()
-    pieces: tuple[Tensor, ...] = _Gather.apply(plain)
-    return [
+    pieces = [torch.empty_like(plain) for _ in range(world())]
+    distributed.all_gather(pieces, plain.detach())
+    out = [
         piece[tuple(map(slice, shape))].to(value.dtype) for piece, shape in zip(pieces, shapes, strict=True)
     ]
-
-
-class _Gather(torch.autograd.Function):
-    """All-gather whose gradient is the sum over processes; PyTorch's own form is deprecated or private."""
-
-    @staticmethod
-    def forward(ctx: Any, value: Tensor) -> tuple[Tensor, ...]:
-        pieces = [torch.empty_like(value) for _ in range(world())]
-        distributed.all_gather(pieces, value)
-        return tuple(pieces)
-
-    @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> Tensor:
-        total = torch.stack(gradients)
-        distributed.all_reduce(total)
-        return total[rank()]
+    out[rank()] = value.view_as(value)
+    if value.requires_grad:
+        out[rank()].register_hook(lambda gradient: gradient * world())
+    return out
 
 
 def average_gradients(parameters: Iterable[nn.Parameter]) -> None:
@@ -86,13 +68,12 @@ def average_gradients(parameters: Iterable[nn.Parameter]) -> None:
     trained = [one for one in parameters if one.requires_grad]
     if world() == 1 or not trained:
         return
-    # a shard may leave a parameter unused that another shard uses
-    gradients = [torch.zeros_like(one) if one.grad is None else one.grad for one in trained]
-    mean = torch.cat([gradient.flatten() for gradient in gradients])
+    for one in trained:  # a shard may leave a parameter unused that another shard uses
+        one.grad = torch.zeros_like(one) if one.grad is None else one.grad
+    gradients = [one.grad for one in trained if one.grad is not None]
+    mean = nn.utils.parameters_to_vector(gradients)
     distributed.all_reduce(mean)
-    parts = torch.split(mean / world(), [gradient.numel() for gradient in gradients])
-    for parameter, gradient, part in zip(trained, gradients, parts, strict=True):
-        parameter.grad = gradient.copy_(part.view_as(gradient))
+    nn.utils.vector_to_parameters(mean / world(), gradients)
 
 
 def synchronise_batch_norms(model: nn.Module, device: torch.device) -> None:

@@ -8,14 +8,20 @@ from typing import Annotated, Any, Literal, Self
 
 import torch
 from annotated_types import Ge
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from workbench.io import flat
 from workbench.records import MetricKey
-from workbench.registry import Count, Natural, NotNegative, Share, did_you_mean, refusal
+from workbench.registry import Count, Natural, NotNegative, Share
 
 
-class Settings(BaseModel):
+class Section(BaseModel):
+    """Fields that are frozen and held to their types and ranges."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+
+
+class Settings(Section):
     """How to train.
 
     Args:
@@ -62,11 +68,8 @@ class Settings(BaseModel):
         tracker: ``""``, ``"tensorboard"`` or ``"wandb"``.
 
     Raises:
-        TypeError: an unknown field, with the near ones, or a value of another type.
-        ValueError: a value outside its range; the message gives the range.
+        ValueError: an unknown field, a value of another type or one outside its range.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
     epochs: Count = 4
     batch_size: Annotated[int, Ge(2)] = 128
@@ -103,16 +106,6 @@ class Settings(BaseModel):
     checkpoint_every: Count = 0
     tracker: Literal["", "tensorboard", "wandb"] = ""
 
-    def __init__(self, **values: Any) -> None:
-        for name in values.keys() - type(self).model_fields.keys():
-            raise TypeError(
-                f"config has no field {name!r}; {did_you_mean(name, list(type(self).model_fields))}"
-            )
-        try:
-            super().__init__(**values)
-        except ValidationError as error:
-            raise refusal("config", values, error.errors()) from None
-
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
         MetricKey.parse(self.select)
@@ -138,36 +131,27 @@ FREE = frozenset(["device", "compile", "workers", "checkpoint_every", "tracker",
 
 
 def changed(was: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, str]:
-    """What a run must not be resumed with, in words by name, e.g. ``objective was vsepp, is dias``.
+    """What a run must not be resumed with, in words by name.
 
     More epochs are no other run, unless the schedule ends with the last of them.
 
     Args:
         was: what the run was made from, nested JSON values; fields of ``Settings`` stand at the top.
         now: what it would go on with.
-    """
-    grows = now.get("schedule") != "cosine" and was.get("epochs", 0) < now.get("epochs", 0)
-    free = FREE | ({"epochs"} if grows else set())
-    return {name: said for name, said in differences(was, now).items() if name not in free}
 
-
-def differences(was: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, str]:
-    """What differs between two nested mappings of JSON values, in words, by name.
-
-    >>> differences({"objective": "vsepp", "lr": 1}, {"objective": "dias", "lr": 1})
+    >>> changed({"objective": "vsepp", "lr": 1}, {"objective": "dias", "lr": 1})
     {'objective': 'objective was vsepp, is dias'}
     """
+    grows = now.get("schedule") != "cosine" and was.get("epochs", 0) < now.get("epochs", 0)
     # a tuple and its list are one value in JSON
-    a, b = (flat(json.loads(json.dumps(one))) for one in (was, now))
+    first, second = (flat(json.loads(json.dumps(one))) for one in (was, now))
+    names = sorted((first | second).keys() - FREE - ({"epochs"} if grows else set()))
+    pairs = {name: (first.get(name, "not there"), second.get(name, "not there")) for name in names}
     return {
-        name: f"{name} was {_said(a, name)}, is {_said(b, name)}"
-        for name in sorted(a | b)
-        if name not in a or name not in b or a[name] != b[name]
+        name: f"{name} was {str(old) or 'empty'}, is {str(new) or 'empty'}"
+        for name, (old, new) in pairs.items()
+        if old != new
     }
-
-
-def _said(values: Mapping[str, Any], name: str) -> str:
-    return (str(values[name]) or "empty") if name in values else "not there"
 
 
 def seed_everything(seed: int) -> None:
