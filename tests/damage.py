@@ -37,6 +37,12 @@ def _table(file: Path) -> None:
     table.iloc[[1, 0, *range(2, len(table))]].to_parquet(file, index=False)
 
 
+def _arrays(file: Path) -> None:
+    held = dict(np.load(file))
+    name = list(held)[-1]
+    np.savez(file, **held | {name: held[name][::-1]})
+
+
 def _weights(file: Path) -> None:
     with safe_open(file, framework="pt") as opened:
         tensors = {name: opened.get_tensor(name) for name in opened.keys()}  # noqa: SIM118
@@ -51,4 +57,4 @@ def _mapping(file: Path) -> None:
     file.write_text(json.dumps(held | {first: held[second], second: held[first]}))
 
 
-SWAPS = {".npy": _array, ".parquet": _table, ".safetensors": _weights, ".json": _mapping}
+SWAPS = {".npy": _array, ".npz": _arrays, ".parquet": _table, ".safetensors": _weights, ".json": _mapping}

@@ -34,8 +34,7 @@ def embeddings(folder):
 READERS = {
     "embeddings/image.npy": embeddings,
     "embeddings/text_ids.parquet": embeddings,
-    "values/i2t.parquet": runs.ByQuery.read,
-    "values/both.parquet": runs.ByQuery.read,
+    runs.VALUES: runs.ByQuery.read,
     runs.RESULTS: runs.read,
     runs.MODEL: load_model,
     runs.CONFIG: load_model,

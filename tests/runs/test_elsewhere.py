@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import asdict
 
 import numpy as np
 import pandas as pd
@@ -60,7 +61,7 @@ def test_a_target_is_a_name_a_file_or_its_fields_and_has_a_name_that_tells_optio
     (tmp_path / "on.json").write_text(json.dumps(fields))
     inline = Target.read(json.dumps(fields), {})
     assert inline == Target.read(str(tmp_path / "on.json"), {}) == Target.of(fields)
-    assert Target.of(inline.as_dict()) == inline
+    assert Target.of(asdict(inline)) == inline
     assert Target.read(json.dumps(fields), {"size": 8}, "test") == Target(
         "scenes", {"texts": "chains", "size": 8}
     )

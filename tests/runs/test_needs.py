@@ -13,6 +13,7 @@ from workbench.runs import Config
 from workbench.runs import build as running
 from workbench.runs.build import build
 from workbench.runs.resolve import resolve
+from workbench.training.batches import Source
 
 
 @pytest.mark.parametrize("objective", ["pcme", "pcmepp"])
@@ -40,11 +41,10 @@ def test_the_ablation_without_variances_needs_none():
 
 def test_positives_are_the_pairs_that_the_judgements_call_right():
     split = data.load("scenes", split="train", size=6)
-    images, captions = np.array([4, 0, 2]), np.arange(0, 30, 4)
-    lazily = running.positives("exact", split).take(images, captions)
+    images, captions = np.array([4, 0, 2]), np.array([22, 2, 20, 13, 12])
+    batch = Source(split, {}, {}, positives=running.positives("exact", split)).batch(captions)
     whole = split.judgements["exact"].relevant()
-    assert (lazily == whole[np.ix_(images, captions)]).all()
-    assert (running.positives("exact", split).take(images, captions) == lazily).all()
+    assert (batch.also.numpy() == whole[np.ix_(images, captions)]).all()
     assert running.positives("own", split) is None
 
 
@@ -53,8 +53,7 @@ def test_a_grade_below_the_bar_and_a_pair_nobody_judged_are_not_right():
     images, captions, grades = np.array([0, 0]), np.array([0, 9]), np.array([5.0, 2.0], dtype=np.float32)
     rated = Judgements("rated", "0 to 5", (2, 10), images, captions, grades, relevant_from=3, unlisted=None)
     split = replace(split, judgements={"own": split.judgements["own"], "rated": rated})
-    assert running.positives("rated", split).take(np.array([0]), np.array([0, 5, 9])).tolist() == [
-        [True, False, False]
-    ]
+    batch = Source(split, {}, {}, positives=running.positives("rated", split)).batch(np.array([0, 5, 9]))
+    assert batch.also.tolist() == [[True, False, False], [False, False, False]]
     with pytest.raises(ValueError, match=r"positives='exact' names judgements; .* has own, rated"):
         running.positives("exact", split)

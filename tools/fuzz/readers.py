@@ -219,13 +219,14 @@ def _judgements(folder: Path) -> tuple[str, list[bytes]]:
 
 
 def _values(folder: Path) -> tuple[str, list[bytes]]:
-    from workbench.runs.store import ByQuery
+    from workbench.runs.store import VALUES, ByQuery
 
     split = _split()
     numbers = {"i2t/R@1": np.ones(3), "t2i/R@1": np.ones(6)}
     ByQuery(split.image_ids, split.caption_ids, split.own, numbers).write(folder)
-    columns = {"id": list(split.caption_ids), "image": ["a", "b", "c"] * 2, "t2i/R@1": [0.5] * 6}
-    return "values/t2i.parquet", [_parquet(columns), *map(_parquet, _odd_columns(columns))]
+    whole = dict(np.load(folder / VALUES))
+    odd = [{**whole, name: other} for name in whole for other in (np.zeros(0), np.array("a"))]
+    return VALUES, [_zipped(packed, **one) for one in (whole, *odd) for packed in (False, True)]
 
 
 def _checkpoint(folder: Path) -> tuple[str, list[bytes]]:

@@ -5,21 +5,19 @@ import inspect
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from workbench import data, encoders, text
 from workbench.encoders import backbones
 from workbench.encoders.base import Pair
-from workbench.io import flat, read_options
+from workbench.io import flat, parse_json, read_options
 from workbench.objectives.base import Objective
-from workbench.records import Computed, Judgements, Rows, Split, require
+from workbench.records import Computed, Judgements, Split, require
 from workbench.registry import Count, check_options, check_value, make, merge
 from workbench.runs.config import Config
 from workbench.runs.model import Encodes, ExternalModel, Model
@@ -88,11 +86,11 @@ class Target:
         Raises:
             FileNotFoundError, ValueError: a file or JSON that cannot be read; else as ``of``.
         """
-        try:
-            inline = json.loads(text) if text.startswith("{") else {}
-        except json.JSONDecodeError as error:
-            raise ValueError(f"--data {text!r:.60} is not JSON: {error}") from None
-        values = inline or (read_options(text) if Path(text).suffix in FILES else {"data": text})
+        values = {"data": text}
+        if text.startswith("{"):
+            values = parse_json(text, f"--data {text!r:.60}", "is not JSON")
+        elif Path(text).suffix in FILES:
+            values = read_options(text)
         given = {"data_options": dict(options), **({"split": split} if split else {})}
         return cls.of(merge(values, given))
 
@@ -105,10 +103,6 @@ class Target:
         text = json.dumps(more, sort_keys=True, default=str)
         ending = f"-{hashlib.sha256(text.encode()).hexdigest()[:DIGITS]}" if any(more.values()) else ""
         return re.sub(r"[^\w.-]+", "-", f"{self.data}-{self.split}") + ending
-
-    def as_dict(self) -> dict[str, Any]:
-        """The fields, as ``of`` reads them."""
-        return asdict(self)
 
 
 @dataclass(frozen=True)
@@ -348,21 +342,8 @@ def relevance(objective: Objective, train: Split) -> dict[str, Any]:
     }
 
 
-@dataclass(frozen=True)
-class Right:
-    """Which pairs judgements call right."""
-
-    judged: Judgements | Computed
-
-    def take(self, images: Rows, captions: Rows) -> NDArray[np.bool_]:
-        """``(n, m)`` truth values of these image rows and caption rows; a pair that nobody judged is not
-        right.
-        """
-        return np.greater_equal(self.judged.take(images, captions), self.judged.relevant_from)
-
-
-def positives(name: str, train: Split) -> Right | None:
-    """The pairs that count as positive in training beside those that belong together.
+def positives(name: str, train: Split) -> Judgements | Computed | None:
+    """What says which pairs count as positive in training beside those that belong together.
 
     Args:
         name: of the split's judgements; ``"own"`` = no others.
@@ -371,7 +352,7 @@ def positives(name: str, train: Split) -> Right | None:
     Raises:
         ValueError: the split has no such judgements.
     """
-    return None if name == "own" else Right(_judged(name, train, f"positives={name!r} names judgements;"))
+    return None if name == "own" else _judged(name, train, f"positives={name!r} names judgements;")
 
 
 def _judged(name: str, train: Split, wanted: str) -> Judgements | Computed:

@@ -18,7 +18,6 @@ from workbench.metrics import comparison, map_at_r
 from workbench.metrics.evaluation import Evidence, walk
 from workbench.metrics.intervals import Draws
 from workbench.metrics.ranks import Ranked
-from workbench.metrics.registry import Metric
 from workbench.records import (
     Array,
     Measurement,
@@ -64,34 +63,30 @@ def numbers(run: OpenRun, keys: Sequence[str]) -> dict[str, tuple[Measurement, V
         relevant.
 
     Raises:
-        KeyError: judgements that the split does not have, or a metric that is none of the shelf's.
-        ValueError: no query has an answer.
+        KeyError: judgements that the split does not have, a metric that is none of the shelf's, or a number
+            that it does not give there.
     """
     kept = {m.label: (m, run.values[m.label]) for m in run.measurements if m.label in run.values}
-    rows, split = {text: _row(text, run.split) for text in keys if text not in kept}, run.split
-    names = {key.judgements for key, _ in rows.values()} | {"own"}
-    ranked = Ranked(run.scores, [split.judgements[name] for name in names]) if rows else None
-    for text, (key, row) in rows.items():
-        judged = split.judgements[key.judgements]
-        evidence = Evidence(run.scores, judged, split.own, split.judgements["own"], ranked=ranked)
-        kept |= {m.label: (m, values) for m, values in walk(evidence, [row])}
-        require(text in kept, f"{text}: no query of {split.name} has an answer")
-    return {text: kept[text] for text in keys}
-
-
-def _row(text: str, split: Split) -> tuple[MetricKey, Metric]:
-    """The key and its metric, at the depth that the key names."""
-    key = MetricKey.parse(text)
-    if key.judgements not in split.judgements:
+    split, asked = run.split, {}
+    for text in (text for text in keys if text not in kept):
+        key = MetricKey.parse(text)
         known = ", ".join(split.judgements)
-        raise KeyError(f"{text}: the split has no judgements {key.judgements!r}; it has {known}")
-    row = metrics.load(key.metric)
-    whole = key.k is None and None in row.ks
-    if not (whole or (key.k and any(row.ks))) or (row.summed == bool(key.direction)):
-        form = MetricKey(key.metric, "" if row.summed else "t2i", k=next(filter(None, row.ks), None))
-        raise KeyError(f"no number {text!r}; {key.metric} has the form {form}")
-    row.ks = (key.k,)
-    return key, row
+        wrong = f"{text}: the split has no judgements {key.judgements!r}; it has {known}"
+        require(key.judgements in split.judgements, wrong, KeyError)
+        metric = metrics.load(key.metric)
+        metric.ks = (key.k,) if key.k and any(metric.ks) else metric.ks
+        asked[text] = key.judgements, metric
+    names = dict.fromkeys(["own", *(name for name, _ in asked.values())])
+    ranked = Ranked(run.scores, [split.judgements[name] for name in names]) if asked else None
+    for text, (name, metric) in asked.items():
+        evidence = Evidence(
+            run.scores, split.judgements[name], split.own, split.judgements["own"], ranked=ranked
+        )
+        found = {m.label: (m, values) for m, values in walk(evidence, [metric])}
+        answers = ", ".join(found) or "no query that has an answer"
+        require(text in found, f"no number {text!r}: {split.name} has {answers}", KeyError)
+        kept = found | kept
+    return {text: kept[text] for text in keys}
 
 
 def first_keys(judgements: Iterable[str]) -> list[str]:

@@ -370,7 +370,7 @@ def evaluate_on(folder: Path | str, target: Target) -> OpenRun:
         partial(Contents, model, found.image, found.text), Path(folder), config.as_dict(), measurements,
         values=found.values, target=target,
     )  # fmt: skip
-    run.save_beside(folder)
+    run.save(folder)
     return run
 
 

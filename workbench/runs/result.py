@@ -6,7 +6,7 @@ explorer look into them.
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -33,10 +33,8 @@ from workbench.training.settings import changed
 
 # a name says no more settings than these
 MOST_DIFFER = 2
-# queries whose answers are written at a time
-PIECE = 2**16
 # the weights hold a checksum of their own
-KEPT = (runs.STATES, runs.RESULTS, "*.parquet", f"{runs.VALUES}/*", "embeddings/*")
+KEPT = (runs.STATES, runs.RESULTS, "*.parquet", runs.VALUES, "embeddings/*")
 
 
 class Contents(NamedTuple):
@@ -165,30 +163,23 @@ class OpenRun:
         split's own pairs. Directions and ids are categories of pandas, 4 bytes each and not their text.
         """
         own, scores = self.split.judgements["own"], by_rows(self._scored())
-        ids = (self.split.image_ids, self.split.caption_ids)
-        # as categories, since a million queries have ten million ids; one id may name an image and a caption
-        known = pd.Index(dict.fromkeys((*ids[0], *ids[1])))
-        sides = tuple(known.get_indexer(pd.Index(one)) for one in ids)
-        deep, start = [min(k, len(one)) for one in sides[::-1]], 0
-        code = pd.Categorical.from_codes([], known).codes.dtype
-        types = {"direction": np.int8, "query_id": code, "rank": np.int32, "item_id": code}
-        types |= {"score": np.float32, "grade": np.float32}
-        size = sum(len(one) * depth for one, depth in zip(sides, deep, strict=True))
-        # filled piece by piece: tables that are joined would lie in memory twice
-        columns = {name: np.empty(size, kind) for name, kind in types.items()}
-        for way, (rows, (query, item)) in enumerate(((scores, sides), (scores.T, sides[::-1]))):
-            found, every = best(rows, deep[way])
-            for first in range(0, len(every), PIECE):
-                items, ranks = every[first : first + PIECE], np.arange(1, deep[way] + 1)
-                at = np.arange(first, first + len(items))[:, None], items
-                grade = own.at(*(at[::-1] if way else at))
-                new = (way, query[at[0]], ranks, item[items], found[first : first + PIECE], grade)
-                for column, values in zip(columns.values(), new, strict=True):
-                    column[start : start + items.size].reshape(items.shape)[:] = values
-                start += items.size
-        kinds = {"direction": pd.Index(["i2t", "t2i"]), "query_id": known, "item_id": known}
-        named = {name: pd.Categorical.from_codes(columns[name], of) for name, of in kinds.items()}
-        return pd.DataFrame(columns | named, copy=False)
+        # one list of ids, since a table of both directions has one kind of category
+        known = pd.Index(dict.fromkeys((*self.split.image_ids, *self.split.caption_ids)))
+        images, captions = map(known.get_indexer, (self.split.image_ids, self.split.caption_ids))
+        tables = []
+        for way, rows, queries, items in ((0, scores, images, captions), (1, scores.T, captions, images)):
+            best_scores, found = best(rows, min(k, len(items)))
+            query, rank = np.indices(found.shape, dtype=np.int32)
+            columns = {
+                "direction": pd.Categorical.from_codes(np.full(found.size, way), ["i2t", "t2i"]),
+                "query_id": pd.Categorical.from_codes(queries[query.ravel()], known),
+                "rank": rank.ravel() + np.int32(1),
+                "item_id": pd.Categorical.from_codes(items[found.ravel()], known),
+                "score": best_scores.ravel().astype(np.float32),
+                "grade": own.at(*((found, query) if way else (query, found))).ravel().astype(np.float32),
+            }
+            tables.append(pd.DataFrame(columns))
+        return pd.concat(tables, ignore_index=True)
 
     def as_dict(self) -> dict[str, Any]:
         """What ``results.json`` holds: the same seed gives the same values, so no time is among them; it
@@ -205,7 +196,7 @@ class OpenRun:
             "notes": list(self.split.notes),
         }
         if self.target:
-            return measured | {"training": self.config["data"], "target": self.target.as_dict()}
+            return measured | {"training": self.config["data"], "target": asdict(self.target)}
         return measured | {
             "select": self.select,
             "kept": self.kept,
@@ -214,54 +205,48 @@ class OpenRun:
             "history": [{name: row[name] for name in row if name != "seconds"} for row in self.history],
         }
 
-    def save_beside(self, folder: str | Path) -> Path:
-        """Write what was measured on other data into a folder of its own below the run's: ``params.json``
-        (what was measured on), values by query, ``env.json``, ``results.json`` and ``STATUS``.
-
-        Raises:
-            ValueError: this was measured on the run's own test split, which ``save`` writes.
-        """
-        if self.target is None:
-            raise ValueError(f"{self.name} was measured on its own data; save() writes that")
-        path, split = Path(folder) / runs.EVALUATIONS / self.target.name, self.split
-        write_json(path / runs.PARAMS, self.target.as_dict())
-        runs.ByQuery(split.image_ids, split.caption_ids, split.own, self.values).write(path)
-        write_json(path / runs.ENV, environment(self.config["seed"]))
-        runs.write_results(path, self.as_dict())
-        checksum_files(path, KEPT, {"config": self.config, "target": self.target.as_dict()})
-        return runs.write_status(path, "ok").parent
-
     def save(self, folder: str | Path) -> Path:
-        """Write numbers, values by query, rankings, embeddings and the checkpoint into a run folder.
+        """Write numbers, values by query, rankings, embeddings and the checkpoint into a run folder; of other
+        data what was measured there, into a folder of its own below the run's.
 
         Returns:
-            The path of ``results.json``; after it, only the checksums are written.
+            The path of ``results.json``; after it, only the checksums are written, and of other data
+            ``STATUS``.
 
         Raises:
             BlockingIOError: another process writes into the folder.
         """
-        with only_writer(folder):
-            results = self._save(Path(folder))
-            checksum_files(Path(folder), KEPT, {"config": self.config, "split": self.split.identity()})
+        path, split = Path(folder), self.split
+        if self.target:
+            path = path / runs.EVALUATIONS / self.target.name
+        with only_writer(path):
+            if self.target:
+                about: dict[str, Any] = {"target": asdict(self.target)}
+                write_json(path / runs.PARAMS, about["target"])
+                write_json(path / runs.ENV, environment(self.config["seed"]))
+            else:
+                about = {"split": split.identity()}
+                self._save_model(path)
+            runs.ByQuery(split.image_ids, split.caption_ids, split.own, self.values).write(path)
+            results = runs.write_results(path, self.as_dict())
+            checksum_files(path, KEPT, {"config": self.config, **about})
+            if self.target:
+                runs.write_status(path, "ok")
         return results
 
-    def _save(self, path: Path) -> Path:
-        split, model = self.split, self.model
+    def _save_model(self, path: Path) -> None:
+        model = self.model
         write_json(path / runs.CONFIG, self.config)
         write_json(path / runs.STATES, {name: maker.state() for name, maker in model.makers.items()})
         checkpoint.write(
             path / runs.MODEL, checkpoint.weights(model.pair, model.objective), {"config": self.config}
         )
         write_table(path / "rankings.parquet", self.rankings())
-        runs.ByQuery(split.image_ids, split.caption_ids, split.own, self.values).write(path)
-        for side, embedding, ids in (
-            ("image", self.image, split.image_ids),
-            ("text", self.text, split.caption_ids),
-        ):
+        sides = {"image": (self.image, self.split.image_ids), "text": (self.text, self.split.caption_ids)}
+        for side, (embedding, ids) in sides.items():
             with replacing(path / "embeddings" / f"{side}.npy") as temporary:
                 np.save(temporary, embedding.mean.numpy())
             write_table(path / "embeddings" / f"{side}_ids.parquet", pd.DataFrame({"id": list(ids)}))
-        return runs.write_results(path, self.as_dict())
 
 
 def kept_config(folder: Path) -> Config:

@@ -21,27 +21,26 @@ import numpy as np
 
 from workbench.formatting import format_path
 from workbench.io import (
+    NUMPY_ERRORS,
     flat,
     json_value,
     reading_errors,
+    replacing,
     update_checksums,
     verify,
     write_checksums,
     write_json,
-    write_table,
     write_text,
 )
-from workbench.records import MetricKey, Rows, Values, require
+from workbench.records import Rows, Values, require
 from workbench.registry import did_you_mean
 from workbench.runs.environment import code_hash, environment
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from workbench.metrics.comparison import Difference
     from workbench.records.measurement import Measurement
 
-RESULTS, PARAMS, ENV, STATUS, VALUES = "results.json", "params.json", "env.json", "STATUS", "values"
+RESULTS, PARAMS, ENV, STATUS, VALUES = "results.json", "params.json", "env.json", "STATUS", "values.npz"
 CHECKSUMS = "checksums.json"
 # which arm of which grid a run is: one run may serve several grids
 ARMS = "arms.json"
@@ -223,61 +222,25 @@ class ByQuery:
     values: Mapping[str, Values]
 
     def write(self, folder: Path | str) -> None:
-        """Write ``values/i2t.parquet``, ``values/t2i.parquet``, ...: one row a query with its ``id`` and its
-        ``image``, one column a number; ``values/both.parquet`` for numbers of both directions together, and
-        ``values/both_2.parquet``, its rows twice, for the sum of all four directions.
-        """
-        import pandas as pd
-
-        sides = {
-            "i": pd.DataFrame({"id": self.image_ids, "image": self.image_ids}),
-            "t": pd.DataFrame({"id": self.caption_ids, "image": np.array(self.image_ids)[self.own]}),
-        }
-        sides[""] = pd.concat([sides["i"], sides["t"]], ignore_index=True)
-        of = {text: (MetricKey.parse(text).direction, len(column)) for text, column in self.values.items()}
-        for direction, length in sorted(set(of.values())):
-            columns = {text: self.values[text] for text, kind in of.items() if kind == (direction, length)}
-            side = sides[direction[:1]]
-            times = max(1, length // len(side))
-            table = pd.concat([side] * times, ignore_index=True).join(pd.DataFrame(columns))
-            name = f"{direction or 'both'}{f'_{times}' if times > 1 else ''}"
-            write_table(Path(folder) / VALUES / f"{name}.parquet", table)
+        """Write ``values.npz``: the ids, ``own``, and an array a number under its key."""
+        ids = {"image_ids": np.array(self.image_ids), "caption_ids": np.array(self.caption_ids)}
+        with replacing(Path(folder) / VALUES) as temporary:
+            np.savez_compressed(temporary, **ids, own=self.own, **self.values)
 
     @classmethod
     def read(cls, folder: Path | str) -> Self | None:
         """What a run folder keeps; ``None`` = nothing, as in runs of older versions.
 
         Raises:
-            ValueError: a table is truncated or foreign; the message names it.
+            ValueError: the file is truncated or foreign; the message names it.
         """
-        import pandas as pd
-        import pyarrow
-
-        files = sorted((Path(folder) / VALUES).glob("*.parquet"))
-        verify_files(Path(folder), *files)
-        tables = {path.stem: _table(path) for path in files}
-        if not {"i2t", "t2i"} <= tables.keys():
+        if not (file := Path(folder) / VALUES).is_file():
             return None
-        images, captions = tables["i2t"]["id"], tables["t2i"]
-        values = {name: table[name].to_numpy() for table in tables.values() for name in table.columns[2:]}
-        # a text that is no UTF-8 is met where it is compared
-        foreign = (pd.errors.InvalidIndexError, pyarrow.ArrowException)
-        with reading_errors(Path(folder) / VALUES / "t2i.parquet", "does not fit i2t.parquet", *foreign):
-            own = pd.Index(images).get_indexer(pd.Index(captions["image"]))
-            return cls(tuple(images), tuple(captions["id"]), own, values)
-
-
-def _table(path: Path) -> "pd.DataFrame":
-    import pyarrow
-    from pyarrow import parquet
-
-    with reading_errors(path, "cannot be read", pyarrow.ArrowException):
-        table = parquet.read_table(path)
-        names = table.column_names
-        require(names[:2] == ["id", "image"], "it holds no values by query")
-        kinds = [pyarrow.string()] * 2 + [pyarrow.float64()] * (len(names) - 2)
-        values: pd.DataFrame = table.cast(pyarrow.schema(zip(names, kinds))).to_pandas()
-        return values
+        verify_files(Path(folder), file)
+        with reading_errors(file, "cannot be read", *NUMPY_ERRORS):
+            values = dict(np.load(file))
+            images, captions = (tuple(values.pop(f"{side}_ids").tolist()) for side in ("image", "caption"))
+            return cls(images, captions, values.pop("own"), values)
 
 
 def differences(

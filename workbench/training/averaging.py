@@ -110,8 +110,8 @@ class Momentum:
         """Move towards the encoders: ``copy <- share * copy + (1 - share) * encoder``."""
         for mine, theirs in self.followed:
             mine.lerp_(theirs, 1 - self.share)
-        for mine, theirs in self.buffers:
-            mine.copy_(theirs)
+        for buffer, latest in self.buffers:
+            buffer.copy_(latest)
 
     def state(self) -> State:
         """The weights and buffers that are its own, by name."""

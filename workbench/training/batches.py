@@ -13,7 +13,7 @@ from accelerate.utils import send_to_device
 from torch import Tensor
 from torch.utils.data import DataLoader, Dataset
 
-from workbench.records import Batch, Rows, Signal, Split, require
+from workbench.records import Batch, Computed, Judgements, Rows, Signal, Split, require
 from workbench.training.mixing import Mixture, draw
 from workbench.training.processes import rank, world
 
@@ -96,7 +96,7 @@ class Source:
         signals: signals by name, each over all captions of the split.
         relevance: graded relevance by name, over all pairs of the split.
         clusters: ``(I,)`` cluster of each image, where batches hold neighbours.
-        positives: which pairs are right beside those that belong together, as truth values; ``None`` = no
+        positives: judgements that say which pairs are right beside those that belong together; ``None`` = no
             other.
     """
 
@@ -105,7 +105,7 @@ class Source:
     signals: Mapping[str, Signal]
     relevance: Mapping[str, Relevant] = field(default_factory=dict)
     clusters: Rows | None = None
-    positives: Relevant | None = None
+    positives: Judgements | Computed | None = None
 
     def batch(self, captions: Rows, *, inputs: bool = True) -> Batch:
         """The batch of these caption rows; each image stands in it once, however many of its captions do.
@@ -119,6 +119,9 @@ class Source:
         relevance = {
             name: torch.as_tensor(one.take(images, captions)) for name, one in self.relevance.items()
         }
+        also = None
+        if self.positives is not None:  # a pair that nobody judged, NaN, is not right
+            also = torch.as_tensor(self.positives.take(images, captions) >= self.positives.relevant_from)
         return Batch(
             [self.split.image_ids[row] for row in images],
             texts.caption_ids,
@@ -126,7 +129,7 @@ class Source:
             self.of_images(images).inputs if inputs else {},
             texts.signals,
             relevance,
-            also=None if self.positives is None else torch.as_tensor(self.positives.take(images, captions)),
+            also=also,
         )
 
     def images_of(self, captions: Rows) -> tuple[Rows, Rows]:

@@ -59,7 +59,7 @@ def _gathered(value: Tensor, shapes: list[tuple[int, ...]]) -> list[Tensor]:
     ]
     out[rank()] = value.view_as(value)
     if value.requires_grad:
-        out[rank()].register_hook(lambda gradient: gradient * world())
+        out[rank()].register_hook(lambda gradient: gradient * world())  # type: ignore[no-untyped-call]
     return out
 
 
