@@ -164,14 +164,17 @@ class OpenRun:
         """
         own, scores = self.split.judgements["own"], by_rows(self._scored())
         # one list of ids, since a table of both directions has one kind of category
-        known = pd.Index(dict.fromkeys((*self.split.image_ids, *self.split.caption_ids)))
-        images, captions = map(known.get_indexer, (self.split.image_ids, self.split.caption_ids))
+        ids = (self.split.image_ids, self.split.caption_ids)
+        known = pd.Index(dict.fromkeys((*ids[0], *ids[1])))
+        images, captions = (known.get_indexer(pd.Index(side)) for side in ids)
         tables = []
         for way, rows, queries, items in ((0, scores, images, captions), (1, scores.T, captions, images)):
             best_scores, found = best(rows, min(k, len(items)))
             query, rank = np.indices(found.shape, dtype=np.int32)
             columns = {
-                "direction": pd.Categorical.from_codes(np.full(found.size, way), ["i2t", "t2i"]),
+                "direction": pd.Categorical.from_codes(
+                    np.full(found.size, way, np.int8), pd.Index(["i2t", "t2i"])
+                ),
                 "query_id": pd.Categorical.from_codes(queries[query.ravel()], known),
                 "rank": rank.ravel() + np.int32(1),
                 "item_id": pd.Categorical.from_codes(items[found.ravel()], known),

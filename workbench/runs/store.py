@@ -223,9 +223,10 @@ class ByQuery:
 
     def write(self, folder: Path | str) -> None:
         """Write ``values.npz``: the ids, ``own``, and an array a number under its key."""
-        ids = {"image_ids": np.array(self.image_ids), "caption_ids": np.array(self.caption_ids)}
+        arrays: dict[str, Any] = {**vars(self), **self.values}
+        del arrays["values"]
         with replacing(Path(folder) / VALUES) as temporary:
-            np.savez_compressed(temporary, **ids, own=self.own, **self.values)
+            np.savez_compressed(temporary, **arrays)
 
     @classmethod
     def read(cls, folder: Path | str) -> Self | None:
