@@ -15,8 +15,6 @@ from workbench import encoders, objectives
 from workbench.encoders.base import Pair
 from workbench.losses.contrastive import contrastive
 from workbench.objectives.cora import (
-    choose_beta,
-    entity_positives,
     joint_contrastive,
     rerank,
     said_by,
@@ -138,7 +136,7 @@ def test_the_losses_are_those_of_loops(images, seed):
         embedding(2 * images, seed=seed + 2),
     )
     scores, found = (image.mean @ other.T for other in (text.mean, text.entities))
-    belongs = entity_positives(text, given.positives, None)
+    belongs = given.positives[:, text.owner]
     expected = oracle.specificity(scores.tolist(), found.tolist(), own.tolist(), text.owner.tolist(), 0.35)
     assert specificity(scores, found, own, text.owner, margin=0.35).item() == pytest.approx(expected)
     whole, positive = torch.cat([scores, found], 1), torch.cat([given.positives, belongs], 1)
@@ -204,8 +202,9 @@ def test_beta_is_chosen_on_the_validation_split_and_kept_with_the_weights():
     assert objective.scores(image, text)[:, 0].argmax() == 1
     objective.calibrate(image, text, rsum)
     assert objective.scores(image, text)[:, 0].argmax() == 0
-    assert 0 < objective.state_dict()["beta"] == choose_beta(image, text, rsum) < 1
-    assert choose_beta(image, text, lambda scores: 1.0) == 1
+    assert 0 < objective.state_dict()["beta"] < 1
+    objective.calibrate(image, text, lambda scores: 1.0)
+    assert objective.state_dict()["beta"] == 1
 
 
 def test_ablations_take_their_terms_and_needs_away():
@@ -230,12 +229,11 @@ def test_entities_of_other_images_that_say_the_same_are_positives():
     text = Embedding(
         CAPTION, entities=ENTITY, owner=torch.tensor([0, 1, 1]), labels=torch.tensor([[1, 3], [1, 3], [2, 0]])
     )
-    said = said_by(text.labels, graphs["objects"], graphs["attributes"])
-    assert entity_positives(text, eye(2), said).tolist() == [[True, True, False], [True, True, True]]
     given = replace(batch([0, 1]), signals={"graph_tokens": graphs})
+    shared = torch.tensor([[True, True, False], [True, True, True]])
     whole = torch.cat([SCORES, IMAGE @ ENTITY.T], 1)
     for positives, expected in (
-        ("graphs", entity_positives(text, eye(2), said)),
+        ("graphs", shared),
         ("own", eye(2)[:, [0, 1, 1]]),
     ):
         found = objectives.load("cora", positives=positives)(Embedding(IMAGE), text, given)["contrastive"]

@@ -61,21 +61,6 @@ def said_by(labels: Tensor, objects: Tensor, attributes: Tensor) -> Tensor:
     return out
 
 
-def entity_positives(text: Embedding, positives: Tensor, said: Tensor | None) -> Tensor:
-    """Entities that belong to an image: those of its captions, and those that its captions say as well.
-
-    Args:
-        text: captions with entities.
-        positives: ``(I, T)`` bool.
-        said: ``(T, E)`` bool from ``said_by``; ``None`` = an image's own entities alone.
-
-    Returns:
-        ``(I, E)`` bool.
-    """
-    own = positives[:, text.owner]
-    return own if said is None else own | (positives.float() @ said.float() > 0)
-
-
 def joint_contrastive(
     scores: Tensor, positives: Tensor, *, tau: float, epsilon: Literal["none", "released"]
 ) -> Tensor:
@@ -153,19 +138,6 @@ def rerank(scores: Tensor, image: Embedding, text: Embedding, beta: float) -> Te
     return torch.cat(done)
 
 
-def choose_beta(image: Embedding, text: Embedding, quality: Callable[[Tensor], float]) -> float:
-    """The share of ``rerank`` that is best on a split, among 1, .95, ..., 0; of equally good ones the
-    largest.
-
-    Args:
-        image: the split's images.
-        text: its captions with their entities.
-        quality: of ``(I, T)`` scores, larger = better.
-    """
-    scores = similarity.cosine(image.mean, text.mean)
-    return max(BETAS, key=lambda beta: quality(rerank(scores, image, text, beta)))
-
-
 class CORA(Objective):
     """Hardest triplet, joint contrastive loss over captions and entities, and specificity.
 
@@ -240,23 +212,29 @@ class CORA(Objective):
         return terms | self.weighted(
             contrastive=lambda: joint_contrastive(
                 torch.cat([plain, found], dim=1),
-                torch.cat([positives, self._entity_positives(text, positives, batch)], dim=1),
+                torch.cat([positives, self.entity_positives(text, owner, batch)], dim=1),
                 tau=self.tau,
                 epsilon=self.epsilon,
             ),
             specificity=lambda: specificity(plain, found, batch.own, owner, margin=self.margin),
         )
 
-    def _entity_positives(self, text: Embedding, positives: Tensor, batch: Batch) -> Tensor:
+    def entity_positives(self, text: Embedding, owner: Tensor, batch: Batch) -> Tensor:
+        """``(I, E)`` bool, entities of an image: those of its captions, and those that its captions say as
+        well.
+        """
+        positives = batch.positives
+        own = positives[:, owner]
         if self.positives == "own" or text.labels is None:
-            return entity_positives(text, positives, None)
+            return own
         graphs = batch.signals["graph_tokens"]
         said = said_by(text.labels, graphs["objects"], graphs["attributes"])
-        return entity_positives(text, positives, said)
+        return own | (positives.float() @ said.float() > 0)
 
     def calibrate(self, image: Embedding, text: Embedding, quality: Callable[[Tensor], float]) -> None:
-        """Choose ``beta``."""
-        self.beta.fill_(choose_beta(image, text, quality))
+        """Choose the best ``beta`` among 1, .95, ..., 0; of equally good ones the largest."""
+        scores = super().scores(image, text)
+        self.beta.fill_(max(BETAS, key=lambda beta: quality(rerank(scores, image, text, beta))))
 
 
 MEMBER = CORA

@@ -19,7 +19,8 @@ from torch.nn.functional import dropout, leaky_relu, normalize
 
 from workbench.encoders.packed import PackedIndex
 from workbench.losses.similarity import cosine
-from workbench.records import Embedding
+from workbench.objectives.parts.attention import parts_of
+from workbench.records import Embedding, require
 from workbench.registry import Count, Dropped, Natural, Positive
 
 CELLS = 2**22
@@ -79,18 +80,12 @@ def cross_similarity(image: Embedding, text: Embedding) -> tuple[Tensor, Tensor]
     Raises:
         ValueError: regions and words have different widths.
     """
-    regions, seen, words, real = image.parts, image.mask, text.parts, text.mask
-    if (
-        regions is None
-        or seen is None
-        or words is None
-        or real is None
-        or regions.shape[-1] != words.shape[-1]
-    ):
-        widths = [None if side is None else side.shape[-1] for side in (regions, words)]
-        raise ValueError(
-            f"regions and words must have one width, here {widths}; choose the encoder 'multigrain'"
-        )
+    (regions, seen), (words, real) = parts_of(image), parts_of(text)
+    widths = [regions.shape[-1], words.shape[-1]]
+    require(
+        widths[0] == widths[1],
+        f"regions and words must have one width, here {widths}; choose the encoder 'multigrain'",
+    )
     of_images, of_texts = PackedIndex(seen), PackedIndex(real)
     captions = of_texts.blocks(normalize(of_texts.rows(words), dim=-1))
     shapes = [(len(block), block.shape[1]) for block in captions]
@@ -125,15 +120,13 @@ def normalised(similarity: Tensor) -> Tensor:
     return root[:, None] * weights * root[None, :]
 
 
-def median(values: Tensor) -> Tensor:
-    """The median along the last axis, kept as an axis; of an even number the mean of the middle two."""
-    ordered, n = values.sort(dim=-1).values, values.shape[-1]
-    return (ordered[..., (n - 1) // 2, None] + ordered[..., n // 2, None]) / 2
-
-
 def upper_half(block: Tensor, *, by_row: bool) -> Tensor:
-    """Bool, the shape of ``block``: at least the median of the block, or of the row."""
-    return block >= median(block if by_row else block.reshape(1, -1))
+    """Bool, the shape of ``block``: at least the median of the block, or of the row; of an even number the
+    mean of the middle two.
+    """
+    ordered = (block if by_row else block.reshape(1, -1)).sort(dim=-1).values
+    n = ordered.shape[-1]
+    return block >= (ordered[:, (n - 1) // 2, None] + ordered[:, n // 2, None]) / 2
 
 
 def attention_bias(similarity: Tensor, images: int, *, alpha: float, keep: str) -> Tensor:
@@ -190,10 +183,10 @@ class Neighbourhood(nn.Module):
 
     def __init__(self, embed_dim: int, graph: Graph) -> None:
         super().__init__()
-        if embed_dim % graph.heads:
-            raise ValueError(
-                f"{graph.heads} heads do not divide the width {embed_dim}; choose another number of heads"
-            )
+        require(
+            embed_dim % graph.heads == 0,
+            f"{graph.heads} heads do not divide the width {embed_dim}; choose another number of heads",
+        )
         self.graph = graph
         self.of_images, self.of_texts, self.joint = (
             nn.ModuleList(nn.Linear(embed_dim, embed_dim, bias=False) for _ in range(graph.layers))
