@@ -167,9 +167,9 @@ BAD = {
         "level is 'high'; expected a whole number",
     ),
     "split": (
-        {"image": "b.png", "caption": "split", "split": "dev"},
+        {"image": "b.png", "caption": "split", "split": "holdout"},
         ValueError,
-        "split 'dev' is not one of train, val, test",
+        "split 'holdout' is not one of train, val, test",
     ),
     "two splits": (
         {"image": "a.jpg", "caption": "both", "split": "val"},
@@ -277,9 +277,9 @@ def test_what_is_missing_is_named_with_the_remedy(tmp_path, monkeypatch):
         load(tmp_path, "dev")
     with pytest.raises(ValueError, match="on_error is 'ignore'"):
         load(tmp_path, table="captions.csv", on_error="ignore")
-    (tmp_path / "captions.tsv").touch()
+    (tmp_path / "captions.xlsx").touch()
     with pytest.raises(ValueError, match=r"a table is one of .csv, .jsonl, .parquet"):
-        load(tmp_path, table="captions.tsv")
+        load(tmp_path, table="captions.xlsx")
 
 
 def test_a_split_that_no_row_is_in_says_which_there_are(base):

@@ -31,8 +31,8 @@ def test_files_read_as_the_stacked_array_does_by_row_by_slice_and_by_rows(tmp_pa
 
 
 def test_a_file_of_another_shape_or_that_is_none_is_named(tmp_path):
-    found = RegionFiles(write(tmp_path, [(3, 2), (4, 2)]))
-    with pytest.raises(ValueError, match=r"1.npy: expected 3 regions of width 2 .* found \(4, 2\)"):
+    found = RegionFiles(write(tmp_path, [(3, 2), (3, 4)]))
+    with pytest.raises(ValueError, match=r"1.npy: expected regions of width 2 .* found \(3, 4\)"):
         np.asarray(found)
     (tmp_path / "bad.npy").write_bytes(b"no")
     np.savez(tmp_path / "other.npz", y=np.ones((3, 2)))
@@ -101,3 +101,36 @@ def test_the_field_s_data_read_regions_of_one_file_an_image_beside_their_caption
     assert np.asarray(split.regions)[:, 0, 0].tolist() == [16, 15]
     shared = data.load("coco", split="train", source="regions", share=0.4, **options)
     assert [int(image[-6:-4]) for image in shared.image_ids] == np.asarray(shared.regions)[:, 0, 0].tolist()
+
+
+@pytest.mark.parametrize("count", ["num_bbox", "num_boxes", ""])
+def test_images_of_other_numbers_of_regions_embed_as_if_they_were_not_padded(tmp_path, count):
+    from types import SimpleNamespace
+
+    import torch
+
+    from workbench import encoders
+
+    rng, place = np.random.default_rng(0), tmp_path / "butd"
+    place.mkdir()
+    for n, regions in enumerate((3, 5)):
+        held = np.zeros((10 if count else regions, 8), "float32")
+        held[:regions] = rng.normal(size=(regions, 8))
+        if count and n == 0:
+            held[4:] = 7.0  # what a detector leaves behind the regions
+        boxes = np.zeros((len(held), 4)) + 0.5
+        np.savez(place / f"{n}.npz", x=held, boxes=boxes, **({count: regions} if count else {}))
+    (tmp_path / "captions.csv").write_text("image,caption,split\n0.jpg,one,train\n1.jpg,two,train\n")
+    split = data.load("folder", split="train", root=str(tmp_path), regions="butd")
+    assert split.regions.shape == (2, 5, 8)
+    assert split.open_boxes(0).shape == (5, 4)
+    assert "3 to 5 regions an image; what is missing is masked" in split.notes
+    whole = np.asarray(split.regions)
+    for pooling in ("gpo", "max", "mean"):
+        torch.manual_seed(0)
+        encoder = encoders.load("regions", in_dim=8, embed_dim=16, hidden_dim=32, pooling=pooling).eval()
+        both, alone = (
+            encoder.images(SimpleNamespace(inputs={"regions": torch.from_numpy(one)})).mean
+            for one in (whole, whole[:1, :3].copy())
+        )
+        torch.testing.assert_close(both[:1], alone)

@@ -161,7 +161,7 @@ def test_shards_that_cannot_be_read_or_are_not_there_say_so(tmp_path):
     with pytest.raises(ValueError, match=r"a.tar is not a tar file"):
         load(tmp_path)
     (tmp_path / "a.tar").unlink()
-    table(tmp_path / "a.parquet", image=["x", "y", "z"], text=["a", "b", "c"])
+    table(tmp_path / "a.parquet", image=["x", "y", "z"], words=["a", "b", "c"])
     with pytest.raises(ValueError, match=r"has the columns .*image, caption are needed"):
         load(tmp_path)
 

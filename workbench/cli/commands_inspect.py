@@ -71,16 +71,19 @@ def explore(  # noqa: PLR0913 - typer reads the options from the signature
         require(not (run and model), "give runs, or --model with --images, not both")
         require(model or not (pretrained or images), NO_MODEL)
         require(not ask or answers, "--ask gives the questions of a page; name its file with --page")
-        if model:
-            jupyter.require_model(model, images, pretrained)
         if answers:
-            path = _page(answers, ask or [], run or [], root, (model, pretrained, images))
-        elif model:
-            path = jupyter.model_explorer(model, images, pretrained=pretrained, root=root)
-        else:
-            path = jupyter.explorer(run or [], root=root)
-    emit({"page" if answers else "notebook": str(path)}, as_json, [str(path)])
-    if not (prepare or answers):
+            jupyter.of_one_data_set(run or [], root)
+            if model:
+                jupyter.require_model(model, images, pretrained)
+            made = _page(answers, ask or [], run or [], root, (model, pretrained, images))
+            emit({"page": str(made)}, as_json, [str(made)])
+            return
+        own = {"pretrained": pretrained, "root": root}
+        path = (
+            jupyter.model_explorer(model, images, **own) if model else jupyter.explorer(run or [], root=root)
+        )
+    emit({"notebook": str(path)}, as_json, [str(path)])
+    if not prepare:
         raise typer.Exit(jupyter.open_lab(path))
 
 
@@ -95,7 +98,8 @@ def _page(
 
     model, pretrained, images = own
     runs = [open_model(model, images, pretrained=pretrained)] if model else open_runs(names, root=root)
-    return Explorer(runs).to_html(file, questions=[Question((Term("text", text),)) for text in asked])
+    explorer = Explorer(runs)
+    return explorer.to_html(file, questions=[Question((Term("text", text),)) for text in asked])
 
 
 @app.command(epilog="Example: workbench params 03_train")
@@ -104,8 +108,10 @@ def params(notebook: str, as_json: AsJson = False) -> None:
     """The parameters of a notebook: name, type, default, help."""
     from workbench.execution.parameters import inspect
 
-    rows = [asdict(parameter) for parameter in inspect(library.find(notebook)).values()]
-    emit(rows, as_json, columns((p["name"], p["type"], repr(p["default"]), p["help"]) for p in rows))
+    found = inspect(library.find(notebook)).values()
+    emit(
+        [asdict(p) for p in found], as_json, columns((p.name, p.type, repr(p.default), p.help) for p in found)
+    )
 
 
 @app.command(epilog="Example: workbench ls --notebook 03_train")
@@ -220,18 +226,26 @@ def explain(name: str, as_json: AsJson = False) -> None:
     emit(found, as_json, found)
 
 
-@app.command(cls=WithPairs, epilog="Example: workbench data folder -p root=photos --split train")
+@app.command(cls=WithPairs, epilog="Example: workbench data photos/ --split train")
 @usage()
-def data(name: str, parameter: Pairs = None, split: str = "test", as_json: AsJson = False) -> None:
-    """One split of a data set: its size and its notes."""
+def data(name: str, parameter: Pairs = None, split: str = "", as_json: AsJson = False) -> None:
+    """A data set, by name or by path: how it is read, its size, its notes.
+
+    Without --split: the test split of a name, all that lies at a path. What
+    is doubtful at a path is listed too, such as one picture under two names.
+    """
     from workbench import data as shelf
+    from workbench.data.opening import doubts
     from workbench.execution import parameters
 
-    found = shelf.load(
-        name, split=split, **parameters.override((), parameters.parse_values({}, pairs(parameter)))
-    )
+    options = parameters.override((), parameters.parse_values({}, pairs(parameter)))
+    if path := shelf.path_of(name):
+        options = {"check_images": False, **options}
+    found = shelf.load(name, split=split or ("all" if path else "test"), **options)
     about = {"name": found.name, **found.fingerprint(), "judgements": sorted(found.judgements)}
     about["notes"] = list(found.notes)
+    if path:
+        about["doubtful"] = doubts(found)
     said = {name.replace("_", " "): _plain(value) for name, value in about.items()}
     emit(about, as_json, columns(said.items()))
 

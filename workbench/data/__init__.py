@@ -13,21 +13,32 @@ _shelf = Shelf(__name__)
 names = _shelf.names
 
 
+def path_of(name: str) -> Path | None:
+    """The path that a name stands for; ``None`` = it is a name of the shelf, which goes before a folder of
+    the same name, or can only be one.
+
+    Raises:
+        FileNotFoundError: what can only be a path leads nowhere.
+    """
+    path = Path(name).expanduser()
+    if name in names() or not (path.exists() or path.is_absolute() or name.startswith(".") or "/" in name):
+        return None
+    require(path.exists(), f"data: there is no file or folder {path}", FileNotFoundError)
+    return path
+
+
 def member(name: str) -> Any:
     """The function that loads a data set of the shelf, or what lies at a path.
 
     Args:
-        name: of the shelf, ``"my_module:my_loader"``, or a path; a name of the shelf goes before a folder of
-            the same name, which ``"./coco"`` names.
+        name: of the shelf, ``"my_module:my_loader"``, or a path, see ``path_of``.
 
     Raises:
         KeyError: no such name, and nothing lies there; the message lists the near names.
         FileNotFoundError: what can only be a path leads nowhere.
     """
-    path = Path(name).expanduser()
-    if name in names() or not (path.exists() or path.is_absolute() or name.startswith(".") or "/" in name):
+    if (path := path_of(name)) is None:
         return _shelf.member(name)
-    require(path.exists(), f"data: there is no file or folder {path}", FileNotFoundError)
     from workbench.data.opening import at  # slow to import
 
     return at(path)
@@ -39,7 +50,7 @@ def load(data: Any, **options: Any) -> Split:
     Args:
         data: a name of the shelf, a path (a folder or a file; what lies there is recognised), a pandas
             ``DataFrame``, a ``datasets.Dataset`` or ``DatasetDict``, or a ``Split``, returned as it is.
-        options: ``split``, and what the data set or ``opening.opened`` takes.
+        options: ``split``, and what the data set, ``opening.at`` (a path) or ``rooms.held`` (memory) takes.
 
     Raises:
         KeyError: no such data set.
@@ -53,6 +64,6 @@ def load(data: Any, **options: Any) -> Split:
     if isinstance(data, str | Path):
         found: Split = make(f"data {str(data)!r}", member(str(data)), options)
         return found
-    from workbench.data.opening import held
+    from workbench.data.rooms import held  # slow to import
 
     return held(data, **options)

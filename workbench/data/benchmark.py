@@ -69,16 +69,16 @@ def read_karpathy(
             continue
         paths[image] = record.path
         rows += [
-            Row(where, image, " ".join(sentence.raw.split()), str(sentence.sentid))
-            for sentence in record.sentences[:captions]
+            Row(where, image, " ".join(one.raw.split()), str(_id(one, image, n)), split=record.split)
+            for n, one in enumerate(record.sentences[:captions])
         ]
     return rows, paths
 
 
 @dataclass(frozen=True)
 class _Sentence:
-    sentid: int | str
     raw: str
+    sentid: int | str | None = None
     imgid: int | str | None = None
 
 
@@ -90,7 +90,7 @@ class _Record:
     filename: str
     sentences: list[_Sentence]
     filepath: str | None = None
-    sentids: list[int | str] | None = None
+    sentids: list[int | str | None] | None = None
     imgid: int | str | None = None
 
     def __post_init__(self) -> None:
@@ -106,6 +106,10 @@ class _Record:
     def path(self) -> str:
         """Where the photograph lies below the folder of the images."""
         return f"{self.filepath}/{self.filename}" if self.filepath else self.filename
+
+
+def _id(sentence: _Sentence, image: str, number: int) -> int | str:
+    return f"{image}#{number}" if sentence.sentid is None else sentence.sentid
 
 
 def _images(file: Path) -> list[Any]:
@@ -368,8 +372,8 @@ def _annotated(bench: Benchmark, choice: Choice) -> Read:
     found, paths = read_karpathy(file, bench.parts[choice.split], choice.captions, problems)
     files = {image: folder / IMAGES / path for image, path in paths.items()}
     # the captions alone: photographs are looked for when they are opened
-    needed = files if photographs else dict.fromkeys(files, file)
-    if not (rows := good(found, needed.__getitem__, problems, check_images=False)):
+    needed = files if photographs else {}
+    if not (rows := good(found, needed.get, problems, check_images=False)):
         raise ValueError(
             f"{file.name}: expected images of the split {choice.split!r}, found none. "
             f"{' '.join(problems.notes())}"
@@ -392,6 +396,6 @@ def _features(bench: Benchmark, choice: Choice) -> Read:
         rows, lost = identified(rows, annotated, file.name)
         ids = f"{file.name}, but for {lost} images whose captions it does not hold"
     # there need not be any photographs: they are looked for when they are opened
-    rows = good(rows, lambda image: folder / needed[0], problems, check_images=False)
+    rows = good(rows, lambda image: None, problems, check_images=False)
     notes = (f"regions from {needed[-1]}; ids from {ids}",)
     return rows, lambda image: folder / IMAGES / paths.get(image, image), regions, notes

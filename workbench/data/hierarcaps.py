@@ -80,8 +80,8 @@ def hierarcaps(
         return folder / IMAGES / image.partition("#")[0]
 
     rows = list(_rated(folder, problems) if rated else _rows(folder / file, column, first, problems))
-    needed: Callable[[str], Path] = (
-        path if texts in ("chains", "levels") or check_images else lambda image: folder / file
+    needed: Callable[[str], Path | None] = (
+        path if texts in ("chains", "levels") or check_images else lambda image: None
     )
     kept = good(rows, needed, problems, check_images=check_images)
     require(kept, f"hierarcaps: {file} holds no usable row. {' '.join(problems.notes())}")

@@ -10,6 +10,7 @@ decoded, since a file of 200 kB may hold half a gigabyte; ``WORKBENCH_MEGAPIXELS
 import io
 import os
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from PIL import Image, ImageOps
@@ -29,13 +30,13 @@ PILLOW = (
 WHITE16 = 2**16 - 1
 
 
-def read_image(source: Path | bytes, where: str, *, small: bool = False) -> Image.Image:
+def read_image(source: Any, where: str, *, small: bool = False) -> Image.Image:
     """An image in RGB, upright, read to its last byte; for its pixels see above.
 
     ``PIL.Image.verify`` would be faster for a check, but it takes a JPEG that is cut off for a whole one.
 
     Args:
-        source: the file, or what it holds.
+        source: the file, what it holds, an image of Pillow, or a function that gives one of these.
         where: what names it in messages: file and row, or what a person calls the content.
         small: at an eighth of its size where the format allows it, for a check.
 
@@ -44,6 +45,12 @@ def read_image(source: Path | bytes, where: str, *, small: bool = False) -> Imag
         ValueError: it is no image, is cut off, holds numbers that are no colours, or has more pixels than are
             allowed; all messages name file and row.
     """
+    if callable(source):
+        with reading_errors(where):
+            source = source()
+    if isinstance(source, Image.Image):
+        return _in_rgb(ImageOps.exif_transpose(source))
+    require(isinstance(source, bytes | Path), f"{where}: expected an image, found {type(source).__name__}")
     if isinstance(source, Path):
         require_file(source, where)
     file, name = (io.BytesIO(source), where) if isinstance(source, bytes) else (source, f"{where}: {source}")
@@ -57,6 +64,14 @@ def read_image(source: Path | bytes, where: str, *, small: bool = False) -> Imag
                 image.draft(None, (max(image.width // 8, 1), max(image.height // 8, 1)))
             upright = ImageOps.exif_transpose(image)
         return _in_rgb(upright)
+
+
+def visible(path: Path, base: Path) -> bool:
+    """Whether a path below a folder is one that a person put there: no name begins with a dot, as that of a
+    file that macOS or a cache leaves, and none is ``__MACOSX``.
+    """
+    parts = path.relative_to(base).parts
+    return not any(part.startswith(".") or part == "__MACOSX" for part in parts)
 
 
 def endings() -> tuple[str, ...]:
@@ -73,9 +88,10 @@ def below(folder: str | Path) -> list[Path]:
         FileNotFoundError: there is no such folder, or no picture in it.
     """
     require(folder, "name a folder of pictures")
-    require(Path(folder).is_dir(), f"there is no folder {folder}", FileNotFoundError)
-    known = endings()
-    files = sorted(path for path in Path(folder).rglob("*") if path.suffix.lower() in known)
+    folder = Path(folder).expanduser()
+    require(folder.is_dir(), f"there is no folder {folder}", FileNotFoundError)
+    known, base = endings(), folder
+    files = sorted(one for one in base.rglob("*") if one.suffix.lower() in known and visible(one, base))
     require(files, f"{folder} holds no picture ({', '.join(known)})", FileNotFoundError)
     return files
 
@@ -132,7 +148,7 @@ def folder_split(folder: str | Path, images: int = 0) -> Split:
         ValueError: no folder is named.
         FileNotFoundError: there is no such folder, or no picture in it.
     """
-    root, files = Path(folder), below(folder)[: images or None]
+    root, files = Path(folder).expanduser(), below(folder)[: images or None]
     ids = tuple(path.relative_to(root).as_posix() for path in files)
     names = tuple(" ".join(path.stem.replace("_", " ").split()) or path.name for path in files)
     return Split(

@@ -1,49 +1,257 @@
-"""Data that lie at a path or in memory: what lies there is recognised and read."""
+"""What lies at a path is recognised, and read in the room for it.
 
-from collections.abc import Callable
+==============  =======================================================================================
+layout          what is read
+==============  =======================================================================================
+``karpathy``    a JSON file of images with ``sentences`` and ``split``, under any name
+``coco``        ``captions_*.json`` of MS-COCO, in ``annotations/`` or beside the images
+``table``       a table with an image and a caption column, see ``tables``; one a split, or one for all
+``shards``      ``.tar`` and ``.parquet`` files that hold the images, see ``shards``
+``texts``       a ``.txt`` beside each image, a caption a line
+``datasets``    what ``save_to_disk`` of the library ``datasets`` writes
+``flickr8k``    the folder of that name of the shelf, and ``hierarcaps``
+==============  =======================================================================================
+"""
+
+import hashlib
+import inspect
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from fnmatch import fnmatch
+from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple, get_args
 
-from workbench.data.folder import TABLES, folder, split_of_records
-from workbench.data.reading import Problems
-from workbench.data.shards import shards
+from workbench.data import flickr8k, hierarcaps, rooms
+from workbench.data.coco import FOLDED, FOLDS
+from workbench.data.folder import with_regions
+from workbench.data.images import visible
+from workbench.data.reading import SAME, Problems, Reading, said_split
+from workbench.data.rooms import Ask, Name
+from workbench.data.shards import found_shards
+from workbench.data.tables import READERS, header, names_both
+from workbench.formatting import format_count
 from workbench.records import Split, require
+from workbench.registry import make
 
 # judgements of the training split, for ``Config.positives``
-POSITIVES = ("own",)
+POSITIVES = ("own", SAME)
+Layout = Literal["", "karpathy", "coco", "table", "shards", "texts", "datasets", "flickr8k", "hierarcaps"]
+# pictures that are opened in search of doubts; tokens that CLIP reads, and their least pieces
+OPENED, TOKENS, PIECES = 10_000, 77, re.compile(r"[^\W\d]+|\d|[^\s\w]+")
+# tables that are read whatever their columns, so that a message names these
+TABLES = ("captions.*", "metadata.*", "results.csv")
+OFFICIAL: dict[str, tuple[Any, tuple[str, ...]]] = {
+    "flickr8k": (
+        flickr8k.MEMBER,
+        (flickr8k.CAPTIONS, flickr8k.HUMAN, flickr8k.IMAGES, *flickr8k.LISTS.values()),
+    ),
+    "hierarcaps": (hierarcaps.MEMBER, (hierarcaps.CHAINS, hierarcaps.IMAGES)),
+}
+PACKED = (".zip", ".gz", ".tgz", ".7z", ".rar")
+KNOWN = (
+    "a table with the columns image and caption (.csv, .tsv, .json, .jsonl, .parquet), annotations of "
+    "MS-COCO or in Karpathy's form, shards (.tar, .parquet), or a .txt beside each image"
+)
+
+
+class Found(NamedTuple):
+    """One way to read a place: the layout, what is read in it, and how."""
+
+    layout: str
+    what: str
+    read: Callable[[Ask], Reading | Split]
 
 
 def at(path: Path) -> Callable[..., Split]:
-    """What loads the data at a path, with the options of ``opened``."""
+    """What loads the data at a path, so that its options can be checked before."""
 
     def opened(
         *,
-        split: Literal["train", "val", "test", "all"] = "all",
+        split: Name = "",
+        layout: Layout = "",
         table: str = "",
+        images: str = "",
+        columns: Mapping[str, str] = {},
         regions: str = "",
         on_error: Literal["raise", "skip"] = "raise",
         check_images: bool = True,
     ) -> Split:
-        """Load one split of the data at a path."""
-        root, named = (path.parent, path.name) if path.is_file() else (path, table)
-        if named or any((root / name).is_file() for name in TABLES):
-            options = {"table": named, "regions": regions, "check_images": check_images}
-            return folder(split=split, root=str(root), on_error=on_error, **options)  # type: ignore[arg-type]
-        return shards(split=split, root=str(root), on_error=on_error)
+        """Load one split of the data at a path.
+
+        Args:
+            split: ``""`` = ``"test"`` where the data say splits, the only one that they say, or all images
+                where they say none. Where they say none, ``"train"``, ``"val"`` and ``"test"`` are cut by a
+                checksum of the images' names.
+            layout: how to read, where two ways are possible; see the module.
+            table: name of the file to read, where there are several; ``*`` stands for any letters.
+            images: folder that the images lie in, relative to the path.
+            columns: names of columns by ours, ``{"image": "photo", "caption": "title"}``.
+            regions: folder with region features, see ``folder``.
+            on_error: ``"raise"``, or ``"skip"`` to leave out what is bad; ``Split.notes`` counts it.
+            check_images: read every image now; otherwise a broken one is found when it is opened.
+        """
+        base, name = (path.parent, path.name) if path.is_file() else (path, table)
+        ask = Ask(base, split, name, images, columns, Problems(on_error))
+        way = _one_way(path, ask, layout)
+        read = way.read(ask)
+        read = replace(read, notes=(f"read as {way.layout}: {way.what}", *read.notes))
+        if isinstance(read, Split):
+            return read
+        made = with_regions(read, split, ask.problems, base, regions, check_images=check_images, brief=False)
+        folded = read.name == "coco" and way.layout == "karpathy" and len(made.image_ids) == FOLDED
+        return replace(made, folds=FOLDS) if folded else made
 
     return opened
 
 
-def held(
-    data: Any,
-    *,
-    split: Literal["train", "val", "test", "all"] = "all",
-    root: str | Path = ".",
-    on_error: Literal["raise", "skip"] = "raise",
-    check_images: bool = True,
-) -> Split:
-    """Load one split of a table in memory, with the columns of a table on the disk."""
-    require(hasattr(data, "to_dict"), f"expected a name, a path or a table, found {type(data).__name__}")
-    frame, problems = data.astype(object).where(data.notna(), None), Problems(on_error)
-    records = [(f"row {n}", record) for n, record in enumerate(frame.to_dict("records"), start=1)]
-    return split_of_records("table", records, Path(root), split, problems, check_images=check_images)
+def _one_way(path: Path, ask: Ask, layout: str) -> Found:
+    """The one way to read a place.
+
+    Raises:
+        ValueError: there are several. FileNotFoundError: there is none.
+    """
+    ways = [one for one in _ways(ask) if layout in ("", one.layout)]
+    if not ways:
+        names = sorted(one.name for one in ask.base.iterdir() if visible(one, ask.base))
+        listed = f": {', '.join(names[:6]) + ' ...' * (len(names) > 6) or 'nothing'}" if path.is_dir() else ""
+        wanted = f" as layout={layout!r}" if layout else f" named {ask.table}" if ask.table else ""
+        packed = "unpack the archives, or " if any(name.endswith(PACKED) for name in names) else ""
+        raise FileNotFoundError(
+            f"{path} holds no data that can be read{wanted}{listed}; {packed}give {KNOWN}"
+        )
+    listed = ", ".join(f"{one.what} (layout={one.layout!r})" for one in ways)
+    option = "table=..." if len({one.layout for one in ways}) == 1 else "layout=..."
+    require(len(ways) == 1, f"{path} can be read in {len(ways)} ways: {listed}; choose one with {option}")
+    return ways[0]
+
+
+def _ways(ask: Ask) -> list[Found]:
+    """Every way to read a folder; where it has none, those of a single folder inside it."""
+    base = ask.base
+    if not ask.table:
+        for name, (load, marks) in OFFICIAL.items():
+            splits = get_args(inspect.signature(load).parameters["split"].annotation)
+            whole = ask.split != "all" or len(splits) == 1
+            if whole and all((base / mark).exists() for mark in marks):
+                return [Found(name, f"the files of {name}", partial(_official, name, load))]
+        if any((base / name).is_file() for name in ("dataset_dict.json", "state.json")):
+            return [Found("datasets", "a folder of the library datasets", rooms.from_disk)]
+    folders = [base] if ask.table and (base / ask.table).is_file() else [base, *_folders(base)]
+    inner = [one for one in folders if one == base or said_split(one.name) or one.name == "annotations"]
+    ways = _in_folders(ask, inner)
+    if ways or len(folders) == 1:
+        return ways
+    deeper = [found for one in _folders(base) if (found := _in_folders(ask, [one, *_folders(one)]))]
+    return deeper[0] if len(deeper) == 1 else [way for found in deeper for way in found]
+
+
+def _folders(base: Path) -> list[Path]:
+    return sorted(one for one in base.iterdir() if one.is_dir() and visible(one, base))
+
+
+def _in_folders(ask: Ask, folders: Sequence[Path]) -> list[Found]:
+    files = [
+        one
+        for folder in folders
+        for one in sorted(folder.iterdir())
+        if one.is_file() and visible(one, folder)
+    ]
+    wanted = [
+        one
+        for one in files
+        if not ask.table or fnmatch(one.name, ask.table) or str(one.relative_to(ask.base)) == ask.table
+    ]
+    sniffed = {one: rooms.sniffed(one) for one in wanted if one.suffix.lower() == ".json"}
+    karpathy = [one for one, text in sniffed.items() if '"sentences"' in text and '"images"' in text]
+    coco = [
+        one
+        for one, text in sniffed.items()
+        if '"caption"' in text and '"image_id"' in text and one not in karpathy
+    ]
+    tables = [one for one in wanted if one not in karpathy + coco and _is_table(one, ask)]
+    shards = [one for one in found_shards(ask.base) if not ask.table or one in wanted]
+    shards = [one for one in shards if one not in tables and (one.suffix == ".tar" or _holds_images(one))]
+    ways = [Found("karpathy", one.name, partial(rooms.karpathy, one)) for one in karpathy]
+    ways += [Found("coco", _listed(group), partial(rooms.coco, group)) for group in _by_split(coco)]
+    ways += [Found("table", _listed(group), partial(rooms.tables, group)) for group in _by_split(tables)]
+    if shards:
+        ways.append(Found("shards", _listed(shards), partial(rooms.shards, shards)))
+    texts = [] if ways or ask.table else rooms.texts_beside(ask.base)
+    return ways + (
+        [Found("texts", f"{format_count(len(texts), 'text')} beside images", partial(rooms.beside, texts))]
+        if texts
+        else []
+    )
+
+
+def _listed(files: Sequence[Path]) -> str:
+    names = [one.name for one in files]
+    return (
+        ", ".join(names)
+        if len(names) < 4
+        else f"{names[0]} to {names[-1]}, {format_count(len(names), 'file')}"
+    )
+
+
+def _by_split(files: Sequence[Path]) -> list[list[Path]]:
+    """Files that each name another split are read together, others are one way each."""
+    named = [one for one in files if rooms.said(one)]
+    groups = [named] if len({rooms.said(one) for one in named}) == len(named) else [[one] for one in named]
+    return [group for group in groups if group] + [[one] for one in files if one not in named]
+
+
+def _is_table(file: Path, ask: Ask) -> bool:
+    if file.suffix.lower() not in READERS or ".lemma." in file.name:
+        return False
+    if file.suffix == ".parquet" and _holds_images(file):
+        return False
+    known = ask.table == file.name or any(fnmatch(file.name, name) for name in TABLES)
+    return known or names_both(header(file), ask.columns)
+
+
+def _holds_images(file: Path) -> bool:
+    """Whether a Parquet file has a column of images, and not of their paths alone."""
+    from pyarrow import parquet, types
+
+    try:
+        schema = parquet.read_schema(file)
+    except (OSError, ValueError):
+        return True  # reading it says what is wrong
+    kinds = [one.type for one in schema]
+    return any(
+        types.is_struct(kind) or types.is_binary(kind) or types.is_large_binary(kind) for kind in kinds
+    )
+
+
+def _official(name: str, load: Callable[..., Split], ask: Ask) -> Split:
+    split = "test" if ask.split in ("", "all") else ask.split
+    options = {"split": split, "root": str(ask.base), "on_error": ask.problems.on_error, "complete": False}
+    return make(f"data {name!r}", load, options)
+
+
+def doubts(split: Split) -> list[str]:
+    """What is doubtful in a split: pictures that cannot be opened, or that are the same under two names, and
+    captions that CLIP's text encoder cuts. The first ``OPENED`` pictures are opened.
+    """
+    broken, twins, first = list[str](), list[str](), dict[bytes, str]()
+    for row, name in enumerate(split.image_ids[:OPENED] if split.regions is None else ()):
+        try:
+            image = split.open_image(row)
+        except (FileNotFoundError, ValueError) as error:
+            broken.append(str(error))
+            continue
+        digest = hashlib.blake2b(image.tobytes(), salt=str(image.size).encode()[:16]).digest()
+        if (other := first.setdefault(digest, name)) != name:
+            twins.append(f"{name} and {other}")
+    # a word, a number's digit and a run of signs are a token or more; two more stand around the caption
+    long = sum(len(PIECES.findall(caption)) + 2 > TOKENS for caption in split.captions)
+    rest = max(0, len(split.image_ids) - OPENED)
+    facts = {
+        f"{format_count(len(broken), 'picture')} cannot be opened": broken,
+        f"{format_count(len(twins), 'picture')} with the pixels of another one": twins,
+        f"{format_count(long, 'caption')} longer than CLIP reads": [f"the limit is {TOKENS} tokens"] * long,
+        f"{format_count(rest, 'picture')} not opened": [f"only the first {OPENED} were"] * rest,
+    }
+    return [f"{what}: {listed[0]}" for what, listed in facts.items() if listed]

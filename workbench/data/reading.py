@@ -3,11 +3,14 @@ name an image and a caption become a split.
 """
 
 import os
+import re
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +21,15 @@ from workbench.records import Judgements, Rows, Split, require
 
 VARIABLE = "WORKBENCH_DATA"
 SPLITS = ("train", "val", "test")
+# what the field calls them beside their names
+NAMES = {
+    **{name: name for name in SPLITS}, "training": "train", "restval": "train", "validation": "val",
+    "valid": "val", "dev": "val", "testing": "test",
+}  # fmt: skip
+# the images of a row: a file, what a file holds, an image, or what gives one of these
+Source = Any
+# judgements by which a text that stands at several images is right for all of them
+SAME = "same_text"
 # the split of an image by the last digit of its checksum
 TENTHS = ("test", "val", *["train"] * 8)
 
@@ -25,6 +37,15 @@ TENTHS = ("test", "val", *["train"] * 8)
 def split_of(image: str) -> str:
     """The split of an image where nobody says it: by a checksum of its id, 80, 10 and 10 %."""
     return TENTHS[zlib.crc32(image.encode()) % 10]
+
+
+def said_split(name: str) -> str:
+    """The split that a name says, as that of a file or a folder; ``""`` = none.
+
+    >>> [said_split(name) for name in ("TEST-00000-of-00001", "captions_val2017", "latest")]
+    ['test', 'val', '']
+    """
+    return next((NAMES[word] for word in re.split(r"[^a-z]+", name.lower()) if word in NAMES), "")
 
 
 def find_root(name: str, root: str | None, needed: Sequence[str], remedy: str) -> Path:
@@ -91,6 +112,7 @@ class Row:
         caption: the text.
         id: id of the caption.
         level, chain: as in ``Split``, where the captions form chains.
+        split: as the data call it; ``""`` = they do not say.
     """
 
     where: str
@@ -99,20 +121,23 @@ class Row:
     id: str
     level: int | None = None
     chain: int | None = None
+    split: str = ""
 
 
 def good(
-    rows: Iterable[Row], path: Callable[[str], Path], problems: Problems, *, check_images: bool
+    rows: Iterable[Row], path: Callable[[str], Source], problems: Problems, *, check_images: bool
 ) -> list[Row]:
     """The rows without those whose caption is empty, whose id was seen before, or whose image is missing or
     broken.
 
     Args:
         rows: all rows.
-        path: id of an image -> its file.
+        path: id of an image -> where it is; ``None`` = it is looked for when it is opened.
         problems: takes what is wrong.
-        check_images: read every image to its end; otherwise only see that there is a file.
+        check_images: read every image to its end, as is done where bad ones are skipped; otherwise only see
+            that there is a file.
     """
+    check_images |= problems.on_error == "skip"
     images: dict[str, Exception | None] = {}
     seen: dict[str, str] = {}
     kept = []
@@ -131,9 +156,12 @@ def good(
     return kept
 
 
-def _image_error(path: Path, where: str, check: bool) -> Exception | None:
+def _image_error(source: Source, where: str, check: bool) -> Exception | None:
     try:
-        read_image(path, where, small=True) if check else require_file(path, where)
+        if check and source is not None:
+            read_image(source, where, small=True)
+        elif isinstance(source, Path):
+            require_file(source, where)
     except (FileNotFoundError, ValueError) as error:
         return error
     return None
@@ -142,7 +170,7 @@ def _image_error(path: Path, where: str, check: bool) -> Exception | None:
 def to_split(
     name: str,
     rows: list[Row],
-    path: Callable[[str], Path],
+    path: Callable[[str], Source],
     *,
     judge: Callable[[Mapping[str, int], Mapping[str, int]], Mapping[str, Judgements]] | None = None,
     notes: tuple[str, ...] = (),
@@ -152,7 +180,7 @@ def to_split(
     Args:
         name: of the split.
         rows: good rows, at least one.
-        path: id of an image -> its file.
+        path: id of an image -> where it is.
         judge: ``(row of each image id, row of each caption id)`` -> judgements besides ``"own"``.
         notes: facts worth printing.
 
@@ -171,13 +199,149 @@ def to_split(
             caption_ids=tuple(captions),
             own=np.array([images[row.image] for row in rows], dtype=np.int64),
             open_image=lambda row: read_image(*places[row]),
-            # 0 = no such file, as where region features stand for photographs
-            stamp=lambda row: places[row][0].stat().st_size if places[row][0].is_file() else 0,
+            stamp=lambda row: _size(places[row][0]),
             level=_column([row.level for row in rows]),
             chain=_column([row.chain for row in rows]),
             judgements=judge(images, captions) if judge else {},
             notes=notes,
         )
+
+
+def _size(source: Source) -> int:
+    """Bytes of an image; 0 = no such file, as where region features stand for photographs, or not known."""
+    if isinstance(source, Path):
+        return source.stat().st_size if source.is_file() else 0
+    return len(source) if isinstance(source, bytes) else getattr(source, "size_in_bytes", 0)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What was read of a place, before it becomes a split.
+
+    Args:
+        name: of the data.
+        rows: all captions.
+        path: id of an image -> where it is, see ``good``.
+        told: what tells the splits, where something does, e.g. ``"the column split"``.
+        notes: what was guessed and how the data were read.
+        needed: whether images must be there; otherwise they are looked for when they are opened.
+    """
+
+    name: str
+    rows: Sequence[Row]
+    path: Callable[[str], Source]
+    told: str = "the column split"
+    notes: tuple[str, ...] = ()
+    needed: bool = True
+
+
+def one_split(
+    read: Reading, split: str, problems: Problems, *, check_images: bool, brief: bool = False
+) -> Split:
+    """One split of what was read.
+
+    Args:
+        read: all of it.
+        split: its name; ``"all"`` = every row; ``""`` = ``"test"`` where the data say splits, the only one
+            that they say, or every row where they say none.
+        problems: takes what is wrong: an unknown split, an image in two splits, and what ``good`` finds.
+        check_images: see ``good``.
+        brief: leave out the note on the splits where they are told.
+
+    Raises:
+        ValueError: the split has no usable row; the message names those that there are.
+    """
+    told = any(row.split for row in read.rows)
+    homes = list(_homes(read.rows, problems, told=told, complete=split != "all"))
+    counts = Counter({row.image: home for row, home in homes}.values())
+    there = [name for name in SPLITS if counts[name]]
+    split = split or (choose_split(read.name, there) if told else "all")
+    rows = [row for row, home in homes if split in ("all", home)]
+    place = read.path if read.needed else lambda image: None
+    if not (kept := good(rows, place, problems, check_images=check_images)):
+        remedy = f"; choose {', '.join([*there, 'all'])}" if there and split not in (*there, "all") else ""
+        notes = " ".join(problems.notes())
+        raise ValueError(f"{read.name} has no usable row for split {split!r}{remedy}. {notes}".rstrip())
+    for name in ("level", "chain"):
+        without = [row.where for row in kept if getattr(row, name) is None]
+        if 0 < len(without) < len(kept):
+            raise ValueError(
+                f"{without[0]}: {name} is empty, but other rows have one; give it to all rows or to none"
+            )
+    listed = ", ".join(f"{name} ({format_count(counts[name], 'image')})" for name in there)
+    cut = "" if split == "all" else ": the checksum of an image's name cuts 80, 10 and 10 %"
+    by = f"splits by {read.told}: {listed}" if told else f"nothing tells the splits{cut}"
+    shared = same_text(kept)
+    facts = [*read.notes, *([by] if not brief or (cut and not told) else []), *problems.notes()]
+    if shared:
+        many = format_count(sum(row.caption in shared for row in kept), "caption")
+        facts += [
+            f"{many} stand at another image too, which is right by the judgements {SAME!r} and wrong by "
+            "the annotated pairs"
+        ]
+    judge = partial(_judged_same, kept, shared) if shared else None
+    return to_split(f"{read.name}/{split}", kept, read.path, judge=judge, notes=tuple(facts))
+
+
+def choose_split(name: str, there: Sequence[str]) -> str:
+    """The split that is meant where nobody names one: ``"test"``, the only one, or ``"all"`` where there is
+    none.
+
+    Args:
+        name: of the data, for the message.
+        there: the splits that the data say.
+
+    Raises:
+        ValueError: there are several others.
+    """
+    require(
+        len(there) < 2 or "test" in there,
+        f"{name} has the splits {' and '.join(there)}, and no test; choose one with split=...",
+    )
+    return "test" if "test" in there else (*there, "all")[0]
+
+
+def _homes(
+    rows: Iterable[Row], problems: Problems, *, told: bool, complete: bool
+) -> Iterator[tuple[Row, str]]:
+    """Each row with the split of its image, ``""`` = nobody says it, which is a problem where that is asked
+    for; an image in two splits is one.
+    """
+    homes: dict[str, str] = {}
+    for row in rows:
+        home = NAMES.get(row.split.lower(), "") if told else homes.get(row.image) or split_of(row.image)
+        if not home and (row.split or complete):
+            known = ", ".join(SPLITS)
+            problems.add("unknown split", f"{row.where}: split {row.split!r} is not one of {known}")
+        elif (before := homes.setdefault(row.image, home)) != home:
+            where = f"{row.where}: {row.image} is in {home!r} here, in {before!r} before"
+            problems.add("image in two splits", where)
+        else:
+            yield row, home
+
+
+def same_text(rows: Iterable[Row]) -> dict[str, list[str]]:
+    """The images of each text that stands at several."""
+    images: dict[str, dict[str, None]] = {}
+    for row in rows:
+        images.setdefault(row.caption, {})[row.image] = None
+    return {text: list(own) for text, own in images.items() if len(own) > 1}
+
+
+def _judged_same(
+    rows: Sequence[Row],
+    shared: Mapping[str, list[str]],
+    images: Mapping[str, int],
+    captions: Mapping[str, int],
+) -> dict[str, Judgements]:
+    """Judgements by which a caption is right for every image that it stands at."""
+    pairs = [
+        (images[image], captions[row.id]) for row in rows for image in shared.get(row.caption, [row.image])
+    ]
+    pair = np.array(pairs, dtype=np.int64)
+    rule = "binary: the caption, word for word, was written for the image"
+    shape, grades = (len(images), len(captions)), np.ones(len(pairs), dtype=np.float32)
+    return {SAME: Judgements(SAME, rule, shape, pair[:, 0], pair[:, 1], grades, source="the captions")}
 
 
 def share_of(rows: list[Row], split: str, share: float, seed: int) -> tuple[list[Row], tuple[str, ...]]:

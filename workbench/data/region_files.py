@@ -2,7 +2,9 @@
 
 ``.npy`` holds the features ``(K, D)``. ``.npz`` holds them as ``features``, ``x`` or ``feat``, and may hold
 the boxes of the regions as ``boxes`` or ``bbox`` ``(K, 4)``: left, top, right, bottom, as shares of width and
-height, or in pixels with ``image_w`` and ``image_h`` beside them.
+height, or in pixels with ``image_w`` and ``image_h`` beside them. ``num_bbox`` or ``num_boxes`` is how many
+of the rows are regions; the others are padding. An image with fewer regions than another is padded with rows
+of zeros, which the encoders leave out.
 
 Source: P. Anderson et al., "Bottom-up and top-down attention for image captioning and visual question
 answering", CVPR 2018, and the files that its re-implementations write.
@@ -21,35 +23,39 @@ from workbench.records import Array, require
 ENDINGS = (".npy", ".npz")
 FAILS = "cannot be read as regions"
 FEATURES, BOXES, SIZE = ("features", "x", "feat"), ("boxes", "bbox"), ("image_w", "image_h")
+COUNT = ("num_bbox", "num_boxes")
 
 
 class RegionFiles:
     """Features ``(I, K, D)`` that are read when they are asked for: an int gives ``(K, D)``, a slice or rows
-    give another of these, and ``np.asarray`` reads them all.
+    give another of these, and ``np.asarray`` reads them all. ``K`` is the largest number of an image's
+    regions.
 
     Args:
         files: one an image.
-        each: ``(K, D)`` of every image; ``()`` = as the first file has them.
+        counts: regions of each; ``()`` = as the files have them.
+        each: ``(K, D)``; ``()`` = as the files have them.
 
     Raises:
-        ValueError: the first file cannot be read; when it is read, another one that cannot, or that has
-            another number or width of regions.
+        ValueError: a file cannot be read, or, when it is read, has another width than the first.
     """
 
-    def __init__(self, files: Sequence[Path], each: tuple[int, ...] = ()) -> None:
+    def __init__(self, files: Sequence[Path], counts: Sequence[int] = (), each: tuple[int, ...] = ()) -> None:
         self.files = list(files)
-        self.shape = (len(self.files), *(each or _features(self.files[0]).shape))
+        self.counts = list(counts) or [_count(file) for file in self.files]
+        self.shape = (len(self.files), *(each or (max(self.counts), _features(self.files[0]).shape[1])))
 
     def __len__(self) -> int:
         return len(self.files)
 
     def __getitem__(self, rows: Any) -> Any:
         if isinstance(rows, int | np.integer):
-            return self._read(self.files[rows])
-        return RegionFiles([self.files[row] for row in np.arange(len(self))[rows]], self.shape[1:])
+            return self._read(int(rows))
+        kept = np.arange(len(self))[rows]
+        return RegionFiles([self.files[n] for n in kept], [self.counts[n] for n in kept], self.shape[1:])
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
-        return np.stack([self._read(file) for file in self.files]).astype(dtype or np.float32, copy=False)
+        return np.stack([self._read(row) for row in range(len(self))]).astype(dtype or np.float32, copy=False)
 
     def boxes(self, row: int) -> Array | None:
         """``(K, 4)`` left, top, right, bottom of the regions as shares of width and height; ``None`` = not
@@ -65,24 +71,45 @@ class RegionFiles:
             require(min(sides, default=1) > 0, f"its image has the sides {sides}")
             if found is None:
                 return None
+            count = self.counts[row]
             require(
-                found.shape == (self.shape[1], 4) and np.isfinite(found).all(),
-                f"expected {self.shape[1]} boxes of 4 finite numbers, found {found.shape}",
+                found.ndim == 2 and found.shape[1] == 4 and count <= len(found) and np.isfinite(found).all(),
+                f"expected {count} boxes of 4 finite numbers, found {found.shape}",
             )
+            found = _padded(found[:count], self.shape[1])
         if len(sides) == len(SIZE):
             return np.divide(found, sides * 2, dtype=float)
         return found if found.max() <= 1 else None
 
-    def _read(self, file: Path) -> Array:
-        found = _features(file)
+    def _read(self, row: int) -> Array:
+        name, found = self.files[row].name, _features(self.files[row])[: self.counts[row]]
         require(
-            found.shape == self.shape[1:],
-            f"{file.name}: expected {self.shape[1]} regions of width {self.shape[2]} as of the first image, "
-            f"found {found.shape}; give every image as many",
+            found.shape[1] == self.shape[2],
+            f"{name}: expected regions of width {self.shape[2]} as of the first image, found {found.shape}",
         )
         wrong = int((~np.isfinite(found)).sum())
-        require(not wrong, f"{file.name}: {wrong} of its numbers are not finite; extract it again")
-        return found
+        require(not wrong, f"{name}: {wrong} of its numbers are not finite; extract it again")
+        return _padded(found, self.shape[1])
+
+    def notes(self) -> tuple[str, ...]:
+        """One sentence where images have different numbers of regions."""
+        least, most = min(self.counts), max(self.counts)
+        return () if least == most else (f"{least} to {most} regions an image; what is missing is masked",)
+
+
+def _padded(rows: Array, count: int) -> Array:
+    """Rows with zeros below them up to a number; as they are, where they are as many."""
+    return rows if len(rows) == count else np.pad(rows, ((0, count - len(rows)), (0, 0)))
+
+
+def _count(file: Path) -> int:
+    """Regions of a file, without reading them where their number stands beside them."""
+    if file.suffix == ".npz":
+        with reading_errors(file.name, FAILS, *NUMPY_ERRORS), np.load(file) as held:
+            if said := [int(numeric(held[name])) for name in COUNT if name in held]:
+                require(said[0] > 0, f"it has {said[0]} regions")
+                return said[0]
+    return len(_features(file))
 
 
 def locate(folder: Path, images: Sequence[str]) -> RegionFiles:

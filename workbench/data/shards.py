@@ -1,8 +1,10 @@
 """Image-caption pairs in shards: tar files as WebDataset writes them, or Parquet files, any number of them.
 
 In a tar, the files of a sample share their name up to the first dot and stand beside each other: one image,
-and its caption as ``.txt``, or as ``caption`` or ``captions`` of a ``.json``. In a Parquet file a row is an
-image: ``image`` (its bytes, or a struct that holds them as ``bytes``), and ``caption`` or ``captions``.
+and its captions as ``.txt``, one a line, or as ``caption`` or ``captions`` of a ``.json``; where images share
+that name too, the name up to the last dot is the sample's. In a Parquet file a row is an image: ``image``
+(its bytes, a struct that holds them as ``bytes``, or a path), and ``caption`` or ``captions``, by any of the
+names that ``tables`` knows. An image that is repeated for each of its captions is one image.
 
 Shards are not unpacked. They are read once, for what lies where, which the cache then keeps by the names,
 sizes and dates of the shards; an image is read from its place when it is asked for. So an epoch is shuffled
@@ -16,25 +18,27 @@ Source: A. Aizman et al., "High Performance I/O For Large Scale Deep Learning", 
 
 import hashlib
 import json
-import re
 import tarfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import chain, groupby
+from itertools import groupby
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-import numpy as np
-
-from workbench.data.images import endings, read_image
-from workbench.data.reading import SPLITS, Problems, find_root, split_of
+from workbench.data.images import endings, read_image, visible
+from workbench.data.reading import SAME, Problems, Reading, Row, find_root, one_split, said_split
+from workbench.data.tables import find_columns, inside, texts
 from workbench.io import cache_folder, cached_file, parse_json, reading_errors
 from workbench.records import Split, require
 
+# judgements of the training split, for ``Config.positives``
+POSITIVES = ("own", SAME)
 REMEDY = "Put the shards, .tar or .parquet, into one folder; train, val or test in a name says its split."
-VERSION = 2
+VERSION = 3
 # row groups of Parquet files that are kept, each read whole for one of its images
 GROUPS = 8
+# what names the image of a sample, where it is repeated for each caption
+MARKS = ("image_id", "img_id", "imgid", "cocoid", "url", "sha256", "filename", "file_name")
 
 
 class Sample(NamedTuple):
@@ -43,9 +47,13 @@ class Sample(NamedTuple):
     Args:
         key: unique among all shards.
         shard: which of them.
-        place, part: the first byte of the image and the number of its bytes (tar), or its row group and its
-            row there (Parquet).
+        place: the first byte of the image, or its row group.
+        part: the number of its bytes, or its row in the group.
         captions: none empty.
+        split: as a field of the sample says it.
+        mark: equal for samples of one image.
+        column: of the image in a Parquet file.
+        file: of an image that the Parquet file holds the path of.
     """
 
     key: str
@@ -53,6 +61,33 @@ class Sample(NamedTuple):
     place: int
     part: int
     captions: list[str]
+    split: str = ""
+    mark: str = ""
+    column: str = ""
+    file: str = ""
+
+
+class Stored(NamedTuple):
+    """An image in a shard, see ``Sample``; called, it gives the bytes, or the path that stands for them."""
+
+    file: Path
+    place: int
+    part: int
+    column: str
+
+    @property
+    def size_in_bytes(self) -> int:
+        """Of the image, or of the whole Parquet file."""
+        return self.file.stat().st_size if self.column else self.part
+
+    def __call__(self) -> bytes | Path:
+        """What the image is read from."""
+        if self.column:
+            group = _row_group(self.file, self.file.stat().st_mtime_ns, self.place, self.column)
+            return content(group[self.part].as_py(), self.file.parent)
+        with self.file.open("rb") as opened:
+            opened.seek(self.place)
+            return opened.read(self.part)
 
 
 def shards(
@@ -64,11 +99,13 @@ def shards(
     """Load one split of a folder of shards.
 
     Args:
-        split: ``"train"``, ``"val"``, ``"test"``, or ``"all"``. The names of the shards say it, as
-            ``train-00000.tar``; where none does, a checksum of an image's key: 80, 10 and 10 %.
+        split: ``"train"``, ``"val"``, ``"test"``, or ``"all"``. A column or field ``split`` says it, else the
+            names of the shards, as ``train-00000.tar`` or ``validation-00000-of-00002.parquet``; where
+            nothing does, a checksum of an image's key: 80, 10 and 10 %.
         root: the folder; default ``WORKBENCH_DATA/shards``.
-        on_error: ``"raise"``, or ``"skip"`` to leave out samples without an image or a caption;
-            ``Split.notes`` counts them. A broken image is found when it is opened.
+        on_error: ``"raise"``, or ``"skip"`` to leave out samples without an image that can be read, or
+            without a caption; ``Split.notes`` counts them. A broken image is otherwise found when it is
+            opened.
 
     Returns:
         The split; image ids are shard and key.
@@ -78,158 +115,282 @@ def shards(
         ValueError: a shard cannot be read, a sample lacks its image or its caption, a key is repeated, some
             shards name a split and others do not, or the split is empty; the message names shard and sample.
     """
-    base = find_root("shards", root, [], REMEDY)
-    files = sorted(file for file in base.glob("*") if file.suffix in READERS)
+    base, problems = find_root("shards", root, [], REMEDY), Problems(on_error)
+    files = found_shards(base, "*")
     require(files, f"shards: {base} holds no {' or '.join(READERS)}. {REMEDY}", FileNotFoundError)
-    named = {file: _named(file) for file in files}
+    return one_split(
+        read_shards(base, files, split, problems), split, problems, check_images=False, brief=True
+    )
+
+
+def found_shards(base: Path, pattern: str = "**/*") -> list[Path]:
+    """The shards of a folder, without hidden files."""
+    return sorted(one for one in base.glob(pattern) if one.suffix in READERS and visible(one, base))
+
+
+def read_shards(
+    base: Path,
+    files: Sequence[Path],
+    split: str,
+    problems: Problems,
+    columns: Mapping[str, str] | None = None,
+) -> Reading:
+    """The samples of shards; those that name another split than the one that is asked for stay closed.
+
+    Args:
+        base: the folder.
+        files: the shards, below it.
+        split: ``""`` or ``"all"`` = every one.
+        problems: takes what is wrong.
+        columns: of Parquet files, see ``find_columns``.
+
+    Raises:
+        FileNotFoundError, ValueError: see ``shards``.
+    """
+    named = {
+        file: said_split(file.stem) or said_split(file.parent.name if file.parent != base else "")
+        for file in files
+    }
+    samples, notes = _index(base, files, problems, columns or {})
+    inner = any(sample.split for sample in samples)
     without = [file.name for file in files if not named[file]]
-    require(len(without) in (0, len(files)), f"shards: {without[:1]} names no split, but others do. {REMEDY}")
-    if not without and split != "all":
-        files = [file for file in files if named[file] == split]
-        known = ", ".join(sorted({*named.values()}))
-        require(files, f"shards: no shard in {base} names the split {split!r}; there are {known}")
-    samples, notes = _index(files, on_error)
-    if without and split != "all":
-        samples = [sample for sample in samples if split_of(sample.key) == split]
-    require(samples, f"shards: {base} holds no sample for split {split!r}. {' '.join(notes)}".rstrip())
-    return _split(f"{base.name}/{split}", files, samples, notes)
+    mixed = 0 < len(without) < len(files) and split not in ("", "all") and not inner
+    require(not mixed, f"shards: {without[:1]} names no split, but others do. {REMEDY}")
+    told = [sample.split if inner else named[files[sample.shard]] for sample in samples]
+    known = sorted({*told} - {""})
+    require(
+        inner or without or split in ("", "all", *known),
+        f"shards: no shard in {base} names the split {split!r}; there are {', '.join(known)}",
+    )
+    merged, repeated = _merged(samples, told)
+    rows = [
+        Row(f"{files[sample.shard].name}, {sample.key}", sample.key, text, f"{sample.key}#{n}", split=said)
+        for sample, said in merged
+        for n, text in enumerate(sample.captions)
+    ]
+    if repeated:
+        notes = (*notes, f"{repeated} samples repeat the image of another; their captions stand with it")
+    places = {
+        one.key: files[one.shard].parent / one.file
+        if one.file
+        else Stored(files[one.shard], one.place, one.part, one.column)
+        for one, _ in merged
+    }
+    require(rows, f"shards: {base} holds no sample. {' '.join(problems.notes())}".rstrip())
+    by = "the field split of the samples" if inner else "the names of the shards"
+    return Reading(base.resolve().name, rows, places.__getitem__, by, notes)
 
 
-def _named(file: Path) -> str:
-    """The split that the name of a shard says."""
-    return next((word for word in re.split(r"[^a-z]+", file.stem.lower()) if word in SPLITS), "")
+def _merged(samples: list[Sample], told: list[str]) -> tuple[list[tuple[Sample, str]], int]:
+    """The samples with those of one image made one, each with its split, and how many went into others.
+
+    An image is the same where its bytes are, and where a field names it so; without such a field, where the
+    samples follow each other. One picture throughout a data set says nothing.
+    """
+    kept: dict[Any, tuple[Sample, str]] = {}
+    alike = len({sample.mark for sample in samples}) == 1
+    run, before = 0, ""
+    for sample, split in zip(samples, told, strict=True):
+        digest, _, name = sample.mark.partition(" ")
+        run += digest != before or alike
+        before = digest
+        key = (split, digest, name or run)
+        if key in kept:
+            first = kept[key][0]
+            new = [text for text in sample.captions if text not in first.captions]
+            kept[key] = first._replace(captions=first.captions + new), split
+        else:
+            kept[key] = sample, split
+    return list(kept.values()), len(samples) - len(kept)
 
 
-def _split(name: str, files: Sequence[Path], samples: Sequence[Sample], notes: tuple[str, ...]) -> Split:
-    keys, shard, place, part, captions = zip(*samples, strict=True)
-
-    def open_image(row: int) -> Any:
-        file = files[shard[row]]
-        where = f"{file.name}, {keys[row]}"
-        with reading_errors(where):
-            content = OPENERS[file.suffix](file, place[row], part[row])
-        return read_image(content, where)
-
-    def stamp(row: int) -> int:
-        file = files[shard[row]]
-        return int(part[row]) if file.suffix == ".tar" else file.stat().st_size
-
-    with reading_errors(name, "gives no split"):
-        return Split(
-            name=name,
-            image_ids=keys,
-            captions=tuple(chain.from_iterable(captions)),
-            caption_ids=tuple(f"{key}#{n}" for key, own in zip(keys, captions) for n in range(len(own))),
-            own=np.repeat(np.arange(len(keys)), list(map(len, captions))),
-            open_image=open_image,
-            stamp=stamp,
-            notes=notes,
-        )
-
-
-def _index(files: Sequence[Path], on_error: str) -> tuple[list[Sample], tuple[str, ...]]:
+def _index(
+    base: Path, files: Sequence[Path], problems: Problems, columns: Mapping[str, str]
+) -> tuple[list[Sample], tuple[str, ...]]:
     """What lies where, and notes on samples that were left out."""
     identity = [[str(file.resolve()), file.stat().st_size, file.stat().st_mtime_ns] for file in files]
-    digest = hashlib.sha256(json.dumps([VERSION, on_error, identity]).encode()).hexdigest()
+    how = [VERSION, problems.on_error, identity, dict(columns)]
+    digest = hashlib.sha256(json.dumps(how).encode()).hexdigest()
     index = cache_folder() / f"shards-{digest[:16]}.jsonl"
 
     def write(temporary: Path) -> dict[str, Any]:
-        problems = Problems(on_error)
+        found, keys = Problems(problems.on_error), dict[str, str]()
         with temporary.open("w", encoding="utf-8") as lines:
             for number, file in enumerate(files):
-                for sample in READERS[file.suffix](file, number, problems):
-                    lines.write(json.dumps(sample) + "\n")
-        return {"notes": list(problems.notes())}
+                prefix = file.relative_to(base).with_suffix("").as_posix()
+                for sample in READERS[file.suffix](file, number, found, columns):
+                    where = f"{file.name}, {sample.key}"
+                    if (key := f"{prefix}/{sample.key}") in keys:
+                        found.add("repeated key", f"{where}: the key was used before in this shard")
+                        continue
+                    keys[key] = where
+                    lines.write(json.dumps(sample._replace(key=key)) + "\n")
+        return {"notes": list(found.notes())}
 
     notes = cached_file(index, write)["notes"]
     lines = index.read_text(encoding="utf-8").splitlines()
     return [Sample(*json.loads(line)) for line in lines], tuple(notes)
 
 
-def _tar(file: Path, number: int, problems: Problems) -> Iterator[Sample]:
-    pictures = endings()
-    with (
-        reading_errors(file.name, "is not a tar file (a compressed one is to be unpacked)", tarfile.TarError),
-        tarfile.open(file, "r:") as tar,
+def _tar(file: Path, number: int, problems: Problems, columns: Mapping[str, str]) -> Iterator[Sample]:
+    members: list[tarfile.TarInfo] = []
+    try:
+        with (
+            reading_errors(
+                file.name, "is not a tar file (a compressed one is to be unpacked)", tarfile.TarError
+            ),
+            tarfile.open(file, "r:") as tar,
+        ):
+            members += (one for one in tar if one.isfile() and visible(Path(one.name), Path()))
+    except ValueError as error:
+        problems.add("broken shard", error)
+    with file.open("rb") as opened:
+
+        def content_of(member: tarfile.TarInfo) -> bytes:
+            opened.seek(member.offset_data)
+            return opened.read(member.size)
+
+        for stem, group in groupby(members, key=lambda member: _stem(member.name, first=True)):
+            for key, parts in _samples(stem, list(group)):
+                where = f"{file.name}, {key}"
+                try:
+                    image, about, captions = _sample(parts, content_of, where)
+                except ValueError as error:
+                    problems.add("unreadable text", error)
+                    continue
+                captions = _captions(captions, where, problems)
+                if image is None:
+                    problems.add("missing image", f"{where}: none of its files is an image")
+                elif captions and _readable(whole := content_of(image), where, problems):
+                    mark = f"{hashlib.blake2b(whole, digest_size=12).hexdigest()} {_name(about)}"
+                    place = image.offset_data, image.size
+                    yield Sample(key, number, *place, captions, str(about.get("split") or ""), mark)
+
+
+def _stem(name: str, *, first: bool = False) -> str:
+    """The name of a sample: that of its files up to the first dot or the last one."""
+    folder, slash, file = name.removeprefix("./").rpartition("/")
+    return folder + slash + (file.partition(".")[0] if first else file.rpartition(".")[0])
+
+
+def _samples(
+    stem: str, members: Iterable[tarfile.TarInfo]
+) -> Iterator[tuple[str, dict[str, tarfile.TarInfo]]]:
+    """The samples among files whose names are the same up to the first dot, as their files by ending."""
+    by_last: dict[str, dict[str, tarfile.TarInfo]] = {}
+    for member in members:
+        by_last.setdefault(_stem(member.name), {})[Path(member.name).suffix.lower()] = member
+    images = [key for key, parts in by_last.items() if parts.keys() & set(endings())]
+    whole = by_last.get(stem, {})
+    if len(images) > 1 and not (stem in images and whole.keys() & {".txt", ".json"}):
+        yield from by_last.items()
+    else:
+        yield stem, {ending: one for parts in by_last.values() for ending, one in parts.items()} | whole
+
+
+def _sample(
+    parts: Mapping[str, tarfile.TarInfo], content_of: Callable[[tarfile.TarInfo], bytes], where: str
+) -> tuple[tarfile.TarInfo | None, dict[str, Any], Any]:
+    """The image of a sample, what its ``.json`` says, and its captions."""
+    image = next((parts[ending] for ending in parts if ending in endings()), None)
+    about = parse_json(content_of(parts[".json"]), where) if ".json" in parts else {}
+    require(isinstance(about, dict), f"{where}.json: expected an object")
+    with reading_errors(where, "holds a text that is not UTF-8"):
+        text = content_of(parts[".txt"]).decode("utf-8-sig") if ".txt" in parts else None
+    captions = about.get("captions", about.get("caption"))
+    if (
+        text is not None
+        and not isinstance(captions, list)
+        and " ".join(text.split()) != " ".join(str(captions).split())
     ):
-        for stem, members in groupby((one for one in tar if one.isfile()), key=_stem):
-            parts = {member.name.removeprefix(stem).lower(): member for member in members}
-            texts = {
-                ending: content.read()
-                for ending in (".txt", ".json")
-                if ending in parts and (content := tar.extractfile(parts[ending]))
-            }
-            image, where = (
-                next((parts[ending] for ending in parts if ending in pictures), None),
-                f"{file.name}, {stem}",
-            )
-            about = parse_json(texts[".json"], where) if ".json" in texts else {}
-            require(isinstance(about, dict), f"{where}.json: expected an object")
-            text = texts[".txt"].decode("utf-8-sig") if ".txt" in texts else about.get("caption")
-            captions = _captions(about.get("captions", text), where, problems)
-            if image is None:
-                problems.add("missing image", f"{where}: none of its files is an image")
-            elif captions:
-                yield Sample(f"{file.stem}/{stem}", number, image.offset_data, image.size, captions)
+        captions = [line for line in text.splitlines() if line.strip()] or text
+    return image, about, captions
 
 
-def _stem(member: tarfile.TarInfo) -> str:
-    """The name of a sample: that of its files up to the first dot."""
-    folder, slash, name = member.name.rpartition("/")
-    return folder + slash + name.partition(".")[0]
+def _name(about: Mapping[str, Any]) -> str:
+    return next((f"{name}={about[name]}" for name in MARKS if about.get(name) is not None), "")
 
 
-def _parquet(file: Path, number: int, problems: Problems) -> Iterator[Sample]:
+def _readable(image: Any, where: str, problems: Problems) -> bool:
+    """Whether an image can be read to its end, where bad ones are skipped."""
+    try:
+        if problems.on_error == "skip":
+            read_image(image, where, small=True)
+    except (FileNotFoundError, ValueError) as error:
+        problems.add("corrupt image", error)
+        return False
+    return True
+
+
+def _parquet(file: Path, number: int, problems: Problems, columns: Mapping[str, str]) -> Iterator[Sample]:
     import pyarrow
     from pyarrow import parquet
 
     with reading_errors(file.name, "is not a Parquet file", pyarrow.ArrowException):
         table = parquet.ParquetFile(file)
         names = table.schema_arrow.names
-        column = next((name for name in ("captions", "caption") if name in names), "")
-        require(
-            "image" in names and column, f"{file.name} has the columns {names}; image, caption are needed"
-        )
-        groups = [
-            table.read_row_group(group, columns=[column])[column].to_pylist()
-            for group in range(table.num_row_groups)
-        ]
-    places = [(group, row, text) for group, texts in enumerate(groups) for row, text in enumerate(texts)]
-    for key, (group, row, text) in enumerate(places):
-        if captions := _captions(text, f"{file.name}, row {key + 1}", problems):
-            yield Sample(f"{file.stem}/{key}", number, group, row, captions)
+    at = find_columns(names, file.name, columns)
+    first = 0
+    for group in range(table.num_row_groups):
+        with reading_errors(file.name, "is damaged", pyarrow.ArrowException):
+            wanted = [
+                at["image"],
+                at["caption"],
+                *([at["split"]] if "split" in at else []),
+                *(set(MARKS) & set(names)),
+            ]
+            records = table.read_row_group(group, columns=list(dict.fromkeys(wanted))).to_pylist()
+        for row, record in enumerate(records):
+            where, key = f"{file.name}, row {first + row + 1}", str(first + row)
+            try:
+                captions = _captions(texts(record[at["caption"]]), where, problems)
+                image = content(record[at["image"]], file.parent)
+            except ValueError as error:
+                problems.add("missing image", ValueError(f"{where}: {error}"))
+                continue
+            if captions and _readable(image, where, problems):
+                whole = image if isinstance(image, bytes) else str(image).encode()
+                named = record[at["image"]] if isinstance(record[at["image"]], dict) else {}
+                about = {"filename": named.get("path"), **record}
+                mark = f"{hashlib.blake2b(whole, digest_size=12).hexdigest()} {_name(about)}"
+                split = str(record.get(at.get("split", ""), "") or "")
+                path = "" if isinstance(image, bytes) else str(image.relative_to(file.parent))
+                yield Sample(key, number, group, row, captions, split, mark, at["image"], path)
+        first += len(records)
+
+
+def content(given: Any, base: Path) -> bytes | Path:
+    """What an image is read from: bytes, a struct that holds them or a path, or a path.
+
+    Raises:
+        ValueError: there is no image.
+    """
+    found = (given.get("bytes") or given.get("path")) if isinstance(given, Mapping) else given
+    if isinstance(found, str) and found:
+        return base / inside(base, found)
+    if not isinstance(found, bytes) or not found:
+        raise ValueError(f"the image is {given!r:.60}; expected its bytes, or a path")
+    return found
 
 
 def _captions(given: Any, where: str, problems: Problems) -> list[str]:
     """The captions of a sample; none and a problem where they are not texts, or one is empty."""
     listed = given if isinstance(given, list) else [given]
     if listed and all(isinstance(one, str) and one.strip() for one in listed):
-        return [one.strip() for one in listed]
+        return [" ".join(one.split()) for one in listed]
     problems.add("missing caption", f"{where}: the captions are {given!r:.80}; expected a text, or a list")
     return []
 
 
-def _from_tar(file: Path, place: int, size: int) -> bytes:
-    with file.open("rb") as opened:
-        opened.seek(place)
-        return opened.read(size)
-
-
-def _from_parquet(file: Path, group: int, row: int) -> bytes:
-    image = _row_group(file, file.stat().st_mtime_ns, group)[row].as_py()
-    content: bytes = image["bytes"] if isinstance(image, dict) and "bytes" in image else image
-    require(isinstance(content, bytes), "the image is not there as bytes")
-    return content
-
-
 @lru_cache(maxsize=GROUPS)
-def _row_group(file: Path, date: int, number: int) -> Any:
+def _row_group(file: Path, date: int, number: int, column: str) -> Any:
     """The images of a row group of the file as it was at a date."""
     from pyarrow import parquet
 
-    return parquet.ParquetFile(file).read_row_group(number, columns=["image"])["image"]
+    return parquet.ParquetFile(file).read_row_group(number, columns=[column])[column]
 
 
-READERS: dict[str, Callable[[Path, int, Problems], Iterator[Sample]]] = {".tar": _tar, ".parquet": _parquet}
-OPENERS: dict[str, Callable[[Path, int, int], bytes]] = {".tar": _from_tar, ".parquet": _from_parquet}
+READERS: dict[str, Callable[[Path, int, Problems, Mapping[str, str]], Iterator[Sample]]] = {
+    ".tar": _tar, ".parquet": _parquet,
+}  # fmt: skip
 MEMBER = shards

@@ -81,12 +81,16 @@ class Regions(Encoder):
         return Embedding(mean, log_var, index.padded(rows), index.mask)
 
     def seen(self, features: Tensor) -> Tensor:
-        """``(I, K)`` True for the regions that this pass sees: all of them, unless in training."""
+        """``(I, K)`` True for the regions that this pass sees: all of them, unless in training. Rows of zeros
+        are padding and no regions, but for an image that has no other.
+        """
+        real = features.ne(0).any(-1)
+        real |= ~real.any(1, keepdim=True)
         if not self.training or self.region_dropout == 0:
-            return torch.ones(features.shape[:2], dtype=torch.bool, device=features.device)
-        draw = torch.rand(features.shape[:2], device=features.device)
+            return real
+        draw = torch.rand(features.shape[:2], device=features.device).masked_fill(~real, -1)
         # The region with the largest draw always stays, so that no image is left without any.
-        return (draw >= self.region_dropout) | (draw == draw.amax(1, keepdim=True))
+        return real & ((draw >= self.region_dropout) | (draw == draw.amax(1, keepdim=True)))
 
 
 MEMBER = Regions

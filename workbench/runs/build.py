@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from workbench import data, encoders, text
+from workbench.data.reading import SAME
 from workbench.encoders import backbones
 from workbench.encoders.base import Pair
 from workbench.io import flat, parse_json, read_options
@@ -346,13 +347,16 @@ def positives(name: str, train: Split) -> Judgements | Computed | None:
     """What says which pairs count as positive in training beside those that belong together.
 
     Args:
-        name: of the split's judgements; ``"own"`` = no others.
+        name: of the split's judgements; ``"own"`` = no others, as is ``"same_text"`` where no text stands at
+            two images.
         train: the split.
 
     Raises:
         ValueError: the split has no such judgements.
     """
-    return None if name == "own" else _judged(name, train, f"positives={name!r} names judgements;")
+    if name == "own" or (name == SAME and name not in train.judgements):
+        return None
+    return _judged(name, train, f"positives={name!r} names judgements;")
 
 
 def _judged(name: str, train: Split, wanted: str) -> Judgements | Computed:

@@ -1,0 +1,311 @@
+"""The rooms behind the door of ``opening``: each reads one layout into rows and their images' places."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from PIL import Image
+
+from workbench.data.benchmark import EACH, PARTS, read_karpathy
+from workbench.data.images import below, visible
+from workbench.data.reading import Problems, Reading, Row, choose_split, one_split, said_split
+from workbench.data.shards import content, read_shards
+from workbench.data.tables import Record, find_columns, inside, read_table, table_rows
+from workbench.formatting import format_count
+from workbench.io import parse_json, read_text, validated
+from workbench.records import Split, require
+
+# bytes at either end of a JSON file by which its kind is told
+SNIFFED = 2**16
+Name = Literal["", "train", "val", "test", "all"]
+# texts that stand beside images and are not theirs
+ABOUT = ("readme", "license", "licence", "classes", "labels")
+
+
+@dataclass(frozen=True)
+class Ask:
+    """What the caller asks for, see ``at``."""
+
+    base: Path
+    split: str
+    table: str
+    images: str
+    columns: Mapping[str, str]
+    problems: Problems
+
+
+def said(file: Path) -> str:
+    """The split that the name of a file says, or that of its folder."""
+    return said_split(file.stem) or said_split(file.parent.name)
+
+
+def sniffed(file: Path) -> str:
+    """The beginning and the end of a file: they tell one kind of JSON from another."""
+    with file.open("rb") as opened:
+        start = opened.read(SNIFFED)
+        opened.seek(max(0, file.stat().st_size - SNIFFED))
+        return (start + opened.read()).decode("utf-8", "replace")
+
+
+def karpathy(file: Path, ask: Ask) -> Reading:
+    """The images of a file in Karpathy's form, under the name that it gives itself."""
+    named = re.search(r'"dataset":\s*"([^"]+)"', sniffed(file))
+    name = (named[1] if named else file.stem).removeprefix("dataset_").removesuffix(".json")
+    each = EACH if name == "coco" else None
+    rows, paths = read_karpathy(file, PARTS, each, ask.problems)
+    places, notes = _images(ask, file.parent, paths)
+    if each:
+        notes = (*notes, f"the first {EACH} captions of an image, as published numbers of MS-COCO have them")
+    return Reading(name, rows, places, "the field split of the images", notes)
+
+
+def coco(files: Sequence[Path], ask: Ask) -> Reading:
+    """Annotations of MS-COCO; files that name another split than the one asked for stay closed."""
+    name, there = ask.base.resolve().name, {said(file): file for file in files}
+    split = ask.split or choose_split(name, list(filter(None, there)))
+    rows: list[Row] = []
+    for part, file in there.items():
+        if split not in ("all", part) and len(files) > 1:
+            continue
+        whole = validated(parse_json(file.read_bytes(), file.name, "is not whole"), _Annotated, file.name)
+        images = {one["id"]: one["file_name"] for one in whole.images}
+        records = [
+            (f"{file.name} annotation {n}", {
+                "image": images.get(one["image_id"]), "caption": " ".join(str(one["caption"]).split()),
+                "id": str(one.get("id", n)), "split": part,
+            }) for n, one in enumerate(whole.annotations, start=1)
+        ]  # fmt: skip
+        own = table_rows(records, file.name, partial(inside, ask.base), ask.problems)[0]
+        for image in sorted({*images.values()} - {row.image for row in own}):
+            ask.problems.add("image without captions", f"{file.name}: {image} has no caption")
+        rows += own
+    places, notes = _images(ask, ask.base, {row.image: row.image for row in rows})
+    return Reading(name, rows, places, "the names of the files", notes)
+
+
+@dataclass(frozen=True)
+class _Annotated:
+    """A file of MS-COCO's captions."""
+
+    images: list[dict[str, Any]]
+    annotations: list[dict[str, Any]]
+
+    def __post_init__(self) -> None:
+        parts = (self.images, ("id", "file_name")), (self.annotations, ("image_id", "caption"))
+        whole = all(name in one for records, names in parts for one in records for name in names)
+        require(whole, "an image needs id and file_name, an annotation image_id and caption")
+
+
+def tables(files: Sequence[Path], ask: Ask) -> Reading:
+    """Tables, one a split, or one for all; images are looked for where they do not lie beside them."""
+    rows: list[Row] = []
+    notes: tuple[str, ...] = ()
+    several = len(files) > 1
+    lists = {} if several else _lists(files[0].parent)
+    for file in files:
+        start = Path(ask.base, Path(ask.images).expanduser()) if ask.images else file.parent
+        prefix = file.parent.relative_to(ask.base) if several and not ask.images else Path()
+        part = said(file) if several or file.parent != ask.base else ""
+        records, name = list(read_table(file, ask.problems)), file.relative_to(ask.base).as_posix()
+
+        def place(value: Any, start: Path = start, prefix: Path = prefix) -> str:
+            return (prefix / inside(start, value)).as_posix()
+
+        own, more = table_rows(records, name, place, ask.problems, ask.columns)
+        rows += [replace(row, split=row.split or part or lists.get(row.image, "")) for row in own]
+        notes += more
+    unlisted = {row.image for row in rows if lists and not row.split}
+    if unlisted:
+        rows = [row for row in rows if row.image not in unlisted]
+        notes += (f"{format_count(len(unlisted), 'image')} that no list of a split names were left out",)
+    told = (
+        "the lists of images" if lists else "the names of the files" if len(files) > 1 else "the column split"
+    )
+    base = ask.base if several else files[0].parent
+    places, found = _images(ask, base, {row.image: row.image for row in rows})
+    name = (
+        ask.base.resolve().name
+        if not ask.table or files[0].stem in ("captions", "metadata")
+        else files[0].stem
+    )
+    return Reading(name, rows, places, told, (*dict.fromkeys(notes), *found))
+
+
+def _lists(folder: Path) -> dict[str, str]:
+    """The split of each image that the lists of Flickr8k name, ``Flickr_8k.trainImages.txt``."""
+    found = (
+        (re.search(r"(train|dev|test)Images", one.name), one) for one in sorted(folder.glob("*Images.txt"))
+    )
+    return {image: mark[1] for mark, one in found if mark for image in read_text(one).split()}
+
+
+def _images(
+    ask: Ask, folder: Path, paths: Mapping[str, str]
+) -> tuple[Callable[[str], Path], tuple[str, ...]]:
+    """Where each image lies: below the folder, or wherever a file of its name is found; and a note on that.
+
+    Raises:
+        ValueError: an image is found at several places.
+    """
+    start = Path(ask.base, Path(ask.images).expanduser()) if ask.images else folder
+    places = {image: start / path for image, path in paths.items()}
+    lost = [] if ask.images else [image for image, place in places.items() if not place.is_file()]
+    if not lost:
+        return places.__getitem__, ()
+    named: dict[str, list[Path]] = {}
+    for one in sorted(ask.base.rglob("*")):
+        if visible(one, ask.base) and one.is_file():
+            named.setdefault(one.name, []).append(one)
+    folders: dict[str, None] = {}
+    for image in lost:
+        same = named.get(Path(paths[image]).name, [])
+        fit = [one for one in same if one.as_posix().endswith(f"/{paths[image]}")] or same
+        if len(fit) > 1:
+            both = " and ".join(str(one.relative_to(ask.base).parent) for one in fit[:2])
+            raise ValueError(
+                f"{ask.base}: {image} lies in {both}; choose the folder of the images with images=..."
+            )
+        if fit:
+            places[image] = fit[0]
+            folders[f"{fit[0].parent.relative_to(ask.base).as_posix()}/"] = None
+    listed = ", ".join([*folders][:3]) + (" ..." if len(folders) > 3 else "")
+    return places.__getitem__, (f"images are read from {listed}",) if folders else ()
+
+
+def shards(files: Sequence[Path], ask: Ask) -> Reading:
+    """Shards, see ``shards``."""
+    return read_shards(ask.base, files, ask.split, ask.problems, ask.columns)
+
+
+def texts_beside(base: Path) -> list[Path]:
+    """The texts of a folder, if one of them stands beside an image of its name."""
+    texts = [one for one in sorted(base.rglob("*.txt")) if visible(one, base)]
+    texts = [one for one in texts if not one.stem.lower().startswith(ABOUT)]
+    stems = {one.with_suffix("") for one in _pictures(base)}
+    return texts if any(one.with_suffix("") in stems for one in texts) else []
+
+
+def _pictures(base: Path) -> list[Path]:
+    try:
+        return below(base)
+    except FileNotFoundError:
+        return []
+
+
+def beside(texts: Sequence[Path], ask: Ask) -> Reading:
+    """A text beside each image, a caption a line; folders may be named as splits."""
+    rows, pictures = list[Row](), _pictures(ask.base)
+    own = {one.with_suffix(""): one for one in texts}
+    for picture in pictures:
+        image = picture.relative_to(ask.base).as_posix()
+        text = own.pop(picture.with_suffix(""), None)
+        if text is None:
+            ask.problems.add("missing caption", f"{image} has no {Path(image).with_suffix('.txt')} beside it")
+            continue
+        try:
+            lines = [line.strip() for line in read_text(text).splitlines() if line.strip()] or [""]
+        except ValueError as error:
+            ask.problems.add("unreadable text", error)
+            continue
+        said = said_split(Path(image).parts[0]) if "/" in image else ""
+        where = text.relative_to(ask.base).as_posix()
+        rows += [Row(where, image, line, f"{image}#{n}", split=said) for n, line in enumerate(lines)]
+    for text in own.values():
+        ask.problems.add("missing image", f"{text.relative_to(ask.base)} has no image of its name beside it")
+    return Reading(ask.base.resolve().name, rows, ask.base.joinpath, "the names of the folders")
+
+
+def from_disk(ask: Ask) -> Reading:
+    """What ``save_to_disk`` of the library ``datasets`` wrote."""
+    try:
+        from datasets import load_from_disk  # type: ignore[import-not-found]
+    except ImportError:
+        raise ModuleNotFoundError(
+            f"{ask.base} was written by the library datasets; pip install 'itm-workbench[hub]' reads it"
+        ) from None
+    return in_memory(load_from_disk(str(ask.base)), ask)
+
+
+def held(
+    data: Any,
+    *,
+    split: Name = "",
+    images: str | Path = "",
+    columns: Mapping[str, str] = {},
+    on_error: Literal["raise", "skip"] = "raise",
+    check_images: bool = True,
+) -> Split:
+    """Load one split of data in memory.
+
+    Args:
+        data: a pandas ``DataFrame``, a ``datasets.Dataset`` or a ``DatasetDict``, with the columns of a
+            table; an image is a path, its bytes, a struct of both, an array or an image of Pillow.
+        split: as for a path; the name in a ``DatasetDict``, or a column, says it.
+        images: folder that paths are relative to; default the working directory.
+        columns: names of columns by ours, ``{"caption": "title"}``.
+        on_error: as for a path.
+        check_images: read every image now.
+
+    Raises:
+        TypeError: data of another kind.
+        FileNotFoundError, ValueError: as for a path.
+    """
+    ask = Ask(Path(images or ".").expanduser(), split, "", "", columns, Problems(on_error))
+    return one_split(in_memory(data, ask), split, ask.problems, check_images=check_images)
+
+
+def in_memory(data: Any, ask: Ask) -> Reading:
+    """A table in memory, or one a split."""
+    sources: dict[str, Any] = {}
+    parts = data if isinstance(data, Mapping) else {"": data}
+    records = [record for said, part in parts.items() for record in _records(part, str(said), sources, ask)]
+    rows, notes = table_rows(records, "the table", str, ask.problems, {**ask.columns, "image": " image"})
+    told = "the names of the parts" if isinstance(data, Mapping) else "the column split"
+    return Reading("table", rows, sources.__getitem__, told, notes)
+
+
+def _records(data: Any, said: str, sources: dict[str, Any], ask: Ask) -> Iterator[tuple[str, Record]]:
+    """The rows of a table in memory, with the id of the image for the image, whose source is kept apart."""
+    frame = hasattr(data, "to_dict") and hasattr(data, "columns")
+    if not frame and not hasattr(data, "column_names"):
+        raise TypeError(
+            "expected a name, a path, a DataFrame, a datasets.Dataset or a Split as data, found "
+            f"{type(data).__name__}"
+        )
+    names = list(data.columns if frame else data.column_names)
+    column = find_columns(names, "the table", ask.columns)["image"]
+    texts = {name: list(data[name]) for name in names if name != column}
+    given: Iterable[Any] = data[column] if frame or isinstance(data[0][column], str) else range(len(data))
+    for n, value in enumerate(given):
+        where = f"{said} row {n + 1}".strip()
+        record = {name: _missing(values[n]) for name, values in texts.items()} | (
+            {"split": said} if said else {}
+        )
+        image = f"{said}/{n}".lstrip("/")
+        if isinstance(value, str | Path):
+            image = str(value)
+            sources[image] = ask.base / Path(value).expanduser()
+        elif not frame:
+            sources[image] = partial(_item, data, n, column)
+        else:
+            sources[image] = partial(_plain_image, value, ask.base)
+        yield where, {" image": image, **{k: v for k, v in record.items() if v is not None}}
+
+
+def _missing(value: Any) -> Any:
+    empty = value is None or value == "" or (isinstance(value, float) and np.isnan(value))
+    return None if empty else value
+
+
+def _item(data: Any, row: int, column: str) -> Any:
+    return _plain_image(data[row][column], Path())
+
+
+def _plain_image(value: Any, base: Path) -> Any:
+    if isinstance(value, Image.Image):
+        return value
+    return Image.fromarray(value) if isinstance(value, np.ndarray) else content(value, base)

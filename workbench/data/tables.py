@@ -1,0 +1,300 @@
+"""Tables of images and captions, whoever wrote them: CSV and its like, JSON, JSON Lines, Parquet, or in
+memory. A row names an image and holds one caption, or a list of them.
+"""
+
+import ast
+import csv
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path, PurePosixPath, PureWindowsPath
+from typing import Any
+
+from workbench.data.images import endings
+from workbench.data.reading import Problems, Row
+from workbench.io import parse_json, reading_errors
+from workbench.records import require
+
+Record = dict[str, Any]
+# what a column is -> the names that it has in the field; the first is ours. The last three have only ours.
+IMAGE = (
+    "image", "image_path", "image_file", "image_filename", "image_name", "filepath", "file_path", "file_name",
+    "filename", "file", "path", "img", "img_path", "photo",
+)  # fmt: skip
+CAPTION = (
+    "caption", "captions", "text", "texts", "title", "sentence", "sentences", "sentences_raw", "comment",
+    "raw", "description", "alt_text",
+)  # fmt: skip
+NEEDED = {"image": IMAGE, "caption": CAPTION}
+COLUMNS = {**NEEDED, "split": ("split",), "id": (), "level": (), "chain": ()}
+# what separates the fields of a line, the likeliest first
+SEPARATORS = {"\t": "tabs", "|": "bars", ",": "commas", ";": "semicolons"}
+# a row of Flickr30k's results.csv lacks the bar between the number of the caption and the caption
+NUMBERED = re.compile(r"\s*(\d+)\s+(\S.*)")
+TOKEN = re.compile(r"([^\t#]+)#(\w+)\t(.*)")
+# letters of a first line
+LONGEST = 10_000
+# below it a float tells every whole number from the next
+LARGEST = 2**53
+
+
+def read_table(file: Path, problems: Problems) -> Iterator[tuple[str, Record]]:
+    """The rows of a table.
+
+    Args:
+        file: ``.csv``, ``.tsv`` or ``.txt`` (UTF-8, the first line names the columns; or
+            ``image#k<TAB>caption`` without such a line), ``.jsonl`` (one object a line), ``.json`` (a list
+            of objects, or captions by image) or ``.parquet``.
+        problems: takes rows that cannot be read.
+
+    Yields:
+        ``(where, record)``, e.g. ``("captions.csv row 1", {...})``. Row 1 is the first row of data: a line of
+        names is not counted. A record has only the columns that hold a value in its row.
+
+    Raises:
+        ValueError: another kind of file, or one that breaks off or is not UTF-8; nothing after that can be
+            read.
+    """
+    if (reader := READERS.get(file.suffix.lower())) is None:
+        raise ValueError(f"{file.name}: a table is one of {', '.join(READERS)}")
+    where = f"{file.name} row 0"
+    try:
+        for where, record in reader(file, problems):
+            yield where, {name: value for name, value in record.items() if value is not None and value != ""}
+    except (csv.Error, UnicodeDecodeError) as error:
+        raise ValueError(f"{file.name} cannot be read after {where}: {error}") from error
+
+
+def separator(line: str) -> str:
+    """What separates the fields of the first line of a table: that by which it names image and caption."""
+    names = {one: [_plain(name) for name in line.split(one)] for one in SEPARATORS}
+    fit = [
+        one for one in names if all(any(name in known for name in names[one]) for known in NEEDED.values())
+    ]
+    return (fit or [one for one in SEPARATORS if one in line and one != "|"] or [","])[0] if line else ","
+
+
+def header(file: Path) -> list[str]:
+    """The names of the columns of a table, none where it cannot be read: to read it says why."""
+    try:
+        if file.suffix.lower() in (".csv", ".tsv", ".txt", ".token"):
+            with file.open(encoding="utf-8-sig") as lines:
+                first = lines.readline(LONGEST)
+            return ["image", "caption"] if TOKEN.match(first) else first.split(separator(first))
+        return list(next(iter(read_table(file, Problems("raise"))), ("", {}))[1])
+    except ValueError:
+        return []
+
+
+def names_both(names: Iterable[str], chosen: Mapping[str, str]) -> bool:
+    """Whether columns have names that an image and a caption have."""
+    plain = {_plain(str(name)) for name in names}
+    return all(plain & ({*known} | {_plain(chosen.get(ours, known[0]))}) for ours, known in NEEDED.items())
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[\s-]+", "_", name.strip(' "\r\n').lower())
+
+
+def _lines(file: Path, problems: Problems) -> Iterator[tuple[str, Record]]:
+    # utf-8-sig reads files with and without the mark that spreadsheet programs put at the beginning.
+    with file.open(encoding="utf-8-sig", newline="") as lines:
+        first = next(lines, "")
+        lines.seek(0)
+        if TOKEN.match(first):
+            yield from _tokens(file, lines, problems)
+            return
+        mark = separator(first)
+        # fields between bars are never quoted
+        quoting: Any = csv.QUOTE_NONE if mark == "|" else csv.QUOTE_MINIMAL
+        rows = csv.reader(lines, strict=True, delimiter=mark, quoting=quoting, skipinitialspace=mark != "\t")
+        header = [name.strip() for name in next(rows, [])]
+        require(len(set(header)) == len(header), f"{file.name}: a column name occurs twice in {header}")
+        for number, row in enumerate((row for row in rows if row), start=1):
+            where = f"{file.name} row {number}"
+            if mark == "|" and len(row) == len(header) - 1 and (numbered := NUMBERED.fullmatch(row[-1])):
+                row = [*row[:-1], *numbered.groups()]
+            if len(row) == len(header):
+                yield where, dict(zip(header, row, strict=True))
+            else:
+                problems.add("malformed row", f"{where}: {len(row)} fields, but the columns are {header}")
+
+
+def _tokens(file: Path, lines: Iterable[str], problems: Problems) -> Iterator[tuple[str, Record]]:
+    for number, line in enumerate((line for line in lines if line.strip()), start=1):
+        where = f"{file.name} row {number}"
+        if found := TOKEN.fullmatch(line.rstrip("\r\n")):
+            yield where, {"image": found[1], "id": f"{found[1]}#{found[2]}", "caption": found[3]}
+        else:
+            problems.add("malformed row", f"{where}: expected 'image#k<TAB>caption', found {line[:60]!r}")
+
+
+def _json_lines(file: Path, problems: Problems) -> Iterator[tuple[str, Record]]:
+    with file.open(encoding="utf-8-sig") as lines:
+        for number, line in enumerate((line for line in lines if line.strip()), start=1):
+            where = f"{file.name} row {number}"
+            try:
+                record = parse_json(line, f"{where}:", "not JSON")
+                require(isinstance(record, dict), f"{where}: expected an object, found {line.strip()[:60]}")
+            except ValueError as error:
+                problems.add("malformed row", error)
+            else:
+                yield where, record
+
+
+def _json(file: Path, problems: Problems) -> Iterator[tuple[str, Record]]:
+    content = parse_json(file.read_bytes(), file.name, "is not whole")
+    if isinstance(content, dict):
+        lists = [one for one in content.values() if isinstance(one, list) and isinstance([*one, 0][0], dict)]
+        named = all(Path(name).suffix.lower() in endings() for name in content)
+        by_image = [{"image": image, "caption": captions} for image, captions in content.items()]
+        content = by_image if named else lists[0] if len(lists) == 1 else None
+    require(isinstance(content, list), f"{file.name}: expected a list of rows, or captions by image")
+    for number, record in enumerate(content, start=1):
+        where = f"{file.name} row {number}"
+        if isinstance(record, dict):
+            yield where, record
+        else:
+            problems.add("malformed row", f"{where}: expected an object, found {record!r:.60}")
+
+
+def _parquet(file: Path, problems: Problems) -> Iterator[tuple[str, Record]]:
+    import pyarrow.parquet
+
+    with reading_errors(file.name, "is not a Parquet file", pyarrow.ArrowException):
+        records = pyarrow.parquet.read_table(file).to_pylist()
+    yield from ((f"{file.name} row {n}", record) for n, record in enumerate(records, start=1))
+
+
+READERS: dict[str, Callable[[Path, Problems], Iterator[tuple[str, Record]]]] = {
+    ".csv": _lines, ".jsonl": _json_lines, ".parquet": _parquet, ".tsv": _lines, ".txt": _lines,
+    ".token": _lines, ".json": _json,
+}  # fmt: skip
+
+
+def find_columns(names: Iterable[str], table: str, chosen: Mapping[str, str]) -> dict[str, str]:
+    """Which column holds what.
+
+    Args:
+        names: of the columns.
+        table: its name, for messages.
+        chosen: ``{"caption": "title"}``, where the caller says it.
+
+    Returns:
+        What a column is, by our name -> its name in the table. ``image`` and ``caption`` are always there.
+
+    Raises:
+        ValueError: no column, or more than one, can hold the image or the caption.
+    """
+    names, found = list(dict.fromkeys(names)), dict[str, str]()
+    listed = ", ".join(map(str, names))
+    exact = {"image"} if "caption" not in names else {"image", "caption"} if "image" in names else set()
+    for ours, known in COLUMNS.items():
+        fit = [chosen[ours]] if ours in chosen else [n for n in names if n == ours or _plain(str(n)) in known]
+        fit = [ours] if ours in fit and (ours in exact or ours not in NEEDED) else fit
+        require(
+            len(fit) < 2,
+            f"{table} has the columns {' and '.join(fit)}, and each may hold the {ours}; choose one with "
+            f"columns={{'{ours}': '{fit[0] if fit else ''}'}}",
+        )
+        require(
+            (fit or ours not in NEEDED) and set(fit) <= set(names),
+            f"{table} has the columns {listed}; image, caption are needed, in the first line of a text; name "
+            "others with columns={'image': ..., 'caption': ...}",
+        )
+        if fit:
+            found[ours] = fit[0]
+    return found
+
+
+def table_rows(
+    records: list[tuple[str, Record]],
+    table: str,
+    place: Callable[[Any], str],
+    problems: Problems,
+    columns: Mapping[str, str] | None = None,
+) -> tuple[list[Row], tuple[str, ...]]:
+    """A row a caption; captions without an id are numbered within their image.
+
+    Args:
+        records: where each row stands, and its columns that hold a value.
+        table: its name, for messages.
+        place: what the column of the image holds -> the id of the image; it raises ``ValueError``.
+        problems: takes what is wrong.
+        columns: see ``find_columns``.
+
+    Returns:
+        The rows, and notes on columns that have other names than ours and on those that were not read.
+    """
+    require(records, f"{table} holds no row")
+    names = {name: None for _, record in records for name in record}
+    at, counted, rows = find_columns(names, table, columns or {}), Counter[str](), list[Row]()
+    for where, record in records:
+        given = {ours: record.get(name) for ours, name in at.items()}
+        try:
+            image = place(given["image"])
+            captions = texts(given["caption"])
+            level, chain = _whole(given, "level"), _whole(given, "chain")
+        except ValueError as error:
+            problems.add("malformed row", f"{where}: {error}")
+            continue
+        split = str(given.get("split") or "")
+        for n, caption in enumerate(captions):
+            known = given.get("id")
+            number = f"{image}#{counted[image]}" if known is None else str(known)
+            row_id = f"{number}#{n}" if known is not None and len(captions) > 1 else number
+            counted[image] += 1
+            rows.append(Row(where, image, caption.strip(), row_id, level, chain, split))
+    others = ", ".join(f"{ours} = {name}" for ours, name in at.items() if ours != name)
+    unread = ", ".join(sorted(map(str, names.keys() - set(at.values()))))
+    notes = (
+        f"columns: {others}" if others else "",
+        f"columns that were not read: {unread}" if unread else "",
+    )
+    return rows, tuple(filter(None, notes))
+
+
+def texts(given: Any) -> list[str]:
+    """The captions of a field: a text, a list, also one that is written out, or objects with ``raw``."""
+    given = given.tolist() if hasattr(given, "tolist") else "" if given is None else given
+    if isinstance(given, str) and given.startswith(("['", '["')) and given.endswith("]"):
+        try:
+            given = ast.literal_eval(given)
+        except (SyntaxError, ValueError):
+            given = [given]
+    listed = list(given) if isinstance(given, list | tuple) else [given]
+    listed = [one.get("raw", one.get("caption")) if isinstance(one, Mapping) else one for one in listed]
+    wrong = [one for one in listed if not isinstance(one, str)]
+    require(not wrong, f"the caption is {wrong[:1]!r:.60}; expected text".replace("[", "").replace("]", ""))
+    return listed or [""]
+
+
+def inside(base: Path, image: Any) -> str:
+    """A path below the folder, written in one way, so that one image has one id."""
+    require(
+        isinstance(image, str) and "\0" not in image,
+        f"the image path is {image!r:.60}; expected a path relative to the folder",
+    )
+    path = PurePosixPath(image)
+    require(
+        not (PureWindowsPath(image).drive or ".." in path.parts)
+        and (base / path).resolve().is_relative_to(base.resolve()),
+        f"the image path {image!r} leads out of the folder {base}, or is a link that leads out; paths are "
+        "relative to it, without '..', or images=... names the folder that they begin in",
+    )
+    return str(path.relative_to(base.absolute()) if path.is_absolute() else path)
+
+
+def _whole(record: Mapping[str, Any], name: str) -> int | None:
+    """A whole number; 2.0 counts as one, since tables with gaps are written so."""
+    value = record.get(name)
+    if value is None:
+        return None
+    try:
+        number = float(value)
+    except (OverflowError, TypeError, ValueError):
+        number = 0.5
+    require(
+        number.is_integer() and abs(number) < LARGEST, f"{name} is {value!r:.60}; expected a whole number"
+    )
+    return int(number)
