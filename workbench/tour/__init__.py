@@ -7,7 +7,7 @@ import json
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -121,6 +121,12 @@ def tour(
     code = next((result.exit_code for result in results.values() if result.exit_code), 0)
     ended = {name: result.status for name, result in results.items()}
     return TourResult(index, code, round(seconds, 1), ended)
+
+
+def stops_on(device: str, precision: str) -> tuple[Stop, ...]:
+    """The stops of the tour on a device and in a precision, see ``devices``."""
+    choice = {"device": device, "precision": precision}
+    return tuple(replace(stop, parameters=stop.parameters | choice) for stop in STOPS)
 
 
 def check_stops(root: Path | str = "runs", stops: tuple[Stop, ...] = STOPS) -> None:
