@@ -13,8 +13,10 @@ from pathlib import Path
 
 import nbformat
 import pytest
+import torch
 import typer
 from paper_tables import table
+from PIL import Image
 from typer.testing import CliRunner, Result
 
 import workbench
@@ -449,12 +451,17 @@ MISTAKES = [
     ("doctor --model ViT-B-31", "did you mean ViT-B-32"),
     ("doctor --model ViT-B-32 --pretrained mine.pt", "no checkpoint at mine.pt"),
     ("doctor --model broken.json", "broken.json"),
+    ("train -p data_options={1:", "the value '{1:' cannot be read: expected"),
+    ("train -p device=cuda", "PyTorch sees no such GPU; use device='auto' or 'cpu'"),
+    ("run 03_train -p device=cuda", "PyTorch sees no such GPU; use device='auto' or 'cpu'"),
     ("doctor --pretrained mine.pt", "--pretrained and --images belong to --model"),
 ]
 
 
 @pytest.mark.parametrize(("command", "message"), MISTAKES, ids=[command for command, _ in MISTAKES])
 def test_a_mistake_ends_in_one_helpful_line(command: str, message: str, tmp_path: Path, monkeypatch) -> None:
+    if "cuda" in command and torch.cuda.is_available():
+        pytest.skip("there is a CUDA device")
     monkeypatch.chdir(tmp_path)
     files = {
         "config.json": "{}",
@@ -475,6 +482,19 @@ def test_a_mistake_ends_in_one_helpful_line(command: str, message: str, tmp_path
     assert message in result.output
     assert len(result.output.splitlines()) == 1
     assert not Path("runs").exists()
+
+
+def test_the_home_folder_is_meant_wherever_a_path_is_given(root: Path, monkeypatch) -> None:
+    monkeypatch.setenv("HOME", str(root.parent))
+    assert call("ls", "--root=~/runs").output == call("ls", "--root", root).output
+    assert "vsepp" in call("show", "~/runs/03_train/20260101-000000-0000aaaa").output
+    assert runs.find("aaaa", "~/runs").folder == runs.read("~/runs/03_train/20260101-000000-0000aaaa").folder
+    assert runs.folder("03_train", "~/mine", {}) == root.parent / "mine"
+    Image.new("RGB", (4, 4)).save(root.parent / "a.png")
+    (root.parent / "captions.csv").write_text("image,caption,split\na.png,a thing,test\n")
+    assert call("data", "folder", "-p", "root=~").exit_code == 0
+    assert workbench.load_data("folder", split="test", root="~").captions == ("a thing",)
+    assert list(root.parent.glob("~*")) == []
 
 
 def test_explore_writes_answers_as_a_page_without_runs_and_without_jupyterlab(tmp_path: Path) -> None:

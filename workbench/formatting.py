@@ -21,6 +21,8 @@ FACES: dict[str, tuple[float, int, str]] = {
     "number": (1.0, 3, "number"),
 }
 UNITS: tuple[str, ...] = get_args(Unit)
+# least and largest stored value
+RANGES = {"share": (0.0, 1.0), "sum": (0.0, 6.0), "rank": (1.0, math.inf), "correlation": (-1.0, 1.0)}
 
 
 def display_value(value: float, unit: str = "share") -> float:

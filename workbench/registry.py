@@ -22,6 +22,8 @@ from typing import Annotated, Any, TypeVar, get_origin, get_type_hints
 
 from annotated_types import Ge, Gt, Interval
 
+from workbench.io import with_home
+
 # Ranges that options may state in their annotations; ``check_options`` holds values to them.
 Positive = Annotated[float, Gt(0)]
 NotNegative = Annotated[float, Ge(0)]
@@ -160,7 +162,7 @@ class Shelf:
             KeyError: no such member.
             TypeError, ValueError: an option that the member's signature refuses, see ``check_options``.
         """
-        return make(f"{self.kind} {name!r}", self.member(name), options)
+        return make(f"{self.kind} {name!r}", self.member(name), with_home(options))
 
 
 def from_outside(kind: str, name: str) -> Any:

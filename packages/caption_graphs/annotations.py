@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from workbench.io import parse_json, read_rows, read_text, reading_errors
+from workbench.io import parse_json, read_rows, read_text, reading_errors, with_home
 from workbench.records import SceneGraph
 from workbench.text.tuple_f1 import PARTS, TupleScore, tuple_scores
 
@@ -58,7 +58,7 @@ def annotated(file: Path | str, root: Path | str = "", part: Part = "test") -> A
         ValueError: a caption is absent, or its text is not the one that was annotated.
     """
     rows = [row for row in records(file) if row["part"] == part]
-    base = Path(root or os.environ.get("WORKBENCH_DATA", ""))
+    base = with_home(Path(root or os.environ.get("WORKBENCH_DATA", "")))
     drawn = dict.fromkeys(row["source"] for row in rows)
     known = {source: texts(base / TEXTS[source], source) for source in drawn}
     graphs = tuple(SceneGraph.of(row["objects"], row["attributes"], row["relations"]) for row in rows)

@@ -253,7 +253,9 @@ def _mean(of: Sequence[runs.Run], place: str, keys: Sequence[str], *, total: boo
     values = np.array([np.mean([one[key] for key in keys]) for one in found]) * (len(keys) if total else 1)
     if not len(values):
         return None, None, None
-    return (float(values.mean()), *t_interval(values)) if len(values) > 1 else (float(values[0]), None, None)
+    unit = "sum" if total else unit_of(keys[0])
+    ends = t_interval(values, unit=unit) if len(values) > 1 else (None, None)
+    return (float(values.mean()), *ends)
 
 
 def complete(grid: Mapping[str, Any], folders: Sequence[Path]) -> list[str]:

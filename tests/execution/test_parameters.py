@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from workbench.execution.parameters import Parameter, ParameterError, inspect, with_defaults
+from workbench.execution.parameters import Parameter, ParameterError, inspect, parse_values, with_defaults
 
 Make = Callable[..., Path]
 
@@ -108,3 +108,18 @@ def test_what_is_not_given_keeps_its_default() -> None:
         "options": {},
         "sizes": [],
     }
+
+
+@pytest.mark.parametrize("text", ['{"lr": 1e-3}', "{lr: 1e-3}", "{lr: +1E-3}", "{lr: 1.e-3}", "{lr: .1e-2}"])
+def test_numbers_with_an_exponent_are_numbers_wherever_they_stand(text):
+    known = {"settings": Parameter("settings", "dict", {}, "")}
+    assert with_defaults(known, {"settings": text}) == {"settings": {"lr": 0.001}}
+    assert parse_values({}, {"settings": text}) == {"settings": {"lr": 0.001}}
+
+
+@pytest.mark.parametrize("text", ['{"lr": 1', "[1, 2", "{a: b: c}"])
+def test_broken_json_is_one_line_that_shows_it(text):
+    with pytest.raises(ValueError, match=r"the value .* cannot be read") as refused:
+        parse_values({}, {"data_options": text})
+    assert text in str(refused.value)
+    assert "\n" not in str(refused.value)

@@ -6,7 +6,7 @@ import zlib
 
 import pytest
 
-from workbench.io import parse_json, read_options, read_text, reading_errors, validated
+from workbench.io import parse_json, parse_yaml, read_options, read_text, reading_errors, validated
 
 
 def test_what_a_parser_raises_names_the_file_and_what_we_do_wrong_is_not_called_damage():
@@ -77,3 +77,8 @@ def test_json_of_a_reader_is_whole():
     assert parse_json('{"a": [1, null]}', "a.json") == {"a": [1, None]}
     with pytest.raises(ValueError, match=r"a.json cannot be read: Expecting"):
         parse_json('{"a": 1', "a.json")
+
+
+def test_yaml_reads_numbers_by_the_rule_of_its_version_1_2():
+    text = "[1e-4, -2E3, 1.5e2, 3, 1e, e3, 12e5x, '1e3', v1e3]"
+    assert parse_yaml(text, "x") == [1e-4, -2000.0, 150.0, 3, "1e", "e3", "12e5x", "1e3", "v1e3"]

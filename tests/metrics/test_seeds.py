@@ -132,3 +132,17 @@ def test_a_component_helps_harms_or_is_undecided():
         [0.508, 0.31, 0.198]
     )
     assert found.loc["good", "low"] < 0.198 < found.loc["good", "high"]
+
+
+@pytest.mark.parametrize(("key", "values", "expected"), [
+    ("rsum", [0.1, 1.0], (0.0, 6.0)),
+    ("t2i/R@1", [0.9, 1.0], (0.314690, 1.0)),  # 0.95 - 12.706205 * 0.070711 / sqrt(2)
+    ("t2i/medr", [1.0, 3.0], (1.0, 14.706205)),
+    ("seconds", [40.0, 42.0], (28.293795, 53.706205)),
+])  # fmt: skip
+def test_no_interval_leaves_the_range_of_its_number(key, values, expected):
+    found = seeds.seed_statistics(long_table({"a": values}, key), start={key: values[0]}).loc[(key, "a")]
+    assert (found["low"], found["high"]) == pytest.approx(expected, abs=1e-5)
+    whole = t_interval(np.array(values))
+    assert found["difference_low"] == whole[0] - values[0]
+    assert t_interval(np.array(values), unit="number") == whole

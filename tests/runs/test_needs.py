@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from workbench import data
 from workbench.records import Judgements
@@ -57,3 +58,44 @@ def test_a_grade_below_the_bar_and_a_pair_nobody_judged_are_not_right():
     assert batch.also.tolist() == [[True, False, False], [False, False, False]]
     with pytest.raises(ValueError, match=r"positives='exact' names judgements; .* has own, rated"):
         running.positives("exact", split)
+
+
+def photographs(folder, captions):
+    """Three training images with so many captions each, and one in each of the other splits."""
+    rows = ["image,caption,split"]
+    for image, number in enumerate(captions):
+        Image.new("RGB", (8, 8)).save(folder / f"{image}.png")
+        split = ("val", "test")[image - 3] if image > 2 else "train"
+        rows += [f"{image}.png,caption {n} of {image},{split}" for n in range(number)]
+    (folder / "captions.csv").write_text("\n".join(rows))
+    encoders = {"image_encoder": "towers", "text_encoder": "towers", "start": "scenes", "features": ""}
+    return {"data": "folder", "data_options": {"root": str(folder)}, "epochs": 1, "batch_size": 2} | encoders
+
+
+def test_captions_an_image_that_nobody_asked_for_follow_the_data(tmp_path):
+    values = photographs(tmp_path, [3, 2, 4, 1, 1])
+    ready = running.prepare(Config(**values, objective="infonce"), progress=False)
+    assert ready.config.training.captions_per_image == 2
+    assert "captions_per_image=2, since image '1.png' of" in " ".join(ready.test.split.notes)
+    few = running.prepare(Config(**values, captions_per_image=1), progress=False)
+    assert few.config.training.captions_per_image == 1
+
+
+@pytest.mark.parametrize(("objective", "asked", "message"), [
+    ("infonce", {"captions_per_image": 3}, "captions_per_image=3, but image '1.png' of .* has 1 caption"),
+    ("ditm", {}, "objective 'ditm' needs 2 captions an image, but image '1.png' of .* has 1 caption"),
+])  # fmt: skip
+def test_too_few_captions_are_refused_before_anything_is_extracted(
+    objective, asked, message, tmp_path, monkeypatch
+):
+    values = photographs(tmp_path, [3, 1, 4, 1, 1])
+    monkeypatch.setattr(running, "_with_features", lambda *_: pytest.fail("features were extracted"))
+    with pytest.raises(ValueError, match=message):
+        running.prepare(Config(**values, objective=objective, **asked), progress=False)
+
+
+def test_a_run_in_which_nothing_is_left_to_train_is_refused():
+    values = {"objective": "vsepp", "train_images": 6, "val_images": 2, "test_images": 2}
+    with pytest.raises(ValueError, match="nothing is left to train, since every learning rate is 0"):
+        running.prepare(Config(**values, lr=0.0), progress=False)
+    assert running.prepare(Config(**values, lr=0.0, epochs=0), progress=False).train is None

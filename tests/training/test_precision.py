@@ -8,6 +8,7 @@ import torch
 
 from tests.training import toy
 from workbench.objectives.vsepp import MEMBER as VSEPP
+from workbench.training import processes
 
 
 class Watching(VSEPP):
@@ -36,8 +37,14 @@ def test_training_runs_on_a_gpu_and_resumes_there(tmp_path):
 def test_a_gpu_that_is_not_there_is_named():
     if torch.cuda.is_available():
         pytest.skip("there is a CUDA device")
-    with pytest.raises(ValueError, match="PyTorch sees no GPU"):
+    with pytest.raises(ValueError, match="PyTorch sees no such GPU"):
         toy.train(None, device="cuda")
+
+
+def test_a_tracker_that_is_not_installed_names_the_extra(monkeypatch):
+    monkeypatch.setattr(processes, "find_spec", lambda name: None)
+    with pytest.raises(ImportError, match=r"tracker='wandb' is not installed; pip install .*\[trackers\]"):
+        toy.train(None, tracker="wandb")
 
 
 def test_a_tracker_gets_the_curves(tmp_path):

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from workbench.io import signals
+from workbench.io import signals, with_home
 
 # read when torch is loaded: threads that wait asleep leave the cores to whatever else runs
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
@@ -41,6 +41,8 @@ class Verbs(TyperGroup):
 
     def make_context(self, info_name: str | None, args: list[str], *rest: Any, **extra: Any) -> Any:
         """Read the options that stand before the verb; without a word comes the help."""
+        # shells leave ~ as it is behind =
+        args = ["=".join(map(with_home, word.split("="))) for word in args]
         if not args:
             return super().make_context(info_name, args, *rest, **extra)
         with in_one_line():
@@ -82,7 +84,7 @@ Precision = Annotated[str, typer.Option(help="Of what encodes: auto, bf16 on a G
 Root = Annotated[str, typer.Option(help="Folder of all runs.")]
 
 # What is wrong with words, values, files and packages.
-USUAL = (ValueError, TypeError, LookupError, OSError, ModuleNotFoundError)
+USUAL = (ValueError, TypeError, LookupError, OSError, ImportError)
 
 
 class WithPairs(TyperCommand):

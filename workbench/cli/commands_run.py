@@ -79,6 +79,11 @@ def run(
         path = library.find(notebook)
         shared = read_options(library.find(file, "parameter file")) if file else {}
         values = execution.check(path, shared, pairs(parameter))
+        asked = {**values, **values.get("settings", {})}
+        if asked.get("device") == "cuda" or asked.get("tracker"):  # torch is slow to import
+            from workbench.training import processes
+
+            processes.check_machine(asked.get("device", ""), asked.get("tracker", ""))
         writable(root)
     with usage((OSError,)):
         result = execution.run_notebook(path, values, root=root, time_limit=time_limit, say=told(as_json))
@@ -177,7 +182,9 @@ def train(
         )
         writable(out or "runs")
         ready = experiment.prepare(chosen, progress=not processes.rank())
-    with usage((ChecksumError, OSError, evaluation.NotMeasuredError)):
+        for note in ready.test.split.notes if not processes.rank() else ():
+            typer.echo(note, err=True)
+    with usage((ChecksumError, ImportError, OSError, evaluation.NotMeasuredError)):
         folder = standalone.train(ready, out=out, resume=resume)
     if not processes.rank():
         found = runs.read(folder)

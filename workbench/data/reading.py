@@ -16,7 +16,7 @@ import numpy as np
 
 from workbench.data.images import read_image, require_file
 from workbench.formatting import format_count
-from workbench.io import reading_errors
+from workbench.io import reading_errors, with_home
 from workbench.records import Judgements, Rows, Split, require
 
 VARIABLE = "WORKBENCH_DATA"
@@ -70,7 +70,7 @@ def find_root(name: str, root: str | None, needed: Sequence[str], remedy: str) -
         f"{name}: set root=..., or {VARIABLE} to the folder that holds {name}/. {remedy}",
         FileNotFoundError,
     )
-    folder = (Path(root) if root is not None else Path(str(base)) / name).expanduser()
+    folder = with_home(Path(root) if root is not None else Path(str(base)) / name)
     if missing := [item for item in needed if not (folder / item).exists()]:
         raise FileNotFoundError(f"{name}: {folder} lacks {', '.join(missing)}. {remedy}")
     return folder

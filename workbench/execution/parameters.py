@@ -77,9 +77,6 @@ class Parameter:
         """
         if self.type == "str":
             return text
-        with suppress(ValueError):  # YAML 1.1 reads 1e-3 as a string
-            if self.type == "float":
-                return float(text)
         value: Any = text
         require(text.strip(), f"parameter {self.name} is {self.type}, got nothing", ParameterError)
         with suppress(ValueError):
@@ -190,9 +187,7 @@ def as_words(values: Mapping[str, Any]) -> list[tuple[str, str]]:
 def _literal(text: str) -> Any:
     with suppress(ValueError):
         return parse_json(text, text)
-    with suppress(ValueError):
-        return parse_yaml(text, text) if text.startswith(("[", "{")) else text
-    return text
+    return parse_yaml(text, f"the value {text!r:.200}") if text.startswith(("[", "{")) else text
 
 
 def override(known: Container[str], *layers: Mapping[str, Any]) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.io.checksums import ChecksumError, verify, write_checksums
-from workbench.io.files import replacing
+from workbench.io.files import replacing, with_home
 
 # seconds in which other processes end what they write
 WAIT = 120.0
@@ -20,7 +20,7 @@ WAIT = 120.0
 
 def cache_folder() -> Path:
     """Where caches go: ``WORKBENCH_CACHE``, or a folder in the user's cache."""
-    return Path(os.environ.get("WORKBENCH_CACHE") or Path.home() / ".cache" / "itm-workbench")
+    return with_home(Path(os.environ.get("WORKBENCH_CACHE") or "~/.cache/itm-workbench"))
 
 
 def cached_file(file: Path, write: Callable[[Path], Mapping[str, Any]]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -17,11 +17,28 @@ from workbench.formatting import format_number
 if TYPE_CHECKING:
     import pandas as pd
 
+Given = TypeVar("Given")
 TABLE_WRITERS = {
     ".csv": lambda table, path: table.to_csv(path, index=False),
     ".json": lambda table, path: table.to_json(path, orient="records", indent=1, force_ascii=False),
     ".parquet": lambda table, path: table.to_parquet(path, index=False),
 }
+
+
+def with_home(value: Given) -> Given:
+    """A value whose texts and paths that begin with ``~`` lead to the home folder, in mappings and lists too.
+
+    >>> with_home({"root": "~", "names": ["a~b"]}) == {"root": str(Path.home()), "names": ["a~b"]}
+    True
+    """
+    found: Any = value
+    if isinstance(value, Mapping):
+        found = {name: with_home(inner) for name, inner in value.items()}
+    elif isinstance(value, list | tuple):
+        found = type(value)(map(with_home, value))
+    elif isinstance(value, str | Path) and str(value).startswith("~"):
+        found = type(value)(os.path.expanduser(str(value)))
+    return cast(Given, found)
 
 
 @contextmanager

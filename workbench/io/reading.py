@@ -3,6 +3,7 @@
 import csv
 import gzip
 import json
+import re
 import struct
 import zlib
 from collections.abc import Iterator, Mapping
@@ -25,6 +26,7 @@ PARSER_ERRORS: tuple[type[Exception], ...] = (
 NUMPY_ERRORS = (SyntaxError, TokenError, TypeError, LookupError, MemoryError, OverflowError, RuntimeError)
 # values of a file of options, an anchor counted as often as it is used; and how deep they may lie
 VALUES, DEPTH = 100_000, 50
+EXPONENT = re.compile(r"[-+]?(\.\d+|\d+(\.\d*)?)[eE][-+]?\d+$", re.ASCII)
 
 
 @contextmanager
@@ -154,6 +156,8 @@ def parse_yaml(text: str, name: Path | str) -> Any:
             _unique([(name, None) for name in names if name != "<<"])
             return node
 
+    # YAML 1.2 reads 1e-4 as a number, this library's 1.1 asks for a point and a sign
+    Loader.add_implicit_resolver("tag:yaml.org,2002:float", EXPONENT, list("-+.0123456789"))
     # what its constructors of plain values raise beside its own errors
     with reading_errors(name, "cannot be read", yaml.YAMLError, LookupError, AttributeError, TypeError):
         try:

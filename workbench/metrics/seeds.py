@@ -4,7 +4,8 @@
 seeds lies with 95 % confidence if single seeds scatter normally: ``mean +- t(seeds - 1) * sd /
 sqrt(seeds)``." With three seeds the factor t is 4.30, so that the interval reaches 2.48 standard deviations
 to either side. It says how far chance in training moves the number; how far another sample of queries would
-move it is the bootstrap's question (``intervals``).
+move it is the bootstrap's question (``intervals``). An end that would leave the range of the number, such as
+RSUM's 0 to 600, stands at the end of the range.
 
 The starting point is one fixed model, so that the difference from it has the mean's interval, shifted.
 
@@ -18,15 +19,22 @@ import numpy as np
 import pandas as pd
 from scipy.special import stdtrit
 
+from workbench.formatting import RANGES
 from workbench.metrics.comparison import holm
 from workbench.records import Values, require
+from workbench.records.measurement import unit_of
 
 COLUMNS = ("objective", "seed", "key", "value")
 EVERY = "every true pair"
 
 
-def t_interval(values: Values, confidence: float = 0.95) -> tuple[float, float]:
+def t_interval(values: Values, confidence: float = 0.95, *, unit: str = "number") -> tuple[float, float]:
     """Student's interval of a mean of one number a seed; NaN for a single value, whose scatter nobody knows.
+
+    Args:
+        values: ``(seeds,)``.
+        confidence: of the interval.
+        unit: what they are, of ``formatting.UNITS``; no end leaves its range, where the values keep to it.
 
     >>> low, high = t_interval(np.array([0.5, 0.6, 0.7]))  # 0.6 -+ 4.302653 * 0.1 / sqrt(3)
     >>> round(low, 6), round(high, 6)
@@ -35,7 +43,10 @@ def t_interval(values: Values, confidence: float = 0.95) -> tuple[float, float]:
     if len(values) < 2:
         return float("nan"), float("nan")
     half = float(stdtrit(len(values) - 1, (1 + confidence) / 2) * values.std(ddof=1) / len(values) ** 0.5)
-    return float(values.mean()) - half, float(values.mean()) + half
+    ends = float(values.mean()) - half, float(values.mean()) + half
+    least, most = RANGES.get(unit, ends)
+    inside = least <= values.min() and values.max() <= most
+    return (max(least, ends[0]), min(most, ends[1])) if inside else ends
 
 
 def seed_statistics(
@@ -65,6 +76,11 @@ def seed_statistics(
     out["start"] = out.index.get_level_values("key").map(dict(start or {})).astype(float)
     for name, column in (("", "mean"), ("_low", "low"), ("_high", "high")):
         out[f"difference{name}"] = out[column] - out["start"]
+    units = out.index.get_level_values("key").map(unit_of)
+    out[["low", "high"]] = [
+        t_interval(part.to_numpy(np.float64), confidence, unit=unit)
+        for unit, (_, part) in zip(units, grouped, strict=True)
+    ]
     sides = [out["difference_low"] > 0, out["difference_high"] < 0, out["difference_low"].notna()]
     out["verdict"] = np.select(sides, ["above", "below", "undecided"], "")
     return out.sort_values(["key", "mean"], ascending=[True, False], kind="stable")

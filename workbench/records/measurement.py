@@ -29,7 +29,7 @@ class Estimate:
     Args:
         key: names the metric, the direction, the judgements, the subset of queries and the folds.
         value: as it is stored: shares in [0, 1], sums of shares, correlations in [-1, 1], ranks.
-        low, high: ends of the interval at ``confidence``, or ``None``.
+        low, high: ends of the interval at ``confidence``, within the range of the number, or ``None``.
         queries: how many count; ``left_out``: those that do not, since nothing is relevant to them or they
             are not in the subset.
         face: how the value is shown, see ``formatting``.

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -16,9 +17,10 @@ from workbench import data, encoders, text
 from workbench.data.reading import SAME
 from workbench.encoders import backbones
 from workbench.encoders.base import Pair
+from workbench.formatting import format_count
 from workbench.io import flat, parse_json, read_options
 from workbench.objectives.base import Objective
-from workbench.records import Computed, Judgements, Split, require
+from workbench.records import Computed, Judgements, Rows, Split, require
 from workbench.registry import Count, check_options, check_value, make, merge
 from workbench.runs.config import Config
 from workbench.runs.model import Encodes, ExternalModel, Model
@@ -26,6 +28,8 @@ from workbench.runs.resolve import make_objective, resolve
 from workbench.runs.vectors import brought
 from workbench.training import seed_everything
 from workbench.training.batches import Source
+from workbench.training.optimiser import parameter_groups
+from workbench.training.processes import check_machine
 from workbench.training.samplers import k_means, mean_regions
 
 FILES = (".json", ".yaml", ".yml")
@@ -136,20 +140,23 @@ def prepare(config: Config, *, progress: bool = True) -> Prepared:
 
     Raises:
         FileNotFoundError, ImportError: data or weights that are not there.
-        ValueError: something that the objective or an encoder needs is missing; the message says how to give
-            it.
+        ValueError: something that the objective or an encoder needs is missing, this machine has no such
+            device, or nothing is left to train; the message says how to give it.
     """
     seed_everything(config.training.seed)
-    objective = make_objective(config)
+    objective, given = make_objective(config), config.given()
     config = resolve(config, objective)
-    split = load_split(config, "train", progress=progress)
+    check_machine(config.training.device, config.training.tracker)
+    read = [_read_part(config, name) for name in ("train", "val", "test")]
+    config, notes = _following(config, read[0], objective, asked="captions_per_image" in given)
+    split, val, test = (_with_features(one, config.model.features, progress) for one in read)
+    test = replace(test, notes=(*test.notes, *notes))
     right = positives(config.objective.positives, split) if config.training.epochs else None
     if encoders.member(config.model.image_encoder).image_input == "regions" and split.regions is None:
         raise ValueError(
             f"encoder {config.model.image_encoder!r} reads region features and {split.name} has none; "
             "set features='efficientnet_lite0' (or another backbone)"
         )
-    val, test = (load_split(config, name, progress=progress) for name in ("val", "test"))
     config = with_widths(config, split)
     model = build(config, split.captions, objective=objective)
 
@@ -165,15 +172,48 @@ def prepare(config: Config, *, progress: bool = True) -> Prepared:
     graded = relevance(model.objective, split)
     train = replace(ready(split, every_signal=True), relevance=graded, positives=right)
     if config.training.sampler == "clusters":  # made before training, as a resumed run makes it
-        features = (
-            model.embed_images_of(train, parts=False).mean.numpy()
-            if split.regions is None
-            else mean_regions(split.regions)
-        )
-        train = replace(
-            train, clusters=k_means(features, config.training.clusters, seed=config.training.seed)
-        )
+        train = replace(train, clusters=_clusters(config, model, train))
+    require(
+        parameter_groups(model.pair.groups(), model.objective, config.training),
+        "nothing is left to train, since every learning rate is 0; raise lr or its multipliers, or set "
+        "epochs=0 to measure the starting point",
+    )
     return Prepared(config, model, train, val_source, test_source)
+
+
+def _clusters(config: Config, model: Model, train: Source) -> Rows:
+    """``(I,)`` cluster of each training image, by its mean region, else by its embedding before training."""
+    regions = train.split.regions
+    features = (
+        model.embed_images_of(train, parts=False).mean.numpy() if regions is None else mean_regions(regions)
+    )
+    return k_means(features, config.training.clusters, seed=config.training.seed)
+
+
+def _following(
+    config: Config, train: Split, objective: Objective, *, asked: bool
+) -> tuple[Config, tuple[str, ...]]:
+    """The config with as many captions an image as every training image has, and a note of it, where nobody
+    asked for a number.
+
+    Raises:
+        ValueError: an image has fewer than were asked for, or than the objective needs.
+    """
+    counts = np.bincount(train.own, minlength=len(train.image_ids))
+    wanted, least = config.training.captions_per_image, max(int(counts.min()), 1)
+    if wanted <= least or not config.training.epochs:
+        return config, ()
+    image = train.image_ids[int(counts.argmin())]
+    has = f"image {image!r} of {train.name} has {format_count(int(counts.min()), 'caption')}"
+    require(
+        not asked, f"captions_per_image={wanted}, but {has}; lower it, or leave it out to follow the data"
+    )
+    require(
+        least >= objective.captions_per_image,
+        f"objective {config.objective.name!r} needs {objective.captions_per_image} captions an image, but "
+        f"{has}; choose an objective that needs fewer",
+    )
+    return config.replace(captions_per_image=least), (f"captions_per_image={least}, since {has}",)
 
 
 def load_split(config: Config, name: str, *, progress: bool = True) -> Split:
@@ -183,12 +223,16 @@ def load_split(config: Config, name: str, *, progress: bool = True) -> Split:
         FileNotFoundError: the data are not there.
         ValueError: no such split, or ``features`` is asked of data that have regions of their own.
     """
+    return _with_features(_read_part(config, name), config.model.features, progress)
+
+
+def _read_part(config: Config, name: str) -> Split:
+    """One split of the config's data set, cut to size."""
     alone = (
         getattr(inspect.getmodule(data.member(config.data.name)), "TRAINING", ()) if name != "train" else ()
     )
     options = {option: value for option, value in config.data.options.items() if option not in alone}
-    target = Target(config.data.name, options, name, getattr(config.data, f"{name}_images", 0))
-    return _with_features(_read(target), config.model.features, progress)
+    return _read(Target(config.data.name, options, name, getattr(config.data, f"{name}_images", 0)))
 
 
 def load_target(config: Config, target: Target, *, progress: bool = True) -> Split:

@@ -28,6 +28,7 @@ from workbench.io import (
     replacing,
     update_checksums,
     verify,
+    with_home,
     write_checksums,
     write_json,
     write_text,
@@ -125,7 +126,7 @@ def read(folder: Path | str) -> Run:
         FileNotFoundError: the folder is not there.
         ValueError: a file of it is truncated or foreign; the message names file and reason.
     """
-    path = Path(folder)
+    path = with_home(Path(folder))
     require(path.is_dir(), f"no run folder {path}; `workbench ls` lists the runs", FileNotFoundError)
     params, results, env, arms = (load(path / name) for name in (PARAMS, RESULTS, ENV, ARMS))
     status = _status(path / STATUS) or ("unwatched" if results else "unfinished")
@@ -154,7 +155,7 @@ def list_runs(root: Path | str = "runs", notebook: str = "*") -> list[Run]:
         notebook: only runs of this one.
     """
     places = [f"{notebook}/*/", *(["*/"] if fnmatch(Path(root).name, notebook) else [])]
-    folders = sorted(path for place in places for path in Path(root).glob(place))
+    folders = sorted(path for place in places for path in with_home(Path(root)).glob(place))
     found = [_listed(path) for path in folders if (path / PARAMS).is_file() or (path / STATUS).is_file()]
     return sorted(found, key=lambda run: (run.began or datetime.min, run.id, run.notebook))
 
@@ -177,7 +178,7 @@ def find(name: Path | str, root: Path | str = "runs") -> Run:
     Raises:
         FileNotFoundError: no such run; LookupError: several; ValueError: as ``read``.
     """
-    require(part := str(name), "the name of a run is empty", FileNotFoundError)
+    require(part := str(name := with_home(name)), "the name of a run is empty", FileNotFoundError)
     require(not Path(name).is_file(), f"{name} is a file; name the folder of a run", FileNotFoundError)
     if Path(name).is_dir():
         held = {PARAMS, STATUS, RESULTS, CONFIG} & {file.name for file in Path(name).iterdir()}
@@ -291,7 +292,7 @@ def new_run(notebook: str, params: Mapping[str, Any], root: Path | str = "runs",
     # the same run may be made twice in a second, also by another process
     for ending in chain([""], (f".{number}" for number in count(2))):
         with suppress(FileExistsError):
-            path = Path(root).resolve() / notebook / f"{run_id}{ending}"
+            path = with_home(Path(root)).resolve() / notebook / f"{run_id}{ending}"
             path.mkdir(parents=True)
             break
     return write_json(path / PARAMS, params).parent
@@ -326,7 +327,7 @@ def folder(notebook: str, out: Path | str, params: Mapping[str, Any]) -> Path:
         out: its parameter ``out``; empty under plain papermill and in JupyterLab.
         params: the parameters of the run.
     """
-    path = Path(out) if str(out) else new_run(notebook, params)
+    path = with_home(Path(out)) if str(out) else new_run(notebook, params)
     return path if (path / PARAMS).is_file() else write_json(path / PARAMS, params).parent
 
 

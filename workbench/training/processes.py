@@ -7,6 +7,7 @@ encoder, and the mean over processes of the gradients is the gradient of one pro
 
 import os
 from collections.abc import Iterable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from accelerate import Accelerator
 from accelerate.state import AcceleratorState
 from torch import Tensor, distributed, nn
 
+from workbench import devices
 from workbench.records import Embedding, require
 from workbench.training.averaging import batch_norms
 from workbench.training.settings import Settings
@@ -94,6 +96,24 @@ def synchronise_batch_norms(model: nn.Module, device: torch.device) -> None:
     norm_act.convert_sync_batchnorm(model)  # type: ignore[no-untyped-call]
 
 
+def check_machine(device: str, tracker: str = "") -> None:
+    """Refuse a device or a tracker that this machine does not have.
+
+    Args:
+        device: as in ``Settings``.
+        tracker: likewise.
+
+    Raises:
+        ValueError: a GPU is asked for and there is none; ImportError: the tracker is not installed.
+    """
+    devices.find(device)
+    require(
+        not tracker or find_spec(tracker),
+        f"tracker={tracker!r} is not installed; pip install 'itm-workbench[trackers]'",
+        ImportError,
+    )
+
+
 def accelerator(settings: Settings, folder: Path | None) -> Accelerator:
     """Device, precision and tracker of the settings.
 
@@ -102,13 +122,10 @@ def accelerator(settings: Settings, folder: Path | None) -> Accelerator:
         folder: where a tracker writes; ``None`` = here.
 
     Raises:
-        ValueError: a GPU is asked for and there is none.
+        ValueError, ImportError: as ``check_machine``.
     """
+    check_machine(settings.device, settings.tracker)
     cpu = settings.device == "cpu" or not torch.cuda.is_available()
-    require(
-        settings.device != "cuda" or not cpu,
-        "device='cuda', but PyTorch sees no GPU; use device='auto' or 'cpu'",
-    )
     half = settings.precision == "bf16" or (settings.precision == "auto" and not cpu)
     # accelerate keeps device and precision for the life of the process; a notebook may change them
     AcceleratorState._reset_state(reset_partial_state=True)

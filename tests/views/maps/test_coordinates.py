@@ -108,3 +108,17 @@ def test_wrong_settings_are_refused_by_name(wrong, says):
 def test_three_points_make_no_map():
     with pytest.raises(ValueError, match="at least four points, got 3"):
         places(np.eye(3), IDS[:3], Settings())
+
+
+@pytest.mark.parametrize("method", ["tsne", "umap"])
+@pytest.mark.parametrize(("noise", "message"), [(0, "all points are one"), (1e-7, "all points are one"),
+                                                (np.nan, "finite")])  # fmt: skip
+def test_points_that_cannot_be_told_apart_have_no_map(method, noise, message):
+    vectors = np.eye(1, 16, dtype=np.float32).repeat(40, axis=0)
+    vectors += noise * np.random.default_rng(0).standard_normal(vectors.shape).astype(np.float32)
+    with pytest.raises(ValueError, match=message):
+        places(vectors, IDS, Settings(method))
+
+
+def test_fewer_points_than_neighbours_have_a_map(vectors):
+    assert np.isfinite(places(vectors[::10], IDS[::10], Settings(steps=300))).all()

@@ -24,6 +24,9 @@ from workbench.io import replacing
 from workbench.records import Array, Rows, require
 from workbench.registry import check_options
 
+# vectors that differ by less differ by rounding alone
+ONE_POINT = 1e-5
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -68,7 +71,7 @@ def places(
             must, so that the maps can be compared; ``None`` = the method's own start.
 
     Raises:
-        ValueError: fewer than four points.
+        ValueError: fewer than four points, or as ``compute``.
     """
     require(len(vectors) >= 4, f"a map needs at least four points, got {len(vectors)}")
     if folder is None:
@@ -90,7 +93,16 @@ def places(
 
 
 def compute(vectors: Array, settings: Settings, start: Array | None = None) -> Array:
-    """Places by the method, whatever lies on the disk; for the arguments see ``places``."""
+    """Places by the method, whatever lies on the disk; for the arguments see ``places``.
+
+    Raises:
+        ValueError: a number is not finite, or all points are one, which ends the process in t-SNE.
+    """
+    require(np.isfinite(vectors).all(), "a map needs finite numbers; the model's vectors hold others")
+    require(
+        np.ptp(vectors, axis=0).max() > ONE_POINT,
+        "all points are one: the model has collapsed, and there is no map",
+    )
     found = METHODS[settings.method](vectors.astype(np.float32), settings, start)
     return np.ascontiguousarray(found, dtype=np.float32)
 

@@ -19,7 +19,7 @@ from workbench.io import flat, write_text
 from workbench.metrics.comparison import BETTER, WORSE, Difference
 from workbench.metrics.seeds import t_interval
 from workbench.records import MetricKey, require
-from workbench.records.measurement import contracts_of, headline, measurement_row
+from workbench.records.measurement import contracts_of, headline, measurement_row, unit_of
 from workbench.runs import store as runs
 from workbench.views.pages import Cell, page
 
@@ -238,7 +238,8 @@ def _means(part: pd.DataFrame, labels: Sequence[str]) -> list[dict[Any, Any]]:
         row["seed"] = ", ".join(sorted(map(str, seeds.groups)))
         for label in labels:
             values = seeds[label].mean()
-            low, high = t_interval(values.to_numpy(np.float64)) if values.notna().all() else (None, None)
+            ends = t_interval(values.to_numpy(np.float64), unit=unit_of(label))
+            low, high = ends if values.notna().all() else (None, None)
             row |= {label: values.mean(skipna=False), f"{label} low": low, f"{label} high": high}
         means.append(row)
     return means
