@@ -64,7 +64,7 @@ def lines(files: list[Path]) -> int:
 
 
 # What the house may hold. A change that raises a number says by how much and why in its commit.
-MOST = {"statements": 15_290, "lines": 31_810, "files": 185, "all statements": 19_380, "all lines": 40_030}
+MOST = {"statements": 15_400, "lines": 31_960, "files": 185, "all statements": 19_500, "all lines": 40_200}
 
 
 def test_the_library_is_thin():
