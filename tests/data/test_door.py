@@ -203,6 +203,21 @@ def test_a_null_image_and_a_cut_photograph_are_skipped(tmp_path):
     assert any("5 x corrupt image" in note for note in split.notes)
 
 
+def test_a_row_in_another_encoding_and_an_annotation_without_a_caption_are_skipped_alone(tmp_path):
+    put(tmp_path, 1, 2)
+    place = tmp_path / "captions.csv"
+    place.write_bytes("image,caption\n1.jpg,größer\n".encode("latin-1") + b"2.jpg,fine\n")
+    split = wb.load_data(tmp_path, on_error="skip")
+    assert split.captions == ("fine",)
+    assert any("1 x unreadable text" in note for note in split.notes)
+    coco_2017(tmp_path / "coco")
+    file = tmp_path / "coco/annotations/captions_val2017.json"
+    file.write_text(file.read_text().replace('"image_id": 3, "id": 30, ', '"id": 30, ', 1))
+    split = wb.load_data(tmp_path / "coco", split="val", on_error="skip")
+    assert len(split.captions) == 4
+    assert any("1 x malformed row" in note for note in split.notes)
+
+
 def test_hidden_files_are_passed_over(tmp_path):
     from workbench.data.images import below
 

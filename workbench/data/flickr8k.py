@@ -14,6 +14,7 @@ import numpy as np
 from annotated_types import Interval
 
 from workbench.data.reading import Problems, Row, check_counts, find_root, good, share_of, to_split
+from workbench.data.tables import tokens
 from workbench.io import read_text, reading_errors
 from workbench.records import Judgements, Split, require
 from workbench.registry import Count
@@ -98,14 +99,9 @@ def flickr8k(
 def _of_split(images: list[str], file: Path, problems: Problems) -> list[Row]:
     """The captions of these images, in the order of the images; a row is ``image#k<TAB>caption``."""
     rows: dict[str, list[Row]] = {image: [] for image in images}
-    for number, line in enumerate(read_text(file).splitlines(), start=1):
-        where = f"{file.name} row {number}"
-        caption_id, tab, caption = line.partition("\t")
-        image, mark, _ = caption_id.rpartition("#")
-        if tab and mark:
-            rows.get(image, []).append(Row(where, image, caption.strip(), caption_id))
-        elif line.strip():
-            problems.add("malformed row", f"{where}: expected 'image#k<TAB>caption', found {line[:60]!r}")
+    for where, record in tokens(file, read_text(file).splitlines(), problems):
+        image = record["image"]
+        rows.get(image, []).append(Row(where, image, record["caption"].strip(), record["id"]))
     for image in (image for image in images if not rows[image]):
         problems.add("image without captions", f"{file.name}: {image} has no caption")
     return [row for image in images for row in rows[image]]

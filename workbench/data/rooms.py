@@ -17,7 +17,7 @@ from workbench.data.shards import content, read_shards
 from workbench.data.tables import Record, find_columns, inside, read_table, table_rows
 from workbench.formatting import format_count
 from workbench.io import parse_json, read_text, validated
-from workbench.records import Split, require
+from workbench.records import Split
 
 # bytes at either end of a JSON file by which its kind is told
 SNIFFED = 2**16
@@ -71,33 +71,26 @@ def coco(files: Sequence[Path], ask: Ask) -> Reading:
     for part, file in there.items():
         if split not in ("all", part) and len(files) > 1:
             continue
-        whole = validated(parse_json(file.read_bytes(), file.name, "is not whole"), _Annotated, file.name)
-        images = {one["id"]: one["file_name"] for one in whole.images}
+        content = parse_json(file.read_bytes(), file.name, "is not whole")
+        whole = validated(content, dict[str, Any], file.name)
+        kind = list[dict[str, Any]]
+        images, annotations = (
+            validated(whole.get(name), kind, file.name) for name in ("images", "annotations")
+        )
+        named = {one.get("id"): one.get("file_name") for one in images}
         records = [
             (f"{file.name} annotation {n}", {
-                "image": images.get(one["image_id"]), "caption": " ".join(str(one["caption"]).split()),
-                "id": str(one.get("id", n)), "split": part,
-            }) for n, one in enumerate(whole.annotations, start=1)
+                "image": named.get(one.get("image_id")), "caption": one.get("caption"), "split": part,
+                "id": one.get("id", n),
+            }) for n, one in enumerate(annotations, start=1)
         ]  # fmt: skip
         own = table_rows(records, file.name, partial(inside, ask.base), ask.problems)[0]
-        for image in sorted({*images.values()} - {row.image for row in own}):
+        own = [replace(row, caption=" ".join(row.caption.split())) for row in own]
+        for image in sorted({str(one) for one in named.values()} - {row.image for row in own}):
             ask.problems.add("image without captions", f"{file.name}: {image} has no caption")
         rows += own
     places, notes = _images(ask, ask.base, {row.image: row.image for row in rows})
     return Reading(name, rows, places, "the names of the files", notes)
-
-
-@dataclass(frozen=True)
-class _Annotated:
-    """A file of MS-COCO's captions."""
-
-    images: list[dict[str, Any]]
-    annotations: list[dict[str, Any]]
-
-    def __post_init__(self) -> None:
-        parts = (self.images, ("id", "file_name")), (self.annotations, ("image_id", "caption"))
-        whole = all(name in one for records, names in parts for one in records for name in names)
-        require(whole, "an image needs id and file_name, an annotation image_id and caption")
 
 
 def tables(files: Sequence[Path], ask: Ask) -> Reading:

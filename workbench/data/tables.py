@@ -32,6 +32,8 @@ SEPARATORS = {"\t": "tabs", "|": "bars", ",": "commas", ";": "semicolons"}
 # a row of Flickr30k's results.csv lacks the bar between the number of the caption and the caption
 NUMBERED = re.compile(r"\s*(\d+)\s+(\S.*)")
 TOKEN = re.compile(r"([^\t#]+)#(\w+)\t(.*)")
+# what stands for a byte that is not UTF-8
+HALF = re.compile("[\udc80-\udcff]")
 # letters of a first line
 LONGEST = 10_000
 # below it a float tells every whole number from the next
@@ -60,6 +62,9 @@ def read_table(file: Path, problems: Problems) -> Iterator[tuple[str, Record]]:
     where = f"{file.name} row 0"
     try:
         for where, record in reader(file, problems):
+            if any(isinstance(value, str) and HALF.search(value) for value in record.values()):
+                problems.add("unreadable text", f"{where}: it is no text in UTF-8")
+                continue
             yield where, {name: value for name, value in record.items() if value is not None and value != ""}
     except (csv.Error, UnicodeDecodeError) as error:
         raise ValueError(f"{file.name} cannot be read after {where}: {error}") from error
@@ -96,13 +101,18 @@ def _plain(name: str) -> str:
     return re.sub(r"[\s-]+", "_", name.strip(' "\r\n').lower())
 
 
+def _on_errors(problems: Problems) -> str:
+    """Where bad rows are skipped, one that is not UTF-8 is found when it is read; the others are whole."""
+    return "surrogateescape" if problems.on_error == "skip" else "strict"
+
+
 def _lines(file: Path, problems: Problems) -> Iterator[tuple[str, Record]]:
     # utf-8-sig reads files with and without the mark that spreadsheet programs put at the beginning.
-    with file.open(encoding="utf-8-sig", newline="") as lines:
+    with file.open(encoding="utf-8-sig", errors=_on_errors(problems), newline="") as lines:
         first = next(lines, "")
         lines.seek(0)
         if TOKEN.match(first):
-            yield from _tokens(file, lines, problems)
+            yield from tokens(file, lines, problems)
             return
         mark = separator(first)
         # fields between bars are never quoted
@@ -120,7 +130,8 @@ def _lines(file: Path, problems: Problems) -> Iterator[tuple[str, Record]]:
                 problems.add("malformed row", f"{where}: {len(row)} fields, but the columns are {header}")
 
 
-def _tokens(file: Path, lines: Iterable[str], problems: Problems) -> Iterator[tuple[str, Record]]:
+def tokens(file: Path, lines: Iterable[str], problems: Problems) -> Iterator[tuple[str, Record]]:
+    """Rows ``image#k<TAB>caption``, as Flickr8k and Flickr30k are distributed."""
     for number, line in enumerate((line for line in lines if line.strip()), start=1):
         where = f"{file.name} row {number}"
         if found := TOKEN.fullmatch(line.rstrip("\r\n")):
@@ -130,7 +141,7 @@ def _tokens(file: Path, lines: Iterable[str], problems: Problems) -> Iterator[tu
 
 
 def _json_lines(file: Path, problems: Problems) -> Iterator[tuple[str, Record]]:
-    with file.open(encoding="utf-8-sig") as lines:
+    with file.open(encoding="utf-8-sig", errors=_on_errors(problems)) as lines:
         for number, line in enumerate((line for line in lines if line.strip()), start=1):
             where = f"{file.name} row {number}"
             try:
