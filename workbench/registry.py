@@ -118,7 +118,7 @@ class Shelf:
         """Names of the members, sorted: files of the folder, and entry points whose package is there. None is
         imported.
         """
-        there = {name for name, entry in self._entries().items() if find_spec(entry.module.split(".")[0])}
+        there = {name for name, entry in self._entries.items() if find_spec(entry.module.split(".")[0])}
         return sorted(self.files | there)
 
     @cached_property
@@ -131,8 +131,9 @@ class Shelf:
             if OFFER.search(place.read_text(encoding="utf-8"))
         }
 
+    @property
     def _entries(self) -> dict[str, EntryPoint]:
-        return {entry.name: entry for entry in entry_points(group=self.package)}
+        return _offered(self.package, entry_points)
 
     def member(self, name: str) -> Any:
         """The class or function behind a name; a file of the folder goes before an entry point of its name.
@@ -143,8 +144,8 @@ class Shelf:
         """
         if name in self.files:
             return import_module(f"{self.package}.{name}").MEMBER
-        if name in (entries := self._entries()):
-            found = entries[name].load()
+        if name in self._entries:
+            found = self._entries[name].load()
         elif ":" in name:
             found = from_outside(self.kind, name)
         else:
@@ -163,6 +164,12 @@ class Shelf:
             TypeError, ValueError: an option that the member's signature refuses, see ``check_options``.
         """
         return make(f"{self.kind} {name!r}", self.member(name), with_home(options))
+
+
+@lru_cache
+def _offered(group: str, source: Callable[..., Iterable[EntryPoint]]) -> dict[str, EntryPoint]:
+    """The entry points of a group by name, looked up once a process."""
+    return {entry.name: entry for entry in source(group=group)}
 
 
 def from_outside(kind: str, name: str) -> Any:

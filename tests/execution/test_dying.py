@@ -114,7 +114,7 @@ if (objective, seed) == ("raises", 1):
 if (objective, seed) == ("hangs", 1):
     time.sleep(600)
 if (objective, seed) == ("dies", 1) and first:
-    os.kill(os.getppid(), 9)"""
+    os.kill({victim}, 9)"""
 PUBLISHES = 'runs.publish(out, {"objective": objective, "seed": seed, "metrics": {"rsum": 1.0}}, seed)'
 
 
@@ -133,7 +133,9 @@ def test_all_runs_of_a_grid_end_of_which_one_raises_one_hangs_and_ones_worker_is
     make_notebook, tmp_path, name, options, seeds
 ):
     parameters = 'objective: str = ""  # objective\nseed: int = 0  # seed\nout: str = ""  # run folder'
-    does = DOES.format(folder=str(tmp_path))
+    # a run on this machine has a kernel that may die, on a cluster also a worker that watches it
+    victim = "os.getpid()" if name == "local" else "os.getppid()"
+    does = DOES.format(folder=str(tmp_path), victim=victim)
     path = make_notebook(does, PUBLISHES, parameters=parameters, publishes=False)
     described = {"grid": {"objective": ["fine", "raises", "hangs", "dies"], "seed": seeds}}
     arms, root, said = grid.plan(path, described), tmp_path / "runs", []
@@ -173,3 +175,18 @@ def test_a_killed_grid_leaves_no_process_and_repeats_no_arm_when_started_again(m
     found = runs.list_runs(root)
     assert sorted(run.params["seed"] for run in found) == [1, 2, 3, 4]
     assert {run.status for run in found} == {"ok"}
+
+
+def test_a_grid_that_is_asked_to_end_ends_its_kernels_and_its_arms_can_be_resumed(make_notebook, tmp_path):
+    notes, root = tmp_path / "notes", tmp_path / "runs"
+    path = make_notebook(ATTEMPT.format(notes=str(notes)), "time.sleep(600)")
+    (tmp_path / "grid.yaml").write_text(json.dumps({"grid": {"seed": [1, 2, 3]}}))
+    words = ["grid", str(path), str(tmp_path / "grid.yaml"), "--jobs", "2", "--root", str(root)]
+    command = [sys.executable, "-m", "workbench", *words]
+    process = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True)
+    started(notes, 2, process)
+    process.send_signal(signal.SIGTERM)
+    said = process.communicate(timeout=60)[1]
+    assert process.returncode == 143, said
+    assert all(gone(int(line)) for line in notes.read_text().split())
+    assert [run.status for run in runs.list_runs(root)] == ["killed", "killed"]

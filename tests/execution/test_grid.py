@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import errno
 import json
-import os
+import uuid
 from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 from pathlib import Path
@@ -123,19 +123,15 @@ def test_runs_of_other_code_or_parameters_are_not_the_same():
 
 
 @pytest.mark.parametrize("options", [{}, {"jobs": 2}])
-def test_the_local_executor_works_here_or_in_processes(tmp_path, options):
+def test_the_local_executor_runs_one_or_several_at_a_time(tmp_path, options):
     with executor("local", tmp_path, options) as pool:
         assert [future.result() for future in [pool.submit(pow, 2, 3), pool.submit(pow, 3, 2)]] == [8, 9]
 
 
-def test_a_process_that_dies_takes_no_other_with_it(tmp_path):
+def test_a_run_that_raises_takes_no_other_with_it(tmp_path):
     with executor("local", tmp_path, {"jobs": 2}) as pool:
-        died, fine = pool.submit(os._exit, 3), pool.submit(pow, 2, 3)
-        with pytest.raises(BrokenProcessPool):
-            died.result()
-        assert fine.result() == 8
-        with pytest.raises(ZeroDivisionError):
-            pool.submit(pow, 0, -1).result()
+        assert isinstance(pool.submit(pow, 0, -1).exception(), ZeroDivisionError)
+        assert pool.submit(pow, 2, 3).result() == 8
 
 
 def test_an_arm_whose_worker_dies_is_tried_again_so_often_and_then_reported():
@@ -151,7 +147,7 @@ def test_an_arm_whose_worker_dies_is_tried_again_so_often_and_then_reported():
 
         return SimpleNamespace(result=result, done=lambda: True)
 
-    found = grid._collected({label: partial(submit, label) for label in answers}, said.append)
+    found = grid._collect({label: partial(submit, label) for label in answers}, said.append)
     assert {label: done.status for label, done in found.items()} == {
         "a": "killed", "b": "ok", "c": "killed", "d": "failed:2",
     }  # fmt: skip
@@ -172,9 +168,8 @@ def test_dask_executes_the_same_call_twice(tmp_path):
         "dashboard_address": "127.0.0.1:0",
     }
     with executor("dask", tmp_path, options) as pool:
-        futures = [pool.submit(pow, 2, 3) for _ in range(2)]
-        assert [future.result() for future in futures] == [8, 8]
-        assert futures[0].key != futures[1].key
+        first, second = (pool.submit(uuid.uuid4) for _ in range(2))
+        assert first.result() != second.result()
 
 
 @pytest.mark.parametrize(("name", "package"), [("submitit", "submitit"), ("dask", "distributed")])
@@ -209,7 +204,7 @@ def test_an_executor_that_is_not_there_says_how_to_get_it(monkeypatch, tmp_path)
 def test_a_full_disk_ends_an_arm_in_one_line_and_another_error_in_its_traceback(tmp_path, monkeypatch):
     raised: list[Exception] = [OSError(errno.ENOSPC, "No space left on device"), RuntimeError("odd")]
     monkeypatch.setattr(grid, "run_notebook", lambda *_, **__: (_ for _ in ()).throw(raised.pop(0)))
-    ask = partial(grid._arm, Path("03_train.ipynb"), {}, root=tmp_path, arms={}, time_limit=None)
+    ask = partial(grid._run_arm, Path("03_train.ipynb"), {}, root=tmp_path, arms={}, time_limit=None)
     full, odd = ask(), ask()
     assert (full.status, full.traceback) == ("failed:start", "")
     assert full.error == f"OSError: {tmp_path}: No space left on device"

@@ -71,19 +71,16 @@ def explore(  # noqa: PLR0913 - typer reads the options from the signature
         require(not (run and model), "give runs, or --model with --images, not both")
         require(model or not (pretrained or images), NO_MODEL)
         require(not ask or answers, "--ask gives the questions of a page; name its file with --page")
+        if model:
+            jupyter.require_model(model, images, pretrained)
         if answers:
-            jupyter.of_one_data_set(run or [], root)
-            if model:
-                jupyter.require_model(model, images, pretrained)
-            made = _page(answers, ask or [], run or [], root, (model, pretrained, images))
-            emit({"page": str(made)}, as_json, [str(made)])
-            return
-        own = {"pretrained": pretrained, "root": root}
-        path = (
-            jupyter.model_explorer(model, images, **own) if model else jupyter.explorer(run or [], root=root)
-        )
-    emit({"notebook": str(path)}, as_json, [str(path)])
-    if not prepare:
+            path = _page(answers, ask or [], run or [], root, (model, pretrained, images))
+        elif model:
+            path = jupyter.model_explorer(model, images, pretrained=pretrained, root=root)
+        else:
+            path = jupyter.explorer(run or [], root=root)
+    emit({"page" if answers else "notebook": str(path)}, as_json, [str(path)])
+    if not (prepare or answers):
         raise typer.Exit(jupyter.open_lab(path))
 
 
@@ -98,8 +95,7 @@ def _page(
 
     model, pretrained, images = own
     runs = [open_model(model, images, pretrained=pretrained)] if model else open_runs(names, root=root)
-    explorer = Explorer(runs)
-    return explorer.to_html(file, questions=[Question((Term("text", text),)) for text in asked])
+    return Explorer(runs).to_html(file, questions=[Question((Term("text", text),)) for text in asked])
 
 
 @app.command(epilog="Example: workbench params 03_train")
@@ -108,10 +104,8 @@ def params(notebook: str, as_json: AsJson = False) -> None:
     """The parameters of a notebook: name, type, default, help."""
     from workbench.execution.parameters import inspect
 
-    found = inspect(library.find(notebook)).values()
-    emit(
-        [asdict(p) for p in found], as_json, columns((p.name, p.type, repr(p.default), p.help) for p in found)
-    )
+    rows = [asdict(parameter) for parameter in inspect(library.find(notebook)).values()]
+    emit(rows, as_json, columns((p["name"], p["type"], repr(p["default"]), p["help"]) for p in rows))
 
 
 @app.command(epilog="Example: workbench ls --notebook 03_train")

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from importlib import import_module
+from itertools import chain
 from typing import Any, get_type_hints
 
 from workbench.cli.output import columns
@@ -23,6 +24,7 @@ LISTS: dict[str, tuple[str, Callable[[], tuple[list[dict[str, str]], list[str]]]
 # what is no member of a shelf, and what is typed to read of it
 TOLD_ELSEWHERE = {"notebook": "params {}", "grid": "list tables"}
 READS_WITH = re.compile(r"^Reads with:.*\n", re.MULTILINE)
+SECTIONS = re.compile(r"\n(?:Args|Returns|Raises|Attributes|Source):\n|\n>>>")
 SECTION, ENTRY = re.compile(r"\n(?=\S)"), re.compile(r"(?:^|\n) {4}(?=\S)")
 BRACES, WIDTH = re.compile("[{}]"), 80
 ASKED = {
@@ -43,32 +45,33 @@ JUDGED = {
 def rows(shelf: str) -> list[dict[str, str]]:
     """The members of a shelf: ``name``, ``what`` it is and what it ``needs``."""
     menu = import_module(f"workbench.{shelf}")
-    members = ((name, menu.member(name)) for name in menu.names())
+    members = {name: menu.member(name) for name in menu.names()}
     return [
-        {"name": name, "what": what(shelf, member), "needs": needs(shelf, member)} for name, member in members
+        {"name": name, "what": what(shelf, member), "needs": needs(shelf, member)}
+        for name, member in members.items()
     ]
 
 
-def lines(found: Sequence[Mapping[str, str]], width: int) -> list[str]:
+def lines(members: Sequence[Mapping[str, str]], width: int) -> list[str]:
     """Members from ``rows`` as lines that are at most so many characters wide."""
-    heads = columns((one["name"], one["needs"]) for one in found)
+    heads = columns((one["name"], one["needs"]) for one in members)
     begin = max(map(len, heads)) + 2
-    texts = (textwrap.shorten(one["what"], width - begin, placeholder=" ...") for one in found)
+    texts = (textwrap.shorten(one["what"], width - begin, placeholder=" ...") for one in members)
     return [f"{head:{begin}}{text}" for head, text in zip(heads, texts, strict=True)]
 
 
 def every(width: int) -> tuple[list[dict[str, Any]], list[str]]:
     """All shelves with the names of their members, and as lines that are at most so many characters wide."""
-    found = [{"shelf": shelf, "members": import_module(f"workbench.{shelf}").names()} for shelf in KINDS]
-    begin = max(map(len, (*KINDS, *LISTS))) + 2
-    wrapped = (
-        textwrap.wrap(
-            f"{one['shelf']:{begin}}{', '.join(one['members'])}", width, subsequent_indent=" " * begin
-        )
-        for one in found
-    )
-    further = [f"{name:{begin}}{about}" for name, (about, _) in LISTS.items()]
-    return found, [*(line for lines in wrapped for line in lines), *further]
+    shelves = {shelf: import_module(f"workbench.{shelf}").names() for shelf in KINDS}
+    texts = {shelf: ", ".join(names) for shelf, names in shelves.items()}
+    texts |= {name: about for name, (about, _) in LISTS.items()}
+    begin = max(map(len, texts)) + 2
+    wrapped = [
+        textwrap.wrap(f"{name:{begin}}{text}", width, subsequent_indent=" " * begin)
+        for name, text in texts.items()
+    ]
+    found = [{"shelf": shelf, "members": names} for shelf, names in shelves.items()]
+    return found, list(chain(*wrapped))
 
 
 def what(shelf: str, member: Any) -> str:
@@ -76,7 +79,7 @@ def what(shelf: str, member: Any) -> str:
     is.
     """
     hit = BRACES.sub("", member.hit) if shelf == "metrics" else ""
-    return hit or next(_paragraphs(_about(member) or inspect.getdoc(member) or ""), "")
+    return hit or next(iter(_paragraphs(_about(member) or inspect.getdoc(member) or "")), "")
 
 
 def needs(shelf: str, member: Any) -> str:
@@ -103,24 +106,24 @@ def explain(name: str) -> list[str]:
         KeyError: no shelf has it; the message lists the near names.
     """
     require(name, "the name is empty; `workbench list` names what there is")
-    one, said, near, metrics = name, list[str](), name, import_module("workbench.metrics")
+    wanted, about, near, metrics = name, list[str](), name, import_module("workbench.metrics")
     with suppress(ValueError):
         key = MetricKey.parse(name)
         near = key.metric
         if name not in metrics.names() and near in metrics.names():
-            one, said = near, _said_by(key, metrics.member(near))
-    if found := list(_members(one)):
-        return said + [line for shelf, member in found for line in (*_page(shelf, one, member), "")][:-1]
+            wanted, about = near, _about_key(key, metrics.member(near))
+    if pages := [_page(shelf, wanted, member) for shelf, member in _members(wanted)]:
+        return about + [line for page in pages for line in (*page, "")][:-1]
     for kind, words in TOLD_ELSEWHERE.items():
         with suppress(FileNotFoundError):
             library.find(name, kind)
             raise KeyError(f"{name} is a {kind}; `workbench {words.format(name)}` tells of it")
     known = sorted({one for shelf in KINDS for one in import_module(f"workbench.{shelf}").names()})
-    told = did_you_mean(near, known, "`workbench list` names what there is")
-    raise KeyError(f"no shelf has {name!r}; {told}")
+    remedy = did_you_mean(near, known, "`workbench list` names what there is")
+    raise KeyError(f"no shelf has {name!r}; {remedy}")
 
 
-def _said_by(key: MetricKey, metric: Any) -> list[str]:
+def _about_key(key: MetricKey, metric: Any) -> list[str]:
     """What a key says beside the metric: who asks, who judges, of which queries and galleries.
 
     Raises:
@@ -157,23 +160,21 @@ def _members(name: str) -> Iterator[tuple[str, Any]]:
 def _page(shelf: str, name: str, member: Any) -> Iterator[str]:
     """One member, line by line."""
     yield f"{name}: {KINDS[shelf]}"
-    text = "\n\n".join(filter(None, [_about(member), _before_sections(inspect.getdoc(member) or "")]))
+    text = "\n\n".join([_about(member), SECTIONS.split(inspect.getdoc(member) or "")[0]])
     for paragraph in _paragraphs(text.replace("``", "`")):
         item = paragraph.startswith("- ")
         yield from [] if item else [""]
         yield from textwrap.wrap(paragraph, WIDTH, subsequent_indent="  " * item)
-    yield from ("", "Options:") if (options := list(_options(member))) else ("",)
+    options = list(_options(member))
+    yield from ("", "Options:") if options else ("",)
     for option, default, about in options:
         yield f"  {option} = {default!r}" if default is not inspect.Parameter.empty else f"  {option}"
         yield from textwrap.wrap(about, WIDTH, initial_indent=" " * 6, subsequent_indent=" " * 6)
-    if recipe := getattr(member, "recipe", None):
-        fields = ", ".join(f"{field}={value}" for field, value in recipe.items())
-        yield from textwrap.wrap(f"Recipe in the embedded world: {fields}", WIDTH, subsequent_indent="  ")
-    if needed := needs(shelf, member):
-        yield f"Reads: {needed}"
-    module = _module(member)
-    inside = "/__init__" if hasattr(module, "__path__") else ""
-    yield f"File: {module.__name__.replace('.', '/')}{inside}.py"
+    recipe = ", ".join(f"{field}={value}" for field, value in getattr(member, "recipe", {}).items())
+    end = {"Recipe in the embedded world": recipe, "Reads": needs(shelf, member), "File": _file(member)}
+    for title, content in end.items():
+        text = f"{title}: {content}" if content else ""
+        yield from textwrap.wrap(text, WIDTH, subsequent_indent="  ")
 
 
 def _options(kind: Callable[..., Any], prefix: str = "") -> Iterator[tuple[str, Any, str]]:
@@ -205,25 +206,23 @@ def entries(doc: str) -> dict[str, str]:
     }
 
 
-def _before_sections(doc: str) -> str:
-    return re.split(r"\n(?:Args|Returns|Raises|Attributes|Source):\n|\n>>>", doc)[0].strip()
-
-
 def _module(member: Any) -> Any:
     """The file that makes a member; a metric that is one of several stands where its function does."""
     of = getattr(member, "of", None)
     return inspect.getmodule(of if inspect.isfunction(of) and of.__name__ != "of" else member)
 
 
+def _file(member: Any) -> str:
+    module = _module(member)
+    inside = "/__init__" if hasattr(module, "__path__") else ""
+    return f"{module.__name__.replace('.', '/')}{inside}.py"
+
+
 def _about(member: Any) -> str:
     return READS_WITH.sub("", inspect.getdoc(_module(member)) or "")
 
 
-def _paragraphs(text: str) -> Iterator[str]:
+def _paragraphs(text: str) -> list[str]:
     """Paragraphs and entries of lists, each as one line."""
-    held: list[str] = []
-    for line in [*text.splitlines(), ""]:
-        if held and (not line.strip() or line.startswith("- ")):
-            yield " ".join(held)
-            held = []
-        held += [line.strip()] if line.strip() else []
+    blocks = re.split(r"\n\s*\n|\n(?=- )", text)
+    return [" ".join(block.split()) for block in blocks if block.strip()]

@@ -86,7 +86,7 @@ def outcomes(done: Iterable[Any]) -> list[str]:
     """How the arms of a grid ended, one a line, and the tracebacks of those that raised.
 
     Args:
-        done: of type ``grid.Outcome``.
+        done: from ``grid.run_grid``.
     """
     lines = columns((o.label, "kept" if o.skipped else o.status, o.folder, o.error) for o in done)
     return [*lines, *(f"\n{one.label}:\n{one.traceback}" for one in done if one.traceback)]

@@ -1,13 +1,12 @@
 """Where the runs of a grid are executed: here, on a cluster through submitit, or on a dask cluster."""
 
-import multiprocessing
 import os
 import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
-from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
@@ -17,7 +16,6 @@ from typing import Any
 
 import psutil
 
-from workbench.io.signals import GRACE, exit_code
 from workbench.records import require
 from workbench.registry import Natural, check_options, require_known
 
@@ -25,6 +23,7 @@ from workbench.registry import Natural, check_options, require_known
 EXECUTORS = {"local": "", "submitit": "submitit", "dask": "distributed"}
 # an option of every executor: seconds that a run may take
 TIME_LIMIT = "time_limit"
+THREADS = "workbench-run"
 DASK = {"allowed-failures": 0, "worker-saturation": 1.0}
 
 
@@ -79,81 +78,51 @@ def executor(name: str, root: Path, options: dict[str, Any]) -> Iterator[Any]:
         raise ExecutorError(f"executor {name!r} cannot be started with {options}: {error}") from None
     with opened as pool:
         # the same call twice is two runs, for dask as well
-        yield SimpleNamespace(submit=partial(pool.submit, pure=False)) if name == "dask" else pool
+        yield pool.get_executor(pure=False) if name == "dask" else pool
 
 
 @contextmanager
 def _local(jobs: Natural = 1) -> Iterator[Any]:
-    """One run after the other here, or several at a time, each in a process of its own."""
-    if jobs == 1:
-        yield SimpleNamespace(submit=_when_asked)
-        return
-    threads = ThreadPoolExecutor(jobs)
-    try:
-        yield SimpleNamespace(submit=lambda *call: threads.submit(_in_a_process, *call))
-    finally:
-        threads.shutdown(wait=False, cancel_futures=True)
-        for process in multiprocessing.active_children():
-            process.terminate()
-        threads.shutdown()
-
-
-def _when_asked(function: Callable[..., Any], *args: Any) -> SimpleNamespace:
-    """Something like a future, whose call is made here when its result is asked for."""
-    return SimpleNamespace(result=partial(function, *args), done=lambda: True)
-
-
-def _in_a_process(function: Callable[..., Any], *args: Any) -> Any:
-    """Call a function in a process of its own, so that one that dies takes no other with it."""
-    # a forked process would inherit whatever threads this one has
-    spawn = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(1, spawn, _end_with, (os.getpid(),)) as pool:
-        return pool.submit(_until_stopped, function, *args).result()
-
-
-def _until_stopped(function: Callable[..., Any], *args: Any) -> Any:
-    """Call a function in a worker; a signal that ends the call ends the worker too."""
-    try:
-        return function(*args)
-    except KeyboardInterrupt as stop:
-        os._exit(exit_code(stop))
-
-
-def _end_with(parent: int) -> None:
-    """Send this process SIGTERM when the one that asked for its work has ended, and end it if it goes on."""
-
-    def follow() -> None:
-        with suppress(psutil.NoSuchProcess):
-            other = psutil.Process(parent)
-            # one that was killed is a zombie until somebody asks for its exit code
-            while other.is_running() and other.status() != psutil.STATUS_ZOMBIE:
+    """Runs on this machine, so many at a time; each works in its kernel, which is a process of its own."""
+    with ThreadPoolExecutor(jobs, THREADS) as threads:
+        try:
+            yield SimpleNamespace(submit=lambda *run, **options: threads.submit(_in_thread, *run, **options))
+        except BaseException:
+            threads.shutdown(wait=False, cancel_futures=True)
+            # a kernel may be starting: until every run has seen the end of its own
+            while any(thread.name.startswith(THREADS) for thread in threading.enumerate()):
+                _end_kernels()
                 time.sleep(0.5)
-        os.kill(os.getpid(), signal.SIGTERM)
-        time.sleep(GRACE)
-        os._exit(128 + signal.SIGTERM)
-
-    threading.Thread(target=follow, daemon=True).start()
+            raise
 
 
-def _attended(parent: int, function: Callable[..., Any], *args: Any) -> Any:
-    _end_with(parent)
-    return function(*args)
+def _in_thread(function: Callable[..., Any], *args: Any, **options: Any) -> Any:
+    from jupyter_core.utils import ensure_event_loop  # slow to import
+
+    try:
+        return function(*args, **options)
+    finally:
+        # papermill leaves that of a thread open
+        ensure_event_loop().close()
+
+
+def _end_kernels() -> None:
+    for child in psutil.Process().children():
+        with suppress(psutil.Error, OSError):
+            if "ipykernel_launcher" in child.cmdline():
+                os.killpg(child.pid, signal.SIGKILL)
 
 
 def _submitit(root: Path, **options: Any) -> AbstractContextManager[Any]:
     auto = import_module(EXECUTORS["submitit"]).AutoExecutor(folder=root / "submitit")
     auto.update_parameters(**{"timeout_min": 24 * 60} | options)
-    # processes of this machine end with the one that started them, jobs of a cluster do not
-    here = auto.cluster == "local"
-    return nullcontext(
-        SimpleNamespace(submit=partial(auto.submit, _attended, os.getpid()) if here else auto.submit)
-    )
+    return nullcontext(auto)
 
 
 def _dask(**options: Any) -> AbstractContextManager[Any]:
-    package = import_module(EXECUTORS["dask"])
     from dask import config
 
     # the grid itself tries again what a dead worker had, which is one run and none that waits for it
     config.set({f"distributed.scheduler.{name}": n for name, n in DASK.items()})
-    return closing(package.Client(**options))
+    client: AbstractContextManager[Any] = import_module(EXECUTORS["dask"]).Client(**options)
+    return client

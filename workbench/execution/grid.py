@@ -20,7 +20,7 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Callable, Container, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import partial
 from importlib.metadata import EntryPoints, entry_points
 from itertools import product
@@ -33,7 +33,7 @@ from workbench.execution import parameters
 from workbench.execution.executors import TIME_LIMIT
 from workbench.execution.executors import executor as open_executor
 from workbench.execution.library import find
-from workbench.execution.notebook import FAILED, KILLED, RunResult, check, code, run_notebook, silent
+from workbench.execution.notebook import FAILED, KILLED, OK, RunResult, check, code, run_notebook, silent
 from workbench.formatting import format_number
 from workbench.io import flat, read_options, reading_errors, write_recorded
 from workbench.records import MetricKey, require
@@ -46,29 +46,6 @@ SEED = "seed"
 # so often an arm is run whose kernel or worker dies, in all; seconds between two looks at the workers
 TRIES, LOOK = 3, 0.2
 Arms = dict[str, dict[str, Any]]
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """How one arm ended.
-
-    Args:
-        label: of the arm.
-        folder: its run folder.
-        status: as in ``STATUS``.
-        exit_code: as that of ``RunResult``.
-        skipped: an earlier run with the same parameters and code was found, and nothing was done.
-        error: what happened, in words; empty when ok.
-        traceback: of what was raised.
-    """
-
-    label: str
-    folder: Path
-    status: str
-    exit_code: int
-    skipped: bool = False
-    error: str = ""
-    traceback: str = ""
 
 
 def read_grid(path: Path | str) -> dict[str, Any]:
@@ -317,7 +294,7 @@ def run_grid(
     options: Mapping[str, Any] | None = None,
     skip_existing: bool = False,
     say: Callable[[str], None] = silent,
-) -> list[Outcome]:
+) -> list[RunResult]:
     """Run every arm; one that fails does not keep the others from running.
 
     An arm whose kernel or worker dies is run again, ``TRIES`` times in all; one that was cut off, now or in
@@ -334,86 +311,75 @@ def run_grid(
         say: is told how each arm ended.
 
     Returns:
-        One outcome an arm, in order.
+        One result an arm, in order, with its label.
 
     Raises:
         ModuleNotFoundError: the executor's package is not installed.
         KeyError: no such executor.
-        KeyboardInterrupt: Ctrl-C or SIGTERM; the arms that ran are ``interrupted`` then.
+        KeyboardInterrupt: Ctrl-C or SIGTERM; the arms that ran on this machine are ``killed`` then.
     """
     path, place = find(notebook).resolve(), Path(root).resolve()
     good = [run for run in runs.list_runs(root, path.stem) if skip_existing and run.status == "ok"]
-    there = {runs.key_of(run.id): run.folder for run in good}
+    folders = {runs.key_of(run.id): run.folder for run in good}
     keys = {label: runs.run_key(values, code(path)) for label, values in arms.items()}
-    options = dict(options or {})
-    time_limit = options.pop(TIME_LIMIT, None)
-    with open_executor(executor, place, options) as pool:
-        run = partial(_arm, path, root=place, time_limit=time_limit)
-        waiting = {
-            label: partial(pool.submit, partial(run, arms={name: label} if name else {}), arms[label])
-            for label, key in keys.items()
-            if key not in there
-        }
-        ended = _collected(waiting, say)
-    for label, key in keys.items():
-        if name and key in there:
-            runs.name_arm(there[key], {name: label})
-    made = {
-        label: Outcome(label, one.folder, one.status, one.exit_code, False, one.error, one.traceback)
-        for label, one in ended.items()
-    }
-    before = {
-        label: Outcome(label, there[key], "ok", 0, skipped=True)
+    results = {
+        label: RunResult(folders[key], "ok", OK, label=label, skipped=True)
         for label, key in keys.items()
-        if label not in made
+        if key in folders
     }
-    return [(made | before)[label] for label in keys]
+    for label, kept in results.items() if name else ():
+        runs.name_arm(kept.folder, {name: label})
+    options = dict(options or {})
+    run = partial(_run_arm, path, root=place, time_limit=options.pop(TIME_LIMIT, None))
+    with open_executor(executor, place, options) as pool:
+        submit = {
+            label: partial(pool.submit, run, values, arms={name: label} if name else {})
+            for label, values in arms.items()
+            if label not in results
+        }
+        results |= _collect(submit, say)
+    return [results[label] for label in arms]
 
 
-def _arm(
-    path: Path, values: dict[str, Any], *, root: Path, arms: dict[str, str], time_limit: float | None
-) -> RunResult:
-    """Run one arm, where it is executed; an error that is not of the notebook is told like one."""
+def _run_arm(path: Path, values: dict[str, Any], *, root: Path, **options: Any) -> RunResult:
+    """Run one arm where it is executed; an error of ours ends it as one of its notebook does."""
     try:
-        return run_notebook(path, values, root=root, arms=arms, time_limit=time_limit)
-    except OSError as error:  # a full disk says all in a line
-        said = f"{type(error).__name__}: {root}: {error.strerror or error}"
-        return RunResult(root / path.stem, "failed:start", FAILED, 0.0, said)
+        return run_notebook(path, values, root=root, **options)
     except Exception as error:  # noqa: BLE001 - the other arms run on
-        said = f"{type(error).__name__}: {error}"
-        return RunResult(root / path.stem, "failed:start", FAILED, 0.0, said, (), traceback.format_exc())
+        # a full disk says all in a line
+        disk = isinstance(error, OSError)
+        reason = f"{root}: {getattr(error, 'strerror', None) or error}" if disk else f"{error}"
+        trace = "" if disk else traceback.format_exc()
+        message = f"{type(error).__name__}: {reason}"
+        return RunResult(root / path.stem, "failed:start", FAILED, error=message, traceback=trace)
 
 
-def _collected(waiting: Mapping[str, Callable[[], Any]], say: Callable[[str], None]) -> dict[str, RunResult]:
+def _collect(submit: Mapping[str, Callable[[], Any]], say: Callable[[str], None]) -> dict[str, RunResult]:
     """The result of every arm, those whose kernel or worker died after as many tries as they have."""
-    futures = {label: submit() for label, submit in waiting.items()}
-    tries, ended = Counter(list(futures)), dict[str, RunResult]()
+    futures = {label: start() for label, start in submit.items()}
+    tries, results = Counter(list(futures)), dict[str, RunResult]()
     while futures:
-        if not (ready := [label for label, future in futures.items() if future.done()]):
+        label = next((label for label, future in futures.items() if future.done()), None)
+        if label is None:
             time.sleep(LOOK)
-        for label in ready[:1]:
-            done = _result(futures.pop(label))
-            after = f"after {format_number(done.seconds, 0)} s" if done.seconds else ""
-            line = " ".join(filter(None, (f"{label}:", done.status, after, done.error)))
-            if done.status == "killed" and tries[label] < TRIES:
-                tries[label] += 1
-                futures[label] = waiting[label]()
-                say(f"{line}; try {tries[label]} of {TRIES}")
-            else:
-                ended[label] = done
-                say(f"{len(ended)}/{len(waiting)} {line}")
-    return ended
+            continue
+        try:
+            result: RunResult = futures.pop(label).result()
+        except Exception as error:  # noqa: BLE001 - every executor has errors of its own for a dead worker
+            result = RunResult(Path(), "killed", KILLED, error=f"its worker died: {error}")
+        after = f"after {format_number(result.seconds, 0)} s" if result.seconds else ""
+        line = " ".join(filter(None, (f"{label}:", result.status, after, result.error)))
+        if result.status == "killed" and tries[label] < TRIES:
+            tries[label] += 1
+            futures[label] = submit[label]()
+            say(f"{line}; try {tries[label]} of {TRIES}")
+        else:
+            results[label] = replace(result, label=label)
+            say(f"{len(results)}/{len(submit)} {line}")
+    return results
 
 
-def _result(future: Any) -> RunResult:
-    try:
-        found: RunResult = future.result()
-    except Exception as error:  # noqa: BLE001 - every executor has errors of its own for a dead worker
-        return RunResult(Path(), "killed", KILLED, 0.0, f"its worker died: {error}")
-    return found
-
-
-def record(grid: Mapping[str, Any], outcomes: Sequence[Outcome], path: Path | str, command: str) -> Path:
+def record(grid: Mapping[str, Any], results: Sequence[RunResult], path: Path | str, command: str) -> Path:
     """Write the numbers that a grid file asks for to a tab-separated table, one row a number.
 
     The columns are what is swept (the arm, then the axes), ``key`` and ``value``; the time of a run is a row
@@ -422,7 +388,7 @@ def record(grid: Mapping[str, Any], outcomes: Sequence[Outcome], path: Path | st
 
     Args:
         grid: from ``read_grid``, with ``record``.
-        outcomes: from ``run_grid``, all good.
+        results: from ``run_grid``, all good.
         path: where the table is written, as a whole or not at all.
         command: how it was made, for its first line; ``assets.recorded`` skips it.
 
@@ -433,8 +399,8 @@ def record(grid: Mapping[str, Any], outcomes: Sequence[Outcome], path: Path | st
     named = [{field for field, value in (arm or {}).items() if value == name} for name, arm in arms.items()]
     heads = [min(set.intersection(*named), default="arm")] if arms else []
     rows = []
-    for outcome, (name, _, point) in zip(outcomes, _points(grid), strict=True):
-        run = runs.read(outcome.folder)
+    for result, (name, _, point) in zip(results, _points(grid), strict=True):
+        run = runs.read(result.folder)
         given = flat({**run.params, **run.params.get("settings", {})})
         swept = [given.get(axis, value) for axis, value in zip(axes, point.values(), strict=False)]
         checked = run.results.get("validation", {})

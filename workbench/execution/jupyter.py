@@ -21,26 +21,6 @@ EXPLORER = "06_retrieval_explorer"
 CHECKPOINTS = (".safetensors", ".pt", ".pth", ".bin")
 
 
-def of_one_data_set(names: Sequence[str], root: str = "runs") -> list[Path]:
-    """The folders of these runs.
-
-    Args:
-        names: run folders, or run ids below ``root``.
-        root: where runs lie.
-
-    Raises:
-        FileNotFoundError: no such run, or one without a model; ValueError: runs of several data sets.
-    """
-    found = [runs.find(name, root) for name in names]
-    for one in found:
-        none = f"{format_path(one.folder)} keeps no model; name the folder of a finished training run"
-        require((one.folder / runs.CONFIG).is_file(), none, FileNotFoundError)
-    data = sorted({str(one.results.get("dataset") or one.params.get("data", "")) for one in found})
-    several = f"the runs are of several data sets ({', '.join(data)}); choose those of one"
-    require(len(data) <= 1, several)
-    return [one.folder.resolve() for one in found]
-
-
 def explorer(names: Sequence[str] = (), *, root: str = "runs") -> Path:
     """A copy of the explorer's notebook that opens these runs, below ``<root>/explore/``.
 
@@ -51,12 +31,22 @@ def explorer(names: Sequence[str] = (), *, root: str = "runs") -> Path:
     Raises:
         FileNotFoundError: no such run, or one without a model; ValueError: runs of several data sets.
     """
-    folders = [str(folder) for folder in of_one_data_set(names, root)]
-    book = nbformat.read(library.find(EXPLORER), 4)
-    (place,) = [n for n, cell in enumerate(book.cells) if "parameters" in cell.metadata.get("tags", [])]
-    given = nbformat.v4.new_code_cell(f"runs = {folders!r}", metadata={"tags": ["injected-parameters"]})
-    book.cells.insert(place + 1, given)
-    return write_text(Path(root) / "explore" / f"{EXPLORER}.ipynb", nbformat.writes(book))
+    import papermill  # slow to import
+
+    opened = [runs.find(name, root) for name in names]
+    for run in opened:
+        none = f"{format_path(run.folder)} keeps no model; name the folder of a finished training run"
+        require((run.folder / runs.CONFIG).is_file(), none, FileNotFoundError)
+    data = sorted({str(run.results.get("dataset") or run.params.get("data", "")) for run in opened})
+    several = f"the runs are of several data sets ({', '.join(data)}); choose those of one"
+    require(len(data) <= 1, several)
+    target = Path(root) / "explore" / f"{EXPLORER}.ipynb"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    papermill.execute_notebook(
+        library.find(EXPLORER), target, {"runs": [str(run.folder.resolve()) for run in opened]},
+        prepare_only=True, kernel_name="python3", language="python",
+    )  # fmt: skip
+    return target
 
 
 def model_explorer(model: str, images: str, *, pretrained: str = "", root: str = "runs") -> Path:
@@ -67,11 +57,7 @@ def model_explorer(model: str, images: str, *, pretrained: str = "", root: str =
         images: a folder of pictures.
         pretrained: a tag or the path of a checkpoint; ``""`` = random weights.
         root: where runs lie.
-
-    Raises:
-        KeyError, FileNotFoundError, ValueError: as ``require_model``.
     """
-    require_model(model, images, pretrained)
     model, pretrained, images = (
         str(Path(one).resolve()) if Path(one).exists() else one for one in (model, pretrained, images)
     )

@@ -9,22 +9,21 @@ notebook is run again with the same parameters and the same code: in its own fol
 that a training has left there.
 """
 
-import os
 import re
 import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import nbformat
 
 from workbench.execution import parameters, report
 from workbench.formatting import format_number
-from workbench.io import write_json
+from workbench.io import only_writer, write_json
 from workbench.io.signals import GRACE, sigterm_raises
 from workbench.records import require
 from workbench.runs import store as runs
@@ -46,6 +45,9 @@ BATCH = {
     "WORKBENCH_BATCH": "1",
     "OMP_WAIT_POLICY": "PASSIVE",
 }
+# set in the kernel alone: runs of one process share its environment
+KERNEL = ["--log-level=CRITICAL", f"--IPKernelApp.exec_lines=__import__('os').environ.update({BATCH})"]
+ENDINGS = (runs.RESULTS, runs.STATUS, runs.ENV)
 
 
 @dataclass(frozen=True)
@@ -57,19 +59,23 @@ class RunResult:
         status: as in ``STATUS``.
         exit_code: 0 ok, 1 a cell raised, 3 incomplete (a cell was left out or no results were written), 124
             the time was up, 138 the kernel died.
-        seconds: wall time, of a run that was gone on with since then.
+        seconds: wall time; of a resumed run, since it was resumed.
         error: what happened, in words; empty when ok.
         warnings: what is worth knowing though the run is good.
         traceback: of the cell that raised.
+        label: of the arm of a grid.
+        skipped: the grid kept an earlier run of the same parameters and code.
     """
 
     folder: Path
     status: str
     exit_code: int
-    seconds: float
+    seconds: float = 0.0
     error: str = ""
     warnings: tuple[str, ...] = ()
     traceback: str = ""
+    label: str = ""
+    skipped: bool = False
 
 
 def check(
@@ -118,7 +124,11 @@ def check(
 
 def code(path: Path | str) -> str:
     """The code of a notebook, by which a run is known beside its parameters."""
-    return "\n".join(cell.source for cell in nbformat.read(path, 4).cells if cell.cell_type == "code")
+    return "\n".join(_sources(path))
+
+
+def _sources(path: Path | str) -> list[str]:
+    return [cell.source for cell in nbformat.read(path, 4).cells if cell.cell_type == "code"]
 
 
 def silent(line: str) -> None:
@@ -155,39 +165,40 @@ def run_notebook(
         KeyboardInterrupt: Ctrl-C or SIGTERM; the run is ``interrupted`` then.
     """
     path, values, began = Path(path), check(path, given or {}), time.perf_counter()
-    for name in asked if isinstance(asked := values.get("runs"), list) else ():
+    for name in names if isinstance(names := values.get("runs"), list) else ():
         runs.find(str(name))
-    with sigterm_raises(), _folder(path, values, root, folder) as target:
+    with sigterm_raises(), ExitStack() as stack:
+        target = _claim(stack, path, values, root, folder)
         runs.name_arm(target, arms or {})
-        done = RunResult(target, "interrupted", FAILED, 0.0, "stopped by a signal")
+        result = RunResult(target, "interrupted", FAILED, error="stopped by a signal")
         try:
-            done = _with_page(_execute(path, target, values, say, time_limit), path.stem)
+            result = _with_page(_execute(path, target, values, say, time_limit), path.stem)
         finally:
-            done = replace(done, seconds=round(time.perf_counter() - began, 2))
+            result = replace(result, seconds=round(time.perf_counter() - began, 2))
             with suppress(OSError):  # a full disk
                 env = runs.load(target / runs.ENV) or environment()
-                write_json(target / runs.ENV, {**env, "seconds": done.seconds, "error": done.error})
-                runs.write_status(target, done.status)
-    return done
+                write_json(target / runs.ENV, {**env, "seconds": result.seconds, "error": result.error})
+                runs.write_status(target, result.status)
+    return result
 
 
-@contextmanager
-def _folder(
-    path: Path, values: Mapping[str, Any], root: Path | str, folder: Path | str | None
-) -> Iterator[Path]:
-    """The folder of a run, in which no other process runs a notebook meanwhile."""
+def _claim(
+    stack: ExitStack, path: Path, values: Mapping[str, Any], root: Path | str, folder: Path | str | None
+) -> Path:
+    """The folder of a run, in which no other process runs a notebook until the stack is closed."""
     for target in _places(path, values, root, folder):
-        if lock := _claimed(target):
-            try:
-                if folder is not None or _cut_off(target):
-                    for file in target.iterdir():
-                        if file.name in (runs.RESULTS, runs.STATUS, runs.ENV) or folder is not None:
-                            _remove(file)
-                    write_json(target / runs.PARAMS, values)
-                    yield target
-                    return
-            finally:
-                lock.release()
+        # the watcher of a run that was just cut off may still be writing how it ended
+        with suppress(BlockingIOError):
+            stack.enter_context(only_writer(target, LOCK, wait=GRACE))
+            if folder is None and not _cut_off(target):
+                continue
+            for file in target.iterdir():
+                if file.is_dir() and folder is not None:
+                    shutil.rmtree(file)
+                elif file.name in ENDINGS or (folder is not None and file.name != LOCK):
+                    file.unlink()
+            write_json(target / runs.PARAMS, values)
+            return target
     raise FileExistsError(f"{folder or root} is being written by another process; choose another folder")
 
 
@@ -203,8 +214,8 @@ def _places(
         yield target
         return
     source = code(path)
-    there = (Path(root).resolve() / path.stem).glob(f"*-{runs.run_key(values, source)}*")
-    yield from filter(_cut_off, sorted(there, reverse=True))
+    earlier = (Path(root).resolve() / path.stem).glob(f"*-{runs.run_key(values, source)}*")
+    yield from filter(_cut_off, sorted(earlier, reverse=True))
     yield runs.new_run(path.stem, values, root, source)
 
 
@@ -215,25 +226,6 @@ def _cut_off(folder: Path) -> bool:
         return False
 
 
-def _claimed(folder: Path) -> Any:
-    """The lock of a folder; ``None`` = another process holds it."""
-    from filelock import FileLock, Timeout  # slow to import
-
-    lock = FileLock(folder / LOCK)
-    # the watcher of a run that was just cut off may still be writing how it ended
-    with suppress(Timeout):
-        lock.acquire(timeout=GRACE)
-        return lock
-    return None
-
-
-def _remove(file: Path) -> None:
-    if file.is_dir():
-        shutil.rmtree(file)
-    elif file.name != LOCK:
-        file.unlink()
-
-
 def _execute(
     path: Path, target: Path, values: Mapping[str, Any], say: Callable[[str], None], time_limit: float | None
 ) -> RunResult:
@@ -242,81 +234,58 @@ def _execute(
     from nbclient.exceptions import CellTimeoutError
 
     number, until = 0, time.monotonic() + (time_limit or 0)
-    code_cells = _headings(path)
+    # papermill adds the cell that sets the parameters
+    total = 1 + sum(bool(source.strip()) for source in _sources(path))
 
     def begin(cell: Any, cell_index: int) -> None:
         nonlocal number
         number += 1
-        say(f"cell {number} of {len(code_cells)}: {code_cells[number - 1]}")
+        say(f"cell {number} of {total}: {cell.source.strip().splitlines()[0]}")
 
-    def ended(status: str, exit_code: int, error: str, traceback: str = "") -> RunResult:
-        return RunResult(target, status, exit_code, 0.0, error, (), traceback)
-
+    ended = partial(RunResult, target)
     # what is left of the time is that of the next cell
     limit = {"timeout_func": lambda cell: max(0.1, until - time.monotonic())} if time_limit else {}
     try:
-        with patch.dict(os.environ, BATCH):
-            papermill.execute_notebook(
-                path, target / NOTEBOOK, {**values, "out": str(target)}, kernel_name="python3",
-                language="python", progress_bar=False, on_cell_execute=begin,
-                extra_arguments=["--log-level=CRITICAL"], **limit,
-            )  # fmt: skip
+        papermill.execute_notebook(
+            path, target / NOTEBOOK, {**values, "out": str(target)}, kernel_name="python3", language="python",
+            progress_bar=False, on_cell_execute=begin, extra_arguments=KERNEL, **limit,
+        )  # fmt: skip
     except papermill.PapermillExecutionError as error:
+        trace = COLOURS.sub("", "\n".join(error.traceback))
         message = f"cell {error.exec_count}: {error.ename}: {error.evalue}"
-        traceback = COLOURS.sub("", "\n".join(error.traceback))
-        return ended(f"failed:{error.exec_count}", FAILED, message, traceback)
+        return ended(f"failed:{error.exec_count}", FAILED, error=message, traceback=trace)
     except CellTimeoutError:
-        return ended(
-            "timeout", TIMEOUT, f"cell {number} was ended after the time limit of {time_limit} seconds"
-        )
+        message = f"cell {number} was ended after the time limit of {time_limit} seconds"
+        return ended("timeout", TIMEOUT, error=message)
     except RuntimeError as error:
         when = "died, most often for lack of memory" if number else "did not start"
-        return ended("killed", KILLED, f"the kernel {when}: {error}")
+        return ended("killed", KILLED, error=f"the kernel {when}: {error}")
     except OSError as error:  # a full disk
-        return ended(f"failed:{number}", FAILED, f"cell {number}: {error}")
-    return _checked(target)
-
-
-def _checked(target: Path) -> RunResult:
-    """How a run ended in which no cell raised."""
+        return ended(f"failed:{number}", FAILED, error=f"cell {number}: {error}")
     # Code cells counted from 1: the number that a reader sees in "In [n]".
     cells = [cell for cell in nbformat.read(target / NOTEBOOK, 4).cells if cell.cell_type == "code"]
     for number, cell in enumerate(cells, 1):
         if cell.metadata.get("papermill", {}).get("status") != "completed":
-            error = f"cell {number} was never run; did a cell call sys.exit?"
-            return RunResult(target, f"failed:{number}", INCOMPLETE, 0.0, error)
+            message = f"cell {number} was never run; did a cell call sys.exit?"
+            return ended(f"failed:{number}", INCOMPLETE, error=message)
     if not (target / runs.RESULTS).is_file():
-        error = f"no {runs.RESULTS} was written; the last cell must do it"
-        return RunResult(target, f"failed:{len(cells)}", INCOMPLETE, 0.0, error)
-    return RunResult(target, "ok", OK, 0.0)
+        message = f"no {runs.RESULTS} was written; the last cell must do it"
+        return ended(f"failed:{len(cells)}", INCOMPLETE, error=message)
+    return ended("ok", OK)
 
 
-def _with_page(done: RunResult, name: str) -> RunResult:
+def _with_page(result: RunResult, name: str) -> RunResult:
     """The notebook as a page, and a warning where it is heavy."""
-    if not (done.folder / NOTEBOOK).is_file():
-        return done
+    book = result.folder / NOTEBOOK
+    if not book.is_file():
+        return result
     try:
-        size = report.tidy(done.folder / NOTEBOOK, name)
+        size = report.tidy(book, name)
     except (OSError, nbformat.reader.NotJSONError) as error:  # a full disk; what went wrong first stays
-        (done.folder / NOTEBOOK).unlink()
-        status = done.status if done.exit_code else "failed:page"
-        message = "; ".join(filter(None, (done.error, f"the page could not be written: {error}")))
-        return replace(done, status=status, exit_code=done.exit_code or FAILED, error=message)
+        book.unlink()
+        status = result.status if result.exit_code else "failed:page"
+        message = "; ".join(filter(None, (result.error, f"the page could not be written: {error}")))
+        return replace(result, status=status, exit_code=result.exit_code or FAILED, error=message)
     heavy, limit = format_number(size / 1e6, 1), format_number(LIMIT / 1e6, 0)
     warning = f"{NOTEBOOK} has {heavy} MB; keep it below {limit} MB"
-    return replace(done, warnings=(warning,)) if size > LIMIT else done
-
-
-def _headings(path: Path) -> list[str]:
-    """Of every code cell that runs, the injected parameters among them, the heading above it, else its first
-    line.
-    """
-    headings, last = list[str](), ""
-    for cell in nbformat.read(path, 4).cells:
-        lines = cell.source.splitlines()
-        if cell.cell_type == "markdown":
-            last = next((line.lstrip("# ") for line in reversed(lines) if line.startswith("#")), last)
-        elif cell.cell_type == "code" and cell.source.strip():
-            injected = "parameters" in cell.metadata.get("tags", [])
-            headings += [last or lines[0]] * (1 + injected)
-    return headings
+    return replace(result, warnings=(warning,)) if size > LIMIT else result

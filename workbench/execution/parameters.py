@@ -5,9 +5,7 @@ ill-typed value is refused.
 """
 
 import ast
-import io
 import json
-import tokenize
 from collections.abc import Container, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -69,18 +67,17 @@ class Parameter:
         return value
 
     def parse(self, text: str) -> Any:
-        """A value typed on the command line: a string as it stands, all else as YAML (``3``, ``1e-3``,
-        ``true``, ``[a, b]``).
+        """A value typed on the command line: a string as it stands, all else as ``parse_value`` reads it.
 
         Raises:
             ParameterError: the text does not read as the declared type.
         """
-        if self.type == "str":
-            return text
-        value: Any = text
-        require(text.strip(), f"parameter {self.name} is {self.type}, got nothing", ParameterError)
         with suppress(ValueError):
-            value = parse_yaml(text, self.name)
+            if self.type in ("str", "float"):
+                return TYPES[self.type](text)
+        value: Any = text
+        with suppress(ValueError):
+            value = parse_value(text)
         return self.check(value)
 
 
@@ -99,44 +96,30 @@ def inspect(path: Path | str) -> dict[str, Parameter]:
     with reading_errors(path, "is no notebook", *NBFORMAT):
         book = nbformat.read(path, 4)
         nbformat.validate(book)
-    cells = [one for one in book.cells if "parameters" in one.metadata.get("tags", [])]
-    require(
-        len(cells) == 1,
-        f"{path}: exactly one cell must be tagged 'parameters', found {len(cells)}",
-        ParameterError,
-    )
-    message = "has a cell of parameters that cannot be read"
-    with reading_errors(path, message, SyntaxError, tokenize.TokenError, MemoryError):
-        tree = ast.parse(cells[0].source)
-        tokens = list(tokenize.generate_tokens(io.StringIO(cells[0].source).readline))
-    comments = {
-        token.start[0]: token.string.lstrip("# ") for token in tokens if token.type == tokenize.COMMENT
-    }
-    found = [
-        _parameter(line, comments.get(line.end_lineno or 0, ""), f"{path}, parameters line {line.lineno}")
-        for line in tree.body
-    ]
-    return {parameter.name: parameter for parameter in found}
+    sources = [cell.source for cell in book.cells if "parameters" in cell.metadata.get("tags", [])]
+    count = f"{path}: exactly one cell must be tagged 'parameters', found {len(sources)}"
+    require(len(sources) == 1, count, ParameterError)
+    with reading_errors(path, "has a cell of parameters that cannot be read", SyntaxError, MemoryError):
+        lines = ast.parse(sources[0]).body
+    read = [_parameter(line, sources[0], f"{path}, parameters line {line.lineno}") for line in lines]
+    return {parameter.name: parameter for parameter in read}
 
 
-def _parameter(statement: ast.stmt, comment: str, place: str) -> Parameter:
-    if (
-        not isinstance(statement, ast.AnnAssign)
-        or not isinstance(statement.target, ast.Name)
-        or statement.value is None
-    ):
-        raise ParameterError(f"{place}: write `name: type = value  # help`, got `{ast.unparse(statement)}`")
-    kind = ast.unparse(statement.annotation)
+def _parameter(line: ast.stmt, source: str, place: str) -> Parameter:
+    if not (isinstance(line, ast.AnnAssign) and isinstance(line.target, ast.Name) and line.value):
+        raise ParameterError(f"{place}: write `name: type = value  # help`, got `{ast.unparse(line)}`")
+    kind = ast.unparse(line.annotation)
     require(kind in TYPES, f"{place}: type {kind} is none of {', '.join(TYPES)}", ParameterError)
+    # Python counts columns in bytes
+    rest = source.split("\n")[(line.end_lineno or 0) - 1].encode()[line.end_col_offset :].decode()
     try:
-        default = ast.literal_eval(statement.value)
-    except (TypeError, ValueError):
-        raise ParameterError(f"{place}: `{ast.unparse(statement.value)}` is not a literal") from None
-    parameter = Parameter(statement.target.id, kind, default, comment)
-    try:
+        default = ast.literal_eval(line.value)
+        parameter = Parameter(line.target.id, kind, default, rest.lstrip(" #"))
         parameter.check(default)
     except ParameterError as error:
         raise ParameterError(f"{place}: {error}") from None
+    except (TypeError, ValueError):
+        raise ParameterError(f"{place}: `{ast.unparse(line.value)}` is not a literal") from None
     return parameter
 
 
@@ -160,8 +143,7 @@ def with_defaults(parameters: Mapping[str, Parameter], given: Mapping[str, Any])
 
 
 def parse_values(known: Mapping[str, Parameter], words: Mapping[str, str]) -> dict[str, Any]:
-    """Values typed on the command line: a parameter's has its declared type, any other reads as JSON, as YAML
-    in brackets, or as the word that it is.
+    """Values typed on the command line: a parameter's has its declared type, any other as ``parse_value``.
 
     Args:
         known: parameters of a notebook, from ``inspect``; nothing where there is none.
@@ -171,8 +153,19 @@ def parse_values(known: Mapping[str, Parameter], words: Mapping[str, str]) -> di
         ParameterError: the text does not read as the declared type.
     """
     return {
-        name: known[name].parse(text) if name in known else _literal(text) for name, text in words.items()
+        name: known[name].parse(text) if name in known else parse_value(text) for name, text in words.items()
     }
+
+
+def parse_value(text: str) -> Any:
+    """A text as JSON, as YAML in brackets, as Python's ``True`` and ``False``, or as it stands.
+
+    >>> [parse_value(text) for text in ("1e-3", "[a, b]", "True", "no")]
+    [0.001, ['a', 'b'], True, 'no']
+    """
+    with suppress(ValueError):
+        return parse_json(text.lower() if text in ("True", "False") else text, text)
+    return parse_yaml(text, f"the value {text!r:.200}") if text.startswith(("[", "{")) else text
 
 
 def as_words(values: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -182,12 +175,6 @@ def as_words(values: Mapping[str, Any]) -> list[tuple[str, str]]:
     [('data', 'coco'), ('objective_options', '{"tau": 5}'), ('seed', '0')]
     """
     return [(name, one if isinstance(one, str) else json.dumps(one)) for name, one in sorted(values.items())]
-
-
-def _literal(text: str) -> Any:
-    with suppress(ValueError):
-        return parse_json(text, text)
-    return parse_yaml(text, f"the value {text!r:.200}") if text.startswith(("[", "{")) else text
 
 
 def override(known: Container[str], *layers: Mapping[str, Any]) -> dict[str, Any]:

@@ -4,7 +4,7 @@
 wrote, ``signals`` stops a process between two steps.
 """
 
-from workbench.io.cache import TextCache, cache_folder, cached_file
+from workbench.io.cache import cache_folder, cached_file, cached_texts
 from workbench.io.checksums import ChecksumError, checksum, update_checksums, verify, write_checksums
 from workbench.io.files import (
     flat,
@@ -36,9 +36,9 @@ __all__ = [
     "NUMPY_ERRORS",
     "PARSER_ERRORS",
     "ChecksumError",
-    "TextCache",
     "cache_folder",
     "cached_file",
+    "cached_texts",
     "checksum",
     "flat",
     "json_value",

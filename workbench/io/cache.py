@@ -7,7 +7,6 @@ import sqlite3
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -54,74 +53,53 @@ def cached_file(file: Path, write: Callable[[Path], Mapping[str, Any]]) -> dict[
     return dict(facts)
 
 
-@dataclass(frozen=True)
-class TextCache:
-    """Texts and what was made of each, in a database that several processes may share.
+def cached_texts(
+    file: Path, texts: Sequence[str], compute: Callable[[list[str]], Sequence[bytes]]
+) -> dict[str, bytes]:
+    """What was made of texts, from a database that several processes may share; what it lacks is computed,
+    while it is closed, and added.
 
     Args:
-        file: of the database.
+        file: of the database; each row has a checksum.
+        texts: any; each distinct one is computed once.
+        compute: makes one value a text.
+
+    Raises:
+        ChecksumError: the database is damaged or cannot be written.
     """
+    distinct = list(dict.fromkeys(texts))
+    question = "SELECT text, made, checksum FROM kept WHERE text IN (SELECT value FROM json_each(?))"
+    with _database(file) as database:
+        rows = database.execute(question, [json.dumps(distinct)]).fetchall()
+    for text, content, checksum in rows:
+        if not isinstance(content, bytes) or checksum != _checksum(text, content):
+            raise ChecksumError(f"{file} is damaged at {text!r}; delete it, it is made again")
+    cached = {text: content for text, content, _ in rows}
+    if new := [text for text in distinct if text not in cached]:
+        computed = dict(zip(new, compute(new), strict=True))
+        with _database(file) as database:
+            database.executemany(
+                "INSERT OR IGNORE INTO kept VALUES (?, ?, ?)",
+                [(text, content, _checksum(text, content)) for text, content in computed.items()],
+            )
+        cached |= computed
+    return cached
 
-    file: Path
 
-    def read(self, texts: Sequence[str]) -> dict[str, bytes]:
-        """What the database holds of these texts; each row has a checksum.
-
-        Raises:
-            ChecksumError: the database cannot be read, or a row is not what was written.
-        """
-        question = "SELECT text, made, checksum FROM kept WHERE text IN (SELECT value FROM json_each(?))"
-        with self._opened() as database:
-            rows = database.execute(question, [json.dumps(list(texts))]).fetchall()
-        for text, content, checksum in rows:
-            if not isinstance(content, bytes) or checksum != _checksum(text, content):
-                raise ChecksumError(f"{self.file} is damaged at {text!r}; delete it, it is made again")
-        return {text: content for text, content, _ in rows}
-
-    def add(self, made: Mapping[str, bytes]) -> None:
-        """Add what was made of some texts; what is there stays.
-
-        Raises:
-            ChecksumError: the database cannot be written.
-        """
-        rows = [(text, content, _checksum(text, content)) for text, content in made.items()]
-        with self._opened() as database:
-            database.executemany("INSERT OR IGNORE INTO kept VALUES (?, ?, ?)", rows)
-
-    def complete(
-        self, texts: Sequence[str], compute: Callable[[list[str]], Sequence[bytes]]
-    ) -> dict[str, bytes]:
-        """What was made of texts; what the database lacks is computed, while it is closed, and added.
-
-        Args:
-            texts: any; each distinct one is computed once.
-            compute: makes one value a text.
-
-        Raises:
-            ChecksumError: the database is damaged or cannot be written.
-        """
-        distinct = list(dict.fromkeys(texts))
-        rows = self.read(distinct)
-        if new := [text for text in distinct if text not in rows]:
-            made = dict(zip(new, compute(new), strict=True))
-            self.add(made)
-            rows |= made
-        return rows
-
-    @contextmanager
-    def _opened(self) -> Iterator[sqlite3.Connection]:
-        self.file.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            with closing(sqlite3.connect(self.file, timeout=WAIT)) as database, database:
-                database.execute(
-                    "CREATE TABLE IF NOT EXISTS kept "
-                    "(text TEXT PRIMARY KEY, made BLOB NOT NULL, checksum TEXT NOT NULL)"
-                )
-                yield database
-        except sqlite3.DatabaseError as error:
-            raise ChecksumError(
-                f"{self.file} cannot be used ({error}); if it is damaged, delete it, it is made again"
-            ) from error
+@contextmanager
+def _database(file: Path) -> Iterator[sqlite3.Connection]:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with closing(sqlite3.connect(file, timeout=WAIT)) as database, database:
+            database.execute(
+                "CREATE TABLE IF NOT EXISTS kept "
+                "(text TEXT PRIMARY KEY, made BLOB NOT NULL, checksum TEXT NOT NULL)"
+            )
+            yield database
+    except sqlite3.DatabaseError as error:
+        raise ChecksumError(
+            f"{file} cannot be used ({error}); if it is damaged, delete it, it is made again"
+        ) from error
 
 
 def _checksum(text: str, content: bytes) -> str:

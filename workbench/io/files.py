@@ -59,9 +59,14 @@ def replacing(path: Path | str) -> Iterator[Path]:
 
 
 @contextmanager
-def only_writer(folder: Path | str) -> Iterator[None]:
+def only_writer(folder: Path | str, name: str = ".lock", wait: float = 0) -> Iterator[None]:
     """No other process writes into the folder while the block runs. The lock ends with its process, however
     that ends; within a process, blocks may be nested.
+
+    Args:
+        folder: it is made if needed.
+        name: of the lock's file.
+        wait: seconds in which another process may end what it writes.
 
     Raises:
         BlockingIOError: another process writes there.
@@ -70,9 +75,9 @@ def only_writer(folder: Path | str) -> Iterator[None]:
 
     folder = Path(folder).resolve()
     folder.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(folder / ".lock", timeout=0, is_singleton=True)
+    lock = FileLock(folder / name, is_singleton=True)
     try:
-        lock.acquire()
+        lock.acquire(timeout=wait)
     except Timeout:
         raise BlockingIOError(
             f"{folder} is being written by another process; wait, or choose another folder"

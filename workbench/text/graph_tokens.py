@@ -16,7 +16,7 @@ from typing import Any, Self
 import numpy as np
 import torch
 
-from workbench.io import TextCache
+from workbench.io import cached_texts
 from workbench.records import Array, Rows, SceneGraph, require
 from workbench.registry import Count, Natural
 from workbench.text.signal import Ragged, SignalMaker
@@ -205,8 +205,7 @@ def cached_graphs(parser: Any, folder: Path, captions: Sequence[str]) -> tuple[S
         graphs = parser.of(new).graphs
         return [json.dumps([graph.objects, graph.attributes, graph.relations]).encode() for graph in graphs]
 
-    cache = TextCache(folder / f"scene_graphs-{parser.identity()}.sqlite")
-    rows = cache.complete(captions, parse)
+    rows = cached_texts(folder / f"scene_graphs-{parser.identity()}.sqlite", captions, parse)
     return tuple(SceneGraph.of(*json.loads(rows[caption])) for caption in captions)
 
 

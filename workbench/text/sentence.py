@@ -28,7 +28,7 @@ from typing import Literal
 
 import numpy as np
 
-from workbench.io import TextCache, read_options
+from workbench.io import cached_texts, read_options
 from workbench.records import Array, Mask, Rows, require
 from workbench.registry import Positive
 from workbench.text.signal import Relevance, RelevanceMaker, image_rows
@@ -195,7 +195,7 @@ class Sentence(RelevanceMaker):
             return [vector.tobytes() for vector in self._encoded(texts)]
 
         if self.cache:
-            rows = TextCache(self._database(self.cache)).complete(distinct, encode)
+            rows = cached_texts(self._database(self.cache), distinct, encode)
         else:
             rows = dict(zip(distinct, encode(distinct), strict=True))
         if not distinct:
