@@ -262,16 +262,21 @@ def _execute(
         return ended("killed", KILLED, error=f"the kernel {when}: {error}")
     except OSError as error:  # a full disk
         return ended(f"failed:{number}", FAILED, error=f"cell {number}: {error}")
+    return _checked(target)
+
+
+def _checked(target: Path) -> RunResult:
+    """How a run ended in which no cell raised."""
     # Code cells counted from 1: the number that a reader sees in "In [n]".
     cells = [cell for cell in nbformat.read(target / NOTEBOOK, 4).cells if cell.cell_type == "code"]
     for number, cell in enumerate(cells, 1):
         if cell.metadata.get("papermill", {}).get("status") != "completed":
             message = f"cell {number} was never run; did a cell call sys.exit?"
-            return ended(f"failed:{number}", INCOMPLETE, error=message)
+            return RunResult(target, f"failed:{number}", INCOMPLETE, error=message)
     if not (target / runs.RESULTS).is_file():
         message = f"no {runs.RESULTS} was written; the last cell must do it"
-        return ended(f"failed:{len(cells)}", INCOMPLETE, error=message)
-    return ended("ok", OK)
+        return RunResult(target, f"failed:{len(cells)}", INCOMPLETE, error=message)
+    return RunResult(target, "ok", OK)
 
 
 def _with_page(result: RunResult, name: str) -> RunResult:
