@@ -24,7 +24,9 @@ from workbench import objectives
 from workbench.cli import app, describe
 from workbench.io import write_json
 from workbench.runs import store as runs
+from workbench.runs.config import FIELDS, SECTIONS
 
+FIELDS_DOC = {name: inspect.getdoc(SECTIONS[section]) or "" for name, (section, _) in FIELDS.items()}
 VERBS = [command.name or command.callback.__name__ for command in app.registered_commands]
 LATER = ("claims",)
 
@@ -121,6 +123,24 @@ def test_list_without_a_shelf_names_every_member(monkeypatch) -> None:
     names = [*describe.KINDS, "tables", *(name for one in said for name in one["members"])]
     assert [name for name in names if not re.search(rf"\b{name}\b", shown)] == []
     assert max(map(len, shown.splitlines())) <= 80
+
+
+def test_fields_of_the_configuration_are_listed_and_explained() -> None:
+    page = call("explain", "precision").output
+    assert "precision: field of the configuration, section training" in page
+    assert "Default: 'auto'" in page
+    assert "bf16 autocast on a GPU" in page
+    assert "did you mean precision" in call("explain", "precison").output
+    listed = call("train", "--help").output
+    assert [name for name in FIELDS if name not in listed] == []
+    assert [name for name in FIELDS if not describe.entries(FIELDS_DOC[name]).get(FIELDS[name][1])] == []
+
+
+def test_configurations_and_grids_are_listed() -> None:
+    assert "ditm " in call("list", "configs").output
+    assert {"comparison_scenes", "ditm_table4"} <= {
+        one["name"] for one in json.loads(call("list", "grids", "--json").output)
+    }
 
 
 def test_list_says_what_an_objective_an_encoder_and_a_metric_read() -> None:

@@ -7,7 +7,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import nbformat
 import numpy as np
+import papermill
 import pytest
 
 from workbench.runs import store as runs
@@ -168,3 +170,18 @@ def test_a_notebook_of_captions_alone_may_name_its_split_by_a_word(tmp_path):
     (tmp_path / runs.RESULTS).write_text('{"objective": "vsepp", "split": "val"}', encoding="utf-8")
     with pytest.raises(ValueError, match="split holds str and no mapping"):
         runs.read(tmp_path)
+
+
+def test_plain_papermill_refuses_a_misspelt_parameter_in_the_setup_cell(tmp_path):
+    book, options = nbformat.v4.new_notebook(), {"progress_bar": False, "kernel_name": "python3"}
+    setup = f"store.folder('x', {str(tmp_path / 'run')!r}, {{}})"
+    sources = ("from workbench.runs import store", 'objective: str = "infonce"  # which', setup)
+    book.cells = [nbformat.v4.new_code_cell(one) for one in sources]
+    book.cells[1].metadata["tags"] = ["parameters"]
+    nbformat.write(book, tmp_path / "tiny.ipynb")
+    given = (tmp_path / "tiny.ipynb", tmp_path / "out.ipynb")
+    with pytest.raises(papermill.PapermillExecutionError, match="'objectve'; did you mean objective"):
+        papermill.execute_notebook(*given, {"objectve": "ditm"}, language="python", **options)
+    assert not (tmp_path / "run").exists()
+    papermill.execute_notebook(*given, {"objective": "ditm"}, language="python", **options)
+    assert (tmp_path / "run").is_dir()

@@ -105,6 +105,18 @@ class WithPairs(TyperCommand):
         return super().parse_args(ctx, joined)
 
 
+class WithFields(WithPairs):
+    """A command whose ``-p`` sets fields of the configuration, which its help lists."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the options and then the fields."""
+        from workbench.runs.config import FIELDS  # pydantic is slow to import
+
+        super().format_options(ctx, formatter)
+        with formatter.section("Fields of -p and of the file; `workbench explain FIELD` tells of one"):
+            formatter.write_text(", ".join(FIELDS))
+
+
 @contextmanager
 def usage(kinds: tuple[type[Exception], ...] = USUAL) -> Iterator[None]:
     """A wrong word ends the verb with its message and exit code 2.

@@ -91,11 +91,10 @@ def _page(
     require(not file.is_dir(), f"{file} is a folder; name a file, such as {file / 'answers.html'}", OSError)
     writable(file.parent)
     from workbench import Explorer, open_model, open_runs
-    from workbench.views.explorer.questions import Question, Term
 
     model, pretrained, images = own
     runs = [open_model(model, images, pretrained=pretrained)] if model else open_runs(names, root=root)
-    return Explorer(runs).to_html(file, questions=[Question((Term("text", text),)) for text in asked])
+    return Explorer(runs).to_html(file, questions=asked)
 
 
 @app.command(epilog="Example: workbench params 03_train")
@@ -195,8 +194,8 @@ def list_shelf(
 ) -> None:
     """The members of a shelf, one a line; without one, all describe.
 
-    The shelves are data, encoders, metrics, objectives and text; tables are
-    the tables and figures of the papers, each with its command.
+    The shelves are data, encoders, metrics, objectives and text; configs and grids are files to run; tables
+    are the tables and figures of the papers, each with its command.
     """
     if not shelf:
         found, lines = describe.every(screen())
@@ -214,7 +213,7 @@ def list_shelf(
 def explain(name: str, as_json: AsJson = False) -> None:
     """What a member of a shelf computes, and its options.
 
-    The name is that of a member, module:Class, or the key of a number.
+    The name is that of a member, module:Class, the key of a number, or a field of the configuration.
     """
     found = describe.explain(name)
     emit(found, as_json, found)

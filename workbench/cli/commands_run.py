@@ -18,6 +18,7 @@ from workbench.cli.base import (
     Root,
     SkipExisting,
     TimeLimit,
+    WithFields,
     WithPairs,
     app,
     emit,
@@ -149,7 +150,7 @@ def grid(  # noqa: PLR0913 - typer reads the options from the signature
     raise typer.Exit(code)
 
 
-@app.command(cls=WithPairs, epilog="Example: workbench train -p objective=ditm --out runs/mine")
+@app.command(cls=WithFields, epilog="Example: workbench train -p objective=ditm --out runs/mine")
 def train(
     config: Annotated[
         Path | None, typer.Argument(help="Config file (JSON or YAML). Defaults if omitted.")

@@ -6,8 +6,10 @@ import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from importlib import import_module
 from itertools import chain
+from pathlib import Path
 from typing import Any, get_type_hints
 
 from workbench.cli.output import columns
@@ -105,6 +107,8 @@ def explain(name: str) -> list[str]:
     Raises:
         KeyError: no shelf has it; the message lists the near names.
     """
+    from workbench.runs import config  # pydantic is slow to import
+
     require(name, "the name is empty; `workbench list` names what there is")
     wanted, about, near, metrics = name, list[str](), name, import_module("workbench.metrics")
     with suppress(ValueError):
@@ -114,13 +118,47 @@ def explain(name: str) -> list[str]:
             wanted, about = near, _about_key(key, metrics.member(near))
     if pages := [_page(shelf, wanted, member) for shelf, member in _members(wanted)]:
         return about + [line for page in pages for line in (*page, "")][:-1]
+    if name in config.FIELDS:
+        return list(_field(name))
     for kind, words in TOLD_ELSEWHERE.items():
         with suppress(FileNotFoundError):
             library.find(name, kind)
             raise KeyError(f"{name} is a {kind}; `workbench {words.format(name)}` tells of it")
     known = sorted({one for shelf in KINDS for one in import_module(f"workbench.{shelf}").names()})
+    known += config.FIELDS
     remedy = did_you_mean(near, known, "`workbench list` names what there is")
     raise KeyError(f"no shelf has {name!r}; {remedy}")
+
+
+def _field(name: str) -> Iterator[str]:
+    """A field of the configuration, line by line: its section, type, default and text."""
+    from workbench.runs import config
+
+    section, field = config.FIELDS[name]
+    kind = config.SECTIONS[section]
+    doc, about = inspect.getdoc(kind) or "", kind.model_fields[field]
+    yield f"{name}: field of the configuration, section {section}: {next(_paragraphs(doc))}"
+    of = about.annotation
+    yield f"Type: {of.__name__ if inspect.isclass(of) else str(of).replace('typing.', '')}"
+    yield f"Default: {about.get_default(call_default_factory=True)!r}"
+    yield from textwrap.wrap(entries(doc).get(field, ""), WIDTH)
+
+
+def files(kind: str) -> tuple[list[dict[str, str]], list[str]]:
+    """The configurations or grids that there are, each with the first line of its comment, and as lines."""
+    found = [{"name": path.stem, "what": _comment(path)} for path in library.every(kind)]
+    return found, lines([{**one, "needs": ""} for one in found], 110)
+
+
+def _comment(path: Path) -> str:
+    first = path.read_text(encoding="utf-8").partition("\n")[0]
+    return first.lstrip("# ") if first.startswith("#") else ""
+
+
+LISTS |= {
+    f"{short}s": (f"{kind}s that come along", partial(files, kind))
+    for short, kind in (("config", "configuration"), ("grid", "grid"))
+}
 
 
 def _about_key(key: MetricKey, metric: Any) -> list[str]:

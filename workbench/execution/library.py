@@ -62,6 +62,14 @@ def find(name: Path | str, kind: str = "notebook") -> Path:
     )
 
 
+def every(kind: str) -> list[Path]:
+    """The files of a kind of ``KINDS``, by name; one's own go before those that come with the package."""
+    below, suffixes = KINDS[kind]
+    folders = [source / below for source in (*reversed(sources()), Path("notebooks"))]
+    found = {path.stem: path for folder in folders for path in folder.glob("*") if path.suffix in suffixes}
+    return [found[name] for name in sorted(found)]
+
+
 def lay_out(target: Path | str) -> list[Path]:
     """Copy all that is shipped into a folder, for a user to change.
 

@@ -16,6 +16,7 @@ from typing import Any
 
 from workbench.assets import packages
 from workbench.io import checksum
+from workbench.registry import require_known
 
 PACKAGE = Path(__file__).parent.parent
 # shelves whose members take part in training or evaluation, wherever they are installed
@@ -41,6 +42,20 @@ def _deciding(package: Path) -> Iterator[Path]:
         place = path.relative_to(package)
         if path.suffix in DECIDING and not SHOWING & set(place.parts[:-1]):
             yield place
+
+
+def refuse_misspelt() -> None:
+    """Refuse parameters that plain papermill injected into the running notebook and that it does not have.
+
+    Raises:
+        ValueError: the message lists the near names.
+    """
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    cells = getattr(shell, "user_ns", {}).get("In", ())
+    place = next((number for number, cell in enumerate(cells) if cell.startswith("# Parameters\n")), 0)
+    known = re.findall(r"^(\w+): ", "\n".join(cells[:place]), re.MULTILINE)
+    for name in re.findall(r"^(\w+) = ", cells[place], re.MULTILINE) if known else ():
+        require_known("the notebook has no parameter", name, known, ValueError)
 
 
 def environment(seed: int | None = None) -> dict[str, Any]:

@@ -35,7 +35,7 @@ from workbench.io import (
 )
 from workbench.records import Rows, Values, require
 from workbench.registry import did_you_mean
-from workbench.runs.environment import code_hash, environment
+from workbench.runs.environment import code_hash, environment, refuse_misspelt
 
 if TYPE_CHECKING:
     from workbench.metrics.comparison import Difference
@@ -326,7 +326,11 @@ def folder(notebook: str, out: Path | str, params: Mapping[str, Any]) -> Path:
         notebook: bare name of the notebook.
         out: its parameter ``out``; empty under plain papermill and in JupyterLab.
         params: the parameters of the run.
+
+    Raises:
+        ValueError: papermill was given a parameter that the notebook does not have.
     """
+    refuse_misspelt()
     path = with_home(Path(out)) if str(out) else new_run(notebook, params)
     return path if (path / PARAMS).is_file() else write_json(path / PARAMS, params).parent
 

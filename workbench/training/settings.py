@@ -35,8 +35,8 @@ class Settings(Section):
         clusters, clusters_per_batch: of the training images in all, and in a batch.
         optimizer: ``"adamw"``, ``"adam"`` (its decay is part of the gradient) or ``"adamp"`` (timm's).
         lr: learning rate of the heads.
-        weight_decay: for matrices; vectors and scalars are not decayed. ``text_backbone_decay``: of the
-            pre-trained weights that read text, where they have a decay of their own.
+        weight_decay: for matrices; vectors and scalars are not decayed.
+        text_backbone_decay: of the pre-trained weights that read text, where they have a decay of their own.
         schedule: ``"cosine"`` to zero, ``"step"`` (times ``step_factor`` after each epoch in
             ``step_epochs``), ``"exponential"`` (times ``epoch_factor`` after every epoch), ``"constant"``.
         step_epochs, step_factor: of the step schedule.

@@ -227,3 +227,9 @@ def test_disagreements_come_with_the_pictures_of_their_images(explorer):
     assert len(blobs) == len(content["keys"])
     json.dumps(content, allow_nan=False)
     assert say(explorer, kind="disagreements", by="taste", page="p", number="v")[0]["kind"] == "error"
+
+
+def test_a_page_takes_questions_as_texts(explorer, tmp_path: Path):
+    page = explorer.to_html(tmp_path / "answers.html", questions=["a dog", "a red kite"]).read_text()
+    assert "a dog" in page
+    assert "a red kite" in page

@@ -213,13 +213,13 @@ class Explorer(anywidget.AnyWidget):
         )
         return self.export(place, overwrite=overwrite)
 
-    def to_html(self, path: Path | str, *, questions: Sequence[Question] = ()) -> Path:
+    def to_html(self, path: Path | str, *, questions: Sequence[Question | str] = ()) -> Path:
         """Write a page that reads without kernel or network: the last answer, or the answers to these
-        questions.
+        questions, each of which may be a text.
         """
         return twin.write(path, self.static(questions))
 
-    def show(self, questions: Sequence[Question] = ()) -> Any:
+    def show(self, questions: Sequence[Question | str] = ()) -> Any:
         """The widget where a person looks, and the static page of these questions where a notebook is run in
         a batch.
 
@@ -241,9 +241,13 @@ class Explorer(anywidget.AnyWidget):
         saved = [one["question"] for one in self.saved if not tag or tag in one["tags"]]
         return tuple(asked_by(question, [], self.engine.split) for question in saved)
 
-    def static(self, questions: Sequence[Question] = ()) -> tuple[Answer, ...]:
+    def static(self, questions: Sequence[Question | str] = ()) -> tuple[Answer, ...]:
         """Answers with their pictures in them: to these questions, or the last one."""
-        answers = [self.engine.answer(question) for question in questions] or [self._answered()]
+        asked = [
+            Question((self._term("text", one),), k=self._k) if isinstance(one, str) else one
+            for one in questions
+        ]
+        answers = [self.engine.answer(question) for question in asked] or [self._answered()]
         return tuple(map(self.pictures.inside, answers))
 
     def _answered(self) -> Answer:

@@ -5,8 +5,10 @@ The background is transparent and the ink is a grey that contrasts with white an
 of one ramp from light to dark.
 """
 
+import sys
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -46,6 +48,19 @@ def figure(title: str, x: str = "", y: str = "", *, height: int = 380, width: in
         "title": {"text": escape(title)}, "xaxis": {"title": escape(x)}, "yaxis": {"title": escape(y)},
         "template": TEMPLATE, "height": height, "width": width,
     })  # fmt: skip
+
+
+@contextmanager
+def left_out_where_impossible(what: str) -> Iterator[None]:
+    """A figure that cannot be drawn from these data is left out with one sentence, and the notebook goes on.
+
+    Args:
+        what: the figure shows, as the beginning of the sentence.
+    """
+    try:
+        yield
+    except ValueError as error:
+        sys.stdout.write(f"{what} is left out: {error}\n")
 
 
 def panels(
