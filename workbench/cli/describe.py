@@ -137,7 +137,7 @@ def _field(name: str) -> Iterator[str]:
     section, field = config.FIELDS[name]
     kind = config.SECTIONS[section]
     doc, about = inspect.getdoc(kind) or "", kind.model_fields[field]
-    yield f"{name}: field of the configuration, section {section}: {next(_paragraphs(doc))}"
+    yield f"{name}: field of the configuration, section {section}: {_paragraphs(doc)[0]}"
     of = about.annotation
     yield f"Type: {of.__name__ if inspect.isclass(of) else str(of).replace('typing.', '')}"
     yield f"Default: {about.get_default(call_default_factory=True)!r}"
