@@ -57,6 +57,11 @@ def test_without_a_split_it_is_the_test_split_the_only_one_or_all(tmp_path):
         ValueError, match=r"has the splits train and val, and no test; choose one with split="
     ):
         wb.load_data(tmp_path / "coco")
+    with pytest.raises(ValueError, match="no annotations of the split 'test'; choose train, val or all"):
+        wb.load_data(tmp_path / "coco", split="test")
+    assert wb.load_data(tmp_path / "coco/annotations/captions_val2017.json").image_ids == (
+        "000000000003.jpg",
+    )
     put(tmp_path / "plain", *range(20))
     rows = "".join(f"{n}.jpg,number {n}\n" for n in range(20))
     write(tmp_path / "plain" / "captions.csv", "image,caption\n" + rows)

@@ -92,7 +92,8 @@ def at(path: Path) -> Callable[..., Split]:
             on_error: ``"raise"``, or ``"skip"`` to leave out what is bad; ``Split.notes`` counts it.
             check_images: read every image now; otherwise a broken one is found when it is opened.
         """
-        base, name = (path.parent, path.name) if path.is_file() else (path, table)
+        above = path.parent.parent if path.parent.name == "annotations" else path.parent
+        base, name = (above, path.name) if path.is_file() else (path, table)
         ask = Ask(base, split, name, images, columns, Problems(on_error))
         way = _one_way(path, ask, layout)
         read = way.read(ask)

@@ -17,7 +17,7 @@ from workbench.data.shards import content, read_shards
 from workbench.data.tables import Record, find_columns, inside, read_table, table_rows
 from workbench.formatting import format_count
 from workbench.io import parse_json, read_text, validated
-from workbench.records import Split
+from workbench.records import Split, require
 
 # bytes at either end of a JSON file by which its kind is told
 SNIFFED = 2**16
@@ -67,6 +67,10 @@ def coco(files: Sequence[Path], ask: Ask) -> Reading:
     """Annotations of MS-COCO; files that name another split than the one asked for stay closed."""
     name, there = ask.base.resolve().name, {said(file): file for file in files}
     split = ask.split or choose_split(name, list(filter(None, there)))
+    require(
+        split in ("all", *there) or len(files) == 1,
+        f"{name} has no annotations of the split {split!r}; choose {', '.join(there)} or all",
+    )
     rows: list[Row] = []
     for part, file in there.items():
         if split not in ("all", part) and len(files) > 1:

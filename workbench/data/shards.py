@@ -176,7 +176,7 @@ def read_shards(
         else Stored(files[one.shard], one.place, one.part, one.column)
         for one, _ in merged
     }
-    require(rows, f"shards: {base} holds no sample. {' '.join(problems.notes())}".rstrip())
+    require(rows, f"shards: {base} holds no sample. {' '.join(notes)}".rstrip())
     by = "the field split of the samples" if inner else "the names of the shards"
     return Reading(base.resolve().name, rows, places.__getitem__, by, notes)
 

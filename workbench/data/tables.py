@@ -237,7 +237,7 @@ def table_rows(
     Returns:
         The rows, and notes on columns that have other names than ours and on those that were not read.
     """
-    require(records, f"{table} holds no row")
+    require(records, f"{table} holds no row. {' '.join(problems.notes())}".rstrip(". "))
     names = {name: None for _, record in records for name in record}
     at, counted, rows = find_columns(names, table, columns or {}), Counter[str](), list[Row]()
     for where, record in records:
