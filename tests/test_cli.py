@@ -554,3 +554,26 @@ def test_build_writes_a_page_and_a_table(root: Path) -> None:
     assert Path(made["html"]).is_file()
     assert "ditm" in Path(made["csv"]).read_text(encoding="utf-8")
     assert call("build", "--root", root / "none").exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("kept", "low", "lines"),
+    [
+        ([2], 0.7, ["kept: epoch 2, the best by validation rsum; 3 were trained"]),
+        ([2, 3], 0.7, ["kept: the mean of epochs 2 to 3; 3 were trained"]),
+        ([0], 0.3, ["kept: epoch 0, the untrained model, since none was better by validation rsum; "
+                    "3 were trained",
+                    "Not above chance: rsum is 80.0 (30.0 to 90.0) of 600, and a random order has 62.3."]),
+    ],
+)  # fmt: skip
+def test_show_names_the_epoch_that_is_kept_and_says_where_nothing_was_learnt(kept, low, lines, tmp_path):
+    rsum = {"key": "rsum", "low": low, "high": 0.9, "chance": 0.623, "face": "sum", "queries": 9}
+    results = {"objective": "infonce", "metrics": {"rsum": 0.8}, "contracts": {"rsum": rsum}}
+    results |= {"kept": kept, "select": "rsum", "history": [{}] * 4}
+    write_json(tmp_path / "03_train" / "a" / runs.PARAMS, {"objective": "infonce"})
+    write_json(tmp_path / "03_train" / "a" / runs.RESULTS, results)
+    said = CliRunner().invoke(app, ["show", str(tmp_path / "03_train" / "a")]).output.splitlines()
+    assert [line for line in said if line.startswith(("kept", "Not above"))] == lines
+    assert [line.split() for line in said if line.startswith("number")] == [
+        ["number", "value", "in", "chance", "queries"]
+    ]

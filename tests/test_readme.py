@@ -84,6 +84,7 @@ def test_the_python_blocks_run(capsys: pytest.CaptureFixture[str]) -> None:
 def test_the_objective_to_add_is_a_file_outside_the_package_that_keeps_the_whole_contract(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    from workbench import Config, run
     from workbench.objectives.contract import check_objective
 
     body = next(body for kind, body in BLOCKS if kind == "python" and "(Objective)" in body)
@@ -93,3 +94,13 @@ def test_the_objective_to_add_is_a_file_outside_the_package_that_keeps_the_whole
     check_objective("my_softmax:Softmax", temperature=0.1)
     with pytest.raises(ValueError, match="temperature is 0; it should be greater than 0"):
         check_objective("my_softmax:Softmax", temperature=0)
+    # and trains as its neighbour does: both begin from one recipe
+    small = {"train_images": 96, "val_images": 40, "test_images": 40, "batch_size": 16, "device": "cpu"}
+    mine, theirs = (
+        run(Config(objective=name, **small), progress=False) for name in ("my_softmax:Softmax", "infonce")
+    )
+    chance = next(one for one in mine.measurements if one.label == "rsum").chance
+    assert chance is not None
+    assert mine["rsum"] > 3 * chance
+    assert mine["rsum"] > 0.9 * theirs["rsum"]
+    assert mine.kept != [0]

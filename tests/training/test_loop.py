@@ -298,3 +298,42 @@ def test_after_training_captions_find_their_images_and_before_they_did_not():
     # By chance one in 24.
     assert first_found(start) < 0.3
     assert first_found(end) > 0.45
+
+
+def test_patience_ends_a_run_early_and_a_killed_run_at_the_same_step(tmp_path):
+    # epoch 0, 1, 2, ...: the best is epoch 2, and nothing is better for three epochs
+    values = [1.0, 2.0, 3.0, 2.0, 3.0, 1.0, 9.0, 9.0]
+    rsum = iter(values).__next__
+    straight, history = toy.train(None, epochs=7, patience=3, rsum=rsum)
+    assert [row["val/rsum"] for row in history] == values[:6]
+    rsum = iter([*values[:4], KeyboardInterrupt()])
+
+    def stopped():
+        value = next(rsum)
+        if isinstance(value, KeyboardInterrupt):
+            raise value
+        return value
+
+    with pytest.raises(KeyboardInterrupt):
+        toy.train(tmp_path, epochs=7, patience=3, rsum=stopped)
+    resumed, found = toy.train(tmp_path, epochs=7, patience=3, rsum=iter(values[4:]).__next__)
+    assert [row["val/rsum"] for row in found] == values[:6]
+    assert same(resumed.state_dict(), straight.state_dict())
+    assert toy.train(tmp_path, epochs=7, patience=3, rsum=pytest.fail)[1] == found
+    assert len(toy.train(None, epochs=7, rsum=iter(values).__next__)[1]) == 8
+    with pytest.raises(ValueError, match="set one of them to 0"):
+        Config(patience=2, swa_from=2)
+
+
+def test_a_batch_log_has_a_line_an_epoch_where_progress_is_wanted(capsys):
+    source, both = toy.source(), {"model": None}
+    for progress in (True, False):
+        both["model"] = toy.Pair(toy.Picture(), toy.Words())
+        settings = Settings(epochs=2, batch_size=6, captions_per_image=2, device="cpu")
+        loop.fit(both["model"], toy.VSEPP(), source, lambda: {"rsum": 3.0}, settings, progress=progress)
+        told = capsys.readouterr().err.splitlines()
+        assert [line.partition(":")[0] for line in told] == [
+            "epoch 1 of 2, step 4",
+            "epoch 2 of 2, step 8",
+        ] * progress
+        assert all("val rsum 300.0" in line for line in told)

@@ -24,7 +24,7 @@ from workbench.cli.base import (
     usage,
     writable,
 )
-from workbench.cli.output import changed, columns, cut, evaluated, numbers, screen
+from workbench.cli.output import changed, columns, cut, evaluated, learnt, numbers, screen
 from workbench.execution import library
 from workbench.execution.doctor import examine
 from workbench.formatting import format_count
@@ -160,7 +160,7 @@ def show(run: str, every: Every = False, root: Root = "runs", as_json: AsJson = 
     parameters = columns((f"  {name}", value) for name, value in found.params.items())
     parameters = parameters if every else cut(parameters)
     about = columns((f"  {name}", value) for name, value in flat(found.env).items()) if every else []
-    lines = numbers(found.results, every=every)
+    lines = numbers(found.results, every=every) + learnt(found.results)
     for results in found.evaluations.values():
         lines += [evaluated(results), *numbers(results, every=every)]
     arms = columns((f"  arm of {grid}", label) for grid, label in found.arms.items())

@@ -28,7 +28,7 @@ from workbench.cli.base import (
     usage,
     writable,
 )
-from workbench.cli.output import evaluated, numbers, outcomes
+from workbench.cli.output import evaluated, learnt, numbers, outcomes
 from workbench.execution import executors, library
 from workbench.formatting import format_number
 from workbench.io import ChecksumError, read_options
@@ -189,7 +189,11 @@ def train(
         folder = standalone.train(ready, out=out, resume=resume)
     if not processes.rank():
         found = runs.read(folder)
-        emit(facts(found), as_json, [*numbers(found.results), f"{found.status}  {found.folder}"])
+        emit(
+            facts(found),
+            as_json,
+            [*numbers(found.results), *learnt(found.results), f"{found.status}  {found.folder}"],
+        )
 
 
 @app.command(cls=WithPairs, epilog="Example: workbench evaluate runs/mine --data coco --split val")

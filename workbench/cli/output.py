@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from workbench.formatting import format_count, format_interval, format_value, unit_heading
-from workbench.records.measurement import contracts_of, headline, measurement_rows, unit_of
+from workbench.records.measurement import contracts_of, headline, measurement_rows, not_above_chance, unit_of
 from workbench.runs import store as runs
 
 
@@ -42,10 +42,27 @@ def numbers(found: Iterable[Any], *, every: bool = False) -> list[str]:
     found = contracts_of(found) if isinstance(found, Mapping) else found
     rows = {row["number"]: row for row in measurement_rows(found)}
     shown = list(rows) if every else headline(rows)
-    heads = ("number", "value", "in", "queries")
+    heads = ("number", "value", "in", "chance", "queries")
     lines = columns([heads, *([rows[label][head] for head in heads] for label in shown)]) if rows else []
     left = len(rows) - len(shown)
     return [*lines, f"and {left} more; --all shows them"] if left else lines
+
+
+def learnt(results: Mapping[str, Any]) -> list[str]:
+    """Which epoch a run kept, and that it learnt nothing where it did not; nothing of what was not trained.
+
+    Args:
+        results: what ``results.json`` holds.
+    """
+    if not (kept := results.get("kept")):
+        return []
+    which = "the best" if kept[0] else "the untrained model, since none was better"
+    one = f"epoch {kept[0]}, {which} by validation {results['select']}"
+    what = one if len(kept) == 1 else f"the mean of epochs {kept[0]} to {kept[-1]}"
+    return [
+        f"kept: {what}; {len(results['history']) - 1} were trained",
+        *filter(None, [not_above_chance(dict(contracts_of(results)))]),
+    ]
 
 
 def changed(first: Any, second: Any, every: bool) -> tuple[list[str], dict[str, dict[str, Any]]]:

@@ -222,9 +222,10 @@ def walk(
     ]
     for column, way in single + summed:
         parts = [columns[side][column] for side in ([way] if way else column[0].directions)]
-        if not any(np.isnan(part).all() for part in parts):
-            values = np.concatenate(parts)
-            yield _number(evidence, column, way, values, draws, subset), values
+        if not any(np.isnan(part[0]).all() for part in parts):
+            values, chances = np.concatenate(parts, axis=1)
+            chance = None if np.isnan(chances).all() else draws.value(chances, way, column[0].statistic)
+            yield replace(_number(evidence, column, way, values, draws, subset), chance=chance), values
 
 
 def evaluate(
@@ -254,16 +255,20 @@ def evaluate(
 def _by_query(
     evidence: Evidence, metrics: Sequence[Metric], direction: str, subset: Subset | None, draws: Draws
 ) -> dict[tuple[Metric, int | None], Values]:
-    """Values by query of every metric and depth in one direction; what several metrics read is made once."""
+    """``(2, queries)`` values of every metric and depth in one direction, and what they are by chance; what
+    several metrics read is made once.
+    """
     rows = [row for row in metrics if direction in row.directions]
     size = len(draws.own) if direction in BY_CAPTION else draws.images
-    out = {(row, k): np.full(size, np.nan) for row in rows for k in row.depths(evidence.label)}
+    out = {(row, k): np.full((2, size), np.nan) for row in rows for k in row.depths(evidence.label)}
     for need in dict.fromkeys(row.requires for row in rows):
         group = [row for row in rows if row.requires == need]
         for queries, read in evidence.read(need, direction, group):
             for row, k in out:
                 if row.requires == need:
-                    out[row, k][queries] = row.per_query(read, k)
+                    out[row, k][0, queries] = row.per_query(read, k)
+                    if need == "ranks" and direction in ("i2t", "t2i") and not evidence.without_own:
+                        out[row, k][1, queries] = row.by_chance(read, k)
     mask = None if subset is None else subset.captions if direction in BY_CAPTION else subset.images
     if mask is None:
         return out

@@ -41,6 +41,10 @@ class HitRate(Metric):
         """
         return np.where(np.isnan(found.first), np.nan, found.first <= (k or 1))
 
+    def by_chance(self, found: Ranks, k: int | None = None) -> Values:
+        """``(queries,)`` one less the share of all choices of ``k`` items that miss what is relevant."""
+        return random_hit(found, k or 1)
+
 
 class Rsum(Metric):
     """Sum of the hit rates at some depths, in all directions."""
@@ -56,6 +60,24 @@ class Rsum(Metric):
         """``(queries,)`` number of depths at which the query has a hit, NaN where nothing is relevant."""
         hits = found.first[:, None] <= np.array(self.depths_summed)
         return np.where(np.isnan(found.first), np.nan, hits.sum(axis=1))
+
+    def by_chance(self, found: Ranks, k: int | None = None) -> Values:
+        """``(queries,)`` the sum of what hit rates at these depths are by chance."""
+        return sum((random_hit(found, depth) for depth in self.depths_summed), np.zeros(len(found.counts)))
+
+
+def random_hit(found: Ranks, k: int) -> Values:
+    """``(queries,)`` chance that ``k`` items drawn without replacement hold a relevant one, by the
+    hypergeometric distribution; NaN where nothing is relevant.
+
+    >>> from workbench.metrics.ranks import rank
+    >>> random_hit(rank(np.zeros((1, 4)), np.array([[True, True, False, False]])), 2).round(6).tolist()
+    [0.833333]
+    """
+    listed = np.bincount(found.query, minlength=len(found.counts))
+    left = found.gallery - np.arange(min(k, found.gallery))[:, None]
+    missed: Values = np.prod(np.maximum(left - listed, 0) / left, axis=0)
+    return np.where(found.counts > 0, 1 - missed, np.nan)
 
 
 def recall(found: Ranks, k: int | None = None) -> Values:

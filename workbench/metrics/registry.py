@@ -92,6 +92,10 @@ class Metric:
         """
         return self.of(found, k)
 
+    def by_chance(self, found: Any, k: int | None = None) -> Values | float:
+        """``(queries,)`` what ``per_query`` is on average where the order is random; NaN = nobody knows."""
+        return float("nan")
+
     def number(self, values: Values, at: str | Rows, draws: Draws) -> tuple[float, Values]:
         """The statistic of the values by query, and ``(rounds,)`` that of each resample; ``at`` is the
         direction, or the image row of each value.

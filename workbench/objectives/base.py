@@ -43,7 +43,7 @@ class Objective(Checked, nn.Module):
       that finite differences do not give their gradient;
     - ``calibrates``: after training it chooses something on the validation split, by ``calibrate``;
     - ``recipe``: fields of ``Config`` with which it works on the embedded world where its encoders begin with
-      random weights; what a user gives goes before.
+      random weights; what a user gives goes before. A class that states none has that of InfoNCE.
 
     ``terms`` are the keys of what ``forward`` returns under the options given. A sum of several papers
     (``"ditm+dias.dim"``) takes some of them: it calls ``select``, and ``forward`` asks ``wants`` before it
@@ -59,7 +59,9 @@ class Objective(Checked, nn.Module):
     soft_labels: bool = False
     constant_targets: tuple[str, ...] = ()
     calibrates: bool = False
-    recipe: Mapping[str, Any] = settings()
+    recipe: Mapping[str, Any] = settings(
+        epochs=3, lr=4e-3, lr_warmup_steps=30, warmup_epochs=0, captions_per_image=2
+    )
     warming: bool = False
     selected: frozenset[str] | None = None
 

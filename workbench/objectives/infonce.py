@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from workbench.losses.contrastive import contrastive
 from workbench.losses.terms import ScalarReduction, both_ways, full_precision
-from workbench.objectives.base import Objective, settings
+from workbench.objectives.base import Objective
 from workbench.records import Batch, Embedding, require
 from workbench.registry import NotNegative
 
@@ -44,8 +44,6 @@ class InfoNCE(Objective):
     Raises:
         ValueError: an initial scale that is not positive or exceeds the cap.
     """
-
-    recipe = settings(epochs=3, lr=4e-3, lr_warmup_steps=30, warmup_epochs=0, captions_per_image=2)
 
     def __init__(
         self,

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
-from workbench.formatting import UNITS, Unit, format_count, format_interval, unit_heading
+from workbench.formatting import UNITS, Unit, format_count, format_interval, format_value, unit_heading
 from workbench.records.judgements import densest
 from workbench.records.metric_key import MetricKey
 
@@ -60,12 +60,14 @@ class Measurement(Estimate):
         gallery: how many items a query is compared with.
         hit: what counts as a hit; ``ties``: how equal scores are treated.
         unit: what a resample of the bootstrap draws as a whole.
+        chance: what a random order has on average; ``None`` = nobody knows.
     """
 
     gallery: int = 0
     hit: str = ""
     ties: str = TIES
     unit: str = ""
+    chance: float | None = None
 
     @classmethod
     def of(cls, contract: Mapping[str, Any]) -> "Measurement":
@@ -96,8 +98,8 @@ def unit_of(label: str, contract: Mapping[str, Any] | None = None) -> str:
 
 
 def measurement_row(label: str, contract: Mapping[str, Any], value: float | None = None) -> dict[str, str]:
-    """One number as a row of texts: ``number``, ``value`` with its interval, ``in`` (its unit), ``queries``,
-    ``gallery``, ``a hit is``.
+    """One number as a row of texts: ``number``, ``value`` with its interval, ``in`` (its unit), ``chance``,
+    ``queries``, ``gallery``, ``a hit is``.
 
     Args:
         label: its key.
@@ -113,6 +115,7 @@ def measurement_row(label: str, contract: Mapping[str, Any], value: float | None
         "number": label,
         "value": format_interval(number, contract.get("low"), contract.get("high"), unit),
         "in": "" if unit == "number" else unit_heading(unit),
+        "chance": "" if contract.get("chance") is None else format_value(contract["chance"], unit),
         **{name: format_count(size) if size else "" for name, size in sizes.items()},
         "a hit is": str(contract.get("hit", "")),
     }
@@ -122,6 +125,25 @@ def measurement_rows(measurements: Iterable[Any]) -> list[dict[str, str]]:
     """Measurements, or pairs of a label and a contract that holds the value, as rows of texts."""
     pairs = ((one.label, one.as_dict()) if isinstance(one, Measurement) else one for one in measurements)
     return [measurement_row(label, contract) for label, contract in pairs]
+
+
+def not_above_chance(contracts: Mapping[str, Mapping[str, Any]]) -> str:
+    """One sentence where RSUM is not above that of a random order: its interval, or else its value, reaches
+    down to it. Empty where it is above, or nobody knows.
+
+    Args:
+        contracts: label -> fields of a ``Measurement``, as in ``results.json``.
+
+    >>> not_above_chance({"rsum": {"value": 0.55, "low": 0.3, "high": 0.8, "chance": 0.6, "face": "sum"}})
+    'Not above chance: rsum is 55.0 (30.0 to 80.0) of 600, and a random order has 60.0.'
+    """
+    one = contracts.get("rsum", {})
+    value, low, chance = (one.get(name) for name in ("value", "low", "chance"))
+    if chance is None or value is None or (value if low is None else low) > chance:
+        return ""
+    return "Not above chance: rsum is {value} {in}, and a random order has {chance}.".format(
+        **measurement_row("rsum", one)
+    )
 
 
 def contracts_of(results: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:

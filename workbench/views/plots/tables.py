@@ -45,12 +45,12 @@ def numbers(runs: Mapping[str, Iterable[object]], *, title: str) -> str:
     contracts: dict[str, dict[str, str]] = {}
     for by_number in found.values():
         contracts |= {label: row for label, row in by_number.items() if label not in contracts}
-    names = ["number", *found, "in", "queries", "gallery", "a hit is"]
+    names = ["number", *found, "in", "chance", "queries", "gallery", "a hit is"]
     return page(
         "views/plots/listing.html.j2", names=names, caption=title, longest=LONGEST,
         rows=[
             [label, *(of.get(label, {}).get("value", "") for of in found.values()),
-             *(contract[name] for name in names[-4:])]
+             *(contract[name] for name in names[-5:])]
             for label, contract in contracts.items()
         ],
     )  # fmt: skip

@@ -2,7 +2,7 @@
 are worth.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from PIL import Image
 
 from workbench.formatting import format_count, format_number, format_value, unit_heading
 from workbench.records import Measurement, MetricKey
-from workbench.records.measurement import unit_of
+from workbench.records.measurement import not_above_chance, unit_of
 from workbench.training.averaging import best_epoch
 from workbench.views.plots.theme import (
     CATEGORIES,
@@ -110,9 +110,15 @@ def _terms(fig: go.Figure, trained: Sequence[Mapping[str, float]]) -> None:
     fig.update_yaxes(title="weighted terms", rangemode="tozero", col=1)
 
 
-def chosen(history: Sequence[Mapping[str, float]], *, select: str, kept: Sequence[int]) -> str:
+def chosen(
+    history: Sequence[Mapping[str, float]],
+    *,
+    select: str,
+    kept: Sequence[int],
+    measured: Iterable[Measurement] = (),
+) -> str:
     """Which epoch is kept, by what it was chosen, what training cost, and which one RSUM would have kept; for
-    the arguments see ``curves``.
+    the arguments see ``curves``. Where RSUM among the ``measured`` is not above chance, that too.
     """
     if not history:
         return "Nothing was trained: this is the starting point."
@@ -121,6 +127,7 @@ def chosen(history: Sequence[Mapping[str, float]], *, select: str, kept: Sequenc
     if select != "rsum":
         by_rsum = int(history[best_epoch(history, "rsum")]["epoch"])
         cost += f" Validation rsum would keep {'the same' if [*kept] == [by_rsum] else f'epoch {by_rsum}'}."
+    cost = f"{cost} {not_above_chance({one.label: one.as_dict() for one in measured})}".rstrip()
     trained = int(last["epoch"])
     if len(kept) > 1:
         return f"The weights are the mean of those of epochs {kept[0]} to {kept[-1]} of {trained}; {cost}"
@@ -128,7 +135,7 @@ def chosen(history: Sequence[Mapping[str, float]], *, select: str, kept: Sequenc
     if kept[0] == 0:
         return (
             f"No epoch was better than the starting point by validation {select} ({value}), so the weights "
-            f"are those before training; {cost}"
+            f"are those of epoch 0, the untrained model; {cost}"
         )
     return (
         f"The weights are those of epoch {kept[0]} of {trained}, the best by validation {select} "
