@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import torch
 
-PRECISIONS = ("auto", "no", "bf16")
+PRECISIONS = ("auto", "no", "bf16", "fp16")
 _choice = {"device": "auto", "precision": "auto"}
 
 
@@ -18,16 +18,12 @@ def use(device: str = "auto", precision: str = "auto") -> None:
 
     Args:
         device: ``"auto"``, or a name that PyTorch knows, such as ``"cpu"``, ``"cuda"`` or ``"cuda:1"``.
-        precision: of what encodes: ``"bf16"`` on a GPU, or ``"no"`` for float32, which ``"auto"`` means too.
+        precision: of what encodes: ``"bf16"`` or ``"fp16"`` on a GPU, or ``"no"`` for float32, as ``"auto"``.
 
     Raises:
         ValueError: there is no such device or precision here.
     """
-    if precision not in PRECISIONS:
-        raise ValueError(f"precision is {precision!r}; it is one of {', '.join(PRECISIONS)}")
-    if precision == "bf16" and find(device).type == "cpu":
-        raise ValueError("precision='bf16' is for a GPU; use precision='auto' or device='cuda'")
-    find(device)
+    _checked(precision, find(device))
     _choice.update(device=device, precision=precision)
 
 
@@ -51,9 +47,22 @@ def find(device: str = "") -> "torch.device":
     return found
 
 
-def precise(device: "torch.device") -> AbstractContextManager[Any]:
-    """A context in which models on the device run in the precision that was chosen."""
+def precise(device: "torch.device", precision: str = "") -> AbstractContextManager[Any]:
+    """A context in which models on the device run in a precision, that of the process where none is given.
+
+    Raises:
+        ValueError: no such precision, or one that is for a GPU.
+    """
     import torch
 
-    half = _choice["precision"] == "bf16" and device.type != "cpu"
-    return torch.autocast(device.type, torch.bfloat16) if half else nullcontext()
+    wanted = _checked(precision or _choice["precision"], device)
+    kinds = {"bf16": torch.bfloat16, "fp16": torch.float16}
+    return torch.autocast(device.type, kinds[wanted]) if wanted in kinds else nullcontext()
+
+
+def _checked(precision: str, device: "torch.device") -> str:
+    if precision not in PRECISIONS:
+        raise ValueError(f"precision is {precision!r}; it is one of {', '.join(PRECISIONS)}")
+    if precision in ("bf16", "fp16") and device.type == "cpu":
+        raise ValueError(f"precision={precision!r} is for a GPU; use precision='auto' or device='cuda'")
+    return precision

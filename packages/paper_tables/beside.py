@@ -9,7 +9,7 @@ from paper_tables import published
 from workbench.formatting import format_value
 from workbench.metrics.evaluation import Evidence
 from workbench.metrics.evaluation import evaluate as measured_by
-from workbench.runs.evaluate import evaluate_split
+from workbench.runs.measure import evaluate_split
 from workbench.runs.result import OpenRun
 
 # printed rows that are not measured by a caption's own image, and the judgements that they are measured by,

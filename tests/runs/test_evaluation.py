@@ -14,7 +14,7 @@ from workbench.metrics.blocks import products
 from workbench.metrics.evaluation import Evidence
 from workbench.metrics.evaluation import evaluate as by_table
 from workbench.records import Judgements, MetricKey
-from workbench.runs.evaluate import ensemble, evaluate_split
+from workbench.runs.measure import ensemble, evaluate_split
 
 
 class Fixed:

@@ -13,9 +13,9 @@ from typer.testing import CliRunner
 from workbench.cli import app
 from workbench.data.images import folder_split
 from workbench.encoders._open_clip import build, describe
-from workbench.runs.evaluate import check_model
-from workbench.runs.result import open_model
-from workbench.views.explorer import Explorer
+from workbench.runs.evaluate import check_model, look
+from workbench.runs.models import open_model
+from workbench.views.explorer import Explorer, explore
 
 COLOURS = {"red": (255, 0, 0), "green": (0, 255, 0), "blue": (0, 0, 255)}
 TINY = {
@@ -68,7 +68,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_an_object_with_two_methods_is_asked_in_one_line_by_hand(folder: Path):
-    explorer = Explorer([open_model(ByColour(), folder)], k=2)
+    explorer = explore(open_model(ByColour()), images=folder, k=2)
     found = explorer.query(text="something red")
     assert found[0]["id"] == "a_red thing.png"
     # (1.1, 0.1, 0.1) at length 1 with (1, 0, 0)
@@ -89,8 +89,7 @@ def untrained(tmp_path: Path) -> tuple[str, str]:
 
 def test_an_untrained_open_clip_model_is_opened_from_its_file(folder: Path, untrained: tuple[str, str]):
     model, weights = untrained
-    run = open_model(model, folder, pretrained=weights)
-    again = open_model(model, folder, pretrained=weights)
+    run, again = (look(open_model(model, weights), folder) for _ in range(2))
     assert run.image.mean.shape == run.text.mean.shape == (3, 20)
     assert torch.equal(run.image.mean, again.image.mean), "the weights are those of the file"
     own = run.model.embed_images([run.split.open_image(1)]).mean
@@ -125,7 +124,7 @@ def test_a_folder_without_pictures_is_named(tmp_path: Path):
     with pytest.raises(FileNotFoundError, match="holds no picture"):
         folder_split(tmp_path)
     with pytest.raises(FileNotFoundError, match="no folder"):
-        open_model(ByColour(), tmp_path / "nowhere")
+        look(open_model(ByColour()), tmp_path / "nowhere")
 
 
 def one_command(untrained: tuple[str, str], images: Path, root: Path) -> Explorer:

@@ -13,7 +13,7 @@ from workbench.execution import grid, library
 from workbench.records import Split
 from workbench.runs import Config, prepare, run
 from workbench.runs import build as running
-from workbench.runs.evaluate import evaluate
+from workbench.runs.measure import measure
 from workbench.runs.resolve import resolve
 
 KEY = "exact:t2i/map_at_r"
@@ -25,7 +25,7 @@ SCATTER = 4
 def measured(name: str, **changes: object) -> tuple[dict[str, float], dict[str, float]]:
     """The numbers on the test split of a model before and after a run with the defaults of its objective."""
     ready = prepare(Config(objective=name, device="cpu", **changes), progress=False)
-    before = evaluate(ready.model, ready.test, rounds=0).measurements
+    before = measure(ready.model, ready.test, rounds=0).measurements
     after = run(ready, progress=False).measurements
     first, last = ({one.label: one.value for one in several} for several in (before, after))
     return first, last

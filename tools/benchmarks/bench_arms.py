@@ -33,7 +33,7 @@ from workbench.formatting import format_number
 from workbench.records import Split
 from workbench.runs import Config, prepare
 from workbench.runs import build as running
-from workbench.runs.evaluate import calibrate, validate
+from workbench.runs.measure import calibrate, validate
 from workbench.runs.resolve import resolve
 from workbench.training import fit
 

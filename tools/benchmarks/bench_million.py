@@ -34,7 +34,7 @@ from tools.benchmarks.bench_shards import tensor
 from tools.benchmarks.recorded import record
 from workbench import data
 from workbench.runs import Config, prepare
-from workbench.runs.evaluate import evaluate, validate
+from workbench.runs.measure import measure, validate
 from workbench.runs.result import Contents, OpenRun
 from workbench.training import fit
 from workbench.training.batches import Pixels, Source
@@ -145,7 +145,7 @@ def main(pairs: int = 1_000_000, place: str = "") -> None:
         parts.timed("training", pairs, learn)
     embedded: Any = None
     if "evaluation_seconds" not in parts.figures:
-        found = parts.timed("evaluation", pairs, lambda: evaluate(model, train))
+        found = parts.timed("evaluation", pairs, lambda: measure(model, train))
         parts.note("rsum", next(one.value for one in found.measurements if one.label == "rsum"))
         embedded = found.image, found.text
     if "rankings_seconds" not in parts.figures:

@@ -90,11 +90,11 @@ def _page(
     """The explorer's answers as a page; without a question, to the one it opens with."""
     require(not file.is_dir(), f"{file} is a folder; name a file, such as {file / 'answers.html'}", OSError)
     writable(file.parent)
-    from workbench import Explorer, open_model, open_runs
+    from workbench import explore, open_model, open_runs
 
     model, pretrained, images = own
-    runs = [open_model(model, images, pretrained=pretrained)] if model else open_runs(names, root=root)
-    return Explorer(runs).to_html(file, questions=asked)
+    given = [open_model(model, pretrained)] if model else open_runs(names, root=root)
+    return explore(*given, images=images or None).to_html(file, questions=asked)
 
 
 @app.command(epilog="Example: workbench params 03_train")

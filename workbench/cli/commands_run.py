@@ -3,7 +3,7 @@
 import shlex
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -28,7 +28,7 @@ from workbench.cli.base import (
     usage,
     writable,
 )
-from workbench.cli.output import evaluated, learnt, numbers, outcomes
+from workbench.cli.output import columns, evaluated, learnt, numbers, outcomes
 from workbench.execution import executors, library
 from workbench.formatting import format_number
 from workbench.io import ChecksumError, read_options
@@ -166,7 +166,7 @@ def train(
     """
     from workbench import runs as experiment
     from workbench.execution import parameters
-    from workbench.runs import evaluate as evaluation
+    from workbench.runs import measure
     from workbench.runs import train as standalone
     from workbench.training import processes
 
@@ -185,7 +185,7 @@ def train(
         ready = experiment.prepare(chosen, progress=not processes.rank())
         for note in ready.test.split.notes if not processes.rank() else ():
             typer.echo(note, err=True)
-    with usage((ChecksumError, ImportError, OSError, evaluation.NotMeasuredError)):
+    with usage((ChecksumError, ImportError, OSError, measure.NotMeasuredError)):
         folder = standalone.train(ready, out=out, resume=resume)
     if not processes.rank():
         found = runs.read(folder)
@@ -196,38 +196,120 @@ def train(
         )
 
 
-@app.command(cls=WithPairs, epilog="Example: workbench evaluate runs/mine --data coco --split val")
+@app.command(
+    cls=WithPairs, epilog="Example: workbench evaluate --model ViT-B-32 --pretrained clip.pt --data photos"
+)
 @usage()
-def evaluate(
-    run: list[str],
+def evaluate(  # noqa: PLR0913 - typer reads the options from the signature
+    run: Annotated[list[str] | None, typer.Argument(help="Finished runs.", show_default=False)] = None,
+    model: Annotated[
+        list[str] | None,
+        typer.Option(help="An open_clip name, with :TAG or without, or a folder or hub name; repeatable."),
+    ] = None,
+    pretrained: Annotated[str, typer.Option(help="Weights of --model: a tag or a file.")] = "",
+    images: Annotated[str, typer.Option(metavar="FILE", help="Vectors of images.")] = "",
+    texts: Annotated[str, typer.Option(metavar="FILE", help="Vectors of captions.")] = "",
     data: Annotated[
-        str, typer.Option(help="Other data: a name, a JSON or YAML file, or {...}; -p gives options.")
-    ] = "",
+        list[str] | None,
+        typer.Option(help="A name, a path, a JSON or YAML file, or {...}; repeatable. -p gives options."),
+    ] = None,
     split: Annotated[str, typer.Option(help="Of the data; empty takes the test split.")] = "",
+    device: Device = "auto",
+    precision: Precision = "auto",
     parameter: Pairs = None,
+    out: Out = "",
     root: Root = "runs",
     as_json: AsJson = False,
 ) -> None:
-    """Evaluate the model of a finished run.
+    """Evaluate a model, vectors or a finished run.
 
-    On its own data or on others, whose numbers are kept beside the run. Several runs are evaluated as one
-    ensemble: the mean of their scores.
+    A model made elsewhere, or vectors of one, on any data: the result is a run of its own. Several models on
+    several data sets make one table with paired differences. A finished run is evaluated on its own data or
+    on others, whose numbers are kept beside it; several runs as one ensemble: the mean of their scores.
     """
     from workbench.execution import parameters
     from workbench.runs import Target
-    from workbench.runs import evaluate as evaluation
+    from workbench.runs.models import open_model
 
+    devices.use(device, precision)
     options = parameters.override((), parameters.parse_values({}, pairs(parameter)))
     require(data or not options, "-p gives options of other data; name it with --data")
-    folders = [runs.find(name, root).folder for name in run]
+    require(
+        run or model or images or texts,
+        "name a run, a model with --model, or vectors with --images and --texts",
+    )
+    require(not run or not (model or images or texts or out), "give runs, or --model or vectors, not both")
+    targets = [Target.read(one, options, split) for one in data or ()]
+    if run:
+        require(len(targets) <= 1, "a run is evaluated on one data set at a time")
+        _evaluate_runs([runs.find(name, root).folder for name in run], targets, split, as_json)
+        return
+    require(targets, "name the data with --data: a name of `workbench list data`, or a path")
+    require(
+        not pretrained or len(model or ()) == 1, "--pretrained belongs to one --model; name tags as MODEL:TAG"
+    )
+    writable(out or root)
+    vectors = {"images": images, "texts": texts} if images or texts else {}
+    opened = [open_model(name, pretrained) for name in model or []]
+    _evaluate_models(opened, vectors, targets, (out, root), as_json)
+
+
+def _evaluate_runs(folders: list[Path], targets: list[Any], split: str, as_json: bool) -> None:
+    """Finished runs, as they are named."""
+    from workbench.runs import evaluate as evaluation
+
     twice = len({folder.resolve() for folder in folders}) < len(folders)
-    require(not twice, f"a run is named twice: {', '.join(run)}; an ensemble is of different runs")
-    target = Target.read(data, options, split) if data else None
-    if target and len(folders) == 1:
-        one = evaluation.evaluate_on(folders[0], target)
-        kept = str(folders[0] / runs.EVALUATIONS / target.name)
+    require(
+        not twice, f"a run is named twice: {', '.join(map(str, folders))}; an ensemble is of different runs"
+    )
+    if targets and len(folders) == 1:
+        one = evaluation.evaluate_on(folders[0], targets[0])
+        kept = str(folders[0] / runs.EVALUATIONS / targets[0].name)
         measurements, about = one.measurements, [evaluated(one.as_dict()), kept]
     else:
+        target = next(iter(targets), None)
         measurements = evaluation.evaluate_run(*folders, split=split or "test", target=target)
-        about = ["an ensemble belongs to no run folder: nothing is stored"] if target else []
+        about = ["an ensemble belongs to no run folder: nothing is stored"] if targets else []
     emit([m.as_dict() for m in measurements], as_json, [*numbers(measurements, every=True), *about])
+
+
+def _evaluate_models(
+    models: list[Any], vectors: dict[str, Any], targets: list[Any], place: tuple[str, str], as_json: bool
+) -> None:
+    """Models or vectors on data sets: each result a run, those of one data set one table."""
+    from workbench.runs import compare
+    from workbench.runs import evaluate as evaluation
+
+    found, lines, differences = [], list[str](), list[Any]()
+    for target in targets:
+        several = [evaluation.evaluate(one, target) for one in models]
+        several += [evaluation.evaluate(data=target, **vectors)] if vectors else []
+        found += several
+        if len(several) == 1:
+            lines += [several[0].split.name, *numbers(several[0].measurements, every=len(targets) == 1)]
+            continue
+        told = compare.compare(*several)
+        table = told.shown().fillna("").reset_index(names="number")
+        lines += [several[0].split.name, *columns([list(table), *table.to_numpy().tolist()])]
+        differences += told.differences.to_dict("records")
+    kept = [
+        (
+            Path(place[0]) / (f"{number}" if len(found) > 1 else "")
+            if place[0]
+            else runs.new_run("evaluate", one.config, place[1])
+        )
+        for number, one in enumerate(found, 1)
+    ]
+    for one, folder in zip(found, kept, strict=True):
+        one.save(folder)
+    results = [
+        {
+            "name": one.name,
+            "folder": str(folder),
+            **one.as_dict(),
+            "numbers": [m.as_dict() for m in one.measurements],
+        }
+        for one, folder in zip(found, kept, strict=True)
+    ]
+    notes = dict.fromkeys(note for one in found for note in one.split.notes)
+    emit({"results": results, "differences": differences}, as_json, [*lines, *notes, *map(str, kept)])

@@ -65,10 +65,9 @@ def model_explorer(model: str, images: str, *, pretrained: str = "", root: str =
         f"# {Path(model).stem} on {Path(images).name}\n\nRun the cell (Shift+Enter): the pictures are "
         "embedded and the explorer opens. A picture's caption is the name of its file."
     )
-    given = f"model={model!r}, pretrained={pretrained!r}, images={images!r}"
     code = (
-        "from workbench import Explorer, open_model\n\n"
-        f"explorer = Explorer([open_model({given})])\nexplorer.show()"
+        f"import workbench as wb\n\nmodel = wb.open_model({model!r}, {pretrained!r})\n"
+        f"explorer = wb.explore(model, images={images!r})\nexplorer.show()"
     )
     cells = [nbformat.v4.new_markdown_cell(prose), nbformat.v4.new_code_cell(code)]
     book = nbformat.v4.new_notebook(cells=cells)

@@ -12,7 +12,7 @@ from workbench.records.judgements import Computed, Graded, Judgements, LazyJudge
 from workbench.records.measurement import Measurement
 from workbench.records.metric_key import MetricKey
 from workbench.records.scene_graph import SceneGraph
-from workbench.records.split import Split
+from workbench.records.split import NoPictureError, Split
 
 __all__ = [
     "Array",
@@ -25,6 +25,7 @@ __all__ = [
     "Mask",
     "Measurement",
     "MetricKey",
+    "NoPictureError",
     "Rows",
     "SceneGraph",
     "Signal",

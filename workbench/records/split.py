@@ -14,6 +14,10 @@ from workbench.records.judgements import Computed, Judgements, LazyJudgements, T
 from workbench.records.scene_graph import SceneGraph
 
 
+class NoPictureError(FileNotFoundError):
+    """The data have no picture of an image."""
+
+
 @dataclass(frozen=True)
 class Split:
     """One split of a data set: images, captions, whose caption is whose, and what is known about them.

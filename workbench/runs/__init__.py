@@ -7,7 +7,8 @@ from workbench.registry import lazily
 if TYPE_CHECKING:
     from workbench.runs.build import Target, load_split, load_target, prepare
     from workbench.runs.config import Config
-    from workbench.runs.result import load_model, open_runs
+    from workbench.runs.models import load_model
+    from workbench.runs.result import open_runs
     from workbench.runs.train import run
 
 __all__ = ["Config", "Target", "load_model", "load_split", "load_target", "open_runs", "prepare", "run"]
@@ -17,7 +18,8 @@ __getattr__ = lazily(
     {
         "Config": "config",
         **dict.fromkeys(("Target", "load_split", "load_target", "prepare"), "build"),
-        **dict.fromkeys(("load_model", "open_runs"), "result"),
+        "load_model": "models",
+        "open_runs": "result",
         "run": "train",
         **{module: f"{module}:*" for module in ("compare", "store")},
     },

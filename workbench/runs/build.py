@@ -23,7 +23,7 @@ from workbench.objectives.base import Objective
 from workbench.records import Computed, Judgements, Rows, Split, require
 from workbench.registry import Count, check_options, check_value, make, merge
 from workbench.runs.config import Config
-from workbench.runs.model import Encodes, ExternalModel, Model
+from workbench.runs.model import Model
 from workbench.runs.resolve import make_objective, resolve
 from workbench.runs.vectors import brought
 from workbench.training import seed_everything
@@ -47,9 +47,9 @@ class Target:
     """What a run is measured on beside its own test split.
 
     Args:
-        data: a name of the data shelf.
+        data: a name of the data shelf, or a path.
         data_options: its options.
-        split: one that the data set has.
+        split: one that the data set has; empty = ``test``, and of a path the part that ``data.load`` takes.
         images: the first so many images; 0 = all.
 
     Raises:
@@ -59,10 +59,12 @@ class Target:
 
     data: str
     data_options: dict[str, Any] = field(default_factory=dict)
-    split: str = "test"
+    split: str = ""
     images: Count = 0
 
     def __post_init__(self) -> None:
+        if not self.split and not Path(self.data).expanduser().exists():
+            object.__setattr__(self, "split", "test")
         check_value("images", self.images, Count)
         loader, what = data.member(self.data), f"data {self.data!r}"
         require("split" not in self.data_options, f"{what}: give split beside data_options and not in them")
@@ -107,7 +109,7 @@ class Target:
         more = {"data_options": self.data_options, "images": self.images}
         text = json.dumps(more, sort_keys=True, default=str)
         ending = f"-{hashlib.sha256(text.encode()).hexdigest()[:DIGITS]}" if any(more.values()) else ""
-        return re.sub(r"[^\w.-]+", "-", f"{self.data}-{self.split}") + ending
+        return re.sub(r"[^\w.-]+", "-", "-".join(filter(None, (self.data, self.split)))) + ending
 
 
 @dataclass(frozen=True)
@@ -360,7 +362,7 @@ def build(
     pair = Pair(image, image if same else encoder(sides.text_encoder, text_options))
     check_reads(config.objective.name, objective, pair)
     objective.setup(pair.image.embed_dim)
-    return Model(pair, objective, makers, tuple(wanted))
+    return Model(pair, objective, makers, tuple(wanted), config)
 
 
 def check_reads(name: str, objective: Objective, pair: Pair) -> None:
@@ -424,25 +426,3 @@ def _judged(name: str, train: Split, wanted: str) -> Judgements | Computed:
     if name not in (judged := train.judgements):
         raise ValueError(f"{wanted} {train.name} has {', '.join(judged)}")
     return train.relevance(name)
-
-
-def external_model(model: str | Encodes, pretrained: str = "") -> Any:
-    """A model that can be asked.
-
-    Args:
-        model: an open_clip name or the path of a JSON configuration, or an object with ``encode_image`` and
-            ``encode_text``.
-        pretrained: of an open_clip model: a tag or the path of a checkpoint; ``""`` = random weights.
-
-    Raises:
-        KeyError, FileNotFoundError, ValueError, TypeError: no such model or weights, or no encoder.
-    """
-    if not isinstance(model, str):
-        return ExternalModel(model)
-    options = {"model": model, "pretrained": pretrained}
-    towers: dict[str, Any] = {"image_encoder": "towers", "text_encoder": "towers", "image_options": options}
-    config = Config(data="folder", objective="infonce", **towers)
-    made = build(resolve(config), ())
-    for module in (made.pair, made.objective):
-        module.eval()
-    return made

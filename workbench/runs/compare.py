@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from statistics import median
-from typing import Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
 import torch
 
 from workbench import metrics
-from workbench.formatting import format_number
+from workbench.formatting import format_interval, format_number
 from workbench.metrics import comparison, map_at_r
 from workbench.metrics.evaluation import Evidence, walk
 from workbench.metrics.intervals import Draws
@@ -28,7 +28,9 @@ from workbench.records import (
     densest,
     require,
 )
-from workbench.runs.result import OpenRun
+from workbench.records.measurement import measurement_row, unit_of
+from workbench.runs.model import KeptVectors
+from workbench.runs.result import OpenRun, together
 from workbench.training import averaging, checkpoint
 
 
@@ -40,7 +42,7 @@ def trained(runs: Sequence[OpenRun]) -> pd.DataFrame:
     found = {}
     for run in runs:
         by_rsum = [run.history[averaging.best_epoch(run.history, "rsum")]["epoch"]] if run.history else []
-        found[run.name] = {fact: run.config[fact] for fact in facts} | {
+        found[run.name] = {fact: run.config.get(fact, "") for fact in facts} | {
             "kept": ", ".join(map(str, run.kept)),
             "RSUM would keep": ", ".join(format_number(epoch, 0) for epoch in by_rsum),
         }
@@ -131,6 +133,55 @@ def table(
         metrics={row.name: row for row in known},
     )  # fmt: skip
     return pd.DataFrame(contracts).set_index(["run", "label"]), pd.DataFrame([one.row() for one in told])
+
+
+class Comparison(NamedTuple):
+    """Results in one table, and each against the first.
+
+    Args:
+        numbers: one row a result and number, with its contract.
+        differences: one row a difference, see ``table``.
+    """
+
+    numbers: pd.DataFrame
+    differences: pd.DataFrame
+
+    def shown(self) -> pd.DataFrame:
+        """The numbers as texts, a column a result, with chance, and what tells each from the first."""
+        rows: dict[str, dict[str, str]] = {}
+        contracts: Any = self.numbers.reset_index().to_dict("records")
+        differences: Any = self.differences.to_dict("records")
+        for one in contracts:
+            row = measurement_row(one["label"], one)
+            rows.setdefault(one["label"], {"in": row["in"], "chance": row["chance"]})[one["run"]] = row[
+                "value"
+            ]
+        for one in differences:
+            unit = unit_of(one["key"], one)
+            value = format_interval(one["value"], one["low"], one["high"], unit, sign=True)
+            rows[one["key"]][f"{one['run']} - {one['against']}"] = f"{value}, {one['verdict']}"
+        return pd.DataFrame.from_dict(rows, orient="index")
+
+    def __repr__(self) -> str:
+        return self.shown().to_string()
+
+    def _repr_html_(self) -> str:
+        return str(self.shown().style.to_html())
+
+
+def compare(*results: OpenRun, keys: Sequence[str] = ()) -> Comparison:
+    """Results of one data set in one table, with the paired difference of each from the first.
+
+    Args:
+        results: of ``evaluate``, ``train`` or ``open_runs``.
+        keys: numbers to compare, see ``numbers``; none = the first ones.
+
+    Raises:
+        ValueError: they were measured on different images or captions.
+    """
+    every = [one for given in results for one in ([given] if isinstance(given, OpenRun) else given)]
+    require(every, "nothing to compare: give results of evaluate(), train() or open_runs()")
+    return Comparison(*table(together(every), keys))
 
 
 def same_list(split: Split) -> dict[str, float]:
@@ -254,10 +305,13 @@ def costs(opened: Sequence[OpenRun], *, items: int = 32, repeats: int = 3) -> pd
 
     Returns:
         One row a run: ``step``, ``image``, ``caption``, ``retrieval``; NaN where the run kept no checkpoint
-        of its training, or its clock shows that it was resumed.
+        of its training, its clock shows that it was resumed, or it kept vectors and no model.
     """
     rows = {}
     for run in opened:
+        if isinstance(run.model, KeptVectors):
+            rows[run.name] = dict.fromkeys(("step", "image", "caption", "retrieval"), float("nan"))
+            continue
         part, model = run.split.first(items), run.model
         images, captions = model.source(part, every_signal=False), part.captions[:items]
         image = timeit.repeat(partial(model.embed_images_of, images), number=1, repeat=repeats)

@@ -1,325 +1,159 @@
-"""Evaluation: a model on a split, every number with its contract."""
-
-from __future__ import annotations
+"""Evaluation: a model, a finished run or vectors on any data, every number with its contract."""
 
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from difflib import SequenceMatcher
-from functools import partial
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from functools import cache, partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
 from PIL import Image
-from torch import Tensor
 
+from workbench import data as datasets
 from workbench import metrics as shelf
-from workbench import text as signals
+from workbench.data.folder import TABLES
 from workbench.data.images import folder_split
-from workbench.formatting import format_count, format_number
-from workbench.metrics import correlation, cxc, hierarchy, pmrp
-from workbench.metrics.blocks import AnyScores, at_pairs, products
-from workbench.metrics.evaluation import Evidence, Subset, walk
-from workbench.metrics.evaluation import evaluate as measured
+from workbench.formatting import format_number
+from workbench.metrics import hierarchy
 from workbench.metrics.intervals import ROUNDS
-from workbench.metrics.ranks import Ranked, Ranks
-from workbench.metrics.registry import Metric
-from workbench.records import Array, Embedding, Judgements, Measurement, MetricKey, Split, Values, require
-from workbench.runs.build import Target, external_model, load_split, load_target
-from workbench.runs.model import Encodes, Model, scored
-from workbench.runs.resolve import chooser, reads_grades
-from workbench.runs.result import Contents, OpenRun, kept_config, load_model
-from workbench.training.batches import Source
+from workbench.records import Embedding, Measurement, Split, require
+from workbench.runs import store
+from workbench.runs.build import Target, load_split, load_target
+from workbench.runs.measure import ensemble, evaluate_split, measure
+from workbench.runs.model import AnyModel, Encodes, KeptVectors, scored
+from workbench.runs.models import evaluated, kept_config, load_model, open_model
+from workbench.runs.result import Contents, OpenRun, open_runs
+from workbench.runs.vectors import in_order, read_vectors, split_of_rows
 
-# what says which captions are positive in Crisscrossed Captions: the pairs of the package eccv-caption, and
-# the ratings
-CXC = ("cxc", "sits")
 # pictures on which a model is tried, and what they are where nobody names any
 TRIED = 8
 COLOURS = ("black", "blue", "brown", "green", "orange", "red", "white", "yellow")
-# numbers that are named where one is not there
-NEAR = 4
 
 
-class Evaluation(NamedTuple):
-    """What an evaluation found.
-
-    Args:
-        measurements: every number with its contract.
-        values: text of the key -> ``(queries,)`` the values that the number is made of, NaN for a query that
-            does not count; of a sum over directions those of the images and then those of the captions.
-        image, text: embeddings.
-    """
-
-    measurements: list[Measurement]
-    values: dict[str, Values]
-    image: Embedding
-    text: Embedding
-
-
-def calibrate(model: Model, source: Source) -> None:
-    """Let the objective choose on the validation split what it chooses there, by RSUM."""
-    if not model.objective.calibrates:
-        return
-    own = source.split.judgements["own"]
-    image, text = (one.in_float32(model.device) for one in model.embed(source))
-
-    def rsum(scores: Tensor) -> float:
-        return measured(Evidence(scores.float().cpu().numpy(), own), ["rsum"], rounds=0)[0].value
-
-    with torch.no_grad():
-        model.objective.calibrate(image, text, rsum)
-
-
-class NotMeasuredError(ValueError):
-    """A split has no such number; the message names near ones that it has."""
-
-
-def validate(model: Model, source: Source, select: str, metrics: Sequence[str] = ()) -> dict[str, float]:
-    """RSUM on the validation split, in [0, 6], and the number by which the best epoch is chosen.
+# Each option is one that a person gives by name; a group of them would have to be looked up.
+def evaluate(  # noqa: PLR0913
+    model: AnyModel | Encodes | str | Path | None = None,
+    data: Any = None,
+    *,
+    split: str = "",
+    images: Any = None,
+    texts: Any = None,
+    own: Any = None,
+    pretrained: str = "",
+    device: str = "",
+    precision: str = "",
+    data_options: Mapping[str, Any] | None = None,
+    metrics: Sequence[str] = (),
+    judge: str = "",
+    name: str = "",
+    rounds: int = ROUNDS,
+) -> OpenRun:
+    """Every number of a model on any data, or of vectors that were made elsewhere, each with its interval and
+    contract.
 
     Args:
-        model: encoders and objective, as they are.
-        source: the validation split.
-        select: key of the number that chooses.
-        metrics: names of metrics beyond those of the shelf.
+        model: whatever ``open_model`` opens; left out where vectors are given.
+        data: a name of the data shelf, a path, a table, a ``Split``, or whatever else ``load_data`` reads.
+        split: of the data; empty = ``test``, and of a path the part that ``load_data`` takes.
+        images: ``(I, D)`` vectors as an array, a tensor or a file, see ``vectors.read_vectors``; in the order
+            of the data where they have no ids.
+        texts: ``(T, D)`` vectors, likewise.
+        own: ``(T,)`` row of each text's image, where vectors come without data.
+        pretrained: of the model, see ``open_model``.
+        device: see there.
+        precision: see there.
+        data_options: of the data.
+        metrics: beyond the usual ones, see ``evaluate_split``.
+        judge: see there.
+        name: how tables call the result; empty = the model's own.
+        rounds: bootstrap rounds of the intervals; 0 = none.
+
+    Returns:
+        The result, which ``compare`` and ``explore`` take; ``save`` writes it as a run folder.
 
     Raises:
-        NotMeasuredError: the split has no such number.
+        KeyError, FileNotFoundError, ValueError, TypeError: a model, data or vectors that cannot be read or do
+            not belong together; the message says how.
+        ModuleNotFoundError: a library that the model or the data need is not installed.
+
+    >>> vectors = np.eye(3)
+    >>> evaluate(images=vectors, texts=vectors[[0, 0, 1, 2]], own=[0, 0, 1, 2])["t2i/R@1"]
+    1.0
     """
-    image, text = model.embed(source)
-    scores, split, key = scored(model, image, text), source.split, MetricKey.parse(select)
-    own = split.judgements["own"]
-    found = {m.label: m.value for m in measured(Evidence(scores, own), ["rsum"], rounds=0)}
-    if select in found:
-        return found
-    walked = partial(evaluate_split, scores, vectors=(image.mean.numpy(), text.mean.numpy()), rounds=0)
-    # judgements that nobody asks for cost a pass over all pairs
-    asked = [name for name in ("own", key.judgements) if name in split.judgements]
-    part = replace(split, judgements={name: split.judgements[name] for name in asked})
-    measurements = walked(part, table=[chooser(select, metrics)()])[0]
-    found |= {m.label: m.value for m in measurements if m.label == select}
-    if select not in found:
-        every = dict.fromkeys(m.label for m in walked(split, metrics=metrics)[0])
-        near = sorted(every, key=lambda label: -SequenceMatcher(None, select, label).ratio())
-        raise NotMeasuredError(
-            f"select={select!r}: {split.name} has no such number, but {format_count(len(every), 'other')}; "
-            f"near ones are {', '.join(near[:NEAR])}"
-        )
-    return found
-
-
-def evaluate(
-    model: Model,
-    source: Source,
-    *,
-    metrics: Sequence[str] = (),
-    strict: bool = True,
-    judge: str = "",
-    rounds: int = ROUNDS,
-) -> Evaluation:
-    """All metrics that the split's judgements allow, of a model.
-
-    Args:
-        model: encoders and objective.
-        source: the split, its inputs and signals.
-        metrics: names of further ones, see ``evaluate_split``.
-        strict: see there.
-        judge: see there.
-        rounds: bootstrap rounds of the intervals; 0 = none.
-    """
-    image, text = model.embed(source)
-    vectors = (image.mean.numpy(), text.mean.numpy())
+    alone = images is not None and texts is not None
+    require(alone == (images is not None or texts is not None), "give the vectors of images and of texts")
+    require(alone == (model is None), "give a model, or vectors as images and texts, and not both")
+    require((data is None) == (own is not None), "give data, or vectors with own and no data")
+    require(alone or own is None, "own belongs to vectors; a model needs data")
+    made = (
+        KeptVectors() if model is None else open_model(model, pretrained, device=device, precision=precision)
+    )
+    part, target = (None, None) if data is None else _data(made, data, split, data_options or {})
+    part, image, text = _embedded(made, part, images, texts, own)
     measurements, values = evaluate_split(
-        scored(model, image, text), source.split, vectors=vectors, metrics=metrics, strict=strict,
+        scored(made, image, text), part, vectors=(image.mean.numpy(), text.mean.numpy()), metrics=metrics,
         judge=judge, rounds=rounds,
     )  # fmt: skip
-    return Evaluation(measurements, values, image, text)
+    config = {
+        **made.config.as_dict(), "objective": name or made.name, "split": split, "epochs": 0,
+        "data": Path(target.data).name if target else part.name, **dict.fromkeys(("model", "pretrained"), ""),
+        **made.named, "precision": precision, "metrics": list(metrics), "judge": judge,
+        "target": asdict(target) if target else None,
+    }  # fmt: skip
+    contents = partial(Contents, made, image, text)
+    return OpenRun(name or made.name, part, contents, None, config, measurements, values=values)
 
 
-def evaluate_split(
-    scores: AnyScores,
-    split: Split,
-    *,
-    vectors: tuple[Array, Array] | None = None,
-    metrics: Sequence[str] = (),
-    strict: bool = True,
-    table: Sequence[Metric] = (),
-    judge: str = "",
-    rounds: int = ROUNDS,
-) -> tuple[list[Measurement], dict[str, Values]]:
-    """All metrics that the split's judgements allow, of any scores: a walk over the table of metrics.
-
-    One pass a direction ranks by all judgements. A split with folds is measured in these smaller galleries as
-    well, marked ``[5 folds]``; Crisscrossed Captions in two directions, in four where vectors are given, and
-    by the correlations with its ratings.
-
-    Args:
-        scores: ``(I, T)``, larger = more alike; a matrix, or rows made when they are asked for.
-        split: whose images and captions are scored.
-        vectors: ``(I, D)`` and ``(T, D)`` unit vectors of images and of captions, for judgements of pairs of
-            one kind.
-        metrics: names of metrics beyond those that every evaluation measures, from the shelf or as
-            ``"my_module:MyMetric"``.
-        strict: refuse a metric that the split has nothing for; else it is left out.
-        table: measure these alone; empty = those that every evaluation measures.
-        judge: member of the text shelf that grades the split's captions against its images; the metrics that
-            ``metrics`` names and that read grades are measured by it as well, with each query's own items
-            in the lists and without. Empty = none.
-        rounds: bootstrap rounds of the intervals; 0 = none.
-
-    Returns:
-        The measurements, and by the text of the key the values by query.
-
-    Raises:
-        KeyError: no such metric. ValueError: the split has nothing that an asked metric is measured by.
-    """
-    more = [shelf.load(name) for name in metrics]
-    names = {row.name for row in more}
-    usual = [row() for row in shelf.rows().values() if row.default and row.name not in names]
-    table = table or usual + more
-    found = [
-        pair
-        for evidence, rows, subset in _walks(scores, split, vectors, table)
-        for pair in walk(evidence, rows, subset=subset, rounds=rounds)
-    ]
-    asked = [row for row in more if reads_grades(row)]
-    for evidence in _judged(scores, split, judge) if judge and asked else ():
-        found += walk(evidence, asked, rounds=rounds)
-    measurements = [m for m, _ in found]
-    rated = [row for row in table if "rated" in row.by]
-    measurements += _correlations(scores, split, vectors, rated, rounds)
-    for row in more if strict else ():
-        if row.name not in {m.key.metric for m in measurements}:
-            raise ValueError(
-                f"metric {row.name!r} is measured by {' or '.join(row.by)}, and {split.name} has only "
-                f"the judgements {', '.join(split.judgements)}"
-            )
-    return measurements, {m.label: values for m, values in found}
+def _embedded(
+    model: AnyModel, split: Split | None, images: Any, texts: Any, own: Any
+) -> tuple[Split, Embedding, Embedding]:
+    """A split as a model embeds it, or vectors in its order; without a split with rows of their own."""
+    if split is not None and images is None:
+        return split, *model.embed(model.source(split, every_signal=False))
+    (image, image_ids), (text, text_ids) = read_vectors(images, "image"), read_vectors(texts, "text")
+    wide = f"images have {image.shape[1]} dimensions and texts {text.shape[1]}; both sides need the same"
+    require(image.shape[1] == text.shape[1], wide)
+    split = split or split_of_rows(own, len(image), len(text), (image_ids, text_ids))
+    image = in_order(image, image_ids, split.image_ids, "image", split.name)
+    return split, Embedding(image), Embedding(in_order(text, text_ids, split.caption_ids, "text", split.name))
 
 
-def ensemble(members: Sequence[tuple[Model, Source]]) -> Array:
-    """The mean of the score matrices of several models, as the papers' ensemble rows have it.
+def _data(model: AnyModel, data: Any, split: str, options: Mapping[str, Any]) -> tuple[Split, Target | None]:
+    """A split as the model reads it, and how its data are named, if they have a name."""
+    load: Any = datasets.load
+    if isinstance(data, Split):
+        return data, None
+    if isinstance(data, str | Path):
+        data = Target(str(data), dict(options), split)
+    if isinstance(data, Target):
+        place = Path(data.data).expanduser()
+        if data.data not in datasets.names() and place.exists():
+            data = replace(data, data=str(place.resolve()))
+        return load_target(model.config, data), data
+    return load(data, **({"split": split} if split else {}), **options), None
 
-    Scores are averaged as they are, so the models should score on one scale, as cosines do.
+
+def look(model: AnyModel, images: Any, *, name: str = "") -> OpenRun:
+    """A model on pictures of one's own, as the explorer takes it: embedded at the first question, and not
+    measured.
 
     Args:
-        members: each model with the split as it reads it; all splits hold the same images and captions in the
-            same order.
-
-    Returns:
-        ``(I, T)`` scores.
+        model: from ``open_model``.
+        images: a split, or a folder; pictures without captions are called by the names of their files.
+        name: of the column; empty = the model's own.
 
     Raises:
-        ValueError: no model, or splits that differ.
+        FileNotFoundError, ValueError: there is no such folder, or no picture in it.
     """
-    if not members:
-        raise ValueError("an ensemble needs at least one model")
-    first = members[0][1].split
-    for _, source in members:
-        split = source.split
-        if (split.image_ids, split.caption_ids) != (first.image_ids, first.caption_ids):
-            raise ValueError(
-                f"an ensemble scores one split: {split.name} and {first.name} differ in their images "
-                "or captions"
-            )
-    total = sum(model.scores(*model.embed(source)).astype(np.float64) for model, source in members)
-    return np.asarray(total / len(members), dtype=np.float32)
-
-
-def _walks(
-    scores: AnyScores, split: Split, vectors: tuple[Array, Array] | None, table: Sequence[Metric]
-) -> Iterator[tuple[Evidence, list[Metric], Subset | None]]:
-    """Evidence, the metrics that are measured by it, and the queries that are asked."""
-    judgements = dict(split.judgements)
-    ranked, labels = Ranked(scores, list(judgements.values())), judgements["own"]
-
-    def rows(*by: str) -> list[Metric]:
-        return [row for row in table if set(by) & set(row.by)]
-
-    yield Evidence(scores, labels, split.own, ranked=ranked), rows("own"), None
-    if split.folds > 1:
-        yield Evidence(scores, labels, split.own, folds=split.folds), rows("own"), None
-    for name, judged in judgements.items():
-        evidence = Evidence(scores, judged, split.own, labels, ranked=ranked)
-        if name in CXC:
-            within = _within(split, vectors)
-            crossed = Evidence(scores, judged, split.own, name=cxc.NAME, ranked=ranked, within=within)
-            yield crossed, rows(cxc.NAME), None
-        if name not in ("own", cxc.NAME):
-            graded = ["graded"] if len(np.unique(judged.grades)) > 1 else []
-            yield evidence, rows("others", name, *graded), None
-        if name == "exact" and split.level is not None:
-            specific = Subset("most specific", captions=split.level == split.level.max(), directions=("t2i",))
-            yield evidence, rows(name), specific
-    if split.image_graphs is not None and rows("categories"):
-        categories = pmrp.Categories(
-            pmrp.presence([graph.objects for graph in split.image_graphs]), split.own
-        )
-        yield Evidence(scores, categories, split.own), rows("categories"), None
-
-
-def _judged(scores: AnyScores, split: Split, judge: str) -> Iterator[Evidence]:
-    """A judge's grades of the split, its captions being the references of their images."""
-    pool = split.captions, split.own
-    phi = signals.load(judge).fit(*pool).of(*pool, images=len(split.image_ids))
-    for folds in sorted({1, split.folds}):
-        for without in (False, True):
-            yield Evidence(scores, phi, split.own, name=judge, folds=folds, without_own=without)
-
-
-def _within(split: Split, vectors: tuple[Array, Array] | None) -> dict[str, Ranks]:
-    """Retrieval of Crisscrossed Captions within a modality, where its ratings and the vectors are there."""
-    found: dict[str, Ranks] = {}
-    if vectors is not None and "sis" in split.image_judgements:
-        images = cxc.within(products(vectors[0], vectors[0]), split.image_judgements["sis"])
-        # a small part of the split may have no pair of images that is positive
-        found |= {"i2i": images} if images.counts.any() else {}
-    if vectors is not None and "sts" in split.caption_judgements:
-        rated = split.caption_judgements["sts"]
-        found["t2t"] = cxc.within(products(vectors[1], vectors[1]), rated, split.own)
-    return found
-
-
-def _correlations(
-    scores: AnyScores,
-    split: Split,
-    vectors: tuple[Array, Array] | None,
-    rows: Sequence[Metric],
-    rounds: int,
-) -> list[Measurement]:
-    """Agreement with ratings that list what was rated and leave the rest open; one that is undefined is left
-    out.
-    """
-    asked: list[tuple[Array, Judgements, tuple[str, ...]]] = [
-        (at_pairs(scores, one.images, one.captions), one, ("i2t", "t2i"))
-        for one in split.judgements.values()
-        if one.unlisted is None
-    ]
-    if vectors is not None:
-        for by_name, side, way in (
-            (split.image_judgements, vectors[0], "i2i"),
-            (split.caption_judgements, vectors[1], "t2t"),
-        ):
-            asked += [
-                (np.einsum("nd,nd->n", side[one.images], side[one.captions], dtype=np.float64), one, (way,))
-                for one in by_name.values()
-            ]
-    return [
-        m
-        for values, judged, ways in asked
-        if len(judged.grades)
-        for m in correlation.correlations(
-            values, judged, split.own, directions=ways, rows=rows, rounds=rounds
-        )
-        if not np.isnan(m.value)
-    ]
+    split = images if isinstance(images, Split) else pictures(images)
+    load = cache(lambda: Contents(model, *model.embed(model.source(split, every_signal=False))))
+    return OpenRun(name or model.name, split, load)
 
 
 def evaluate_run(
-    *folders: Path | str, split: str = "test", target: Target | None = None
+    *folders: Path | str, split: str = "test", target: Target | None = None, device: str = ""
 ) -> list[Measurement]:
     """Measure the model of a finished run again, on a split of its data or on other data; of several runs the
     mean of their scores. Nothing is stored.
@@ -328,22 +162,29 @@ def evaluate_run(
         folders: the run folders.
         split: ``train``, ``val`` or ``test``, of the runs' own data.
         target: other data.
+        device: where the models compute.
 
     Raises:
         FileNotFoundError: a folder holds no checkpoint.
         ValueError: the runs read different images or captions, or cannot read the other data.
     """
-    members, wanted = [], kept_config(Path(folders[0])).objective
-    for folder in folders:
-        config = kept_config(Path(folder))
-        part = load_target(config, target) if target else load_split(config, split)
-        model = load_model(folder)
+    members, wanted = [], dict[str, Any]()
+    for folder in map(Path, folders):
+        model = load_model(folder, device=device)
+        if evaluated(folder):
+            part = open_runs([str(folder)], on=asdict(target) if target else None)[0].split
+            wanted = wanted or store.load(folder / store.CONFIG)
+        else:
+            config = kept_config(folder)
+            part = load_target(config, target) if target else load_split(config, split)
+            wanted = wanted or config.as_dict()
         members.append((model, model.source(part, every_signal=False)))
     scores, first = ensemble(members), members[0][1].split
-    return evaluate_split(scores, first, metrics=wanted.metrics, strict=target is None, judge=wanted.judge)[0]
+    asked = {"metrics": wanted["metrics"], "judge": wanted["judge"]}
+    return evaluate_split(scores, first, strict=target is None, **asked)[0]
 
 
-def evaluate_on(folder: Path | str, target: Target) -> OpenRun:
+def evaluate_on(folder: Path | str, target: Target, *, device: str = "") -> OpenRun:
     """Measure the model of a finished run on other data, and keep what came out beside the run, in the folder
     ``evaluations`` and there under the name of the target.
 
@@ -355,9 +196,9 @@ def evaluate_on(folder: Path | str, target: Target) -> OpenRun:
         ValueError: the model cannot read the data, see ``load_target``.
     """
     config = kept_config(Path(folder))
-    model, split, wanted = load_model(folder), load_target(config, target), config.objective
+    model, split, wanted = load_model(folder, device=device), load_target(config, target), config.objective
     source = model.source(split, every_signal=False)
-    found = evaluate(model, source, metrics=wanted.metrics, strict=False, judge=wanted.judge)
+    found = measure(model, source, metrics=wanted.metrics, strict=False, judge=wanted.judge)
     measurements = found.measurements
     if split.level is not None and split.chain is not None:
         sides = (found.image.mean.numpy(), found.text.mean.numpy(), model.embed_texts([""]).mean[0].numpy())
@@ -383,15 +224,33 @@ def _plain() -> Split:
     )  # fmt: skip
 
 
+def pictures(folder: str | Path, most: int = 0) -> Split:
+    """The pictures of a folder with the captions that lie there; where none do, the names of their files.
+
+    Args:
+        folder: of pictures.
+        most: the first so many; 0 = all.
+
+    Raises:
+        FileNotFoundError, ValueError: there is no such folder, or what lies there cannot be read.
+    """
+    place = Path(folder).expanduser()
+    if folder and any((place / table).is_file() for table in TABLES):
+        split = datasets.load("folder", root=str(place), split="all")
+        return split.first(most) if most else split
+    return folder_split(place if folder else "", most)
+
+
 def check_model(
-    model: str | Encodes, images: Split | str | Path = "", *, pretrained: str = ""
+    model: str | Encodes, images: Split | str | Path = "", *, pretrained: str = "", device: str = ""
 ) -> dict[str, str]:
     """A dry check of a model on a few pictures: what it gives, in words, before a folder is embedded.
 
     Args:
-        model: see ``build.external_model``.
+        model: see ``open_model``.
         images: a folder of pictures, or a split; ``""`` = plain colours.
-        pretrained: see ``build.external_model``.
+        pretrained: see ``open_model``.
+        device: see there.
 
     Returns:
         What was looked at and what was found: the shapes of both sides, whether different pictures and texts
@@ -401,10 +260,10 @@ def check_model(
         KeyError, FileNotFoundError, ValueError, TypeError: as ``open_model`` raises them; also where images
         and texts have different widths, or all images or all texts the same vector.
     """
-    split = images if isinstance(images, Split) else folder_split(images, TRIED) if images else _plain()
+    split = images if isinstance(images, Split) else pictures(images, TRIED) if images else _plain()
     rows = range(min(TRIED, len(split.image_ids)))
     texts = ["", *(split.captions[row] for row in rows), "a dog", "a red car in the snow"]
-    made, said = external_model(model, pretrained), {}
+    made, said = open_model(model, pretrained, device=device), {}
     began = time.perf_counter()
     image = made.embed_images([split.open_image(row) for row in rows]).mean
     between = time.perf_counter()

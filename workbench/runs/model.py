@@ -6,21 +6,24 @@ captions or loose images, and it scores them with the objective's own ``scores``
 training is the score of evaluation: whole where they fit into memory, by blocks of rows where they do not.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import Any, Protocol, Self
 
 import numpy as np
 import torch
 from PIL import Image
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn.functional import normalize
 
+from workbench import devices
 from workbench.encoders import backbones
 from workbench.encoders.base import Pair
 from workbench.metrics.blocks import RowScores
 from workbench.objectives.base import Objective
 from workbench.records import Array, Batch, Embedding, Rows, Split, require
+from workbench.runs.config import Config
 from workbench.text.signal import SignalMaker
 from workbench.training import batches
 from workbench.training.batches import Pixels, Reader, Source
@@ -29,6 +32,8 @@ from workbench.training.batches import Pixels, Reader, Source
 AT_ONCE = 64
 # scores that are made at once and kept: 1 GiB of float32, more than 5,000 x 25,000
 WHOLE = 2**28
+# where an output that is an object holds its vectors
+OUTPUTS = ("image_embeds", "text_embeds", "pooler_output")
 
 
 @dataclass
@@ -40,12 +45,31 @@ class Model:
         objective: gives ``scores``.
         makers: fitted signal makers by name; those of the encoders and those of the objective.
         reads: names of the signals that the text encoder reads.
+        config: that it was built from.
+        name: how tables call it.
+        named: ``model`` and ``pretrained`` by which ``open_model`` opens it again; empty = it lies nowhere.
+        precision: in which encoders compute, see ``devices``; empty = as chosen there.
     """
 
     pair: Pair
     objective: Objective
     makers: dict[str, SignalMaker]
     reads: tuple[str, ...]
+    config: Config = field(default_factory=Config)
+    name: str = ""
+    named: Mapping[str, str] = field(default_factory=dict)
+    precision: str = ""
+
+    def to(self, device: str = "", precision: str = "") -> Self:
+        """Move the weights, and choose the precision; the model is then in evaluation mode.
+
+        Raises:
+            ValueError: no such precision, or no such device on this machine.
+        """
+        for module in (self.pair, self.objective):
+            module.to(devices.find(device)).eval()
+        self.precision = precision
+        return self
 
     def source(self, split: Split, *, every_signal: bool = True) -> Source:
         """The split ready for batches: its inputs, and its signals computed.
@@ -54,11 +78,14 @@ class Model:
             split: any split with what the image encoder reads (images, or region features).
             every_signal: also compute the objective's signals; evaluation needs those of the encoder only.
         """
+        reads, features = (self.pair.image.image_input or "").split("+"), self.config.model.features
+        if "regions" in reads and split.regions is None and features:
+            split = replace(split, regions=backbones.extract(split, features))
         readers: dict[str, Callable[[], Reader]] = {
             "pixels": lambda: Pixels(split, self.pair.image.transform),
             "regions": lambda: batches.regions(split),
         }
-        inputs = {kind: readers[kind]() for kind in (self.pair.image.image_input or "").split("+")}
+        inputs = {kind: readers[kind]() for kind in reads}
         names = self.makers if every_signal else self.reads
         return Source(split, inputs, {name: self.makers[name].of(split.captions) for name in names})
 
@@ -104,12 +131,13 @@ class Model:
 
         Args:
             images: any sizes.
-            features: the frozen backbone whose features the image encoder reads, as ``Config.features``.
+            features: the frozen backbone whose features the image encoder reads; empty = that of its config.
             parts: see ``embed``.
 
         Raises:
             ValueError: the encoder reads features, and no backbone makes them.
         """
+        features = features or self.config.model.features
         none, reads = torch.empty(0, dtype=torch.long), (self.pair.image.image_input or "").split("+")
         if "regions" in reads and not features:
             raise ValueError(
@@ -156,14 +184,15 @@ class Model:
         self.pair.eval()
         chunks = []
         for rows in np.split(np.arange(count), range(size, count, size)):
-            made = encode(batches.to(batch(rows), self.device))
+            with devices.precise(self.device, self.precision):
+                made = encode(batches.to(batch(rows), self.device))
             made = made if parts else replace(made, parts=None, mask=None)
             chunks.append(made.in_float32(torch.device("cpu")))
         self.pair.train(was_training)
         return Embedding.joined(chunks)
 
 
-def scored(model: Model, image: Embedding, text: Embedding) -> Array | RowScores:
+def scored(model: "AnyModel", image: Embedding, text: Embedding) -> Array | RowScores:
     """``(I, T)`` scores of embeddings: a matrix where it has at most 2 ** 28 entries, else by blocks of rows.
 
     An objective scores pair by pair, so that slices give what the whole gives, up to rounding of the matrix
@@ -197,17 +226,49 @@ class ExternalModel:
 
     Args:
         encoder: any object with ``encode_image`` and ``encode_text``.
+        name: how tables call it; empty = its class.
+        named: see ``Model``.
 
     Raises:
         TypeError: it lacks one of them.
     """
 
-    def __init__(self, encoder: Encodes) -> None:
-        for name in ("encode_image", "encode_text"):
-            said = f"{type(encoder).__name__} has no {name}(); a model has encode_image and encode_text"
-            require(callable(getattr(encoder, name, None)), said, TypeError)
-        self.encoder = encoder
+    def __init__(self, encoder: Encodes, name: str = "", named: Mapping[str, str] | None = None) -> None:
+        for method in ("encode_image", "encode_text"):
+            said = f"{type(encoder).__name__} has no {method}(); a model has encode_image and encode_text"
+            require(callable(getattr(encoder, method, None)), said, TypeError)
+        self.encoder, self.name, self.named = encoder, name or type(encoder).__name__, dict(named or {})
         self.makers: dict[str, Any] = {}
+        self.config, self.precision = Config(), ""
+        # where scores are computed, and the vectors lie
+        self.device = torch.device("cpu")
+
+    def to(self, device: str = "", precision: str = "") -> Self:
+        """Move the encoder where it is a module of PyTorch; an object of another kind stays where it is.
+
+        Raises:
+            ValueError: no such precision, or no such device on this machine.
+        """
+        self.precision, self._place = precision, devices.find(device)
+        if isinstance(self.encoder, nn.Module):
+            self.encoder.to(self._place).eval()
+        return self
+
+    _place = torch.device("cpu")
+
+    def source(self, split: Split, *, every_signal: bool = False) -> Source:
+        """The split as ``embed`` reads it."""
+        return Source(split, {}, {})
+
+    def embed(self, source: Source) -> tuple[Embedding, Embedding]:
+        """All images and captions of a split as unit vectors."""
+        return self.embed_images_of(source), self.embed_texts(source.split.captions)
+
+    def embed_images_of(self, source: Source) -> Embedding:
+        """All images of a split, opened as they are encoded."""
+        return self._embedded(
+            "encode_image", map(source.split.open_image, range(len(source.split.image_ids)))
+        )
 
     def embed_images(self, images: Sequence[Image.Image], *, features: str = "") -> Embedding:
         """Loose images as unit vectors; ``features`` is not read."""
@@ -222,13 +283,40 @@ class ExternalModel:
         return (image.mean @ text.mean.T).numpy()
 
     @torch.no_grad()
-    def _embedded(self, name: str, given: Sequence[Any]) -> Embedding:
-        encode, parts = getattr(self.encoder, name), []
-        for start in range(0, len(given), AT_ONCE):
-            part = list(given[start : start + AT_ONCE])
-            made = torch.as_tensor(encode(part)).detach().float().cpu()
-            said = f"{name}() of {len(part)} gave shape {tuple(made.shape)}; ({len(part)}, D) is needed"
-            require(made.ndim == 2 and len(made) == len(part), said)
+    def _embedded(self, name: str, given: Iterable[Any]) -> Embedding:
+        encode, parts, left = getattr(self.encoder, name), [], iter(given)
+        while part := list(islice(left, AT_ONCE)):
+            with devices.precise(self._place, self.precision):
+                said = encode(part)
+            said = next((getattr(said, field) for field in OUTPUTS if hasattr(said, field)), said)
+            made = torch.as_tensor(said).detach().float().cpu()
+            wrong = f"{name}() of {len(part)} gave shape {tuple(made.shape)}; ({len(part)}, D) is needed"
+            require(made.ndim == 2 and len(made) == len(part), wrong)
             require(bool(made.isfinite().all()), f"{name}() gave numbers that are not finite")
             parts.append(normalize(made, dim=1))
         return Embedding(torch.cat(parts))
+
+
+class KeptVectors(ExternalModel):
+    """Stands where vectors were made elsewhere, and what made them is not there."""
+
+    def __init__(self) -> None:
+        super().__init__(self, "vectors")  # it stands for itself
+
+    def encode_image(self, images: Sequence[Image.Image]) -> Any:
+        """Refuse.
+
+        Raises:
+            ValueError: always.
+        """
+        raise ValueError(
+            "these are vectors without the model that made them, so that no other image or text can be "
+            "asked; evaluate the model itself to ask it"
+        )
+
+    def encode_text(self, texts: Sequence[str]) -> Any:
+        """Refuse, as ``encode_image``."""
+        self.encode_image(())
+
+
+AnyModel = Model | ExternalModel

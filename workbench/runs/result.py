@@ -4,7 +4,6 @@
 explorer look into them.
 """
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache, cached_property, partial
@@ -15,22 +14,22 @@ import numpy as np
 import pandas as pd
 import torch
 
-from workbench import devices
-from workbench.data.images import folder_split
-from workbench.io import ChecksumError, only_writer, read_options, replacing, write_json, write_table
+from workbench.io import ChecksumError, only_writer, replacing, write_json, write_table
 from workbench.metrics.blocks import AnyScores, best, by_rows
 from workbench.metrics.ranks import ranks_of
 from workbench.records import Array, Embedding, Measurement, Split, Values, require
+from workbench.records.measurement import headline, measurement_rows
 from workbench.runs import store as runs
-from workbench.runs.build import Target, build, external_model, load_split, load_target
+from workbench.runs.build import Target, load_split, load_target
 from workbench.runs.config import Config
 from workbench.runs.environment import environment
-from workbench.runs.model import AT_ONCE, WHOLE, Encodes, Model, scored
+from workbench.runs.model import WHOLE, AnyModel, ExternalModel, scored
+from workbench.runs.models import evaluated, kept_config, load_model
 from workbench.runs.resolve import chooser, resolve
 from workbench.runs.store import checksum_files, verify_files
+from workbench.runs.vectors import BARE, no_picture
 from workbench.training import checkpoint
 from workbench.training.averaging import best_epoch
-from workbench.training.settings import changed
 
 # a name says no more settings than these
 MOST_DIFFER = 2
@@ -47,7 +46,7 @@ class Contents(NamedTuple):
             not read them.
     """
 
-    model: Model
+    model: AnyModel
     image: Embedding
     text: Embedding
 
@@ -79,6 +78,27 @@ class OpenRun:
     values: Mapping[str, Values] = field(default_factory=dict)
     target: Target | None = None
 
+    def shown(self, *, every: bool = False) -> pd.DataFrame:
+        """The numbers to look at first as texts, with their intervals and what chance would be.
+
+        Args:
+            every: all of them.
+        """
+        rows = {row["number"]: row for row in measurement_rows(self.measurements)}
+        heads = ["value", "in", "chance", "queries", "gallery"]
+        shown = [rows[label] for label in (rows if every else headline(rows))]
+        return pd.DataFrame(shown, columns=["number", *heads]).set_index("number")
+
+    def _title(self) -> str:
+        return f"{self.name} on {self.split.name}"
+
+    def __repr__(self) -> str:
+        return "\n".join([self._title(), self.shown().to_string(), *self.split.notes])
+
+    def _repr_html_(self) -> str:
+        styled = self.shown().style.set_caption(self._title())
+        return str(styled.to_html())
+
     @property
     def dataset(self) -> str:
         """Name of the data set of the split; ``config["data"]`` is what the model was trained on."""
@@ -90,7 +110,7 @@ class OpenRun:
         return Contents(*self.load())
 
     @property
-    def model(self) -> Model:
+    def model(self) -> AnyModel:
         """The model, with its best weights."""
         return self.contents.model
 
@@ -220,81 +240,47 @@ class OpenRun:
         Raises:
             BlockingIOError: another process writes into the folder.
         """
-        path, split = Path(folder), self.split
+        path, split, outside = Path(folder), self.split, "model" in self.config
         if self.target:
             path = path / runs.EVALUATIONS / self.target.name
+        if outside:
+            known = isinstance(self.model, ExternalModel) or self.config["model"]
+            require(known, f"the model of {self.name} lies in no folder; save its run, and evaluate that")
+            trained = f"{folder} holds a run that trained"
+            require(not (path / runs.MODEL).is_file(), trained, FileExistsError)
         with only_writer(path):
-            if self.target:
-                about: dict[str, Any] = {"target": asdict(self.target)}
-                write_json(path / runs.PARAMS, about["target"])
+            if self.target or outside:
+                params = asdict(self.target) if self.target else dict(self.config)
+                write_json(path / runs.PARAMS, params)
                 write_json(path / runs.ENV, environment(self.config["seed"]))
-            else:
-                about = {"split": split.identity()}
+            if not self.target:
                 self._save_model(path)
+            about = {"target": params} if self.target else {"split": split.identity()}
             runs.ByQuery(split.image_ids, split.caption_ids, split.own, self.values).write(path)
             results = runs.write_results(path, self.as_dict())
             checksum_files(path, KEPT, {"config": self.config, **about})
-            if self.target:
+            if self.target or outside:
                 runs.write_status(path, "ok")
         return results
 
     def _save_model(self, path: Path) -> None:
-        model = self.model
+        model, split = self.model, self.split
         write_json(path / runs.CONFIG, self.config)
-        write_json(path / runs.STATES, {name: maker.state() for name, maker in model.makers.items()})
-        checkpoint.write(
-            path / runs.MODEL, checkpoint.weights(model.pair, model.objective), {"config": self.config}
-        )
+        if isinstance(model, ExternalModel) or "model" in self.config:
+            images = [split.image_ids[row] for row in split.own]
+            captions = {"id": split.caption_ids, "image": images, "caption": split.captions}
+            write_table(path / runs.CAPTIONS, pd.DataFrame(captions))
+        else:
+            write_json(path / runs.STATES, {name: maker.state() for name, maker in model.makers.items()})
+            checkpoint.write(
+                path / runs.MODEL, checkpoint.weights(model.pair, model.objective), {"config": self.config}
+            )
         write_table(path / "rankings.parquet", self.rankings())
         sides = {"image": (self.image, self.split.image_ids), "text": (self.text, self.split.caption_ids)}
         for side, (embedding, ids) in sides.items():
             with replacing(path / "embeddings" / f"{side}.npy") as temporary:
                 np.save(temporary, embedding.mean.numpy())
             write_table(path / "embeddings" / f"{side}_ids.parquet", pd.DataFrame({"id": list(ids)}))
-
-
-def kept_config(folder: Path) -> Config:
-    """The configuration of a finished run.
-
-    Raises:
-        FileNotFoundError: the folder keeps none.
-        ChecksumError: the run's weights or its other files were made with another one.
-    """
-    file = folder / runs.CONFIG
-    remedy = f"{folder} keeps no model; name the folder of a finished training run"
-    require(file.is_file(), remedy, FileNotFoundError)
-    said = read_options(file)
-    weights = checkpoint.facts(folder / runs.MODEL) if (folder / runs.MODEL).is_file() else {}
-    for other, facts in {runs.MODEL: weights, runs.CHECKSUMS: verify_files(folder)}.items():
-        differ = "; ".join(changed(facts.get("config", said), said).values())
-        require(
-            not differ, f"{file} is not the configuration of {other}: {differ}; restore it", ChecksumError
-        )
-    return Config(**said)
-
-
-def load_model(folder: str | Path = "", *, device: str = "") -> Model:
-    """The model of a finished run; without a folder, the shipped pre-trained encoder of the embedded world.
-
-    Raises:
-        FileNotFoundError: the folder holds no checkpoint.
-        ChecksumError: a file of it is damaged, or is that of another run; the message names it.
-    """
-    if not str(folder):
-        model = build(resolve(Config(start="scenes")), ())
-    else:
-        path = Path(folder)
-        if missing := [name for name in (runs.CONFIG, runs.STATES, runs.MODEL) if not (path / name).exists()]:
-            raise FileNotFoundError(
-                f"{path} holds no checkpoint: {', '.join(missing)} missing; name the folder of a finished run"
-            )
-        config = kept_config(path)
-        verify_files(path, path / runs.STATES)
-        model = build(config, (), json.loads((path / runs.STATES).read_text(encoding="utf-8")))
-        checkpoint.load_weights(model.pair, model.objective, checkpoint.read(path / runs.MODEL)[0])
-    for module in (model.pair, model.objective):
-        module.to(devices.find(device)).eval()
-    return model
 
 
 def open_runs(
@@ -327,15 +313,26 @@ def open_runs(
         ValueError: the runs were measured on different images or captions, or cannot read the other data.
     """
     target = Target.of(on) if on else None
-    opened = [_open(name, root, images, device, target, features) for name in names or ("",)]
-    first = opened[0].split
-    for one in opened[1:]:
+    return together([_open(name, root, images, device, target, features) for name in names or ("",)])
+
+
+def together(opened: Sequence[OpenRun]) -> list[OpenRun]:
+    """Runs of the same images and captions under one split, that of the first that knows them by more than
+    their rows, and under names that tell them apart.
+
+    Raises:
+        ValueError: they were measured on different images or captions.
+    """
+    known = next((one.split for one in opened if one.split.name != BARE), opened[0].split)
+    for one in opened:
+        same = (one.split.image_ids, one.split.caption_ids) == (known.image_ids, known.caption_ids)
+        rows = one.split.name == BARE and np.array_equal(one.split.own, known.own)
         require(
-            (one.split.image_ids, one.split.caption_ids) == (first.image_ids, first.caption_ids),
+            same or rows,
             f"{opened[0].name} and {one.name} were measured on different images or captions; "
             "open runs of one data set, with the same number of images",
         )
-    return [replace(one, split=first, name=name) for one, name in zip(opened, _names(opened), strict=True)]
+    return [replace(one, split=known, name=name) for one, name in zip(opened, _names(opened), strict=True)]
 
 
 def _names(opened: Sequence[OpenRun]) -> list[str]:
@@ -357,16 +354,25 @@ def _names(opened: Sequence[OpenRun]) -> list[str]:
 
 def _open(name: str, root: str, images: int, device: str, target: Target | None, features: str) -> OpenRun:
     found = runs.find(name, root) if name else None
-    config = kept_config(found.folder) if found else resolve(Config(start="scenes"))
-    config = config.replace(test_images=images) if images else config
-    config = config.replace(features=features) if features else config
-    if target:
-        split = load_target(config, replace(target, images=images or target.images))
+    if found and evaluated(found.folder):
+        settings = runs.load(found.folder / runs.CONFIG)
+        config, title = Config(features=settings["features"]), settings["objective"]
+        made_on = Target.of(settings["target"]) if settings["target"] else None
+        on = target or made_on
+        split = load_target(config, on) if on else _kept_split(found.folder, settings["data"])
+        split = split.first(images) if images else split
     else:
-        split = load_split(config, "test")
-    folder, title = (found.folder, config.objective.name) if found else (None, "pre-trained")
+        config = kept_config(found.folder) if found else resolve(Config(start="scenes"))
+        config = config.replace(test_images=images) if images else config
+        config = config.replace(features=features) if features else config
+        title, settings = config.objective.name if found else "pre-trained", config.as_dict()
+        if target:
+            split = load_target(config, replace(target, images=images or target.images))
+        else:
+            split = load_split(config, "test")
+    folder = found.folder if found else None
     load = cache(lambda: _contents(folder, split, device, own=target is None))
-    one = OpenRun(title, split, load, folder, config.as_dict(), target=target)
+    one = OpenRun(title, split, load, folder, settings, target=target)
     if found is None:
         return one
     one = replace(one, history=found.results.get("history", ()))
@@ -380,26 +386,38 @@ def _open(name: str, root: str, images: int, device: str, target: Target | None,
     return replace(one, measurements=measured, values=kept.values)
 
 
+def _kept_split(folder: Path, name: str) -> Split:
+    """The captions that a run kept of data that have no name, without the pictures."""
+    files = [folder / runs.CAPTIONS, folder / "embeddings" / "image_ids.parquet"]
+    verify_files(folder, *files)
+    captions, images = (pd.read_parquet(file) for file in files)
+    own = pd.Index(images["id"]).get_indexer(pd.Index(captions["image"]))
+    return Split(
+        name, tuple(images["id"]), tuple(captions["caption"]), tuple(captions["id"]), own, no_picture
+    )
+
+
 def _contents(folder: Path | None, split: Split, device: str, own: bool = True) -> Contents:
     """The model, and the embeddings that the run kept of its own data; where they lack an item, or something
     that the objective's scores read, the split is embedded.
     """
     model, kept = load_model(folder or "", device=device), []
-    if folder and own and not model.objective.inputs:
+    if folder and own and (isinstance(model, ExternalModel) or not model.objective.inputs):
         sides = (("image", split.image_ids), ("text", split.caption_ids))
-        kept = [found for side, ids in sides if (found := _of_side(model, folder, side, ids))]
+        width = None if isinstance(model, ExternalModel) else model.pair.image.embed_dim
+        kept = [found for side, ids in sides if (found := _of_side(width, folder, side, ids))]
     return Contents(
         model, *(kept if len(kept) == 2 else model.embed(model.source(split, every_signal=False)))
     )
 
 
-def _of_side(model: Model, folder: Path, side: str, ids: Sequence[str]) -> Embedding | None:
+def _of_side(width: int | None, folder: Path, side: str, ids: Sequence[str]) -> Embedding | None:
     table, vectors = (folder / "embeddings" / f"{side}{end}" for end in ("_ids.parquet", ".npy"))
     if not (table.is_file() and vectors.is_file()):
         return None
     verify_files(folder, table, vectors)
     known, found = pd.Index(pd.read_parquet(table)["id"]), np.load(vectors)
-    shape = (len(known), model.pair.image.embed_dim)
+    shape = (len(known), width or found.shape[-1])
     require(
         found.shape == shape and np.isfinite(found).all(),
         f"{vectors} holds {found.shape} numbers, expected {shape}, all finite; delete it, the model embeds",
@@ -407,34 +425,3 @@ def _of_side(model: Model, folder: Path, side: str, ids: Sequence[str]) -> Embed
     )
     rows = known.get_indexer(pd.Index(ids))
     return Embedding(torch.from_numpy(found[rows])) if (rows >= 0).all() else None
-
-
-def open_model(
-    model: str | Encodes, images: Split | str | Path, *, pretrained: str = "", name: str = ""
-) -> OpenRun:
-    """A model on pictures of one's own, as a run is opened; pictures and names are embedded at the first
-    question.
-
-    Args:
-        model: see ``external_model``.
-        pretrained: see there.
-        images: a folder of pictures, or a split.
-        name: of the column; ``""`` = the model's own.
-
-    Raises:
-        KeyError, FileNotFoundError, ValueError, TypeError: as these.
-    """
-    split = images if isinstance(images, Split) else folder_split(images)
-    made = external_model(model, pretrained)
-    called = name or (model if isinstance(model, str) else type(model).__name__)
-
-    @cache
-    def load() -> Contents:
-        rows = range(len(split.image_ids))
-        parts = [
-            made.embed_images([split.open_image(row) for row in rows[start : start + AT_ONCE]]).mean
-            for start in range(0, len(rows), AT_ONCE)
-        ]
-        return Contents(made, Embedding(torch.cat(parts)), made.embed_texts(split.captions))
-
-    return OpenRun(called, split, load)

@@ -49,6 +49,8 @@ ARMS = "arms.json"
 EVALUATIONS = "evaluations"
 # what a run keeps of its model: the resolved configuration, what the signal makers learnt, the weights
 CONFIG, STATES, MODEL = "config.json", "text.json", "model.safetensors"
+# the captions of a run that evaluated a model made elsewhere
+CAPTIONS = "captions.parquet"
 SCRAP = "application/scrapbook.scrap.json+json"
 # how a run may end without a cell to blame
 ENDS = ("ok", "killed", "interrupted", "timeout")

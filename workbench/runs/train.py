@@ -2,6 +2,7 @@
 
 import os
 import time
+from collections.abc import Mapping
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
@@ -15,18 +16,23 @@ from workbench.runs import store as runs
 from workbench.runs.build import Prepared, prepare
 from workbench.runs.config import Config
 from workbench.runs.environment import code_hash, environment
-from workbench.runs.evaluate import calibrate, evaluate, validate
+from workbench.runs.measure import calibrate, measure, validate
 from workbench.runs.resolve import chooser
 from workbench.runs.result import Contents, OpenRun
 from workbench.training import checkpoint, deterministic_algorithms, fit
 from workbench.training.processes import rank
 
 
-def run(experiment: Config | Prepared, *, folder: str | Path | None = None, progress: bool = True) -> OpenRun:
+def run(
+    experiment: Config | Mapping[str, Any] | Prepared,
+    *,
+    folder: str | Path | None = None,
+    progress: bool = True,
+) -> OpenRun:
     """Load, build, train, evaluate.
 
     Args:
-        experiment: the configuration, or what ``prepare`` made of it.
+        experiment: the configuration, its fields by name, or what ``prepare`` made of it.
         folder: where checkpoints go; an unfinished run that lies there is resumed if it was made from
             the same. ``None`` keeps everything in memory.
         progress: show a bar where somebody can see it.
@@ -39,6 +45,7 @@ def run(experiment: Config | Prepared, *, folder: str | Path | None = None, prog
         ValueError: what lies in the folder was made from something else; the message names what differs.
         BlockingIOError: another process writes into the folder.
     """
+    experiment = Config(**experiment) if isinstance(experiment, Mapping) else experiment
     ready = experiment if isinstance(experiment, Prepared) else prepare(experiment, progress=progress)
     config, model, history = ready.config, ready.model, []
     settings, metrics = config.training, config.objective.metrics
@@ -54,7 +61,7 @@ def run(experiment: Config | Prepared, *, folder: str | Path | None = None, prog
                 progress=progress,
             )  # fmt: skip
     calibrate(model, ready.val)
-    found = evaluate(model, ready.test, metrics=metrics, judge=config.objective.judge)
+    found = measure(model, ready.test, metrics=metrics, judge=config.objective.judge)
     load = partial(Contents, model, found.image, found.text)
     return OpenRun(
         config.objective.name, ready.test.split, load, None, config.as_dict(), found.measurements, history,

@@ -7,7 +7,7 @@ import textwrap
 import numpy as np
 from PIL import Image, ImageDraw
 
-from workbench.records import Array, Split
+from workbench.records import Array, NoPictureError, Split
 
 WIDTH, HEIGHT, LINE, LETTERS, MOST = 320, 240, 14, 50, 36
 PAPER, INK, FRAME = "#f2f2f2", "#333333", "#0072b2"
@@ -26,8 +26,8 @@ def picture(split: Split, row: int) -> Image.Image:
     """
     try:
         return split.open_image(row)
-    except FileNotFoundError:
-        if split.regions is None:
+    except FileNotFoundError as error:
+        if split.regions is None and not isinstance(error, NoPictureError):
             raise
     boxes = split.open_boxes(row) if split.open_boxes else None
     captions = [split.captions[caption] for caption in np.flatnonzero(split.own == row)]

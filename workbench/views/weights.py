@@ -6,7 +6,7 @@ Runs whose encoders weigh their parts can say it: the guided pooling of ``multig
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isqrt
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -15,6 +15,7 @@ from PIL import Image, ImageDraw
 from workbench.encoders import backbones
 from workbench.formatting import format_value
 from workbench.records import Array
+from workbench.runs.model import Model
 from workbench.runs.result import OpenRun
 from workbench.training import batches
 from workbench.views.pages import page, scaled
@@ -56,8 +57,9 @@ def of_run(run: OpenRun, images: Sequence[int]) -> list[PartWeights]:
     Returns:
         One an image; none where an encoder of the run does not weigh its parts.
     """
-    model, split, pair = run.model, run.split, run.model.pair
-    if not all(getattr(side, "weighs", False) for side in (pair.image, pair.text)):
+    model, split = cast(Model, run.model), run.split
+    pair = getattr(model, "pair", None)
+    if pair is None or not all(getattr(side, "weighs", False) for side in (pair.image, pair.text)):
         return []
     source, weighing = model.source(split, every_signal=False), pair.eval()
     image: Any = weighing.image
@@ -85,8 +87,8 @@ def of_run(run: OpenRun, images: Sequence[int]) -> list[PartWeights]:
 
 def _seen(run: OpenRun, row: int, regions: int) -> tuple[Image.Image, Array | None]:
     """The picture that an encoder has regions of, and where they lie in it, if that is known."""
-    split, features = run.split, run.config["features"]
-    image: Any = run.model.pair.image
+    split, features, model = run.split, run.config["features"], cast(Model, run.model)
+    image: Any = model.pair.image
     grid = bool(features) or image.base.image.image_input == "pixels"
     boxes = split.open_boxes(row) if split.open_boxes and not grid else None
     try:

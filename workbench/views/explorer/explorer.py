@@ -18,7 +18,9 @@ import traitlets
 from workbench.io import write_table
 from workbench.records import require
 from workbench.runs import compare
-from workbench.runs.result import OpenRun
+from workbench.runs.evaluate import look
+from workbench.runs.model import AnyModel
+from workbench.runs.result import OpenRun, together
 from workbench.views.explorer import twin
 from workbench.views.explorer.answers import Answer, image_row
 from workbench.views.explorer.engine import Engine
@@ -39,8 +41,7 @@ class Explorer(anywidget.AnyWidget):
     """Ask several runs the same question, side by side.
 
     Args:
-        runs: over one split: those of ``workbench.open_runs``, or a model that was made elsewhere,
-            ``[workbench.open_model(model, images)]``.
+        runs: over one split: those of ``workbench.open_runs``, or results of ``workbench.evaluate``.
         k: items a column.
         grades: name of the split's judgements that colour the answers; ``""`` = the densest that it has.
         start: the first question; ``""`` = the longest caption of the first image.
@@ -296,3 +297,20 @@ class Explorer(anywidget.AnyWidget):
         found = self.engine.disagreements(message["by"])
         keys, blobs = self.pictures.new_to(str(message["page"]), [one["thumbnail"] for one in found])
         return {"kind": "disagreements", "found": found, "keys": keys}, blobs
+
+
+def explore(*results: OpenRun | AnyModel, images: Any = None, **options: Any) -> Explorer:
+    """The explorer on results of one data set, or on models and pictures of one's own.
+
+    Args:
+        results: of ``evaluate``, ``train`` or ``open_runs``; or models of ``open_model``.
+        images: that models are asked about: a folder of pictures, or a split.
+        options: of ``Explorer``.
+
+    Raises:
+        ValueError: a model without images, or results of different data.
+    """
+    known = images is not None or all(isinstance(one, OpenRun) for one in results)
+    require(known, "a model needs images: a folder of pictures, or a split")
+    runs = [one if isinstance(one, OpenRun) else look(one, images) for one in results]
+    return Explorer(together(runs), **options)

@@ -1,0 +1,309 @@
+"""Every number of scores on a split: which metrics its judgements allow, walked in one order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from difflib import SequenceMatcher
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from workbench import metrics as shelf
+from workbench import text as signals
+from workbench.formatting import format_count
+from workbench.metrics import correlation, cxc, pmrp
+from workbench.metrics.blocks import AnyScores, at_pairs, products
+from workbench.metrics.evaluation import Evidence, Subset, walk
+from workbench.metrics.evaluation import evaluate as measured
+from workbench.metrics.intervals import ROUNDS
+from workbench.metrics.ranks import Ranked, Ranks
+from workbench.metrics.registry import Metric
+from workbench.records import Array, Embedding, Judgements, Measurement, MetricKey, Split, Values
+from workbench.runs.model import AnyModel, Model, scored
+from workbench.runs.resolve import chooser, reads_grades
+from workbench.training.batches import Source
+
+# what says which captions are positive in Crisscrossed Captions: the pairs of the package eccv-caption, and
+# the ratings
+CXC = ("cxc", "sits")
+# numbers that are named where one is not there
+NEAR = 4
+
+
+class Evaluation(NamedTuple):
+    """What an evaluation found.
+
+    Args:
+        measurements: every number with its contract.
+        values: text of the key -> ``(queries,)`` the values that the number is made of, NaN for a query that
+            does not count; of a sum over directions those of the images and then those of the captions.
+        image, text: embeddings.
+    """
+
+    measurements: list[Measurement]
+    values: dict[str, Values]
+    image: Embedding
+    text: Embedding
+
+
+def calibrate(model: Model, source: Source) -> None:
+    """Let the objective choose on the validation split what it chooses there, by RSUM."""
+    if not model.objective.calibrates:
+        return
+    own = source.split.judgements["own"]
+    image, text = (one.in_float32(model.device) for one in model.embed(source))
+
+    def rsum(scores: Tensor) -> float:
+        return measured(Evidence(scores.float().cpu().numpy(), own), ["rsum"], rounds=0)[0].value
+
+    with torch.no_grad():
+        model.objective.calibrate(image, text, rsum)
+
+
+class NotMeasuredError(ValueError):
+    """A split has no such number; the message names near ones that it has."""
+
+
+def validate(model: Model, source: Source, select: str, metrics: Sequence[str] = ()) -> dict[str, float]:
+    """RSUM on the validation split, in [0, 6], and the number by which the best epoch is chosen.
+
+    Args:
+        model: encoders and objective, as they are.
+        source: the validation split.
+        select: key of the number that chooses.
+        metrics: names of metrics beyond those of the shelf.
+
+    Raises:
+        NotMeasuredError: the split has no such number.
+    """
+    image, text = model.embed(source)
+    scores, split, key = scored(model, image, text), source.split, MetricKey.parse(select)
+    own = split.judgements["own"]
+    found = {m.label: m.value for m in measured(Evidence(scores, own), ["rsum"], rounds=0)}
+    if select in found:
+        return found
+    walked = partial(evaluate_split, scores, vectors=(image.mean.numpy(), text.mean.numpy()), rounds=0)
+    # judgements that nobody asks for cost a pass over all pairs
+    asked = [name for name in ("own", key.judgements) if name in split.judgements]
+    part = replace(split, judgements={name: split.judgements[name] for name in asked})
+    measurements = walked(part, table=[chooser(select, metrics)()])[0]
+    found |= {m.label: m.value for m in measurements if m.label == select}
+    if select not in found:
+        every = dict.fromkeys(m.label for m in walked(split, metrics=metrics)[0])
+        near = sorted(every, key=lambda label: -SequenceMatcher(None, select, label).ratio())
+        raise NotMeasuredError(
+            f"select={select!r}: {split.name} has no such number, but {format_count(len(every), 'other')}; "
+            f"near ones are {', '.join(near[:NEAR])}"
+        )
+    return found
+
+
+def measure(
+    model: AnyModel,
+    source: Source,
+    *,
+    metrics: Sequence[str] = (),
+    strict: bool = True,
+    judge: str = "",
+    rounds: int = ROUNDS,
+) -> Evaluation:
+    """All metrics that the split's judgements allow, of a model.
+
+    Args:
+        model: encoders and objective.
+        source: the split, its inputs and signals.
+        metrics: names of further ones, see ``evaluate_split``.
+        strict: see there.
+        judge: see there.
+        rounds: bootstrap rounds of the intervals; 0 = none.
+    """
+    image, text = model.embed(source)
+    vectors = (image.mean.numpy(), text.mean.numpy())
+    measurements, values = evaluate_split(
+        scored(model, image, text), source.split, vectors=vectors, metrics=metrics, strict=strict,
+        judge=judge, rounds=rounds,
+    )  # fmt: skip
+    return Evaluation(measurements, values, image, text)
+
+
+def evaluate_split(
+    scores: AnyScores,
+    split: Split,
+    *,
+    vectors: tuple[Array, Array] | None = None,
+    metrics: Sequence[str] = (),
+    strict: bool = True,
+    table: Sequence[Metric] = (),
+    judge: str = "",
+    rounds: int = ROUNDS,
+) -> tuple[list[Measurement], dict[str, Values]]:
+    """All metrics that the split's judgements allow, of any scores: a walk over the table of metrics.
+
+    One pass a direction ranks by all judgements. A split with folds is measured in these smaller galleries as
+    well, marked ``[5 folds]``; Crisscrossed Captions in two directions, in four where vectors are given, and
+    by the correlations with its ratings.
+
+    Args:
+        scores: ``(I, T)``, larger = more alike; a matrix, or rows made when they are asked for.
+        split: whose images and captions are scored.
+        vectors: ``(I, D)`` and ``(T, D)`` unit vectors of images and of captions, for judgements of pairs of
+            one kind.
+        metrics: names of metrics beyond those that every evaluation measures, from the shelf or as
+            ``"my_module:MyMetric"``.
+        strict: refuse a metric that the split has nothing for; else it is left out.
+        table: measure these alone; empty = those that every evaluation measures.
+        judge: member of the text shelf that grades the split's captions against its images; the metrics that
+            ``metrics`` names and that read grades are measured by it as well, with each query's own items
+            in the lists and without. Empty = none.
+        rounds: bootstrap rounds of the intervals; 0 = none.
+
+    Returns:
+        The measurements, and by the text of the key the values by query.
+
+    Raises:
+        KeyError: no such metric. ValueError: the split has nothing that an asked metric is measured by.
+    """
+    more = [shelf.load(name) for name in metrics]
+    names = {row.name for row in more}
+    usual = [row() for row in shelf.rows().values() if row.default and row.name not in names]
+    table = table or usual + more
+    found = [
+        pair
+        for evidence, rows, subset in _walks(scores, split, vectors, table)
+        for pair in walk(evidence, rows, subset=subset, rounds=rounds)
+    ]
+    asked = [row for row in more if reads_grades(row)]
+    for evidence in _judged(scores, split, judge) if judge and asked else ():
+        found += walk(evidence, asked, rounds=rounds)
+    measurements = [m for m, _ in found]
+    rated = [row for row in table if "rated" in row.by]
+    measurements += _correlations(scores, split, vectors, rated, rounds)
+    for row in more if strict else ():
+        if row.name not in {m.key.metric for m in measurements}:
+            raise ValueError(
+                f"metric {row.name!r} is measured by {' or '.join(row.by)}, and {split.name} has only "
+                f"the judgements {', '.join(split.judgements)}"
+            )
+    return measurements, {m.label: values for m, values in found}
+
+
+def ensemble(members: Sequence[tuple[AnyModel, Source]]) -> Array:
+    """The mean of the score matrices of several models, as the papers' ensemble rows have it.
+
+    Scores are averaged as they are, so the models should score on one scale, as cosines do.
+
+    Args:
+        members: each model with the split as it reads it; all splits hold the same images and captions in the
+            same order.
+
+    Returns:
+        ``(I, T)`` scores.
+
+    Raises:
+        ValueError: no model, or splits that differ.
+    """
+    if not members:
+        raise ValueError("an ensemble needs at least one model")
+    first = members[0][1].split
+    for _, source in members:
+        split = source.split
+        if (split.image_ids, split.caption_ids) != (first.image_ids, first.caption_ids):
+            raise ValueError(
+                f"an ensemble scores one split: {split.name} and {first.name} differ in their images "
+                "or captions"
+            )
+    total = sum(model.scores(*model.embed(source)).astype(np.float64) for model, source in members)
+    return np.asarray(total / len(members), dtype=np.float32)
+
+
+def _walks(
+    scores: AnyScores, split: Split, vectors: tuple[Array, Array] | None, table: Sequence[Metric]
+) -> Iterator[tuple[Evidence, list[Metric], Subset | None]]:
+    """Evidence, the metrics that are measured by it, and the queries that are asked."""
+    judgements = dict(split.judgements)
+    ranked, labels = Ranked(scores, list(judgements.values())), judgements["own"]
+
+    def rows(*by: str) -> list[Metric]:
+        return [row for row in table if set(by) & set(row.by)]
+
+    yield Evidence(scores, labels, split.own, ranked=ranked), rows("own"), None
+    if split.folds > 1:
+        yield Evidence(scores, labels, split.own, folds=split.folds), rows("own"), None
+    for name, judged in judgements.items():
+        evidence = Evidence(scores, judged, split.own, labels, ranked=ranked)
+        if name in CXC:
+            within = _within(split, vectors)
+            crossed = Evidence(scores, judged, split.own, name=cxc.NAME, ranked=ranked, within=within)
+            yield crossed, rows(cxc.NAME), None
+        if name not in ("own", cxc.NAME):
+            graded = ["graded"] if len(np.unique(judged.grades)) > 1 else []
+            yield evidence, rows("others", name, *graded), None
+        if name == "exact" and split.level is not None:
+            specific = Subset("most specific", captions=split.level == split.level.max(), directions=("t2i",))
+            yield evidence, rows(name), specific
+    if split.image_graphs is not None and rows("categories"):
+        categories = pmrp.Categories(
+            pmrp.presence([graph.objects for graph in split.image_graphs]), split.own
+        )
+        yield Evidence(scores, categories, split.own), rows("categories"), None
+
+
+def _judged(scores: AnyScores, split: Split, judge: str) -> Iterator[Evidence]:
+    """A judge's grades of the split, its captions being the references of their images."""
+    pool = split.captions, split.own
+    phi = signals.load(judge).fit(*pool).of(*pool, images=len(split.image_ids))
+    for folds in sorted({1, split.folds}):
+        for without in (False, True):
+            yield Evidence(scores, phi, split.own, name=judge, folds=folds, without_own=without)
+
+
+def _within(split: Split, vectors: tuple[Array, Array] | None) -> dict[str, Ranks]:
+    """Retrieval of Crisscrossed Captions within a modality, where its ratings and the vectors are there."""
+    found: dict[str, Ranks] = {}
+    if vectors is not None and "sis" in split.image_judgements:
+        images = cxc.within(products(vectors[0], vectors[0]), split.image_judgements["sis"])
+        # a small part of the split may have no pair of images that is positive
+        found |= {"i2i": images} if images.counts.any() else {}
+    if vectors is not None and "sts" in split.caption_judgements:
+        rated = split.caption_judgements["sts"]
+        found["t2t"] = cxc.within(products(vectors[1], vectors[1]), rated, split.own)
+    return found
+
+
+def _correlations(
+    scores: AnyScores,
+    split: Split,
+    vectors: tuple[Array, Array] | None,
+    rows: Sequence[Metric],
+    rounds: int,
+) -> list[Measurement]:
+    """Agreement with ratings that list what was rated and leave the rest open; one that is undefined is left
+    out.
+    """
+    asked: list[tuple[Array, Judgements, tuple[str, ...]]] = [
+        (at_pairs(scores, one.images, one.captions), one, ("i2t", "t2i"))
+        for one in split.judgements.values()
+        if one.unlisted is None
+    ]
+    if vectors is not None:
+        for by_name, side, way in (
+            (split.image_judgements, vectors[0], "i2i"),
+            (split.caption_judgements, vectors[1], "t2t"),
+        ):
+            asked += [
+                (np.einsum("nd,nd->n", side[one.images], side[one.captions], dtype=np.float64), one, (way,))
+                for one in by_name.values()
+            ]
+    return [
+        m
+        for values, judged, ways in asked
+        if len(judged.grades)
+        for m in correlation.correlations(
+            values, judged, split.own, directions=ways, rows=rows, rounds=rounds
+        )
+        if not np.isnan(m.value)
+    ]

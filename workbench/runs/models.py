@@ -1,0 +1,241 @@
+"""Every way to name a model: an open_clip name, a folder or a name of transformers or sentence-transformers,
+a finished run, or any object that encodes images and texts.
+
+What comes back embeds a split, loose images and loose texts, and scores them: a ``Model`` where the library
+built it, an ``ExternalModel`` otherwise.
+"""
+
+import json
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import open_clip
+from PIL import Image
+from torch import nn
+
+from workbench import assets
+from workbench.io import ChecksumError, read_options, reading_errors
+from workbench.records import require
+from workbench.registry import did_you_mean
+from workbench.runs import store as runs
+from workbench.runs.build import build
+from workbench.runs.config import Config
+from workbench.runs.model import AnyModel, Encodes, ExternalModel, KeptVectors, Model
+from workbench.runs.resolve import resolve
+from workbench.runs.store import verify_files
+from workbench.training import checkpoint
+from workbench.training.settings import changed
+
+SENTENCES = "sentence-transformers"
+# a file of a folder, and the library that reads the folder
+FOLDERS = {"open_clip_config.json": "open_clip", "modules.json": SENTENCES, "config.json": "transformers"}
+
+
+class HuggingFace(nn.Module):
+    """A dual encoder of transformers: CLIP, SigLIP and their like.
+
+    Args:
+        name: a folder or a name of the hub.
+
+    Raises:
+        ModuleNotFoundError: transformers is not installed.
+        ValueError: it cannot be opened, is no dual encoder, or its weights are not finite.
+    """
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        library = _library("transformers")
+        with reading_errors(name, "cannot be opened by transformers", Exception):
+            self.model = library.AutoModel.from_pretrained(name)
+            self.processor = library.AutoProcessor.from_pretrained(name)
+        dual = all(hasattr(self.model, f"get_{side}_features") for side in ("image", "text"))
+        require(
+            dual, f"{name} is a {type(self.model).__name__}, which does not encode images and texts apart"
+        )
+        broken = next((part for part, one in self.named_parameters() if not one.isfinite().all()), "")
+        require(not broken, f"{name}: {broken} holds numbers that are not finite")
+        # SigLIP has seen texts of one length alone
+        self.padding = "max_length" if "siglip" in self.model.config.model_type else True
+
+    def encode_image(self, images: Sequence[Image.Image]) -> Any:
+        """``(N, D)`` vectors, or an output that holds them."""
+        given = self.processor(images=images, return_tensors="pt")
+        return self.model.get_image_features(**given.to(self.model.device))
+
+    def encode_text(self, texts: Sequence[str]) -> Any:
+        """``(N, D)`` vectors, or an output that holds them; a text is cut to what the model reads."""
+        read = getattr(self.model.config, "text_config", self.model.config).max_position_embeddings
+        longest = min(self.processor.tokenizer.model_max_length, read)
+        given = self.processor(
+            text=texts, padding=self.padding, truncation=True, max_length=longest, return_tensors="pt"
+        )
+        return self.model.get_text_features(**given.to(self.model.device))
+
+
+class Sentences(nn.Module):
+    """A model of sentence-transformers that encodes images and texts alike.
+
+    Args:
+        name: a folder or a name of the hub.
+
+    Raises:
+        ModuleNotFoundError: sentence-transformers is not installed.
+        ValueError: it cannot be opened.
+    """
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        library = _library(SENTENCES)
+        with reading_errors(name, f"cannot be opened by {SENTENCES}", Exception):
+            self.model = library.SentenceTransformer(name, device="cpu")
+
+    def encode_image(self, images: Sequence[Any]) -> Any:
+        """``(N, D)`` vectors."""
+        return self.model.encode(list(images), convert_to_tensor=True, show_progress_bar=False)
+
+    encode_text = encode_image
+
+
+def _library(name: str) -> Any:
+    """An optional library, imported when it is asked for."""
+    try:
+        return import_module(name.replace("-", "_"))
+    except ModuleNotFoundError:
+        raise ModuleNotFoundError(
+            f"the model needs {name}, which is not installed; pip install 'itm-workbench[hf]'"
+        ) from None
+
+
+def open_model(
+    model: AnyModel | Encodes | str | Path,
+    pretrained: str = "",
+    *,
+    device: str = "",
+    precision: str = "",
+) -> AnyModel:
+    """A model that embeds images and texts, from whatever names it.
+
+    Args:
+        model: an open_clip name, with its tag as ``"ViT-B-32:laion2b_s34b_b79k"`` or without; the path of its
+            JSON configuration; a folder of open_clip, transformers or sentence-transformers, or a name of
+            their hub; the folder of a run; or an object with ``encode_image`` and ``encode_text``.
+        pretrained: of an open_clip name: a tag, or a file of weights; ``""`` = random weights.
+        device: where it computes; empty = see ``devices``, which takes a GPU where there is one.
+        precision: see there.
+
+    Raises:
+        KeyError, FileNotFoundError, ValueError, TypeError: no such model, weights or device, named in one
+            line.
+        ModuleNotFoundError: the library that reads it is not installed.
+
+    >>> open_model("scenes", "scenes", device="cpu").name
+    'scenes'
+    """
+    if isinstance(model, AnyModel):
+        return model
+    made = _named(str(model), pretrained) if isinstance(model, str | Path) else ExternalModel(model)
+    return made.to(device, precision)
+
+
+def _named(model: str, pretrained: str) -> AnyModel:
+    place = Path(model).expanduser()
+    if place.is_dir():
+        return _in_folder(place, pretrained)
+    plain, _, tag = model.partition(":")
+    if tag and not pretrained and plain.replace("/", "-") in open_clip.list_models():
+        return _of_open_clip(plain, tag)
+    known = [*open_clip.list_models(), *assets.models()]
+    if model.endswith(".json") or ":" in model or model.replace("/", "-") in known:
+        return _of_open_clip(model, pretrained)
+    require(
+        not place.is_file(), f"{model} is a file; name the model that it belongs to, and pretrained={model}"
+    )
+    if model.count("/") == 1 and not model.startswith((".", "/", "~")):
+        return _in_library(SENTENCES if model.startswith(SENTENCES) else "transformers", model)
+    require("/" not in model, f"there is no folder {model}", FileNotFoundError)
+    raise KeyError(f"no model {model!r}; {did_you_mean(model, known, 'give an open_clip name or a folder')}")
+
+
+def _in_folder(folder: Path, pretrained: str) -> AnyModel:
+    require(not pretrained, f"{folder} holds its own weights; leave out pretrained={pretrained!r}")
+    if (folder / runs.RESULTS).is_file() or (folder / runs.STATES).is_file():
+        return load_model(folder)
+    library = next((of for file, of in FOLDERS.items() if (folder / file).is_file()), "")
+    none = f"{folder} holds no model: neither a run nor {', '.join(FOLDERS)}"
+    require(library, none, FileNotFoundError)
+    where = str(folder.resolve())
+    return _of_open_clip(f"local-dir:{where}", "") if library == "open_clip" else _in_library(library, where)
+
+
+def _in_library(library: str, name: str) -> ExternalModel:
+    encoder = HuggingFace(name) if library == "transformers" else Sentences(name)
+    return ExternalModel(encoder, Path(name).name, {"model": name})
+
+
+def _of_open_clip(model: str, pretrained: str) -> Model:
+    paths = (Path(one).expanduser() for one in (model, pretrained))
+    model, pretrained = (
+        str(path.resolve()) if path.is_file() else one for path, one in zip(paths, (model, pretrained))
+    )
+    options = {"model": model, "pretrained": pretrained}
+    towers: dict[str, Any] = {"image_encoder": "towers", "text_encoder": "towers", "image_options": options}
+    made = build(resolve(Config(data="folder", objective="infonce", **towers)), ())
+    made.name = ":".join(dict.fromkeys(Path(one).stem for one in (model, pretrained) if one))
+    made.named = options
+    return made
+
+
+def kept_config(folder: Path) -> Config:
+    """The configuration of a finished run.
+
+    Raises:
+        FileNotFoundError: the folder keeps none.
+        ChecksumError: the run's weights or its other files were made with another one.
+    """
+    file = folder / runs.CONFIG
+    remedy = f"{folder} keeps no model; name the folder of a finished training run"
+    require(file.is_file(), remedy, FileNotFoundError)
+    said = read_options(file)
+    weights = checkpoint.facts(folder / runs.MODEL) if (folder / runs.MODEL).is_file() else {}
+    for other, facts in {runs.MODEL: weights, runs.CHECKSUMS: verify_files(folder)}.items():
+        differ = "; ".join(changed(facts.get("config", said), said).values())
+        require(
+            not differ, f"{file} is not the configuration of {other}: {differ}; restore it", ChecksumError
+        )
+    return Config(**said)
+
+
+def evaluated(folder: Path) -> dict[str, str]:
+    """The names by which the model of a run is opened that evaluated one made elsewhere, both empty where it
+    kept vectors alone; nothing for a run that trained its own.
+    """
+    said = runs.load(folder / runs.CONFIG)
+    return {name: str(said[name]) for name in ("model", "pretrained")} if "model" in said else {}
+
+
+def load_model(folder: str | Path = "", *, device: str = "") -> AnyModel:
+    """The model of a finished run; without a folder, the shipped pre-trained encoder of the embedded world.
+
+    Of a run that evaluated a model made elsewhere that model is opened again, by the name that it had.
+
+    Raises:
+        FileNotFoundError: the folder holds no checkpoint.
+        ChecksumError: a file of it is damaged, or is that of another run; the message names it.
+    """
+    if not str(folder):
+        return build(resolve(Config(start="scenes")), ()).to(device)
+    path = Path(folder)
+    if named := evaluated(path):
+        return open_model(**named, device=device) if named["model"] else KeptVectors()
+    if missing := [name for name in (runs.CONFIG, runs.STATES, runs.MODEL) if not (path / name).exists()]:
+        raise FileNotFoundError(
+            f"{path} holds no checkpoint: {', '.join(missing)} missing; name the folder of a finished run"
+        )
+    config = kept_config(path)
+    verify_files(path, path / runs.STATES)
+    model = build(config, (), json.loads((path / runs.STATES).read_text(encoding="utf-8")))
+    checkpoint.load_weights(model.pair, model.objective, checkpoint.read(path / runs.MODEL)[0])
+    model.name, model.named = config.objective.name, {"model": str(path.resolve())}
+    return model.to(device)
