@@ -64,7 +64,7 @@ def lines(files: list[Path]) -> int:
 
 
 # What the house may hold. A change that raises a number says by how much and why in its commit.
-MOST = {"statements": 15_400, "lines": 31_960, "files": 185, "all statements": 19_500, "all lines": 40_200}
+MOST = {"statements": 15_800, "lines": 32_750, "files": 188, "all statements": 19_890, "all lines": 40_950}
 
 
 def test_the_library_is_thin():

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import typer
 from typer.testing import CliRunner
 
 from workbench.cli import app
@@ -32,7 +33,7 @@ def test_the_check_installs_what_the_readme_installs() -> None:
 
 def test_it_is_short_and_its_code_blocks_have_a_language() -> None:
     # about 200, and the benchmark table
-    assert len(README.splitlines()) <= 217
+    assert len(README.splitlines()) <= 150
     assert {kind for kind, _ in BLOCKS} <= {"bash", "python"}
 
 
@@ -69,7 +70,12 @@ def test_a_command_is_one_that_the_program_takes(command: str, monkeypatch: pyte
         runs, "find", lambda *_: runs.Run(ROOT, "03_train", "x", "ok", {"objective": "ditm"}, {}, {})
     )
     monkeypatch.chdir(ROOT)
-    result = CliRunner().invoke(app, shlex.split(command)[1:])
+    words = shlex.split(command)[1:]
+    # what only the reader has
+    if words[0] == "grid" or any(word.endswith(("photos/", ".npy", "RUN")) for word in words):
+        typer.main.get_command(app).commands[words[0]].make_context(words[0], words[1:])
+        return
+    result = CliRunner().invoke(app, words)
     assert result.exit_code == 0, result.output
 
 
@@ -78,7 +84,7 @@ def test_the_python_blocks_run(capsys: pytest.CaptureFixture[str]) -> None:
     names: dict[str, object] = {"__name__": "readme"}
     for body in blocks:
         exec(compile(body, "README.md", "exec"), names)
-    assert re.search(r"RSUM \d+\.\d of 600\nfirst image truly described: \d+\.\d %", capsys.readouterr().out)
+    assert re.search(r"rsum +\d+\.\d .* of 600", capsys.readouterr().out)
 
 
 def test_the_objective_to_add_is_a_file_outside_the_package_that_keeps_the_whole_contract(

@@ -9,12 +9,15 @@ from typing import Annotated, Any
 
 import typer
 
+from workbench import devices
 from workbench.cli import describe
 from workbench.cli.base import (
     USUAL,
     AsJson,
+    Device,
     Every,
     Pairs,
+    Precision,
     Root,
     WithPairs,
     app,
@@ -58,6 +61,8 @@ def explore(  # noqa: PLR0913 - typer reads the options from the signature
     ask: Annotated[
         list[str] | None, typer.Option(metavar="TEXT", help="A question of that page; repeatable.")
     ] = None,
+    device: Device = "auto",
+    precision: Precision = "auto",
     as_json: AsJson = False,
 ) -> None:
     """Open JupyterLab on the retrieval explorer.
@@ -68,17 +73,19 @@ def explore(  # noqa: PLR0913 - typer reads the options from the signature
     from workbench.execution import jupyter
 
     with usage():
+        devices.use(device, precision)
         require(not (run and model), "give runs, or --model with --images, not both")
         require(model or not (pretrained or images), NO_MODEL)
         require(not ask or answers, "--ask gives the questions of a page; name its file with --page")
+        on = (device, precision)
         if model:
             jupyter.require_model(model, images, pretrained)
         if answers:
             path = _page(answers, ask or [], run or [], root, (model, pretrained, images))
         elif model:
-            path = jupyter.model_explorer(model, images, pretrained=pretrained, root=root)
+            path = jupyter.model_explorer(model, images, pretrained=pretrained, root=root, on=on)
         else:
-            path = jupyter.explorer(run or [], root=root)
+            path = jupyter.explorer(run or [], root=root, on=on)
     emit({"page" if answers else "notebook": str(path)}, as_json, [str(path)])
     if not (prepare or answers):
         raise typer.Exit(jupyter.open_lab(path))

@@ -21,12 +21,17 @@ EXPLORER = "06_retrieval_explorer"
 CHECKPOINTS = (".safetensors", ".pt", ".pth", ".bin")
 
 
-def explorer(names: Sequence[str] = (), *, root: str = "runs") -> Path:
+# device and precision, see ``devices``
+WHEREVER = ("auto", "auto")
+
+
+def explorer(names: Sequence[str] = (), *, root: str = "runs", on: tuple[str, str] = WHEREVER) -> Path:
     """A copy of the explorer's notebook that opens these runs, below ``<root>/explore/``.
 
     Args:
         names: run folders, or run ids below ``root``; none = the shipped encoder.
         root: where runs lie.
+        on: device and precision.
 
     Raises:
         FileNotFoundError: no such run, or one without a model; ValueError: runs of several data sets.
@@ -42,21 +47,25 @@ def explorer(names: Sequence[str] = (), *, root: str = "runs") -> Path:
     require(len(data) <= 1, several)
     target = Path(root) / "explore" / f"{EXPLORER}.ipynb"
     target.parent.mkdir(parents=True, exist_ok=True)
+    chosen = {"runs": [str(run.folder.resolve()) for run in opened], "device": on[0], "precision": on[1]}
     papermill.execute_notebook(
-        library.find(EXPLORER), target, {"runs": [str(run.folder.resolve()) for run in opened]},
+        library.find(EXPLORER), target, chosen,
         prepare_only=True, kernel_name="python3", language="python",
     )  # fmt: skip
     return target
 
 
-def model_explorer(model: str, images: str, *, pretrained: str = "", root: str = "runs") -> Path:
-    """A notebook that opens the explorer on any open_clip model, ``<root>/explore/own_model.ipynb``.
+def model_explorer(
+    model: str, images: str, *, pretrained: str = "", root: str = "runs", on: tuple[str, str] = WHEREVER
+) -> Path:
+    """A notebook that opens the explorer on any model, ``<root>/explore/own_model.ipynb``.
 
     Args:
-        model: an open_clip name, or the path of a JSON configuration.
+        model: whatever ``open_model`` opens by name.
         images: a folder of pictures.
         pretrained: a tag or the path of a checkpoint; ``""`` = random weights.
         root: where runs lie.
+        on: device and precision.
     """
     model, pretrained, images = (
         str(Path(one).resolve()) if Path(one).exists() else one for one in (model, pretrained, images)
@@ -66,7 +75,7 @@ def model_explorer(model: str, images: str, *, pretrained: str = "", root: str =
         "embedded and the explorer opens. A picture's caption is the name of its file."
     )
     code = (
-        f"import workbench as wb\n\nmodel = wb.open_model({model!r}, {pretrained!r})\n"
+        f"import workbench as wb\n\nwb.use_device{on}\nmodel = wb.open_model({model!r}, {pretrained!r})\n"
         f"explorer = wb.explore(model, images={images!r})\nexplorer.show()"
     )
     cells = [nbformat.v4.new_markdown_cell(prose), nbformat.v4.new_code_cell(code)]
@@ -91,7 +100,7 @@ def require_model(model: str, images: str, pretrained: str = "") -> None:
     below(images)
     if model.endswith(".json"):
         read_options(Path(model))
-    elif ":" not in model:
+    elif ":" not in model and "/" not in model and not Path(model).is_dir():
         (place,) = getattr(find_spec("open_clip"), "submodule_search_locations", None) or [""]
         known = [file.stem for file in Path(place, "model_configs").glob("*.json")]
         require_known("no open_clip model", model.replace("/", "-"), [*known, *assets.models()])

@@ -29,6 +29,8 @@ from workbench.training import checkpoint
 from workbench.training.settings import changed
 
 SENTENCES = "sentence-transformers"
+# what stands before a colon in names of open_clip that are no architectures
+SCHEMES = ("hf-hub", "local-dir")
 # a file of a folder, and the library that reads the folder
 FOLDERS = {"open_clip_config.json": "open_clip", "modules.json": SENTENCES, "config.json": "transformers"}
 
@@ -144,10 +146,10 @@ def _named(model: str, pretrained: str) -> AnyModel:
     if place.is_dir():
         return _in_folder(place, pretrained)
     plain, _, tag = model.partition(":")
-    if tag and not pretrained and plain.replace("/", "-") in open_clip.list_models():
-        return _of_open_clip(plain, tag)
     known = [*open_clip.list_models(), *assets.models()]
-    if model.endswith(".json") or ":" in model or model.replace("/", "-") in known:
+    if tag and not pretrained and plain.replace("/", "-") in known:
+        return _of_open_clip(plain, tag)
+    if model.endswith(".json") or plain in SCHEMES or model.replace("/", "-") in known:
         return _of_open_clip(model, pretrained)
     require(
         not place.is_file(), f"{model} is a file; name the model that it belongs to, and pretrained={model}"

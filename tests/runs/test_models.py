@@ -1,0 +1,156 @@
+"""Every way to name a model gives one that embeds images and texts, and its misshapen twin is one line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import open_clip
+import pytest
+import torch
+from PIL import Image
+from safetensors.torch import save_file
+
+import workbench as wb
+from workbench.runs.models import open_model
+
+TINY = {
+    "embed_dim": 16,
+    "vision_cfg": {"image_size": 32, "layers": 1, "width": 64, "head_width": 32, "patch_size": 16},
+    "text_cfg": {"context_length": 77, "vocab_size": 49408, "width": 64, "heads": 2, "layers": 1},
+}
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory) -> Path:
+    """A folder with one tiny model in every form that people have them in."""
+    folder = tmp_path_factory.mktemp("models")
+    config = folder / "tiny.json"
+    config.write_text(json.dumps(TINY), encoding="utf-8")
+    open_clip.add_model_config(config)
+    torch.manual_seed(0)
+    weights = open_clip.create_model("tiny").state_dict()
+    save_file(weights, folder / "plain.safetensors")
+    wrapped = {
+        "state_dict": {f"module._orig_mod.{name}": value for name, value in weights.items()},
+        "epoch": 3,
+    }
+    torch.save(wrapped, folder / "wrapped.pt")
+    torch.save({"model": weights}, folder / "model.pt")
+    local = folder / "local"
+    local.mkdir()
+    (local / "open_clip_config.json").write_text(json.dumps({"model_cfg": TINY, "preprocess_cfg": {}}))
+    save_file(weights, local / "open_clip_model.safetensors")
+    _transformers(folder / "clip")
+    return folder
+
+
+def _transformers(folder: Path) -> None:
+    transformers = pytest.importorskip("transformers", reason="the extra `offline` is not installed")
+    words = {"<|startoftext|>": 0, "<|endoftext|>": 1, **{chr(97 + n): n + 2 for n in range(26)}}
+    words |= {f"{chr(97 + n)}</w>": n + 28 for n in range(26)}
+    folder.mkdir()
+    (folder / "vocab.json").write_text(json.dumps(words))
+    (folder / "merges.txt").write_text("#version: 0.2\n")
+    tokenizer = transformers.CLIPTokenizer(str(folder / "vocab.json"), str(folder / "merges.txt"))
+    side = {"hidden_size": 32, "intermediate_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2}
+    text = side | {
+        "vocab_size": len(words),
+        "max_position_embeddings": 20,
+        "eos_token_id": 1,
+        "bos_token_id": 0,
+    }
+    vision = side | {"image_size": 32, "patch_size": 16}
+    config = transformers.CLIPConfig(text_config=text, vision_config=vision, projection_dim=16)
+    torch.manual_seed(1)
+    transformers.CLIPModel(config).save_pretrained(folder)
+    size = {"shortest_edge": 32}
+    images = transformers.CLIPImageProcessor(size=size, crop_size={"height": 32, "width": 32})
+    transformers.CLIPProcessor(images, tokenizer).save_pretrained(folder)
+
+
+class Mine:
+    """The object that everybody writes."""
+
+    def encode_image(self, images):
+        return np.stack([np.asarray(one.resize((2, 2)), dtype=np.float32).ravel() + 1 for one in images])
+
+    def encode_text(self, texts):
+        return np.stack([np.arange(12, dtype=np.float32) + len(text) for text in texts])
+
+
+WAYS = {
+    "a shipped model": ("scenes", "scenes"),
+    "a name with its weights": ("scenes:scenes", ""),
+    "an open_clip name without weights": ("tiny", ""),
+    "a JSON configuration and a file": ("HOME/tiny.json", "HOME/plain.safetensors"),
+    "a name and a wrapped checkpoint": ("tiny", "HOME/wrapped.pt"),
+    "a name and weights below `model`": ("tiny", "HOME/model.pt"),
+    "a folder of open_clip": ("HOME/local", ""),
+    "a folder of transformers": ("HOME/clip", ""),
+    "an object": (Mine(), ""),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_model_embeds_images_and_texts_whatever_names_it(way: str, home: Path):
+    model, pretrained = WAYS[way]
+    model = model.replace("HOME", str(home)) if isinstance(model, str) else model
+    opened = open_model(model, pretrained.replace("HOME", str(home)), device="cpu")
+    images = [Image.new("RGB", (40, 30), colour) for colour in ("red", "blue")]
+    image, text = opened.embed_images(images), opened.embed_texts(["a dog", "", "two red cars in the snow"])
+    assert len(image) == 2
+    assert len(text) == 3
+    assert torch.allclose(image.mean.norm(dim=1), torch.ones(2), atol=1e-4)
+    assert opened.scores(image, text).shape == (2, 3)
+
+
+@pytest.mark.parametrize("file", ["plain.safetensors", "wrapped.pt", "model.pt"])
+def test_wrappings_do_not_change_a_weight(file: str, home: Path):
+    images = [Image.new("RGB", (40, 30), "red")]
+    plain = open_model("tiny", str(home / "plain.safetensors")).embed_images(images).mean
+    assert torch.equal(open_model("tiny", str(home / file)).embed_images(images).mean, plain)
+    assert torch.allclose(open_model(home / "local").embed_images(images).mean, plain, atol=1e-5)
+
+
+def test_a_finished_run_is_a_model(tmp_path: Path):
+    small = {"train_images": 32, "val_images": 16, "test_images": 16, "batch_size": 16, "epochs": 1}
+    result = wb.train(wb.Config(objective="infonce", **small), folder=tmp_path / "run", progress=False)
+    result.save(tmp_path / "run")
+    opened = wb.open_model(tmp_path / "run")
+    assert torch.allclose(opened.embed_texts(["a dog"]).mean, result.model.embed_texts(["a dog"]).mean)
+    again = wb.evaluate(opened, result.split)
+    assert again["rsum"] == pytest.approx(result["rsum"], abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("model", "pretrained", "kind", "message"),
+    [
+        ("ViT-B-33", "", KeyError, "no model 'ViT-B-33'; did you mean"),
+        ("ViT-B-33:openai", "", KeyError, "no model 'ViT-B-33:openai'; did you mean"),
+        ("./nowhere", "", FileNotFoundError, "there is no folder ./nowhere"),
+        ("tiny", "HOME/lfs.safetensors", ValueError, r"lfs.safetensors holds no weights: it is a Git LFS"),
+        ("tiny", "HOME/page.pt", ValueError, r"page.pt holds no weights: it is a web page"),
+        ("tiny", "HOME/empty.pt", ValueError, r"empty.pt holds no weights: it is empty"),
+        ("tiny", "HOME/nan.safetensors", ValueError, r"nan.safetensors.* not finite"),
+        ("tiny", "HOME/none.pt", FileNotFoundError, "none.pt"),
+        ("HOME/void", "", FileNotFoundError, "void holds no model"),
+        ("HOME/plain.safetensors", "", ValueError, "is a file; name the model that it belongs to"),
+        ("HOME/clip", "x.pt", ValueError, "holds its own weights"),
+        (object(), "", TypeError, "has no encode_image"),
+    ],
+)
+def test_what_is_no_model_is_one_line(model, pretrained, kind, message, home: Path):
+    (home / "lfs.safetensors").write_text(
+        "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 3\n"
+    )
+    (home / "page.pt").write_text("<!DOCTYPE html><html></html>")
+    (home / "empty.pt").write_bytes(b"")
+    (home / "void").mkdir(exist_ok=True)
+    broken = {name: one * float("nan") for name, one in open_clip.create_model("tiny").state_dict().items()}
+    save_file(broken, home / "nan.safetensors")
+    model = model.replace("HOME", str(home)) if isinstance(model, str) else model
+    with pytest.raises(kind, match=message) as raised:
+        open_model(model, pretrained.replace("HOME", str(home)))
+    assert "\n" not in str(raised.value.args[0])
