@@ -81,8 +81,8 @@ def test_a_saved_result_is_a_run_like_any_other(by_model, tmp_path):
     again = CliRunner().invoke(app, ["show", str(tmp_path / "mine")])
     assert again.exit_code == 0, again.output
     assert "t2i/R@1" in again.output
+    (tmp_path / "mine" / "model.safetensors").write_bytes(b"")
     with pytest.raises(FileExistsError, match="holds a run that trained"):
-        (tmp_path / "mine" / "model.safetensors").write_bytes(b"")
         by_model.save(tmp_path / "mine")
 
 
