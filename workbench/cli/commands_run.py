@@ -204,14 +204,13 @@ def evaluate(  # noqa: PLR0913 - typer reads the options from the signature
     run: Annotated[list[str] | None, typer.Argument(help="Finished runs.", show_default=False)] = None,
     model: Annotated[
         list[str] | None,
-        typer.Option(help="An open_clip name, with :TAG or without, or a folder or hub name; repeatable."),
+        typer.Option(help="An open_clip name, NAME:TAG, or a folder or hub name; repeatable."),
     ] = None,
     pretrained: Annotated[str, typer.Option(help="Weights of --model: a tag or a file.")] = "",
     images: Annotated[str, typer.Option(metavar="FILE", help="Vectors of images.")] = "",
     texts: Annotated[str, typer.Option(metavar="FILE", help="Vectors of captions.")] = "",
     data: Annotated[
-        list[str] | None,
-        typer.Option(help="A name, a path, a JSON or YAML file, or {...}; repeatable. -p gives options."),
+        list[str] | None, typer.Option(help="A name, a path, a YAML file, or {...}; repeatable.")
     ] = None,
     split: Annotated[str, typer.Option(help="Of the data; empty takes the test split.")] = "",
     device: Device = "auto",
@@ -234,20 +233,17 @@ def evaluate(  # noqa: PLR0913 - typer reads the options from the signature
     devices.use(device, precision)
     options = parameters.override((), parameters.parse_values({}, pairs(parameter)))
     require(data or not options, "-p gives options of other data; name it with --data")
-    require(
-        run or model or images or texts,
-        "name a run, a model with --model, or vectors with --images and --texts",
-    )
-    require(not run or not (model or images or texts or out), "give runs, or --model or vectors, not both")
+    outside = bool(model or images or texts)
+    require(run or outside, "name a run, a model with --model, or vectors with --images and --texts")
+    require(not run or not (outside or out), "give runs, or --model or vectors, not both")
     targets = [Target.read(one, options, split) for one in data or ()]
     if run:
         require(len(targets) <= 1, "a run is evaluated on one data set at a time")
         _evaluate_runs([runs.find(name, root).folder for name in run], targets, split, as_json)
         return
     require(targets, "name the data with --data: a name of `workbench list data`, or a path")
-    require(
-        not pretrained or len(model or ()) == 1, "--pretrained belongs to one --model; name tags as MODEL:TAG"
-    )
+    alone = "--pretrained belongs to one --model; name tags as MODEL:TAG"
+    require(not pretrained or len(model or ()) == 1, alone)
     writable(out or root)
     vectors = {"images": images, "texts": texts} if images or texts else {}
     opened = [open_model(name, pretrained) for name in model or []]
