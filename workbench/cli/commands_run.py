@@ -35,6 +35,7 @@ from workbench.io import ChecksumError, read_options
 from workbench.records import require
 from workbench.runs import store as runs
 
+ONE_MODEL = "--pretrained belongs to one --model; name tags as MODEL:TAG"
 NOTHING = "does not say what to record; name numbers, as in record: [rsum]"
 
 
@@ -239,15 +240,13 @@ def evaluate(  # noqa: PLR0913 - typer reads the options from the signature
     targets = [Target.read(one, options, split) for one in data or ()]
     if run:
         require(len(targets) <= 1, "a run is evaluated on one data set at a time")
-        _evaluate_runs([runs.find(name, root).folder for name in run], targets, split, as_json)
-        return
+        return _evaluate_runs([runs.find(name, root).folder for name in run], targets, split, as_json)
     require(targets, "name the data with --data: a name of `workbench list data`, or a path")
-    alone = "--pretrained belongs to one --model; name tags as MODEL:TAG"
-    require(not pretrained or len(model or ()) == 1, alone)
+    require(not pretrained or len(model or ()) == 1, ONE_MODEL)
     writable(out or root)
     vectors = {"images": images, "texts": texts} if images or texts else {}
     opened = [open_model(name, pretrained) for name in model or []]
-    _evaluate_models(opened, vectors, targets, (out, root), as_json)
+    return _evaluate_models(opened, vectors, targets, (out, root), as_json)
 
 
 def _evaluate_runs(folders: list[Path], targets: list[Any], split: str, as_json: bool) -> None:
