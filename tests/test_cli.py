@@ -544,7 +544,9 @@ def test_explore_prepares_a_notebook_that_opens_the_runs(root: Path) -> None:
     done = call("explore", "20260101-000000-0000aaaa", "--root", root, "--prepare", "--json")
     book = nbformat.read(json.loads(done.output)["notebook"], 4)
     (cell,) = [cell for cell in book.cells if cell.metadata.get("tags") == ["injected-parameters"]]
-    assert cell.source == f'# Parameters\nruns = ["{root}/03_train/20260101-000000-0000aaaa"]\n'
+    place = f"{root}/03_train/20260101-000000-0000aaaa"
+    chosen = 'device = "auto"\nprecision = "auto"\n'
+    assert cell.source == f'# Parameters\nruns = ["{place}"]\n{chosen}'
     assert call("explore", "nothing_here", "--root", root, "--prepare").exit_code == 2
 
 

@@ -158,9 +158,9 @@ def test_the_next_disagreement_is_one_key_away(alone: Alone, explorer: Explorer,
         alone.settle()
         assert page.get_by_test_id("disagreement").inner_text() == f"{number + 1} of {len(found)}"
         asked = page.get_by_test_id("query").input_value() or page.get_by_test_id("chip").inner_text()
-        assert found[number].text in asked
+        assert found[number]["text"] in asked
         own = page.get_by_test_id("own-rank").all_inner_texts()
-        assert [int(text.split("#")[1]) for text in own] == list(found[number].ranks)
+        assert [int(text.split("#")[1]) for text in own] == list(found[number]["ranks"])
     page.get_by_test_id("next-differs").click()
     alone.settle()
     assert page.get_by_test_id("disagreement").inner_text() == f"2 of {len(found)}"
@@ -352,9 +352,9 @@ def test_every_view_and_link_works_by_keyboard_alone_narrow_and_dark(
     press("save", "Enter", look=True)
     press("query", "Control+a", *"a red bus")
     # what is asked on the way to the whole sentence is no question of its own
-    assert at("history").locator("li").all_inner_texts()[:2] == ["a red bus", found[0].text]
+    assert at("history").locator("li").all_inner_texts()[:2] == ["a red bus", found[0]["text"]]
     press("[data-testid=history] li:nth-child(2) button", "Enter")
-    assert at("query").input_value() == found[0].text
+    assert at("query").input_value() == found[0]["text"]
     press("[data-testid=saved] .wbx-link", "Enter")
     assert (at("k").input_value(), ranks(page, 1)[:7]) == ("7", list(range(1, 8)))
     alone.close()

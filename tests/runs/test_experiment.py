@@ -12,8 +12,7 @@ import torch
 from tests import tiny_bert
 from tests.data import fixtures
 from workbench.encoders.words import TextBackbone
-from workbench.runs import Config, load_model, load_split, run
-from workbench.runs import evaluate as evaluation
+from workbench.runs import Config, load_model, load_split, measure, run
 
 TINY = {
     "embed_dim": 16,
@@ -120,7 +119,7 @@ def test_any_validation_number_may_choose_the_epoch_and_rsum_stays(tiny, tmp_pat
     assert json.loads((tmp_path / "config.json").read_text())["select"] == select
     # the number is that of an evaluation of the same model, and it is what the run's own test split would say
     source = result.model.source(result.split, every_signal=False)
-    found = evaluation.validate(result.model, source, select)
+    found = measure.validate(result.model, source, select)
     assert found == pytest.approx({key: result[key] for key in ("rsum", select)})
 
 
@@ -171,7 +170,7 @@ def test_a_bert_trains_with_the_rest_and_its_run_is_read_again(tiny, tmp_path, e
     # the weights of the last epoch, whatever validation says of them
     rates = {"lr": 1e-3, "text_backbone_lr": 0.1, "text_backbone_decay": 0.01, "swa_from": 1}
     result = run(tiny(objective="vsepp", text_encoder=encoder, text_options=options, **rates), progress=False)
-    start = TextBackbone(bert, weights=True).state_dict()
+    start = TextBackbone(bert, 8, weights=True).state_dict()
     text = result.model.pair.text
     moved = (text.reader if encoder == "graph" else text).backbone.state_dict()
     assert not torch.equal(moved["network.embeddings.word_embeddings.weight"],

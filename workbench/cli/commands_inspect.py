@@ -229,7 +229,7 @@ def explain(name: str, as_json: AsJson = False) -> None:
 @app.command(cls=WithPairs, epilog="Example: workbench data photos/ --split train")
 @usage()
 def data(name: str, parameter: Pairs = None, split: str = "", as_json: AsJson = False) -> None:
-    """A data set, by name or by path: how it is read, its size, its notes.
+    """A data set, by name or path: its size and notes.
 
     Without --split: the test split of a name, all that lies at a path. What
     is doubtful at a path is listed too, such as one picture under two names.

@@ -224,8 +224,10 @@ def walk(
         parts = [columns[side][column] for side in ([way] if way else column[0].directions)]
         if not any(np.isnan(part[0]).all() for part in parts):
             values, chances = np.concatenate(parts, axis=1)
-            chance = None if np.isnan(chances).all() else draws.value(chances, way, column[0].statistic)
-            yield replace(_number(evidence, column, way, values, draws, subset), chance=chance), values
+            known = not np.isnan(chances).all()
+            chance = draws.value(chances, way, column[0].statistic) if known else np.nan
+            number = _number(evidence, column, way, values, draws, subset)
+            yield replace(number, chance=None if np.isnan(chance) else chance), values
 
 
 def evaluate(

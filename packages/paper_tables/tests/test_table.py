@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -371,7 +372,7 @@ def test_a_run_is_measured_once_on_the_data_that_a_table_asks_for(tmp_path, monk
     began = []
 
     def measured(place, target):
-        began.append(target.as_dict())
+        began.append(asdict(target))
         write_json(place / runs.EVALUATIONS / target.name / runs.RESULTS, {"dataset": target.data})
 
     monkeypatch.setattr("workbench.runs.evaluate.evaluate_on", measured)

@@ -83,13 +83,14 @@ def test_numbers_of_runs_stand_side_by_side_each_with_its_interval_and_its_contr
     rsum = ("rsum", {"value": 4.1, "low": None, "high": None})
     made = body(numbers({"one": [measured, rsum], "two": [rsum]}, title="scenes"))
     cells = re.findall(r"<td[^>]*>([^<]*)</td>", made)
-    assert cells[:7] == [
+    assert cells[:8] == [
         "t2i/R@1",
         "50.0 (40.0 to 62.5)",
         "",
         "percent",
+        "",
         "5,000",
         "1,000",
         "a &lt;hit&gt;",
     ]
-    assert cells[7:11] == ["rsum", "410.0", "410.0", "of 600"]
+    assert cells[8:12] == ["rsum", "410.0", "410.0", "of 600"]
