@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import get_args
 
 import nbformat
 import numpy as np
@@ -13,6 +14,7 @@ from workbench import data, devices, text
 from workbench.encoders import backbones
 from workbench.runs import open_runs
 from workbench.tour import stops_on
+from workbench.training.settings import Settings
 
 NOTEBOOKS = Path(__file__).parent.parent / "notebooks"
 
@@ -45,7 +47,7 @@ def test_what_is_chosen_holds_until_something_else_is():
     [
         ("gpu", "auto", "device is 'gpu'; use auto, cpu, cuda or cuda:1"),
         ("cuda:7", "auto", "device='cuda:7', but PyTorch sees no such GPU; use device='auto' or 'cpu'"),
-        ("cpu", "fp8", "precision is 'fp8'; it is one of auto, no, bf16"),
+        ("cpu", "fp8", "precision is 'fp8'; it is one of auto, float32, bf16, fp16"),
         ("cpu", "bf16", "precision='bf16' is for a GPU"),
     ],
 )
@@ -105,3 +107,7 @@ def test_a_notebook_chooses_its_device_before_anything_else(path):
 def test_the_tour_gives_every_notebook_its_device():
     assert {stop.parameters["device"] for stop in stops_on("cuda", "bf16")} == {"cuda"}
     assert {stop.parameters["precision"] for stop in stops_on("cuda", "bf16")} == {"bf16"}
+
+
+def test_what_trains_and_what_encodes_call_a_precision_the_same():
+    assert set(get_args(Settings.model_fields["precision"].annotation)) <= set(devices.PRECISIONS)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 
 import machine_bench as bench
@@ -45,14 +45,10 @@ WAYS = (TRUTH, "exact:t2i/map_at_r")
 GROUPS = {"own": "trained with binary labels", "exact": "trained with every true pair"}
 
 
-def recorded_points(groups: Mapping[str, str]) -> pd.DataFrame:
-    """Every recorded way of training in the embedded world, as ``two_verdicts`` draws it.
-
-    Args:
-        groups: positives of the training -> what the figure calls them.
-    """
+def recorded_points() -> pd.DataFrame:
+    """Every recorded way of training in the embedded world, as the picture of the README shows it."""
     rows, parts = assets.recorded("comparison_scenes"), []
-    for positives, group in groups.items():
+    for positives, group in GROUPS.items():
         means = seeds.seed_statistics(rows[rows.positives == positives])
         sums, truths = means.loc[LABELS], means.loc[TRUTH]
         columns = {"group": group}
@@ -69,7 +65,7 @@ def same_list() -> float:
 
 def finding() -> str:
     """What the picture shows, in four sentences."""
-    points, same = recorded_points(GROUPS), same_list()
+    points, same = recorded_points(), same_list()
     first, best = points.nlargest(1, "x"), points.nlargest(1, "y")
     binary = points[points.group == GROUPS["own"]]
     sentences = [

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import torch
 
-PRECISIONS = ("auto", "no", "bf16", "fp16")
+PRECISIONS = ("auto", "float32", "bf16", "fp16")
 _choice = {"device": "auto", "precision": "auto"}
 
 
@@ -18,7 +18,7 @@ def use(device: str = "auto", precision: str = "auto") -> None:
 
     Args:
         device: ``"auto"``, or a name that PyTorch knows, such as ``"cpu"``, ``"cuda"`` or ``"cuda:1"``.
-        precision: of what encodes: ``"bf16"`` or ``"fp16"`` on a GPU, or ``"no"`` for float32, as ``"auto"``.
+        precision: of what encodes: ``"bf16"`` or ``"fp16"`` on a GPU, or ``"float32"``, as ``"auto"``.
 
     Raises:
         ValueError: there is no such device or precision here.

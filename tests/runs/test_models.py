@@ -154,3 +154,10 @@ def test_what_is_no_model_is_one_line(model, pretrained, kind, message, home: Pa
     with pytest.raises(kind, match=message) as raised:
         open_model(model, pretrained.replace("HOME", str(home)))
     assert "\n" not in str(raised.value.args[0])
+
+
+def test_a_device_that_is_given_with_an_opened_model_is_taken(home: Path):
+    opened = open_model("tiny", device="cpu")
+    assert open_model(opened) is opened
+    with pytest.raises(ValueError, match="device is 'gpu'"):
+        open_model(opened, device="gpu")

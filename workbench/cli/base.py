@@ -80,7 +80,7 @@ SkipExisting = Annotated[
     bool, typer.Option("--skip-existing", help="Keep good runs of the same parameters and code.")
 ]
 Device = Annotated[str, typer.Option(help="auto (a GPU where there is one), cpu, cuda or cuda:1.")]
-Precision = Annotated[str, typer.Option(help="Of what encodes: auto, bf16 on a GPU, or no.")]
+Precision = Annotated[str, typer.Option(help="Of what encodes: auto, bf16 on a GPU, or float32.")]
 Root = Annotated[str, typer.Option(help="Folder of all runs.")]
 
 # What is wrong with words, values, files and packages.

@@ -224,7 +224,8 @@ class Reading:
         path: id of an image -> where it is, see ``good``.
         told: what tells the splits, where something does, e.g. ``"the column split"``.
         notes: what was guessed and how the data were read.
-        needed: whether images must be there; otherwise they are looked for when they are opened.
+        needed: whether images are looked at now; otherwise they are looked for when they are opened, or were
+            read already.
     """
 
     name: str

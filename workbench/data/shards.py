@@ -178,7 +178,8 @@ def read_shards(
     }
     require(rows, f"shards: {base} holds no sample. {' '.join(notes)}".rstrip())
     by = "the field split of the samples" if inner else "the names of the shards"
-    return Reading(base.resolve().name, rows, places.__getitem__, by, notes)
+    unread = problems.on_error != "skip"  # then the index has read each image to its end
+    return Reading(base.resolve().name, rows, places.__getitem__, by, notes, needed=unread)
 
 
 def _merged(samples: list[Sample], told: list[str]) -> tuple[list[tuple[Sample, str]], int]:

@@ -63,7 +63,7 @@ class Target:
     images: Count = 0
 
     def __post_init__(self) -> None:
-        if not self.split and not Path(self.data).expanduser().exists():
+        if not self.split and data.path_of(self.data) is None:
             object.__setattr__(self, "split", "test")
         check_value("images", self.images, Count)
         loader, what = data.member(self.data), f"data {self.data!r}"

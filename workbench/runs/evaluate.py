@@ -128,8 +128,7 @@ def _data(model: AnyModel, data: Any, split: str, options: Mapping[str, Any]) ->
     if isinstance(data, str | Path):
         data = Target(str(data), dict(options), split)
     if isinstance(data, Target):
-        place = Path(data.data).expanduser()
-        if data.data not in datasets.names() and place.exists():
+        if place := datasets.path_of(data.data):
             data = replace(data, data=str(place.resolve()))
         return load_target(model.config, data), data
     return load(data, **({"split": split} if split else {}), **options), None

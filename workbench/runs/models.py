@@ -136,7 +136,7 @@ def open_model(
     'scenes'
     """
     if isinstance(model, AnyModel):
-        return model
+        return model.to(device, precision) if device or precision else model
     made = _named(str(model), pretrained) if isinstance(model, str | Path) else ExternalModel(model)
     return made.to(device, precision)
 

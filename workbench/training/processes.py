@@ -125,7 +125,7 @@ def accelerator(settings: Settings, folder: Path | None) -> Accelerator:
         ValueError, ImportError: as ``check_machine``.
     """
     check_machine(settings.device, settings.tracker)
-    cpu = settings.device == "cpu" or not torch.cuda.is_available()
+    cpu = devices.find(settings.device).type == "cpu"
     half = settings.precision == "bf16" or (settings.precision == "auto" and not cpu)
     # accelerate keeps device and precision for the life of the process; a notebook may change them
     AcceleratorState._reset_state(reset_partial_state=True)
