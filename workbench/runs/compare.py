@@ -132,7 +132,10 @@ def table(
         values, opened[0].name, Draws(split.own, len(split.image_ids)), smallest=smallest,
         metrics={row.name: row for row in known},
     )  # fmt: skip
-    return pd.DataFrame(contracts).set_index(["run", "label"]), pd.DataFrame([one.row() for one in told])
+    table = pd.DataFrame(contracts).set_index(["run", "label"])
+    # of some numbers nobody knows what chance would be: they have none, and not NaN
+    table["chance"] = table["chance"].astype(object).where(table["chance"].notna(), None)
+    return table, pd.DataFrame([one.row() for one in told])
 
 
 class Comparison(NamedTuple):
