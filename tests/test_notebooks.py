@@ -26,10 +26,8 @@ LONGEST, MEDIAN = 12, 5
 LONGEST_PARAMETERS = 14
 SMALL = {
     "train_images": 64,
-    "epochs": 1,
-    "batch_size": 32,
     "device": "cpu",
-    "settings": {"val_images": 32, "test_images": 48},
+    "settings": {"epochs": 1, "batch_size": 32, "val_images": 32, "test_images": 48},
 }
 
 

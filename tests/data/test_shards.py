@@ -183,6 +183,7 @@ def test_training_from_shards_is_training_from_the_same_images_in_a_folder(tmp_p
     (folder / "captions.csv").write_text("\n".join(lines))
     given = {"objective": "infonce", "train_images": 0, "batch_size": 4, "epochs": 1, "device": "cpu"}
     given |= {"captions_per_image": 1, "image_encoder": "towers", "text_encoder": "towers"}
+    given |= {"image_options": {"model": "scenes", "pretrained": "scenes"}}
     results = [
         run(Config(data=name, data_options={"root": str(root)}, **given), progress=False)
         for name, root in (("shards", shards), ("folder", folder))

@@ -70,12 +70,14 @@ def average_gradients(parameters: Iterable[nn.Parameter]) -> None:
     trained = [one for one in parameters if one.requires_grad]
     if world() == 1 or not trained:
         return
-    for one in trained:  # a shard may leave a parameter unused that another shard uses
-        one.grad = torch.zeros_like(one) if one.grad is None else one.grad
-    gradients = [one.grad for one in trained if one.grad is not None]
-    mean = nn.utils.parameters_to_vector(gradients)
+    # a shard may leave a parameter unused that another shard uses
+    gradients = [torch.zeros_like(one) if one.grad is None else one.grad for one in trained]
+    # the gradient of a transposed weight is not contiguous
+    mean = torch.cat([gradient.flatten() for gradient in gradients])
     distributed.all_reduce(mean)
-    nn.utils.vector_to_parameters(mean / world(), gradients)
+    parts = torch.split(mean / world(), [gradient.numel() for gradient in gradients])
+    for parameter, gradient, part in zip(trained, gradients, parts, strict=True):
+        parameter.grad = gradient.copy_(part.view_as(gradient))
 
 
 def synchronise_batch_norms(model: nn.Module, device: torch.device) -> None:
