@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from workbench import data
-from workbench.data.folder import read_table
 from workbench.data.images import read_image
 from workbench.data.reading import Problems
+from workbench.data.tables import read_table
 
 KINDS = ["captions.csv", "captions.jsonl", "captions.parquet"]
 
@@ -72,7 +72,7 @@ def test_every_kind_of_table_gives_the_same_split(base, kind):
     assert split.caption_ids == ("a.jpg#0", "b.png#0", "a.jpg#1", "deep/c.jpg#0")
     assert split.open_image(2).size == (8, 6)
     assert split.level is None
-    assert split.notes == ()
+    assert split.notes == (f"read as table: {kind}", "nothing tells the splits")
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -191,14 +191,14 @@ def test_a_bad_row_is_named_by_file_and_row(base, tmp_path_factory, kind, name):
         load(base)
     split = load(base, on_error="skip")
     assert split.caption_ids == ("first",)
-    assert split.notes[0].startswith("skipped 1: 1 x ")
-    assert f"{kind} row 2" in split.notes[0]
+    assert split.notes[-1].startswith("skipped 1: 1 x ")
+    assert f"{kind} row 2" in split.notes[-1]
 
 
 def test_skipped_rows_are_counted_by_kind(base):
     rows = [ROWS[0], BAD["missing image"][0], BAD["empty caption"][0], BAD["missing image"][0]]
     write(base / "captions.csv", rows)
-    assert "skipped 3: 1 x empty caption, 2 x missing image" in load(base, on_error="skip").notes[0]
+    assert "skipped 3: 1 x empty caption, 2 x missing image" in load(base, on_error="skip").notes[-1]
 
 
 def test_rows_that_are_no_rows_are_named(base):
@@ -242,7 +242,7 @@ def test_a_level_for_some_rows_only_is_refused(base):
 
 def test_columns_that_were_not_read_are_noted(base):
     write(base / "captions.csv", [{**ROWS[0], "url": "somewhere", "Level": 3}])
-    assert load(base).notes == ("columns that were not read: Level, url",)
+    assert load(base).notes[1] == "columns that were not read: Level, url"
 
 
 def test_the_check_of_images_can_be_left_out_and_a_broken_one_is_then_named_when_opened(base):
@@ -263,22 +263,20 @@ def test_what_is_missing_is_named_with_the_remedy(tmp_path, monkeypatch):
     monkeypatch.delenv("WORKBENCH_DATA", raising=False)
     with pytest.raises(FileNotFoundError, match=r"set root=.*Put the images into a folder"):
         data.load("folder")
-    with pytest.raises(
-        FileNotFoundError, match=r"holds none of captions.csv, captions.jsonl, captions.parquet"
-    ):
+    with pytest.raises(FileNotFoundError, match=r"holds no data that can be read named captions\.\*"):
         load(tmp_path)
     with pytest.raises(FileNotFoundError, match=r"lacks other\.csv"):
         load(tmp_path, table="other.csv")
     write(tmp_path / "captions.csv", ROWS)
     write(tmp_path / "captions.jsonl", ROWS)
-    with pytest.raises(ValueError, match=r"holds captions.csv and captions.jsonl; choose one with table="):
+    with pytest.raises(ValueError, match=r"can be read in 2 ways: .*; choose one with table="):
         load(tmp_path)
     with pytest.raises(ValueError, match="split is 'dev'; choose one of train"):
         load(tmp_path, "dev")
     with pytest.raises(ValueError, match="on_error is 'ignore'"):
         load(tmp_path, table="captions.csv", on_error="ignore")
     (tmp_path / "captions.xlsx").touch()
-    with pytest.raises(ValueError, match=r"a table is one of .csv, .jsonl, .parquet"):
+    with pytest.raises(FileNotFoundError, match=r"named captions\.xlsx.*give a table with the columns"):
         load(tmp_path, table="captions.xlsx")
 
 

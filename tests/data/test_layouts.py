@@ -493,7 +493,7 @@ TWINS = {
     ),
     "Parquet of a hub, structs in data/": (
         lambda at: hub(at / "data", "test", (5,), lambda n: {"bytes": None, "path": None}),
-        "row 1: the image is",
+        "row 1: there is no image",
     ),
     "Parquet of a hub, bytes": (
         lambda at: (at / "test-00000-of-00001.parquet").write_bytes(b"version https://git-lfs"),

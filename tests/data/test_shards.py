@@ -85,10 +85,10 @@ def test_names_of_shards_say_the_split_else_a_checksum_of_the_key_does(tmp_path)
     webdataset(tmp_path / "coco_val-000.tar", first=5)
     assert load(tmp_path, "train").image_ids[0] == "train-000/00000"
     assert load(tmp_path, "val").image_ids[0] == "coco_val-000/00005"
-    with pytest.raises(ValueError, match=r"names the split 'test'; there are train, val"):
+    with pytest.raises(ValueError, match="no usable row for split 'test'; choose train, val, all"):
         load(tmp_path, "test")
     webdataset(tmp_path / "more.tar")
-    with pytest.raises(ValueError, match=r"'more.tar'. names no split"):
+    with pytest.raises(ValueError, match=r"more.tar, 00000: split '' is not one of train"):
         load(tmp_path, "train")
 
     plain = tmp_path / "plain"
@@ -126,11 +126,11 @@ def test_a_damaged_index_is_made_again_with_a_warning(tmp_path, monkeypatch):
     ("members", "said"),
     [
         ([("1.png", picture(COLOURS[0]))], "a.tar, 1: the captions are None"),
-        ([("1.txt", b"a cat")], "a.tar, 1: none of its files is an image"),
+        ([("1.txt", b"a cat")], "a.tar, 1: there is no image"),
         ([("1.png", b"x"), ("1.txt", b"  ")], "a.tar, 1: the captions are '  '"),
         ([("1.png", b"x"), ("1.json", b"[1]")], "1.json: expected an object"),
         ([("1.png", b"x"), ("1.json", b"{")], "a.tar, 1"),
-        ([("1.png", b"x"), ("1.json", b'{"captions": [3]}')], r"a.tar, 1: the captions are \[3\]"),
+        ([("1.png", b"x"), ("1.json", b'{"captions": [3]}')], "a.tar, 1: the caption is 3; expected text"),
     ],
 )
 def test_what_is_wrong_with_a_sample_is_said_with_shard_and_key(members, said, tmp_path):
@@ -145,12 +145,12 @@ def test_bad_samples_are_left_out_and_counted_where_that_is_asked_for(tmp_path):
     for _ in range(2):  # the second time from the index
         split = load(tmp_path, on_error="skip")
         assert len(split.image_ids) == 3
-        assert "1 x missing caption, 1 x missing image" in split.notes[0]
+        assert any("1 x missing caption, 1 x missing image" in note for note in split.notes)
 
 
 def test_a_broken_image_names_shard_and_key_when_it_is_opened(tmp_path):
     tar(tmp_path / "a.tar", [("1.png", b"no image"), ("1.txt", b"a cat")])
-    with pytest.raises(ValueError, match=r"a.tar, a/1"):
+    with pytest.raises(ValueError, match=r"a.tar, 1 is not a readable image"):
         load(tmp_path).open_image(0)
 
 

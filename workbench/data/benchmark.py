@@ -56,7 +56,7 @@ def read_karpathy(
         if isinstance(content, dict) and content.get("split") in others:
             continue
         where = f"{file.name} image {number}"
-        try:
+        with problems.adding("malformed image", where):
             record: _Record = validated(content, _Record, where, "is malformed")
             image, found = record.filename, len(record.sentences)
             require(image not in paths, f"{where}: {image} occurs twice")
@@ -64,14 +64,11 @@ def read_karpathy(
                 found >= (captions or 1),
                 f"{where}: {image} has too few sentences: expected at least {captions or 1}, found {found}",
             )
-        except ValueError as error:
-            problems.add("malformed image", error)
-            continue
-        paths[image] = record.path
-        rows += [
-            Row(where, image, " ".join(one.raw.split()), str(_id(one, image, n)), split=record.split)
-            for n, one in enumerate(record.sentences[:captions])
-        ]
+            paths[image] = record.path
+            rows += [
+                Row(where, image, " ".join(one.raw.split()), str(_id(one, image, n)), split=record.split)
+                for n, one in enumerate(record.sentences[:captions])
+            ]
     return rows, paths
 
 

@@ -3,8 +3,8 @@
 A picture comes out in RGB with eight bits a channel, upright by its EXIF orientation. Of sixteen bits the
 upper eight are kept, so that 65,535 is white, as it is meant. Floats are shares of white, 0 to 1. What is
 transparent lies on white paper. CMYK is converted by its plain formula, without the file's colour profile. Of
-several frames or pages the first is taken. A picture of more than 64 million pixels is refused before it is
-decoded, since a file of 200 kB may hold half a gigabyte; ``WORKBENCH_MEGAPIXELS`` allows more.
+several frames or pages the first is taken. A picture of more than 179 million pixels is refused before it is
+decoded, as Pillow does, since a file of 200 kB may hold half a gigabyte.
 """
 
 import io
@@ -15,11 +15,9 @@ from typing import Any
 import numpy as np
 from PIL import Image, ImageOps
 
-from workbench.formatting import format_count
 from workbench.io import reading_errors
 from workbench.records import Split, require
 
-VARIABLE, MEGAPIXELS = "WORKBENCH_MEGAPIXELS", "64"
 # no format whose reader starts another program, as that of EPS does
 FORMATS = ("JPEG", "MPO", "PNG", "WEBP", "TIFF", "GIF", "BMP", "PPM", "JPEG2000", "AVIF")
 # what Pillow raises on damaged images beside the usual errors; its warnings where somebody made them errors
@@ -59,7 +57,6 @@ def read_image(source: Any, where: str, *, small: bool = False) -> Image.Image:
     message = "is not a readable image"
     with reading_errors(name, message):
         with reading_errors(name, message, *PILLOW), Image.open(file, formats=known) as image:
-            _check_size(image)
             if small:
                 image.draft(None, (max(image.width // 8, 1), max(image.height // 8, 1)))
             upright = ImageOps.exif_transpose(image)
@@ -80,8 +77,14 @@ def endings() -> tuple[str, ...]:
     return tuple(sorted(end for end, one in Image.EXTENSION.items() if one in FORMATS))
 
 
+def pictures(base: Path) -> list[Path]:
+    """The image files of a folder and of those inside it, by path, without hidden ones."""
+    known = endings()
+    return sorted(one for one in base.rglob("*") if one.suffix.lower() in known and visible(one, base))
+
+
 def below(folder: str | Path) -> list[Path]:
-    """The image files of a folder and of those inside it, by path.
+    """The pictures of a folder that somebody names.
 
     Raises:
         ValueError: no folder is named.
@@ -90,9 +93,8 @@ def below(folder: str | Path) -> list[Path]:
     require(folder, "name a folder of pictures")
     folder = Path(folder).expanduser()
     require(folder.is_dir(), f"there is no folder {folder}", FileNotFoundError)
-    known, base = endings(), folder
-    files = sorted(one for one in base.rglob("*") if one.suffix.lower() in known and visible(one, base))
-    require(files, f"{folder} holds no picture ({', '.join(known)})", FileNotFoundError)
+    files = pictures(folder)
+    require(files, f"{folder} holds no picture ({', '.join(endings())})", FileNotFoundError)
     return files
 
 
@@ -100,18 +102,6 @@ def require_file(path: Path, where: str) -> None:
     """Raise ``FileNotFoundError``, naming file and row, where there is no such file."""
     # unlike Path.is_file it takes a name that is too long for one that is not there
     require(os.path.isfile(path), f"{where}: there is no image file {path}", FileNotFoundError)
-
-
-def _check_size(image: Image.Image) -> None:
-    said = os.environ.get(VARIABLE) or MEGAPIXELS
-    if not said.isdecimal():
-        raise ValueError(f"{VARIABLE} is {said!r}; give a whole number of millions of pixels, such as 64")
-    require(
-        image.width * image.height <= int(said) * 10**6,
-        f"it has {format_count(image.width)} x {format_count(image.height)} pixels, more than {said} "
-        "million; make it "
-        f"smaller, or set {VARIABLE} to as many millions as your memory holds",
-    )
 
 
 def _in_rgb(image: Image.Image) -> Image.Image:

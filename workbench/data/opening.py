@@ -25,12 +25,12 @@ from typing import Any, Literal, NamedTuple, get_args
 
 from workbench.data import flickr8k, hierarcaps, rooms
 from workbench.data.coco import FOLDED, FOLDS
-from workbench.data.folder import with_regions
 from workbench.data.images import visible
-from workbench.data.reading import SAME, Problems, Reading, said_split
-from workbench.data.rooms import Ask, Name
-from workbench.data.shards import found_shards
-from workbench.data.tables import READERS, header, names_both
+from workbench.data.reading import SAME, Ask, Problems, Reading, one_split, said_split
+from workbench.data.region_files import locate
+from workbench.data.rooms import Name
+from workbench.data.shards import found_shards, read_shards
+from workbench.data.tables import READERS, header, inside, names_both
 from workbench.formatting import format_count
 from workbench.records import Split, require
 from workbench.registry import make
@@ -100,11 +100,20 @@ def at(path: Path) -> Callable[..., Split]:
         read = replace(read, notes=(f"read as {way.layout}: {way.what}", *read.notes))
         if isinstance(read, Split):
             return read
-        made = with_regions(read, split, ask.problems, base, regions, check_images=check_images, brief=False)
+        made = _with_regions(read, ask, regions, check_images)
         folded = read.name == "coco" and way.layout == "karpathy" and len(made.image_ids) == FOLDED
         return replace(made, folds=FOLDS) if folded else made
 
     return opened
+
+
+def _with_regions(read: Reading, ask: Ask, regions: str, check_images: bool) -> Split:
+    """One split, with region features where a folder of them is named: there need not be any images then."""
+    if not regions:
+        return one_split(read, ask.split, ask.problems, check_images=check_images)
+    made = one_split(replace(read, needed=False), ask.split, ask.problems, check_images=False)
+    found: Any = locate(ask.base / inside(ask.base, regions), made.image_ids)
+    return replace(made, regions=found, open_boxes=found.boxes, notes=(*made.notes, *found.notes()))
 
 
 def _one_way(path: Path, ask: Ask, layout: str) -> Found:
@@ -178,7 +187,7 @@ def _in_folders(ask: Ask, folders: Sequence[Path]) -> list[Found]:
     ways += [Found("coco", _listed(group), partial(rooms.coco, group)) for group in _by_split(coco)]
     ways += [Found("table", _listed(group), partial(rooms.tables, group)) for group in _by_split(tables)]
     if shards:
-        ways.append(Found("shards", _listed(shards), partial(rooms.shards, shards)))
+        ways.append(Found("shards", _listed(shards), partial(read_shards, shards)))
     texts = [] if ways or ask.table else rooms.texts_beside(ask.base)
     return ways + (
         [Found("texts", f"{format_count(len(texts), 'text')} beside images", partial(rooms.beside, texts))]

@@ -7,6 +7,7 @@ import re
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -93,6 +94,14 @@ class Problems:
         if self.on_error == "raise":
             raise self.found[-1][1]
 
+    @contextmanager
+    def adding(self, kind: str, where: str = "") -> Iterator[None]:
+        """What is wrong with a row in the block, whose message then begins with where that stands."""
+        try:
+            yield
+        except (FileNotFoundError, ValueError) as error:
+            self.add(kind, error if where in str(error) else f"{where}: {error}")
+
     def notes(self) -> tuple[str, ...]:
         """One sentence with the counts by kind and the first error; empty when there was none."""
         counts = Counter(kind for kind, _ in self.found)
@@ -100,6 +109,18 @@ class Problems:
         return tuple(
             f"skipped {len(self.found)}: {listed}; the first: {error}" for _, error in self.found[:1]
         )
+
+
+@dataclass(frozen=True)
+class Ask:
+    """What the caller asks for, see ``opening.at``."""
+
+    base: Path
+    split: str
+    table: str
+    images: str
+    columns: Mapping[str, str]
+    problems: Problems
 
 
 @dataclass(frozen=True)
@@ -236,9 +257,7 @@ class Reading:
     needed: bool = True
 
 
-def one_split(
-    read: Reading, split: str, problems: Problems, *, check_images: bool, brief: bool = False
-) -> Split:
+def one_split(read: Reading, split: str, problems: Problems, *, check_images: bool) -> Split:
     """One split of what was read.
 
     Args:
@@ -247,7 +266,6 @@ def one_split(
             that they say, or every row where they say none.
         problems: takes what is wrong: an unknown split, an image in two splits, and what ``good`` finds.
         check_images: see ``good``.
-        brief: leave out the note on the splits where they are told.
 
     Raises:
         ValueError: the split has no usable row; the message names those that there are.
@@ -273,7 +291,7 @@ def one_split(
     cut = "" if split == "all" else ": the checksum of an image's name cuts 80, 10 and 10 %"
     by = f"splits by {read.told}: {listed}" if told else f"nothing tells the splits{cut}"
     shared = same_text(kept)
-    facts = [*read.notes, *([by] if not brief or (cut and not told) else []), *problems.notes()]
+    facts = [*read.notes, by, *problems.notes()]
     if shared:
         many = format_count(sum(row.caption in shared for row in kept), "caption")
         facts += [

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -11,9 +11,9 @@ import numpy as np
 from PIL import Image
 
 from workbench.data.benchmark import EACH, PARTS, read_karpathy
-from workbench.data.images import below, visible
-from workbench.data.reading import Problems, Reading, Row, choose_split, one_split, said_split
-from workbench.data.shards import content, read_shards
+from workbench.data.images import pictures, visible
+from workbench.data.reading import Ask, Problems, Reading, Row, choose_split, one_split, said_split
+from workbench.data.shards import content
 from workbench.data.tables import Record, find_columns, inside, read_table, table_rows
 from workbench.formatting import format_count
 from workbench.io import parse_json, read_text, validated
@@ -24,18 +24,6 @@ SNIFFED = 2**16
 Name = Literal["", "train", "val", "test", "all"]
 # texts that stand beside images and are not theirs
 ABOUT = ("readme", "license", "licence", "classes", "labels")
-
-
-@dataclass(frozen=True)
-class Ask:
-    """What the caller asks for, see ``at``."""
-
-    base: Path
-    split: str
-    table: str
-    images: str
-    columns: Mapping[str, str]
-    problems: Problems
 
 
 def said(file: Path) -> str:
@@ -173,44 +161,28 @@ def _images(
     return places.__getitem__, (f"images are read from {listed}",) if folders else ()
 
 
-def shards(files: Sequence[Path], ask: Ask) -> Reading:
-    """Shards, see ``shards``."""
-    return read_shards(ask.base, files, ask.split, ask.problems, ask.columns)
-
-
 def texts_beside(base: Path) -> list[Path]:
     """The texts of a folder, if one of them stands beside an image of its name."""
     texts = [one for one in sorted(base.rglob("*.txt")) if visible(one, base)]
     texts = [one for one in texts if not one.stem.lower().startswith(ABOUT)]
-    stems = {one.with_suffix("") for one in _pictures(base)}
+    stems = {one.with_suffix("") for one in pictures(base)}
     return texts if any(one.with_suffix("") in stems for one in texts) else []
-
-
-def _pictures(base: Path) -> list[Path]:
-    try:
-        return below(base)
-    except FileNotFoundError:
-        return []
 
 
 def beside(texts: Sequence[Path], ask: Ask) -> Reading:
     """A text beside each image, a caption a line; folders may be named as splits."""
-    rows, pictures = list[Row](), _pictures(ask.base)
-    own = {one.with_suffix(""): one for one in texts}
-    for picture in pictures:
+    rows, own = list[Row](), {one.with_suffix(""): one for one in texts}
+    for picture in pictures(ask.base):
         image = picture.relative_to(ask.base).as_posix()
         text = own.pop(picture.with_suffix(""), None)
         if text is None:
             ask.problems.add("missing caption", f"{image} has no {Path(image).with_suffix('.txt')} beside it")
             continue
-        try:
-            lines = [line.strip() for line in read_text(text).splitlines() if line.strip()] or [""]
-        except ValueError as error:
-            ask.problems.add("unreadable text", error)
-            continue
         said = said_split(Path(image).parts[0]) if "/" in image else ""
         where = text.relative_to(ask.base).as_posix()
-        rows += [Row(where, image, line, f"{image}#{n}", split=said) for n, line in enumerate(lines)]
+        with ask.problems.adding("unreadable text", where):
+            lines = [line.strip() for line in read_text(text).splitlines() if line.strip()] or [""]
+            rows += [Row(where, image, line, f"{image}#{n}", split=said) for n, line in enumerate(lines)]
     for text in own.values():
         ask.problems.add("missing image", f"{text.relative_to(ask.base)} has no image of its name beside it")
     return Reading(ask.base.resolve().name, rows, ask.base.joinpath, "the names of the folders")

@@ -20,13 +20,13 @@ import hashlib
 import json
 import tarfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import groupby
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from workbench.data.images import endings, read_image, visible
-from workbench.data.reading import SAME, Problems, Reading, Row, find_root, one_split, said_split
+from workbench.data.reading import SAME, Ask, Problems, Reading, Row, find_root, one_split, said_split
 from workbench.data.tables import find_columns, inside, texts
 from workbench.io import cache_folder, cached_file, parse_json, reading_errors
 from workbench.records import Split, require
@@ -34,7 +34,7 @@ from workbench.records import Split, require
 # judgements of the training split, for ``Config.positives``
 POSITIVES = ("own", SAME)
 REMEDY = "Put the shards, .tar or .parquet, into one folder; train, val or test in a name says its split."
-VERSION = 3
+VERSION = 4
 # row groups of Parquet files that are kept, each read whole for one of its images
 GROUPS = 8
 # what names the image of a sample, where it is repeated for each caption
@@ -46,29 +46,32 @@ class Sample(NamedTuple):
 
     Args:
         key: unique among all shards.
+        where: shard and key, for messages.
         shard: which of them.
-        place: the first byte of the image, or its row group.
-        part: the number of its bytes, or its row in the group.
+        place: of the image in it, see ``Stored``; or the path that stands for it in a Parquet file.
         captions: none empty.
         split: as a field of the sample says it.
         mark: equal for samples of one image.
-        column: of the image in a Parquet file.
-        file: of an image that the Parquet file holds the path of.
     """
 
     key: str
+    where: str
     shard: int
-    place: int
-    part: int
+    place: Sequence[Any]
     captions: list[str]
-    split: str = ""
-    mark: str = ""
-    column: str = ""
-    file: str = ""
+    split: str
+    mark: str
 
 
 class Stored(NamedTuple):
-    """An image in a shard, see ``Sample``; called, it gives the bytes, or the path that stands for them."""
+    """An image in a shard; called, it gives the bytes, or the path that stands for them.
+
+    Args:
+        file: the shard.
+        place: the first byte of the image, or its row group.
+        part: the number of its bytes, or its row in the group.
+        column: of the image in a Parquet file.
+    """
 
     file: Path
     place: int
@@ -115,67 +118,46 @@ def shards(
         ValueError: a shard cannot be read, a sample lacks its image or its caption, a key is repeated, some
             shards name a split and others do not, or the split is empty; the message names shard and sample.
     """
-    base, problems = find_root("shards", root, [], REMEDY), Problems(on_error)
-    files = found_shards(base, "*")
+    base = find_root("shards", root, [], REMEDY)
+    ask = Ask(base, split, "", "", {}, Problems(on_error))
+    files = found_shards(base)
     require(files, f"shards: {base} holds no {' or '.join(READERS)}. {REMEDY}", FileNotFoundError)
-    return one_split(
-        read_shards(base, files, split, problems), split, problems, check_images=False, brief=True
-    )
+    return one_split(read_shards(files, ask), split, ask.problems, check_images=False)
 
 
-def found_shards(base: Path, pattern: str = "**/*") -> list[Path]:
-    """The shards of a folder, without hidden files."""
-    return sorted(one for one in base.glob(pattern) if one.suffix in READERS and visible(one, base))
+def found_shards(base: Path) -> list[Path]:
+    """The shards of a folder and of those inside it, without hidden files."""
+    return sorted(one for one in base.rglob("*") if one.suffix in READERS and visible(one, base))
 
 
-def read_shards(
-    base: Path,
-    files: Sequence[Path],
-    split: str,
-    problems: Problems,
-    columns: Mapping[str, str] | None = None,
-) -> Reading:
-    """The samples of shards; those that name another split than the one that is asked for stay closed.
+def read_shards(files: Sequence[Path], ask: Ask) -> Reading:
+    """The samples of shards.
 
     Args:
-        base: the folder.
-        files: the shards, below it.
-        split: ``""`` or ``"all"`` = every one.
-        problems: takes what is wrong.
-        columns: of Parquet files, see ``find_columns``.
+        files: the shards, below the folder that is asked for.
+        ask: its columns are those of Parquet files, see ``find_columns``.
 
     Raises:
         FileNotFoundError, ValueError: see ``shards``.
     """
-    named = {
-        file: said_split(file.stem) or said_split(file.parent.name if file.parent != base else "")
-        for file in files
-    }
-    samples, notes = _index(base, files, problems, columns or {})
+    base, problems = ask.base, ask.problems
+    samples, notes = _index(files, ask)
     inner = any(sample.split for sample in samples)
-    without = [file.name for file in files if not named[file]]
-    mixed = 0 < len(without) < len(files) and split not in ("", "all") and not inner
-    require(not mixed, f"shards: {without[:1]} names no split, but others do. {REMEDY}")
-    told = [sample.split if inner else named[files[sample.shard]] for sample in samples]
-    known = sorted({*told} - {""})
-    require(
-        inner or without or split in ("", "all", *known),
-        f"shards: no shard in {base} names the split {split!r}; there are {', '.join(known)}",
-    )
+    named = [said_split(file.stem) or said_split(file.parent.name * (file.parent != base)) for file in files]
+    told = [sample.split if inner else named[sample.shard] for sample in samples]
     merged, repeated = _merged(samples, told)
     rows = [
-        Row(f"{files[sample.shard].name}, {sample.key}", sample.key, text, f"{sample.key}#{n}", split=said)
+        Row(sample.where, sample.key, text, f"{sample.key}#{n}", split=said)
         for sample, said in merged
         for n, text in enumerate(sample.captions)
     ]
     if repeated:
         notes = (*notes, f"{repeated} samples repeat the image of another; their captions stand with it")
     places = {
-        one.key: files[one.shard].parent / one.file
-        if one.file
-        else Stored(files[one.shard], one.place, one.part, one.column)
+        one.key: Stored(files[one.shard], *one.place) if len(one.place) > 1
+        else files[one.shard].parent / one.place[0]
         for one, _ in merged
-    }
+    }  # fmt: skip
     require(rows, f"shards: {base} holds no sample. {' '.join(notes)}".rstrip())
     by = "the field split of the samples" if inner else "the names of the shards"
     unread = problems.on_error != "skip"  # then the index has read each image to its end
@@ -205,26 +187,23 @@ def _merged(samples: list[Sample], told: list[str]) -> tuple[list[tuple[Sample, 
     return list(kept.values()), len(samples) - len(kept)
 
 
-def _index(
-    base: Path, files: Sequence[Path], problems: Problems, columns: Mapping[str, str]
-) -> tuple[list[Sample], tuple[str, ...]]:
+def _index(files: Sequence[Path], ask: Ask) -> tuple[list[Sample], tuple[str, ...]]:
     """What lies where, and notes on samples that were left out."""
     identity = [[str(file.resolve()), file.stat().st_size, file.stat().st_mtime_ns] for file in files]
-    how = [VERSION, problems.on_error, identity, dict(columns)]
+    how = [VERSION, ask.problems.on_error, identity, dict(ask.columns)]
     digest = hashlib.sha256(json.dumps(how).encode()).hexdigest()
     index = cache_folder() / f"shards-{digest[:16]}.jsonl"
 
     def write(temporary: Path) -> dict[str, Any]:
-        found, keys = Problems(problems.on_error), dict[str, str]()
+        found, keys = Problems(ask.problems.on_error), set[str]()
         with temporary.open("w", encoding="utf-8") as lines:
             for number, file in enumerate(files):
-                prefix = file.relative_to(base).with_suffix("").as_posix()
-                for sample in READERS[file.suffix](file, number, found, columns):
-                    where = f"{file.name}, {sample.key}"
+                prefix = file.relative_to(ask.base).with_suffix("").as_posix()
+                for sample in _samples(file, number, found, ask.columns):
                     if (key := f"{prefix}/{sample.key}") in keys:
-                        found.add("repeated key", f"{where}: the key was used before in this shard")
+                        found.add("repeated key", f"{sample.where}: the key was used before in this shard")
                         continue
-                    keys[key] = where
+                    keys.add(key)
                     lines.write(json.dumps(sample._replace(key=key)) + "\n")
         return {"notes": list(found.notes())}
 
@@ -233,18 +212,41 @@ def _index(
     return [Sample(*json.loads(line)) for line in lines], tuple(notes)
 
 
-def _tar(file: Path, number: int, problems: Problems, columns: Mapping[str, str]) -> Iterator[Sample]:
+# key, what stands for it in messages, and what reads image, captions, facts and place of a sample
+Unread = tuple[str, str, Callable[[], tuple[Any, Any, Mapping[str, Any], tuple[Any, ...]]]]
+
+
+def _samples(file: Path, number: int, problems: Problems, columns: Mapping[str, str]) -> Iterator[Sample]:
+    """The samples of a shard that can be used."""
+    for key, said, read in READERS[file.suffix](file, problems, columns):
+        where = f"{file.name}, {said}"
+        with problems.adding("unreadable text", where):
+            image, given, about, place = read()
+            with problems.adding("missing caption", where):
+                captions = [" ".join(one.split()) for one in texts(given)]
+                require(all(captions), f"the captions are {given!r:.80}; expected a text, or a list")
+                with problems.adding("missing image", where):
+                    image = content(image, file.parent)
+                    with problems.adding("corrupt image", where):
+                        if problems.on_error == "skip":
+                            read_image(image, where, small=True)
+                        whole = image if isinstance(image, bytes) else str(image).encode()
+                        facts = (f"{name}={about[name]}" for name in MARKS if about.get(name) is not None)
+                        mark = f"{hashlib.blake2b(whole, digest_size=12).hexdigest()} {next(facts, '')}"
+                        if isinstance(image, Path):
+                            place = (str(image.relative_to(file.parent)),)
+                        yield Sample(key, where, number, place, captions, str(about.get("split") or ""), mark)
+
+
+def _tar(file: Path, problems: Problems, columns: Mapping[str, str]) -> Iterator[Unread]:
     members: list[tarfile.TarInfo] = []
-    try:
-        with (
-            reading_errors(
-                file.name, "is not a tar file (a compressed one is to be unpacked)", tarfile.TarError
-            ),
-            tarfile.open(file, "r:") as tar,
-        ):
-            members += (one for one in tar if one.isfile() and visible(Path(one.name), Path()))
-    except ValueError as error:
-        problems.add("broken shard", error)
+    message = "is not a tar file (a compressed one is to be unpacked)"
+    with (
+        problems.adding("broken shard", file.name),
+        reading_errors(file.name, message, tarfile.TarError),
+        tarfile.open(file, "r:") as tar,
+    ):
+        members += (one for one in tar if one.isfile() and visible(Path(one.name), Path()))
     with file.open("rb") as opened:
 
         def content_of(member: tarfile.TarInfo) -> bytes:
@@ -252,20 +254,8 @@ def _tar(file: Path, number: int, problems: Problems, columns: Mapping[str, str]
             return opened.read(member.size)
 
         for stem, group in groupby(members, key=lambda member: _stem(member.name, first=True)):
-            for key, parts in _samples(stem, list(group)):
-                where = f"{file.name}, {key}"
-                try:
-                    image, about, captions = _sample(parts, content_of, where)
-                except ValueError as error:
-                    problems.add("unreadable text", error)
-                    continue
-                captions = _captions(captions, where, problems)
-                if image is None:
-                    problems.add("missing image", f"{where}: none of its files is an image")
-                elif captions and _readable(whole := content_of(image), where, problems):
-                    mark = f"{hashlib.blake2b(whole, digest_size=12).hexdigest()} {_name(about)}"
-                    place = image.offset_data, image.size
-                    yield Sample(key, number, *place, captions, str(about.get("split") or ""), mark)
+            for key, parts in _parts(stem, list(group)):
+                yield key, key, partial(_of_files, parts, content_of, f"{file.name}, {key}")
 
 
 def _stem(name: str, *, first: bool = False) -> str:
@@ -274,9 +264,7 @@ def _stem(name: str, *, first: bool = False) -> str:
     return folder + slash + (file.partition(".")[0] if first else file.rpartition(".")[0])
 
 
-def _samples(
-    stem: str, members: Iterable[tarfile.TarInfo]
-) -> Iterator[tuple[str, dict[str, tarfile.TarInfo]]]:
+def _parts(stem: str, members: Iterable[tarfile.TarInfo]) -> Iterator[tuple[str, dict[str, tarfile.TarInfo]]]:
     """The samples among files whose names are the same up to the first dot, as their files by ending."""
     by_last: dict[str, dict[str, tarfile.TarInfo]] = {}
     for member in members:
@@ -289,10 +277,10 @@ def _samples(
         yield stem, {ending: one for parts in by_last.values() for ending, one in parts.items()} | whole
 
 
-def _sample(
+def _of_files(
     parts: Mapping[str, tarfile.TarInfo], content_of: Callable[[tarfile.TarInfo], bytes], where: str
-) -> tuple[tarfile.TarInfo | None, dict[str, Any], Any]:
-    """The image of a sample, what its ``.json`` says, and its captions."""
+) -> tuple[Any, Any, Mapping[str, Any], tuple[Any, ...]]:
+    """A sample of files by their endings; the ``.json`` holds its facts."""
     image = next((parts[ending] for ending in parts if ending in endings()), None)
     about = parse_json(content_of(parts[".json"]), where) if ".json" in parts else {}
     require(isinstance(about, dict), f"{where}.json: expected an object")
@@ -305,25 +293,11 @@ def _sample(
         and " ".join(text.split()) != " ".join(str(captions).split())
     ):
         captions = [line for line in text.splitlines() if line.strip()] or text
-    return image, about, captions
+    place = (image.offset_data, image.size, "") if image else ()
+    return content_of(image) if image else None, captions, about, place
 
 
-def _name(about: Mapping[str, Any]) -> str:
-    return next((f"{name}={about[name]}" for name in MARKS if about.get(name) is not None), "")
-
-
-def _readable(image: Any, where: str, problems: Problems) -> bool:
-    """Whether an image can be read to its end, where bad ones are skipped."""
-    try:
-        if problems.on_error == "skip":
-            read_image(image, where, small=True)
-    except (FileNotFoundError, ValueError) as error:
-        problems.add("corrupt image", error)
-        return False
-    return True
-
-
-def _parquet(file: Path, number: int, problems: Problems, columns: Mapping[str, str]) -> Iterator[Sample]:
+def _parquet(file: Path, problems: Problems, columns: Mapping[str, str]) -> Iterator[Unread]:
     import pyarrow
     from pyarrow import parquet
 
@@ -331,33 +305,25 @@ def _parquet(file: Path, number: int, problems: Problems, columns: Mapping[str, 
         table = parquet.ParquetFile(file)
         names = table.schema_arrow.names
     at = find_columns(names, file.name, columns)
+    wanted = {*(at[name] for name in ("image", "caption", "split") if name in at), *(set(MARKS) & set(names))}
     first = 0
     for group in range(table.num_row_groups):
         with reading_errors(file.name, "is damaged", pyarrow.ArrowException):
-            wanted = [
-                at["image"],
-                at["caption"],
-                *([at["split"]] if "split" in at else []),
-                *(set(MARKS) & set(names)),
-            ]
-            records = table.read_row_group(group, columns=list(dict.fromkeys(wanted))).to_pylist()
+            records = table.read_row_group(group, columns=sorted(wanted)).to_pylist()
         for row, record in enumerate(records):
-            where, key = f"{file.name}, row {first + row + 1}", str(first + row)
-            try:
-                captions = _captions(texts(record[at["caption"]]), where, problems)
-                image = content(record[at["image"]], file.parent)
-            except ValueError as error:
-                problems.add("missing image", ValueError(f"{where}: {error}"))
-                continue
-            if captions and _readable(image, where, problems):
-                whole = image if isinstance(image, bytes) else str(image).encode()
-                named = record[at["image"]] if isinstance(record[at["image"]], dict) else {}
-                about = {"filename": named.get("path"), **record}
-                mark = f"{hashlib.blake2b(whole, digest_size=12).hexdigest()} {_name(about)}"
-                split = str(record.get(at.get("split", ""), "") or "")
-                path = "" if isinstance(image, bytes) else str(image.relative_to(file.parent))
-                yield Sample(key, number, group, row, captions, split, mark, at["image"], path)
+            place = (group, row, at["image"])
+            yield str(first + row), f"row {first + row + 1}", partial(_of_row, record, at, place)
         first += len(records)
+
+
+def _of_row(
+    record: Mapping[str, Any], at: Mapping[str, str], place: tuple[Any, ...]
+) -> tuple[Any, Any, Mapping[str, Any], tuple[Any, ...]]:
+    """A sample of a row, whose other columns are its facts."""
+    image = record[at["image"]]
+    named = image.get("path") if isinstance(image, dict) else None
+    about = {"filename": named, **record, "split": record.get(at.get("split", ""))}
+    return image, record[at["caption"]], about, place
 
 
 def content(given: Any, base: Path) -> bytes | Path:
@@ -370,17 +336,8 @@ def content(given: Any, base: Path) -> bytes | Path:
     if isinstance(found, str) and found:
         return base / inside(base, found)
     if not isinstance(found, bytes) or not found:
-        raise ValueError(f"the image is {given!r:.60}; expected its bytes, or a path")
+        raise ValueError(f"there is no image, but {given!r:.60}; expected its bytes, or a path")
     return found
-
-
-def _captions(given: Any, where: str, problems: Problems) -> list[str]:
-    """The captions of a sample; none and a problem where they are not texts, or one is empty."""
-    listed = given if isinstance(given, list) else [given]
-    if listed and all(isinstance(one, str) and one.strip() for one in listed):
-        return [" ".join(one.split()) for one in listed]
-    problems.add("missing caption", f"{where}: the captions are {given!r:.80}; expected a text, or a list")
-    return []
 
 
 @lru_cache(maxsize=GROUPS)
@@ -391,7 +348,7 @@ def _row_group(file: Path, date: int, number: int, column: str) -> Any:
     return parquet.ParquetFile(file).read_row_group(number, columns=[column])[column]
 
 
-READERS: dict[str, Callable[[Path, int, Problems, Mapping[str, str]], Iterator[Sample]]] = {
+READERS: dict[str, Callable[[Path, Problems, Mapping[str, str]], Iterator[Unread]]] = {
     ".tar": _tar, ".parquet": _parquet,
 }  # fmt: skip
 MEMBER = shards

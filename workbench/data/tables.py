@@ -144,12 +144,9 @@ def _json_lines(file: Path, problems: Problems) -> Iterator[tuple[str, Record]]:
     with file.open(encoding="utf-8-sig", errors=_on_errors(problems)) as lines:
         for number, line in enumerate((line for line in lines if line.strip()), start=1):
             where = f"{file.name} row {number}"
-            try:
+            with problems.adding("malformed row", where):
                 record = parse_json(line, f"{where}:", "not JSON")
-                require(isinstance(record, dict), f"{where}: expected an object, found {line.strip()[:60]}")
-            except ValueError as error:
-                problems.add("malformed row", error)
-            else:
+                require(isinstance(record, dict), f"expected an object, found {line.strip()[:60]}")
                 yield where, record
 
 
@@ -242,20 +239,16 @@ def table_rows(
     at, counted, rows = find_columns(names, table, columns or {}), Counter[str](), list[Row]()
     for where, record in records:
         given = {ours: record.get(name) for ours, name in at.items()}
-        try:
+        with problems.adding("malformed row", where):
             image = place(given["image"])
             captions = texts(given["caption"])
             level, chain = _whole(given, "level"), _whole(given, "chain")
-        except ValueError as error:
-            problems.add("malformed row", f"{where}: {error}")
-            continue
-        split = str(given.get("split") or "")
-        for n, caption in enumerate(captions):
-            known = given.get("id")
-            number = f"{image}#{counted[image]}" if known is None else str(known)
-            row_id = f"{number}#{n}" if known is not None and len(captions) > 1 else number
-            counted[image] += 1
-            rows.append(Row(where, image, caption.strip(), row_id, level, chain, split))
+            split, known = str(given.get("split") or ""), given.get("id")
+            for n, caption in enumerate(captions):
+                number = f"{image}#{counted[image]}" if known is None else str(known)
+                row_id = f"{number}#{n}" if known is not None and len(captions) > 1 else number
+                counted[image] += 1
+                rows.append(Row(where, image, caption.strip(), row_id, level, chain, split))
     others = ", ".join(f"{ours} = {name}" for ours, name in at.items() if ours != name)
     unread = ", ".join(sorted(map(str, names.keys() - set(at.values()))))
     notes = (

@@ -234,7 +234,7 @@ def pictures(folder: str | Path, most: int = 0) -> Split:
         FileNotFoundError, ValueError: there is no such folder, or what lies there cannot be read.
     """
     place = Path(folder).expanduser()
-    if folder and any((place / table).is_file() for table in TABLES):
+    if folder and any(place.glob(TABLES)):
         split = datasets.load("folder", root=str(place), split="all")
         return split.first(most) if most else split
     return folder_split(place if folder else "", most)
