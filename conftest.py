@@ -38,7 +38,7 @@ def real_data() -> Path:
 @pytest.fixture(scope="session")
 def real_tour(tmp_path_factory: pytest.TempPathFactory) -> TourResult:
     """The tour as a newcomer runs it, once a session, also where tests run side by side; takes minutes."""
-    from workbench.tour import TourResult, tour
+    from workbench.tour import TourResult, stops_on, tour
 
     folder = tmp_path_factory.getbasetemp()
     if os.environ.get("PYTEST_XDIST_WORKER"):
@@ -46,7 +46,7 @@ def real_tour(tmp_path_factory: pytest.TempPathFactory) -> TourResult:
     kept = folder / "tour.json"
     with FileLock(folder / "tour.lock"):
         if not kept.exists():
-            made = asdict(tour(folder / "runs"))
+            made = asdict(tour(folder / "runs", stops=stops_on("auto", "auto")))
             kept.write_text(json.dumps(made, default=str))
         found = json.loads(kept.read_text())
     return TourResult(**{**found, "index": Path(found["index"])})

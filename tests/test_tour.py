@@ -12,11 +12,12 @@ import nbformat
 import pytest
 
 from workbench.execution.parameters import ParameterError
+from workbench.execution.summary import favourite
 from workbench.formatting import UNITS
 from workbench.records.measurement import unit_of
 from workbench.runs import Config, compare, open_runs, run
 from workbench.runs import store as runs
-from workbench.tour import PAGE, STOPS, TRAINED, Stop, TourResult, headline, tour
+from workbench.tour import PAGE, STOPS, TRAINED, Stop, TourResult, tour
 
 TRAIN = """
 import plotly.graph_objects as go
@@ -128,4 +129,4 @@ def test_headline_numbers_differ_beyond_chance_and_the_page_says_who_wins_by_whi
     apart = {row["key"] for row in results["differences"].values() if row["verdict"] in ("better", "worse")}
     assert len(apart & PAGE["rows"].keys()) >= 2
     page = html.unescape(real_tour.index.read_text(encoding="utf-8"))
-    assert page.count(headline(results, [stop.title for stop in STOPS if stop.name in TRAINED])) == 1
+    assert page.count(favourite(results, [stop.title for stop in STOPS if stop.name in TRAINED])) == 1

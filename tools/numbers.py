@@ -21,10 +21,10 @@ from relevance_audit import judge_advice
 from tools.benchmarks import bench_arms
 from tools.benchmarks.recorded import read
 from workbench import assets, data
+from workbench.execution.summary import favourite
 from workbench.formatting import format_count, format_number, format_value
 from workbench.metrics import seeds
 from workbench.runs import compare
-from workbench.tour import headline
 from workbench.views.plots.comparison import against_same_list, chosen, not_apart, told_apart
 
 ROOT = Path(__file__).parent.parent
@@ -84,7 +84,12 @@ def tour() -> str:
     took = (
         f"Its {found['stops']} notebooks took {format_number(found['seconds'] / 60, 1)} minutes on two cores."
     )
-    return "\n".join(textwrap.wrap(f"{took} {headline(found, found['titles'])}", 130))
+    values = {
+        name: found["metrics"][f"{model}: {TRUTH}"] for model, name in zip(found["models"], found["titles"])
+    }
+    below = against_same_list({TRUTH: values}, found["same_list"])
+    said = f"{took} {favourite(found, found['titles'])} {below} Each is one run from one seed."
+    return "\n".join(textwrap.wrap(said, 130))
 
 
 def comparison_table() -> str:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workbench.formatting import format_number, format_value
-from workbench.metrics.comparison import ALIKE, BETTER, UNDECIDED, WORSE
+from workbench.metrics.comparison import BETTER, WORSE
 from workbench.records import MetricKey
 
 Results = Mapping[str, Any]
@@ -14,6 +14,7 @@ OWN_RANK = "t2i rank of the caption's own image"
 JUDGES = {"own": "binary labels", "exact": "the exact truth"}
 RSUM = str(MetricKey("rsum"))
 TRUE = {way: str(MetricKey("map_at_r", way, "exact")) for way in ("i2t", "t2i")}
+SHOWN = (RSUM, TRUE["i2t"])
 
 
 def summary(notebook: str, results: Results, titles: Sequence[str] = ()) -> str:
@@ -30,8 +31,8 @@ def summary(notebook: str, results: Results, titles: Sequence[str] = ()) -> str:
         return ""
 
 
-def best_models(results: Results, titles: Sequence[str]) -> str:
-    """Which model is best by RSUM, and which by the exact truth in each direction.
+def favourite(results: Results, titles: Sequence[str]) -> str:
+    """How many of an image's true captions the model of the highest RSUM finds, and which model finds more.
 
     Args:
         results: of ``07_compare``.
@@ -40,34 +41,18 @@ def best_models(results: Results, titles: Sequence[str]) -> str:
     Raises:
         KeyError: RSUM or mAP@R by the truth was not compared.
     """
-    numbers = {
-        "By RSUM over binary labels, {} is best: {}": RSUM,
-        "By the exact truth, {} finds the most true captions of an image: mAP@R {}": TRUE["i2t"],
-        "{} finds the most true images of a caption: mAP@R {}": TRUE["t2i"],
-    }
-    return " ".join(_best(results, titles, key, sentence) for sentence, key in numbers.items())
-
-
-def _best(results: Results, titles: Sequence[str], key: str, sentence: str) -> str:
-    """A sentence on the best model by one number, with the numbers of the others, and from which it does not
-    differ: by the verdict where it was compared, with the first model, and else where intervals overlap.
-    """
-    models, unit = results["models"], "sum" if key == RSUM else "share"
-    values = [results["metrics"][f"{name}: {key}"] for name in models]
-    best = max(range(len(models)), key=values.__getitem__)
-    verdicts = {row["run"]: row["verdict"] for row in results["differences"].values() if row["key"] == key}
-    ends = [results["contracts"].get(f"{name}: {key}", {}) for name in models]
-
-    def close(i: int) -> bool:
-        if 0 in (i, best):
-            return verdicts.get(models[i or best], UNDECIDED) in (UNDECIDED, ALIKE)
-        return bool(ends[i]["low"] <= ends[best]["high"] and ends[best]["low"] <= ends[i]["high"])
-
-    others = [i for i in range(len(models)) if i != best]
-    listed = "; ".join(f"{titles[i]} {format_value(values[i], unit)}" for i in others)
-    alike = " or ".join(titles[i] for i in others if close(i))
-    doubt = f", no significant difference from {alike}" if alike else ""
-    return f"{sentence.format(titles[best], format_value(values[best], unit))} ({listed}){doubt}."
+    sums, truths = ([results["metrics"][f"{name}: {key}"] for name in results["models"]] for key in SHOWN)
+    first, best = (max(range(len(of)), key=of.__getitem__) for of in (sums, truths))
+    ends = [results["contracts"][f"{name}: {TRUE['i2t']}"] for name in results["models"]]
+    leads = f"{titles[first]} has the highest RSUM"
+    if ends[best]["low"] <= ends[first]["high"]:
+        found = f"{format_value(truths[first])} percent"
+        return f"{leads}, and no model finds significantly more true captions of an image: {found}."
+    less, more = format_value(truths[first]), format_value(truths[best])
+    few = f"the fewest true captions of an image: {less} percent"
+    if truths[first] > min(truths):
+        few = f"{less} percent of the true captions of an image"
+    return f"{leads} and finds {few}. {titles[best]} finds {more} percent."
 
 
 def _descriptiveness(results: Results, _: Sequence[str]) -> str:

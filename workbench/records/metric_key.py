@@ -12,6 +12,9 @@ from dataclasses import astuple, dataclass
 from workbench.records._checks import require
 
 DIRECTIONS = ("i2t", "t2i", "i2i", "t2t", "")
+# how people say a direction and a metric; any other metric is said by its name
+WAYS = {"i2t": "image to text", "t2i": "text to image", "i2i": "image to image", "t2t": "text to text"}
+SAID = {"rsum": "RSUM", "map_at_r": "mAP@R", "r_precision": "R-Precision", "medr": "median rank"}
 FORM = "[judgements:][direction/]metric[@k][[subset]][[n folds]], e.g. t2i/R@1 or exact:i2t/map_at_r"
 WORD = r"[^:/@\[\]]+"
 PATTERN = re.compile(
@@ -66,6 +69,20 @@ class MetricKey:
         direction = f"{self.direction}/" if self.direction else ""
         depth = "" if self.k is None else f"@{self.k}"
         return f"{direction}{self.metric}{depth}{f'[{self.subset}]' if self.subset else ''}"
+
+    @property
+    def title(self) -> str:
+        """The key in words, for the axes and headings of figures.
+
+        >>> MetricKey("map_at_r", "i2t", "exact").title
+        'mAP@R, image to text, judged by exact'
+        """
+        metric = SAID.get(self.metric, self.metric.replace("_", " "))
+        judged = "" if self.judgements == "own" else f"judged by {self.judgements}"
+        folds = "" if self.folds == 1 else f"{self.folds} folds"
+        depth = "" if self.k is None else f"@{self.k}"
+        parts = (metric + depth, WAYS.get(self.direction, ""), judged, self.subset, folds)
+        return ", ".join(filter(None, parts))
 
     @classmethod
     def parse(cls, text: str) -> "MetricKey":

@@ -14,13 +14,14 @@ from typing import Any
 
 import nbformat
 import numpy as np
+import pandas as pd
 from markupsafe import Markup
 
 from workbench import data
 from workbench.execution import report
 from workbench.execution.library import find
 from workbench.execution.notebook import NOTEBOOK, RunResult, check, run_notebook
-from workbench.execution.summary import TRUE, best_models, summary
+from workbench.execution.summary import SHOWN, TRUE, favourite, summary
 from workbench.formatting import format_number, format_path
 from workbench.io import read_options, write_text
 from workbench.metrics.comparison import BETTER
@@ -28,7 +29,7 @@ from workbench.records.measurement import measurement_row
 from workbench.runs import compare, open_runs
 from workbench.runs import store as runs
 from workbench.views.pages import Cell, page
-from workbench.views.plots.comparison import against_same_list
+from workbench.views.plots.relevance import two_verdicts
 from workbench.views.plots.retrieval import Answers, sheet
 
 EXPLORER = "06_retrieval_explorer"
@@ -148,18 +149,6 @@ def _parameters(stop: Stop, folder: Path) -> dict[str, Any]:
     return {**stop.parameters, **models}
 
 
-def headline(results: Mapping[str, Any], titles: Sequence[str]) -> str:
-    """Which model is best by which number, and which lie below one list of captions for every image.
-
-    Args:
-        results: of ``07_compare``.
-        titles: of the models, in its order.
-    """
-    values = [results["metrics"][f"{name}: {TRUE['i2t']}"] for name in results["models"]]
-    below = against_same_list({TRUE["i2t"]: dict(zip(titles, values))}, results.get("same_list", {}))
-    return " ".join(filter(None, [best_models(results, titles), below, "Each is one run from one seed."]))
-
-
 def render(stops: Sequence[Stop], results: Sequence[RunResult], seconds: float) -> str:
     """The tour's page.
 
@@ -182,13 +171,18 @@ def render(stops: Sequence[Stop], results: Sequence[RunResult], seconds: float) 
         for stop, result in zip(stops, results, strict=True)
     ]  # fmt: skip
     arms = [(title, found[name]) for name, title in trained.items()]
+    chapters = [
+        chapter | {"notebooks": [one for one in shown if one["stop"].chapter == name]}
+        for name, chapter in PAGE["chapters"].items()
+    ]
     return page(
         "tour/index.html.j2",
         minutes=format_number(seconds / 60, 1),
-        headline=headline(compared, list(trained.values())) if compared else "",
-        chapters={name: [one for one in shown if one["stop"].chapter == name] for name in PAGE["chapters"]},
-        headings=PAGE["chapters"],
+        headline=favourite(compared, list(trained.values())) if compared else "",
+        verdicts=Markup(_verdicts(compared, list(trained.values()))) if compared else "",
+        chapters=[chapter for chapter in chapters if chapter["notebooks"]],
         failed=[one for one in shown if one["result"].exit_code],
+        count=len(stops),
         models=list(trained.values()),
         rows=[_row(key, says, arms, compared) for key, says in PAGE["rows"].items() if _measured(key, arms)],
         world=list(_world()),
@@ -197,6 +191,23 @@ def render(stops: Sequence[Stop], results: Sequence[RunResult], seconds: float) 
         plotly=Markup(report.plotly_script()),
         notebook=NOTEBOOK,
     )
+
+
+def _verdicts(compared: Mapping[str, Any], titles: Sequence[str]) -> str:
+    """The figure of the first screen: each model by its RSUM and by the true captions that it finds."""
+    columns: dict[str, list[float]] = {}
+    for axis, key in zip("xy", SHOWN, strict=True):
+        labels = [f"{name}: {key}" for name in compared["models"]]
+        columns[axis] = [compared["metrics"][label] for label in labels]
+        for end in ("low", "high"):
+            columns[f"{axis}_{end}"] = [compared["contracts"][label][end] for label in labels]
+    fig = two_verdicts(
+        pd.DataFrame({"group": titles} | columns, index=list(titles)),
+        title="", x="RSUM, annotated pairs", y="true captions found, mAP@R",
+        line=compared.get("same_list", {}).get(TRUE["i2t"]),
+    )  # fmt: skip
+    fig.update_layout(showlegend=False, margin={"t": 30}, height=400)
+    return report.div(json.loads(fig.to_json()), "verdicts", static=True)
 
 
 def _measured(key: str, arms: Sequence[tuple[str, Mapping[str, Any]]]) -> bool:
@@ -272,7 +283,7 @@ def _picture(stops: Sequence[Stop], results: Sequence[RunResult]) -> str:
     stop = next((stop for stop in stops if stop.notebook == EXPLORER and stop.models_of), None)
     if stop is None or not all((folders[name] / runs.MODEL).is_file() for name in stop.models_of):
         return ""
-    opened = open_runs([str(folders[name]) for name in stop.models_of], **stop.parameters)
+    opened = open_runs([str(folders[name]) for name in stop.models_of], images=stop.parameters["images"])
     ranked, split = compare.ranks(opened, "t2i"), opened[0].split
     titles = {stop.name: stop.title for stop in stops}
     answers = {

@@ -23,6 +23,7 @@ from workbench.views.plots.descriptiveness import distributions
 from workbench.views.plots.theme import (
     CATEGORIES,
     INK,
+    SYMBOLS,
     dots,
     each,
     entry,
@@ -33,12 +34,10 @@ from workbench.views.plots.theme import (
     whiskers,
 )
 
-# the mark differs as well as the colour
 SECONDS = "seconds"
 # the greatest value of a parameter by the least, from which its axis is logarithmic
 WIDE = 8
 ZERO = {"color": INK, "dash": "dot", "width": 2}
-SYMBOLS = ("circle", "square", "diamond", "cross", "triangle-up", "star", "x")
 VERDICTS = {
     "above": ("above the start", CATEGORIES[0], "circle"),
     "undecided": ("not told from the start", CATEGORIES[6], "circle-open"),
@@ -104,7 +103,7 @@ def differences(table: pd.DataFrame, *, against: str) -> go.Figure:
     units = dict(zip(table["key"], table["face"], strict=True))
     names = list(dict.fromkeys(table["run"]))
     # one below the other, so that a narrow page has room for the numbers of each axis
-    heads = [escape(f"{key}, {unit_heading(unit)}") for key, unit in units.items()]
+    heads = [escape(f"{MetricKey.parse(key).title}, {unit_heading(unit)}") for key, unit in units.items()]
     fig = (
         figure(f"Difference from {against}", height=130 + (62 + 26 * len(names)) * len(heads))
         .set_subplots(len(heads), 1, subplot_titles=heads, vertical_spacing=0.5 / len(heads))
@@ -120,6 +119,13 @@ def differences(table: pd.DataFrame, *, against: str) -> go.Figure:
             part = table[(table["key"] == key) & (table["verdict"] == verdict)]
             dots(fig, part, *look, **entry(fig, verdict, 1, row))
         fig.add_vline(0, line=ZERO, row=row, col=1)
+    # one scale a unit, and zero in the middle of all
+    farthest = (
+        table.assign(ends=table[["low", "high", "value"]].abs().max(axis=1)).groupby("face")["ends"].max()
+    )
+    for row, unit in enumerate(units.values(), 1):
+        end = 1.08 * display_value(farthest[unit], unit) or 1
+        fig.update_xaxes(range=[-end, end], row=row)
     return fig.update_xaxes(nticks=5).update_yaxes(
         categoryorder="array", categoryarray=[escape(name) for name in names[::-1]]
     )

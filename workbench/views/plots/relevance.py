@@ -10,22 +10,28 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from workbench.formatting import format_value, unit_heading
+from workbench.formatting import display_value, format_interval, format_value, unit_heading
 from workbench.records import Array, Measurement, MetricKey
 from workbench.records.measurement import unit_of
+from workbench.records.metric_key import WAYS
 from workbench.views.plots.theme import (
     CATEGORIES,
     GRID,
     INK,
+    SYMBOLS,
     dots,
+    each,
     entry,
     escape,
     figure,
     on_axis,
     panels,
+    whiskers,
 )
 
-DIRECTIONS = {"i2t": "image to text", "t2i": "text to image"}
+DIRECTIONS = {side: WAYS[side] for side in ("i2t", "t2i")}
+# of the axes: what a name takes in width and height
+ROOM = (0.06, 0.08)
 
 
 def recall_by_m(
@@ -205,3 +211,49 @@ def correlations(
     dots(fig, table[table["key"] == key], CATEGORIES[0], **entry(fig, "all pairs"))
     dots(fig, table[table["key"] == f"{key}{without}"], CATEGORIES[1], **entry(fig, "without own pairs"))
     return fig.update_yaxes(autorange="reversed", type="category").update_xaxes(zeroline=True)
+
+
+def two_verdicts(points: pd.DataFrame, *, title: str, x: str, y: str, line: float | None = None) -> go.Figure:
+    """Every model as a point: across what the labels say of it, up what the truth says, intervals as bars.
+
+    Args:
+        points: one model a row, indexed by its name, with the columns ``group``, ``x``, ``x_low``, ``x_high``
+            (a sum of six recalls) and ``y``, ``y_low``, ``y_high`` (shares). Unknown ends are not drawn.
+        title: the finding.
+        x: name of the horizontal axis.
+        y: name of the vertical axis.
+        line: what one list of captions for every image reaches on the vertical axis.
+    """
+    fig = figure(title, f"{x}, {unit_heading('sum')}", f"{y}, {unit_heading()}", height=460)
+    points = points.assign(label=points.index.astype(str).where(_with_room(points), ""))
+    for number, (group, part) in enumerate(points.groupby("group", sort=False)):
+        colour = CATEGORIES[number]
+        fig.add_scatter(
+            x=on_axis(part["x"], "sum"), y=on_axis(part["y"]), mode="markers+text", name=escape(str(group)),
+            text=part["label"].map(escape),
+            textposition="top center", cliponaxis=False,
+            marker={"color": colour, "size": 11, "symbol": SYMBOLS[number % len(SYMBOLS)]},
+            error_x=whiskers(part["x"], part["x_low"], part["x_high"], colour, "sum", width=3),
+            error_y=whiskers(part["y"], part["y_low"], part["y_high"], colour, width=3),
+            hovertext=[
+                escape(f"{row.Index}: {x} {format_interval(row.x, row.x_low, row.x_high, 'sum')}, "
+                       f"{y} {format_interval(row.y, row.y_low, row.y_high)}") for row in each(part)
+            ],
+            hoverinfo="text",
+        )  # fmt: skip
+    if line is not None:
+        text = {"text": "one list of captions for every image", "font": {"color": INK}}
+        fig.add_hline(
+            display_value(line),
+            line={"color": INK, "dash": "dot"},
+            annotation=text,
+            annotation_position="bottom left",
+        )
+    return fig.update_yaxes(rangemode="tozero")
+
+
+def _with_room(points: pd.DataFrame) -> list[bool]:
+    """Whether no other point lies where a point's name would be written, above it."""
+    places = (points[["x", "y"]] / points[["x", "y"]].max()).to_numpy()
+    across, up = (places[None] - places[:, None]).transpose(2, 0, 1)
+    return list(((np.abs(across) < ROOM[0]) & (up > 0) & (up < ROOM[1])).sum(1) == 0)

@@ -25,6 +25,8 @@ __all__ = ["data_uri", "escape", "lines"]
 INK = "#767676"
 GRID = "rgba(128, 128, 128, 0.25)"
 CATEGORIES = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7", "#999999")
+# the mark differs as well as the colour
+SYMBOLS = ("circle", "square", "diamond", "cross", "triangle-up", "star", "x")
 # from generic to specific; each differs from its neighbours in lightness as well as in hue
 LEVELS = ("#E6A817", "#3FA37C", "#2F7AB0", "#7B4F9E")
 TITLE = {"x": 0, "xref": "paper", "xanchor": "left", "y": 1, "yanchor": "top", "pad": {"t": 14}}

@@ -13,6 +13,7 @@ from PIL import Image
 from workbench.formatting import format_count, format_number, format_value, unit_heading
 from workbench.records import Measurement, MetricKey
 from workbench.records.measurement import not_above_chance, unit_of
+from workbench.records.metric_key import WAYS
 from workbench.training.averaging import best_epoch
 from workbench.views.plots.theme import (
     CATEGORIES,
@@ -30,7 +31,6 @@ ANSWERS = (
     ("another one that is true", CATEGORIES[1], "black"),
     ("a wrong one", CATEGORIES[6], "black"),
 )
-DIRECTIONS = {"t2i": "caption to image", "i2t": "image to caption"}
 NOT_A_TERM = ("epoch", "steps", "loss", "seconds")
 LOOK: dict[str, Any] = {"mode": "lines+markers", "marker": {"size": 7}}
 
@@ -152,7 +152,7 @@ def found_first(measurements: Sequence[Measurement]) -> tuple[dict[str, float], 
         key = MetricKey.parse(m.label)
         if key.metric in shares and key.k == 1:
             subset = f", {key.subset}" if key.subset else ""
-            shares[key.metric][DIRECTIONS[key.direction] + subset] = m.value
+            shares[key.metric][WAYS[key.direction] + subset] = m.value
     return shares["own"], shares["true"]
 
 
