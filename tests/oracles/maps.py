@@ -1,4 +1,4 @@
-"""Trustworthiness, neighbours and k-occurrence as loops over pairs; no line is shared with the package."""
+"""Neighbours and k-occurrence as loops over pairs; no line is shared with the package."""
 
 from __future__ import annotations
 
@@ -19,16 +19,6 @@ def nearest_points(points, row):
     """Other points by distance, nearest first."""
     distances = {other: math.dist(points[row], points[other]) for other in range(len(points)) if other != row}
     return sorted(distances, key=lambda other: (distances[other], other))
-
-
-def trustworthiness(vectors, points, k):
-    """Venna and Kaski's formula, point by point."""
-    size, penalty = len(vectors), 0
-    for row in range(size):
-        order = nearest(vectors, row)
-        for other in nearest_points(points, row)[:k]:
-            penalty += max(0, order.index(other) + 1 - k)
-    return 1 - 2 * penalty / (size * k * (2 * size - 3 * k - 1))
 
 
 def k_occurrence(queries, gallery, k):

@@ -6,7 +6,7 @@ import json
 import re
 import struct
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from lzma import LZMAError
@@ -24,8 +24,6 @@ PARSER_ERRORS: tuple[type[Exception], ...] = (
 )  # fmt: skip
 # what else numpy raises on files of arrays
 NUMPY_ERRORS = (SyntaxError, TokenError, TypeError, LookupError, MemoryError, OverflowError, RuntimeError)
-# values of a file of options, an anchor counted as often as it is used; and how deep they may lie
-VALUES, DEPTH = 100_000, 50
 EXPONENT = re.compile(r"[-+]?(\.\d+|\d+(\.\d*)?)[eE][-+]?\d+$", re.ASCII)
 
 
@@ -111,9 +109,9 @@ def validated(value: Any, kind: Any, name: Path | str, message: str = "cannot be
 
 @cache
 def _adapter(kind: Any) -> Any:
-    from pydantic import TypeAdapter
+    from pydantic import ConfigDict, JsonValue, TypeAdapter
 
-    return TypeAdapter(kind)
+    return TypeAdapter(kind, config=ConfigDict(allow_inf_nan=False) if kind is JsonValue else None)
 
 
 def read_options(path: Path | str) -> dict[str, Any]:
@@ -121,15 +119,16 @@ def read_options(path: Path | str) -> dict[str, Any]:
 
     Raises:
         FileNotFoundError: there is no such file.
-        ValueError: it cannot be read, or it holds something else: a name twice, a name that is no text, NaN,
-            or more than ``VALUES`` values, as few anchors that hold one another can make.
+        ValueError: it cannot be read, or it holds something else: a name twice, a name that is no text, a
+            number that is not finite, a date.
     """
+    from pydantic import JsonValue  # slow to import
+
     if not Path(path).is_file():
         raise FileNotFoundError(f"no file {path}")
     text = read_text(path)
-    values = (
-        _checked(parse_json(text, path), path) if Path(path).suffix == ".json" else parse_yaml(text, path)
-    )
+    is_json = Path(path).suffix == ".json"
+    values = validated(parse_json(text, path), JsonValue, path) if is_json else parse_yaml(text, path)
     if not isinstance(values, dict):
         raise ValueError(f"{path} holds {values!r:.60}; write names with their values, such as seed: 1")
     return values
@@ -146,6 +145,7 @@ def parse_yaml(text: str, name: Path | str) -> Any:
         ValueError: it cannot be read, or holds something else; see ``read_options``.
     """
     import yaml
+    from pydantic import JsonValue
 
     class Loader(yaml.SafeLoader):
         """Refuses a name that stands twice; one that replaces what ``<<`` brings is no second one."""
@@ -166,7 +166,7 @@ def parse_yaml(text: str, name: Path | str) -> Any:
             place = error.problem_mark or error.context_mark
             where = f" in line {place.line + 1}, column {place.column + 1}" if place else ""
             raise ValueError(f"{error.problem or error.context}{where}") from error
-    return _checked(content, name)
+    return validated(content, JsonValue, name)
 
 
 def _unique(pairs: list[tuple[Any, Any]]) -> dict[Any, Any]:
@@ -176,24 +176,6 @@ def _unique(pairs: list[tuple[Any, Any]]) -> dict[Any, Any]:
         twice = next(name for name in names if names.count(name) > 1)
         raise ValueError(f"{twice!r} stands twice in one place")
     return content
-
-
-def _checked(values: Any, path: Path | str) -> Any:
-    """The values; what no option can be is refused, by its place."""
-    places: list[tuple[str, int, Any]] = [("", 0, values)]
-    for place, depth, value in places:  # it grows while it is read
-        if depth > DEPTH or len(places) > VALUES:
-            raise ValueError(f"{path}: {place:.60}: more than {DEPTH} levels or {VALUES} values")
-        if value != value:
-            raise ValueError(f"{path}: {place}: nan is no value")
-        if isinstance(value, Mapping):
-            for key in value:
-                if not isinstance(key, str):
-                    raise ValueError(f"{path}: {place}: the name {key!r:.60} is no text; write it in quotes")
-            places += [(f"{place}.{key}".lstrip("."), depth + 1, inner) for key, inner in value.items()]
-        elif isinstance(value, list | tuple | set):
-            places += [(f"{place}[{n}]", depth + 1, inner) for n, inner in enumerate(value)]
-    return values
 
 
 def read_array(file: Path, message: str = "cannot be read") -> NDArray[Any]:

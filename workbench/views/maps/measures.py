@@ -11,8 +11,6 @@ import numpy as np
 from workbench.metrics.blocks import top_k
 from workbench.records import Array, Rows, require
 
-CHUNK = 256
-
 
 def nearest_in_space(vectors: Array, k: int) -> Rows:
     """``(N, k)`` nearest other rows of each row of ``(N, D)`` vectors by inner product, nearest first; among
@@ -79,48 +77,18 @@ class Quality:
 
 def quality(vectors: Array, points: Array, near: Rows, *, sample: int = 2000, seed: int = 0) -> Quality:
     """Trustworthiness and neighbourhood overlap of a map, ``near`` being the nearest others in the space;
-    trustworthiness is estimated on a ``sample`` of so many points where there are more.
-    """
-    k, size = near.shape[1], len(vectors)
-    shown = nearest_on_map(points, k)
-    rows = np.sort(np.random.default_rng(seed).choice(size, min(size, sample), replace=False))
-    trusted, kept = trustworthiness(vectors, shown, rows), float(overlap(near, shown).mean())
-    return Quality(k, trusted, kept, k / (size - 1))
-
-
-def trustworthiness(vectors: Array, shown: Rows, rows: Rows | None = None) -> float:
-    """Penalty for neighbours on the map that are none in the space, by how far down the list they come there.
-
-    ``1 - 2 / (n k (2 N - 3 k - 1)) * sum_i sum_j max(0, r(i, j) - k)`` over ``n`` points and their ``k``
-    neighbours on the map; ``r`` is the rank in the space by cosine, 1 = nearest.
-
-    Args:
-        vectors: ``(N, D)`` unit vectors.
-        shown: ``(N, k)`` neighbours on the map.
-        rows: ``(n,)`` points to look at; ``None`` = all.
-
-    Returns:
-        A number up to 1.
-
-    Raises:
-        ValueError: ``k`` is not below half the number of points, beyond which the formula has no scale.
+    trustworthiness is that of a ``sample`` of so many points where there are more.
 
     Source:
         Venna, Kaski, "Neighborhood preservation in nonlinear projection methods", ICANN 2001, Eq. 1.
     """
-    size, k = shown.shape
-    rows = np.arange(size) if rows is None else rows
-    require(
-        k < size / 2, f"trustworthiness of {k} neighbours needs more than {2 * k} points, there are {size}"
-    )
-    penalty = 0
-    for first in range(0, len(rows), CHUNK):
-        chosen = rows[first : first + CHUNK]
-        scores = vectors[chosen] @ vectors.T
-        scores[np.arange(len(chosen)), chosen] = -np.inf
-        for column in np.take_along_axis(scores, shown[chosen], axis=1).T:
-            penalty += int(np.maximum(1 + (scores > column[:, None]).sum(axis=1) - k, 0).sum())
-    return 1 - float(2 * penalty / (len(rows) * k * (2 * size - 3 * k - 1)))
+    from sklearn.manifold import trustworthiness
+
+    k, size = near.shape[1], len(vectors)
+    rows = np.sort(np.random.default_rng(seed).choice(size, min(size, sample), replace=False))
+    trusted = trustworthiness(vectors[rows], points[rows], n_neighbors=k, metric="cosine")
+    kept = float(overlap(near, nearest_on_map(points, k)).mean())
+    return Quality(k, float(trusted), kept, k / (size - 1))
 
 
 @dataclass(frozen=True)

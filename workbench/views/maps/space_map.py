@@ -103,7 +103,6 @@ def map_runs(
     k: int = 10,
     clusters: int = 7,
     folder: Path | None = None,
-    reuse: bool = True,
 ) -> list[SpaceMap]:
     """Map the spaces of several runs on one split; each map after the first starts from the places of the
     first.
@@ -117,7 +116,6 @@ def map_runs(
         clusters: how many, in the first space.
         folder: where places of a run without a folder are kept; ``None`` = nowhere. Those of a run lie in its
             ``maps``.
-        reuse: take places that were saved.
     """
     settings, maps = settings or Settings(), list[SpaceMap]()
     shared = items_of(runs[0].split)
@@ -128,7 +126,7 @@ def map_runs(
         image, texts, vectors = run.image.mean.numpy(), run.text.mean.numpy(), vectors_of(run)
         points = coordinates.places(
             vectors, shared["id"].tolist(), settings, start=maps[0].points if maps else None,
-            folder=(run.folder / "maps" if run.folder else folder) if reuse else None,
+            folder=run.folder / "maps" if run.folder else folder,
         )  # fmt: skip
         near, gap = measures.nearest_in_space(vectors, k), measures.modality_gap(image, texts)
         known = shared.assign(
