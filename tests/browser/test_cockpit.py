@@ -56,8 +56,15 @@ def test_results_begin_high_and_the_bar_stays(alone: Alone) -> None:
     assert page.locator(".wbx-card img").first.evaluate("one => one.getBoundingClientRect().width") >= 140
     page.get_by_test_id("size").fill("250")
     assert page.locator(".wbx-card img").first.evaluate("one => one.getBoundingClientRect().width") >= 200
-    page.get_by_test_id("layout").click()
+    # pictures first: what is said of one comes with the pointer
     assert page.locator(".wbx-grid").count() == 1
+    about = page.locator(".wbx-about").nth(1)
+    shown = "one => getComputedStyle(one).opacity"
+    assert about.evaluate(shown) == "0"
+    page.locator(".wbx-card").nth(1).hover()
+    assert about.evaluate(shown) == "1"
+    page.get_by_test_id("layout").click()
+    assert page.locator(".wbx-list").count() == 1
     page.get_by_test_id("side").click()
     assert page.get_by_test_id("filters").is_hidden()
 
@@ -332,7 +339,7 @@ def test_every_view_and_link_works_by_keyboard_alone_narrow_and_dark(
     press("size", "ArrowRight")
     assert "160px" in at("explorer").get_attribute("style")
     press("layout", "Enter", look=True)
-    assert page.locator(".wbx-grid").count() == 1
+    assert page.locator(".wbx-list").count() == 1
     press("card", "p", "s")
     press("view-pins", "Space", look=True)
     assert at("pins").locator("tbody tr").count() == 1

@@ -76,3 +76,27 @@ def test_a_correlation_that_is_not_defined_leaves_a_gap():
     assert list(fig.data[0].y) == ["binary", "&lt;i&gt;"]
     assert_allclose(fig.data[0].error_x.array, 0.1)
     assert np.isnan(fig.data[1].x[0])
+
+
+def test_two_verdicts_place_each_model_by_both_and_draw_the_list_for_all_queries() -> None:
+    points = pd.DataFrame(
+        {"group": ["labels", "truth"], "x": [4.5, 3.0], "x_low": [4.4, 2.9], "x_high": [4.6, 3.2]}
+        | {"y": [0.2, 0.7], "y_low": [0.15, None], "y_high": [0.25, None]},
+        index=["A", "B"],
+    )
+    fig = relevance.two_verdicts(points, title="t", x="RSUM", y="found", line=0.3)
+    assert [(trace.x[0], trace.y[0], trace.text[0]) for trace in fig.data] == [(450, 20, "A"), (300, 70, "B")]
+    assert fig.data[0].error_x.array[0] == pytest.approx(10)
+    assert fig.layout.shapes[0].y0 == 30
+    low, high = fig.layout.xaxis.range
+    assert low < 300
+    assert high > 450
+
+
+def test_two_verdicts_leave_out_a_name_where_another_point_lies() -> None:
+    near = pd.DataFrame(
+        {"group": ["g"] * 2, "x": [4.5, 4.51], "x_low": None, "x_high": None, "y": [0.70, 0.72]}
+        | {"y_low": None, "y_high": None},
+        index=["A", "B"],
+    )
+    assert list(relevance.two_verdicts(near, title="t", x="x", y="y").data[0].text) == ["", "B"]

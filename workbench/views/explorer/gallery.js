@@ -21,7 +21,7 @@ export class Gallery {
   }
 
   get layout() {
-    return this.view.layout ?? (this.view.order().length > 1 ? "list" : "grid");
+    return this.view.layout ?? (this.view.drawn.query.seeks === "images" ? "grid" : "list");
   }
 
   draw() {
@@ -130,11 +130,12 @@ export class Gallery {
         onclick: () => view.openItem(item.row),
       },
       item.thumbnail ? view.pictures.image(item.thumbnail, said) : null,
+      h("span", { class: "wbx-rank", "aria-hidden": "true" }, shape(item.mark), ` #${rank}`),
       h("span", { class: "wbx-about" }, top, words(caption, "span", { class: "wbx-caption" })),
     );
     return h(
       "li",
-      { class: `wbx-item wbx-is-${item.mark}`, "data-row": item.row },
+      { class: `wbx-item wbx-is-${item.mark} ${item.thumbnail ? "wbx-pictured" : ""}`, "data-row": item.row },
       card,
       h(
         "span",

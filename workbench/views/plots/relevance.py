@@ -249,7 +249,10 @@ def two_verdicts(points: pd.DataFrame, *, title: str, x: str, y: str, line: floa
             annotation=text,
             annotation_position="bottom left",
         )
-    return fig.update_yaxes(rangemode="tozero")
+    # room beside the outermost points for their names
+    ends = on_axis([points["x"].min(), points["x"].max()], "sum")
+    room = 0.2 * (ends[1] - ends[0]) or 10
+    return fig.update_yaxes(rangemode="tozero").update_xaxes(range=[ends[0] - room, ends[1] + room])
 
 
 def _with_room(points: pd.DataFrame) -> list[bool]:
