@@ -5,17 +5,18 @@ Source: Parekh, Baldridge, Cer, Waters, Yang, "Crisscrossed captions: extended i
 semantic similarity judgments for MS-COCO", EACL 2021.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
+import pandas as pd
 
 from workbench.data.coco import coco as load_coco
 from workbench.data.reading import find_root
 from workbench.formatting import format_count
-from workbench.io import read_rows
+from workbench.io import reading_errors
 from workbench.records import Judgements, Split, require
 
 REMEDY = (
@@ -32,7 +33,6 @@ TABLES = {
 COUNTS = {"val": (5000, 25000), "test": (5000, 25000)}
 # rows of the tables of the test split
 RATED = {"sits": 44833, "sis": 46719, "sts": 44045}
-Rating = tuple[str, tuple[str, str], float]
 
 
 def cxc(
@@ -71,7 +71,7 @@ def cxc(
         "image": {image: n for n, image in enumerate(base.image_ids)},
         "caption": {caption: n for n, caption in enumerate(base.caption_ids)},
     }
-    tables = {name: list(_ratings(folder / file, name)) for name, file in files.items()}
+    tables = {name: _read(folder / file, name) for name, file in files.items()}
     found = {name: len(table) for name, table in tables.items()}
     require(
         not complete or split != "test" or found == RATED,
@@ -94,65 +94,45 @@ def cxc(
     )
 
 
-def _judgements(
-    name: str, table: list[Rating], rows: Mapping[str, Mapping[str, int]], file: str
-) -> Judgements:
-    kinds, relevant_from, rule = TABLES[name]
-    ratings: dict[tuple[int, int], float] = {}
-    for where, ids, rating in table:
-        first, second = (_row(where, kind, item, rows[kind]) for kind, item in zip(kinds, ids, strict=True))
-        pair = (second, first) if name == "sits" else (first, second)
-        # a pair is positive if either of two ratings says so
-        ratings[pair] = max(rating, ratings.get(pair, 0.0))
-    pairs = np.array(list(ratings), dtype=np.int64).reshape(-1, 2)
-    shape = ("image", "caption") if name == "sits" else kinds
-    return Judgements(
-        name=name,
-        rule=rule,
-        shape=(len(rows[shape[0]]), len(rows[shape[1]])),
-        images=pairs[:, 0],
-        captions=pairs[:, 1],
-        grades=np.array(list(ratings.values()), dtype=np.float32),
-        relevant_from=relevant_from,
-        unlisted=None,
-        source=f"{file}; Parekh et al. 2021",
-    )
-
-
-def _ratings(file: Path, name: str) -> Iterator[Rating]:
+def _read(file: Path, name: str) -> pd.DataFrame:
     """The rows of a table: two ids, a rating, and how the pair was sampled, which is not used."""
-    table = read_rows(file)
-    if (header := next(table, []))[2:3] != ["agg_score"]:
-        raise ValueError(
-            f"{file.name}: expected the columns of {name}, two ids, agg_score, sampling_method; "
-            f"found {header}"
-        )
-    for number, row in enumerate(table, start=1):
-        where = f"{file.name} row {number}"
-        try:
-            first, second, score, _ = row
-            rating = float(score)
-        except ValueError as error:
-            raise ValueError(
-                f"{where}: expected two ids, a rating and a sampling method, found {row}; {error}"
-            ) from error
-        if not 0 <= rating <= 5:
-            raise ValueError(f"{where}: expected a rating from 0 to 5, found {score}")
-        yield where, (first, second), rating
+    with reading_errors(file.name, "cannot be read to its end"):
+        table = pd.read_csv(file, dtype=str, keep_default_na=False, index_col=False)
+    require(
+        list(table)[2:3] == ["agg_score"],
+        f"{file.name}: expected the columns of {name}, two ids, agg_score, sampling_method; "
+        f"found {list(table)}",
+    )
+    scores = pd.to_numeric(table["agg_score"], errors="coerce")
+    for row, score in table["agg_score"][~scores.between(0, 5)].items():
+        raise ValueError(f"{file.name} row {int(str(row)) + 1}: expected a rating from 0 to 5, found {score}")
+    return table.assign(agg_score=scores)
 
 
-def _row(where: str, kind: str, item: str, rows: Mapping[str, int]) -> int:
-    """Row of ``COCO_val2014:sentid:732091`` among the captions, or of ``COCO_val2014_000000391895.jpg`` among
-    the images.
+def _judgements(
+    name: str, table: pd.DataFrame, rows: Mapping[str, Mapping[str, int]], file: str
+) -> Judgements:
+    """The ratings at the rows of ``COCO_val2014:sentid:732091`` among the captions and of
+    ``COCO_val2014_000000391895.jpg`` among the images.
     """
-    key = item.rpartition(":")[2] if kind == "caption" else item
-    if key not in rows:
-        raise ValueError(
-            f"{where}: expected a {kind} of the split, which has {format_count(len(rows))}, found the "
-            "unknown "
-            f"{item!r}"
-        )
-    return rows[key]
+    kinds, relevant_from, rule = TABLES[name]
+    pairs = pd.DataFrame(index=table.index)
+    for side, (column, kind) in enumerate(zip(table, kinds, strict=False)):
+        pairs[side] = table[column].str.split(":").str[-1].map(rows[kind])
+        for row, item in table[column][pairs[side].isna()].items():
+            raise ValueError(
+                f"{file} row {int(str(row)) + 1}: expected {kind} of the split, which has "
+                f"{format_count(len(rows[kind]))}, found the unknown {item!r}"
+            )
+    # a pair is positive if either of two ratings says so
+    rated = table["agg_score"].groupby([pairs[0], pairs[1]], sort=False).max()
+    images, captions = (rated.index.get_level_values(side).to_numpy(np.int64) for side in (0, 1))
+    if name == "sits":
+        kinds, images, captions = kinds[::-1], captions, images
+    return Judgements(
+        name, rule, (len(rows[kinds[0]]), len(rows[kinds[1]])), images, captions, rated.to_numpy(np.float32),
+        relevant_from, unlisted=None, source=f"{file}; Parekh et al. 2021",
+    )  # fmt: skip
 
 
 MEMBER = cxc

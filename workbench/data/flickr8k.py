@@ -6,7 +6,8 @@ metrics", Journal of Artificial Intelligence Research 47, 2013. The judgements a
 collected from a crowd, and from experts.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -20,8 +21,18 @@ from workbench.records import Judgements, Split, require
 from workbench.registry import Count
 
 CAPTIONS, HUMAN, IMAGES = "Flickr8k.token.txt", "CrowdFlowerAnnotations.txt", "images"
-# read where it is there; scores from 1, the caption does not describe the image, to 4, it does without errors
-EXPERTS, LOWEST, HIGHEST = "ExpertAnnotations.txt", 1, 4
+# judgements: file, what a grade is, the numbers of a row, least and largest, and from where on a pair counts
+RATINGS: dict[str, tuple[str, str, str, tuple[int, int], float]] = {
+    "human": (
+        HUMAN, "share of the judges who said that the caption describes the image", "share, yes, no", (0, 1),
+        0.5,
+    ),
+    "expert": (
+        "ExpertAnnotations.txt",
+        "mean of three experts' scores, 1 (does not describe the image) to 4 (does without errors)",
+        "three scores", (1, 4), 3.0,
+    ),
+}  # fmt: skip
 # judgements of the training split, for ``Config.positives``
 POSITIVES = ("own",)
 # options that are about the training split alone: an experiment gives them to no other
@@ -82,18 +93,12 @@ def flickr8k(
         absent = (f"{ABSENT} is listed but was never distributed",)
     kept = good(_of_split(listed, folder / CAPTIONS, problems), path, problems, check_images=check_images)
 
-    def judge(images: Mapping[str, int], captions: Mapping[str, int]) -> dict[str, Judgements]:
-        if split != "test":
-            return {}
-        found = {"human": human(folder / HUMAN, images, captions)}
-        rated = (folder / EXPERTS).is_file()
-        return found | ({"expert": experts(folder / EXPERTS, images, captions)} if rated else {})
-
     require(kept, f"flickr8k: {LISTS[split]} and {CAPTIONS} hold no usable row. {' '.join(problems.notes())}")
     if complete and on_error == "raise":
         check_counts(f"flickr8k/{split}", kept, COUNTS[split])
     kept, note = share_of(kept, split, share, seed)
-    return to_split(f"flickr8k/{split}", kept, path, judge=judge, notes=(*note, *absent, *problems.notes()))
+    judge, notes = partial(rated, folder) if split == "test" else None, (*note, *absent, *problems.notes())
+    return to_split(f"flickr8k/{split}", kept, path, judge=judge, notes=notes)
 
 
 def _of_split(images: list[str], file: Path, problems: Problems) -> list[Row]:
@@ -107,94 +112,42 @@ def _of_split(images: list[str], file: Path, problems: Problems) -> list[Row]:
     return [row for image in images for row in rows[image]]
 
 
-def human(file: Path, images: Mapping[str, int], captions: Mapping[str, int]) -> Judgements:
-    """The crowd's judgements of the pairs whose image and caption are both in the split.
+def rated(folder: Path, images: Mapping[str, int], captions: Mapping[str, int]) -> dict[str, Judgements]:
+    """The judgements of the pairs whose image and caption are both in the split, as far as their files are
+    there. A row holds image, caption id and three numbers by tabs. Pairs that are not listed were not judged.
 
-    A grade is the share of judges (mostly three) who said that the caption describes the image. A pair counts
-    as relevant from one half on, that is when at least as many judges said yes as no: 2,705 of the 47,288
-    pairs, 2,012 of them with a caption that was written for another image. Pairs that are not listed were not
-    judged.
+    ``"human"``: a pair counts as relevant when at least as many judges, mostly of three, said yes as no:
+    2,705 of the 47,288 pairs, 2,012 of them with a caption that was written for another image. ``"expert"``:
+    a pair counts as relevant from 3 on, "describes the image with minor errors". Papers that print Kendall's
+    tau-c with these scores list each pair three times, once a score; here a pair stands once.
 
     Args:
-        file: ``CrowdFlowerAnnotations.txt``: image, caption id, share of yes, number of yes, number of no.
+        folder: of the files.
         images: row of each image id.
         captions: row of each caption id.
 
     Raises:
-        ValueError: a row does not hold five fields with a share between 0 and 1.
+        ValueError: a row does not hold five fields, or a number that is no grade.
     """
-    rule = "share of the judges who said that the caption describes the image"
-    return _rated("human", rule, file, images, captions, ("share, yes, no", _share), 0.5)
-
-
-def _share(share: str, _yes: str, _no: str) -> float:
-    """The grade of a row of the crowd's judgements."""
-    require(0 <= float(share) <= 1, f"the share {share} is not between 0 and 1")
-    return float(share)
-
-
-def experts(file: Path, images: Mapping[str, int], captions: Mapping[str, int]) -> Judgements:
-    """The experts' judgements of the pairs whose image and caption are both in the split.
-
-    A grade is the mean of three scores from 1 to 4; a pair counts as relevant from 3 on, "describes the image
-    with minor errors". Papers that print Kendall's tau-c with these scores list each pair three times, once a
-    score; here a pair stands once.
-
-    Args:
-        file: ``ExpertAnnotations.txt``: image, caption id and three scores, by tabs.
-        images: row of each image id.
-        captions: row of each caption id.
-
-    Raises:
-        ValueError: a row does not hold five fields with scores from 1 to 4.
-    """
-    rule = "mean of three experts' scores, 1 (does not describe the image) to 4 (does without errors)"
-    return _rated("expert", rule, file, images, captions, ("three scores", _mean_score), 3.0)
-
-
-def _mean_score(*scores: str) -> float:
-    """The grade of a row of the experts' judgements."""
-    given = [int(score) for score in scores]
-    fits = len(given) == 3 and all(LOWEST <= score <= HIGHEST for score in given)
-    require(fits, f"the scores {list(scores)} are not three from {LOWEST} to {HIGHEST}")
-    return sum(given) / 3
-
-
-def _rated(
-    name: str,
-    rule: str,
-    file: Path,
-    images: Mapping[str, int],
-    captions: Mapping[str, int],
-    grade: tuple[str, Callable[..., float]],
-    relevant_from: float,
-) -> Judgements:
-    """Judgements from a table of image, caption id and the fields that ``grade`` names and reads; pairs that
-    are not listed were not judged.
-    """
-    expected, of = f"expected image, caption id, {grade[0]}", grade[1]
-    pairs: list[tuple[int, int, float]] = []
-    for number, line in enumerate(read_text(file).splitlines(), start=1):
-        try:
-            image, caption_id, *fields = line.split("\t")
-            given = of(*fields)
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"{file.name} row {number}: {expected}; {error}") from error
-        if image in images and caption_id in captions:
-            pairs.append((images[image], captions[caption_id], given))
-    table = np.array(pairs, dtype=np.float64).reshape(-1, 3)
-    with reading_errors(file.name, "holds no judgements"):
-        return Judgements(
-            name=name,
-            rule=rule,
-            shape=(len(images), len(captions)),
-            images=table[:, 0].astype(np.int64),
-            captions=table[:, 1].astype(np.int64),
-            grades=table[:, 2].astype(np.float32),
-            relevant_from=relevant_from,
-            unlisted=None,
-            source=f"{file.name}; Hodosh, Young, Hockenmaier 2013",
-        )
+    found = {}
+    for name, (file, rule, what, (least, most), relevant_from) in RATINGS.items():
+        pairs: list[tuple[int, int, float]] = []
+        lines = read_text(folder / file).splitlines() if (folder / file).is_file() else []
+        for number, line in enumerate(lines, start=1):
+            with reading_errors(f"{file} row {number}:", f"expected image, caption id, {what}"):
+                image, caption, *rest = line.split("\t")
+                grades = [float(one) for one in rest][: 1 if name == "human" else 3]
+                require(len(rest) == 3 and least <= min(grades) <= max(grades) <= most, f"found {rest}")
+                if image in images and caption in captions:
+                    pairs.append((images[image], captions[caption], sum(grades) / len(grades)))
+        if lines:
+            table = np.array(pairs, dtype=np.float64).reshape(-1, 3)
+            rows, columns = table[:, :2].astype(np.int64).T
+            found[name] = Judgements(
+                name, rule, (len(images), len(captions)), rows, columns, table[:, 2].astype(np.float32),
+                relevant_from, unlisted=None, source=f"{file}; Hodosh, Young, Hockenmaier 2013",
+            )  # fmt: skip
+    return found
 
 
 MEMBER = flickr8k
