@@ -69,6 +69,24 @@ def test_results_begin_high_and_the_bar_stays(alone: Alone) -> None:
     assert page.get_by_test_id("filters").is_hidden()
 
 
+def test_a_new_sentence_replaces_what_was_asked_and_words_are_added_where_it_says_so(alone: Alone) -> None:
+    page = alone.page
+    chips = page.get_by_test_id("chip")
+    page.get_by_test_id("query").fill("")
+    page.locator(".wbx-card").first.click()
+    page.get_by_test_id("plus-image").click()
+    alone.settle()
+    page.get_by_test_id("plus").fill("at night")
+    alone.settle()
+    assert chips.count() == 1
+    page.get_by_test_id("query").fill("a dog")
+    alone.settle()
+    assert chips.count() == 0
+    asked = alone.explorer.answer.query.label
+    assert "a dog" in asked
+    assert "at night" in asked
+
+
 def test_at_a_narrow_width_nothing_overruns_and_panels_lie_below(alone: Alone) -> None:
     page = alone.page
     page.set_viewport_size({"width": 620, "height": 900})

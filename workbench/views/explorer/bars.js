@@ -37,18 +37,17 @@ export class QueryBar {
       spellcheck: "false",
       oninput: () => {
         view.panels.graph.changes = [];
+        // a new sentence is a new question; what is to be added has a field of its own
+        if (!this.typed) this.chips = [];
+        this.typed = this.text.value;
+        this.drawChips();
         view.exchange.askLater();
       },
     });
-    this.minus = h("input", {
-      type: "text",
-      "data-testid": "minus",
-      dir: "auto",
-      autocomplete: "off",
-      "aria-label": "Subtract words",
-      placeholder: "− words",
-      oninput: () => view.exchange.askLater(),
-    });
+    /** The sentence as it stood before the last key. */
+    this.typed = "";
+    this.plus = this.field("plus", "Add words", "+ words");
+    this.minus = this.field("minus", "Subtract words", "− words");
     const kinds = ["images", "captions", ...(view.config.sizes.entities ? ["entities"] : [])];
     this.seeks = h(
       "select",
@@ -87,11 +86,25 @@ export class QueryBar {
     this.box = this.form();
   }
 
+  /** @type {(id: string, label: string, placeholder: string) => HTMLInputElement} */
+  field(id, label, placeholder) {
+    return h("input", {
+      type: "text",
+      "data-testid": id,
+      dir: "auto",
+      autocomplete: "off",
+      "aria-label": label,
+      placeholder,
+      oninput: () => this.view.exchange.askLater(),
+    });
+  }
+
   form() {
     const { view } = this;
     const extras = h(
       "span",
       { class: "wbx-extras", id: `${view.name}-extras` },
+      this.plus,
       this.minus,
       this.fromData,
       this.offered,
@@ -135,7 +148,7 @@ export class QueryBar {
     const typed = (input, sign) =>
       input.value.trim() ? [{ kind: "text", value: input.value.trim(), sign, name: "" }] : [];
     const chips = this.chips.map(({ kind, value, sign, name }) => ({ kind, value, sign, name }));
-    return [...chips, ...typed(this.text, 1), ...typed(this.minus, -1)];
+    return [...chips, ...typed(this.text, 1), ...typed(this.plus, 1), ...typed(this.minus, -1)];
   }
 
   suggest() {
@@ -210,8 +223,8 @@ export class QueryBar {
    * @param {Seeks} seeks
    */
   replace(text, chips, seeks) {
-    this.text.value = text;
-    this.minus.value = "";
+    this.text.value = this.typed = text;
+    this.plus.value = this.minus.value = "";
     this.seeks.value = seeks;
     this.chips = chips;
     this.drawChips();

@@ -215,9 +215,10 @@ export class Questions {
    */
   state() {
     const { view } = this;
-    const { text, minus, seeks, chips } = view.query;
+    const { text, plus, minus, seeks, chips } = view.query;
     return {
       text: text.value,
+      plus: plus.value,
       minus: minus.value,
       seeks: seeks.value,
       k: view.bar.k.value,
@@ -238,7 +239,8 @@ export class Questions {
   restore(state) {
     const { view } = this;
     const { query, bar, panels } = view;
-    query.text.value = state.text;
+    query.text.value = query.typed = state.text;
+    query.plus.value = state.plus ?? "";
     query.minus.value = state.minus;
     query.seeks.value = state.seeks;
     query.chips = state.chips.map(chip => ({ ...chip }));

@@ -126,6 +126,8 @@ export interface Question {
 /** What is asked and how it is looked at. */
 export interface State {
   text: string;
+  /** Files of an earlier state lack it. */
+  plus?: string;
   minus: string;
   seeks: string;
   k: string;
