@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from workbench.io import parse_json, read_rows, read_text, reading_errors, with_home
+from workbench.io import parse_json, read_csv, read_text, reading_errors, with_home
 from workbench.records import SceneGraph
 from workbench.text.tuple_f1 import PARTS, TupleScore, tuple_scores
 
@@ -90,9 +90,7 @@ def texts(path: Path, source: str) -> dict[str, str]:
         if source == "coco":
             return {str(one["id"]): one["caption"].strip() for one in coco_annotations(path)}
         if source == "hierarcaps":
-            names, *rows = read_rows(path)
-            at = [names.index(name) for name in ("id", "captions")]
-            chains = [(row[at[0]], row[at[1]].split(" => ")) for row in rows]
+            chains = read_csv(path).set_index("id")["captions"].str.split(" => ").items()
             return {
                 f"{row}#{level}": text.strip() for row, chain in chains for level, text in enumerate(chain)
             }

@@ -16,7 +16,7 @@ import pandas as pd
 from workbench.data.coco import coco as load_coco
 from workbench.data.reading import find_root
 from workbench.formatting import format_count
-from workbench.io import reading_errors
+from workbench.io import read_csv
 from workbench.records import Judgements, Split, require
 
 REMEDY = (
@@ -96,8 +96,7 @@ def cxc(
 
 def _read(file: Path, name: str) -> pd.DataFrame:
     """The rows of a table: two ids, a rating, and how the pair was sampled, which is not used."""
-    with reading_errors(file.name, "cannot be read to its end"):
-        table = pd.read_csv(file, dtype=str, keep_default_na=False, index_col=False)
+    table = read_csv(file)
     require(
         list(table)[2:3] == ["agg_score"],
         f"{file.name}: expected the columns of {name}, two ids, agg_score, sampling_method; "

@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 
 from workbench.data.reading import Problems, Row, check_counts, find_root, good, to_split
-from workbench.io import read_rows
+from workbench.io import read_csv
 from workbench.records import Judgements, Split, require
 
 CHAINS, EXPANDED, IMAGES = "hierarcaps_test.csv", "hierarcaps_test_expanded.csv.gz", "images"
@@ -142,10 +142,10 @@ def _rows(file: Path, column: str, first: int, problems: Problems) -> Iterator[R
     together here.
     """
     by_image: dict[str, list[Row]] = {}
-    for number, record in enumerate(_records(file), start=1):
+    for number, record in enumerate(read_csv(file).to_dict("records"), start=1):
         where = f"{file.name} row {number}"
-        chain = [text.strip() for text in (record.get(column) or "").split(ARROW.strip())]
-        image = (record.get("image_url") or "").rpartition("/")[2]
+        chain = [text.strip() for text in record.get(column, "").split(ARROW.strip())]
+        image = record.get("image_url", "").rpartition("/")[2]
         if len(chain) != LEVELS or not image:
             problems.add(
                 "malformed row", f"{where}: expected {LEVELS} texts joined by '=>' in {column}, and image_url"
@@ -156,12 +156,6 @@ def _rows(file: Path, column: str, first: int, problems: Problems) -> Iterator[R
             place = (level, number - 1) if first < LEVELS else (None, None)
             by_image.setdefault(image, []).append(Row(where, image, text, key, *place))
     return (row for rows in by_image.values() for row in rows)
-
-
-def _records(file: Path) -> Iterator[dict[str, str]]:
-    rows = read_rows(file)
-    header = next(rows, [])
-    yield from (dict(zip(header, row, strict=False)) for row in rows)
 
 
 MEMBER = hierarcaps

@@ -1,7 +1,6 @@
 """Files that others wrote: whatever a parser says of them becomes a ``ValueError`` that names the file."""
 
 import csv
-import gzip
 import json
 import re
 import struct
@@ -12,11 +11,14 @@ from functools import cache
 from lzma import LZMAError
 from pathlib import Path
 from tokenize import TokenError
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 # what parsers raise on damaged content; where a library has errors of its own, its call names them
 PARSER_ERRORS: tuple[type[Exception], ...] = (
@@ -202,16 +204,14 @@ def numeric(array: NDArray[Any]) -> NDArray[Any]:
     return array
 
 
-def read_rows(file: Path) -> Iterator[list[str]]:
-    """The rows of a CSV in UTF-8, which gzip may have packed; those without any field are left out.
+def read_csv(file: Path) -> "pd.DataFrame":
+    """A CSV of texts in UTF-8, which gzip may have packed, under the names of its first line.
 
     Raises:
         FileNotFoundError: there is no such file.
         ValueError: it breaks off, or is no such file.
     """
-    opener: Any = gzip.open if file.suffix == ".gz" else open
-    with (
-        reading_errors(file.name, "cannot be read to its end"),
-        opener(file, "rt", encoding="utf-8", newline="") as lines,
-    ):
-        yield from filter(None, csv.reader(lines, strict=True))
+    import pandas as pd  # slow to import
+
+    with reading_errors(file.name, "cannot be read to its end"):
+        return pd.read_csv(file, dtype=str, keep_default_na=False, index_col=False)
