@@ -213,7 +213,7 @@ def write(table: Table, folder: Path | str) -> dict[str, Path]:
     heads, rows = texts(table)
     drawn = curves(table)
     html = page(
-        "views/pages/table.html.j2", title=table.title, intro="", sortable=False,
+        "views/pages/table.html.j2", title=table.title, intro="", sortable=False, links={},
         tables=[{"heading": "", "names": heads, "rows": rows}], notes=_notes(table),
         script=Markup(report.plotly_script() if drawn else ""),
         figure=Markup(report.div(drawn, "curves") if drawn else ""),

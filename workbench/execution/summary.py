@@ -7,11 +7,11 @@ from typing import Any
 from workbench.formatting import format_number, format_value
 from workbench.metrics.comparison import BETTER, WORSE
 from workbench.records import MetricKey
+from workbench.records.metric_key import JUDGES
 
 Results = Mapping[str, Any]
 # how 06_retrieval_explorer calls the number
 OWN_RANK = "t2i rank of the caption's own image"
-JUDGES = {"own": "binary labels", "exact": "the exact truth"}
 RSUM = str(MetricKey("rsum"))
 TRUE = {way: str(MetricKey("map_at_r", way, "exact")) for way in ("i2t", "t2i")}
 SHOWN = (RSUM, TRUE["i2t"])

@@ -15,6 +15,7 @@ DIRECTIONS = ("i2t", "t2i", "i2i", "t2t", "")
 # how people say a direction and a metric; any other metric is said by its name
 WAYS = {"i2t": "image to text", "t2i": "text to image", "i2i": "image to image", "t2t": "text to text"}
 SAID = {"rsum": "RSUM", "map_at_r": "mAP@R", "r_precision": "R-Precision", "medr": "median rank"}
+JUDGES = {"own": "binary labels", "exact": "the exact truth"}
 FORM = "[judgements:][direction/]metric[@k][[subset]][[n folds]], e.g. t2i/R@1 or exact:i2t/map_at_r"
 WORD = r"[^:/@\[\]]+"
 PATTERN = re.compile(
@@ -75,10 +76,10 @@ class MetricKey:
         """The key in words, for the axes and headings of figures.
 
         >>> MetricKey("map_at_r", "i2t", "exact").title
-        'mAP@R, image to text, judged by exact'
+        'mAP@R, image to text, by the exact truth'
         """
         metric = SAID.get(self.metric, self.metric.replace("_", " "))
-        judged = "" if self.judgements == "own" else f"judged by {self.judgements}"
+        judged = "" if self.judgements == "own" else f"by {JUDGES.get(self.judgements, self.judgements)}"
         folds = "" if self.folds == 1 else f"{self.folds} folds"
         depth = "" if self.k is None else f"@{self.k}"
         parts = (metric + depth, WAYS.get(self.direction, ""), judged, self.subset, folds)

@@ -30,6 +30,8 @@ SEED = re.compile(r", seed=[^;]*")
 # where a run lies says nothing about its numbers
 PLACES = ("out", "device")
 FIRST = str(MetricKey("rsum"))
+# where a tour writes its page, below the folder of all runs
+TOUR = "tour/index.html"
 SPLIT = ("dataset", "split", "images", "captions", "training")
 # what the table keeps of a number beside its value
 PARTS = ("low", "high", "face")
@@ -100,6 +102,7 @@ def build(root: Path | str = "runs", *, out: Path | str = "", notebook: str = "*
         tables=[_group(part, folder) for part in parts],
         notes=[f"{Path(name).name} is left out: {reason}" for name, reason in left_out.items()],
         sortable=True,
+        links={"Tour": TOUR} if (folder / TOUR).is_file() else {},
         figure="",
     )
     return Leaderboard(
@@ -207,7 +210,8 @@ def _group(part: pd.DataFrame, page_folder: Path) -> dict[str, Any]:
             cells.append(_number(row, label, verdict, best))
         lines.append([*cells, *(str(row[name]) for name in behind)])
     title = f"{named}: {format_count(images, 'image')}, {format_count(captions, 'caption')}{trained}"
-    return {"heading": title, "names": ["run", "objective", "seed", *labels, *behind], "rows": lines}
+    heads = [Cell(MetricKey.parse(label).title, note=label) for label in labels]
+    return {"heading": title, "names": ["run", "objective", "seed", *heads, *behind], "rows": lines}
 
 
 def _is(differences: Mapping[str, Difference], label: str, verdict: str) -> bool:
