@@ -275,6 +275,29 @@ def build(
     emit(asdict(made), as_json, [f"{made.runs} runs  {made.html}", str(made.csv)])
 
 
+@app.command(epilog="Example: workbench export runs/mine --to open_clip --out mine_clip")
+@usage()
+def export(
+    run: str,
+    to: Annotated[str, typer.Option(help="open_clip, transformers or onnx.")],
+    out: Annotated[str, typer.Option(help="Folder to write; it must not exist.")],
+    licence: Annotated[str, typer.Option(help="Of the weights, for the card.")] = "unknown",
+    root: Root = "runs",
+    as_json: AsJson = False,
+) -> None:
+    """The model of a run for another library, with a model card.
+
+    open_clip and ONNX take two towers of open_clip with their own pooled
+    vectors, transformers those of them that are CLIPs. ONNX and transformers
+    take models that transformers built. A run on frozen features has no
+    towers, and stays here.
+    """
+    from workbench.runs.export import export as written
+
+    made = written(runs.find(run, root).folder, to, out, licence=licence)
+    emit(str(made), as_json, [str(made)])
+
+
 @app.command(epilog="Example: workbench doctor --model ViT-B-32 --pretrained mine.pt --images photos")
 def doctor(
     model: Model = "",

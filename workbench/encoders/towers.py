@@ -6,6 +6,7 @@ representations", ICLR 2024).
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
@@ -215,17 +216,22 @@ class Towers(Encoder):
         heads = {name: p for name, p in self.named_parameters() if not name.startswith(others)}
         return [*out, ParameterGroup("head", heads)] if heads else out
 
-    def export(self, folder: str | Path) -> Path:
-        """Write the open_clip model as ``open_clip_config.json`` and half-precision
-        ``open_clip_model.safetensors``.
+    def export(self, folder: str | Path, dtype: torch.dtype = torch.float16) -> Path:
+        """Write the open_clip model as ``open_clip_config.json`` and ``open_clip_model.safetensors``.
 
         Args:
             folder: is made where it does not exist; open_clip reads it as ``local-dir:<folder>``.
+            dtype: of the stored weights.
 
         Returns:
             The path of the weights.
         """
-        return export(self.network, self.description, folder)
+        preprocess = {
+            **{name: getattr(self, name).flatten().tolist() for name in ("size", "mean", "std")},
+            "interpolation": list(INTERPOLATIONS)[int(self.recipe[1])],
+            "resize_mode": RESIZES[int(self.recipe[0])],
+        }
+        return export(self.network, replace(self.description, preprocess=preprocess), folder, dtype=dtype)
 
     def _add_log_var(self, pooling: PoolingName, blocks: int) -> None:
         tower = text_tower(self.network)

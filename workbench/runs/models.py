@@ -48,16 +48,18 @@ class HuggingFace(nn.Module):
 
     def __init__(self, name: str) -> None:
         super().__init__()
-        library = _library("transformers")
+        transformers = library("transformers")
         with reading_errors(name, "cannot be opened by transformers", Exception):
-            self.model = library.AutoModel.from_pretrained(name)
-            self.processor = library.AutoProcessor.from_pretrained(name)
+            self.model = transformers.AutoModel.from_pretrained(name)
+            self.processor = transformers.AutoProcessor.from_pretrained(name)
         dual = all(hasattr(self.model, f"get_{side}_features") for side in ("image", "text"))
         require(
             dual, f"{name} is a {type(self.model).__name__}, which does not encode images and texts apart"
         )
         broken = next((part for part, one in self.named_parameters() if not one.isfinite().all()), "")
         require(not broken, f"{name}: {broken} holds numbers that are not finite")
+        read = getattr(self.model.config, "text_config", self.model.config).max_position_embeddings
+        self.name, self.longest = name, min(self.processor.tokenizer.model_max_length, read)
         # SigLIP has seen texts of one length alone
         self.padding = "max_length" if "siglip" in self.model.config.model_type else True
 
@@ -68,10 +70,8 @@ class HuggingFace(nn.Module):
 
     def encode_text(self, texts: Sequence[str]) -> Any:
         """``(N, D)`` vectors, or an output that holds them; a text is cut to what the model reads."""
-        read = getattr(self.model.config, "text_config", self.model.config).max_position_embeddings
-        longest = min(self.processor.tokenizer.model_max_length, read)
         given = self.processor(
-            text=texts, padding=self.padding, truncation=True, max_length=longest, return_tensors="pt"
+            text=texts, padding=self.padding, truncation=True, max_length=self.longest, return_tensors="pt"
         )
         return self.model.get_text_features(**given.to(self.model.device))
 
@@ -89,9 +89,9 @@ class Sentences(nn.Module):
 
     def __init__(self, name: str) -> None:
         super().__init__()
-        library = _library(SENTENCES)
+        sentences = library(SENTENCES)
         with reading_errors(name, f"cannot be opened by {SENTENCES}", Exception):
-            self.model = library.SentenceTransformer(name, device="cpu")
+            self.model = sentences.SentenceTransformer(name, device="cpu")
 
     def encode_image(self, images: Sequence[Any]) -> Any:
         """``(N, D)`` vectors."""
@@ -100,13 +100,21 @@ class Sentences(nn.Module):
     encode_text = encode_image
 
 
-def _library(name: str) -> Any:
-    """An optional library, imported when it is asked for."""
+def library(name: str, extra: str = "hf") -> Any:
+    """An optional library, imported when it is asked for.
+
+    Args:
+        name: of the library.
+        extra: of this package that installs it.
+
+    Raises:
+        ModuleNotFoundError: it is not installed.
+    """
     try:
         return import_module(name.replace("-", "_"))
     except ModuleNotFoundError:
         raise ModuleNotFoundError(
-            f"the model needs {name}, which is not installed; pip install 'itm-workbench[hf]'"
+            f"{name} is needed, and not installed; pip install 'itm-workbench[{extra}]'"
         ) from None
 
 
@@ -164,15 +172,15 @@ def _in_folder(folder: Path, pretrained: str) -> AnyModel:
     require(not pretrained, f"{folder} holds its own weights; leave out pretrained={pretrained!r}")
     if (folder / runs.RESULTS).is_file() or (folder / runs.STATES).is_file():
         return load_model(folder)
-    library = next((of for file, of in FOLDERS.items() if (folder / file).is_file()), "")
+    reader = next((of for file, of in FOLDERS.items() if (folder / file).is_file()), "")
     none = f"{folder} holds no model: neither a run nor {', '.join(FOLDERS)}"
-    require(library, none, FileNotFoundError)
+    require(reader, none, FileNotFoundError)
     where = str(folder.resolve())
-    return _of_open_clip(f"local-dir:{where}", "") if library == "open_clip" else _in_library(library, where)
+    return _of_open_clip(f"local-dir:{where}", "") if reader == "open_clip" else _in_library(reader, where)
 
 
-def _in_library(library: str, name: str) -> ExternalModel:
-    encoder = HuggingFace(name) if library == "transformers" else Sentences(name)
+def _in_library(reader: str, name: str) -> ExternalModel:
+    encoder = HuggingFace(name) if reader == "transformers" else Sentences(name)
     return ExternalModel(encoder, Path(name).name, {"model": name})
 
 
