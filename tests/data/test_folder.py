@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from workbench import data
-from workbench.data.images import read_image
 from workbench.data.reading import Problems
 from workbench.data.tables import read_table
 
@@ -85,15 +84,6 @@ def test_ids_levels_and_chains_are_read(base, kind):
     assert split.chain.tolist() == [0, 0, 1, 1]
 
 
-def test_the_column_split_chooses_the_rows(base):
-    splits = ["train", "test", "train", "val"]
-    write(base / "captions.csv", [{**row, "split": name} for row, name in zip(ROWS, splits, strict=True)])
-    assert load(base, "train").captions == (ROWS[0]["caption"], ROWS[2]["caption"])
-    assert load(base, "val").image_ids == ("deep/c.jpg",)
-    assert load(base, "test").image_ids == ("b.png",)
-    assert len(load(base, "all").captions) == 4
-
-
 def test_without_a_column_split_every_image_is_in_exactly_one(tmp_path):
     rows = [{"image": f"{n}.jpg", "caption": f"caption {k}"} for n in range(60) for k in range(2)]
     for n in range(60):
@@ -103,25 +93,6 @@ def test_without_a_column_split_every_image_is_in_exactly_one(tmp_path):
     assert set.union(*parts) == {f"{n}.jpg" for n in range(60)}
     assert sum(map(len, parts)) == 60
     assert len(parts[0]) > len(parts[1]) + len(parts[2])
-
-
-def test_one_image_written_in_two_ways_is_one_image(base):
-    write(
-        base / "captions.csv",
-        [{"image": "deep/c.jpg", "caption": "one"}, {"image": "deep/./c.jpg", "caption": "two"}],
-    )
-    split = load(base)
-    assert split.image_ids == ("deep/c.jpg",)
-    assert split.caption_ids == ("deep/c.jpg#0", "deep/c.jpg#1")
-
-
-def test_images_are_opened_upright_and_in_rgb(base):
-    exif = Image.Exif()
-    exif[0x0112] = 6  # turned by a quarter
-    Image.new("L", (10, 4)).save(base / "turned.jpg", exif=exif)
-    write(base / "captions.csv", [{"image": "turned.jpg", "caption": "a turned picture"}])
-    image = load(base).open_image(0)
-    assert (image.mode, image.size) == ("RGB", (4, 10))
 
 
 def corrupt(base):
@@ -286,12 +257,6 @@ def test_a_split_that_no_row_is_in_says_which_there_are(base):
         load(base, "test", on_error="skip")
 
 
-def test_a_split_without_a_usable_row_says_why(base):
-    write(base / "captions.csv", [BAD["missing image"][0]])
-    with pytest.raises(ValueError, match=r"no usable row for split 'all'\. skipped 1: 1 x missing image"):
-        load(base, on_error="skip")
-
-
 TEXTS = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\0\r"), max_size=30).filter(
     str.strip
 )
@@ -336,8 +301,3 @@ def test_a_record_has_only_the_columns_that_hold_a_value(tmp_path):
     for kind in KINDS:
         found = [record for _, record in read_table(write(tmp_path / kind, rows), Problems("raise"))]
         assert [set(record) for record in found] == [{"image", "caption"}, {"caption", "level"}]
-
-
-def test_a_picture_that_is_whole_passes_the_check(base):
-    for name in ("a.jpg", "b.png"):
-        read_image(base / name, "captions.csv row 1")

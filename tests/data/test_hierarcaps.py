@@ -181,13 +181,6 @@ def test_missing_files_say_what_to_get_and_from_where(copy, monkeypatch):
         data.load("hierarcaps")
 
 
-def test_unknown_names_list_the_known_ones(copy):
-    with pytest.raises(ValueError, match="split is 'train'; choose one of test"):
-        load(copy, split="train")
-    with pytest.raises(ValueError, match="texts is 'chain'; did you mean chains"):
-        load(copy, texts="chain")
-
-
 @pytest.mark.real_data
 @pytest.mark.parametrize(
     ("texts", "images", "captions"),

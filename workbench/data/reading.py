@@ -72,6 +72,7 @@ def find_root(name: str, root: str | None, needed: Sequence[str], remedy: str) -
         FileNotFoundError,
     )
     folder = with_home(Path(root) if root is not None else Path(str(base)) / name)
+    require(folder.is_dir(), f"{name}: there is no folder {folder}. {remedy}", FileNotFoundError)
     if missing := [item for item in needed if not (folder / item).exists()]:
         raise FileNotFoundError(f"{name}: {folder} lacks {', '.join(missing)}. {remedy}")
     return folder
