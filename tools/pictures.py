@@ -1,0 +1,76 @@
+"""The pictures of the documentation, of the pages as they are now.
+
+``python -m tools.pictures runs`` opens the tour, the leaderboard and the explorer of a finished tour in a
+Chromium without a window, in light and dark, wide and narrow, and writes ``docs/*.png``.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Browser, sync_playwright
+
+from tests.browser.alone import Alone
+from tools.numbers import ROOT
+from workbench.runs import open_runs
+from workbench.tour import STOPS, TRAINED
+from workbench.views.explorer import Explorer, explore
+from workbench.views.pages.leaderboard import build
+
+SIZES = {"": (1400, 900), "_narrow": (400, 800)}
+SCHEMES = {"": "light", "_dark": "dark"}
+QUESTION = "a small white animal in the snow"
+
+
+def shots(browser: Browser, name: str, open_page: Any) -> None:
+    """One picture for each width and scheme."""
+    for narrow, (width, height) in SIZES.items():
+        for dark, scheme in SCHEMES.items():
+            page, close = open_page(browser, width, height, scheme)
+            page.wait_for_timeout(1500)
+            page.screenshot(path=ROOT / "docs" / f"{name}{narrow}{dark}.png")
+            close()
+
+
+def at(path: Path) -> Any:
+    """Opens a page that lies at a path."""
+
+    def opened(browser: Browser, width: int, height: int, scheme: Any) -> tuple[Any, Any]:
+        page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
+        page.goto(path.resolve().as_uri())
+        return page, page.close
+
+    return opened
+
+
+def asked(explorer: Explorer) -> Any:
+    """Opens the explorer with its first answer, and points at one picture."""
+
+    def opened(browser: Browser, width: int, height: int, scheme: Any) -> tuple[Any, Any]:
+        alone = Alone(browser, explorer, width=width, height=height, color_scheme=scheme)
+        alone.page.get_by_test_id("query").fill(QUESTION)
+        alone.settle()
+        alone.page.locator(".wbx-card").nth(3).hover()
+        return alone.page, alone.close
+
+    return opened
+
+
+def main(root: Path) -> None:
+    """Draw all pictures from the tour below a folder of runs."""
+    titles = {stop.name: stop.title for stop in STOPS}
+    opened = open_runs([str(root / "tour" / name) for name in TRAINED], images=500)
+    explorer = explore(*(replace(run, name=titles[name]) for name, run in zip(TRAINED, opened)), k=24)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
+        shots(browser, "tour", at(root / "tour" / "index.html"))
+        shots(browser, "leaderboard", at(build(root).html))
+        shots(browser, "explorer", asked(explorer))
+        browser.close()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
