@@ -120,6 +120,17 @@ def test_what_a_model_lacks_is_named(folder: Path, model: object, kind: type[Exc
         check_model(model, folder)
 
 
+def test_captions_that_lie_in_the_folder_are_read_by_the_door(folder: Path):
+    assert look(open_model(ByColour()), folder).split.captions[0] == "a green thing"
+    rows = [f"a_{name} thing.png,something {name}" for name in COLOURS if name != "blue"]
+    (folder / "metadata.csv").write_text("\n".join(["file_name,text", *rows]))
+    split = look(open_model(ByColour()), folder).split
+    assert split.captions == tuple(f"something {name}" for name in COLOURS if name != "blue")
+    (folder / "metadata.csv").write_text("file_name,text\nlost.png,something lost")
+    with pytest.raises(FileNotFoundError, match=r"lost\.png"):
+        look(open_model(ByColour()), folder).image  # noqa: B018
+
+
 def test_a_folder_without_pictures_is_named(tmp_path: Path):
     with pytest.raises(FileNotFoundError, match="holds no picture"):
         folder_split(tmp_path)

@@ -41,7 +41,7 @@ Model = Annotated[str, typer.Option(help="Any open_clip model: its name, or the 
 Pretrained = Annotated[
     str, typer.Option(help="Its weights: a file, or a tag of open_clip; empty takes random ones.")
 ]
-NO_MODEL = "--pretrained and --images belong to --model; name one"
+NO_MODEL = "--pretrained and --images belong to --model; name one, such as ViT-B-32, or the folder of a run"
 Images = Annotated[str, typer.Option(metavar="FOLDER", help="Pictures that it is asked about.")]
 
 

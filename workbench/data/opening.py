@@ -56,6 +56,10 @@ KNOWN = (
 )
 
 
+class NoDataError(FileNotFoundError):
+    """A place holds nothing that can be read, though it may hold pictures."""
+
+
 class Found(NamedTuple):
     """One way to read a place: the layout, what is read in it, and how."""
 
@@ -120,7 +124,7 @@ def _one_way(path: Path, ask: Ask, layout: str) -> Found:
     """The one way to read a place.
 
     Raises:
-        ValueError: there are several. FileNotFoundError: there is none.
+        ValueError: there are several. NoDataError: there is none.
     """
     ways = [one for one in _ways(ask) if layout in ("", one.layout)]
     if not ways:
@@ -128,9 +132,7 @@ def _one_way(path: Path, ask: Ask, layout: str) -> Found:
         listed = f": {', '.join(names[:6]) + ' ...' * (len(names) > 6) or 'nothing'}" if path.is_dir() else ""
         wanted = f" as layout={layout!r}" if layout else f" named {ask.table}" if ask.table else ""
         packed = "unpack the archives, or " if any(name.endswith(PACKED) for name in names) else ""
-        raise FileNotFoundError(
-            f"{path} holds no data that can be read{wanted}{listed}; {packed}give {KNOWN}"
-        )
+        raise NoDataError(f"{path} holds no data that can be read{wanted}{listed}; {packed}give {KNOWN}")
     listed = ", ".join(f"{one.what} (layout={one.layout!r})" for one in ways)
     option = "table=..." if len({one.layout for one in ways}) == 1 else "layout=..."
     require(len(ways) == 1, f"{path} can be read in {len(ways)} ways: {listed}; choose one with {option}")

@@ -72,7 +72,7 @@ def model_explorer(
     )
     prose = (
         f"# {Path(model).stem} on {Path(images).name}\n\nRun the cell (Shift+Enter): the pictures are "
-        "embedded and the explorer opens. A picture's caption is the name of its file."
+        "embedded and the explorer opens. Where no captions lie there, they are the names of the files."
     )
     code = (
         f"import workbench as wb\n\nwb.use_device{on}\nmodel = wb.open_model({model!r}, {pretrained!r})\n"

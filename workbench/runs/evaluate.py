@@ -13,8 +13,8 @@ from PIL import Image
 
 from workbench import data as datasets
 from workbench import metrics as shelf
-from workbench.data.folder import TABLES
-from workbench.data.images import folder_split
+from workbench.data.images import below, folder_split
+from workbench.data.opening import NoDataError, at
 from workbench.formatting import format_number
 from workbench.metrics import hierarchy
 from workbench.metrics.intervals import ROUNDS
@@ -233,11 +233,12 @@ def pictures(folder: str | Path, most: int = 0) -> Split:
     Raises:
         FileNotFoundError, ValueError: there is no such folder, or what lies there cannot be read.
     """
-    place = Path(folder).expanduser()
-    if folder and any(place.glob(TABLES)):
-        split = datasets.load("folder", root=str(place), split="all")
-        return split.first(most) if most else split
-    return folder_split(place if folder else "", most)
+    below(folder)  # refuses a place without pictures
+    try:
+        split: Split = at(Path(folder).expanduser())(split="all", check_images=False)
+    except NoDataError:
+        return folder_split(folder, most)
+    return split.first(most) if most else split
 
 
 def check_model(

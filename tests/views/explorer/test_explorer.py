@@ -11,9 +11,10 @@ import pytest
 import traitlets
 from PIL import Image
 
-from tests.views.explorer.toys import toy_spaces
+from tests.views.explorer.toys import hand_space, toy_spaces
 from workbench.views.explorer.explorer import Explorer
 from workbench.views.explorer.pictures import SIDE
+from workbench.views.explorer.questions import Question, Term
 from workbench.views.maps import EmbeddingMap, coordinates, map_runs
 
 QUESTION = {
@@ -54,6 +55,41 @@ def test_a_question_is_answered_under_its_number_with_the_pictures_that_it_shows
     assert set(content["keys"]) == shown
     assert all(Image.open(io.BytesIO(blob)).size[0] <= SIDE for blob in blobs)
     json.dumps(content, allow_nan=False)
+
+
+def test_a_caption_opens_as_itself_with_the_rank_of_lists_and_pages():
+    # captions 0 and 2 read the same, and image 2 is the nearest of neither: by hand cosines with (0.6, 0.8)
+    space = hand_space([[1.0, 0.0], [0.0, 1.0], [0.6, 0.8]], ["a dog", "a cat", "a dog"])
+    made = Explorer([space], k=2, start=2)
+    term = {"kind": "caption", "value": made.config["startRow"], "sign": 1, "name": made.config["start"]}
+    asked = made._asked({"page": "p", "question": {**QUESTION, "terms": [term]}})[0]["answer"]
+    (page,), listed = made.static([Question((made._start,))]), space.ranks("t2i")
+    for row, own in enumerate(space.split.own):
+        (partner,) = made.ask(Question((Term("caption", row),))).partners
+        assert (partner.row, partner.ranks[0]) == (own, listed[row])
+    assert [one["row"] for one in asked["partners"]] == [one.row for one in page.partners] == [2]
+    assert asked["partners"][0]["ranks"] == page.partners[0].ranks == (listed[2],)
+    assert made.engine.gallery.item("images", 2)["rows"] == (2,)
+    assert Explorer([space], start="a cat").config["startRow"] == 1
+    assert Explorer([space], start="a tree").config["startRow"] is None
+
+
+def test_the_first_answer_stands_before_the_kernel_is_asked(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("JPY_SESSION_NAME", "looked at")
+    monkeypatch.delenv("WORKBENCH_BATCH", raising=False)
+    made = Explorer(toy_spaces(12), k=4)
+    assert made.first == {}
+    assert made.show() is made
+    assert made.first["query"]["text"] == made.config["start"]
+    shown = {item["thumbnail"] for item in made.first["items"]}
+    assert shown <= made.first["thumbnails"].keys()
+    json.dumps(made.first, allow_nan=False)
+
+
+def test_a_page_takes_texts_as_questions(explorer, tmp_path: Path):
+    assert "a dog" in explorer.to_html(tmp_path / "page.html", questions=["a dog"]).read_text(
+        encoding="utf-8"
+    )
 
 
 def test_a_picture_is_sent_once_to_a_page_and_again_to_another(explorer):

@@ -65,7 +65,7 @@ class Item:
     Args:
         row: its row in the gallery; what columns and pins name.
         id: image id, caption id, or the entity's words.
-        captions: the image's captions; or the caption itself.
+        captions: the image's captions; or the caption itself; ``rows``: theirs in the split.
         thumbnail: key of the picture, of the caption's own image where captions are sought; ``""`` = none.
         grade: by the judgements that were chosen; ``None`` = not judged.
         mark: what the grade means.
@@ -82,6 +82,7 @@ class Item:
     level: int | None
     scores: tuple[float | None, ...]
     ranks: tuple[int | None, ...]
+    rows: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)

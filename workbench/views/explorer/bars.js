@@ -22,6 +22,8 @@ export class QueryBar {
     this.view = view;
     /** @type {Term[]} */
     this.chips = [];
+    /** @type {Term | null} what the text is a caption of */
+    this.caption = null;
     /** @type {Term[]} */
     this.found = [];
     /** @type {ReturnType<typeof setTimeout> | undefined} */
@@ -148,7 +150,8 @@ export class QueryBar {
     const typed = (input, sign) =>
       input.value.trim() ? [{ kind: "text", value: input.value.trim(), sign, name: "" }] : [];
     const chips = this.chips.map(({ kind, value, sign, name }) => ({ kind, value, sign, name }));
-    return [...chips, ...typed(this.text, 1), ...typed(this.plus, 1), ...typed(this.minus, -1)];
+    const asked = this.caption?.name === this.text.value.trim() ? [this.caption] : typed(this.text, 1);
+    return [...chips, ...asked, ...typed(this.plus, 1), ...typed(this.minus, -1)];
   }
 
   suggest() {
@@ -221,9 +224,12 @@ export class QueryBar {
    * @param {string} text
    * @param {Term[]} chips
    * @param {Seeks} seeks
+   * @param {number | null} row of the caption of the data that the text is
    */
-  replace(text, chips, seeks) {
+  replace(text, chips, seeks, row = null) {
     this.text.value = this.typed = text;
+    /** @type {Term | null} */
+    this.caption = row === null ? null : { kind: "caption", value: row, sign: 1, name: text.trim() };
     this.plus.value = this.minus.value = "";
     this.seeks.value = seeks;
     this.chips = chips;

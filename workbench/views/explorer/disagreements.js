@@ -74,12 +74,11 @@ export class Disagreements {
   /** @param {number} at */
   ask(at) {
     const found = /** @type {Difference[]} */ (this.found ?? []);
-    const { row, text, kind, thumbnail } = found[at];
+    const { row, text } = found[at];
     this.at = at;
     this.told.textContent = `${at + 1} of ${counted(found.length)}`;
     this.box.querySelectorAll("tbody tr").forEach((line, i) => line.toggleAttribute("aria-current", i === at));
-    if (kind === "text") this.view.askText(text);
-    else this.view.askTerm({ kind, value: row, sign: 1, name: text, thumbnail }, "images");
+    this.view.askCaption(text, row);
   }
 
   draw() {

@@ -49,7 +49,6 @@ def disagreements(
         {
             "row": row,
             "text": split.captions[row],
-            "kind": "text" if gallery.rows[split.captions[row]] == row else "caption",
             "thumbnail": thumbnail_key(int(split.own[row])),
             "ranks": ranks[:, row].astype(int).tolist(),
             "grades": of_first,

@@ -100,7 +100,12 @@ export class View {
     this.listeners.forEach(([name, listener]) => model.on(name, listener));
     this.sizing = new ResizeObserver(() => this.fit());
     this.sizing.observe(this.root);
-    this.query.text.value = this.config.start;
+    this.query.replace(this.config.start, [], "images", this.config.startRow);
+    const first = model.get("first");
+    if (first.query) {
+      Object.entries(first.thumbnails).forEach(([key, url]) => this.pictures.urls.set(key, url));
+      this.exchange.onAnswer({ number: `${this.name}-0`, answer: first, vocabulary: null });
+    }
     this.exchange.ask();
   }
 
@@ -268,9 +273,12 @@ export class View {
     if (card instanceof HTMLElement) card.focus();
   }
 
-  /** @param {string} caption */
-  askText(caption) {
-    this.restart(caption, [], "images");
+  /**
+   * @param {string} caption
+   * @param {number} row
+   */
+  askCaption(caption, row) {
+    this.restart(caption, [], "images", row);
   }
 
   /**
@@ -286,10 +294,11 @@ export class View {
    * @param {string} text
    * @param {Term[]} chips
    * @param {Seeks} seeks
+   * @param {number | null} row of the caption that the text is
    */
-  restart(text, chips, seeks) {
+  restart(text, chips, seeks, row = null) {
     this.panels.graph.changes = [];
-    this.query.replace(text, chips, seeks);
+    this.query.replace(text, chips, seeks, row);
     this.forgetRows();
     this.exchange.ask();
   }

@@ -44,7 +44,8 @@ class Explorer(anywidget.AnyWidget):
         runs: over one split: those of ``workbench.open_runs``, or results of ``workbench.evaluate``.
         k: items a column.
         grades: name of the split's judgements that colour the answers; ``""`` = the densest that it has.
-        start: the first question; ``""`` = the longest caption of the first image.
+        start: the first question, words or the row of a caption of the data; ``""`` = the longest caption of
+            the first image.
         folder: below it the page's field "Export to" may write files that are not there yet; the working
             directory if not given.
 
@@ -63,6 +64,7 @@ class Explorer(anywidget.AnyWidget):
     selected_idx = traitlets.List(traitlets.Int()).tag(sync=True)
     saved = traitlets.List(traitlets.Dict()).tag(sync=True)
     config = traitlets.Dict().tag(sync=True)
+    first = traitlets.Dict().tag(sync=True)
 
     def __init__(
         self,
@@ -70,7 +72,7 @@ class Explorer(anywidget.AnyWidget):
         *,
         k: int = 12,
         grades: str = "",
-        start: str = "",
+        start: str | int = "",
         folder: Path | str = "",
     ) -> None:
         self.folder = Path(folder).resolve()
@@ -80,6 +82,10 @@ class Explorer(anywidget.AnyWidget):
         self.answer: Answer | None = None
         self._map: Any = None
         split, gallery, self._k = self.engine.split, self.engine.gallery, k
+        start = gallery.item("images", 0)["rows"][0] if start == "" else start
+        row = gallery.rows.get(start) if isinstance(start, str) else start
+        words = start if isinstance(start, str) else split.captions[start]
+        self._start = Term("text", words) if row is None else Term("caption", row, name=words)
         super().__init__()
         self.config = {
             "split": split.name,
@@ -90,7 +96,8 @@ class Explorer(anywidget.AnyWidget):
             "sizes": {seeks: len(gallery.ids(seeks)) for seeks in get_args(Seeks)},
             "k": k,
             "graded": compare.grader(split) is not None,
-            "start": start or gallery.item("images", 0)["captions"][0],
+            "start": words,
+            "startRow": row,
         }
         self.on_msg(self._on_message)
 
@@ -228,6 +235,8 @@ class Explorer(anywidget.AnyWidget):
         widget would leave nothing that can be read there.
         """
         if "JPY_SESSION_NAME" in os.environ and "WORKBENCH_BATCH" not in os.environ:
+            # so that it stands before a kernel that has other cells to run can be asked
+            self.first = self.static([Question((self._start,), k=self._k)])[0].as_dict()
             return self
         from IPython.display import HTML
 
@@ -253,7 +262,7 @@ class Explorer(anywidget.AnyWidget):
 
     def _answered(self) -> Answer:
         if self.answer is None:
-            return self.ask(Question((Term("caption", 0, name=self.engine.split.captions[0]),), k=self._k))
+            return self.ask(Question((self._start,), k=self._k))
         return self.answer
 
     def _on_message(self, _: Any, message: dict[str, Any], buffers: list[memoryview]) -> None:

@@ -82,15 +82,16 @@ class Gallery:
         first, since it tells most.
         """
         split, name = self.split, self.ids(seeks)[row]
-        captions, image, level = (name,), None, None
+        rows, image, level = list[int](), None, None
         if seeks == "images":
-            own = [split.captions[caption] for caption in self.captions_of[row]]
-            captions, image = tuple(sorted(own, key=len, reverse=True)), row
+            own = self.captions_of[row].tolist()
+            rows, image = sorted(own, key=lambda one: len(split.captions[one]), reverse=True), row
         elif seeks == "captions":
-            captions, image = (split.captions[row],), int(split.own[row])
+            rows, image = [row], int(split.own[row])
             level = None if split.level is None else int(split.level[row])
         key = "" if image is None else thumbnail_key(image)
-        return {"id": name, "captions": captions, "thumbnail": key, "level": level}
+        captions = (name,) if image is None else tuple(split.captions[one] for one in rows)
+        return {"id": name, "captions": captions, "rows": tuple(rows), "thumbnail": key, "level": level}
 
     @cached_property
     def captions_of(self) -> list[Rows]:

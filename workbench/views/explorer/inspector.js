@@ -56,13 +56,17 @@ export class Inspector {
     const picture = item.thumbnail
       ? h("img", { src: this.large || view.pictures.urls.get(item.thumbnail), alt: item.captions[0] ?? item.id })
       : null;
-    const askCaption = (/** @type {string} */ caption) =>
+    const askCaption = (/** @type {string} */ caption, /** @type {number} */ i) =>
       h(
         "li",
         {},
         words(caption),
         " ",
-        h("button", { type: "button", "aria-label": `ask: ${caption}`, onclick: () => view.askText(caption) }, "ask"),
+        h(
+          "button",
+          { type: "button", "aria-label": `ask: ${caption}`, onclick: () => view.askCaption(caption, item.rows[i]) },
+          "ask",
+        ),
       );
     const term = (/** @type {number} */ sign) => ({
       kind: "image",

@@ -17,12 +17,14 @@ export interface Config {
   k: number;
   graded: boolean;
   start: string;
+  startRow: number | null;
 }
 
 export interface Item {
   row: number;
   id: string;
   captions: string[];
+  rows: number[];
   thumbnail: string;
   grade: number | null;
   mark: Mark;
@@ -159,7 +161,6 @@ export interface Kept {
 export interface Difference {
   row: number;
   text: string;
-  kind: string;
   thumbnail: string;
   ranks: number[];
   grades: (number | null)[];
