@@ -283,3 +283,16 @@ def test_the_presets_of_a_paper_hold_its_settings():
 
 def test_the_names_of_the_relevances_are_on_the_shelf():
     assert {"cider", "tfidf"} <= set(text.names())
+
+
+def test_what_an_arm_does_not_say_follows_its_data_as_in_a_single_run(tmp_path, monkeypatch):
+    monkeypatch.setattr("workbench.runs.resolve.find_spec", lambda name: True)
+    grid = {
+        "arms": {
+            "a": {"objective": "vsepp"},
+            "b": {"objective": "vsepp", "settings": {"captions_per_image": 3}},
+        }
+    }
+    (tmp_path / "photos").mkdir()
+    planned = plan("03_train", grid, {"data": str(tmp_path / "photos")})
+    assert [one["settings"] for one in planned.values()] == [{}, {"captions_per_image": 3}]

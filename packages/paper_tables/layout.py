@@ -118,18 +118,17 @@ def read(grid: Mapping[str, Any], place: object = "table") -> Layout:
         place: for messages, e.g. the path of the file.
 
     Raises:
-        ParameterError: no ``table``, an unknown key, row or part; a row that the paper does not print.
+        ParameterError: an unknown key, row or part; a row that the paper does not print.
         KeyError, ValueError: a value that is not printed, or a key that is not the name of a number.
     """
-    said = grid.get("table")
-    require(isinstance(said, Mapping) and said, f"{place}: no `table`, which says what table this grid is",
-            parameters.ParameterError)  # fmt: skip
-    assert isinstance(said, Mapping)
+    said: Mapping[str, Any] = grid.get("table") or {}
     for key in said:
         require_known(f"{place}: table has no key", key, KEYS, parameters.ParameterError)
     paper, number, by = str(said.get("paper", "")), str(said.get("number", "")), said.get("row", "method")
     require_known(f"{place}: table.row is", by, FIELDS, parameters.ParameterError)
-    require_known(f"{place}: table.paper: no paper", paper, published.COMPARABLE, parameters.ParameterError)
+    of_paper = said.keys() & {"paper", "number", "printed"}  # a grid of one's own stands beside none
+    known = published.COMPARABLE if of_paper else [""]
+    require_known(f"{place}: table.paper: no paper", paper, known, parameters.ParameterError)
     given = said.get("columns") or {key: key for key in RETRIEVAL}
     sums = frozenset(str(head) for head, keys in given.items() if isinstance(keys, Mapping))
     for head in sums:

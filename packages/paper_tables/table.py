@@ -127,7 +127,7 @@ def make(file: Path | str, changes: Mapping[str, Any] | None = None, *, root: Pa
     """
     path = find(file, "grid")
     described = grids.read_grid(path)
-    layout, notebook = layouts.read(described, path), str(described.get("notebook", ""))
+    layout, notebook = layouts.read(described, path), str(described.get("notebook", "03_train"))
     words = {name: value for name, value in (changes or {}).items() if isinstance(value, str)}
     changes = {**(changes or {}), **parameters.parse_values(parameters.inspect(find(notebook)), words)}
     grid = grids.prepared(described, changes, path)
@@ -174,7 +174,8 @@ def _table(name: str, layout: Layout, rows: Mapping[str, str], good: Mapping[str
     ]  # fmt: skip
     printed = list(dict.fromkeys(row for part in parts for row in part.values))
     kind = "" if layout.number.startswith("Fig") else "Table "
-    title = f"{layout.paper}, {kind}{layout.number}" + (f": {layout.part}" if layout.part else "")
+    title = f"{layout.paper}, {kind}{layout.number}" if layout.paper else name
+    title += f": {layout.part}" if layout.part else ""
     notes = _notes(layout, parts, columns, every) + _unmeasured(filled) + _equal(filled)
     return Table(f"{name}_{data}", title, units, ordered(filled, printed), parts, {}, notes, layout.curves)
 

@@ -92,3 +92,9 @@ def test_fewer_images_than_clusters_are_refused_with_the_remedy():
 def test_mean_regions_in_chunks_are_those_of_the_whole():
     regions = np.random.default_rng(0).normal(size=(7, 3, 2)).astype(np.float16)
     np.testing.assert_allclose(mean_regions(regions, chunk=2), regions.astype(np.float32).mean(1), rtol=1e-6)
+
+
+def test_padded_rows_are_no_regions_by_hand():
+    # (1, 3) and (3, 5) and a row of padding; an image of padding alone is zero
+    regions = np.array([[[1, 3], [3, 5], [0, 0]], [[0, 0]] * 3], dtype=np.float32)
+    assert mean_regions(regions).tolist() == [[2, 4], [0, 0]]

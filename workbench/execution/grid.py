@@ -37,7 +37,7 @@ from workbench.execution.notebook import FAILED, KILLED, OK, RunResult, check, c
 from workbench.formatting import format_number
 from workbench.io import flat, read_options, reading_errors, write_recorded
 from workbench.records import MetricKey, require
-from workbench.registry import merge, require_known
+from workbench.registry import require_known
 from workbench.runs import store as runs
 
 VALIDATION = "val/"
@@ -207,8 +207,7 @@ def expand(
 def plan(notebook: Path | str, grid: Mapping[str, Any], changes: Mapping[str, Any] | None = None) -> Arms:
     """The notebook's parameters of every arm, checked before anything runs.
 
-    On other data than the embedded world an arm of a training notebook that chooses no encoders gets those
-    that fit (``runs.fitting``), and encoders of the embedded world are refused.
+    On other data than the embedded world, encoders of that world are refused in a training notebook.
 
     Args:
         notebook: path, or a name in ``notebooks/``.
@@ -229,7 +228,8 @@ def plan(notebook: Path | str, grid: Mapping[str, Any], changes: Mapping[str, An
     known = parameters.inspect(path)
     for label, values in expand(grid, changes, known).items():
         try:
-            out[label] = check(path, _fitted(values, known))
+            _check_fit({**values, **values.get("settings", {})}, known)
+            out[label] = check(path, values)
         except (KeyError, TypeError, ValueError) as error:
             error.args = (f"arm {label!r}: {error.args[0]}",)
             raise
@@ -271,17 +271,15 @@ def _check_apart(before: Arms, after: Arms, changes: Mapping[str, Any]) -> None:
         )
 
 
-def _fitted(values: dict[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters of an arm with encoders that fit its data."""
+def _check_fit(values: Mapping[str, Any], known: Mapping[str, Any]) -> None:
+    """Refuse an arm whose encoders do not fit its data; those that nobody chose follow the data."""
     if not {"data", "settings"} <= known.keys() or values.get("data", known["data"].default) == "scenes":
-        return values
+        return
     from workbench.runs import Config
-    from workbench.runs.resolve import check_fit, fitting, resolve
+    from workbench.runs.resolve import check_fit, resolve
 
-    fields = {name: one for name, one in values.items() if name != "settings"} | values.get("settings", {})
-    fitted = merge(fitting(fields), fields)
-    check_fit(resolve(Config(**fitted)))
-    return parameters.override(known, fitted)
+    fields = {name: one for name, one in values.items() if name != "settings"}
+    check_fit(resolve(Config(**fields)))
 
 
 def run_grid(

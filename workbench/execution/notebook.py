@@ -17,6 +17,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import nbformat
@@ -155,7 +156,7 @@ def run_notebook(
         folder: an exact run folder instead; an earlier run there is removed.
         arms: name of a grid -> label of its arm that this run is.
         time_limit: seconds after which the run is ended; ``None`` = none.
-        say: is told every cell before it runs.
+        say: is told every cell before it runs, and what cells write to stderr, such as a line an epoch.
 
     Raises:
         FileNotFoundError: no such notebook, or one of the ``runs`` it is given is not there.
@@ -243,12 +244,13 @@ def _execute(
         say(f"cell {number} of {total}: {cell.source.strip().splitlines()[0]}")
 
     ended = partial(RunResult, target)
+    heard = SimpleNamespace(write=lambda text: [say(one) for one in text.split("\n") if one], flush=int)
     # what is left of the time is that of the next cell
     limit = {"timeout_func": lambda cell: max(0.1, until - time.monotonic())} if time_limit else {}
     try:
         papermill.execute_notebook(
             path, target / NOTEBOOK, {**values, "out": str(target)}, kernel_name="python3", language="python",
-            progress_bar=False, on_cell_execute=begin, extra_arguments=KERNEL, **limit,
+            progress_bar=False, on_cell_execute=begin, extra_arguments=KERNEL, stderr_file=heard, **limit,
         )  # fmt: skip
     except papermill.PapermillExecutionError as error:
         trace = COLOURS.sub("", "\n".join(error.traceback))

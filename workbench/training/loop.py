@@ -262,8 +262,7 @@ class Training:
         row = self.history[-1]
         reached = format_value(row["val/rsum"], "sum")
         steps.set_postfix({"val rsum": reached})
-        # a notebook shows the whole history when it ends
-        if progress and steps.disable and not processes.rank() and "ipykernel" not in sys.modules:
+        if progress and steps.disable and not processes.rank():
             steps.write(
                 f"epoch {int(row['epoch'])} of {self.settings.epochs}, step {self.step}: loss "
                 f"{format_number(row['loss'], 3)}, val rsum {reached}, {format_number(row['seconds'], 0)} s",

@@ -149,13 +149,17 @@ def neighbours_together(
 
 def mean_regions(regions: NDArray[Any], *, chunk: int = 256) -> NDArray[np.float32]:
     """``(I, D)`` mean region of each image, read a chunk at a time since features are usually memory-mapped.
+    Rows of zeros are padding and no regions.
 
     Args:
         regions: ``(I, K, D)``.
         chunk: images at a time.
     """
     chunks = (regions[i : i + chunk] for i in range(0, len(regions), chunk))
-    return np.concatenate([np.asarray(part, dtype=np.float32).mean(axis=1) for part in chunks])
+    whole = (np.asarray(part, dtype=np.float32) for part in chunks)
+    return np.concatenate([
+        part.sum(axis=1) / np.maximum(part.any(axis=2).sum(axis=1), 1)[:, None] for part in whole
+    ])  # fmt: skip
 
 
 def k_means(features: NDArray[Any], clusters: int, *, seed: int) -> Rows:

@@ -222,6 +222,24 @@ def test_a_table_that_says_something_else_is_refused(said, kind, message):
         layouts.read(GRID | {"table": TABLE | said})
 
 
+def test_a_grid_of_ones_own_makes_a_plain_table(tmp_path):
+    own = {"arms": {"one": {"objective": "infonce"}, "two": {"objective": "vsepp"}}, "grid": {"seed": [0, 1]}}
+    path = tmp_path / "mine.yaml"
+    path.write_text(yaml.safe_dump(own, sort_keys=False))
+    finished(
+        path,
+        tmp_path / "runs",
+        {f"{row}, seed={seed}": 3 + seed for row in ("one", "two") for seed in (0, 1)},
+    )
+    said = CliRunner().invoke(app, ["table", str(path), "--root", str(tmp_path / "runs")])
+    assert said.exit_code == 0, said.output
+    assert "# mine" in said.output
+    # 350 and the interval over two seeds, 12.706 x 70.7 / sqrt(2)
+    assert re.search(r"\| one \| 2 \| .*350\.0 \(0\.0 to 600\.0\) \|", said.output)
+    with pytest.raises(ParameterError, match="no paper"):
+        layouts.read(own | {"table": {"number": 3}})
+
+
 def test_a_value_that_is_printed_twice_must_be_told_apart():
     asked = {"paper": "DIAS", "number": "3", "columns": {"R@1": "i2t/R@1"}, "rows": {"a": None},
              "printed": [{"dataset": "ablation", "metrics": {"R@1": "f30k_i2t_r1"}}]}  # fmt: skip
