@@ -11,9 +11,11 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 from PIL import Image
+from typer.testing import CliRunner
 
 import workbench as wb
 from tests.data.fixtures import tar
+from workbench.cli import app
 from workbench.io import read_text
 
 MAC = b"\x00\x05\x16\x07" + b"\x00" * 60
@@ -550,3 +552,6 @@ def test_a_misshapen_layout_is_refused_with_one_line_and_never_read_in_part(name
         wb.load_data(tmp_path, split="all")
     assert said in str(error.value)
     assert "\n" not in str(error.value)
+    ended = CliRunner().invoke(app, ["data", str(tmp_path), "--split", "all", "-p", "check_images", "true"])
+    assert (ended.exit_code, len(ended.stderr.splitlines())) == (2, 1)
+    assert said in ended.stderr

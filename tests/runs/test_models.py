@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -11,8 +13,10 @@ import pytest
 import torch
 from PIL import Image
 from safetensors.torch import save_file
+from typer.testing import CliRunner
 
 import workbench as wb
+from workbench.cli import app
 from workbench.runs.models import open_model
 
 TINY = {
@@ -68,6 +72,25 @@ def _transformers(folder: Path) -> None:
     size = {"shortest_edge": 32}
     images = transformers.CLIPImageProcessor(size=size, crop_size={"height": 32, "width": 32})
     transformers.CLIPProcessor(images, tokenizer).save_pretrained(folder)
+
+
+def _sentences(folder: Path, clip: Path) -> None:
+    """The model of transformers as sentence-transformers keeps one."""
+    library = pytest.importorskip("sentence_transformers", reason="the extra `hf` is not installed")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # its modules have moved
+        from sentence_transformers.models import CLIPModel
+    library.SentenceTransformer(modules=[CLIPModel(str(clip))], device="cpu").save(str(folder))
+
+
+def test_a_folder_of_sentence_transformers_is_read_as_it_encodes(home: Path):
+    _sentences(home / "sentences", home / "clip")
+    opened, texts = open_model(home / "sentences", device="cpu"), ["a dog", "two cars"]
+    pictures = [Image.new("RGB", (40, 30), colour) for colour in ("red", "blue")]
+    own = opened.encoder.model
+    for found, given in ((opened.embed_texts(texts), texts), (opened.embed_images(pictures), pictures)):
+        expected = torch.nn.functional.normalize(torch.as_tensor(own.encode(given)), dim=1)
+        assert torch.allclose(found.mean, expected, atol=1e-5)
 
 
 class Mine:
@@ -151,9 +174,25 @@ def test_what_is_no_model_is_one_line(model, pretrained, kind, message, home: Pa
     broken = {name: one * float("nan") for name, one in open_clip.create_model("tiny").state_dict().items()}
     save_file(broken, home / "nan.safetensors")
     model = model.replace("HOME", str(home)) if isinstance(model, str) else model
+    pretrained = pretrained.replace("HOME", str(home))
     with pytest.raises(kind, match=message) as raised:
-        open_model(model, pretrained.replace("HOME", str(home)))
+        open_model(model, pretrained)
     assert "\n" not in str(raised.value.args[0])
+    if isinstance(model, str):
+        words = [
+            "evaluate",
+            "--model",
+            model,
+            "--pretrained",
+            pretrained,
+            "--data",
+            "scenes",
+            "--device",
+            "cpu",
+        ]
+        ended = CliRunner().invoke(app, words)
+        assert (ended.exit_code, len(ended.stderr.splitlines())) == (2, 1)
+        assert re.search(message, ended.stderr)
 
 
 def test_a_device_that_is_given_with_an_opened_model_is_taken(home: Path):

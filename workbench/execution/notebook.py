@@ -244,7 +244,7 @@ def _execute(
         say(f"cell {number} of {total}: {cell.source.strip().splitlines()[0]}")
 
     ended = partial(RunResult, target)
-    heard = SimpleNamespace(write=lambda text: [say(one) for one in text.split("\n") if one], flush=int)
+    heard = SimpleNamespace(write=lambda text: say(text.strip()) if text.strip() else None, flush=int)
     # what is left of the time is that of the next cell
     limit = {"timeout_func": lambda cell: max(0.1, until - time.monotonic())} if time_limit else {}
     try:

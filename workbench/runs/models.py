@@ -171,7 +171,7 @@ def _named(model: str, pretrained: str) -> AnyModel:
 def _in_folder(folder: Path, pretrained: str) -> AnyModel:
     require(not pretrained, f"{folder} holds its own weights; leave out pretrained={pretrained!r}")
     if (folder / runs.RESULTS).is_file() or (folder / runs.STATES).is_file():
-        return load_model(folder)
+        return _of_run(folder)
     reader = next((of for file, of in FOLDERS.items() if (folder / file).is_file()), "")
     none = f"{folder} holds no model: neither a run nor {', '.join(FOLDERS)}"
     require(reader, none, FileNotFoundError)
@@ -234,11 +234,13 @@ def load_model(folder: str | Path = "", *, device: str = "") -> AnyModel:
         FileNotFoundError: the folder holds no checkpoint.
         ChecksumError: a file of it is damaged, or is that of another run; the message names it.
     """
-    if not str(folder):
-        return build(resolve(Config(start="scenes")), ()).to(device)
-    path = Path(folder)
+    made = _of_run(Path(folder)) if str(folder) else build(resolve(Config(start="scenes")), ())
+    return made.to(device)
+
+
+def _of_run(path: Path) -> AnyModel:
     if named := evaluated(path):
-        return open_model(**named, device=device) if named["model"] else KeptVectors()
+        return _named(**named) if named["model"] else KeptVectors()
     if missing := [name for name in (runs.CONFIG, runs.STATES, runs.MODEL) if not (path / name).exists()]:
         raise FileNotFoundError(
             f"{path} holds no checkpoint: {', '.join(missing)} missing; name the folder of a finished run"
@@ -248,4 +250,4 @@ def load_model(folder: str | Path = "", *, device: str = "") -> AnyModel:
     model = build(config, (), json.loads((path / runs.STATES).read_text(encoding="utf-8")))
     checkpoint.load_weights(model.pair, model.objective, checkpoint.read(path / runs.MODEL)[0])
     model.name, model.named = config.objective.name, {"model": str(path.resolve())}
-    return model.to(device)
+    return model
