@@ -555,3 +555,10 @@ def test_a_misshapen_layout_is_refused_with_one_line_and_never_read_in_part(name
     ended = CliRunner().invoke(app, ["data", str(tmp_path), "--split", "all", "-p", "check_images", "true"])
     assert (ended.exit_code, len(ended.stderr.splitlines())) == (2, 1)
     assert said in ended.stderr
+
+
+def test_paths_of_windows_are_read_where_no_file_is_called_so(tmp_path):
+    (tmp_path / "mine").mkdir()
+    put(tmp_path / "mine", 1)
+    write(tmp_path / "captions.csv", "image,caption\nmine\\1.jpg,one\n")
+    assert wb.load_data(tmp_path, split="all").image_ids == ("mine/1.jpg",)

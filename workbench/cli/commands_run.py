@@ -282,6 +282,7 @@ def _evaluate_models(
         found += several
         if len(several) == 1:
             lines += [several[0].split.name, *numbers(several[0].measurements, every=len(targets) == 1)]
+            lines += learnt(several[0].as_dict())
             continue
         told = compare.compare(*several)
         table = told.shown().fillna("").reset_index(names="number")

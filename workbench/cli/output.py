@@ -49,20 +49,18 @@ def numbers(found: Iterable[Any], *, every: bool = False) -> list[str]:
 
 
 def learnt(results: Mapping[str, Any]) -> list[str]:
-    """Which epoch a run kept, and that it learnt nothing where it did not; nothing of what was not trained.
+    """Which epoch a run kept, if it trained, and that its numbers are not above chance where they are not.
 
     Args:
         results: what ``results.json`` holds.
     """
+    chance = list(filter(None, [not_above_chance(dict(contracts_of(results)))]))
     if not (kept := results.get("kept")):
-        return []
+        return chance
     which = "the best" if kept[0] else "the untrained model, since none was better"
     one = f"epoch {kept[0]}, {which} by validation {results['select']}"
     what = one if len(kept) == 1 else f"the mean of epochs {kept[0]} to {kept[-1]}"
-    return [
-        f"kept: {what}; {len(results['history']) - 1} were trained",
-        *filter(None, [not_above_chance(dict(contracts_of(results)))]),
-    ]
+    return [f"kept: {what}; {len(results['history']) - 1} were trained", *chance]
 
 
 def changed(first: Any, second: Any, every: bool) -> tuple[list[str], dict[str, dict[str, Any]]]:

@@ -4,6 +4,7 @@ memory. A row names an image and holds one caption, or a list of them.
 
 import ast
 import csv
+import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -279,6 +280,8 @@ def inside(base: Path, image: Any) -> str:
         isinstance(image, str) and "\0" not in image,
         f"the image path is {image!r:.60}; expected a path relative to the folder",
     )
+    if "\\" in image and not os.path.isfile(base / image):  # a table that was written on Windows
+        image = image.replace("\\", "/")
     path = PurePosixPath(image)
     require(
         not (PureWindowsPath(image).drive or ".." in path.parts)
