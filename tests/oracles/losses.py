@@ -44,6 +44,15 @@ def contrastive(scores: Matrix, positives: Mask, extra_positives: str) -> list[f
     return terms
 
 
+def sigmoid(scores: Matrix, positives: Mask, scale: float, shift: float) -> float:
+    """SigLIP: every pair by itself, over the number of images."""
+    total = 0.0
+    for row, belongs in zip(scores, positives, strict=True):
+        for score, own in zip(row, belongs, strict=True):
+            total += math.log(1 + math.exp(-(1 if own else -1) * (scale * score + shift)))
+    return total / len(scores)
+
+
 def ditm_triplet(
     scores: Matrix, positives: Mask, delta: list[float], tau: float, hardest: bool
 ) -> tuple[float, float]:
