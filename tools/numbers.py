@@ -38,6 +38,7 @@ TITLES = {
     "pcme": "PCME",
     "pcmepp": "PCME++",
     "sam": "SAM",
+    "siglip": "SigLIP",
     "vsepp": "VSE++",
 }
 LABELS, TRUTH = "rsum", "exact:i2t/map_at_r"

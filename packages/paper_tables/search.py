@@ -100,14 +100,15 @@ def around() -> pd.DataFrame:
     scatter = made.groupby("objective")["value"].std()
     values: dict[Any, float] = every["value"].to_dict()
     steps: dict[Any, float] = every["steps"].to_dict()
-    rows = []
-    for name in objectives.names():
+    # an objective from elsewhere is on the shelf and was not searched
+    rows, names = [], [name for name in objectives.names() if name in scatter]
+    for name in names:
         own = {field: float(objectives.member(name).recipe[field]) for field in FIELDS}
         at = (name, *own.values())
         other = {said: own | {field: own[field] * times} for said, (field, times) in AROUND.items()}
         changes = {said: values.get((name, *to.values()), np.nan) - values[at] for said, to in other.items()}
         rows.append({**own, "steps": steps[at], "scatter": scatter[name], "value": values[at], **changes})
-    return pd.DataFrame(rows, index=objectives.names())
+    return pd.DataFrame(rows, index=names)
 
 
 def main(*names: str) -> None:
