@@ -278,7 +278,19 @@ def test_the_presets_of_a_paper_hold_its_settings():
             )
         aahr = configs[f"butd_aahr_bert_{data_set}"]
         assert aahr.objective.options["alignment"]["prototypes"] == prototypes
+        released = configs[f"butd_aahr_released_bert_{data_set}"]
+        assert aahr.training == released.training
         assert (aahr.training.batch_size, aahr.training.text_backbone_lr) == (batch, 0.1)
+        assert (aahr.training.epochs, aahr.training.step_epochs) == (40, (15, 25))
+        options = released.objective.options
+        assert (options["variant"], options["cutoff"], options["pga"]) == ("released", cutoff, 0.2)
+        assert options["alignment"] == {"prototypes": prototypes, "tau": 0.1, "epsilon": 0.1, "after": 2200}
+        assert (options["contrast"]["bank"], options["contrast"]["tau"]) == (2048, 0.07)
+        assert (options["graph"]["alpha"], options["graph"]["after"]) == (
+            {"flickr30k": 1.0, "coco": 1.5}[data_set],
+            8000,
+        )
+        assert released.model.image_options["fusion"] == {"variant": "released", "maps": 8, "padding": True}
 
 
 def test_the_names_of_the_relevances_are_on_the_shelf():

@@ -142,3 +142,86 @@ def guided(guide, parts, mask, of_guide, of_parts):
         cosines.append(sum(each) / len(each))
     shares = softmax(cosines)
     return shares, [sum(s * p[d] for s, p in zip(shares, real, strict=True)) for d in range(len(guide))]
+
+
+def two_largest(parts, mask):
+    """The mean of the two largest values of each coordinate over the real parts of one item."""
+    real = [p for p, here in zip(parts, mask, strict=True) if here]
+    columns = [sorted((p[d] for p in real), reverse=True)[:2] for d in range(len(real[0]))]
+    return [sum(column) / len(column) for column in columns]
+
+
+def valued(guide, parts, heard, query, key, value):
+    """GGLA with heads: each of ``query``, ``key`` and ``value`` holds a matrix and a bias a head."""
+
+    def mapped(pair, x):
+        matrix, bias = pair
+        return [dot(row, x) + b for row, b in zip(matrix, bias, strict=True)]
+
+    total = [0.0] * len(guide)
+    for q, k, v in zip(query, key, value, strict=True):
+        asked = unit(mapped(q, guide))
+        some = [p for p, here in zip(parts, heard, strict=True) if here]
+        shares = softmax([dot(asked, unit(mapped(k, p))) for p in some])
+        for share, part in zip(shares, some, strict=True):
+            total = [t + share * x / len(query) for t, x in zip(total, mapped(v, part), strict=True)]
+    return total
+
+
+def scan_relevance(image, image_mask, text, text_mask):
+    """S_IT and S_TI of the released code."""
+    to_text = [[0.0] * len(text) for _ in image]
+    to_image = [[0.0] * len(image) for _ in text]
+    for i in range(len(image)):
+        regions = [unit(r) for r, real in zip(image[i], image_mask[i], strict=True) if real]
+        for t in range(len(text)):
+            words = [unit(w) for w, real in zip(text[t], text_mask[t], strict=True) if real]
+            a = [[(c if c >= 0 else 0.1 * c) for c in (dot(r, w) for w in words)] for r in regions]
+            by_word = [math.sqrt(sum(row[w] ** 2 for row in a)) for w in range(len(words))]
+            by_region = [math.sqrt(sum(v**2 for v in row)) for row in a]
+            to_text[i][t] = sum(max(row[w] / by_word[w] for w in range(len(words))) for row in a) / len(
+                regions
+            )
+            to_image[t][i] = sum(
+                max(a[r][w] / by_region[r] for r in range(len(regions))) for w in range(len(words))
+            ) / len(words)
+    return to_text, to_image
+
+
+def released_convolution(relevance, hidden, weight, bias):
+    """``LeakyReLU(A X W + b)`` at slope .2; ``weight[o]`` are the weights of output ``o``."""
+    n = len(relevance)
+    mapped = [[dot(w, h) for w in weight] for h in hidden]
+    out = []
+    for i in range(n):
+        row = [sum(relevance[i][j] * mapped[j][d] for j in range(n)) + bias[d] for d in range(len(weight))]
+        out.append([v if v >= 0 else 0.2 * v for v in row])
+    return out
+
+
+def near(vectors):
+    """``exp(-|a - b|)`` of all pairs."""
+    return [[math.exp(-math.sqrt(sum((x - y) ** 2 for x, y in zip(a, b)))) for b in vectors] for a in vectors]
+
+
+def row_bias(relevance, images, alpha):
+    """alpha * S for the upper half of each row of each block; ``None`` elsewhere."""
+    n = len(relevance)
+    out = [[None] * n for _ in range(n)]
+    for i in range(n):
+        for columns in (range(images), range(images, n)):
+            values = sorted(relevance[i][j] for j in columns)
+            middle = (values[(len(values) - 1) // 2] + values[len(values) // 2]) / 2
+            for j in columns:
+                if relevance[i][j] >= middle or i == j:
+                    out[i][j] = alpha * relevance[i][j]
+    return out
+
+
+def bank_contrast(anchors, own, bank, tau):
+    """Mean of ``-log softmax`` of the own key among itself and the bank."""
+    total = 0.0
+    for anchor, key in zip(anchors, own, strict=True):
+        logits = [dot(anchor, key) / tau, *(dot(anchor, other) / tau for other in bank)]
+        total -= math.log(softmax(logits)[0])
+    return total / len(anchors)

@@ -22,7 +22,7 @@ from torch.nn.functional import normalize
 from workbench.encoders import load, member
 from workbench.encoders.base import Encoder, Pair, ParameterGroup
 from workbench.encoders.packed import PackedIndex, transformer
-from workbench.encoders.pooling import Gate, GuidedPooling, Mean, meeting
+from workbench.encoders.pooling import Gate, GuidedPooling, Mean, ValuePooling, meeting
 from workbench.records import Batch, Embedding
 from workbench.registry import Count, Dropped, Group, Natural
 
@@ -41,6 +41,10 @@ class Fusion:
         heads: of a layer, as far as they divide the width.
         hidden_dim: of a layer's feed-forward part.
         dropout: of a layer.
+        variant: ``"released"`` = as the authors' code has it, see ``ReleasedGrain``; it reads ``maps`` as the
+            heads of GGLA (8 there) and takes none of ``branches``, ``pooling``, ``map_dim`` and ``gate``.
+        padding: in the released form, whether padded words count in GGLA's softmax as they do in the released
+            code; a caption's embedding then depends on the longest caption of its batch.
     """
 
     branches: Literal["both", "local", "global"] = "both"
@@ -52,6 +56,8 @@ class Fusion:
     heads: Natural = 16
     hidden_dim: Natural = 1024
     dropout: Dropped = 0.1
+    variant: Literal["paper", "released"] = "paper"
+    padding: bool = False
 
 
 class Grain(nn.Module):
@@ -79,7 +85,7 @@ class Grain(nn.Module):
         self.layers = nn.ModuleList(
             meeting(embed_dim, fusion.heads, fusion.hidden_dim, fusion.dropout) for _ in range(fusion.layers)
         )
-        self.pooling = (
+        self.pooling: GuidedPooling | ValuePooling | None = (
             GuidedPooling(embed_dim, fusion.maps, fusion.map_dim) if fusion.pooling == "ggla" else None
         )
         self.mean = Mean()
@@ -115,11 +121,15 @@ class Grain(nn.Module):
                 "tower does not project its tokens, set head='tokens' in the options of the base and "
                 "name a guide"
             )
-        index = PackedIndex(made.mask)
-        rows = self.of_parts(index.rows(made.parts))
+        return self.met(made.parts, made.mask), made.mask, self.of_guide(guide)
+
+    def met(self, parts: Tensor, mask: Tensor) -> Tensor:
+        """The local features ``(N, P, D)`` after they met, as unit vectors."""
+        index = PackedIndex(mask)
+        rows = self.of_parts(index.rows(parts))
         for layer in self.layers:
             rows = transformer(cast(nn.TransformerEncoderLayer, layer), rows, index)
-        return index.padded(normalize(rows, dim=-1)), made.mask, self.of_guide(guide)
+        return index.padded(normalize(rows, dim=-1))
 
     def weights(self, made: Embedding, guide: Tensor) -> tuple[Tensor, Tensor]:
         """Weights of GGLA ``(N, P)`` and the mask ``(N, P)``.
@@ -133,6 +143,48 @@ class Grain(nn.Module):
             )
         parts, mask, guide = self.local(made, guide)
         return self.pooling.weights(guide, parts, mask), mask
+
+
+class ReleasedGrain(Grain):
+    """One side as AAHR's authors released it (METHODS 8.8).
+
+    The local vector is ``.8 r + .2 GGLA``: ``r`` is the mean of the two largest values of each coordinate of
+    the local features, before they meet in a transformer layer; GGLA has heads with values. The gate mixes
+    the local and the global unit vector, and what it gives is not normalised.
+    """
+
+    def __init__(
+        self, part_dim: int, guide_dim: int, embed_dim: int, fusion: Fusion, *, aligned: bool
+    ) -> None:
+        super().__init__(part_dim, guide_dim, embed_dim, fusion, aligned=aligned)
+        self.padding = fusion.padding
+        self.pooling = ValuePooling(embed_dim, fusion.maps)
+        self.gate = Gate(embed_dim)
+
+    def forward(self, made: Embedding, guide: Tensor) -> Embedding:
+        """Fuse; ``mean`` is of any length, ``local`` a unit vector, ``parts`` have not met."""
+        met, mask, guide = self.local(made, guide)
+        parts = self.of_parts(made.parts)
+        heard = torch.ones_like(mask) if self.padding else mask
+        pooling, gate = cast(ValuePooling, self.pooling), cast(Gate, self.gate)
+        local = normalize(0.8 * two_largest(parts, mask) + 0.2 * pooling(guide, met, heard), dim=-1)
+        return Embedding(gate(local, normalize(guide, dim=-1)), parts=parts, mask=mask, local=local)
+
+    def met(self, parts: Tensor, mask: Tensor) -> Tensor:
+        """The local features after they met, as they are, padding too."""
+        parts = self.of_parts(parts)
+        for layer in self.layers:
+            parts = layer(parts, src_key_padding_mask=~mask)
+        return parts
+
+
+def two_largest(parts: Tensor, mask: Tensor) -> Tensor:
+    """``(N, D)``: the mean of the two largest values of each coordinate over the real parts ``(N, P, D)``;
+    of a single part, the part.
+    """
+    most = parts.masked_fill(~mask[..., None], -torch.inf).topk(min(2, parts.shape[1]), dim=1).values
+    total = most.masked_fill(most.isneginf(), 0).sum(1)
+    return total / mask.sum(1, keepdim=True).clamp(1, most.shape[1])
 
 
 GUIDES = ("auto", "base", "copy", "features")
@@ -188,8 +240,9 @@ class MultiGrain(Encoder):
         self.image_input = "+".join(dict.fromkeys(str(reader.image_input) for reader in readers))
         self.embed_dim = embed_dim or image.embed_dim
         widths = self._guide_dims()
+        grain = ReleasedGrain if how.variant == "released" else Grain
         self.image_grain, self.text_grain = (
-            Grain(image.embed_dim, width, self.embed_dim, how, aligned=self.guiding != "features")
+            grain(image.embed_dim, width, self.embed_dim, how, aligned=self.guiding != "features")
             for width in widths
         )
         if self.guiding == "base":
@@ -251,6 +304,11 @@ class MultiGrain(Encoder):
         """Embed captions, likewise."""
         made: Embedding = self.text_grain(*self._side("text", batch))
         return made
+
+    @property
+    def gives(self) -> tuple[str, ...]:
+        """Parts, and in the released form the local vectors."""
+        return ("parts", "local") if isinstance(self.image_grain, ReleasedGrain) else ("parts",)
 
     @property
     def weighs(self) -> bool:

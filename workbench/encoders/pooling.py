@@ -306,6 +306,39 @@ class GuidedPooling(nn.Module):
         return torch.einsum("np,npd->nd", self.weights(guide, parts, mask), parts)
 
 
+class ValuePooling(nn.Module):
+    """GGLA as AAHR's authors released it: heads with maps of their own for query, key and value.
+
+    Each head weighs the parts by the softmax of the cosines of its query with its keys, and sums its values;
+    the heads are averaged (METHODS 8.8).
+
+    Args:
+        embed_dim: ``D``.
+        heads: how many.
+    """
+
+    def __init__(self, embed_dim: int, heads: int) -> None:
+        super().__init__()
+        self.heads = heads
+        self.query, self.key, self.value = (nn.Linear(embed_dim, heads * embed_dim) for _ in range(3))
+
+    def weights(self, guide: Tensor, parts: Tensor, mask: Tensor) -> Tensor:
+        """``(N, P)`` weights of the parts, the mean over heads; a row sums to 1."""
+        return self._by_head(guide, parts, mask).mean(1)
+
+    def _by_head(self, guide: Tensor, parts: Tensor, mask: Tensor) -> Tensor:
+        # shape: (N, heads, D) and (N, P, heads, D)
+        asked = normalize(self.query(guide).unflatten(-1, (self.heads, -1)), dim=-1)
+        keys = normalize(self.key(parts).unflatten(-1, (self.heads, -1)), dim=-1)
+        cosines = torch.einsum("nhd,nphd->nhp", asked, keys)
+        return cosines.masked_fill(~mask[:, None], -torch.inf).softmax(-1)
+
+    def forward(self, guide: Tensor, parts: Tensor, mask: Tensor) -> Tensor:
+        """``(N, D)`` from global vectors ``(N, D)``, parts ``(N, P, D)`` and mask ``(N, P)``."""
+        values = self.value(parts).unflatten(-1, (self.heads, -1))
+        return torch.einsum("nhp,nphd->nhd", self._by_head(guide, parts, mask), values).mean(1)
+
+
 class Gate(nn.Module):
     """``g = sigmoid(W [local; guide] + b)``, and ``g * local + (1 - g) * guide``, which lies between the two.
 

@@ -15,7 +15,7 @@ from workbench.records import Batch, Embedding, require
 from workbench.registry import Checked, require_known
 
 # Fields of ``Embedding`` by keyword: of images and captions, and of captions alone.
-OF_BOTH, OF_TEXT = ("log_var", "parts", "mask"), ("entities", "owner", "labels")
+OF_BOTH, OF_TEXT = ("log_var", "parts", "mask", "local"), ("entities", "owner", "labels")
 
 
 def settings(**fields: Any) -> Mapping[str, Any]:

@@ -160,6 +160,7 @@ def embedding(
         log_var=(draw(count) - 3).requires_grad_(),
         parts=draw(count, parts).requires_grad_(),
         mask=torch.ones(count, parts, dtype=torch.bool),
+        local=normalize(draw(count), dim=1).requires_grad_(),
         entities=normalize(draw(2 * count), dim=1).requires_grad_(),
         owner=torch.arange(count).repeat_interleave(2),
         labels=torch.randint(1, 4, (2 * count, 2), generator=generator),

@@ -29,12 +29,13 @@ class Embedding:
     """What an encoder makes of ``N`` images or ``N`` captions; one record serves every objective.
 
     Args:
-        mean: ``(N, D)`` unit vectors.
+        mean: ``(N, D)`` unit vectors; the released form of AAHR alone compares vectors of any length.
         log_var: ``(N, D)`` log sigma squared, for probabilistic objectives.
         parts: ``(N, P, D')`` regions, patch tokens or words.
         mask: ``(N, P)`` True where a part is real.
         entities: ``(E, D)`` unit vectors of the captions' entities.
         owner: ``(E,)`` row of the caption that an entity belongs to.
+        local: ``(N, D)`` unit vectors of the local features alone, before a global vector is mixed in.
         labels: ``(E, W)`` what an entity says, as numbers of the signal that it was made from: its object,
             then its attributes, 0 = none.
     """
@@ -43,6 +44,7 @@ class Embedding:
     log_var: "torch.Tensor | None" = None
     parts: "torch.Tensor | None" = None
     mask: "torch.Tensor | None" = None
+    local: "torch.Tensor | None" = None
     entities: "torch.Tensor | None" = None
     owner: "torch.Tensor | None" = None
     labels: "torch.Tensor | None" = None
@@ -74,15 +76,16 @@ class Embedding:
             if len(rows) == len(self):
                 return self
         picked = torch.as_tensor(rows, device=self.mean.device)
-        values = (self.mean, self.log_var, self.parts, self.mask)
-        mean, log_var, parts, mask = (None if value is None else value[picked] for value in values)
-        if self.entities is None or self.owner is None or mean is None:
-            return Embedding(self.mean[picked], log_var, parts, mask)
+        values = (self.log_var, self.parts, self.mask, self.local)
+        log_var, parts, mask, local = (None if value is None else value[picked] for value in values)
+        if self.entities is None or self.owner is None:
+            return Embedding(self.mean[picked], log_var, parts, mask, local)
         place = torch.full((len(self),), -1, device=self.owner.device)
         place[picked] = torch.arange(len(rows), device=place.device)
         kept = place[self.owner] >= 0
         labels = None if self.labels is None else self.labels[kept]
-        return Embedding(mean, log_var, parts, mask, self.entities[kept], place[self.owner[kept]], labels)
+        owner = place[self.owner[kept]]
+        return Embedding(self.mean[picked], log_var, parts, mask, local, self.entities[kept], owner, labels)
 
     @classmethod
     def joined(cls, chunks: "Sequence[Embedding]") -> "Embedding":

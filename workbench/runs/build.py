@@ -38,6 +38,7 @@ DIGITS = 8
 HOW_TO_GIVE = {
     "log_var": "set log_var=true in the options of both encoders",
     "parts": "choose encoders that keep regions, patches or words, such as 'towers', 'regions', 'sequence'",
+    "local": "set fusion={'variant': 'released'} in the options of 'multigrain'",
     "entities": "set text_encoder='graph'",
 }
 

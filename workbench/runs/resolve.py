@@ -195,6 +195,8 @@ def _needed(values: Mapping[str, Any], objective: Objective, *, graph: bool) -> 
     if "log_var" in objective.inputs:
         image |= _variance_head(image_encoder)
         words |= _variance_head(encoder) if encoder != image_encoder else {}
+    if "local" in objective.inputs and image_encoder == "multigrain":
+        image |= {"fusion": {"variant": "released"}}
     image, words = merge(image, values["image_options"]), merge(words, values["text_options"])
     begun = {image.get("model", "scenes"), image.get("pretrained", "scenes")}
     begun |= {words.get("pretrained", "")} if encoder != image_encoder else set()

@@ -111,6 +111,20 @@ def parts_of(embedding: Embedding) -> tuple[Tensor, Tensor]:
     return embedding.parts, embedding.mask
 
 
+def local_of(embedding: Embedding) -> Tensor:
+    """The local vectors.
+
+    Raises:
+        ValueError: the embedding has none.
+    """
+    if embedding.local is None:
+        raise ValueError(
+            "the embedding has no local vectors; choose the encoder 'multigrain' with "
+            "fusion={'variant': 'released'}"
+        )
+    return embedding.local
+
+
 def masked_mean(values: Tensor, mask: Tensor) -> Tensor:
     """Mean over the last axis but one of what the mask counts as real.
 

@@ -15,7 +15,7 @@ from annotated_types import Interval
 from torch import Tensor, nn
 
 from workbench.losses.contrastive import contrastive
-from workbench.losses.terms import Reduction, ScalarReduction
+from workbench.losses.terms import Reduction, ScalarReduction, full_precision
 from workbench.registry import Natural, Positive
 
 
@@ -110,3 +110,21 @@ def momentum_contrast(
     """
     logits = (scores / tau).masked_fill(~(own | (usable & ~same_image)), -torch.inf)
     return contrastive(logits, own, reduction=reduction, extra_positives="mask")
+
+
+def bank_contrast(anchors: Tensor, own: Tensor, bank: Tensor, tau: float) -> Tensor:
+    """One direction of AAHR's released contrast (METHODS 8.8): each anchor's own key against a bank that does
+    not hold it.
+
+    Args:
+        anchors: ``(N, D)`` unit vectors.
+        own: ``(N, D)`` momentum outputs that belong to them; no gradient.
+        bank: ``(B, D)`` older momentum outputs, of whatever image.
+        tau: temperature.
+
+    Returns:
+        The mean over anchors.
+    """
+    positive = (anchors * own).sum(1, keepdim=True)
+    logits = full_precision(torch.cat([positive, anchors @ bank.T], dim=1)) / tau
+    return -logits.log_softmax(dim=1)[:, 0].mean()

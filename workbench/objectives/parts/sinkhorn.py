@@ -25,6 +25,7 @@ class Alignment:
         iterations: of Sinkhorn's algorithm.
         form: ``"swav"`` predicts from cosines; ``"printed"`` from probabilities, a softmax of a softmax, as
             Eqs. 8-9 have it.
+        after: steps of training before it takes part; 2,200 in the released code.
     """
 
     prototypes: Natural = 384
@@ -32,6 +33,7 @@ class Alignment:
     epsilon: Positive = 0.05
     iterations: Count = 3
     form: Literal["swav", "printed"] = "swav"
+    after: Count = 0
 
 
 @torch.no_grad()

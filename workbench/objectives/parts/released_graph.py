@@ -1,0 +1,96 @@
+"""The neighbourhood of a batch as AAHR's authors released it; what differs from ``neighbourhood`` (METHODS
+8.8).
+
+Relevance within a modality is ``exp(-|l_i - l_j|)``, not squared. Relevance across is SCAN's: cosines of
+regions and words through a leaky ReLU, each column of unit length over those that ask, then the largest over
+what is asked and the mean over those that ask. The graph convolutions read relevance as it is, without
+degrees. Each row of a block keeps its upper half, and a whole transformer layer reads the bias.
+
+Reads with: objectives/parts/neighbourhood.py, objectives/aahr.py.
+"""
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import dropout, leaky_relu, normalize
+
+from workbench.encoders.pooling import meeting
+from workbench.losses.similarity import cosine, distance
+from workbench.objectives.parts.attention import ELEMENTS, local_of, masked_mean, parts_of
+from workbench.objectives.parts.neighbourhood import Graph, attention_bias
+from workbench.records import Embedding
+
+SLOPES = {"relevance": 0.1, "convolution": 0.2}
+FEED_FORWARD = 1024
+
+
+def within(vectors: Tensor, epsilon: float = 1.0) -> Tensor:
+    """``exp(-|v_i - v_j| / epsilon)`` of unit vectors ``(N, D)``; ``(N, N)``."""
+    return (-distance(cosine(vectors, vectors)) / epsilon).exp()
+
+
+@torch.no_grad()
+def across(image: Embedding, text: Embedding) -> tuple[Tensor, Tensor]:
+    """Relevance of captions to images ``(I, T)`` and of images to captions ``(T, I)``, from parts; constants.
+
+    Args:
+        image: with ``parts (I, K, D)``.
+        text: with ``parts (T, L, D)``.
+    """
+    (regions, seen), (words, read) = parts_of(image), parts_of(text)
+    regions, words = normalize(regions, dim=-1), normalize(words, dim=-1)
+    each = max(1, ELEMENTS // max(1, regions.shape[1] * words.shape[0] * words.shape[1]))
+    to_text, to_image = [], []
+    for some, real in zip(torch.split(regions, each), torch.split(seen, each), strict=True):
+        # shape: (i, T, K, L)
+        alike = leaky_relu(torch.einsum("ikd,tld->itkl", some, words), SLOPES["relevance"])
+        known = real[:, None, :, None] & read[None, :, None, :]
+        alike = alike.masked_fill(~known, 0)
+        lowest = torch.finfo(alike.dtype).min
+        of_regions = normalize(alike, dim=2).masked_fill(~known, lowest).amax(3)
+        of_words = normalize(alike, dim=3).masked_fill(~known, lowest).amax(2)
+        to_text.append(masked_mean(of_regions[..., None], real[:, None])[..., 0])
+        to_image.append(masked_mean(of_words[..., None], read[None])[..., 0])
+    return torch.cat(to_text), torch.cat(to_image).T
+
+
+class Convolution(nn.Module):
+    """``LeakyReLU(A X W + b)`` with relevance ``A`` as it is, and dropout of ``X``."""
+
+    def __init__(self, embed_dim: int, drop: float) -> None:
+        super().__init__()
+        self.drop = drop
+        self.weight = nn.Linear(embed_dim, embed_dim, bias=False)
+        self.bias = nn.Parameter(torch.zeros(embed_dim))
+
+    def forward(self, hidden: Tensor, relevance: Tensor) -> Tensor:
+        """``(N, D)`` from ``(N, D)`` and ``(N, N)``."""
+        mapped = self.weight(dropout(hidden, self.drop, self.training))
+        return leaky_relu(relevance @ mapped + self.bias, SLOPES["convolution"])
+
+
+class ReleasedNeighbourhood(nn.Module):
+    """Embeddings that have heard from the batch.
+
+    Args:
+        embed_dim: ``D``.
+        graph: ``epsilon``, ``alpha``, ``heads``, ``dropout`` and ``attention_dropout`` are read.
+    """
+
+    def __init__(self, embed_dim: int, graph: Graph) -> None:
+        super().__init__()
+        self.graph = graph
+        self.of_images, self.of_texts, self.joint = (Convolution(embed_dim, graph.dropout) for _ in range(3))
+        self.layer = meeting(embed_dim, graph.heads, FEED_FORWARD, graph.attention_dropout)
+
+    def forward(self, image: Embedding, text: Embedding) -> tuple[Tensor, Tensor]:
+        """Unit vectors ``(I, D)`` and ``(T, D)``, from the local vectors and the parts."""
+        v, u, n = local_of(image), local_of(text), len(image)
+        of_images, of_texts = within(v, self.graph.epsilon), within(u, self.graph.epsilon)
+        to_text, to_image = across(image, text)
+        # shape: (I + T, I + T)
+        whole = torch.cat([torch.cat([of_images, to_text], dim=1), torch.cat([to_image, of_texts], dim=1)])
+        hidden = torch.cat([self.of_images(v, of_images), self.of_texts(u, of_texts)])
+        nodes = normalize(self.joint(hidden, whole), dim=1) + torch.cat([v, u])
+        bias = attention_bias(whole, n, alpha=self.graph.alpha, keep="row")
+        heard = normalize(self.layer(nodes[None], src_mask=bias)[0], dim=1)
+        return heard[:n], heard[n:]
