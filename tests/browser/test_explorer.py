@@ -81,6 +81,8 @@ def test_a_query_is_typed_and_answered_by_every_run_with_pictures(opened: tuple[
 
 def test_an_item_is_opened_and_pinned_by_keyboard(opened: tuple[Any, Lab, list[str]]) -> None:
     page, _, trouble = opened
+    # in a list, down is the next item and right the other run
+    page.get_by_test_id("layout").click()
     first = page.get_by_test_id("column-0").get_by_test_id("card").first
     first.focus()
     page.keyboard.press("ArrowDown")
@@ -102,6 +104,7 @@ def test_an_item_is_opened_and_pinned_by_keyboard(opened: tuple[Any, Lab, list[s
     page.keyboard.press("s")
     page.locator(".wbx-selected").first.wait_for()
     assert page.locator(".jp-Notebook .jp-Cell").count() == len(CELLS), "no key reached the notebook"
+    page.get_by_test_id("layout").click()
     assert trouble == []
 
 
