@@ -1,0 +1,102 @@
+"""What a claim's runs say about it: one of five verdicts, from differences paired by seed.
+
+A claim has two tests: that its effect is none, and that it is no less than the smallest of interest. Holm's
+rule runs over both tests of all claims of one paper; as they cannot both be true of one claim, one a
+claim counts (J. P. Shaffer, Modified sequentially rejective multiple test procedures, 1986).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import stdtr
+
+from workbench.metrics.seeds import t_interval
+from workbench.records import Values, require
+
+CHANCE_TIMES = 3  # an arm below three times chance has learnt too little to say anything
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Runs of one claim; a difference is positive where it has the sign that the paper expects.
+
+    ``differences`` is ``(seeds,)``; ``smallest`` the smallest effect of interest and ``printed`` the paper's
+    effect in the same unit (NaN: none). ``arms`` are means of the metric by arm, against its ``chance`` and
+    ``ceiling``. ``elsewhere`` holds the differences at other learning rates.
+    """
+
+    differences: Values
+    smallest: float
+    printed: float = float("nan")
+    arms: tuple[float, ...] = ()
+    chance: float = float("-inf")
+    ceiling: float = float("inf")
+    elsewhere: tuple[Values, ...] = ()
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The word, the mean difference with its 95 % interval, and the p value after Holm's rule."""
+
+    word: str
+    effect: float
+    low: float
+    high: float
+    p_holm: float
+
+
+def judge(claims: Sequence[Evidence], alpha: float = 0.05) -> list[Verdict]:
+    """Verdicts of the claims of one paper, in their order; a void claim takes no part in Holm's rule.
+
+    Raises:
+        ValueError: a claim has fewer than two seeds, a value that is not finite, or no smallest effect.
+    """
+    for one in claims:
+        enough = len(one.differences) > 1 and bool(np.isfinite(one.differences).all())
+        require(enough and one.smallest > 0, f"a claim needs two seeds, finite, and a smallest effect: {one}")
+    voids = [_void(one) for one in claims]
+    adjusted = iter(
+        _adjust(np.array([_tests(one) for one, void in zip(claims, voids, strict=True) if not void]))
+    )
+    return [
+        _verdict(one, None if void else next(adjusted), alpha)
+        for one, void in zip(claims, voids, strict=True)
+    ]
+
+
+def _void(one: Evidence) -> bool:
+    return any(mean < CHANCE_TIMES * one.chance or mean >= one.ceiling for mean in one.arms)
+
+
+def _tests(one: Evidence) -> tuple[float, float]:
+    """Two-sided p value of a difference, and of lying within the smallest effect (twice the worse side)."""
+    mean, seeds = float(one.differences.mean()), len(one.differences)
+    error = float(one.differences.std(ddof=1)) / seeds**0.5
+    sizes = np.array([abs(mean), one.smallest - abs(mean)])
+    scaled = sizes / error if error else np.where(sizes == 0, 0.0, np.copysign(np.inf, sizes))
+    apart, within = 2 * stdtr(seeds - 1, -np.nan_to_num(scaled))
+    return float(apart), float(min(within, 1.0))
+
+
+def _adjust(tests: Values) -> Values:
+    """Holm's rule with Shaffer's divisors over ``(claims, 2)`` p values."""
+    order = np.argsort(tests, axis=None, kind="stable")
+    counts = np.minimum(len(tests), tests.size - np.arange(tests.size))
+    out = np.empty(tests.size)
+    out[order] = np.minimum(np.maximum.accumulate(tests.ravel()[order] * counts), 1.0)
+    return out.reshape(tests.shape)
+
+
+def _verdict(one: Evidence, adjusted: Values | None, alpha: float) -> Verdict:
+    effect, word = float(one.differences.mean()), "undecided"
+    apart, within = (float("nan"),) * 2 if adjusted is None else map(float, adjusted)
+    if adjusted is None:
+        word = "void"
+    elif apart < alpha:
+        word = "replicated" if effect > 0 else "refuted"
+    elif within < alpha:
+        word = "refuted" if one.printed > one.smallest else "equivalent"
+    if word in ("replicated", "refuted") and any(effect * other.mean() < 0 for other in one.elsewhere):
+        word = "undecided"
+    return Verdict(word, effect, *t_interval(one.differences), min(apart, within))

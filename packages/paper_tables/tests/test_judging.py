@@ -1,0 +1,56 @@
+"""Verdicts by hand, and how often they are false where the effect is known."""
+
+import numpy as np
+import pytest
+from paper_tables.judging import Evidence, judge
+
+UP = np.array([4.0, 5.0, 6.0, 5.0, 5.0])
+SMALL = np.array([0.1, -0.1, 0.0, 0.1, -0.1])
+
+
+@pytest.mark.parametrize(
+    ("evidence", "word"),
+    [
+        (Evidence(UP, 3), "replicated"),
+        (Evidence(-UP, 3), "refuted"),
+        (Evidence(SMALL, 3, printed=8.0), "refuted"),
+        (Evidence(SMALL, 3), "equivalent"),
+        (Evidence(np.zeros(5), 3), "equivalent"),
+        (Evidence(np.ones(5), 3), "replicated"),
+        (Evidence(20 * SMALL, 1), "undecided"),
+        (Evidence(UP, 3, arms=(2.0, 9.0), chance=1.0), "void"),
+        (Evidence(UP, 3, arms=(99.0, 100.0), ceiling=100.0), "void"),
+        (Evidence(UP, 3, elsewhere=(UP, -UP)), "undecided"),
+    ],
+)
+def test_a_verdict_by_hand(evidence: Evidence, word: str) -> None:
+    assert judge([evidence])[0].word == word
+
+
+def test_the_interval_is_students_and_holm_counts_the_paper_but_for_void_claims() -> None:
+    alone, void = judge([Evidence(UP, 3), Evidence(UP, 3, arms=(0.0,), chance=1.0)])
+    half = 2.776445 * UP.std(ddof=1) / 5**0.5
+    assert (alone.low, alone.high) == pytest.approx((5 - half, 5 + half), rel=1e-6)
+    assert np.isnan(void.p_holm)
+    many = judge([Evidence(UP, 3)] + [Evidence(20 * SMALL, 1)] * 3)
+    assert many[0].p_holm == pytest.approx(4 * alone.p_holm)
+    with pytest.raises(ValueError, match="two seeds"):
+        judge([Evidence(UP[:1], 3)])
+
+
+@pytest.mark.parametrize("seeds", [3, 5, 10])
+@pytest.mark.parametrize("truths", [(0.0,) * 5, (8.0, 3.0, 0.0, -3.0)])
+def test_at_most_five_of_a_hundred_families_hold_a_false_verdict(
+    seeds: int, truths: tuple[float, ...]
+) -> None:
+    generator, wrong = np.random.default_rng(seeds), 0
+    for _ in range(2000):
+        family = [Evidence(generator.normal(truth, 3.0, seeds), 3.0) for truth in truths]
+        words = [one.word for one in judge(family)]
+        wrong += any(
+            (word == "replicated" and truth <= 0)
+            or (word == "refuted" and truth >= 0)
+            or (word == "equivalent" and abs(truth) >= 3)
+            for word, truth in zip(words, truths, strict=True)
+        )
+    assert wrong / 2000 <= 0.05
