@@ -9,6 +9,7 @@ Reads with: encoders/graph/, text/graph_tokens.py, losses/contrastive.py,
 losses/triplet.py. Departures:
 - the printed contrastive loss has no temperature and is unbounded below: as in the released code, the
   temperature is .01 and an item's own exponential stands in its denominator;
+- the printed contrastive loss is a sum over images and entities; here, as in the released code, it is a mean;
 - the released code adds 1e-9 (images) and 1e-6 (texts) inside the logarithm, which at this temperature pushes
   what has no competitor; here the loss is computed in log space, and ``epsilon="released"`` is that code's;
 - weights, margins and the temperature are those of the released configuration; the paper defers them to a

@@ -11,6 +11,8 @@ Departures:
 - the printed margins are swapped (a_i2t reads the negative image, a_t2i the negative caption); the default
   follows the sentence below the equation, ``variant="printed"`` the equation, ``variant="released"`` the
   authors' code with what it does besides;
+- no margin is above ``cap=1.0``, as in the released code; the paper names no such limit, which at tau 3 and 5
+  cuts many margins;
 - a negative image with several captions in the batch stands for their mean;
 - captions of the same image are never negatives (the released code leaves out the pair itself only).
 """
