@@ -19,6 +19,7 @@ from tests.data import fixtures
 from tests.runs.test_experiment import TINY
 from tools.benchmarks import bench_arms
 from workbench import assets, data, text
+from workbench.cli import describe
 from workbench.execution import library, notebook, parameters
 from workbench.execution.grid import expand, plan, read_grid
 from workbench.io import read_options
@@ -68,7 +69,9 @@ def small(options, model, bert):
         name: small(value, model, bert) if isinstance(value, dict) else value
         for name, value in options.items()
     }
-    fetched = {"model": model, "pretrained": ""} if "pretrained" in options or "model" in options else {}
+    fetched = {"model": model, "pretrained": ""} if "model" in options else {}
+    if str(options.get("pretrained")).endswith(".txt"):  # word vectors of the paper's width
+        fetched = {"pretrained": str(Path(model).with_name("glove.txt"))}
     return (
         inner
         | fetched
@@ -83,6 +86,7 @@ def small(options, model, bert):
 def offline(config: Config, place) -> Config:
     """The configuration with small towers and a small BERT made on the spot."""
     (place / "tiny.json").write_text(json.dumps(TINY))
+    (place / "glove.txt").write_text(f"a{' 0.1' * 300}\n")
     (place / "bert").mkdir()
     bert = "" if find_spec("transformers") is None else str(tiny_bert.make(place / "bert", seed=0))
     sides = ("image_options", "text_options")
@@ -252,30 +256,63 @@ def test_every_preset_on_regions_trains_from_files_in_the_true_format(name, tmp_
         clusters=4, clusters_per_batch=2, device="cpu",
     )  # fmt: skip
     (start, epoch) = run(trained, progress=False).history
-    assert epoch["steps"] > start["steps"] == 0
+    assert epoch["steps"] >= 3 > start["steps"] == 0
     assert np.isfinite(epoch["loss"])
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_every_value_of_a_preset_says_where_it_is_from(name):
+    found = describe.sources(PRESETS[name])
+    assert [field for field, source in found.items() if not source] == []
+    said = [line for line in PRESETS[name].read_text().splitlines() if line.startswith("# From ")]
+    names = [one for line in said for one in line.partition(": ")[2].split(", ")]
+    assert len(set(names)) == len(names)
+    assert [one for one in names if not any(f"{field}.".startswith(f"{one}.") for field in found)] == []
+    assert all(
+        line.startswith(("# From the paper", "# From the released code", "# From us")) for line in said
+    )
+    page = describe.explain(name)
+    assert all(f"From {source}:" in page for source in found.values())
+    assert max(map(len, page)) <= 82
 
 
 def test_the_presets_of_a_paper_hold_its_settings():
     # the table of settings in which DITM compares its baselines, and those of DIAS and AAHR by data set
-    shared = {"optimizer": "adamp", "lr": 5e-4, "weight_decay": 1e-4, "batch_size": 128, "epochs": 25,
+    shared = {"optimizer": "adamp", "lr": 5e-4, "weight_decay": 1e-4, "epochs": 25,
               "image_backbone_lr": 0.01, "text_backbone_lr": 0.1, "layer_decay": 0.7, "clip_norm": 2.0,
               "warmup_epochs": 2, "ramp_epochs": 1, "step_epochs": (15,)}  # fmt: skip
     table = ("ditm", "vsepp", "infonce", "clip_sam", "clip_daa", "pcme", "pcmepp")
     configs = {name: Config.read(PRESETS[name]) for name in PRESETS}
     for name in table:
-        assert {field: getattr(configs[name].training, field) for field in shared} == shared, name
+        training = configs[name].training
+        assert {field: getattr(training, field) for field in shared} == shared, name
+        # every objective has as many captions a step
+        assert training.batch_size * training.captions_per_image == 128
         options = configs[name].model.image_options
         assert (options["model"], options["pretrained"], options["head"]) == ("ViT-B-32", "openai", "tokens")
         assert configs[name].data.name == "coco"
     for data_set, batch, cutoff, prototypes in (("flickr30k", 128, 1.7, 384), ("coco", 256, 1.9, 768)):
         for words in ("gru", "bert"):
             dias = configs[f"butd_dias_{words}_{data_set}"]
-            assert (dias.training.batch_size, dias.objective.options["cutoff"], dias.training.epochs) == (
-                batch,
-                cutoff,
-                30,
-            )
+            training, options = dias.training, dias.objective.options
+            assert (training.batch_size, training.epochs, options["cutoff"]) == (batch, 30, cutoff)
+            assert (training.optimizer, training.lr, options["scorer"]) == ("adam", 5e-4, "cross")
+            assert (training.schedule, training.epoch_factor) == ("exponential", 0.9)
+            assert options["weights"] == {"dim": 10, "inter": 0.05, "intra": 0.1}
+        for words in ("gru", "released_gru", "bert"):
+            cora = configs[f"butd_cora_{words}_{data_set}"]
+            training = cora.training
+            assert (training.batch_size, training.epochs, training.step_epochs) == (128, 55, (15,))
+            assert (training.optimizer, training.lr, training.weight_decay) == ("adamw", 5e-4, 1e-4)
+            assert (training.ramp_epochs, training.clip_norm) == (1, 0)
+            assert cora.objective.options == {
+                "hard": 4, "contrastive": 1, "specificity": 11, "margin": 0.35, "tau": 0.01,
+            }  # fmt: skip
+            both, glove = (words == "gru", "glove" in cora.model.text_options.get("pretrained", ""))
+            assert both == glove == ("bidirectional" in cora.model.text_options["concepts"])
+        training = configs[f"butd_vsepp_bert_{data_set}"].training
+        assert (training.batch_size, training.epochs, training.warmup_epochs) == (128, 25, 1)
+        assert (training.lr, training.weight_decay, training.text_backbone_lr) == (5e-4, 1e-4, 0.1)
         aahr = configs[f"butd_aahr_bert_{data_set}"]
         assert aahr.objective.options["alignment"]["prototypes"] == prototypes
         released = configs[f"butd_aahr_released_bert_{data_set}"]

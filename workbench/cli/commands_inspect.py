@@ -220,7 +220,8 @@ def list_shelf(
 def explain(name: str, as_json: AsJson = False) -> None:
     """What a member of a shelf computes, and its options.
 
-    The name is that of a member, module:Class, the key of a number, or a field of the configuration.
+    The name is that of a member, module:Class, the key of a number, a field of the
+    configuration, or a configuration, whose values are told with their sources.
     """
     found = describe.explain(name)
     emit(found, as_json, found)

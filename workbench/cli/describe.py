@@ -14,6 +14,7 @@ from typing import Any, get_type_hints
 
 from workbench.cli.output import columns
 from workbench.execution import library
+from workbench.io import flat
 from workbench.records import MetricKey, require
 from workbench.registry import REFERENCE, Group, did_you_mean
 
@@ -98,11 +99,11 @@ def needs(shelf: str, member: Any) -> str:
 
 def explain(name: str) -> list[str]:
     """A member wherever it stands: what it computes, with paper and equations, options with their defaults,
-    recipe and file, as lines.
+    recipe and file, as lines; a configuration with its values and where they are from.
 
     Args:
-        name: of a member, ``"my_module:MyLoss"``, or the key of a number such as ``"exact:t2i/map_at_r"``,
-            which stands for its metric.
+        name: of a member or a configuration, ``"my_module:MyLoss"``, or the key of a number such as
+            ``"exact:t2i/map_at_r"``, which stands for its metric.
 
     Raises:
         KeyError: no shelf has it; the message lists the near names.
@@ -116,7 +117,10 @@ def explain(name: str) -> list[str]:
         near = key.metric
         if name not in metrics.names() and near in metrics.names():
             wanted, about = near, _about_key(key, metrics.member(near))
-    if pages := [_page(shelf, wanted, member) for shelf, member in _members(wanted)]:
+    pages = [_page(shelf, wanted, member) for shelf, member in _members(wanted)]
+    with suppress(FileNotFoundError):
+        pages.append(_preset(library.find(name, "configuration")))
+    if pages:
         return about + [line for page in pages for line in (*page, "")][:-1]
     if name in config.FIELDS:
         return list(_field(name))
@@ -148,6 +152,42 @@ def files(kind: str) -> tuple[list[dict[str, str]], list[str]]:
     """The configurations or grids that there are, each with the first line of its comment, and as lines."""
     found = [{"name": path.stem, "what": _comment(path)} for path in library.every(kind)]
     return found, lines([{**one, "needs": ""} for one in found], 110)
+
+
+def sources(path: Path) -> dict[str, str]:
+    """Where the values of a configuration are from: of each field, ``""`` where its file does not say.
+
+    A comment before the values says it: ``# From the paper, section 3: lr, objective_options``. What it says
+    of a group of options holds for those in it of which nothing is said.
+    """
+    from workbench.runs.config import Config
+
+    told = {
+        name: source
+        for line in path.read_text(encoding="utf-8").splitlines()
+        for source, _, names in [line.removeprefix("# From ").partition(": ")]
+        if line.startswith("# From ")
+        for name in names.split(", ")
+    }
+    fields = flat(Config.read(path).given())
+    groups = {field: [one for one in told if f"{field}.".startswith(f"{one}.")] for field in fields}
+    return {field: told[max(names, key=len)] if names else "" for field, names in groups.items()}
+
+
+def _preset(path: Path) -> Iterator[str]:
+    """A configuration, line by line: what it is, and its values by where they are from."""
+    from workbench.runs.config import Config
+
+    yield f"{path.stem}: configuration"
+    yield from ("", *textwrap.wrap(_comment(path), WIDTH))
+    values, origins = flat(Config.read(path).given()), sources(path)
+    for source in dict.fromkeys(origins.values()):
+        yield from ("", f"From {source}:" if source else "Its file does not say from where:")
+        yield from (f"  {name} = {values[name]!r}" for name in values if origins[name] == source)
+    yield from (
+        "",
+        f"File: notebooks/configs/{path.name}" if path.parent.name == "configs" else f"File: {path}",
+    )
 
 
 def _comment(path: Path) -> str:

@@ -1,3 +1,5 @@
+import re
+
 import pytest
 from paper_tables import published
 
@@ -75,6 +77,36 @@ def test_each_paper_among_the_rows_says_which_of_its_rows_compare():
 def test_contradictions_stand_at_rows_that_are_printed():
     for paper, table, dataset, method in published.CONTRADICTED:
         assert len(published.load(paper=paper, table=table, dataset=dataset, method=method))
+
+
+def test_contradictions_hold_in_the_printed_values():
+    fell = re.compile(r"(\w\w\w) ([RN])@(\d+) falls from ([\d.]+) to ([\d.]+)")
+    for (paper, table, dataset, method), text in published.CONTRADICTED.items():
+        for way, kind, k, before, after in fell.findall(text):
+            rows = published.load(
+                paper=paper, table=table, dataset=dataset, metric=f"{way}_{kind.lower()}{k}"
+            )
+            assert float(after) < float(before)
+            assert {before} < set(rows.printed)
+            assert after in set(rows.printed[rows.method == method])
+    assert sum(len(fell.findall(text)) for text in published.CONTRADICTED.values()) == 11
+    dias = published.load(paper="DIAS", table=["1", "2"], metric="rsum")
+    gains = [
+        block.value[block.method == "DIAS"].item() - block.value[block.method != "DIAS"].max()
+        for _, block in dias.groupby(["table", "dataset", "protocol", "group"])
+    ]
+    text = published.CONTRADICTED["DIAS", "1", "Flickr30K", "DIAS"]
+    assert f"{min(gains):.1f} to {max(gains):.1f} points" in text
+
+    def sam(table, dataset, *methods):
+        rows = published.load(paper="SAM", table=table, dataset=dataset, metric="rsum").set_index("method")
+        return [rows.value[method] for method in methods]
+
+    small, whole = sam("2", "F30K 10%", "CVSE†", "CVSE+SAM")
+    assert f"{whole / small:.1f} times" in published.CONTRADICTED["SAM", "2", "F30K 10%", "CVSE+SAM"]
+    here, there = sam("3", "MS-COCO 1K", "CVSE†", "CVSE+SAM"), sam("3", "Flickr30K", "CVSE†", "CVSE + SAM")
+    text = published.CONTRADICTED["SAM", "3", "MS-COCO 1K", "CVSE+SAM"]
+    assert f"gains {here[1] - here[0]:.1f} here, {there[1] - there[0]:.1f} there" in text
 
 
 def test_bank_size_2048_is_the_row_that_aahr_prints_as_its_own():
