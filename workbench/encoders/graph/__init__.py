@@ -203,7 +203,9 @@ class Graph(Encoder):
         if self.gate is not None:
             mean = normalize(self.reader.read(batch.signals["tokens"]) + self.gate * mean, dim=-1)
             entities = normalize(_of_phrases(graphs, read) + self.gate * entities, dim=-1)
-        return Embedding(mean, None, parts, index.mask, entities, graphs.owner, graphs.labels)
+        return Embedding(
+            mean, parts=parts, mask=index.mask, entities=entities, owner=graphs.owner, labels=graphs.labels
+        )
 
     def _concept(self, kind: str, vectors: Tensor) -> Tensor:
         made: Tensor = self.dropout(self.concept[kind](vectors).relu())
