@@ -59,7 +59,7 @@ def write_table(
     from workbench.execution import grid, library
 
     lacking = tables.complete(grid.read_grid(library.find(file, "grid")), ended)
-    made = tables.make(file, changes, root=root)
+    made = tables.make(file, changes, root=root, measure=bool(ended))
     made = replace(made, notes=[*made.notes, *lacking])
     files = pages.write(made, Path(root) / "tables")
     return made, files, [pages.markdown(made).rstrip(), *map(str, files.values())]

@@ -13,6 +13,9 @@
 - ``row``: what names a row in the printed table: ``method``, or ``protocol`` or ``metric`` in a table of
   settings;
 - ``rows``: row of the grid -> its name in the printed table, where they differ; ``null`` = it is not printed;
+- ``from``: row -> how it is made from the runs of an arm, without a training: ``{mean: ARM}``, the ensemble
+  of the seeds, whose scores are averaged, or ``{rescore: ARM}``, each run; with ``objective_options`` the
+  models score by other options of their objective, see ``runs.evaluate.rescored``;
 - ``curves``: heading -> a parameter that arms set to numbers, ``objective_options.tau``; the rows that set it
   are drawn as a curve over it, below the table;
 - ``evaluate``: name of the training data -> targets as for ``runs.Target``, on which each run is
@@ -20,9 +23,9 @@
   images takes that of the run.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -32,7 +35,7 @@ from workbench.execution import parameters
 from workbench.records import MetricKey, require
 from workbench.registry import require_known
 
-KEYS = ("paper", "number", "part", "columns", "printed", "row", "rows", "curves", "evaluate")
+KEYS = ("paper", "number", "part", "columns", "printed", "row", "rows", "from", "curves", "evaluate")
 PART = ("dataset", "protocol", "group", "further", "heading", "measured", "metrics", "column")
 FIELDS = ("method", "protocol", "metric")
 RETRIEVAL = (*(published.LABELS[metric] for metric in published.PARTS["rsum"]), "rsum")
@@ -64,6 +67,25 @@ class Part:
     word: str = ""
 
 
+class Derived(NamedTuple):
+    """How a row is made from the runs of another.
+
+    Args:
+        arm: the row of the grid whose runs these are.
+        mean: whether one ensemble of all its seeds is meant, and not each run.
+        options: of the objective, by which the models score.
+    """
+
+    arm: str
+    mean: bool
+    options: Mapping[str, Any]
+
+    def __str__(self) -> str:
+        scored = f", scored with {', '.join(f'{k}={v}' for k, v in self.options.items())}"
+        whole = "the mean of the scores of the seeds" if self.mean else "each model"
+        return f"{whole} of {self.arm}{scored if self.options else ''}, without a training of its own"
+
+
 @dataclass(frozen=True)
 class Layout:
     """What ``table`` in a grid file says.
@@ -73,6 +95,7 @@ class Layout:
         part: of the table that several grids make; empty where this grid makes all of it.
         columns: heading -> keys whose mean it is, or whose sum.
         sums: headings of sums.
+        derived: row -> how it is made from the runs of an arm.
         parts: of the printed table.
         rows: row of the grid -> its printed name, in the order of the grid; ``None`` = not printed.
         curves: heading -> row of the grid -> the number that it sets a parameter to.
@@ -86,6 +109,7 @@ class Layout:
     rows: dict[str, str | None]
     curves: dict[str, dict[str, float]] = field(default_factory=dict)
     sums: frozenset[str] = frozenset()
+    derived: dict[str, Derived] = field(default_factory=dict)
 
     def sums_up(self, column: str) -> bool:
         """Whether a column of the table, headed by one of the layout and where it was measured, is a sum."""
@@ -140,8 +164,24 @@ def read(grid: Mapping[str, Any], place: object = "table") -> Layout:
         MetricKey.parse(key)
     parts = [_part(paper, number, one, by, columns) for one in said.get("printed") or ()]
     curves = {str(head): _curve(grid, str(path), place) for head, path in (said.get("curves") or {}).items()}
-    part, rows = str(said.get("part", "")), _rows(grid, said.get("rows") or {}, parts, place)
-    return Layout(paper, number, part, columns, parts, rows, curves, sums)
+    derived = _derived(grid, said.get("from") or {}, f"{place}: table.from")
+    part, rows = str(said.get("part", "")), _rows(grid, derived, parts, place)
+    return Layout(paper, number, part, columns, parts, rows, curves, sums, derived)
+
+
+def _derived(
+    grid: Mapping[str, Any], said: Mapping[str, Mapping[str, Any]], place: str
+) -> dict[str, Derived]:
+    """What rows are made from, checked."""
+    trained, out = set(grids.rows(grid).values()), dict[str, Derived]()
+    for row, one in said.items():
+        ways = [way for way in ("mean", "rescore") if way in one]
+        one_way = len(ways) == 1 and one.keys() <= {*ways, "objective_options"} and row not in trained
+        form = f"{place}: {row} is {one}; write {{mean: ARM}} or {{rescore: ARM, objective_options: ...}}"
+        require(one_way, f"{form}, under a name that no arm has", parameters.ParameterError)
+        require_known(f"{place}: {row}: no arm", one[ways[0]], trained, parameters.ParameterError)
+        out[row] = Derived(one[ways[0]], "mean" in one, one.get("objective_options") or {})
+    return out
 
 
 def _curve(grid: Mapping[str, Any], path: str, place: object) -> dict[str, float]:
@@ -214,10 +254,11 @@ def _printed(
 
 
 def _rows(
-    grid: Mapping[str, Any], said: Mapping[str, str | None], parts: Sequence[Part], place: object
+    grid: Mapping[str, Any], derived: Iterable[str], parts: Sequence[Part], place: object
 ) -> dict[str, str | None]:
-    """Every row of the grid with its printed name, both sides checked."""
-    own = list(dict.fromkeys(grids.rows(grid).values()))
+    """Every row of the grid and those made from them with their printed names, both sides checked."""
+    said: Mapping[str, str | None] = grid.get("table", {}).get("rows") or {}
+    own = list(dict.fromkeys([*grids.rows(grid).values(), *derived]))
     for given in said:
         require_known(f"{place}: table.rows: no row", given, own, parameters.ParameterError)
     out: dict[str, str | None] = {name: said.get(name, name) for name in own}

@@ -20,8 +20,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from paper_tables import derived, published
 from paper_tables import layout as layouts
-from paper_tables import published
 from paper_tables.layout import Layout, Part
 from workbench import assets
 from workbench.data.reading import VARIABLE
@@ -110,7 +110,13 @@ def listed() -> list[Listed]:
     return [Listed(*line.split("\t")) for line in lines[1:]]
 
 
-def make(file: Path | str, changes: Mapping[str, Any] | None = None, *, root: Path | str = "runs") -> Table:
+def make(
+    file: Path | str,
+    changes: Mapping[str, Any] | None = None,
+    *,
+    root: Path | str = "runs",
+    measure: bool = False,
+) -> Table:
     """The table of a grid from the runs that are there; nothing is trained.
 
     A run belongs to an arm if it was made by the same notebook with the same parameters; of several the
@@ -120,6 +126,7 @@ def make(file: Path | str, changes: Mapping[str, Any] | None = None, *, root: Pa
         file: the grid file, by path or by name.
         changes: values that went over those of every arm when the grid was run, or command-line text.
         root: where the runs lie.
+        measure: measure rows that are made from other rows' runs, where that is not stored yet.
 
     Raises:
         FileNotFoundError: no such grid, or no good run of any of its arms.
@@ -141,7 +148,15 @@ def make(file: Path | str, changes: Mapping[str, Any] | None = None, *, root: Pa
         FileNotFoundError,
     )
     missing = {one: run.status if run else "no run" for one, run in found.items() if one not in good}
-    made = _table(path.stem, layout, grids.rows(grid), good)
+    rows = grids.rows(grid)
+    by_row: dict[str, list[runs.Run]] = {row: [] for row in rows.values()}
+    for label, run in good.items():
+        by_row[rows[label]].append(run)
+    for row, how in layout.derived.items():
+        by_row[row] = derived.of_runs(how, by_row[how.arm], root, measure=measure)
+        if by_row[how.arm] and not by_row[row]:
+            missing[row] = "not measured; the grid with --skip-existing does it"
+    made = _table(path.stem, layout, by_row, list(good.values()))
     return replace(made, name=made.name + _changed(changes), missing=missing)
 
 
@@ -154,11 +169,9 @@ def _changed(changes: Mapping[str, Any]) -> str:
     return plain if plain == "".join(said) and len(plain) < MOST_SAID else f"_{runs.run_key(changes, '')}"
 
 
-def _table(name: str, layout: Layout, rows: Mapping[str, str], good: Mapping[str, runs.Run]) -> Table:
-    by_row: dict[str, list[runs.Run]] = {row: [] for row in rows.values()}
-    for label, run in good.items():
-        by_row[rows[label]].append(run)
-    every = list(good.values())
+def _table(
+    name: str, layout: Layout, by_row: Mapping[str, Sequence[runs.Run]], every: Sequence[runs.Run]
+) -> Table:
     contracts, data = every[0].results.get("contracts", {}), every[0].results.get("dataset", "data")
     parts = [_placed(part, every[0]) for part in layout.parts]
     columns = _columns(layout, parts, every)
@@ -339,6 +352,7 @@ def _notes(
         f"{head}: the {'sum' if layout.sums_up(head) else 'mean'} of {', '.join(keys)}."
         for head, (_, keys) in columns.items() if len(keys) > 1
     ]  # fmt: skip
+    out += [f"{row}: {how}." for row, how in layout.derived.items()]
     left = [head for head in layout.columns if not any(f"{one}, ".startswith(f"{head}, ") for one in columns)]
     out += [f"Not measured on these data: {', '.join(left)}."] if left else []
     reasons = {part.heading: _why_not(part, good[0]) for part in parts}

@@ -19,11 +19,13 @@ from workbench.formatting import format_number
 from workbench.metrics import hierarchy
 from workbench.metrics.intervals import ROUNDS
 from workbench.records import Embedding, Measurement, Split, require
+from workbench.registry import merge
 from workbench.runs import store
-from workbench.runs.build import Target, load_split, load_target
-from workbench.runs.measure import ensemble, evaluate_split, measure
-from workbench.runs.model import AnyModel, Encodes, KeptVectors, scored
+from workbench.runs.build import Target, check_reads, load_split, load_target
+from workbench.runs.measure import calibrate, ensemble, evaluate_split, measure
+from workbench.runs.model import AnyModel, Encodes, KeptVectors, Model, scored
 from workbench.runs.models import evaluated, kept_config, load_model, open_model
+from workbench.runs.resolve import make_objective
 from workbench.runs.result import Contents, OpenRun, open_runs
 from workbench.runs.vectors import in_order, read_vectors, split_of_rows
 
@@ -152,7 +154,11 @@ def look(model: AnyModel, images: Any, *, name: str = "") -> OpenRun:
 
 
 def evaluate_run(
-    *folders: Path | str, split: str = "test", target: Target | None = None, device: str = ""
+    *folders: Path | str,
+    split: str = "test",
+    target: Target | None = None,
+    device: str = "",
+    objective_options: Mapping[str, Any] | None = None,
 ) -> list[Measurement]:
     """Measure the model of a finished run again, on a split of its data or on other data; of several runs the
     mean of their scores. Nothing is stored.
@@ -162,9 +168,11 @@ def evaluate_run(
         split: ``train``, ``val`` or ``test``, of the runs' own data.
         target: other data.
         device: where the models compute.
+        objective_options: laid over those that the models were trained with; they then score anew.
 
     Raises:
         FileNotFoundError: a folder holds no checkpoint.
+        KeyError, TypeError: options that the objective does not take.
         ValueError: the runs read different images or captions, or cannot read the other data.
     """
     members, wanted = [], dict[str, Any]()
@@ -177,10 +185,36 @@ def evaluate_run(
             config = kept_config(folder)
             part = load_target(config, target) if target else load_split(config, split)
             wanted = wanted or config.as_dict()
+            model = rescored(model, objective_options) if objective_options else model
         members.append((model, model.source(part, every_signal=False)))
     scores, first = ensemble(members), members[0][1].split
     asked = {"metrics": wanted["metrics"], "judge": wanted["judge"]}
     return evaluate_split(scores, first, strict=target is None, **asked)[0]
+
+
+def rescored(model: AnyModel, options: Mapping[str, Any]) -> Model:
+    """A trained model that scores by other options of its objective, with the weights that it has learnt and
+    what these options choose on the validation split.
+
+    Args:
+        model: of a run.
+        options: laid over those of its objective.
+
+    Raises:
+        KeyError, TypeError, ValueError: a model without an objective of its own, options that the objective
+            does not take, or that read what the encoders do not give.
+    """
+    if not isinstance(model, Model):
+        raise ValueError(f"{model.name} was not trained here; it scores by the cosine alone")
+    chosen = merge(model.config.objective.options, options)
+    config = model.config.replace(objective_options=chosen)
+    objective = make_objective(config)
+    check_reads(config.objective.name, objective, model.pair)
+    objective.setup(model.pair.image.embed_dim)
+    objective.load_state_dict(dict(model.objective.named_parameters()), strict=False)
+    made = replace(model, objective=objective.to(model.device).eval(), config=config)
+    calibrate(made, made.source(load_split(config, "val"), every_signal=False))
+    return made
 
 
 def evaluate_on(folder: Path | str, target: Target, *, device: str = "") -> OpenRun:

@@ -16,8 +16,10 @@ from types import ModuleType
 from typing import Any
 
 import nbformat
+import numpy as np
 import plotly.io as pio
 import pytest
+import yaml
 from IPython.core.displayhook import CapturingDisplayHook
 from IPython.core.displaypub import CapturingDisplayPublisher
 from IPython.core.interactiveshell import InteractiveShell
@@ -27,6 +29,7 @@ from traitlets.config import Config as Options
 from typer.testing import CliRunner
 
 from tests.data import fixtures
+from tests.oracles import cora as oracle
 from workbench.cli import app
 from workbench.execution import grid, library, notebook
 from workbench.execution.notebook import RunResult
@@ -34,6 +37,8 @@ from workbench.execution.report import PLOTLY
 from workbench.runs import Config, run
 from workbench.runs import evaluate as evaluation
 from workbench.runs import store as runs
+from workbench.runs.build import load_split
+from workbench.runs.models import load_model
 
 pytestmark = pytest.mark.slow
 
@@ -96,8 +101,8 @@ planned = grid.plan
 
 def two(notebook: str, described: Mapping[str, Any], changes: Mapping[str, Any] | None = None) -> grid.Arms:
     """The first and the last arm of a grid."""
-    first, *_, last = described["arms"].items()
-    return planned(notebook, {**described, "arms": dict([first, last])}, changes)
+    arms = list(described["arms"].items())
+    return planned(notebook, {**described, "arms": dict([arms[0], arms[-1]])}, changes)
 
 
 @pytest.mark.parametrize("name", [name for name, words in COMMANDS.items() if words[0] == "grid"])
@@ -121,10 +126,92 @@ def test_a_grid_ends_in_the_table_of_its_paper(
     ours = [row for row in made.rows if row.seeds]
     # RSUM is at most 6, and a correlation at least -1
     assert all(-1 <= row.values[head][0] <= 6 for row in ours for head in made.columns)
-    assert [row.seeds for row in ours] == [1, 1]
+    derived = layouts.read(grid.read_grid(file), file).derived
+    own = [row for row in ours if row.name not in derived]
+    assert [row.seeds for row in own] == [1] * min(2, len(grid.read_grid(file)["arms"]))
+    assert {row.name for row in ours} - {row.name for row in own} == {
+        name for name, how in derived.items() if how.arm in {row.name for row in own}
+    }
     page = (root / "tables" / f"{made.name}.html").read_text(encoding="utf-8")
     assert page.count("<tr") == 1 + len(made.rows)
     assert ('id="curves"' in page) == bool(layouts.read(grid.read_grid(file)).curves)
+
+
+def test_table_4_of_cora_trains_each_model_once_and_its_rows_are_those_of_a_double_loop(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    began = list[Path]()
+
+    def counted(path: Path, given: dict[str, Any], **more: Any) -> RunResult:
+        began.append(path)
+        return trained(path, given, **more)
+
+    monkeypatch.setattr(grid, "run_notebook", counted)
+    seeded = tmp_path / "cora_table4.yaml"
+    said = grid.read_grid(library.find("cora_table4", "grid"))
+    few = {name: value for name, value in FEW.items() if name != "seed"} | {"val_images": 12}
+    said = {
+        **said,
+        "fixed": {**said["fixed"], **few, "train_images": 40, "lr": 0.002},
+        "grid": {"seed": [0, 1]},
+    }
+    seeded.write_text(yaml.safe_dump(said, sort_keys=False), encoding="utf-8")
+    done = CliRunner().invoke(app, ["grid", "03_train", str(seeded), "--root", str(tmp_path / "runs")])
+    assert (done.exit_code, len(began)) == (0, 2), done.output
+    monkeypatch.setattr(evaluation, "evaluate_run", None)  # the verb reads what is stored
+    made = {row.name: row for row in table.make(seeded, root=tmp_path / "runs").rows if row.seeds}
+    assert {name: row.seeds for name, row in made.items()} == {
+        "CORA": 2, "CORA + reranking": 2, "CORA(ensemble)": 1, "CORA + reranking(ensemble)": 1,
+    }  # fmt: skip
+    plain, reranked, own = [], [], np.empty(0)
+    for one in runs.list_runs(tmp_path / "runs", "03_train"):
+        val, test = (entity_scores(one.folder, split) for split in ("val", "test"))
+        betas = {step / 20: rsum(oracle.reranked(*val[:3], step / 20), val[3]) for step in range(20, -1, -1)}
+        plain.append(test[0])
+        reranked.append(oracle.reranked(*test[:3], max(betas, key=betas.__getitem__)))
+        own = test[3]
+    wanted = {
+        "CORA": [rsum(one, own) for one in plain],
+        "CORA + reranking": [rsum(one, own) for one in reranked],
+        "CORA(ensemble)": [rsum(mean(plain), own)],
+        "CORA + reranking(ensemble)": [rsum(mean(reranked), own)],
+    }
+    for name, values in wanted.items():
+        assert made[name].values["rsum"][0] == pytest.approx(sum(values) / len(values), abs=1e-6), name
+    assert wanted["CORA"] != wanted["CORA + reranking"]
+
+
+def entity_scores(folder: Path, name: str) -> tuple[Any, Any, Any, Any]:
+    """Scores with captions and entities, the caption of each entity, the image of each caption."""
+    model = load_model(folder, device="cpu")
+    split = load_split(model.config, name)
+    image, text = model.embed(model.source(split, every_signal=False))
+    lists = ((image.mean @ one.T).double().tolist() for one in (text.mean, text.entities))
+    return *lists, text.owner.tolist(), split.own
+
+
+def mean(matrices: list[Any]) -> list[list[float]]:
+    """Entry by entry."""
+    return [[sum(cells) / len(cells) for cells in zip(*rows)] for rows in zip(*matrices)]
+
+
+def rsum(scores: Any, own: Any) -> float:
+    """The six recalls, by the place of the first own item in each list; ties count against."""
+    total = 0.0
+    images, captions = range(len(scores)), range(len(scores[0]))
+    for right, ask, others in (
+        (lambda i, t: own[t] == i, images, captions),
+        (lambda t, i: own[t] == i, captions, images),
+    ):
+        places = []
+        for query in ask:
+            found = [
+                (-(scores[query][one] if others is captions else scores[one][query]), right(query, one))
+                for one in others
+            ]
+            places.append([hit for _, hit in sorted(found)].index(True))
+        total += sum(sum(place < k for place in places) / len(places) for k in (1, 5, 10))
+    return total
 
 
 def executed(path: Path, values: dict[str, Any], folder: Path) -> list[dict[str, Any]]:

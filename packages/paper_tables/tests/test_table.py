@@ -206,6 +206,8 @@ def test_a_table_of_settings_is_read_by_its_protocols_or_metrics():
             "no printed row 'HARD.CONN'; did you mean HARD.CON",
         ),
         ({"columns": {"RSUM": "i2t/"}}, ValueError, "not the name of a number"),
+        ({"from": {"both": {"mean": "HARDD"}}}, ParameterError, "no arm 'HARDD'; did you mean HARD"),
+        ({"from": {"HARD": {"mean": "CON"}}}, ParameterError, r"write \{mean: ARM\}.* that no arm has"),
         ({"row": "methods"}, ParameterError, "did you mean method"),
         ({"printed": [{"datset": "Flickr30K"}]}, ParameterError, "no key 'datset'; did you mean dataset"),
         ({"printed": [{"dataset": "Flickr30"}]}, KeyError, "no dataset 'Flickr30'; there is Flickr30K"),
