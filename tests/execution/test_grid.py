@@ -16,10 +16,11 @@ import yaml
 from typer.testing import CliRunner
 
 from workbench.cli import app
-from workbench.execution import executors, grid
+from workbench.execution import executors, grid, library, parameters
 from workbench.execution.executors import executor
 from workbench.execution.notebook import RunResult
 from workbench.execution.parameters import ParameterError
+from workbench.runs import Config
 from workbench.runs import store as runs
 
 
@@ -100,6 +101,27 @@ def test_fields_that_a_training_notebook_does_not_name_go_into_its_settings():
 
 
 @pytest.mark.slow
+def test_a_preset_lies_below_all_that_the_grid_says():
+    known = parameters.inspect(library.find("03_train"))
+    described = {"fixed": {"preset": "clip_daa", "epochs": 3}, "arms": {
+        "DAA": {}, "SAM": {"preset": "clip_sam", "objective_options.tau": 5.0}}}  # fmt: skip
+    arms = grid.expand(described, {"seed": 4}, known)
+    assert [arms[label]["objective"] for label in ("DAA", "SAM")] == ["daa", "sam"]
+    found, kept = arms["SAM"], Config.read(library.find("clip_sam", "configuration"))
+    assert (found["data"], found["seed"], found["settings"]["epochs"]) == ("coco", 4, 3)
+    assert found["objective_options"] == kept.objective.options | {"tau": 5.0}
+    assert found["settings"]["image_options"] == kept.model.image_options
+    with pytest.raises(FileNotFoundError, match=r"no configuration 'clip_samm'.*did you mean clip_sam"):
+        grid.expand({"arms": {"a": {"preset": "clip_samm"}}}, {}, known)
+
+
+def test_all_data_that_are_missing_are_named_at_once(monkeypatch, tmp_path):
+    monkeypatch.setenv("WORKBENCH_DATA", str(tmp_path))
+    arms = {name: {"data": name} for name in ("coco", "scenes", "flickr30k")}
+    with pytest.raises(FileNotFoundError, match=r"(?s)coco.*\n.*flickr30k"):
+        grid.require_data(arms)
+
+
 def test_every_arm_is_run_and_a_good_one_is_not_repeated(make_notebook, tmp_path):
     path, root = make_notebook("1 / (seed - 1)"), tmp_path / "runs"
     arms = grid.plan(path, {"grid": {"seed": [0, 1, 2]}})

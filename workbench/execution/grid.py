@@ -3,11 +3,11 @@
 A grid file is YAML: ``notebook`` (its name), ``fixed`` (what all arms share), ``arms`` (label -> what
 differs) and ``grid`` (name -> list of values, all combinations); with both, every arm meets every
 combination. An arm of ``reference``, e.g. the model before training, meets none. Values are the notebook's
-parameters. For a notebook with a parameter ``settings``, other names are fields of ``Config`` and go there. A
-name may point into a mapping, ``objective_options.tau``. ``executor`` holds options of the executor and
-``time_limit``, seconds after which an arm is ended, ``record`` the keys of the numbers that are written to a
-table: those of the test split, ``steps`` of training, and after ``val/`` those that the kept epoch has on the
-validation split.
+parameters. For a notebook with a parameter ``settings``, other names are fields of ``Config`` and go there.
+``preset`` names a configuration; its fields lie below all that the grid says. A name may point into a
+mapping, ``objective_options.tau``. ``executor`` holds options of the executor and ``time_limit``, seconds
+after which an arm is ended, ``record`` the keys of the numbers that are written to a table: those of the
+test split, ``steps`` of training, and after ``val/`` those that the kept epoch has on the validation split.
 
 An annex gives a meaning to a key of its own by an entry point of the group ``workbench.grids``. The entry has
 the name of the key and names a module with two functions: ``prepare(grid, changes, path)`` returns the grid
@@ -42,7 +42,7 @@ from workbench.runs import store as runs
 
 VALIDATION = "val/"
 KEYS = ("notebook", "fixed", "arms", "grid", "reference", "executor", "record")
-SEED = "seed"
+SEED, PRESET = "seed", "preset"
 # so often an arm is run whose kernel or worker dies, in all; seconds between two looks at the workers
 TRIES, LOOK = 3, 0.2
 Arms = dict[str, dict[str, Any]]
@@ -147,10 +147,12 @@ def require_data(arms: Mapping[str, Mapping[str, Any]]) -> None:
         arms: parameters by label.
 
     Raises:
-        FileNotFoundError: data are not there; ValueError: they have no training split, or cannot be read.
+        FileNotFoundError: data are not there; the message names all of them. ValueError: they have no
+            training split, or cannot be read.
     """
     from workbench import data
 
+    lacking = list[str]()
     distinct = {json.dumps([one.get(n) for n in ("data", "data_options")]): one for one in arms.values()}
     for one in distinct.values():
         name, options = one.get("data"), one.get("data_options") or {}
@@ -162,7 +164,11 @@ def require_data(arms: Mapping[str, Mapping[str, Any]]) -> None:
             trains,
             f"{name} has no training split: train on other data, and `workbench evaluate RUN --data {name}`",
         )
-        data.load(name, split="train", **options)
+        try:
+            data.load(name, split="train", **options)
+        except FileNotFoundError as error:
+            lacking.append(str(error))
+    require(not lacking, "\n".join(dict.fromkeys(lacking)), FileNotFoundError)
 
 
 def _label(name: str, point: Mapping[str, Any]) -> str:
@@ -185,13 +191,16 @@ def rows(grid: Mapping[str, Any]) -> dict[str, str]:
 def expand(
     grid: Mapping[str, Any], changes: Mapping[str, Any] | None = None, known: Container[str] = ()
 ) -> Arms:
-    """All arms by label, each with all its values: what all share, the arm, the combination and the changes,
-    laid over one another by ``parameters.override``.
+    """All arms by label, each with all its values: its preset, what all share, the arm, the combination and
+    the changes, laid over one another by ``parameters.override``.
 
     Args:
         grid: from ``read_grid``.
         changes: values that go over those of every arm.
         known: names of the notebook's parameters.
+
+    Raises:
+        FileNotFoundError: no configuration of the name of a preset.
 
     Example:
         >>> expand({"fixed": {"n": 1}, "arms": {"a": {"o": {"x": 1}}}, "grid": {"o.tau": [5, 6]}})
@@ -199,8 +208,10 @@ def expand(
     """
     out = Arms()
     for name, arm, point in _points(grid):
-        layers = (grid.get("fixed") or {}, arm, point, changes or {})
-        out[_label(name, point)] = parameters.override(known, *layers)
+        layers = [dict(layer) for layer in (grid.get("fixed") or {}, arm, point, changes or {})]
+        named = [layer.pop(PRESET) for layer in layers if PRESET in layer]
+        presets = [read_options(find(one, "configuration")) for one in named[-1:]]
+        out[_label(name, point)] = parameters.override(known, *presets, *layers)
     return out
 
 
