@@ -215,7 +215,15 @@ def test_widths_that_differ_are_refused_with_the_remedy():
         correlation(torch.zeros(2, 3), torch.zeros(2, 4))
 
 
-@pytest.mark.parametrize(("form", "one"), [("cross", oracle.cross_score), ("chan", oracle.chan_score)])
+SCORERS = {
+    "cross": oracle.cross_score,
+    "chan": oracle.chan_score,
+    "scan_t2i": lambda regions, words: oracle.scan_score(words, regions, 9),
+    "scan_i2t": lambda regions, words: oracle.scan_score(regions, words, 4),
+}
+
+
+@pytest.mark.parametrize(("form", "one"), SCORERS.items())
 def test_scores_by_parts_equal_a_loop_over_pairs(form, one):
     image, text = padded(3, seed=0), padded(5, seed=1, parts=3)
     found = CrossAttention(form).scores(image, text)

@@ -91,3 +91,14 @@ def cross_score(regions, words):
 def chan_score(regions, words):
     best = [max(cosine(r, w) for r in regions) for w in words]
     return sum(best) / len(best)
+
+
+def scan_score(asking, asked, focus):
+    """Stacked cross attention of one pair: the mean over those that ask of the cosine with what each sees."""
+    table = [[max(cosine(p, q), 0) for p in asking] for q in asked]
+    table = [[s / (math.sqrt(sum(x * x for x in row)) or 1) for s in row] for row in table]
+    found = []
+    for p in range(len(asking)):
+        weights = [math.exp(focus * row[p]) for row in table]
+        found.append(cosine(asking[p], mixed([w / sum(weights) for w in weights], asked)))
+    return sum(found) / len(found)

@@ -8,6 +8,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from workbench.objectives.base import Objective
+from workbench.objectives.parts.attention import Form
 from workbench.records import Batch, Embedding, require
 from workbench.registry import did_you_mean, require_known
 
@@ -120,10 +121,7 @@ class Sum(Objective):
         of_all = list(self.by_name.values())
         for name, paper in self.by_name.items():
             paper.select(term for term in paper.terms if self.wants(f"{name}.{term}"))
-        by_parts = ("parts",) if self.first.scores_parts else ()
-        self.inputs = tuple(
-            dict.fromkeys([*(field for paper in of_all for field in paper.inputs), *by_parts])
-        )
+        self.inputs = tuple(dict.fromkeys(field for paper in of_all for field in paper.inputs))
         self.needs = tuple(dict.fromkeys(name for paper in of_all for name in paper.needs))
         self.captions_per_image = max(paper.captions_per_image for paper in of_all)
         wanted = max(self.captions_per_image, self.first.recipe.get("captions_per_image", 0))
@@ -171,6 +169,12 @@ class Sum(Objective):
         super().warm_up(warming)
         for paper in self.by_name.values():
             paper.warm_up(warming)
+
+    def score_by(self, scorer: Form | Mapping[str, Any]) -> None:
+        """Let the scores of every paper compare parts."""
+        for paper in self.by_name.values():
+            paper.score_by(scorer)
+        self.declare()
 
     def scores(self, image: Embedding, text: Embedding) -> Tensor:
         """The scores of the first paper."""

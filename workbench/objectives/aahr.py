@@ -39,6 +39,7 @@ from torch import Tensor, nn
 from torch.nn.functional import normalize
 
 from workbench.losses.distance_weighted import distance_weighted
+from workbench.losses.similarity import cosine
 from workbench.losses.terms import both_ways
 from workbench.objectives.base import Objective, settings
 from workbench.objectives.parts.attention import local_of
@@ -158,7 +159,7 @@ class AAHR(Objective):
         with torch.autocast(image.mean.device.type, enabled=False):
             v, u = image.mean, text.mean
             terms = self.weighted(
-                triplet=lambda: self._triplet(v, u, batch),
+                triplet=lambda: self._triplet(self.scores(image, text), batch),
                 pga=lambda: self._aligned(v, u, batch) if self._begun(self.alignment.after) else v.sum() * 0,
                 mcl=lambda: (
                     self._from_banks(image, text, batch) if self.released else self._contrasted(v, u, batch)
@@ -179,8 +180,7 @@ class AAHR(Objective):
     def _begun(self, after: int) -> bool:
         return not after or int(self.steps) >= after
 
-    def _triplet(self, image: Tensor, text: Tensor, batch: Batch) -> Tensor:
-        scores = self.scores(Embedding(image), Embedding(text))
+    def _triplet(self, scores: Tensor, batch: Batch) -> Tensor:
         if self.released:
             how: dict[str, Any] = {"margin": self.margin, "cutoff": self.cutoff, "reduction": "sum"}
             return torch.stack([*both_ways(distance_weighted, scores, batch.positives, **how)]).sum()
@@ -230,8 +230,10 @@ class AAHR(Objective):
         v, u = self.neighbourhood(image, text)
         plain = [local_of(side) if self.released else side.mean for side in (image, text)]
         return self.weighted(
-            nsi=lambda: self._triplet(v, u, batch),
-            nsi_cross=lambda: self._triplet(plain[0], u, batch) + self._triplet(v, plain[1], batch),
+            nsi=lambda: self._triplet(cosine(v, u), batch),
+            nsi_cross=lambda: (
+                self._triplet(cosine(plain[0], u), batch) + self._triplet(cosine(v, plain[1]), batch)
+            ),
             nsi_pga=lambda: self._aligned(v, u, batch),
         )
 

@@ -11,8 +11,9 @@ from torch import Tensor, nn
 from workbench.losses import similarity
 from workbench.losses.terms import ScalarReduction, both_ways
 from workbench.losses.triplet import triplet
+from workbench.objectives.parts.attention import CrossAttention, Form
 from workbench.records import Batch, Embedding, require
-from workbench.registry import Checked, require_known
+from workbench.registry import Checked, make, require_known
 
 # Fields of ``Embedding`` by keyword: of images and captions, and of captions alone.
 OF_BOTH, OF_TEXT = ("log_var", "parts", "mask", "local"), ("entities", "owner", "labels")
@@ -34,7 +35,7 @@ class Objective(Checked, nn.Module):
     - ``relevance_sources()``: the graded relevance that it reads from ``Batch.relevance``;
     - ``inputs``: optional fields of ``Embedding`` (``"log_var"``, ``"parts"``, ``"entities"``) that the
       encoders must give;
-    - ``scores_parts``: ``scores`` compares the parts, so evaluation must keep them;
+    - ``scores_parts``: ``scores`` compares the parts, so evaluation must keep them; ``reads`` has them too;
     - ``captions_per_image``: the least number of captions that a batch must hold of each image;
     - ``momentum``: share of itself that a momentum copy of the encoders keeps after a step; 0 = no such copy.
       Where it is not 0, ``Batch.momentum`` holds what the copy makes of the batch;
@@ -64,6 +65,7 @@ class Objective(Checked, nn.Module):
     )
     warming: bool = False
     selected: frozenset[str] | None = None
+    local_scorer: CrossAttention | None = None
 
     def __call__(
         self, image: Embedding | Tensor, text: Embedding | Tensor, batch: Batch | Tensor, **fields: Any
@@ -100,6 +102,27 @@ class Objective(Checked, nn.Module):
         others.
         """
         return any(term in self.terms and (self.selected is None or term in self.selected) for term in terms)
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """``inputs``, and what ``scores`` compares."""
+        return tuple(dict.fromkeys([*self.inputs, *(["parts"] if self.scores_parts else [])]))
+
+    def score_by(self, scorer: Form | Mapping[str, Any]) -> None:
+        """Let ``scores`` compare parts.
+
+        Args:
+            scorer: a form of ``CrossAttention``, or its fields.
+
+        Raises:
+            ValueError: the objective makes scores of its own, or no such form; TypeError: no such field.
+        """
+        fields = {"form": scorer} if isinstance(scorer, str) else scorer
+        made, name = make("scorer", CrossAttention, fields), type(self).__name__
+        own = f"scorer={scorer!r}: {name} makes its scores itself; leave scorer out"
+        require(type(self).scores is Objective.scores, own)
+        self.local_scorer, self.scores_parts = made, True
+        self.declare()
 
     def weigh(self, weights: Mapping[str, float]) -> None:
         """Take the weights of the terms; a term of weight 0 is left out.
@@ -153,6 +176,8 @@ class Objective(Checked, nn.Module):
 
     def scores(self, image: Embedding, text: Embedding) -> Tensor:
         """``(I, T)`` scores, larger = more alike; training and evaluation both call this."""
+        if self.local_scorer:
+            return self.local_scorer.scores(image, text)
         return similarity.cosine(image.mean, text.mean)
 
     def forward(self, image: Embedding, text: Embedding, batch: Batch) -> dict[str, Tensor]:
@@ -178,7 +203,7 @@ def records_of(
 ) -> tuple[Embedding, Embedding, Batch]:
     """Plain tensors as the records that ``forward`` takes; the arguments are those of a call."""
     name, graded = type(objective).__name__, tuple(objective.relevance_sources())
-    reads = *objective.inputs, *objective.needs, *graded, *(["momentum"] if objective.momentum else [])
+    reads = *objective.reads, *objective.needs, *graded, *(["momentum"] if objective.momentum else [])
     for field in reads:
         require(field in fields, f"{name} reads {field}; give it as a keyword, {field}=...", TypeError)
     for field in fields:

@@ -35,7 +35,7 @@ from workbench.losses.distance_weighted import NEAREST, distance_weighted
 from workbench.losses.terms import Reduction, ScalarReduction, full_precision, reduce
 from workbench.losses.triplet import triplet
 from workbench.objectives.base import Objective, settings
-from workbench.objectives.parts.attention import CrossAttention, masked_mean, parts_of
+from workbench.objectives.parts.attention import CrossAttention, Form, masked_mean, parts_of
 from workbench.objectives.parts.selection import Rule, Selections, constraint, named
 from workbench.records import Batch, Embedding, require
 from workbench.registry import Group, NotNegative, make
@@ -155,7 +155,7 @@ class DIAS(Objective):
     tensor(-40.)
 
     Args:
-        scorer: ``"dual"`` = cosine of the pooled embeddings; ``"cross"`` and ``"chan"`` compare parts, see
+        scorer: ``"dual"`` = cosine of the pooled embeddings; the others compare parts, see
             ``CrossAttention``, whose fields may be given as a mapping, e.g. ``{"form": "cross", "attention":
             "relu"}``.
         weights: of the terms ``loc``, ``dim``, ``inter`` and ``intra``; those left out keep the paper's, 1,
@@ -189,9 +189,7 @@ class DIAS(Objective):
     def __init__(
         self,
         *,
-        scorer: Annotated[
-            Literal["dual", "cross", "chan"] | Mapping[str, Any], Group(CrossAttention)
-        ] = "dual",
+        scorer: Annotated[Literal["dual", Form] | Mapping[str, Any], Group(CrossAttention)] = "dual",
         weights: Mapping[Literal["loc", "dim", "inter", "intra"], NotNegative] | None = None,
         margin: NotNegative = 0.2,
         cutoff: Annotated[float, Interval(gt=NEAREST, lt=2)] = 1.7,
@@ -204,24 +202,25 @@ class DIAS(Objective):
         self.margin, self.cutoff, self.reduction = margin, cutoff, reduction
         self.rows, self.denominators = rows, denominators
         self.weigh(WEIGHTS | dict(weights or {}))
-        self.scores_parts = scorer != "dual"
-        form = {"form": scorer if self.scores_parts else "cross"} if isinstance(scorer, str) else scorer
-        self.attention = make("dias: scorer", CrossAttention, form)
         self.selections = make("dias: selection", Selections, named(selection)).each()
         # of inter and intra, each of rows (images) and of columns (captions)
         start = torch.tensor([[one.start] * 2 for one in self.selections])
         learned = any(one.learned for one in self.selections)
         self.beta = nn.Parameter(start) if learned else nn.Buffer(start, persistent=False)
+        self.attention = CrossAttention()
         self.declare()
+        if scorer != "dual":
+            self.score_by(scorer)
+
+    def score_by(self, scorer: Form | Mapping[str, Any]) -> None:
+        """Let ``scores`` compare parts, and the parts of a pair see one another in that way."""
+        super().score_by(scorer)
+        self.attention = self.local_scorer or self.attention
 
     def declare(self) -> None:
         """What reads no parts asks for none."""
         by_parts = self.scores_parts and (self.selected is None or self.wants("loc", "inter", "intra"))
         self.inputs = ("parts",) if by_parts or (self.wants("dim") and self.rows != "pooled") else ()
-
-    def scores(self, image: Embedding, text: Embedding) -> Tensor:
-        """``(I, T)`` cosines of pooled embeddings, or scores of pairs by their parts."""
-        return self.attention.scores(image, text) if self.scores_parts else super().scores(image, text)
 
     def forward(self, image: Embedding, text: Embedding, batch: Batch) -> dict[str, Tensor]:
         """Terms ``loc``, ``dim``, ``inter`` and ``intra``."""

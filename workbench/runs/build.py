@@ -372,7 +372,7 @@ def check_reads(name: str, objective: Objective, pair: Pair) -> None:
     Raises:
         ValueError: names the field and how to give it.
     """
-    for wanted in objective.inputs:
+    for wanted in objective.reads:
         for side in [pair.text] if wanted == "entities" else [pair.image, pair.text]:
             if wanted not in side.gives:
                 given = ", ".join(side.gives) or "nothing beside the pooled vector"

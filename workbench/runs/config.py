@@ -16,6 +16,7 @@ from typing import Any, Literal, Self
 from pydantic import BaseModel, Field, ValidationError
 
 from workbench.io import read_options, reading_errors
+from workbench.objectives.parts.attention import Form
 from workbench.records import require
 from workbench.registry import Count, did_you_mean, merge, refusal
 from workbench.training.settings import Section, Settings
@@ -48,6 +49,9 @@ class ModelSection(Section):
         image_encoder, text_encoder: names of the encoders shelf; the same name twice is one module for both
             sides, made with ``image_options``.
         image_options, text_options: their options.
+        scorer: how an objective scores pairs, in training and in evaluation: ``"cosine"`` of the pooled
+            vectors, or a form of ``CrossAttention``, which compares parts, or a mapping of its fields, e.g.
+            ``{"form": "cross", "attention": "relu"}``.
     """
 
     features: str = ""
@@ -56,6 +60,7 @@ class ModelSection(Section):
     image_options: dict[str, Any] = Field(default_factory=dict)
     text_encoder: str = "towers"
     text_options: dict[str, Any] = Field(default_factory=dict)
+    scorer: Literal["cosine", Form] | dict[str, Any] = "cosine"
 
 
 class ObjectiveSection(Section):

@@ -107,6 +107,8 @@ def make_objective(config: Config) -> Objective:
     name, options = config.objective.name, config.objective.options
     objectives.check(name, options, "objective_options")
     made: Objective = objectives.load(name, **options)
+    if config.model.scorer != "cosine":
+        made.score_by(config.model.scorer)
     return made
 
 

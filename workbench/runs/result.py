@@ -402,7 +402,7 @@ def _contents(folder: Path | None, split: Split, device: str, own: bool = True) 
     that the objective's scores read, the split is embedded.
     """
     model, kept = load_model(folder or "", device=device), []
-    if folder and own and (isinstance(model, ExternalModel) or not model.objective.inputs):
+    if folder and own and (isinstance(model, ExternalModel) or not model.objective.reads):
         sides = (("image", split.image_ids), ("text", split.caption_ids))
         width = None if isinstance(model, ExternalModel) else model.pair.image.embed_dim
         kept = [found for side, ids in sides if (found := _of_side(width, folder, side, ids))]

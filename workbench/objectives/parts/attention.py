@@ -3,11 +3,13 @@
 ``cross`` is the base similarity of DIAS, Eqs. 1-2: a region becomes a weighted mean of the words, a word one
 of the regions, and a pair's score is the cosine of the two means. ``chan`` keeps, for every word, the region
 that fits it best (Pan, Wu and Zhang, "Fine-Grained Image-Text Matching by Cross-Modal Hard Aligning Network",
-CVPR 2023).
+CVPR 2023). ``scan_t2i`` and ``scan_i2t`` compare each word, or each region, with what it sees on the other
+side, and take the mean (Lee et al., "Stacked Cross Attention for Image-Text Matching", ECCV 2018, Eqs. 1-8).
 
-Reads with: objectives/dias.py.
-Departures: the weights of Eq. 1 divide a cosine by the sum of the cosines, which may be zero or negative; the
-default is their softmax at temperature 0.1 (``attention="printed"`` is the formula).
+Reads with: objectives/base.py, objectives/dias.py.
+Departures: the weights of Eq. 1 of DIAS divide a cosine by the sum of the cosines, which may be zero or
+negative; the default is their softmax at temperature 0.1 (``attention="printed"`` is the formula). SCAN's
+other pooling, a log-sum-exp whose scores have another scale, is left out.
 """
 
 from dataclasses import dataclass
@@ -23,6 +25,9 @@ from workbench.registry import Positive
 
 ELEMENTS = 2**23
 EPS = 1e-12
+Form = Literal["cross", "chan", "scan_t2i", "scan_i2t"]
+# SCAN multiplies by 9 where words ask, and by 4 where regions do.
+TEMPERATURES = {"cross": 0.1, "chan": 0.1, "scan_t2i": 1 / 9, "scan_i2t": 1 / 4}
 
 
 @dataclass(frozen=True)
@@ -31,20 +36,23 @@ class CrossAttention:
 
     Args:
         form: ``"cross"`` = cosine of what the image sees in the caption and the caption in the image (DIAS,
-            Eqs. 1-2); ``"chan"`` = mean over words of the cosine with the best region.
-        attention: weights of what is seen: ``"softmax"`` of the cosines over the temperature, ``"relu"`` =
-            positive cosines divided by their sum, ``"printed"`` = cosines divided by their sum (Eq. 1), which
-            explodes where it is near zero.
-        temperature: of the softmax.
+            Eqs. 1-2); ``"chan"`` = mean over words of the cosine with the best region; ``"scan_t2i"`` = mean
+            over words of the cosine with what each sees of the regions; ``"scan_i2t"`` = the same with
+            regions that see words.
+        attention: weights of what is seen, but for SCAN's: ``"softmax"`` of the cosines over the temperature,
+            ``"relu"`` = positive cosines divided by their sum, ``"printed"`` = cosines divided by their sum
+            (Eq. 1), which explodes where it is near zero.
+        temperature: of the softmax; ``None`` = 1/9 and 1/4 for SCAN's directions, else 0.1.
     """
 
-    form: Literal["cross", "chan"] = "cross"
+    form: Form = "cross"
     attention: Literal["softmax", "relu", "printed"] = "softmax"
-    temperature: Positive = 0.1
+    temperature: Positive | None = None
 
     def scores(self, image: Embedding, text: Embedding) -> Tensor:
         """``(I, T)`` scores of all pairs, a few images at a time, so that memory stays bounded."""
         (regions, seen), (words, read) = parts_of(image), parts_of(text)
+        regions, words = full_precision(regions), full_precision(words)
         each = max(1, ELEMENTS // max(1, regions.shape[1] * words.shape[0] * words.shape[1]))
         blocks = zip(torch.split(regions, each), torch.split(seen, each), strict=True)
         return torch.cat([self._rows(*block, words, read) for block in blocks])
@@ -58,6 +66,10 @@ class CrossAttention:
         if self.form == "chan":
             best = cosines.masked_fill(~region_mask[..., None], torch.finfo(cosines.dtype).min).amax(dim=2)
             return masked_mean(best[..., None], word_mask)[..., 0]
+        if self.form == "scan_t2i":
+            return self._stacked(cosines.mT, word_mask, region_mask, regions[:, None])
+        if self.form == "scan_i2t":
+            return self._stacked(cosines, region_mask, word_mask, words[None])
         of_words, of_regions = self.weights(cosines, word_mask), self.weights(cosines.mT, region_mask)
         # The mean over regions of what each sees is itself a weighted sum of words, so no vector a pair is
         # ever held.
@@ -65,6 +77,29 @@ class CrossAttention:
         b = masked_mean(of_regions, word_mask) * regions.norm(dim=-1)[:, None]
         lengths = [_length(a, words, "itl,tlm,itm->it"), _length(b, regions, "itk,ikm,itm->it")]
         return torch.einsum("itk,itkl,itl->it", b, cosines, a) / (lengths[0] * lengths[1])
+
+    def _stacked(self, cosines: Tensor, asking: Tensor, asked: Tensor, parts: Tensor) -> Tensor:
+        """SCAN: mean over those that ask of the cosine with what each sees.
+
+        Args:
+            cosines: ``(I, T, P, Q)`` of the asking and the asked parts.
+            asking: mask of the former, broadcast to ``(I, T, P)``.
+            asked: mask of the latter, broadcast to ``(I, T, Q)``.
+            parts: the latter, broadcast to ``(I, T, Q, D)``.
+        """
+        cosines = cosines.masked_fill(~asking[..., None], 0)
+        # The cosines of each asked part have unit length over those that ask.
+        weights = (
+            self._softmax(normalize(cosines.clamp(min=0), dim=-2), asked) * parts.norm(dim=-1)[..., None, :]
+        )
+        unit = normalize(parts, dim=-1)
+        lengths = ((weights @ (unit @ unit.mT)) * weights).sum(dim=-1).clamp(min=EPS).sqrt()
+        return masked_mean(((weights * cosines).sum(dim=-1) / lengths)[..., None], asking)[..., 0]
+
+    def _softmax(self, cosines: Tensor, mask: Tensor) -> Tensor:
+        real = mask[..., None, :].expand_as(cosines)
+        logits = cosines / (self.temperature or TEMPERATURES[self.form])
+        return logits.masked_fill(~real, torch.finfo(cosines.dtype).min).softmax(dim=-1).masked_fill(~real, 0)
 
     def weights(self, cosines: Tensor, mask: Tensor) -> Tensor:
         """Eq. 1: how much each part sees of each part of the other side.
@@ -76,10 +111,9 @@ class CrossAttention:
         Returns:
             ``(..., P, Q)`` weights, zero on padding; each row sums to 1.
         """
-        real = mask[..., None, :].expand_as(cosines)
         if self.attention == "softmax":
-            logits = (cosines / self.temperature).masked_fill(~real, torch.finfo(cosines.dtype).min)
-            return logits.softmax(dim=-1).masked_fill(~real, 0)
+            return self._softmax(cosines, mask)
+        real = mask[..., None, :].expand_as(cosines)
         kept = (cosines.clamp(min=0) if self.attention == "relu" else cosines).masked_fill(~real, 0)
         total = kept.sum(dim=-1, keepdim=True)
         # A row of padding has nothing to divide by.
