@@ -5,8 +5,9 @@
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
+from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
@@ -25,6 +26,64 @@ def table(file: str, parameter: Pairs = None, root: Root = "runs", as_json: AsJs
         made, files, lines = write_table(file, pairs(parameter), root)
     emit({"files": {end: str(path) for end, path in files.items()}, **asdict(made)}, as_json, lines)
     raise typer.Exit(3 if made.missing else 0)
+
+
+claims_app = typer.Typer(help="The papers' claims: what each says, and what was found about it.")
+app.add_typer(claims_app, name="claims")
+
+
+@claims_app.command("list", epilog="Example: workbench claims list")
+def claims_list(as_json: AsJson = False) -> None:
+    """All claims, with the verdicts of the ledger."""
+    from paper_tables import claims
+
+    words: dict[str, list[str]] = {}
+    for line in claims.latest(claims.ledger()):
+        said = f"{line['data']} {line['judge']}: {line['verdict']}"
+        words[line["claim"]] = list(dict.fromkeys([*words.get(line["claim"], []), said]))
+    made = claims.load().values()
+    lines = [f"{one.id:4}{one.says} {'; '.join(words.get(one.id, []))}".rstrip() for one in made]
+    emit([{**asdict(one), "verdicts": words.get(one.id, [])} for one in made], as_json, lines)
+
+
+@claims_app.command("show", epilog="Example: workbench claims show D2")
+def claims_show(name: Annotated[str, typer.Argument(metavar="ID")], as_json: AsJson = False) -> None:
+    """A claim, the commands that make its arms, and what the ledger says of it."""
+    from paper_tables import claims
+
+    with usage():
+        claim = claims.find(name)
+    found = [line for line in claims.latest(claims.ledger()) if line["claim"] == name]
+    told = [
+        "  {data}, {contrast}, by {judge}: {verdict}, {effect} ({low} to {high})".format(**line)
+        for line in found
+    ]
+    emit({**asdict(claim), "ledger": found}, as_json, [*claim.about(), *told])
+
+
+@claims_app.command("record", epilog="Example: workbench claims record")
+def claims_record(as_json: AsJson = False) -> None:
+    """Add to the ledger what recorded comparisons and claims without training say now."""
+    from paper_tables import claims, untrained
+
+    found = [*claims.from_recorded(), *untrained.measure()]
+    added = claims.record(found, f"{date.today()}")
+    emit({"added": added}, as_json, [f"{claims.LEDGER}: lines added: {added}"])
+
+
+@claims_app.command("report", epilog="Example: workbench claims report --out claims.html --docs claims.md")
+def claims_report(
+    out: Annotated[str, typer.Option(help="The page.")] = "runs/claims.html",
+    docs: Annotated[str, typer.Option(help="The same in words, as Markdown; empty writes none.")] = "",
+    as_json: AsJson = False,
+) -> None:
+    """An offline page of all claims, to sort and to search."""
+    from paper_tables import claims, claims_page
+    from workbench.io import write_text
+
+    page, words = claims_page.write(claims.latest(claims.ledger()))
+    files = [write_text(Path(name), text) for name, text in ((out, page), (docs, words)) if name]
+    emit({"files": [str(file) for file in files]}, as_json, [str(file) for file in files])
 
 
 def prepare(grid: Mapping[str, Any], changes: Mapping[str, Any], path: Path | str) -> Mapping[str, Any]:

@@ -52,9 +52,9 @@ def test_a_column_sorts_by_value_by_mouse_and_keyboard(board: Any) -> None:
 
 
 def test_words_leave_the_runs_that_have_all_of_them(board: Any) -> None:
-    board.get_by_label("Show runs with the words").fill("vsepp")
+    board.get_by_label("Show rows with the words").fill("vsepp")
     assert ids(board) == ["c"]
-    board.get_by_label("Show runs with the words").fill("")
+    board.get_by_label("Show rows with the words").fill("")
     assert ids(board) == ["b", "a", "c"]
 
 

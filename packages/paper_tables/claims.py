@@ -1,0 +1,262 @@
+"""The claims of the five papers as data, and the ledger of what was found about them.
+
+A line of the ledger is one question: a claim, the data, the contrast, and the judge that answers. Lines are
+added, never changed; of one question the last line counts. Each holds its values by seed (or by group of
+images), from which its verdict follows by ``judging``.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import yaml
+
+from paper_tables.judging import Evidence, Verdict, judge
+from workbench import assets
+from workbench.formatting import format_number
+from workbench.records import Values, require
+from workbench.records.measurement import unit_of
+
+FILE = Path(__file__).parent / "claims.yaml"
+LEDGER = Path(__file__).parent / "assets" / "ledger.jsonl"
+PAPERS = {"D": "DITM", "C": "CORA", "I": "DIAS", "S": "SAM", "A": "AAHR"}
+DATA = {"W": "embedded world", "F": "Flickr8k", "H": "HierarCaps", "K": "COCO captions of HierarCaps"}
+QUESTION = ("claim", "data", "contrast", "judge")
+SCALE = {"sum": 100.0, "share": 100.0}  # points, as the papers print them
+ENOUGH = 0.8  # correlation from which two metrics "rise together"
+# tables of values by seed, by the data that they were measured on
+TABLES = {"W": ("comparison_scenes", "components_scenes", "judge_orders"), "F": ("objectives_flickr8k",)}
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A claim of a paper; its fields are those of ``claims.yaml``, whose head explains them."""
+
+    id: str
+    place: str
+    says: str
+    metric: str | list[str]
+    expected: str
+    data: str
+    smallest: float
+    unit: str
+    truth: list[str]
+    tables: list[str] = field(default_factory=list)
+    arms: dict[str, list[list[str]]] = field(default_factory=dict)
+    recorded: list[list[str]] = field(default_factory=list)
+    needs: str = ""
+    text: str | None = None
+    models: str = ""
+    printed: float = float("nan")
+    remark: str = ""
+
+    @property
+    def paper(self) -> str:
+        """The paper, by the first letter of the id."""
+        return PAPERS[self.id[0]]
+
+    @property
+    def keys(self) -> dict[str, list[str]]:
+        """The numbers that are averaged, by the judge that they ask."""
+        own = [self.metric] if isinstance(self.metric, str) else self.metric
+        return {"labels": own, "truth": self.truth}
+
+    def about(self) -> list[str]:
+        """Lines that tell it: what it says, its arms, and the command that makes them."""
+        sign = {"+": "more", "-": "less", "0": "no difference"}[self.expected]
+        told = "" if np.isnan(self.printed) else f", {format_number(self.printed, 1)} printed"
+        arms = [f"{more} minus {less}" for of in self.arms.values() for more, less in of]
+        made = [f"workbench grid 03_train {grid} -p data scenes" for grid in self.arms]
+        return [
+            f"{self.id}  {self.paper}, {self.place}: {self.says}",
+            f"  metric: {', '.join(self.keys['labels'])}; expected: {sign}{told}",
+            f"  data: {', '.join(DATA[one] for one in self.data)}",
+            *([] if self.text is None else ["  no training"]),
+            *(f"  arms: {one}" for one in arms),
+            *(f"  recorded: {more} minus {less}" for more, less in self.recorded),
+            *(f"  command: {one}" for one in made),
+            *(f"  waits for: {self.needs}" for _ in [0] if self.needs),
+            *(f"  {self.remark}" for _ in [0] if self.remark),
+        ]
+
+
+@cache
+def load() -> dict[str, Claim]:
+    """All claims by their id."""
+    read = yaml.safe_load(FILE.read_text(encoding="utf-8"))
+    made = {}
+    for name, row in read["claims"].items():
+        first = row["metric"] if isinstance(row["metric"], str) else row["metric"][0]
+        unit = row.pop("unit", unit_of(first))
+        usual = {"truth": read["truth"], "smallest": read["smallest"].get(unit, 0.2)}
+        made[name] = Claim(id=name, unit=unit, **{**usual, **row})
+    return made
+
+
+def find(name: str) -> Claim:
+    """A claim by its id.
+
+    Raises:
+        KeyError: there is no such claim.
+    """
+    require(name in load(), f"no claim {name!r}; there are {', '.join(load())}", KeyError)
+    return load()[name]
+
+
+def ledger(path: Path = LEDGER) -> list[dict[str, Any]]:
+    """Every line that was ever written, the oldest first."""
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()] if path.is_file() else []
+
+
+def latest(lines: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Of each question the last line."""
+    return list({tuple(line[name] for name in QUESTION): dict(line) for line in lines}.values())
+
+
+def judged(lines: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Lines with the verdicts that follow from their values: one family a paper, data and judge."""
+    made = [dict(line) for line in lines]
+    families: dict[Any, list[dict[str, Any]]] = {}
+    for line in made:
+        families.setdefault((PAPERS[line["claim"][0]], line["data"], line["judge"]), []).append(line)
+    for family in families.values():
+        for line, verdict in zip(family, judge([evidence(line) for line in family]), strict=True):
+            line |= shown(verdict)
+    return made
+
+
+def shown(verdict: Verdict) -> dict[str, Any]:
+    """A verdict as JSON values, four digits behind the point."""
+    numbers = {name: round(getattr(verdict, name), 4) for name in ("effect", "low", "high")}
+    p = None if np.isnan(verdict.p_holm) else round(verdict.p_holm, 4)
+    return {"verdict": verdict.word, **numbers, "p_holm": p}
+
+
+def evidence(line: Mapping[str, Any]) -> Evidence:
+    """What a line knows, for ``judge``."""
+    values = {name: np.array(of, dtype=float) for name, of in line["values"].items()}
+    require("more" in values, f"a line of the ledger has no values of the first arm: {line['claim']}")
+    apart = values["more"] - values.get("less", np.zeros(1))
+    sign, arms = -1 if line["expected"] == "-" else 1, tuple(float(of.mean()) for of in values.values())
+    printed = float("nan") if line["printed"] is None else line["printed"]
+    chance = float("-inf") if line["chance"] is None else line["chance"]
+    return Evidence(sign * apart, line["smallest"], printed, arms, chance)
+
+
+def record(found: Iterable[Mapping[str, Any]], day: str, path: Path = LEDGER) -> int:
+    """Append what is new to the ledger: new values, or a verdict that other claims of the paper change.
+
+    Returns:
+        Lines added.
+    """
+    before = ledger(path)
+    known = {tuple(line[name] for name in QUESTION): line for line in latest(before)}
+    added = []
+    for line in judged(latest([*before, *found])):
+        fresh = json.loads(json.dumps({**line, "day": day}))
+        old = known.get(tuple(line[name] for name in QUESTION), {})
+        added += [] if {**old, "day": day} == fresh else [fresh]
+    with path.open("a", encoding="utf-8") as file:
+        file.writelines(json.dumps(line) + "\n" for line in added)
+    return len(added)
+
+
+def from_recorded() -> list[dict[str, Any]]:
+    """A line for every question that the recorded comparisons answer, without its verdict."""
+    return [
+        line
+        for claim in load().values()
+        for where in claim.data
+        for who, keys in claim.keys.items()
+        for line in _contrasts(claim, where, who, keys)
+    ]
+
+
+def line_of(
+    claim: Claim, where: str, contrast: str, who: str, values: Mapping[str, Any], **about: Any
+) -> dict[str, Any]:
+    """A line without its verdict; ``values`` are those of the first arm, ``more``, and of the other."""
+    return {
+        "claim": claim.id, "data": where, "contrast": contrast, "judge": who,
+        "metric": claim.keys.get(who, claim.keys["labels"]),
+        "expected": claim.expected, "unit": claim.unit, "smallest": claim.smallest,
+        "printed": None if np.isnan(claim.printed) else claim.printed, "chance": None,
+        "values": {name: [round(float(one), 4) for one in of] for name, of in values.items()},
+        **about,
+    }  # fmt: skip
+
+
+def _contrasts(claim: Claim, where: str, who: str, keys: list[str]) -> Iterable[dict[str, Any]]:
+    if where not in TABLES:
+        return
+    table = _numbers(where)
+    if claim.models and where == "W":
+        about = {"source": _source(where), "seconds": None}
+        yield line_of(
+            claim, where, "all objectives", who, {"more": _over_models(claim, keys, table)}, **about
+        )
+    for more, less in claim.recorded:
+        arms = [_arm(table, name, keys) for name in (more, less)]
+        both = sorted(set(arms[0].index) & set(arms[1].index))
+        if len(both) < 2:
+            continue
+        scale = SCALE.get(unit_of(keys[0]), 1.0)
+        values = {name: arm[both].to_numpy(dtype=float) * scale for name, arm in zip(("more", "less"), arms)}
+        ran = sum(float(_arm(table, name, ["seconds"]).reindex(both).sum()) for name in (more, less))
+        line = line_of(claim, where, f"{more} | {less}", who, values, seeds=both, source=_source(where))
+        by_labels = keys == ["rsum"]
+        own = {} if by_labels else {"unit": unit_of(keys[0]), "smallest": _smallest(keys[0])}
+        # the printed effect is one of labels: a truth in other units has none
+        own |= {} if by_labels or keys == claim.keys["labels"] else {"printed": None}
+        yield line | own | {"chance": _chance() if by_labels else None, "seconds": round(ran)}
+
+
+def _smallest(key: str) -> float:
+    of: dict[str, float] = yaml.safe_load(FILE.read_text(encoding="utf-8"))["smallest"]
+    return of[unit_of(key)]
+
+
+def _chance() -> float:
+    return round(float(assets.recorded("ablation_arms").chance.iloc[0]) * 100, 2)
+
+
+@cache
+def _numbers(where: str) -> pd.DataFrame:
+    """``(arm, seed, key)`` -> value, of runs that were trained with binary labels."""
+    rows = pd.concat([assets.recorded(name) for name in TABLES[where]])
+    for column, kept in (("positives", "own"), ("judge", "CIDEr-D")):
+        rows = rows[rows[column].isna() | (rows[column] == kept)] if column in rows else rows
+    arm = rows["arm"].fillna(rows["objective"]) if "arm" in rows else rows["objective"]
+    return rows.assign(arm=arm).pivot_table(index=["arm", "seed"], columns="key", values="value")
+
+
+def _arm(table: pd.DataFrame, name: str, keys: list[str]) -> "pd.Series[float]":
+    """Seed -> mean of the numbers; empty where the arm or a number is not recorded."""
+    if name not in table.index or not set(keys) <= set(table.columns):
+        return pd.Series(dtype=float)
+    return table.loc[[name], keys].dropna().mean(axis=1).droplevel("arm")
+
+
+def _over_models(claim: Claim, keys: list[str], table: pd.DataFrame) -> Values:
+    """``(seeds,)``: how RSUM and another number go together over the objectives."""
+    both = pd.DataFrame({"sum": table["rsum"], "other": table[keys].mean(axis=1, skipna=False)}).dropna()
+    out = []
+    for _, of in both.groupby("seed"):
+        scaled = (of / of.std()).droplevel("seed")
+        gain = (scaled - scaled.loc["vsepp"]).drop("vsepp").mean()
+        apart = gain["sum"] - gain["other"]
+        out.append(apart if claim.models == "gains" else of["sum"].corr(of["other"]) - ENOUGH)
+    return np.array(out)
+
+
+@cache
+def _source(where: str) -> dict[str, str]:
+    """Tables that values come from, by the hash of their content."""
+    files = (assets.path(f"results/{name}.tsv") for name in TABLES[where])
+    return {file.name: hashlib.sha256(file.read_bytes()).hexdigest()[:16] for file in files}

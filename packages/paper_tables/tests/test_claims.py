@@ -1,0 +1,68 @@
+"""Claims name every table, verdicts follow from values, and the page says what the ledger holds."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from paper_tables import claims, claims_page, table, untrained
+from typer.testing import CliRunner
+
+from workbench import data
+from workbench.cli import app
+from workbench.execution import grid, library
+
+DOCS = Path(__file__).parents[3] / "docs" / "claims.md"
+
+
+def test_every_table_is_named_and_every_arm_is_one_of_its_grid() -> None:
+    made = claims.load()
+    assert len(made) >= 70
+    assert {name for one in made.values() for name in one.tables} == {one.table for one in table.listed()}
+    for one in made.values():
+        assert one.arms or one.recorded or one.needs or one.text or one.models, one.id
+        for name, contrasts in one.arms.items():
+            arms = grid.read_grid(library.find(name, "grid"))["arms"]
+            assert {arm for pair in contrasts for arm in pair} <= set(arms), one.id
+
+
+def test_verdicts_of_the_ledger_follow_from_its_values_and_these_from_the_records() -> None:
+    lines = claims.latest(claims.ledger())
+    bare = [
+        {k: v for k, v in line.items() if k not in ("verdict", "effect", "low", "high")} for line in lines
+    ]
+    assert claims.judged(bare) == lines
+    trained = [line for line in lines if line["judge"] != "no training"]
+    recorded = {tuple(line[name] for name in claims.QUESTION): line for line in claims.from_recorded()}
+    assert len(recorded) == len(trained) >= 40
+    for line in trained:
+        of = recorded[tuple(line[name] for name in claims.QUESTION)]
+        assert of == {name: line[name] for name in of}
+
+
+def test_the_ledger_grows_and_nothing_in_it_changes(tmp_path: Path) -> None:
+    path, found = tmp_path / "ledger.jsonl", claims.from_recorded()
+    assert claims.record(found, "day 1", path) == len(found)
+    before = path.read_text()
+    assert claims.record(found, "day 2", path) == 0
+    first = {**found[0], "values": {"more": [409.0, 409.1, 409.2], "less": [401.0, 401.1, 401.0]}}
+    assert claims.record([first], "day 3", path) >= 1
+    assert path.read_text().startswith(before)
+    last = claims.latest(claims.ledger(path))[0]
+    assert (last["effect"], last["verdict"]) == (pytest.approx(8.0667, abs=1e-4), "replicated")
+
+
+def test_the_page_and_the_words_are_those_of_the_ledger(tmp_path: Path) -> None:
+    html, words = claims_page.write(claims.latest(claims.ledger()))
+    assert DOCS.read_text(encoding="utf-8") == words
+    assert all(f">{name}<" in html for name in claims.load())
+    told = CliRunner().invoke(app, ["claims", "show", "D9", "--json"])
+    assert {line["claim"] for line in json.loads(told.output)["ledger"]} == {"D9"}
+    assert CliRunner().invoke(app, ["claims", "show", "Z1"]).exit_code == 2
+
+
+def test_claims_without_training_on_the_embedded_world() -> None:
+    held = {(one["claim"], one["data"], one["contrast"]): one["values"] for one in claims.ledger()}
+    split = data.load("scenes", split="test", texts="chains")
+    for reading, values in untrained.levels(split):
+        assert np.allclose(values["more"], held["D13", "W", reading]["more"], atol=1e-3)

@@ -1,0 +1,122 @@
+"""Claims about texts, parser and metrics alone: their values need no training, seconds at most.
+
+Each is measured on ten groups of images, which take the place of seeds.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from paper_tables import claims
+from workbench import data, text
+from workbench.metrics import load
+from workbench.metrics.correlation import at_pairs, pearson, spearman
+from workbench.metrics.grades import Lists
+from workbench.records import Split, Values
+
+GROUPS = 10
+TAU = 6.0  # divisor of DITM's margins, as printed
+READINGS = ("l2_sum", "printed")  # of descriptiveness
+PLACES = {"W": "scenes", "F": "flickr8k", "H": "hierarcaps"}
+Found = Iterator[tuple[str, dict[str, Values]]]
+
+
+def measure() -> list[dict[str, Any]]:
+    """A line of the ledger for every reading of every claim without training, where the data are there."""
+    lines = []
+    for claim in claims.load().values():
+        for where in claim.data if claim.text else "":
+            options = {"texts": "chains"} if (claim.text, where) == ("levels", "W") else {}
+            try:
+                split = data.load(PLACES[where], split="test", **options)
+                measured = list(MEASURES[claim.text or ""](split))
+            except FileNotFoundError:  # photographs that this machine lacks
+                continue
+            about = {"source": split.fingerprint(), "seconds": None}
+            lines += [claims.line_of(claim, where, of[0], "no training", of[1], **about) for of in measured]
+    return lines
+
+
+def levels(split: Split) -> Found:
+    """Kendall's tau of descriptiveness and level, a chain at a time."""
+    assert split.level is not None  # the data have chains
+    level = split.level.reshape(-1, split.level.max())
+    for reading, delta in _deltas(split, split):
+        found = Lists(delta.reshape(level.shape), level)
+        yield reading, {"more": _means(load("kendall_tau").per_query(found))}
+
+
+def margins(split: Split) -> Found:
+    """The margin of an image against true captions that are not its own, and against false ones; the part of
+    its own caption is the same in both.
+    """
+    true = split.judgements["exact"].dense() > 0
+    own = split.own == np.arange(len(true))[:, None]
+    for reading, delta in _deltas(data.load("scenes", split="train", size=1000), split):
+        of = [np.where(mask, delta, np.nan) / TAU for mask in (true & ~own, ~true)]
+        # a caption that is true of nobody else tells nothing
+        seen = (true & ~own).any(axis=1)
+        more, less = (np.nanmean(one[seen], axis=1) for one in of)
+        yield reading, {"more": _means(more), "less": _means(less)}
+
+
+def generality(split: Split) -> Found:
+    """Spearman's correlation of descriptiveness and the number of images that a caption is true of."""
+    images = (split.judgements["exact"].dense() > 0).sum(axis=0)
+    for reading, delta in _deltas(data.load("scenes", split="train", size=1000), split):
+        rows = np.array_split(np.arange(len(delta)), GROUPS)
+        yield reading, {"more": np.array([spearman(delta[of], images[of]) for of in rows])}
+
+
+def widths(split: Split) -> Found:
+    """The range of the middle nine tenths of descriptiveness, of HierarCaps and of these captions."""
+    both = (data.load("hierarcaps", split="test"), split)
+    for (reading, more), (_, less) in zip(*(_deltas(one, one) for one in both), strict=True):
+        groups = (np.array_split(values, GROUPS) for values in (more, less))
+        ranges = [np.array([np.ptp(np.quantile(of, (0.05, 0.95))) for of in several]) for several in groups]
+        yield reading, dict(zip(("more", "less"), ranges, strict=True))
+
+
+def graphs(split: Split) -> Found:
+    """Percent of captions without a graph, beside the one percent that is called rare."""
+    lacking = np.zeros(len(split.captions))
+    lacking[text.load("scene_graph").of(split.captions).fallbacks] = 100.0
+    yield "captions without a graph", {"more": _means(lacking), "less": np.ones(GROUPS)}
+
+
+def people(split: Split, *, unlabelled: bool = False) -> Found:
+    """Pearson's correlation of CIDEr with people, and that of the labels."""
+    rated, own = split.judgements["human"], split.judgements["own"]
+    judge = text.load("cider").fit(split.captions, split.own).of(split.captions, split.own)
+    scored, labelled = (at_pairs(one, rated) for one in (judge, own))
+    kept = labelled == 0 if unlabelled else np.ones(len(labelled), bool)
+    groups = [kept & (rated.images * GROUPS // rated.shape[0] == group) for group in range(GROUPS)]
+    agree = [
+        np.array([pearson(one[of], rated.grades[of]) for of in groups])
+        for one in (scored, labelled)[: 1 if unlabelled else 2]
+    ]
+    yield "CIDEr", dict(zip(("more", "less"), agree))
+
+
+def people_unlabelled(split: Split) -> Found:
+    """The same over pairs that no label names; the labels say nothing there."""
+    return people(split, unlabelled=True)
+
+
+MEASURES: dict[str, Callable[[Split], Found]] = {
+    one.__name__: one for one in (levels, margins, generality, widths, graphs, people, people_unlabelled)
+}  # fmt: skip
+
+
+def _deltas(pool: Split, split: Split) -> Iterator[tuple[str, Values]]:
+    """Descriptiveness of each caption, ``(T,)``, by reading."""
+    for reading in READINGS:
+        yield (
+            reading,
+            text.load("descriptiveness", scorer=reading).fit(pool.captions).of(split.captions).values,
+        )
+
+
+def _means(values: Values) -> Values:
+    return np.array([one.mean() for one in np.array_split(values, GROUPS)])
