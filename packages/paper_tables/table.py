@@ -37,6 +37,8 @@ from workbench.runs import store as runs
 
 # letters of the changes that the name of a table's files says
 MOST_SAID = 120
+# a d_corr above which nothing is left to tell rows apart
+CEILING = 0.95
 SAME, OTHER, UNSAID = "same test set", "another test set", "protocol not said"
 # what was measured beside a run's own data, and the keys whose mean a column is
 Source = tuple[str, list[str]]
@@ -190,6 +192,7 @@ def _table(
     title = f"{layout.paper}, {kind}{layout.number}" if layout.paper else name
     title += f": {layout.part}" if layout.part else ""
     notes = _notes(layout, parts, columns, every) + _unmeasured(filled) + _equal(filled)
+    notes += _at_the_ceiling(columns, filled)
     return Table(f"{name}_{data}", title, units, ordered(filled, printed), parts, {}, notes, layout.curves)
 
 
@@ -406,6 +409,19 @@ def _equal(rows: Sequence[Row]) -> list[str]:
         for names in alike.values()
         if len(names) > 1
     ]
+
+
+def _at_the_ceiling(columns: Mapping[str, Source], rows: Sequence[Row]) -> list[str]:
+    """Where d_corr is near 1 in every row: a word count would have that as well."""
+    out = []
+    for head, (_, keys) in columns.items():
+        found = [value for row in rows if (value := row.values.get(head, (None,))[0]) is not None]
+        if MetricKey.parse(keys[0]).metric == "d_corr_image" and found and min(found) > CEILING:
+            out.append(
+                f"{head} is at the ceiling in every row, {format_value(min(found), 'correlation')} or more: "
+                "it tells no rows apart. Read what it is with the images of other chains, and the difference."
+            )
+    return out
 
 
 def _budget(configs: Sequence[Mapping[str, Any]]) -> str:

@@ -25,7 +25,7 @@ __all__ = ["canonical", "load", "placements"]
 # judgements of the training split, for ``Config.positives``
 POSITIVES = ("own", "exact", "graded")
 # options that are about the training split alone: an experiment gives them to no other
-TRAINING = ("share",)
+TRAINING = ("share", "share_seed")
 SIZES = {"train": 8000, "val": 500, "test": 1000}
 # each question about a scene has its own stream of choices
 _SCENE, _CAPTIONS, _CHAINS = range(3)
@@ -54,6 +54,7 @@ def load(
     split: Literal["train", "val", "test"] = "train",
     size: Natural | None = None,
     share: Annotated[float, Interval(gt=0, le=1)] = 1.0,
+    share_seed: Count = 0,
     texts: Literal["captions", "chains"] = "captions",
     seed: Count = 0,
     image_size: Annotated[int, Interval(ge=32, le=1024)] = 192,
@@ -65,8 +66,8 @@ def load(
         split: "train", "val" or "test": streams of scenes that have nothing in common.
         size: number of images; ``None`` = 8000, 500 or 1000. A smaller split is the beginning of a larger
             one.
-        share: of the training images, e.g. 0.1 for a reduced split: the first of them, which are drawn
-            independently of one another.
+        share: of the training images, e.g. 0.1 for a reduced split.
+        share_seed: which images a share takes; a run gives its own seed.
         texts: "captions": five captions an image, of detail ``level`` 1 (one thing, mostly by its kind) to 5
             (everything), in random order; "chains": four texts an image, ``level`` 1 (generic) to 4
             (specific); each follows from the next.
@@ -91,20 +92,26 @@ def load(
         texts == "captions" or tuple(levels) == ALL_LEVELS,
         "scenes: levels are those of captions; leave them out with texts='chains'",
     )
-    count = max(1, round(share * (SIZES[split] if size is None else size)))
+    size = SIZES[split] if size is None else size
+    count = max(1, round(share * size))
+    drawn = (
+        range(count)
+        if share == 1
+        else np.sort(np.random.default_rng(share_seed).permutation(size)[:count]).tolist()
+    )
     stream, tell = (_CHAINS, _chain) if texts == "chains" else (_CAPTIONS, _captions)
     key = (seed, list(SIZES).index(split))
-    scenes = placements(split, range(count), seed)
+    scenes = placements(split, drawn, seed)
     image_graphs = tuple(map(graph_of, scenes))
-    told = [tell(Dice(*key, i, stream), graph, levels) for i, graph in enumerate(image_graphs)]
+    told = [tell(Dice(*key, i, stream), graph, levels) for i, graph in zip(drawn, image_graphs)]
     level, captions, graphs = zip(*[one for several in told for one in several], strict=True)
     each = len(told[0])
     own: Rows = np.repeat(np.arange(count, dtype=np.int64), each)
     return Split(
         name=f"scenes/{split}",
-        image_ids=tuple(f"{split}-{seed}-{i}" for i in range(count)),
+        image_ids=tuple(f"{split}-{seed}-{i}" for i in drawn),
         captions=captions,
-        caption_ids=tuple(f"{split}-{seed}-{i}-{texts}-{k}" for i in range(count) for k in range(each)),
+        caption_ids=tuple(f"{split}-{seed}-{i}-{texts}-{k}" for i in drawn for k in range(each)),
         own=own,
         open_image=lambda row: picture(scenes[row], image_size),
         level=np.array(level, dtype=np.int64),

@@ -118,7 +118,7 @@ def test_other_json_and_a_split_without_images_are_refused(copy):
 
 def test_a_share_of_the_training_images_is_drawn_by_its_seed_and_lies_inside_larger_shares(copy):
     drawn = {
-        (share, seed): set(load(copy, "train", share=share, seed=seed).image_ids)
+        (share, seed): set(load(copy, "train", share=share, share_seed=seed).image_ids)
         for share in (0.34, 0.67)
         for seed in range(4)
     }
@@ -241,7 +241,7 @@ def test_features_of_the_wrong_length_shape_or_order_and_cut_off_files_are_refus
 def test_the_regions_of_a_share_are_those_of_its_images(tmp_path):
     images = [image for image in fixtures.COCO if image[0] in ("train", "restval")]
     regions = fixtures.precomp(tmp_path, "train", images)
-    split = load(tmp_path, "train", source="precomp", share=0.67, seed=3)
+    split = load(tmp_path, "train", source="precomp", share=0.67, share_seed=3)
     places = [[str(number) for _, number, _ in images].index(image) for image in split.image_ids]
     assert len(places) == 2
     np.testing.assert_array_equal(split.regions, regions[places])

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -10,7 +12,9 @@ from workbench.metrics.hierarchy import Chains, described, hierarcaps_radius, hi
 from workbench.metrics.hierarchy import precision as share_of_retrieved
 from workbench.records import Split
 
-d_corr_radius, d_corr_image = (metrics.load(name).per_query for name in ("d_corr_radius", "d_corr_image"))
+d_corr_radius, d_corr_image, d_corr_other, d_corr_gain = (
+    metrics.load(f"d_corr_{name}").per_query for name in ("radius", "image", "other", "gain")
+)
 
 
 def precision(chains, retrieved):
@@ -80,6 +84,41 @@ def test_the_radius_sweep_of_the_toy(toy):
 def test_both_correlations_of_the_toy(toy):
     assert_allclose(d_corr_radius(toy), [1 / 3, 1 / 3])
     assert_allclose(d_corr_image(toy), [2 / 3, 0.0], atol=1e-12)
+    # with the other image the cosines are .771 .207 .273 .443 and -.941 -.849 -.531 -.507
+    assert_allclose(d_corr_other(toy), [0, 1], atol=1e-12)
+    assert_allclose(d_corr_gain(toy), [2 / 3, -1], atol=1e-12)
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_the_correlation_with_other_images_equals_a_double_loop(rng, shared):
+    chains = random_chains(rng)
+    if shared:  # two chains of one image, whose own it is for both
+        chains = replace(chains, own=np.where(chains.chain == 5, 0, chains.chain))
+    other, gain = d_corr_other(chains), d_corr_gain(chains)
+    for chain, rows in enumerate(chains.rows.tolist()):
+        own, taus = int(chains.own[rows[0]]), {}
+        for image in set(chains.own.tolist()):
+            near = [float(np.dot(chains.text[row], chains.image[image])) for row in rows]
+            same = [chains.captions[row] for row in rows]
+            signs = [
+                0 if same[a] == same[b] else (1 if near[b] > near[a] else -1)
+                for a in range(4) for b in range(a + 1, 4)
+            ]  # fmt: skip
+            taus[image] = sum(signs) / 6
+        expected = np.mean([tau for image, tau in taus.items() if image != own])
+        assert_allclose((other[chain], gain[chain]), (expected, taus[own] - expected), atol=1e-12)
+
+
+def test_a_model_that_reads_no_image_gains_nothing_and_one_image_has_no_other():
+    text = unit([[1, 0, 0], [1, 0, 1], [1, 1, 1], [1, 2, 2]])
+    text = np.concatenate([text, text[::-1]])
+    blind = Chains(unit([[-1, 0, 0.0], [-1, 0, 0.0]]), text, ROOT, NAMES, LEVEL, CHAIN, CHAIN)
+    assert_array_equal(d_corr_image(blind), [1, -1])
+    assert_array_equal(d_corr_gain(blind), [0, 0])
+    alone = Chains(IMAGE[:1], TEXT[:4], ROOT, NAMES[:4], LEVEL[:4], CHAIN[:4], CHAIN[:4])
+    assert np.isnan(d_corr_other(alone)).all()
+    found = {m.key.metric: m for m in hierarchy.hierarchy_scores(alone)}
+    assert (found["d_corr_gain"].queries, found["d_corr_gain"].left_out) == (0, 1)
 
 
 def test_measure_reports_both_protocols_and_both_correlations(toy):

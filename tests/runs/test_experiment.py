@@ -148,11 +148,35 @@ def test_an_optimiser_that_does_nothing_keeps_epoch_0(tiny, monkeypatch):
 
 def test_a_share_reduces_the_training_split_and_leaves_the_others_whole(tiny, tmp_path):
     fixtures.coco(tmp_path)
-    options = {"root": str(tmp_path), "complete": False, "share": 0.34, "seed": 1}
-    config = tiny(data="coco", data_options=options, train_images=0, val_images=0, test_images=0)
+    options = {"root": str(tmp_path), "complete": False, "share": 0.34}
+    config = tiny(data="coco", data_options=options, train_images=0, val_images=0, test_images=0, seed=1)
     splits = {name: load_split(config, name, progress=False) for name in ("train", "val", "test")}
     assert {name: len(split.image_ids) for name, split in splits.items()} == {"train": 1, "val": 1, "test": 2}
     assert splits["train"].notes == ("1 of 3 images, drawn with seed 1",)
+
+
+@pytest.mark.parametrize("data", ["coco", "scenes"])
+def test_each_seed_of_a_run_takes_another_share_of_the_same_images(tiny, tmp_path, data):
+    fixtures.coco(tmp_path)
+    options = {"coco": {"root": str(tmp_path), "complete": False, "share": 0.34}, "scenes": {"share": 0.1}}[
+        data
+    ]
+    sizes = {"train_images": 0 if data == "coco" else 20}
+
+    def drawn(seed, **more):
+        made = tiny(data=data, data_options=options | more, seed=seed, **sizes)
+        return load_split(made, "train", progress=False)
+
+    by_seed = [drawn(seed).image_ids for seed in range(8)]
+    assert by_seed[3] == drawn(3).image_ids == drawn(0, share_seed=3).image_ids
+    assert len(set(by_seed)) > 2
+    whole = drawn(0, share=1.0)
+    assert all(set(ids) < set(whole.image_ids) for ids in by_seed)
+    one = drawn(3)
+    place = whole.image_ids.index(one.image_ids[0])
+    assert [one.captions[row] for row in np.flatnonzero(one.own == 0)] == [
+        whole.captions[row] for row in np.flatnonzero(whole.own == place)
+    ]
 
 
 @pytest.mark.parametrize("encoder", ["sequence", "graph"])

@@ -17,7 +17,7 @@ from workbench.registry import Count, Natural
 # judgements of the training split, for ``Config.positives``
 POSITIVES = ("own",)
 # options that are about the training split alone: an experiment gives them to no other
-TRAINING = ("share",)
+TRAINING = ("share", "share_seed")
 COUNTS = {
     "train": (113287, 566747), "train2014": (82783, 414113), "val": (5000, 25010), "test": (5000, 25010),
     "test_1k": (1000, 5000),
@@ -46,7 +46,7 @@ def coco(
     source: Literal["photographs", "captions", "precomp", "regions"] = "photographs",
     captions: Natural | None = 5,
     share: Annotated[float, Interval(gt=0, le=1)] = 1.0,
-    seed: Count = 0,
+    share_seed: Count = 0,
     on_error: Literal["raise", "skip"] = "raise",
     complete: bool = True,
 ) -> Split:
@@ -66,7 +66,7 @@ def coco(
             number: 25,000 in test. ``None`` = all, 25,010. The features always come with five.
         share: of the training images, e.g. 0.05 for a reduced split. The regions of a share are read into
             memory.
-        seed: which images a share takes.
+        share_seed: which images a share takes; a run gives its own seed.
         on_error: ``"raise"``, or ``"skip"`` to leave out bad or missing images; ``Split.notes`` counts them.
         complete: with ``on_error="raise"``, refuse a copy whose counts are not those of the split.
 
@@ -79,7 +79,9 @@ def coco(
         ValueError: a file is damaged, truncated or shuffled; the message names it, and what was expected and
             found.
     """
-    loaded = load_benchmark(BENCHMARK, Choice(split, root, source, captions, share, seed, on_error, complete))
+    loaded = load_benchmark(
+        BENCHMARK, Choice(split, root, source, captions, share, share_seed, on_error, complete)
+    )
     return replace(loaded, folds=FOLDS) if len(loaded.image_ids) == FOLDED else loaded
 
 

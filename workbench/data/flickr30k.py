@@ -15,7 +15,7 @@ from workbench.registry import Count
 # judgements of the training split, for ``Config.positives``
 POSITIVES = ("own",)
 # options that are about the training split alone: an experiment gives them to no other
-TRAINING = ("share",)
+TRAINING = ("share", "share_seed")
 COUNTS = {"train": (29000, 145000), "val": (1014, 5070), "test": (1000, 5000)}
 BENCHMARK = Benchmark(
     "flickr30k",
@@ -37,7 +37,7 @@ def flickr30k(
     root: str | None = None,
     source: Literal["photographs", "captions", "precomp", "regions"] = "photographs",
     share: Annotated[float, Interval(gt=0, le=1)] = 1.0,
-    seed: Count = 0,
+    share_seed: Count = 0,
     on_error: Literal["raise", "skip"] = "raise",
     complete: bool = True,
 ) -> Split:
@@ -49,7 +49,7 @@ def flickr30k(
             default ``WORKBENCH_DATA/flickr30k``.
         source: ``"photographs"``, ``"captions"``, ``"precomp"`` or ``"regions"``, as in ``coco``.
         share: of the training images, e.g. 0.1 or 0.25 for a reduced split.
-        seed: of the share.
+        share_seed: which images a share takes; a run gives its own seed.
         on_error: ``"raise"`` or ``"skip"``, as in ``coco``.
         complete: refuse a copy whose counts are not those of the split.
 
@@ -61,7 +61,7 @@ def flickr30k(
         ValueError: a file is damaged, truncated or shuffled; the message names it, and the expected and the
             found.
     """
-    return load_benchmark(BENCHMARK, Choice(split, root, source, 5, share, seed, on_error, complete))
+    return load_benchmark(BENCHMARK, Choice(split, root, source, 5, share, share_seed, on_error, complete))
 
 
 MEMBER = flickr30k

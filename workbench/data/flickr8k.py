@@ -36,7 +36,7 @@ RATINGS: dict[str, tuple[str, str, str, tuple[int, int], float]] = {
 # judgements of the training split, for ``Config.positives``
 POSITIVES = ("own",)
 # options that are about the training split alone: an experiment gives them to no other
-TRAINING = ("share",)
+TRAINING = ("share", "share_seed")
 LISTS = {
     "train": "Flickr_8k.trainImages.txt",
     "val": "Flickr_8k.devImages.txt",
@@ -58,7 +58,7 @@ def flickr8k(
     split: Literal["train", "val", "test"] = "train",
     root: str | None = None,
     share: Annotated[float, Interval(gt=0, le=1)] = 1.0,
-    seed: Count = 0,
+    share_seed: Count = 0,
     on_error: Literal["raise", "skip"] = "raise",
     check_images: bool = False,
     complete: bool = True,
@@ -69,7 +69,7 @@ def flickr8k(
         split: ``"train"`` (5,999 images), ``"val"`` (1,000; officially "dev") or ``"test"`` (1,000).
         root: folder with the text files and ``images/``; default ``WORKBENCH_DATA/flickr8k``.
         share: of the training images, e.g. 0.1 for a reduced split.
-        seed: which images a share takes.
+        share_seed: which images a share takes; a run gives its own seed.
         on_error: ``"raise"``, or ``"skip"`` to leave out what is missing, broken, empty or repeated;
             ``Split.notes`` counts it.
         check_images: read every image now; a broken one is otherwise found when it is opened.
@@ -96,7 +96,7 @@ def flickr8k(
     require(kept, f"flickr8k: {LISTS[split]} and {CAPTIONS} hold no usable row. {' '.join(problems.notes())}")
     if complete and on_error == "raise":
         check_counts(f"flickr8k/{split}", kept, COUNTS[split])
-    kept, note = share_of(kept, split, share, seed)
+    kept, note = share_of(kept, split, share, share_seed)
     judge, notes = partial(rated, folder) if split == "test" else None, (*note, *absent, *problems.notes())
     return to_split(f"flickr8k/{split}", kept, path, judge=judge, notes=notes)
 

@@ -11,7 +11,9 @@ Among equally near texts the first of the list is retrieved.
 "P is the share of retrieved texts that belong to the image's chain, R the share of the chain's levels
 retrieved; both are means over chains." Texts are compared as strings. Recall by level is R of one level, 1 =
 the most generic. ``d_corr_radius`` and ``d_corr_image``: Kendall tau, chain by chain, of the level with the
-distance from the root, and with the nearness to the image; equal distances count 0.
+distance from the root, and with the nearness to the image; equal distances count 0. Specific texts may be
+nearer to any image: ``d_corr_other`` is the same with the images of other chains, its mean over them, and
+``d_corr_gain`` what the own image has more.
 
 Source: M. Alper, H. Averbuch-Elor, Emergent visual-semantic hierarchies in image-text representations, ECCV
 2024, and its released code (radius, P, R); K. Desai et al., Hyperbolic image-text representations (MERU),
@@ -251,6 +253,27 @@ def d_corr_image(found: Chains, k: int | None = None) -> Values:
     return _tau(found.cosine[found.rows])
 
 
+def d_corr_other(found: Chains, k: int | None = None) -> Values:
+    """``(C,)`` ``d_corr_image`` with each image of another chain in the place of the chain's own, mean over
+    these images; NaN where there is none.
+    """
+    images, text = np.unique(found.image_of), found.text[found.rows].astype(np.float64)
+    earlier, later = np.triu_indices(text.shape[1], k=1)
+    # the difference of two texts, not of their scores: equal texts are then equally near, by whatever order
+    steps = (text[:, b] - text[:, a] for a, b in zip(earlier, later, strict=True))
+    signs: Values = sum(np.sign(step @ found.image[images].astype(np.float64).T) for step in steps)
+    other = found.image_of[:, None] != images
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.sum(signs, axis=1, where=other) / (len(earlier) * other.sum(axis=1)))
+
+
+def d_corr_gain(found: Chains, k: int | None = None) -> Values:
+    """``(C,)`` ``d_corr_image`` less ``d_corr_other``: what the order of the texts owes to this image, in
+    [-2, 2].
+    """
+    return d_corr_image(found) - d_corr_other(found)
+
+
 def precision(retrieved: list[Rows], chains: Rows, k: int | None = None) -> Values:
     """``(C,)`` share of the retrieved texts that belong to the chain; 0 where only the root was retrieved.
     ``chains``: ``(C, L)`` first row of each text of the chain, generic first.
@@ -280,9 +303,13 @@ SHARED: dict[str, Any] = {
     "ties": "among equally near texts the first of the list is retrieved; equal distances count 0 in tau",
 }  # fmt: skip
 CORRELATIONS = tuple(
-    Metric.row(of.__name__, of, f"Kendall tau of level and {what}, mean over chains", face="correlation",
-               **SHARED)
-    for of, what in ((d_corr_radius, "distance from the root"), (d_corr_image, "nearness to the image"))
+    Metric.row(of.__name__, of, f"Kendall tau of level and {what}, mean over chains", face=face, **SHARED)
+    for of, what, face in (
+        (d_corr_radius, "distance from the root", "correlation"),
+        (d_corr_image, "nearness to the image", "correlation"),
+        (d_corr_other, "nearness to the images of other chains", "correlation"),
+        (d_corr_gain, "nearness to the image, less that to the images of other chains", "number"),
+    )
 )  # fmt: skip
 RETRIEVALS = tuple(
     Retrieval.row(f"hierarcaps_{way}_{what}", of, "a text of the image's chain, compared as a string",
@@ -303,7 +330,7 @@ def hierarchy_scores(
     rounds: int = ROUNDS,
     seed: int = SEED,
 ) -> list[Measurement]:
-    """Both protocols with P, R and R by level, and both d_corr; for the options see ``Retrieval``.
+    """Both protocols with P, R and R by level, and d_corr; for the options see ``Retrieval``.
 
     Args:
         chains: embeddings and chains.

@@ -387,6 +387,31 @@ def test_a_part_from_another_data_set_is_read_from_what_a_run_was_measured_on_th
     }
 
 
+@pytest.mark.parametrize("number", [3, 4])
+def test_ditms_tables_hold_d_corr_beside_its_control_and_say_where_it_is_at_the_ceiling(tmp_path, number):
+    file = Path(table.__file__).parent / "grids" / f"ditm_table{number}.yaml"
+    labels = list(grid.plan("03_train", grid.read_grid(file), {"seed": 0}))
+    finished(file, tmp_path, dict.fromkeys(labels, 4), seed=0)
+    controls = {"image": 0.97, "other": 0.96, "gain": -0.01}
+    for n, run in enumerate(runs.list_runs(tmp_path)):
+        metrics = {f"chains:d_corr_{name}": value + n / 1000 for name, value in controls.items()}
+        write_json(run.folder / runs.RESULTS, run.results | {"metrics": metrics})
+    made = table.make(file, {"seed": 0}, root=tmp_path)
+    heads = [head for head in made.columns if "d_corr" in head]
+    assert [head.split("d_corr")[1] for head in heads] == [
+        "",
+        ", images of other chains",
+        ", own minus other",
+    ]
+    first = next(row for row in made.rows if row.values and row.values[heads[0]][0] == 0.97)
+    assert [first.values[head][0] for head in heads] == [0.97, 0.96, -0.01]
+    (said,) = [note for note in made.notes if "ceiling" in note]
+    assert said.startswith(f"{heads[0]} is at the ceiling in every row, 0.970 or more")
+    (run, *_) = runs.list_runs(tmp_path)
+    write_json(run.folder / runs.RESULTS, run.results | {"metrics": {"chains:d_corr_image": 0.94}})
+    assert not [note for note in table.make(file, {"seed": 0}, root=tmp_path).notes if "ceiling" in note]
+
+
 def test_a_run_is_measured_once_on_the_data_that_a_table_asks_for(tmp_path, monkeypatch):
     folder = write_json(tmp_path / "one" / runs.RESULTS, {"dataset": "scenes"}).parent
     began = []

@@ -71,8 +71,13 @@ def test_a_small_split_is_the_beginning_of_a_large_one():
     assert large.image_ids[:10] == small.image_ids
 
 
-def test_a_share_is_the_beginning_of_the_training_images():
-    assert data.load("scenes", size=40, share=0.1).image_ids == data.load("scenes", size=4).image_ids
+def test_a_share_is_drawn_by_its_seed_and_lies_inside_larger_shares():
+    whole = data.load("scenes", size=40)
+    small, large = (data.load("scenes", size=40, share=share, share_seed=2) for share in (0.1, 0.5))
+    assert (len(small.image_ids), len(large.image_ids)) == (4, 20)
+    assert set(small.image_ids) < set(large.image_ids) < set(whole.image_ids)
+    assert small.image_ids != data.load("scenes", size=40, share=0.1, share_seed=3).image_ids
+    assert set(zip(small.caption_ids, small.captions)) < set(zip(whole.caption_ids, whole.captions))
     assert len(data.load("scenes", size=3, share=0.01).image_ids) == 1
     with pytest.raises(ValueError, match=r"share is 0\.5 of 'test'; only training has shares"):
         data.load("scenes", split="test", share=0.5)
