@@ -103,7 +103,7 @@ class Draws:
         """``(rounds,)`` the statistic of each resample; NaN where a resample holds no query that counts."""
         found, resampled = np.zeros(self.rounds), self._medians if statistic == "median" else self._means
         for folds in self._parts(values, direction):
-            found += np.mean([resampled(*fold) for fold in folds], axis=0)
+            found += np.mean([resampled(*fold) for fold in folds] or [np.full(self.rounds, np.nan)], axis=0)
         return found
 
     def by_image(self, values: Values, direction: str | Rows) -> Values:

@@ -248,13 +248,11 @@ def load_split(config: Config, name: str, *, progress: bool = True) -> Split:
 
 def _read_part(config: Config, name: str) -> Split:
     """One split of the config's data set, cut to size; of a share, each seed takes other images."""
-    alone = (
-        getattr(inspect.getmodule(data.member(config.data.name)), "TRAINING", ()) if name != "train" else ()
-    )
-    given = {"share_seed": config.training.seed} if "share" in config.data.options else {}
-    options = {
-        option: value for option, value in (given | config.data.options).items() if option not in alone
-    }
+    alone, options = getattr(inspect.getmodule(data.member(config.data.name)), "TRAINING", ()), {}
+    if "share" in config.data.options and "share_seed" in alone:
+        options = {"share_seed": config.training.seed}
+    options |= config.data.options
+    options = {option: value for option, value in options.items() if name == "train" or option not in alone}
     return _read(Target(config.data.name, options, name, getattr(config.data, f"{name}_images", 0)))
 
 
