@@ -260,8 +260,10 @@ def d_corr_other(found: Chains, k: int | None = None) -> Values:
     images, text = np.unique(found.image_of), found.text[found.rows].astype(np.float64)
     earlier, later = np.triu_indices(text.shape[1], k=1)
     # the difference of two texts, not of their scores: equal texts are then equally near, by whatever order
-    steps = (text[:, b] - text[:, a] for a, b in zip(earlier, later, strict=True))
-    signs: Values = sum(np.sign(step @ found.image[images].astype(np.float64).T) for step in steps)
+    steps, near = text[:, later] - text[:, earlier], found.image[images].astype(np.float64).T
+    signs = np.zeros((len(text), len(images)))
+    for step in steps.swapaxes(0, 1):
+        signs += np.sign(step @ near)
     other = found.image_of[:, None] != images
     with np.errstate(invalid="ignore"):
         return np.asarray(np.sum(signs, axis=1, where=other) / (len(earlier) * other.sum(axis=1)))
