@@ -23,7 +23,8 @@ SHELVES = {"objective": objectives, "data": data, "image_encoder": encoders}
 # Numbers that may be anything by nature: an exponent and shifts of either sign, a cap that may be off, and a
 # start whose bound depends on another option, which the class checks.
 NO_RANGE = {
-    "aahr.graph.alpha", "pcme.shift", "pcmepp.shift", "siglip.shift", "sam.cap", "infonce.initial",
+    "aahr.graph.alpha", "hrem.alpha", "pcme.shift", "pcmepp.shift", "siglip.shift", "sam.cap",
+    "infonce.initial",
 }  # fmt: skip
 
 

@@ -49,6 +49,7 @@ PLAIN = {
     "pcme": {"log_var": (torch.zeros(3, 6), torch.zeros(5, 6))},
     "pcmepp": {"log_var": (torch.zeros(3, 6), torch.zeros(5, 6))},
     "dias": {"parts": (torch.rand(3, 4, 6), torch.rand(5, 2, 6))},
+    "hrem": {"parts": (torch.rand(3, 4, 6), torch.rand(5, 2, 6))},
     "aahr": {
         "parts": (torch.rand(3, 4, 6), torch.rand(5, 2, 6)),
         "momentum": (torch.rand(3, 6), torch.rand(5, 6)),

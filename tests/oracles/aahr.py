@@ -170,8 +170,16 @@ def valued(guide, parts, heard, query, key, value):
 
 def scan_relevance(image, image_mask, text, text_mask):
     """S_IT and S_TI of the released code."""
-    to_text = [[0.0] * len(text) for _ in image]
-    to_image = [[0.0] * len(image) for _ in text]
+    of_regions, of_words = scan_matches(image, image_mask, text, text_mask)
+    to_text = [[sum(best) / len(best) for best in row] for row in of_regions]
+    of_image = [[sum(best) / len(best) for best in row] for row in of_words]
+    return to_text, [list(column) for column in zip(*of_image, strict=True)]
+
+
+def scan_matches(image, image_mask, text, text_mask):
+    """Of every image and caption, how well its best match fits each real region, and each real word."""
+    of_regions = [[[] for _ in text] for _ in image]
+    of_words = [[[] for _ in text] for _ in image]
     for i in range(len(image)):
         regions = [unit(r) for r, real in zip(image[i], image_mask[i], strict=True) if real]
         for t in range(len(text)):
@@ -179,13 +187,21 @@ def scan_relevance(image, image_mask, text, text_mask):
             a = [[(c if c >= 0 else 0.1 * c) for c in (dot(r, w) for w in words)] for r in regions]
             by_word = [math.sqrt(sum(row[w] ** 2 for row in a)) for w in range(len(words))]
             by_region = [math.sqrt(sum(v**2 for v in row)) for row in a]
-            to_text[i][t] = sum(max(row[w] / by_word[w] for w in range(len(words))) for row in a) / len(
-                regions
-            )
-            to_image[t][i] = sum(
+            of_regions[i][t] = [max(row[w] / by_word[w] for w in range(len(words))) for row in a]
+            of_words[i][t] = [
                 max(a[r][w] / by_region[r] for r in range(len(regions))) for w in range(len(words))
-            ) / len(words)
-    return to_text, to_image
+            ]
+    return of_regions, of_words
+
+
+def learnt(matches, layers, best):
+    """HREM: the mean of the matches and a function of the ``best`` largest; ``layers`` are weights and bias
+    of both maps.
+    """
+    (first, shift), (last, end) = layers
+    chosen = sorted(matches, reverse=True)[:best] + [0.0] * (best - len(matches))
+    hidden = [max(dot(row, chosen) + b, 0.0) for row, b in zip(first, shift, strict=True)]
+    return sum(matches) / len(matches) + dot(last[0], hidden) + end[0]
 
 
 def released_convolution(relevance, hidden, weight, bias):

@@ -116,3 +116,15 @@ def average_semantic_precision(scores: Matrix, relevance: Matrix, temperature: f
             a, b = rank(s, c), rank(y, c)
             ratios.append(min(a, b) / max(a, b))
     return sum(ratios) / len(ratios)
+
+
+def divergence(image: Matrix, text: Matrix, to_text: Matrix, to_image: Matrix) -> float:
+    """HREM: of learnt relevance from ``exp(-|v - t|)``, mean over rows, both directions summed."""
+    guide = [[math.exp(-math.dist(v, u)) for u in text] for v in image]
+    turned = [[row[t] for row in guide] for t in range(len(text))]
+    total = 0.0
+    for learnt, target in ((to_text, guide), (to_image, turned)):
+        for row, wanted in zip(learnt, target, strict=True):
+            p, q = [[math.exp(x) / sum(map(math.exp, side)) for x in side] for side in (row, wanted)]
+            total += sum(a * math.log(a / b) for a, b in zip(p, q, strict=True)) / len(learnt)
+    return total

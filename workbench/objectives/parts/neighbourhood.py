@@ -120,6 +120,11 @@ def normalised(similarity: Tensor) -> Tensor:
     return root[:, None] * weights * root[None, :]
 
 
+def four_blocks(of_images: Tensor, to_text: Tensor, to_image: Tensor, of_texts: Tensor) -> Tensor:
+    """``(I + T, I + T)`` from ``(I, I)``, ``(I, T)``, ``(T, I)`` and ``(T, T)``."""
+    return torch.cat([torch.cat([of_images, to_text], dim=1), torch.cat([to_image, of_texts], dim=1)])
+
+
 def upper_half(block: Tensor, *, by_row: bool) -> Tensor:
     """Bool, the shape of ``block``: at least the median of the block, or of the row; of an even number the
     mean of the middle two.
@@ -200,8 +205,7 @@ class Neighbourhood(nn.Module):
         of_images, of_texts = intra_similarity(image.mean, within), intra_similarity(text.mean, within)
         with torch.no_grad() if self.graph.detach else nullcontext():
             to_text, to_image = cross_similarity(image, text)
-        # shape: (I + T, I + T)
-        whole = torch.cat([torch.cat([of_images, to_text], dim=1), torch.cat([to_image, of_texts], dim=1)])
+        whole = four_blocks(of_images, to_text, to_image, of_texts)
         v, u = (
             self.convolved(image.mean, of_images, self.of_images),
             self.convolved(text.mean, of_texts, self.of_texts),

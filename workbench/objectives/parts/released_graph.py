@@ -6,7 +6,7 @@ regions and words through a leaky ReLU, each column of unit length over those th
 what is asked and the mean over those that ask. The graph convolutions read relevance as it is, without
 degrees. Each row of a block keeps its upper half, and a whole transformer layer reads the bias.
 
-Reads with: objectives/parts/neighbourhood.py, objectives/aahr.py.
+Reads with: objectives/parts/neighbourhood.py, objectives/aahr.py, objectives/hrem.py.
 """
 
 import torch
@@ -16,7 +16,7 @@ from torch.nn.functional import dropout, leaky_relu, normalize
 from workbench.encoders.pooling import meeting
 from workbench.losses.similarity import cosine, distance
 from workbench.objectives.parts.attention import ELEMENTS, local_of, masked_mean, parts_of
-from workbench.objectives.parts.neighbourhood import Graph, attention_bias
+from workbench.objectives.parts.neighbourhood import Graph, attention_bias, four_blocks
 from workbench.records import Embedding
 
 SLOPES = {"relevance": 0.1, "convolution": 0.2}
@@ -25,12 +25,15 @@ FEED_FORWARD = 1024
 
 def within(vectors: Tensor, epsilon: float = 1.0) -> Tensor:
     """``exp(-|v_i - v_j| / epsilon)`` of unit vectors ``(N, D)``; ``(N, N)``."""
-    return (-distance(cosine(vectors, vectors)) / epsilon).exp()
+    itself = torch.eye(len(vectors), dtype=torch.bool, device=vectors.device)
+    # The root would have a steep slope where rounding leaves a vector a little away from itself.
+    return (-distance(cosine(vectors, vectors).masked_fill(itself, 1)) / epsilon).exp()
 
 
 @torch.no_grad()
-def across(image: Embedding, text: Embedding) -> tuple[Tensor, Tensor]:
-    """Relevance of captions to images ``(I, T)`` and of images to captions ``(T, I)``, from parts; constants.
+def best_matches(image: Embedding, text: Embedding) -> tuple[Tensor, Tensor]:
+    """How well its best word fits each region of every pair ``(I, T, K)``, and its best region each word
+    ``(I, T, L)``; constants, minus infinity on padding.
 
     Args:
         image: with ``parts (I, K, D)``.
@@ -39,18 +42,26 @@ def across(image: Embedding, text: Embedding) -> tuple[Tensor, Tensor]:
     (regions, seen), (words, read) = parts_of(image), parts_of(text)
     regions, words = normalize(regions, dim=-1), normalize(words, dim=-1)
     each = max(1, ELEMENTS // max(1, regions.shape[1] * words.shape[0] * words.shape[1]))
-    to_text, to_image = [], []
+    of_regions, of_words = [], []
     for some, real in zip(torch.split(regions, each), torch.split(seen, each), strict=True):
         # shape: (i, T, K, L)
         alike = leaky_relu(torch.einsum("ikd,tld->itkl", some, words), SLOPES["relevance"])
         known = real[:, None, :, None] & read[None, :, None, :]
         alike = alike.masked_fill(~known, 0)
-        lowest = torch.finfo(alike.dtype).min
-        of_regions = normalize(alike, dim=2).masked_fill(~known, lowest).amax(3)
-        of_words = normalize(alike, dim=3).masked_fill(~known, lowest).amax(2)
-        to_text.append(masked_mean(of_regions[..., None], real[:, None])[..., 0])
-        to_image.append(masked_mean(of_words[..., None], read[None])[..., 0])
-    return torch.cat(to_text), torch.cat(to_image).T
+        of_regions.append(normalize(alike, dim=2).masked_fill(~known, -torch.inf).amax(3))
+        of_words.append(normalize(alike, dim=3).masked_fill(~known, -torch.inf).amax(2))
+    return torch.cat(of_regions), torch.cat(of_words)
+
+
+def averaged(matches: tuple[Tensor, Tensor], image: Embedding, text: Embedding) -> tuple[Tensor, Tensor]:
+    """Means of best matches over an image's regions ``(I, T)``, and over a caption's words ``(T, I)``."""
+    of_regions = masked_mean(matches[0][..., None], parts_of(image)[1][:, None])
+    return of_regions[..., 0], masked_mean(matches[1][..., None], parts_of(text)[1][None])[..., 0].T
+
+
+def across(image: Embedding, text: Embedding) -> tuple[Tensor, Tensor]:
+    """Relevance of captions to images ``(I, T)`` and of images to captions ``(T, I)``."""
+    return averaged(best_matches(image, text), image, text)
 
 
 class Convolution(nn.Module):
@@ -87,8 +98,7 @@ class ReleasedNeighbourhood(nn.Module):
         v, u, n = local_of(image), local_of(text), len(image)
         of_images, of_texts = within(v, self.graph.epsilon), within(u, self.graph.epsilon)
         to_text, to_image = across(image, text)
-        # shape: (I + T, I + T)
-        whole = torch.cat([torch.cat([of_images, to_text], dim=1), torch.cat([to_image, of_texts], dim=1)])
+        whole = four_blocks(of_images, to_text, to_image, of_texts)
         hidden = torch.cat([self.of_images(v, of_images), self.of_texts(u, of_texts)])
         nodes = normalize(self.joint(hidden, whole), dim=1) + torch.cat([v, u])
         bias = attention_bias(whole, n, alpha=self.graph.alpha, keep="row")
