@@ -25,7 +25,7 @@ from workbench.execution.summary import favourite
 from workbench.formatting import format_count, format_number, format_value
 from workbench.metrics import seeds
 from workbench.runs import compare
-from workbench.views.plots.comparison import against_same_list, chosen, not_apart, told_apart
+from workbench.views.plots.comparison import against_same_list, chosen, not_apart
 
 ROOT = Path(__file__).parent.parent
 TITLES = {
@@ -118,14 +118,16 @@ def comparison() -> str:
     hours = rows[rows.key == "seconds"].value.sum() / 3600
     own_rows = rows[rows.positives == "own"]
     own = own_rows[own_rows.key == TRUTH].groupby("objective").value.mean().to_dict()
+    pairs = [seeds.pairs(own_rows, way) for way in WAYS]
+    apart = [int(of.apart.sum()) for of in pairs]
     about = (
-        f"Means over {format_count(rows.seed.nunique(), 'seed')}, mAP@R by the exact truth; "
-        f"{format_number(hours, 1)} hours "
-        "of one core; each by the recipe that was searched with binary labels. "
+        f"Numbers are means over {format_count(rows.seed.nunique(), 'seed')}; mAP@R is by the exact truth. "
+        f"All runs took {format_number(hours, 1)} hours of one core. Each objective has the recipe that was "
+        "searched with binary labels. "
         f"{chosen(seeds.choices(arms, TRUTH), TRUTH, seeds.pairs(arms, TRUTH))} {_turned(arms, *WAYS)} "
-        f"With binary labels: {told_apart(seeds.pairs(own_rows, TRUTH), TRUTH).rstrip('.')}, by "
-        f"`{WAYS[1]}` {int(seeds.pairs(own_rows, WAYS[1]).apart.sum())}. "
-        + against_same_list({TRUTH: own}, {TRUTH: same_list()})
+        f"With binary labels, {apart[0]} of {format_count(len(pairs[0]), 'pair')} of objectives differ "
+        f"significantly by `{WAYS[0]}`, and {apart[1]} by `{WAYS[1]}` "
+        "(Welch's t test over seeds, Holm's rule). " + against_same_list({TRUTH: own}, {TRUTH: same_list()})
     )
     return "\n".join(textwrap.wrap(about, 130))
 
@@ -141,34 +143,31 @@ def _turned(arms: pd.DataFrame, way: str, other: str) -> str:
     best = seeds.choices(arms, way).loc[other]
     means = arms[arms.key == other].groupby("objective").value.mean()
     return (
-        f"The other direction is another question: by `{other}`, {best['chosen']} is best with "
-        f"{format_value(means[best['chosen']])} "
-        f"percent{not_apart(seeds.pairs(arms, other), best['chosen'])}, and "
-        f"has {format_value(best['truth'])} by the first."
+        f"The other direction is another question: `{other}` chooses {best['chosen']}, with "
+        f"{format_value(means[best['chosen']])} percent."
+        f"{not_apart(seeds.pairs(arms, other), best['chosen'])} "
+        f"By `{way}`, {best['chosen']} has {format_value(best['truth'])} percent."
     )
 
 
 def photographs() -> str:
-    """Every objective on Flickr8k, mean and standard deviation of RSUM over seeds, in a sentence."""
+    """Every objective on Flickr8k, mean and standard deviation of RSUM over seeds."""
     rows = assets.recorded("objectives_flickr8k")
     sums = rows[rows.key == "rsum"].groupby("objective").value.agg(["mean", "std", "count"])
-    told = [
-        f"{TITLES[str(name)]} {format_value(row['mean'], 'sum')} ({format_value(row['std'], 'sum')})"
+    lines = [
+        f"| {TITLES[str(name)]} | {format_value(row['mean'], 'sum')} | {format_value(row['std'], 'sum')} |"
         for name, row in sums.sort_values("mean", ascending=False).iterrows()
     ]
-    return "\n".join(
-        textwrap.wrap(
-            "RSUM there, mean and standard deviation over "
-            f"{format_count(int(sums['count'].iloc[0]), 'seed')}: "
-            f"{', '.join(told)}. It is a first look with one small budget for all, not the papers' settings, "
-            "and no ranking of the papers.",
-            130,
-        )
+    about = (
+        f"Means over {format_count(int(sums['count'].iloc[0]), 'seed')}. It is a first look with one small "
+        "budget for all. These are not the papers' settings, so it does not rank the papers."
     )
+    head = ["| objective | RSUM, of 600 | standard deviation |", "|---|---|---|"]
+    return "\n".join([*head, *lines, "", *textwrap.wrap(about, 130)])
 
 
 def held() -> str:
-    """What is held to what, with the figures of the benchmarks."""
+    """How results are verified, with the figures of the benchmarks."""
     cider, size, sums = read("cider"), read("evaluation"), published.sums()
     rows = {
         "CIDEr-D, CIDEr (`text/cider.py`)": f"`pycocoevalcap` on {cider['images']:,} pairs; "
@@ -188,7 +187,7 @@ def held() -> str:
         f"of {format_count(len(sums), 'printed sum')} {int((~sums.adds_up).sum())} do not add up and say so",
     }
     lines = [f"| {what} | {how} |" for what, how in rows.items()]
-    return "\n".join(["| what | held to |", "|---|---|", *lines])
+    return "\n".join(["| what | verified against |", "|---|---|", *lines])
 
 
 def ablations() -> str:
@@ -197,20 +196,19 @@ def ablations() -> str:
     rows["times"], rows["before"] = rows.rsum / rows.chance, rows.untrained / rows.chance
     places = [
         f"{format_count(len(part), 'arm')} in "
-        f"{'the embedded world' if name == 'scenes' else 'Flickr8k'}, at least "
-        f"{format_number(part.times.min(), 1)} times, in the median "
-        f"{format_number(part.times.median(), 1)} times"
+        f"{'the embedded world' if name == 'scenes' else 'Flickr8k'} reach at least "
+        f"{format_number(part.times.min(), 1)} times this, and {format_number(part.times.median(), 1)} times "
+        "in the median."
         for name, part in rows.groupby("data")
     ]
     more = rows[rows.train_images == rows.train_images.max()]
     named = ", ".join(f"{row.arm} of `{row.grid}`" for row in more.itertuples())
     told = (
-        f"RSUM after training, held against an order at random: {'; '.join(places)}. Before training it is "
-        f"at most {format_number(rows.before.max(), 1)} times. "
-        f"{format_count(int((rows.epochs > bench_arms.EPOCHS).sum()))} "
-        f"took more than {bench_arms.EPOCHS} epochs; "
-        f"{format_count(int(more.train_images.max()), 'image')} were "
-        f"needed by {named}. {format_number(rows.seconds.sum() / 60, 0)} minutes of one core in all."
+        f"Each RSUM is compared with that of a random order. {' '.join(places)} Before training an arm "
+        f"has at most {format_number(rows.before.max(), 1)} times this. "
+        f"{format_count(int((rows.epochs > bench_arms.EPOCHS).sum()), 'arm')} took more than "
+        f"{bench_arms.EPOCHS} epochs. {format_count(int(more.train_images.max()), 'image')} were "
+        f"needed by {named}. All took {format_number(rows.seconds.sum() / 60, 0)} minutes of one core."
     )
     return "\n".join(textwrap.wrap(told, 130, break_on_hyphens=False))
 

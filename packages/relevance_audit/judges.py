@@ -49,10 +49,10 @@ def judge_advice(key: str = KEY) -> str:
     same = best["people"] == best["truth"]
     other = "the same judge" if same else f"`{best['truth']}`"
     return (
-        f"Take `{best['people']}` for captions of photographs: with people's ratings of {people} of Flickr8k "
-        f"that are not own, no judge agrees better ({number}: {said['people']}); for `sentence`, "
-        f"{TRAINED_ON_CAPTIONS}. With the exact truth of {truth} of the embedded world, whose captions no "
-        f"encoder was trained on, {other} agrees best ({said['truth']})."
+        f"Take `{best['people']}` for captions of photographs. It agrees best with people's ratings "
+        f"of {people} of Flickr8k that are not annotated ({number}: {said['people']}). "
+        f"About `sentence`: {TRAINED_ON_CAPTIONS}. With the exact truth of {truth} of the embedded world, "
+        f"{other} agrees best ({said['truth']}). No encoder was trained on captions of this world."
     )
 
 

@@ -24,12 +24,12 @@ GRIDS = {
 }
 HEAD = """# Three tables on Flickr8k
 
-Made by the commands that stand above them, with Flickr8k, and for DITM's table HierarCaps, below the folder
-that `WORKBENCH_DATA` names: frozen features of photographs and words, a thousand training images, four
-epochs; CORA's Table 3 is three grids. Such a budget shows the way and
-what it costs, and no ranking of the rows: hold the differences against the intervals where there are several
-seeds. The features of the photographs had been read before, once for all.
-`python -m tools.benchmarks.record_tables FOLDER` writes this page.
+Three papers' tables on Flickr8k; CORA's Table 3 takes three grids. The command above each table makes
+it. The data lie below the folder that `WORKBENCH_DATA` names: Flickr8k, and HierarCaps for DITM's table.
+Training reads frozen features of photographs and words, a thousand images, for four epochs. So small a
+budget shows the cost and does not rank the rows. Compare differences with the intervals where there are
+several seeds. The features of the photographs had been extracted before. `python -m
+tools.benchmarks.record_tables FOLDER` writes this page.
 """
 
 

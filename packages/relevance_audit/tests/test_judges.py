@@ -28,7 +28,9 @@ def recorded(monkeypatch):
 
 def test_the_best_with_people_and_the_best_with_the_truth_are_named(recorded):
     said = audit.judge_advice()
-    assert said.startswith("Take `near` for captions of photographs: with people's ratings of 40 pairs")
+    assert said.startswith(
+        "Take `near` for captions of photographs. It agrees best with people's ratings of 40 pairs"
+    )
     assert "(Pearson: near 0.500, far 0.200)" in said
     assert "`far` agrees best (far 0.750, near 0.500)." in said
     assert "left out" not in said

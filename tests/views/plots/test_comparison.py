@@ -46,12 +46,12 @@ CHOICES = pd.DataFrame(
 
 def test_what_each_number_would_choose_is_said_dearest_first():
     said = comparison.chosen(CHOICES, "exact:i2t/map_at_r")
-    assert "a is best with 70.0 percent" in said
-    assert said.index("`rsum` would choose c, which has 40.0: 30 ") < said.index("`t2i/R@1` would choose b")
-    assert "The order of all 3 ways of training by `graded:i2t/ndcg` agrees best" in said
-    assert "that by `t2i/R@1` least (-0.200)" in said
+    assert "chooses a: 70.0 percent." in said
+    assert said.index("`rsum` chooses c, which has 40.0 percent: 30 ") < said.index("`t2i/R@1` chooses b")
+    assert "`graded:i2t/ndcg` orders the 3 ways of training most like the truth" in said
+    assert "`t2i/R@1` orders them least like it (-0.200)" in said
     pairs = pd.DataFrame({"objective": ["a", "b"], "against": ["b", "c"], "apart": [False, False]})
-    assert "70.0 percent, not told apart from 1 other." in comparison.chosen(
+    assert "70.0 percent. 1 other does not differ from it significantly." in comparison.chosen(
         CHOICES, "exact:i2t/map_at_r", pairs
     )
     same = comparison.chosen(CHOICES.assign(chosen="a", truth=0.7, lost=0.0), "exact:i2t/map_at_r")
@@ -62,7 +62,7 @@ def test_what_each_number_would_choose_is_said_dearest_first():
 
 def test_pairs_told_apart_and_components_that_help_or_harm_are_said():
     pairs = pd.DataFrame({"apart": [True, False, True]})
-    assert comparison.told_apart(pairs, "rsum").startswith("`rsum` tells 2 of 3 pairs")
+    assert comparison.told_apart(pairs, "rsum").startswith("By `rsum`, 2 of 3 pairs")
     rows = pd.DataFrame(
         {
             "objective": ["a", "b", "c"],
@@ -72,10 +72,10 @@ def test_pairs_told_apart_and_components_that_help_or_harm_are_said():
         }
     )
     assert comparison.helped(rows, "k") == (
-        "By `k`, in percentage points: a's x (+10.0) helps; b's y (-2.0) harms. "
-        "1 of 3 components are undecided."
+        "By `k`, in percentage points: a's x (+10.0) helps. b's y (-2.0) harms. "
+        "1 of 3 components is undecided."
     )
-    assert "no component is told from chance" in comparison.helped(rows[2:], "k")
+    assert "no component makes a significant difference" in comparison.helped(rows[2:], "k")
 
 
 def test_a_table_over_seeds_has_a_row_an_objective_and_a_column_a_number():

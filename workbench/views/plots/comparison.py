@@ -132,16 +132,15 @@ def differences(table: pd.DataFrame, *, against: str) -> go.Figure:
 
 
 def told_apart(pairs: pd.DataFrame, key: str) -> str:
-    """How many pairs of objectives a number tells apart, by ``metrics.seeds.pairs``, in a sentence."""
+    """How many pairs of objectives differ significantly by a number, from ``metrics.seeds.pairs``."""
     return (
-        f"`{key}` tells {int(pairs['apart'].sum())} of {format_count(len(pairs), 'pair')} of "
-        "objectives apart "
-        "(Welch's t test over seeds, Holm's rule)."
+        f"By `{key}`, {int(pairs['apart'].sum())} of {format_count(len(pairs), 'pair')} of objectives "
+        "differ significantly (Welch's t test over seeds, Holm's rule)."
     )
 
 
 def chosen(choices: pd.DataFrame, truth: str, pairs: pd.DataFrame | None = None) -> str:
-    """Which objective each number would choose and what that costs by the truth, in two sentences.
+    """Which objective each number would choose and what that costs by the truth, in short sentences.
 
     Args:
         choices: from ``metrics.seeds.choices``.
@@ -155,18 +154,18 @@ def chosen(choices: pd.DataFrame, truth: str, pairs: pd.DataFrame | None = None)
     by_loss = others.assign(prefixed=prefixed).sort_values(["lost", "prefixed"], ascending=[False, True])
     wrong = by_loss[by_loss["lost"] > 0]
     said = [
-        f"`{key}` would choose {row['chosen']}, which has {format_value(row['truth'])}: "
-        f"{_points(row['lost'])} percentage points lost"
+        f"`{key}` chooses {row['chosen']}, which has {format_value(row['truth'])} percent: "
+        f"{_points(row['lost'])} percentage points are lost."
         for key, row in wrong.head(2).iterrows()
     ]
     taus = {str(key): float(tau) for key, tau in others["tau"].items()}
     like, least = max(taus, key=taus.__getitem__), min(taus, key=taus.__getitem__)
     return (
-        f"By the truth (`{truth}`), {best['chosen']} is best with {format_value(best['truth'])} percent"
-        f"{'' if pairs is None else not_apart(pairs, best['chosen'])}. "
-        + (f"{'; '.join(said)}. " if said else "Every other number chooses the same. ")
-        + f"The order of all {best['among']} ways of training by `{like}` agrees best with the truth's "
-        f"(Kendall's tau {format_value(taus[like], 'correlation')}), that by `{least}` least "
+        f"The truth (`{truth}`) chooses {best['chosen']}: {format_value(best['truth'])} percent."
+        f"{'' if pairs is None else not_apart(pairs, best['chosen'])} "
+        f"{' '.join(said) or 'Every other number chooses the same.'} "
+        f"Of all numbers, `{like}` orders the {best['among']} ways of training most like the truth "
+        f"(Kendall's tau {format_value(taus[like], 'correlation')}). `{least}` orders them least like it "
         f"({format_value(taus[least], 'correlation')})."
     )
 
@@ -177,18 +176,21 @@ def _points(share: float) -> str:
 
 
 def not_apart(pairs: pd.DataFrame, best: str) -> str:
-    """From how many others the best is not told apart, as the end of a sentence; nothing where from none.
+    """How many others do not differ significantly from the best, a sentence; nothing where none.
 
     Args:
         pairs: from ``metrics.seeds.pairs``.
         best: name of an objective.
     """
     close = pairs[((pairs["objective"] == best) | (pairs["against"] == best)) & ~pairs["apart"]]
-    return f", not told apart from {format_count(len(close), 'other')}" if len(close) else ""
+    verb = "does" if len(close) == 1 else "do"
+    return (
+        f" {format_count(len(close), 'other')} {verb} not differ from it significantly." if len(close) else ""
+    )
 
 
 def against_same_list(values: Mapping[str, Mapping[str, float]], same: Mapping[str, float]) -> str:
-    """Who stands below one list for all queries, a sentence a number; see ``metrics.map_at_r.same_list``.
+    """Which models one list for all queries beats, for every number; see ``metrics.map_at_r.same_list``.
 
     Args:
         values: key -> name of a model -> its number, as stored.
@@ -204,10 +206,9 @@ def against_same_list(values: Mapping[str, Mapping[str, float]], same: Mapping[s
                 " and ".join(below) if len(below) < 3 else f"{len(below)} of {format_count(len(of), 'model')}"
             )
             said.append(
-                f"One list of {items} for every {query}, the most often true first, has "
-                f"{format_value(at)} percent "
-                f"mAP@R without reading a query; below it {'is' if len(below) < 2 else 'are'} "
-                f"{who or 'no model'}."
+                f"One fixed list of {items} for every {query} has {format_value(at)} percent mAP@R. "
+                f"It holds the most often true first. {who or 'No model'} "
+                f"{'has' if len(below) < 2 else 'have'} less."
             )
     return " ".join(said)
 
@@ -292,8 +293,10 @@ def helped(components: pd.DataFrame, key: str) -> str:
     ]
     undecided = len(parts.get("undecided", ()))
     return (
-        f"By `{key}`, in percentage points: {'; '.join(said) or 'no component is told from chance'}. "
-        f"{undecided} of {format_count(len(components), 'component')} are undecided."
+        f"By `{key}`, in percentage points: "
+        f"{'. '.join(said) or 'no component makes a significant difference'}. "
+        f"{undecided} of {format_count(len(components), 'component')} "
+        f"{'is' if undecided == 1 else 'are'} undecided."
     )
 
 
