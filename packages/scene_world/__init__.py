@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 
 import numpy as np
 from annotated_types import Interval, MinLen
+from caption_graphs.swaps import swapped
 
 from scene_world.dice import Dice
 from scene_world.drawing import picture
@@ -55,7 +56,7 @@ def load(
     size: Natural | None = None,
     share: Annotated[float, Interval(gt=0, le=1)] = 1.0,
     share_seed: Count = 0,
-    texts: Literal["captions", "chains"] = "captions",
+    texts: Literal["captions", "chains", "swaps"] = "captions",
     seed: Count = 0,
     image_size: Annotated[int, Interval(ge=32, le=1024)] = 192,
     levels: Annotated[Sequence[Annotated[int, Interval(ge=1, le=LEVELS)]], MinLen(1)] = ALL_LEVELS,
@@ -70,7 +71,8 @@ def load(
         share_seed: which images a share takes; a run gives its own seed.
         texts: "captions": five captions an image, of detail ``level`` 1 (one thing, mostly by its kind) to 5
             (everything), in random order; "chains": four texts an image, ``level`` 1 (generic) to 4
-            (specific); each follows from the next.
+            (specific); each follows from the next. "swaps": the captions, and of each its twins with two
+            attributes, two things or the sides of a relation exchanged that are false of the image.
         seed: another seed is another world, drawn from the same vocabulary.
         image_size: side of an image in pixels, 32 to 1024.
         levels: of ``texts="captions"``: the detail of each caption of an image, repeats allowed; by default
@@ -89,7 +91,7 @@ def load(
         share == 1 or split == "train", f"scenes: share is {share} of {split!r}; only training has shares"
     )
     require(
-        texts == "captions" or tuple(levels) == ALL_LEVELS,
+        texts != "chains" or tuple(levels) == ALL_LEVELS,
         "scenes: levels are those of captions; leave them out with texts='chains'",
     )
     size = SIZES[split] if size is None else size
@@ -107,7 +109,7 @@ def load(
     level, captions, graphs = zip(*[one for several in told for one in several], strict=True)
     each = len(told[0])
     own: Rows = np.repeat(np.arange(count, dtype=np.int64), each)
-    return Split(
+    made = Split(
         name=f"scenes/{split}",
         image_ids=tuple(f"{split}-{seed}-{i}" for i in drawn),
         captions=captions,
@@ -121,3 +123,4 @@ def load(
         caption_graphs=graphs,
         grade=grade,
     )
+    return swapped(made) if texts == "swaps" else made

@@ -182,3 +182,12 @@ def rates(scores, own, folds=1, ks=(1, 5, 10)):
                 hits = hit(table, relevant, k)
                 found[direction, k] = found.get((direction, k), 0) + sum(hits) / len(hits) / folds
     return found | {"rsum": sum(found[direction, k] for direction in ("i2t", "t2i") for k in (1, 5, 10))}
+
+
+def twin_accuracy(scores, own, pairs):
+    """Mean over images of the share of pairs (caption, twin) that the image orders rightly."""
+    by_image = {}
+    for caption, twin in pairs:
+        image = own[caption]
+        by_image.setdefault(image, []).append(1 if scores[image][caption] > scores[image][twin] else 0)
+    return sum(sum(right) / len(right) for right in by_image.values()) / len(by_image)

@@ -14,7 +14,7 @@ from workbench.records import Rows, Values
 from workbench.records.measurement import TIES
 from workbench.registry import Natural, Shelf, did_you_mean, make
 
-Need = Literal["ranks", "labels", "lists", "scores", "pairs", "chains"]
+Need = Literal["ranks", "labels", "lists", "scores", "pairs", "chains", "twins"]
 _shelf = Shelf("workbench.metrics", Metric="registry")
 
 
@@ -29,7 +29,7 @@ class Metric:
             ``"labels"``: the pair of ``Ranks`` by the data set's own labels and by better judgements.
             ``"lists"``: ``grades.Lists``, some queries at a time. ``"scores"``: ``evaluation.Side``,
             everything of one direction. ``"pairs"``: ``(N, 3)`` value, rating and
-            query of each judged pair. ``"chains"``: ``hierarchy.Chains``.
+            query of each judged pair. ``"chains"``: ``hierarchy.Chains``. ``"twins"``: see ``twin_accuracy``.
         ks: its depths; ``None`` = it has none.
         by: which judgements of a data set it is measured by: ``"own"`` pairs, all ``"others"``, the
             ``"graded"`` among them, the ``"exact"`` truth, or a name.

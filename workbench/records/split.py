@@ -37,6 +37,7 @@ class Split:
         judgements: by name; ``"own"`` is always there.
         image_judgements: by name, of pairs of images ``(I, I)``.
         caption_judgements: by name, of pairs of captions ``(T, T)``.
+        twins: by kind, pairs ``(T, T)`` of a caption and a text like it that is false of the caption's image.
         image_graphs, caption_graphs: scene graphs, where the data set knows them.
         stamp: row -> size in bytes of the image's file, where images are files: exchanged under one id, they
             seldom have one size.
@@ -62,6 +63,7 @@ class Split:
     judgements: Mapping[str, Judgements] = field(default_factory=dict)
     image_judgements: Mapping[str, Judgements] = field(default_factory=dict)
     caption_judgements: Mapping[str, Judgements] = field(default_factory=dict)
+    twins: Mapping[str, Judgements] = field(default_factory=dict)
     image_graphs: tuple[SceneGraph, ...] | None = None
     caption_graphs: tuple[SceneGraph, ...] | None = None
     grade: Callable[[SceneGraph | str, Sequence[SceneGraph]], Truth] | None = None
@@ -90,7 +92,7 @@ class Split:
                 one.checked((images, texts), self.name)
         for one in self.image_judgements.values():
             one.checked((images, images), self.name)
-        for one in self.caption_judgements.values():
+        for one in (*self.caption_judgements.values(), *self.twins.values()):
             one.checked((texts, texts), self.name)
 
     def first(self, images: int) -> Self:
@@ -113,6 +115,7 @@ class Split:
             folds=1,
             image_judgements=_among(self.image_judgements, rows),
             caption_judgements=_among(self.caption_judgements, keep),
+            twins=_among(self.twins, keep),
             **by_caption,
             **by_image,
         )

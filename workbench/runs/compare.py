@@ -121,7 +121,8 @@ def table(
         the fields of ``comparison.Difference`` and what follows from them.
     """
     split, more = opened[0].split, {name for run in opened for name in run.config.get("metrics", ())}
-    keys = list(keys) or first_keys(split.judgements)
+    twins = [str(MetricKey("twin_accuracy", "i2t", subset=kind)) for kind in split.twins]
+    keys = list(keys) or [*first_keys(split.judgements), *twins]
     found = {run.name: numbers(run, keys) for run in opened}
     contracts = [
         {"run": name, "label": key, **m.as_dict()} for name, of in found.items() for key, (m, _) in of.items()

@@ -15,7 +15,7 @@ from torch import Tensor
 from workbench import metrics as shelf
 from workbench import text as signals
 from workbench.formatting import format_count
-from workbench.metrics import correlation, cxc, pmrp
+from workbench.metrics import correlation, cxc, pmrp, twin_accuracy
 from workbench.metrics.blocks import AnyScores, at_pairs, products
 from workbench.metrics.evaluation import Evidence, Subset, walk
 from workbench.metrics.evaluation import evaluate as measured
@@ -179,6 +179,8 @@ def evaluate_split(
     asked = [row for row in more if reads_grades(row)]
     for evidence in _judged(scores, split, judge) if judge and asked else ():
         found += walk(evidence, asked, rounds=rounds)
+    reading = [row for row in table if "twins" in row.by]
+    found += twin_accuracy.twin_accuracies(scores, split.twins, split.own, rows=reading, rounds=rounds)
     measurements = [m for m, _ in found]
     rated = [row for row in table if "rated" in row.by]
     measurements += _correlations(scores, split, vectors, rated, rounds)

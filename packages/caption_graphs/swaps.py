@@ -1,0 +1,139 @@
+"""Captions with twins, made from their graphs: two attributes exchanged, two things, or the sides of a
+relation.
+
+*A red cat is left of a blue dog* has the twins *a blue cat is left of a red dog*, *a red dog is left of a
+blue cat* and *a blue dog is left of a red cat*. Only words are exchanged that stand in the caption once, as
+the graph has them, so that a twin has the words of its caption. Data that know the truth say of each twin
+whether it is true of the image: such a twin is left out, and one of which they do not know it. Of other data
+nobody knows it: relations that hold both ways are left out, and some twins may be true all the same.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from itertools import combinations
+from typing import Any, Literal
+
+import caption_graphs
+from workbench import data as shelf
+from workbench.data.twins import Twin, with_twins
+from workbench.records import SceneGraph, Split, require
+
+# they hold of both sides where they hold of one
+BOTH_WAYS = frozenset({"next to", "near", "beside", "with", "by", "and", "alongside", "meet", "face"})
+# numbers, which stand before other words than looks do
+NUMBERS = frozenset({"a", "one", "two", "three", "four", "five", "six", "several", "many", "some", "few"})
+Way = tuple[str, str, SceneGraph]
+
+
+def swaps(
+    *,
+    of: str = "flickr8k",
+    options: Mapping[str, Any] = {},
+    split: Literal["train", "val", "test"] = "test",
+) -> Split:
+    """Any data with twins of its captions.
+
+    Args:
+        of: a data set or a path, as ``workbench.data.load`` reads it.
+        options: its options.
+        split: its split.
+
+    Returns:
+        The captions followed by their twins, with ``Split.twins`` for ``"attributes"``, ``"things"`` and
+        ``"relations"``.
+
+    Raises:
+        ValueError: no caption has a twin; and as the data are loaded.
+    """
+    return swapped(shelf.load(of, split=split, **options))
+
+
+def swapped(split: Split) -> Split:
+    """The captions of a split with a twin of each kind that they have, see above."""
+    graphs = split.caption_graphs or caption_graphs.parse(split.captions)
+    said: list[set[str]] = [set() for _ in split.image_ids]
+    for caption, image in zip(split.captions, split.own, strict=True):
+        said[image].add(caption)
+    found = [
+        Twin(row, text, kind)
+        for row, (caption, graph) in enumerate(zip(split.captions, graphs, strict=True))
+        for kind, ways in WAYS.items()
+        for text in _first(
+            split, row, ((exchanged(caption, *way[:2]), way[2]) for way in ways(caption, graph)), said
+        )
+    ]
+    require(found, f"{split.name}: no caption has two things or attributes that can be exchanged")
+    return with_twins(replace(split, name=f"{split.name}, swapped"), found)
+
+
+def _first(
+    split: Split, row: int, ways: Iterator[tuple[str, SceneGraph]], said: list[set[str]]
+) -> Iterator[str]:
+    """The first twin of a caption that is false of its image, if there is one."""
+    image = int(split.own[row])
+    for text, graph in ways:
+        if not text or text in said[image]:
+            continue
+        if split.grade is not None and split.image_graphs is not None:
+            truth = split.grade(graph, [split.image_graphs[image]])
+            if truth.unknown or truth.unclear or truth.holds[0] != 0:
+                continue
+        yield text
+        return
+
+
+def exchanged(text: str, one: str, other: str) -> str:
+    """A text with two phrases in each other's place, their articles made right; empty where either does not
+    stand there exactly once.
+
+    >>> exchanged("a red cat and an old dog", "red", "old")
+    'an old cat and a red dog'
+    """
+    pattern = re.compile(rf"(\b[Aa]n? )?\b({re.escape(one)}|{re.escape(other)})\b")
+    if sorted(match[2] for match in pattern.finditer(text)) != sorted((one, other)):
+        return ""
+
+    def placed(match: re.Match[str]) -> str:
+        word = other if match[2] == one else one
+        before = match[1] or ""
+        return (before[0] + ("n " if word[0] in "aeiou" else " ") if before else "") + word
+
+    return pattern.sub(placed, text)
+
+
+def _attributes(_: str, graph: SceneGraph) -> Iterator[Way]:
+    # a look that two things have may stand there for the other one, in another word
+    lone = Counter(look for _, look in graph.attributes)
+    for (i, a), (j, b) in combinations(graph.attributes, 2):
+        if i != j and lone[a] == lone[b] == 1 and not {a, b} & NUMBERS:
+            new = {(i, a): (i, b), (j, b): (j, a)}
+            yield a, b, replace(graph, attributes=tuple(new.get(pair, pair) for pair in graph.attributes))
+
+
+def _things(_: str, graph: SceneGraph) -> Iterator[Way]:
+    for i, j in combinations(range(len(graph.objects)), 2):
+        names = list(graph.objects)
+        names[i], names[j] = names[j], names[i]
+        if names.count(names[i]) == names.count(names[j]) == 1:
+            yield names[i], names[j], replace(graph, objects=tuple(names))
+
+
+def _relations(text: str, graph: SceneGraph) -> Iterator[Way]:
+    for s, tie, o in graph.relations:
+        turn, sides = {s: o, o: s}, (_phrase(text, graph, s), _phrase(text, graph, o))
+        if tie not in BOTH_WAYS and all(sides):
+            ties = tuple((turn.get(a, a), r, turn.get(b, b)) for a, r, b in graph.relations)
+            yield *sides, replace(graph, relations=ties)
+
+
+def _phrase(text: str, graph: SceneGraph, node: int) -> str:
+    """A thing that stands in a text once, with all its looks before it; empty where it does not."""
+    looks, noun = [re.escape(a) for n, a in graph.attributes if n == node], re.escape(graph.objects[node])
+    found = re.findall(rf"\b((?:(?:{'|'.join(looks)}) )*){noun}\b" if looks else rf"\b(){noun}\b", text)
+    whole = len(found) == 1 and sorted(found[0].split()) == sorted(" ".join(looks).split())
+    return found[0] + graph.objects[node] if whole else ""
+
+
+WAYS = {"attributes": _attributes, "things": _things, "relations": _relations}

@@ -1,0 +1,96 @@
+"""Twins of captions: their words, their truth, and what a bag of words makes of them."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from caption_graphs import parse
+from caption_graphs.swaps import exchanged, swapped
+from scene_world.typed import folded
+
+from tests.oracles import scenes as oracle
+from workbench import data
+from workbench.metrics.twin_accuracy import twin_accuracies
+from workbench.records import SceneGraph
+
+
+@pytest.fixture(scope="module")
+def world():
+    return data.load("scenes", split="test", size=150)
+
+
+@pytest.fixture(scope="module")
+def twins(world):
+    return data.load("scenes", split="test", size=150, texts="swaps")
+
+
+def twins_of(split):
+    """The image and the text of each twin."""
+    return [(int(split.own[row]), split.captions[row]) for of in split.twins.values() for row in of.captions]
+
+
+def one(caption, graph, **more):
+    base = data.load("scenes", split="test", size=1, levels=(1,))
+    return replace(base, captions=(caption,), caption_graphs=(graph,), grade=None, judgements={}, **more)
+
+
+def test_the_three_twins_of_a_caption():
+    graph = SceneGraph(("cat", "dog"), ((0, "red"), (1, "blue")), ((0, "left of", 1),))
+    found = swapped(one("A red cat is left of a blue dog.", graph))
+    assert {kind: found.captions[pairs.captions[0]] for kind, pairs in found.twins.items()} == {
+        "attributes": "A blue cat is left of a red dog.",
+        "things": "A red dog is left of a blue cat.",
+        "relations": "A blue dog is left of a red cat.",
+    }
+
+
+def test_what_is_not_said_once_is_not_exchanged():
+    assert exchanged("a red cat and a red dog", "red", "blue") == ""
+    assert exchanged("an apple by a cat", "apple", "cat") == "a cat by an apple"
+    graph = SceneGraph(("cat", "dog"), ((0, "two"), (1, "blue")), ((0, "next to", 1),))
+    found = swapped(one("two cat next to a blue dog", graph))  # numbers stay, and nearness holds both ways
+    assert list(found.twins) == ["things"]
+    with pytest.raises(ValueError, match="no caption has two things"):
+        swapped(one("a cat", SceneGraph(("cat",))))
+
+
+def test_no_twin_is_true_of_its_image_and_those_that_are_are_left_out(world, twins):
+    every = swapped(replace(world, grade=None))
+    kept = twins_of(twins)
+    left_out = [pair for pair in twins_of(every) if pair not in kept]
+    assert min(len(pairs.grades) for pairs in twins.twins.values()) > 40
+    assert len(left_out) > 10
+    kept = kept[::5]
+    graphs = map(folded, parse([text for _, text in kept]))
+    shares = [
+        oracle.share_held(graph, world.image_graphs[image])
+        for (image, _), graph in zip(kept, graphs, strict=True)
+    ]
+    assert max(shares) < 1
+    told = [
+        text for text in left_out[:12] if world.grade(text[1], [world.image_graphs[text[0]]]).holds[0] == 1
+    ]
+    assert len(told) > 3
+
+
+def test_a_bag_of_words_is_at_chance_on_exchanged_attributes(twins):
+    pairs = twins.twins["attributes"]
+    bags = [Counter(re.findall(r"\w+", text.lower())) for text in twins.captions]
+    words = {word: n for n, word in enumerate(sorted(set().union(*bags)))}
+    counts = np.array([[bag[word] for word in words] for bag in bags], dtype=float)
+    rng = np.random.default_rng(5)
+    scores = rng.integers(9, size=(len(twins.image_ids), len(words))) @ counts.T
+    mine = {"attributes": pairs}
+    ((found, _),) = twin_accuracies(scores, mine, twins.own)
+    assert found.value == 0  # equal scores count against
+    ((found, _),) = twin_accuracies(scores + rng.random(scores.shape) / 9, mine, twins.own)
+    assert found.low < 0.5 < found.high
+    # one that knows every caption of an image has them all
+    knows = np.zeros(scores.shape)
+    knows[twins.own[pairs.images], pairs.images] = 1
+    ((found, _),) = twin_accuracies(knows, mine, twins.own)
+    assert found.value == 1

@@ -1,0 +1,215 @@
+"""Captions with twins that are false of their image, from the files of ARO, SugarCrepe and Winoground.
+
+=============== ============================================== ============================================
+source          files                                          kinds of twins
+=============== ============================================== ============================================
+``aro``         ``visual_genome_relation.json`` and            the names of the two files' ends; an image
+                ``visual_genome_attribution.json``, images/    is the part of a photograph in its box
+``sugarcrepe``  ``swap_att.json`` and others, val2017/         the names of the files
+``winoground``  ``examples.jsonl``, images/                    the column ``tag``
+=============== ============================================== ============================================
+
+Source: M. Yuksekgonul et al., When and why vision-language models behave like bags-of-words, ICLR 2023 (ARO);
+C.-Y. Hsieh et al., SugarCrepe, NeurIPS 2023; T. Thrush et al., Winoground, CVPR 2022.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from PIL import Image
+
+from workbench.data.images import read_image
+from workbench.data.reading import Problems, Row, find_root, good, to_split
+from workbench.io import parse_json, read_text, validated
+from workbench.records import Judgements, Split, require
+
+
+class Twin(NamedTuple):
+    """What stands beside a caption.
+
+    Args:
+        row: of the caption.
+        text: false of the caption's image.
+        kind: what was exchanged.
+    """
+
+    row: int
+    text: str
+    kind: str
+
+
+def with_twins(split: Split, twins: Sequence[Twin]) -> Split:
+    """The captions of a split followed by twins, which belong to the images of their captions and are right
+    for none; other judgements, graphs, levels and chains are left out.
+
+    Raises:
+        ValueError: a twin is empty or its caption itself, or a caption has two of one kind.
+    """
+    rows = np.array([twin.row for twin in twins], dtype=np.int64)
+    for row, text, kind in twins:
+        wrong = f"{split.name}: the twin of caption {split.caption_ids[row]!r} by {kind} is"
+        require(text.strip(), f"{wrong} empty")
+        require(text != split.captions[row], f"{wrong} the caption itself")
+    own, images = np.concatenate([split.own, split.own[rows]]), len(split.image_ids)
+    shape, places = (len(own), len(own)), len(split.own) + np.arange(len(rows))
+    rule, kinds = "0: a twin of the caption, false of its image", np.array([twin.kind for twin in twins])
+    listed = {str(kind): kinds == kind for kind in dict.fromkeys(kinds.tolist())}
+    right = replace(Judgements.own(split.own, images), shape=(images, len(own)))
+    return replace(
+        split,
+        captions=(*split.captions, *(twin.text for twin in twins)),
+        caption_ids=(*split.caption_ids, *(f"{split.caption_ids[one.row]}, {one.kind}" for one in twins)),
+        own=own,
+        judgements={"own": right},
+        twins={
+            kind: Judgements(kind, rule, shape, rows[of], places[of], np.zeros(of.sum()), unlisted=None)
+            for kind, of in listed.items()
+        },
+        caption_judgements={}, image_graphs=None, caption_graphs=None, level=None, chain=None, folds=1,
+        grade=None,
+    )  # fmt: skip
+
+
+@dataclass
+class _Aro:
+    """A row of ARO: a part of a photograph, its caption, and the caption's twin."""
+
+    image_path: str
+    true_caption: str
+    false_caption: str
+    bbox_x: int
+    bbox_y: int
+    bbox_w: int
+    bbox_h: int
+
+
+@dataclass
+class _SugarCrepe:
+    """A row of SugarCrepe."""
+
+    filename: str
+    caption: str
+    negative_caption: str
+
+
+@dataclass
+class _Winoground:
+    """A row of Winoground: two images, each caption the twin of the other."""
+
+    image_0: str
+    image_1: str
+    caption_0: str
+    caption_1: str
+    tag: str
+
+
+class _Pair(NamedTuple):
+    """A caption, its twin, and the image: a file, and what is cut out of it."""
+
+    row: Row
+    text: str
+    kind: str
+    file: Path
+    box: tuple[int, int, int, int] | None = None
+
+
+# files, folder of the images, and where both are found
+SOURCES: dict[str, tuple[tuple[str, ...], str, str]] = {
+    "aro": (
+        ("visual_genome_relation.json", "visual_genome_attribution.json"), "images",
+        "https://github.com/mertyg/vision-language-models-are-bows",
+    ),
+    "sugarcrepe": (
+        tuple(f"{kind}.json" for kind in ("swap_att", "swap_obj", "replace_att", "replace_obj", "replace_rel",
+                                          "add_att", "add_obj")),
+        "val2017", "https://github.com/RAIVNLab/sugar-crepe, and val2017 of MS-COCO",
+    ),
+    "winoground": (("examples.jsonl",), "images", "https://huggingface.co/datasets/facebook/winoground"),
+}  # fmt: skip
+
+
+def twins(
+    *,
+    source: Literal["aro", "sugarcrepe", "winoground"],
+    split: Literal["test"] = "test",
+    root: str | None = None,
+) -> Split:
+    """Load captions with their twins.
+
+    Args:
+        source: whose files; those that are there are read.
+        split: ``"test"``, there is no other.
+        root: folder with the files and images; default ``WORKBENCH_DATA`` and the name of the source.
+
+    Returns:
+        The split, with ``Split.twins``: by kind, each caption and its twin.
+
+    Raises:
+        FileNotFoundError: none of the files is there, or an image is missing.
+        ValueError: a row is misshapen; the message names file and row.
+    """
+    names, images, place = SOURCES[source]
+    remedy = f"Get {' or '.join(names)} and {images}/ from {place}"
+    folder = find_root(source, root, [images], remedy)
+    there = [folder / name for name in names if (folder / name).is_file()]
+    require(there, f"{source}: {folder} lacks {', '.join(names)}. {remedy}", FileNotFoundError)
+    pairs = [pair for file in there for pair in _pairs(source, file, folder / images)]
+    require(pairs, f"{source}: {', '.join(names)} hold no row")
+    by_image = {pair.row.image: pair for pair in pairs}
+    rows = good(
+        [pair.row for pair in pairs],
+        lambda image: by_image[image].file,
+        Problems("raise"),
+        check_images=False,
+    )
+    made = to_split(f"{source}/{split}", rows, lambda image: _source(by_image[image]))
+    return with_twins(made, [Twin(n, pair.text, pair.kind) for n, pair in enumerate(pairs)])
+
+
+def _source(pair: _Pair) -> Any:
+    return pair.file if pair.box is None else partial(_cut, pair.file, pair.row.where, pair.box)
+
+
+def _cut(file: Path, where: str, box: tuple[int, int, int, int]) -> Image.Image:
+    return read_image(file, where).crop(box)
+
+
+def _pairs(source: str, file: Path, images: Path) -> Iterator[_Pair]:
+    kind = file.stem.removeprefix("visual_genome_")
+    for where, content in _records(file):
+        if source == "aro":
+            part: _Aro = validated(content, _Aro, where, "is malformed")
+            x, y, name = part.bbox_x, part.bbox_y, part.image_path
+            box = (x, y, x + part.bbox_w, y + part.bbox_h)
+            row = Row(where, where, part.true_caption, where)
+            yield _Pair(row, part.false_caption, kind, images / name, box)
+        elif source == "sugarcrepe":
+            one: _SugarCrepe = validated(content, _SugarCrepe, where, "is malformed")
+            row = Row(where, one.filename, one.caption, where)
+            yield _Pair(row, one.negative_caption, kind, images / one.filename)
+        else:
+            two: _Winoground = validated(content, _Winoground, where, "is malformed")
+            said = (two.caption_0, two.caption_1)
+            for n, name in enumerate((two.image_0, two.image_1)):
+                row = Row(where, name, said[n], f"{where}, caption_{n}")
+                yield _Pair(row, said[1 - n], two.tag, images / f"{name}.png")
+
+
+def _records(file: Path) -> Iterator[tuple[str, Any]]:
+    """Each row of a file, which is a list, an object of rows, or a line each, and where it stands."""
+    text = read_text(file)
+    if file.suffix == ".jsonl":
+        for number, line in enumerate(text.splitlines(), start=1):
+            yield f"{file.name} row {number}", parse_json(line, f"{file.name} row {number}")
+        return
+    content = parse_json(text, file)
+    rows = content if isinstance(content, list) else validated(content, dict[str, Any], file.name).values()
+    for number, row in enumerate(rows, start=1):
+        yield f"{file.name} row {number}", row
+
+
+MEMBER = twins

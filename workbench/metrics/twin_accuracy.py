@@ -1,0 +1,70 @@
+"""Whether a model binds words to things: its score of a caption and of the caption's twin, in which two of
+its attributes, things or sides of a relation are exchanged, so that it is false of the image.
+
+"Share of an image's captions that score strictly higher with it than their twins, mean over images." A model
+that scores at random has .5. One that reads a bag of words gives a twin of the same words an equal score,
+which counts against it: it has 0, and .5 where rounding or noise breaks the ties.
+
+Source: M. Yuksekgonul et al., When and why vision-language models behave like bags-of-words, ICLR 2023.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from workbench.metrics.blocks import AnyScores, at_pairs
+from workbench.metrics.evaluation import report
+from workbench.metrics.intervals import ROUNDS, SEED, Draws
+from workbench.metrics.ranks import ratio
+from workbench.metrics.registry import Metric
+from workbench.records import Judgements, Mask, Measurement, MetricKey, Rows, Values
+
+CHANCE = 0.5
+
+
+class TwinAccuracy(Metric):
+    """Share of an image's captions that score strictly higher with it than their twins."""
+
+    name, hit = "twin_accuracy", "the image scores its caption higher than the caption's twin"
+    requires, directions, by = "twins", ("i2t",), ("twins",)
+    ties = "an equal score counts against"
+
+    def per_query(self, found: tuple[Mask, Rows, int], k: int | None = None) -> Values:
+        """``(I,)`` of ``(N,)`` whether each caption scores higher than its twin, ``(N,)`` its image, and
+        ``I``; NaN for an image without twins.
+        """
+        above, image, images = found
+        return ratio(np.bincount(image, above, images), np.bincount(image, minlength=images))
+
+
+def twin_accuracies(
+    scores: AnyScores,
+    twins: Mapping[str, Judgements],
+    own: Rows,
+    *,
+    rows: Sequence[Metric] = (TwinAccuracy(),),
+    rounds: int = ROUNDS,
+    seed: int = SEED,
+) -> Iterator[tuple[Measurement, Values]]:
+    """The accuracy by kind of twin, and its ``(I,)`` values by image.
+
+    Args:
+        scores: ``(I, T)``, larger = more alike.
+        twins: by kind, captions and their twins, see ``Split.twins``.
+        own: ``(T,)`` image row of each caption and twin.
+        rows: metrics that read twins.
+        rounds: bootstrap rounds; images are drawn, each with all its captions; 0 = no intervals.
+        seed: of the bootstrap.
+    """
+    draws = Draws(own, scores.shape[0], rounds, seed)
+    for kind, pairs in twins.items():
+        image = own[pairs.images]
+        above = at_pairs(scores, image, pairs.images) > at_pairs(scores, image, pairs.captions)
+        for row in rows:
+            values = row.per_query((above, image, scores.shape[0]))
+            key = MetricKey(row.name, "i2t", subset=kind)
+            yield replace(report(row, key, values, "i2t", draws, 2), chance=CHANCE), values
+
+
+MEMBER = TwinAccuracy
