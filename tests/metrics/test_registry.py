@@ -17,7 +17,7 @@ from workbench.metrics.registry import Metric
 from workbench.records import Judgements
 from workbench.runs import evaluate as evaluation
 
-ROWS = {name: row for name, row in metrics.rows().items() if row.requires not in ("pairs", "chains")}
+ROWS = {name: row for name, row in metrics.rows().items() if row.requires not in ("pairs", "chains", "twins")}
 # their best order is not that of the grades, or equal grades have an order: the earlier row first
 OTHERWISE = {"sr_votes", "false_negatives", "pmrp", "ncs_top", "sr_top"}
 BY_ROW = {"ncs_top", "sr_top"}

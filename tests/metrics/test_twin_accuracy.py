@@ -7,6 +7,7 @@ from PIL import Image
 
 from tests.oracles import metrics as oracle
 from workbench.data.twins import Twin, with_twins
+from workbench.metrics import blocks
 from workbench.metrics.twin_accuracy import twin_accuracies
 from workbench.records import MetricKey, Split
 from workbench.runs.measure import evaluate_split
@@ -52,6 +53,21 @@ def test_by_a_double_loop(seed):
     for m, _ in twin_accuracies(scores, split.twins, split.own, rounds=0):
         mine = [(row, twin) for row, twin, kind in pairs if kind == m.key.subset]
         assert_allclose(m.value, oracle.twin_accuracy(scores.tolist(), own, mine))
+
+
+def test_only_the_order_matters_blocks_give_the_same_and_equal_scores_are_worst(monkeypatch):
+    split = world([0, 0, 1, 2], [(0, "looks"), (1, "looks"), (3, "looks")])
+    rng = np.random.default_rng(1)
+    image, text = (rng.integers(-3, 4, (size, 4)).astype(np.float32) for size in (3, 7))
+
+    def value(scores):
+        return next(twin_accuracies(scores, split.twins, split.own, rounds=0))[0].value
+
+    whole = value(image @ text.T)
+    assert value(np.exp(image @ text.T / 8)) == value(image @ text.T - 100) == whole
+    monkeypatch.setattr(blocks, "COMPUTED", 10)
+    assert value(blocks.products(image, text)) == whole
+    assert value(np.zeros((3, 7))) == 0
 
 
 def test_random_scores_are_at_chance_and_the_interval_says_so():
