@@ -102,7 +102,7 @@ export class View {
     this.sizing.observe(this.root);
     this.query.replace(this.config.start, [], "images", this.config.startRow);
     const first = model.get("first");
-    if (first.query) {
+    if (first?.query) {
       Object.entries(first.thumbnails).forEach(([key, url]) => this.pictures.urls.set(key, url));
       this.exchange.onAnswer({ number: `${this.name}-0`, answer: first, vocabulary: null });
     }
