@@ -64,7 +64,7 @@ def lines(files: list[Path]) -> int:
 
 
 # What the house may hold. A change that raises a number says by how much and why in its commit.
-MOST = {"statements": 15_830, "lines": 32_800, "files": 187, "all statements": 19_920, "all lines": 41_020}
+MOST = {"statements": 16_440, "lines": 33_980, "files": 193, "all statements": 21_110, "all lines": 43_280}
 
 
 def test_the_library_is_thin():

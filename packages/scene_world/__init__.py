@@ -51,6 +51,15 @@ def placements(split: str, rows: Iterable[int], seed: int = 0) -> list[Scene]:
     return [make_scene(Dice(seed, list(SIZES).index(split), row, _SCENE)) for row in rows]
 
 
+def _drawn(size: int, share: float, seed: int) -> Sequence[int]:
+    """Which scenes of a split of that size a share takes, in order."""
+    count = max(1, round(share * size))
+    if share == 1:
+        return range(count)
+    drawn: list[int] = np.sort(np.random.default_rng(seed).permutation(size)[:count]).tolist()
+    return drawn
+
+
 def load(
     split: Literal["train", "val", "test"] = "train",
     size: Natural | None = None,
@@ -94,21 +103,14 @@ def load(
         texts != "chains" or tuple(levels) == ALL_LEVELS,
         "scenes: levels are those of captions; leave them out with texts='chains'",
     )
-    size = SIZES[split] if size is None else size
-    count = max(1, round(share * size))
-    drawn = (
-        range(count)
-        if share == 1
-        else np.sort(np.random.default_rng(share_seed).permutation(size)[:count]).tolist()
-    )
+    drawn = _drawn(SIZES[split] if size is None else size, share, share_seed)
     stream, tell = (_CHAINS, _chain) if texts == "chains" else (_CAPTIONS, _captions)
     key = (seed, list(SIZES).index(split))
     scenes = placements(split, drawn, seed)
     image_graphs = tuple(map(graph_of, scenes))
     told = [tell(Dice(*key, i, stream), graph, levels) for i, graph in zip(drawn, image_graphs)]
     level, captions, graphs = zip(*[one for several in told for one in several], strict=True)
-    each = len(told[0])
-    own: Rows = np.repeat(np.arange(count, dtype=np.int64), each)
+    own: Rows = np.repeat(np.arange(len(drawn), dtype=np.int64), each := len(told[0]))
     made = Split(
         name=f"scenes/{split}",
         image_ids=tuple(f"{split}-{seed}-{i}" for i in drawn),

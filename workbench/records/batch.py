@@ -35,19 +35,19 @@ class Embedding:
         mask: ``(N, P)`` True where a part is real.
         entities: ``(E, D)`` unit vectors of the captions' entities.
         owner: ``(E,)`` row of the caption that an entity belongs to.
-        local: ``(N, D)`` unit vectors of the local features alone, before a global vector is mixed in.
         labels: ``(E, W)`` what an entity says, as numbers of the signal that it was made from: its object,
             then its attributes, 0 = none.
+        local: ``(N, D)`` unit vectors of the local features alone, before a global vector is mixed in.
     """
 
     mean: "torch.Tensor"
     log_var: "torch.Tensor | None" = None
     parts: "torch.Tensor | None" = None
     mask: "torch.Tensor | None" = None
-    local: "torch.Tensor | None" = None
     entities: "torch.Tensor | None" = None
     owner: "torch.Tensor | None" = None
     labels: "torch.Tensor | None" = None
+    local: "torch.Tensor | None" = None
 
     def __post_init__(self) -> None:
         require(self.mean.ndim == 2, f"embedding: mean must be (N, D), got {tuple(self.mean.shape)}")
@@ -79,13 +79,13 @@ class Embedding:
         values = (self.log_var, self.parts, self.mask, self.local)
         log_var, parts, mask, local = (None if value is None else value[picked] for value in values)
         if self.entities is None or self.owner is None:
-            return Embedding(self.mean[picked], log_var, parts, mask, local)
+            return Embedding(self.mean[picked], log_var, parts, mask, local=local)
         place = torch.full((len(self),), -1, device=self.owner.device)
         place[picked] = torch.arange(len(rows), device=place.device)
         kept = place[self.owner] >= 0
         labels = None if self.labels is None else self.labels[kept]
         owner = place[self.owner[kept]]
-        return Embedding(self.mean[picked], log_var, parts, mask, local, self.entities[kept], owner, labels)
+        return Embedding(self.mean[picked], log_var, parts, mask, self.entities[kept], owner, labels, local)
 
     @classmethod
     def joined(cls, chunks: "Sequence[Embedding]") -> "Embedding":
