@@ -6,12 +6,11 @@ import pytest
 import torch
 from torch.nn.functional import normalize
 
-from tests.objectives.worlds import WIDTH, batch, embedding, load
+from tests.objectives.worlds import WIDTH, batch, embedding, load, recorded_draws
 from tests.oracles import aahr as oracle
 from workbench import objectives
 from workbench.encoders.multigrain import Fusion, ReleasedGrain, two_largest
 from workbench.encoders.pooling import ValuePooling
-from workbench.losses.distance_weighted import distance_weighted
 from workbench.objectives.contract import check_objective
 from workbench.objectives.parts.neighbourhood import attention_bias
 from workbench.objectives.parts.released_graph import Convolution, across, within
@@ -152,15 +151,7 @@ def test_enhanced_vectors_are_what_the_parts_of_the_graph_make_of_the_local_vect
 
 def test_the_terms_read_what_the_released_code_reads(monkeypatch):
     objective, image, text, given = world()
-    tables, values = [], []
-
-    def recorded(scores, own, **how):
-        assert how == {"margin": 0.2, "cutoff": 1.7, "reduction": "sum"}
-        tables.append(scores)
-        values.append(distance_weighted(scores, own, **how))
-        return values[-1]
-
-    monkeypatch.setattr("workbench.objectives.aahr.distance_weighted", recorded)
+    tables, values = recorded_draws(monkeypatch)
     terms = objective(image, text, given)
     scores = image.mean @ text.mean.T
     v, u = objective.neighbourhood(image, text)

@@ -9,18 +9,16 @@ import pytest
 import torch
 from torch.nn.functional import normalize
 
-from tests.objectives.worlds import batch, embedding, load
+from tests.objectives.worlds import DRAWS, batch, embedding, load, recorded_draws
 from tests.oracles import aahr as oracle
 from tests.oracles import losses as loops
 from tests.toys import close
 from workbench import objectives
-from workbench.losses.distance_weighted import distance_weighted
 from workbench.losses.triplet import triplet
 from workbench.objectives.contract import check_objective
 from workbench.objectives.hrem import divergence
 
 OWN = [0, 0, 1, 2, 2, 2, 3, 3]
-DRAWS = "workbench.objectives.hrem.distance_weighted"
 
 
 def world(**options):
@@ -72,15 +70,7 @@ def test_learnt_relevance_is_that_of_the_loops(best):
 
 def test_the_terms_are_triplets_of_what_was_heard(monkeypatch):
     objective, image, text, given = world()
-    tables, values = [], []
-
-    def recorded(scores, own, **how):
-        assert how == {"margin": 0.2, "cutoff": 1.7, "reduction": "sum"}
-        tables.append(scores)
-        values.append(distance_weighted(scores, own, **how))
-        return values[-1]
-
-    monkeypatch.setattr(DRAWS, recorded)
+    tables, values = recorded_draws(monkeypatch)
     terms = objective(image, text, given)
     plain = oracle.scan_relevance(
         image.parts.tolist(), image.mask.tolist(), text.parts.tolist(), text.mask.tolist()

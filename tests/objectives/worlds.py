@@ -7,11 +7,14 @@ from __future__ import annotations
 import torch
 
 from workbench import objectives
+from workbench.losses.distance_weighted import distance_weighted
 from workbench.objectives.contract import WIDTH, batch, embedding, loss, pick, seeded, signals
 from workbench.records import Split
 from workbench.training.batches import Source
 
-__all__ = ["WIDTH", "batch", "embedding", "load", "loss", "source"]
+__all__ = ["DRAWS", "WIDTH", "batch", "embedding", "load", "loss", "recorded_draws", "source"]
+# where the triplets of HREM and of AAHR as released draw
+DRAWS = "workbench.losses.distance_weighted.distance_weighted"
 
 
 class Columns:
@@ -70,3 +73,17 @@ def load(name, **options):
         made.setup(WIDTH)
     # Evaluation mode: dropout inside an objective would make every comparison a comparison of draws.
     return made.double().eval()
+
+
+def recorded_draws(monkeypatch):
+    """Lists that grow with each triplet loss by drawn negatives: its scores, and its value."""
+    tables, values = [], []
+
+    def recorded(scores, own, **how):
+        assert how == {"margin": 0.2, "cutoff": 1.7, "reduction": "sum"}
+        tables.append(scores)
+        values.append(distance_weighted(scores, own, **how))
+        return values[-1]
+
+    monkeypatch.setattr(DRAWS, recorded)
+    return tables, values

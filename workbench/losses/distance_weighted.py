@@ -12,10 +12,12 @@ Departures: what belongs to the anchor is never its negative; an anchor may have
 of them is a pair.
 """
 
+from typing import Any
+
 import torch
 from torch import Tensor
 
-from workbench.losses.terms import Reduction, check, full_precision, reduce
+from workbench.losses.terms import Reduction, both_ways, check, full_precision, reduce
 
 DIMENSIONS = 512
 NEAREST = 0.5
@@ -101,3 +103,19 @@ def distance_weighted(
     pairs = full_precision(scores)
     hinge = (margin - pairs[anchor, positive] + pairs[anchor, negative]).clamp(min=0)
     return reduce(hinge.masked_fill(none, 0), reduction)
+
+
+def drawn_triplets(scores: Tensor, positives: Tensor, *, margin: float, cutoff: float) -> Tensor:
+    """HREM's triplets: ``distance_weighted`` of images and of captions, summed over pairs and directions.
+
+    Args:
+        scores: ``(I, T)``.
+        positives: ``(I, T)`` bool.
+        margin: see ``distance_weighted``.
+        cutoff: see ``draw_probabilities``.
+
+    Returns:
+        A scalar.
+    """
+    how: dict[str, Any] = {"margin": margin, "cutoff": cutoff, "reduction": "sum"}
+    return torch.stack([*both_ways(distance_weighted, scores, positives, **how)]).sum()

@@ -38,9 +38,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
-from workbench.losses.distance_weighted import distance_weighted
+from workbench.losses.distance_weighted import drawn_triplets
 from workbench.losses.similarity import cosine
-from workbench.losses.terms import both_ways
 from workbench.objectives.base import Objective, settings
 from workbench.objectives.parts.attention import local_of
 from workbench.objectives.parts.bank import Bank, Contrast, bank_contrast, momentum_contrast, numbers_of
@@ -48,7 +47,7 @@ from workbench.objectives.parts.neighbourhood import Graph, Neighbourhood
 from workbench.objectives.parts.released_graph import ReleasedNeighbourhood
 from workbench.objectives.parts.sinkhorn import Alignment, Prototypes
 from workbench.records import Batch, Embedding
-from workbench.registry import Group, NotNegative, Positive, make
+from workbench.registry import Group, NotNegative, Positive, make, merge
 
 # what the released code sets otherwise than the paper, on Flickr30K
 RELEASED: Mapping[str, Mapping[str, Any]] = {
@@ -118,12 +117,11 @@ class AAHR(Objective):
     ) -> None:
         super().__init__()
         self.released, self.cutoff = variant == "released", cutoff
-        known = RELEASED if self.released else {}
-        self.alignment = make(
-            "aahr: alignment", Alignment, {**known.get("alignment", {}), **(alignment or {})}
-        )
-        self.contrast = make("aahr: contrast", Contrast, {**known.get("contrast", {}), **(contrast or {})})
-        self.graph = make("aahr: graph", Graph, {**known.get("graph", {}), **(graph or {})})
+        given = {"alignment": alignment or {}, "contrast": contrast or {}, "graph": graph or {}}
+        given = merge(RELEASED, given) if self.released else given
+        self.alignment = make("aahr: alignment", Alignment, given["alignment"])
+        self.contrast = make("aahr: contrast", Contrast, given["contrast"])
+        self.graph = make("aahr: graph", Graph, given["graph"])
         if pga is None:
             pga = 0.2 if self.released else 1.0
         cross, with_pga = nsi * self.graph.cross, nsi if pga and not self.released else 0.0
@@ -182,8 +180,7 @@ class AAHR(Objective):
 
     def _triplet(self, scores: Tensor, batch: Batch) -> Tensor:
         if self.released:
-            how: dict[str, Any] = {"margin": self.margin, "cutoff": self.cutoff, "reduction": "sum"}
-            return torch.stack([*both_ways(distance_weighted, scores, batch.positives, **how)]).sum()
+            return drawn_triplets(scores, batch.positives, margin=self.margin, cutoff=self.cutoff)
         return torch.stack([*self.triplets(scores, batch.positives, self.margin, "mean").values()]).sum()
 
     def _aligned(self, image: Tensor, text: Tensor, batch: Batch) -> Tensor:

@@ -22,7 +22,7 @@ Departures:
 """
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import torch
 from annotated_types import Interval
@@ -30,9 +30,8 @@ from torch import Tensor, nn
 from torch.nn.functional import kl_div, log_softmax, normalize, pad
 
 from workbench.encoders.pooling import meeting
-from workbench.losses.distance_weighted import NEAREST, distance_weighted
+from workbench.losses.distance_weighted import NEAREST, drawn_triplets
 from workbench.losses.similarity import cosine, distance
-from workbench.losses.terms import both_ways
 from workbench.objectives.base import Objective
 from workbench.objectives.parts.neighbourhood import attention_bias, four_blocks
 from workbench.objectives.parts.released_graph import averaged, best_matches, within
@@ -146,8 +145,7 @@ class HREM(Objective):
         self.steps.add_(1)
 
     def _triplet(self, scores: Tensor, batch: Batch) -> Tensor:
-        how: dict[str, Any] = {"margin": self.margin, "cutoff": self.cutoff, "reduction": "sum"}
-        return torch.stack([*both_ways(distance_weighted, scores, batch.positives, **how)]).sum()
+        return drawn_triplets(scores, batch.positives, margin=self.margin, cutoff=self.cutoff)
 
 
 def divergence(image: Tensor, text: Tensor, learnt: tuple[Tensor, Tensor]) -> Tensor:
