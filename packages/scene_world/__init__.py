@@ -18,6 +18,7 @@ from scene_world.language import LEVELS, chain, short_phrase, statement, verbali
 from scene_world.placement import Scene, graph_of, make_scene
 from scene_world.truth import judgements
 from scene_world.typed import canonical, grade
+from workbench.data.reading import drawn
 from workbench.records import Rows, SceneGraph, Split, require
 from workbench.registry import Count, Natural
 
@@ -49,15 +50,6 @@ def _chain(dice: Dice, scene: SceneGraph, _: Sequence[int]) -> list[Caption]:
 def placements(split: str, rows: Iterable[int], seed: int = 0) -> list[Scene]:
     """What stands where in these rows of a split, without captions."""
     return [make_scene(Dice(seed, list(SIZES).index(split), row, _SCENE)) for row in rows]
-
-
-def _drawn(size: int, share: float, seed: int) -> Sequence[int]:
-    """Which scenes of a split of that size a share takes, in order."""
-    count = max(1, round(share * size))
-    if share == 1:
-        return range(count)
-    drawn: list[int] = np.sort(np.random.default_rng(seed).permutation(size)[:count]).tolist()
-    return drawn
 
 
 def load(
@@ -103,19 +95,19 @@ def load(
         texts != "chains" or tuple(levels) == ALL_LEVELS,
         "scenes: levels are those of captions; leave them out with texts='chains'",
     )
-    drawn = _drawn(SIZES[split] if size is None else size, share, share_seed)
+    rows = drawn(SIZES[split] if size is None else size, share, share_seed)
     stream, tell = (_CHAINS, _chain) if texts == "chains" else (_CAPTIONS, _captions)
     key = (seed, list(SIZES).index(split))
-    scenes = placements(split, drawn, seed)
+    scenes = placements(split, rows, seed)
     image_graphs = tuple(map(graph_of, scenes))
-    told = [tell(Dice(*key, i, stream), graph, levels) for i, graph in zip(drawn, image_graphs)]
+    told = [tell(Dice(*key, i, stream), graph, levels) for i, graph in zip(rows, image_graphs)]
     level, captions, graphs = zip(*[one for several in told for one in several], strict=True)
-    own: Rows = np.repeat(np.arange(len(drawn), dtype=np.int64), each := len(told[0]))
+    own: Rows = np.repeat(np.arange(len(rows), dtype=np.int64), each := len(told[0]))
     made = Split(
         name=f"scenes/{split}",
-        image_ids=tuple(f"{split}-{seed}-{i}" for i in drawn),
+        image_ids=tuple(f"{split}-{seed}-{i}" for i in rows),
         captions=captions,
-        caption_ids=tuple(f"{split}-{seed}-{i}-{texts}-{k}" for i in drawn for k in range(each)),
+        caption_ids=tuple(f"{split}-{seed}-{i}-{texts}-{k}" for i in rows for k in range(each)),
         own=own,
         open_image=lambda row: picture(scenes[row], image_size),
         level=np.array(level, dtype=np.int64),

@@ -364,6 +364,11 @@ def _judged_same(
     return {SAME: Judgements(SAME, rule, shape, pair[:, 0], pair[:, 1], grades, source="the captions")}
 
 
+def drawn(size: int, share: float, seed: int) -> list[int]:
+    """The numbers of a random share of so many images, in order; at least one."""
+    return sorted(np.random.default_rng(seed).permutation(size)[: max(1, round(share * size))].tolist())
+
+
 def share_of(rows: list[Row], split: str, share: float, seed: int) -> tuple[list[Row], tuple[str, ...]]:
     """The captions of a random share of the images, in their order; a smaller share of one seed is part of a
     larger one.
@@ -387,9 +392,8 @@ def share_of(rows: list[Row], split: str, share: float, seed: int) -> tuple[list
         f"share is {share} of {split!r}; a part is taken of the splits for training alone",
     )
     images = list(dict.fromkeys(row.image for row in rows))
-    drawn = max(1, round(share * len(images)))
-    kept = {images[n] for n in np.random.default_rng(seed).permutation(len(images))[:drawn]}
-    notes = (f"{format_count(drawn)} of {format_count(len(images), 'image')}, drawn with seed {seed}",)
+    kept = {images[n] for n in drawn(len(images), share, seed)}
+    notes = (f"{format_count(len(kept))} of {format_count(len(images), 'image')}, drawn with seed {seed}",)
     return [row for row in rows if row.image in kept], notes
 
 
