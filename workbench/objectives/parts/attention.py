@@ -12,8 +12,9 @@ negative; the default is their softmax at temperature 0.1 (``attention="printed"
 other pooling, a log-sum-exp whose scores have another scale, is left out.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import torch
 from torch import Tensor
@@ -52,48 +53,47 @@ class CrossAttention:
     def scores(self, image: Embedding, text: Embedding) -> Tensor:
         """``(I, T)`` scores of all pairs, a few images at a time, so that memory stays bounded."""
         (regions, seen), (words, read) = parts_of(image), parts_of(text)
-        regions, words = full_precision(regions), full_precision(words)
-        each = max(1, ELEMENTS // max(1, regions.shape[1] * words.shape[0] * words.shape[1]))
-        blocks = zip(torch.split(regions, each), torch.split(seen, each), strict=True)
-        return torch.cat([self._rows(*block, words, read) for block in blocks])
+        of_text = _Side.of(full_precision(words), read)
+        blocks = blocks_of(full_precision(regions), seen, words)
+        return torch.cat([self._rows(_Side.of(*block), of_text) for block in blocks])
 
-    def _rows(self, regions: Tensor, seen: Tensor, words: Tensor, read: Tensor) -> Tensor:
+    def _rows(self, image: "_Side", text: "_Side") -> Tensor:
         # shape: (I, T, K, L)
-        cosines = full_precision(
-            torch.einsum("ikd,tld->itkl", normalize(regions, dim=-1), normalize(words, dim=-1))
-        )
-        region_mask, word_mask = seen[:, None, :], read[None, :, :]
+        cosines = full_precision(torch.einsum("ikd,tld->itkl", image.unit, text.unit))
+        region_mask, word_mask = image.mask[:, None, :], text.mask[None, :, :]
         if self.form == "chan":
             best = cosines.masked_fill(~region_mask[..., None], torch.finfo(cosines.dtype).min).amax(dim=2)
             return masked_mean(best[..., None], word_mask)[..., 0]
         if self.form == "scan_t2i":
-            return self._stacked(cosines.mT, word_mask, region_mask, regions[:, None])
+            return self._stacked(
+                cosines.mT, word_mask, region_mask, image.length[:, None], image.gram[:, None]
+            )
         if self.form == "scan_i2t":
-            return self._stacked(cosines, region_mask, word_mask, words[None])
+            return self._stacked(cosines, region_mask, word_mask, text.length[None], text.gram[None])
         of_words, of_regions = self.weights(cosines, word_mask), self.weights(cosines.mT, region_mask)
         # The mean over regions of what each sees is itself a weighted sum of words, so no vector a pair is
         # ever held.
-        a = masked_mean(of_words, region_mask) * words.norm(dim=-1)
-        b = masked_mean(of_regions, word_mask) * regions.norm(dim=-1)[:, None]
-        lengths = [_length(a, words, "itl,tlm,itm->it"), _length(b, regions, "itk,ikm,itm->it")]
+        a = masked_mean(of_words, region_mask) * text.length
+        b = masked_mean(of_regions, word_mask) * image.length[:, None]
+        lengths = [_length(a, text.gram, "itl,tlm,itm->it"), _length(b, image.gram, "itk,ikm,itm->it")]
         return torch.einsum("itk,itkl,itl->it", b, cosines, a) / (lengths[0] * lengths[1])
 
-    def _stacked(self, cosines: Tensor, asking: Tensor, asked: Tensor, parts: Tensor) -> Tensor:
+    def _stacked(
+        self, cosines: Tensor, asking: Tensor, asked: Tensor, length: Tensor, gram: Tensor
+    ) -> Tensor:
         """SCAN: mean over those that ask of the cosine with what each sees.
 
         Args:
             cosines: ``(I, T, P, Q)`` of the asking and the asked parts.
             asking: mask of the former, broadcast to ``(I, T, P)``.
             asked: mask of the latter, broadcast to ``(I, T, Q)``.
-            parts: the latter, broadcast to ``(I, T, Q, D)``.
+            length: of the latter, broadcast to ``(I, T, Q)``.
+            gram: their cosines with one another, broadcast to ``(I, T, Q, Q)``.
         """
         cosines = cosines.masked_fill(~asking[..., None], 0)
         # The cosines of each asked part have unit length over those that ask.
-        weights = (
-            self._softmax(normalize(cosines.clamp(min=0), dim=-2), asked) * parts.norm(dim=-1)[..., None, :]
-        )
-        unit = normalize(parts, dim=-1)
-        lengths = ((weights @ (unit @ unit.mT)) * weights).sum(dim=-1).clamp(min=EPS).sqrt()
+        weights = self._softmax(normalize(cosines.clamp(min=0), dim=-2), asked) * length[..., None, :]
+        lengths = ((weights @ gram) * weights).sum(dim=-1).clamp(min=EPS).sqrt()
         return masked_mean(((weights * cosines).sum(dim=-1) / lengths)[..., None], asking)[..., 0]
 
     def _softmax(self, cosines: Tensor, mask: Tensor) -> Tensor:
@@ -173,7 +173,26 @@ def masked_mean(values: Tensor, mask: Tensor) -> Tensor:
     return kept.sum(dim=-2) / mask.sum(dim=-1, keepdim=True).clamp(min=1)
 
 
-def _length(weights: Tensor, parts: Tensor, contraction: str) -> Tensor:
+def blocks_of(regions: Tensor, seen: Tensor, words: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
+    """Regions and their mask, so many images at a time that a table of cosines with all words stays small."""
+    each = max(1, ELEMENTS // max(1, regions.shape[1] * words.shape[0] * words.shape[1]))
+    return zip(torch.split(regions, each), torch.split(seen, each), strict=True)
+
+
+class _Side(NamedTuple):
+    """Parts as unit vectors ``(N, P, D)``, their lengths, their cosines with one another, and their mask."""
+
+    unit: Tensor
+    length: Tensor
+    gram: Tensor
+    mask: Tensor
+
+    @classmethod
+    def of(cls, parts: Tensor, mask: Tensor) -> "_Side":
+        unit = normalize(parts, dim=-1)
+        return cls(unit, parts.norm(dim=-1), unit @ unit.mT, mask)
+
+
+def _length(weights: Tensor, gram: Tensor, contraction: str) -> Tensor:
     """Length of the weighted sums of parts, from the cosines of the parts with one another."""
-    unit = normalize(parts, dim=-1)
-    return torch.einsum(contraction, weights, unit @ unit.mT, weights).clamp(min=EPS).sqrt()
+    return torch.einsum(contraction, weights, gram, weights).clamp(min=EPS).sqrt()

@@ -15,7 +15,7 @@ from torch.nn.functional import dropout, leaky_relu, normalize
 
 from workbench.encoders.pooling import meeting
 from workbench.losses.similarity import cosine, distance
-from workbench.objectives.parts.attention import ELEMENTS, local_of, masked_mean, parts_of
+from workbench.objectives.parts.attention import blocks_of, local_of, masked_mean, parts_of
 from workbench.objectives.parts.neighbourhood import Graph, attention_bias, four_blocks
 from workbench.records import Embedding
 
@@ -41,9 +41,8 @@ def best_matches(image: Embedding, text: Embedding) -> tuple[Tensor, Tensor]:
     """
     (regions, seen), (words, read) = parts_of(image), parts_of(text)
     regions, words = normalize(regions, dim=-1), normalize(words, dim=-1)
-    each = max(1, ELEMENTS // max(1, regions.shape[1] * words.shape[0] * words.shape[1]))
     of_regions, of_words = [], []
-    for some, real in zip(torch.split(regions, each), torch.split(seen, each), strict=True):
+    for some, real in blocks_of(regions, seen, words):
         # shape: (i, T, K, L)
         alike = leaky_relu(torch.einsum("ikd,tld->itkl", some, words), SLOPES["relevance"])
         known = real[:, None, :, None] & read[None, :, None, :]
