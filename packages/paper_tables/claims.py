@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import yaml
 
 from paper_tables.judging import Evidence, Verdict, judge
 from workbench import assets
 from workbench.formatting import format_number
+from workbench.io import read_options
 from workbench.records import Values, require
 from workbench.records.measurement import unit_of
 
@@ -67,12 +67,16 @@ class Claim:
         own = [self.metric] if isinstance(self.metric, str) else self.metric
         return {"labels": own, "truth": self.truth}
 
+    @property
+    def commands(self) -> list[str]:
+        """What makes its arms."""
+        return [f"workbench grid 03_train {grid} -p data scenes" for grid in self.arms]
+
     def about(self) -> list[str]:
         """Lines that tell it: what it says, its arms, and the command that makes them."""
         sign = {"+": "more", "-": "less", "0": "no difference"}[self.expected]
         told = "" if np.isnan(self.printed) else f", {format_number(self.printed, 1)} printed"
         arms = [f"{more} minus {less}" for of in self.arms.values() for more, less in of]
-        made = [f"workbench grid 03_train {grid} -p data scenes" for grid in self.arms]
         return [
             f"{self.id}  {self.paper}, {self.place}: {self.says}",
             f"  metric: {', '.join(self.keys['labels'])}; expected: {sign}{told}",
@@ -80,18 +84,23 @@ class Claim:
             *([] if self.text is None else ["  no training"]),
             *(f"  arms: {one}" for one in arms),
             *(f"  recorded: {more} minus {less}" for more, less in self.recorded),
-            *(f"  command: {one}" for one in made),
+            *(f"  command: {one}" for one in self.commands),
             *(f"  waits for: {self.needs}" for _ in [0] if self.needs),
             *(f"  {self.remark}" for _ in [0] if self.remark),
         ]
 
 
 @cache
+def _read() -> dict[str, Any]:
+    return read_options(FILE)
+
+
+@cache
 def load() -> dict[str, Claim]:
     """All claims by their id."""
-    read = yaml.safe_load(FILE.read_text(encoding="utf-8"))
-    made = {}
+    read, made = _read(), {}
     for name, row in read["claims"].items():
+        row = dict(row)
         first = row["metric"] if isinstance(row["metric"], str) else row["metric"][0]
         unit = row.pop("unit", unit_of(first))
         usual = {"truth": read["truth"], "smallest": read["smallest"].get(unit, 0.2)}
@@ -218,8 +227,7 @@ def _contrasts(claim: Claim, where: str, who: str, keys: list[str]) -> Iterable[
 
 
 def _smallest(key: str) -> float:
-    of: dict[str, float] = yaml.safe_load(FILE.read_text(encoding="utf-8"))["smallest"]
-    return of[unit_of(key)]
+    return float(_read()["smallest"][unit_of(key)])
 
 
 def _chance() -> float:

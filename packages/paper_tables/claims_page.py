@@ -135,8 +135,7 @@ def _parting(labels: Mapping[str, Any] | None, truth: Mapping[str, Any] | None) 
 
 
 def _waits(claim: claims.Claim) -> str:
-    made = [f"workbench grid 03_train {grid} -p data scenes" for grid in claim.arms]
-    return "; ".join([*made, claim.needs] if claim.needs else made)
+    return "; ".join([*claim.commands, *filter(None, [claim.needs])])
 
 
 def _markdown(asked: Asked, waiting: Sequence[claims.Claim]) -> str:

@@ -24,6 +24,7 @@ from PIL import Image
 
 from workbench.data.images import read_image
 from workbench.data.reading import Problems, Row, find_root, good, to_split
+from workbench.data.tables import read_table
 from workbench.io import parse_json, read_text, validated
 from workbench.records import Judgements, Split, require
 
@@ -201,12 +202,10 @@ def _pairs(source: str, file: Path, images: Path) -> Iterator[_Pair]:
 
 def _records(file: Path) -> Iterator[tuple[str, Any]]:
     """Each row of a file, which is a list, an object of rows, or a line each, and where it stands."""
-    text = read_text(file)
     if file.suffix == ".jsonl":
-        for number, line in enumerate(text.splitlines(), start=1):
-            yield f"{file.name} row {number}", parse_json(line, f"{file.name} row {number}")
+        yield from read_table(file, Problems("raise"))
         return
-    content = parse_json(text, file)
+    content = parse_json(read_text(file), file)
     rows = content if isinstance(content, list) else validated(content, dict[str, Any], file.name).values()
     for number, row in enumerate(rows, start=1):
         yield f"{file.name} row {number}", row
