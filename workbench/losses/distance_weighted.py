@@ -106,16 +106,14 @@ def distance_weighted(
 
 
 def drawn_triplets(scores: Tensor, positives: Tensor, *, margin: float, cutoff: float) -> Tensor:
-    """HREM's triplets: ``distance_weighted`` of images and of captions, summed over pairs and directions.
+    """HREM's triplets: ``distance_weighted`` of images and of captions, summed over pairs and directions to a
+    scalar.
 
     Args:
         scores: ``(I, T)``.
         positives: ``(I, T)`` bool.
         margin: see ``distance_weighted``.
         cutoff: see ``draw_probabilities``.
-
-    Returns:
-        A scalar.
     """
     how: dict[str, Any] = {"margin": margin, "cutoff": cutoff, "reduction": "sum"}
     return torch.stack([*both_ways(distance_weighted, scores, positives, **how)]).sum()

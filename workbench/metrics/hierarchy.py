@@ -253,6 +253,8 @@ def d_corr_image(found: Chains, k: int | None = None) -> Values:
     return _tau(found.cosine[found.rows])
 
 
+# two numbers read it
+@lru_cache(maxsize=1)
 def d_corr_other(found: Chains, k: int | None = None) -> Values:
     """``(C,)`` ``d_corr_image`` with each image of another chain in the place of the chain's own, mean over
     these images; NaN where there is none.
@@ -273,7 +275,7 @@ def d_corr_gain(found: Chains, k: int | None = None) -> Values:
     """``(C,)`` ``d_corr_image`` less ``d_corr_other``: what the order of the texts owes to this image, in
     [-2, 2].
     """
-    return d_corr_image(found) - d_corr_other(found)
+    return d_corr_image(found, k) - d_corr_other(found, k)
 
 
 def precision(retrieved: list[Rows], chains: Rows, k: int | None = None) -> Values:

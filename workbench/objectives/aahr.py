@@ -122,8 +122,7 @@ class AAHR(Objective):
         self.alignment = make("aahr: alignment", Alignment, given["alignment"])
         self.contrast = make("aahr: contrast", Contrast, given["contrast"])
         self.graph = make("aahr: graph", Graph, given["graph"])
-        if pga is None:
-            pga = 0.2 if self.released else 1.0
+        pga = (0.2 if self.released else 1.0) if pga is None else pga
         cross, with_pga = nsi * self.graph.cross, nsi if pga and not self.released else 0.0
         self.weigh(
             {"triplet": triplet, "pga": pga, "mcl": mcl, "nsi": nsi, "nsi_cross": cross, "nsi_pga": with_pga}
@@ -203,13 +202,11 @@ class AAHR(Objective):
         if any(int(bank.filled) < len(bank.vectors) for bank in (self.images, self.texts)):
             return image.mean.sum() * 0
         seen, read = (normalize(made, dim=1) for made in _outputs(batch))
-        v = local_of(image)[batch.own]
-        sides = ((v, read, self.texts), (local_of(text), seen[batch.own], self.images))
-        losses = [
-            bank_contrast(asking, key, bank.vectors.to(asking), self.contrast.tau)
-            for asking, key, bank in sides
-        ]
-        return torch.stack(losses).sum()
+        v, u = local_of(image)[batch.own], local_of(text)
+        sides = ((v, read, self.texts), (u, seen[batch.own], self.images))
+        return torch.stack([
+            bank_contrast(asks, own, bank.vectors.to(asks), self.contrast.tau) for asks, own, bank in sides
+        ]).sum()  # fmt: skip
 
     def _side(self, anchors: Tensor, ids: Tensor, bank: tuple[Tensor, Tensor, Tensor], own: Tensor) -> Tensor:
         keys, key_ids, usable = bank

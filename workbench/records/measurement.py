@@ -16,19 +16,11 @@ from workbench.records.metric_key import MetricKey
 TIES = "an equally scored item that is not relevant ranks above"
 FIRST = ("rsum", "R", "map_at_r")
 # what a number is where its contract, written by an older version, does not say so
-BY_NAME = {"rsum": "sum", "medr": "rank", "meanr": "rank", "d_corr_gain": "number"} | dict.fromkeys(
-    (
-        "pearson",
-        "spearman",
-        "spearman_half",
-        "kendall_tau",
-        "d_corr_image",
-        "d_corr_other",
-        "d_corr_radius",
-        "tau",
-    ),
-    "correlation",
-)
+BY_NAME = {
+    "rsum": "sum", "medr": "rank", "meanr": "rank", "d_corr_gain": "number",
+    **dict.fromkeys(("pearson", "spearman", "spearman_half", "kendall_tau", "tau"), "correlation"),
+    **dict.fromkeys(("d_corr_image", "d_corr_other", "d_corr_radius"), "correlation"),
+}  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -283,7 +283,9 @@ def _picture(stops: Sequence[Stop], results: Sequence[RunResult]) -> str:
     stop = next((stop for stop in stops if stop.notebook == EXPLORER and stop.models_of), None)
     if stop is None or not all((folders[name] / runs.MODEL).is_file() for name in stop.models_of):
         return ""
-    opened = open_runs([str(folders[name]) for name in stop.models_of], images=stop.parameters["images"])
+    opened = open_runs(
+        [str(folders[name]) for name in stop.models_of], images=stop.parameters.get("images", 0)
+    )
     ranked, split = compare.ranks(opened, "t2i"), opened[0].split
     titles = {stop.name: stop.title for stop in stops}
     answers = {

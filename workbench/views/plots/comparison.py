@@ -114,16 +114,13 @@ def differences(table: pd.DataFrame, *, against: str) -> go.Figure:
         f", {row.mark} {row.verdict}; sign test: p (Holm) {format_p_value(row.p_holm)}, "
         f"better on {row.wins}, worse on {row.losses}" for row in each(table)
     ])  # fmt: skip
-    for row, key in enumerate(units, 1):
+    # one scale a unit, and zero in the middle of all
+    farthest = table[["low", "high", "value"]].abs().max(axis=1).groupby(table["face"]).max()
+    for row, (key, unit) in enumerate(units.items(), 1):
         for verdict, look in APART.items():
             part = table[(table["key"] == key) & (table["verdict"] == verdict)]
             dots(fig, part, *look, **entry(fig, verdict, 1, row))
         fig.add_vline(0, line=ZERO, row=row, col=1)
-    # one scale a unit, and zero in the middle of all
-    farthest = (
-        table.assign(ends=table[["low", "high", "value"]].abs().max(axis=1)).groupby("face")["ends"].max()
-    )
-    for row, unit in enumerate(units.values(), 1):
         end = 1.08 * display_value(farthest[unit], unit) or 1
         fig.update_xaxes(range=[-end, end], row=row)
     return fig.update_xaxes(nticks=5).update_yaxes(
