@@ -94,6 +94,8 @@ def test_the_map_answers_lasso_mouse_and_keyboard(page: Any, lab: Lab, axe: str)
     assert page.evaluate(SELECTED) == "120 120 True"
     other.get_by_text("120 selected: 40 images, 80 captions").wait_for()
     assert live.get_by_test_id("map-list").locator("button").count() == 50
+    listed = live.get_by_test_id("map-list").locator("img[src^='data:image/png']")
+    listed.nth(49).wait_for()
 
     live.get_by_role("button", name="Clear selection").click()
     other.get_by_text("nothing selected").wait_for()
@@ -122,7 +124,7 @@ def test_the_map_answers_lasso_mouse_and_keyboard(page: Any, lab: Lab, axe: str)
 
     live.get_by_test_id("map-search").fill("a dog")
     page.keyboard.press("Enter")
-    other.get_by_text("12 selected: 12 images, 0 captions").wait_for()
+    other.get_by_text("24 selected: 12 images, 12 captions").wait_for()
     page.wait_for_function(STAR, polling=200)
 
     live.get_by_test_id("map-category").first.click()

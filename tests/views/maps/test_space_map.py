@@ -34,7 +34,7 @@ def test_the_name_of_a_cluster_is_what_its_captions_say_and_others_do_not():
         np.array([0, 0, 0, 1, 1, 2]),
         ["image", "caption", "caption", "caption", "caption", "image"],
     )
-    texts = ["", "a dog", "the dog", "a ship", "the ship", ""]
+    texts = ["", "there is the dog", "there is a dog", "a ship", "the ship", ""]
     assert space_map.cluster_names(cluster, kind, texts, each=1) == ["1: dog", "2: ship", "3"]
 
 

@@ -163,7 +163,9 @@ def test_a_sentence_lies_amid_its_nearest_and_selects_what_is_found(maps):
     assert live.asked["near"][1] == np.argsort(-cosines)[:5].tolist()
     assert live.asked["near"][0][0] == 12 + 6
     found = maps[0].run.image.mean @ maps[0].run.text.mean[6]
-    assert live.selected_rows == found.argsort(descending=True).tolist()[:12]
+    assert live.selected_rows[:12] == found.argsort(descending=True).tolist()[:12]
+    captions = maps[0].run.text.mean @ maps[0].run.text.mean[6]
+    assert [row - 12 for row in live.selected_rows[12:]] == captions.argsort(descending=True).tolist()[:12]
     live.selected_rows = [1]
     live.ask("a ship", select=False)
     assert live.selected_rows == [1]

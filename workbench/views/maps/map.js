@@ -57,16 +57,16 @@ export class MapView {
     this.inking = undefined;
     this.root = element("div", { className: "wbm", dataset: { testid: "embedding-map", lmSuppressShortcuts: "true" } });
     this.colours = new Colours(config, () => this.redraw());
-    this.panels = this.maps.slice(0, 2).map((_, number) => new Panel(this, number));
+    this.panels = this.maps.map((_, number) => new Panel(this, number));
     this.search = element("input", {
       type: "search",
       // JupyterLab stops Enter in the fields of a cell's output before a form could hear of it, not before the field
       onkeydown: event => {
         if (event.key === "Enter" && !event.isComposing) this.find();
       },
-      placeholder: "find images by a sentence",
+      placeholder: "find images and captions by a sentence",
       dataset: { testid: "map-search" },
-      aria: { label: "Find images by a sentence" },
+      aria: { label: "Find images and captions by a sentence" },
     });
     this.tools = this.toolbar();
     this.card = element("div", { className: "wbm-card", hidden: true, dataset: { testid: "map-card" } });
@@ -169,7 +169,7 @@ export class MapView {
     );
   }
 
-  /** A sentence is asked of the kernel: its place is marked, and the images that the first run finds are selected. */
+  /** A sentence is asked of the kernel: its place is marked, and what the first run finds is selected. */
   find() {
     const text = this.search.value.trim();
     if (text) this.model.send({ kind: "search", text });
@@ -266,8 +266,10 @@ export class MapView {
     const near = this.neighbours(panel.number, row).slice(0, 3);
     const line = (/** @type {string} */ head, /** @type {string} */ text, /** @type {string} */ className) =>
       element("div", { className }, element("b", { textContent: head }), element("bdi", { textContent: text }));
+    clearTimeout(this.asking);
+    this.asking = setTimeout(() => this.ask(row), 30);
     this.card.replaceChildren(
-      ...this.picture(row),
+      this.picture(row),
       line(`${this.kind(row)} `, this.words(row), "wbm-words"),
       line(`${this.colours.colour.name} `, this.colours.told(panel.number, row), ""),
       ...near.map((other, i) =>
@@ -280,23 +282,19 @@ export class MapView {
   /**
    * The thumbnail of a row's image: asked of the kernel once the mouse rests, kept in the page.
    * @param {number} row
+   * @param {string} alt empty where the words stand beside it
    */
-  picture(row) {
-    if (!this.config.pictures) return [];
+  picture(row, alt = `image: ${this.words(this.own[row])}`) {
     const image = this.own[row],
-      found = element("img", {
-        className: "wbm-picture",
-        alt: `image: ${this.words(image)}`,
-        dataset: { testid: "map-picture" },
-      });
-    const source = this.thumbnails.get(image);
-    if (source) found.src = source;
-    else {
-      found.hidden = true;
-      clearTimeout(this.asking);
-      this.asking = setTimeout(() => this.model.send({ kind: "thumbnail", image }), 30);
-    }
-    return [found];
+      src = this.thumbnails.get(image),
+      dataset = { testid: "map-picture", image: String(image) };
+    return element("img", { className: "wbm-picture", alt, dataset, hidden: !src, ...(src ? { src } : {}) });
+  }
+
+  /** @param {number} row */
+  ask(row) {
+    const image = this.own[row];
+    if (!this.thumbnails.has(image)) this.model.send({ kind: "thumbnail", image });
   }
 
   /** @param {any} message */
@@ -304,9 +302,9 @@ export class MapView {
     if (message.kind === "said") this.say(message.text);
     if (message.kind !== "thumbnail") return;
     this.thumbnails.set(message.image, message.src);
-    if (this.current < 0 || this.own[this.current] !== message.image) return;
-    const picture = this.card.querySelector("img");
-    if (picture) Object.assign(picture, { src: message.src, hidden: false });
+    this.root
+      .querySelectorAll(`.wbm-picture[data-image="${message.image}"]`)
+      .forEach(picture => Object.assign(picture, { src: message.src, hidden: false }));
   }
 
   /** @param {number} row */
@@ -334,7 +332,9 @@ export class MapView {
     this.say(
       rows.length ? `${rows.length} selected: ${images} images, ${rows.length - images} captions` : "nothing selected",
     );
-    this.list.replaceChildren(...this.chosen.slice(0, LISTED).map(row => element("li", {}, this.entry(row))));
+    const listed = this.chosen.slice(0, LISTED);
+    this.list.replaceChildren(...listed.map(row => element("li", {}, this.entry(row))));
+    for (const image of new Set(listed.map(row => this.own[row]))) this.ask(image);
     if (rows.length > LISTED)
       this.list.append(
         element("li", { textContent: `and ${rows.length - LISTED} more; selection() lists all of them` }),
@@ -355,6 +355,7 @@ export class MapView {
     button.onfocus = () => this.point(row, panel);
     button.onblur = () => this.point(-1);
     button.append(
+      this.picture(row, ""),
       element("b", { textContent: `${this.kind(row)} ` }),
       element("bdi", { textContent: this.words(row) }),
     );

@@ -1,6 +1,6 @@
 // One map of the widget.
 
-import { element, FAINT, Grid, inside, KEYS, LINES, LISTED, NEAR, trace } from "./shapes.js";
+import { CLEAR, element, FAINT, Grid, inside, KEYS, LINES, LISTED, NEAR, trace } from "./shapes.js";
 
 /** @import { Place } from "./types.d.ts" */
 /** @import { MapView } from "./map.js" */
@@ -21,8 +21,6 @@ export class Panel {
     this.title = element("div", { className: "wbm-title" });
     this.frame = element("div", { className: "wbm-frame" }, this.base, this.over);
     this.el = element("section", { className: "wbm-panel" }, this.title, this.frame);
-    /** @type {Grid[]} */
-    this.grids = [];
     /** @type {Place} */
     this.middle = [0, 0];
     this.zoom = 1;
@@ -39,32 +37,13 @@ export class Panel {
     this.number = number;
     this.map = view.maps[number];
     this.grid = new Grid(this.map.xy);
-    this.listen();
-    this.show(number);
-  }
-
-  /** @param {number} number */
-  show(number) {
-    const { maps } = this.view;
-    this.number = number;
-    this.map = maps[number];
-    this.grid = this.grids[number] ??= new Grid(this.map.xy);
-    this.title.replaceChildren();
-    if (maps.length > 2) {
-      const chooser = element("select", {
-        onchange: () => {
-          this.show(chooser.selectedIndex);
-          this.view.redraw();
-        },
-      });
-      chooser.setAttribute("aria-label", "run on this map");
-      chooser.append(...maps.map(one => element("option", { textContent: one.name })));
-      chooser.selectedIndex = number;
-      this.title.append(chooser);
-    } else this.title.append(element("strong", { textContent: this.map.name }));
-    this.title.append(element("span", { textContent: this.map.about }));
+    this.title.append(
+      element("strong", { textContent: this.map.name }),
+      element("span", { textContent: this.map.about }),
+    );
     this.over.setAttribute("role", "application");
     this.over.setAttribute("aria-label", `Map of ${this.map.name}. ${KEYS}`);
+    this.listen();
   }
 
   /** Take the size of the page; pixels are those of the screen. */
@@ -130,9 +109,10 @@ export class Panel {
     pixels.fill(0);
     for (let pass = 0; pass < 2; pass += 1) {
       const chosen = pass === 1,
-        alpha = view.chosen.length && !chosen ? FAINT : 255;
+        alpha = view.chosen.length && !chosen ? FAINT : chosen ? 255 : CLEAR;
       if (chosen && !view.chosen.length) break;
-      for (let row = 0; row < count; row += 1) {
+      // captions first, since images are fewer and would lie below them
+      for (let row = count - 1; row >= 0; row -= 1) {
         if (!shown[row] || (selected[row] === 1) !== chosen) continue;
         const x = (left + xy[2 * row] * scale) | 0,
           y = (top + xy[2 * row + 1] * scale) | 0;

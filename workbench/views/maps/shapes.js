@@ -9,6 +9,7 @@ export const NEAR = 10; // css pixels within which a point answers to the mouse
 export const LISTED = 50; // selected items that are listed and ringed
 export const LINES = 8; // selected items whose neighbours are drawn
 export const FAINT = 84; // opacity of what is not selected, of 255
+export const CLEAR = 200; // opacity of every point while nothing is selected: what lies below shows through
 export const KEYS =
   "Arrow keys: nearest point in that direction · N: nearest neighbour in the full space · " +
   "Enter or Space: select · Escape: clear · + and −: zoom · 0: whole map";

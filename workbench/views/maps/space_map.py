@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
 from workbench import text
 from workbench.records import Array, MetricKey, Rows, Split
@@ -220,7 +221,8 @@ def clusters_of(image: Array, texts: Array, count: int, seed: int) -> Rows:
 
 
 def cluster_names(cluster: Rows, kind: Sequence[str], captions: Sequence[str], *, each: int = 3) -> list[str]:
-    """A name for each cluster: the words that its captions hold more often than all captions do.
+    """A name for each cluster: the words that its captions hold more often than all captions do, without
+    English words of no content.
 
     A word held by a share ``p`` of the cluster's captions and ``q`` of all captions counts ``p log(p / q)``,
     its part of the Kullback-Leibler divergence, so that neither words that all hold nor words that one
@@ -233,9 +235,11 @@ def cluster_names(cluster: Rows, kind: Sequence[str], captions: Sequence[str], *
         each: words a name.
 
     Returns:
-        One name a cluster; a cluster without captions has its number alone.
+        One name a cluster; a cluster without such words has its number alone.
     """
-    table = pd.DataFrame({"cluster": cluster, "word": [sorted(set(words(text))) for text in captions]})
+    table = pd.DataFrame(
+        {"cluster": cluster, "word": [sorted(set(words(text)) - ENGLISH_STOP_WORDS) for text in captions]}
+    )
     table = table[[what == "caption" for what in kind]]
     counts = table.explode("word").groupby(["cluster", "word"]).size()
     inside = counts / counts.index.get_level_values("cluster").map(table["cluster"].value_counts().to_dict())

@@ -20,7 +20,6 @@ export interface Config {
   colours: Colour[];
   ramp: string[];
   unknown: string;
-  pictures: boolean;
   moved?: DataView;
   maps: { name: string; about: string; points: DataView; near: DataView }[];
 }

@@ -29,7 +29,7 @@ HERE = Path(__file__).parent
 # one module for the browser, in this order
 SCRIPTS = ("shapes.js", "colours.js", "panel.js", "map.js")
 SIDE = 150
-# a question lies amid so many of its nearest; so many images are selected as found
+# a question lies amid so many of its nearest; so many images and as many captions are selected as found
 AMID, FOUND = 5, 12
 COLOURS = ("kind", "level", "descriptiveness", "cluster", "hubness", "gap", "moved")
 SHARED = ("id", "kind", "text", "image", "level", "descriptiveness", "cluster")
@@ -80,29 +80,31 @@ class EmbeddingMap(anywidget.AnyWidget):
         return rows(self.maps, self.selected_rows)
 
     def ask(self, text: str, *, select: bool = True) -> None:
-        """Mark where a sentence lies, and select the images that the first run finds for it.
+        """Mark where a sentence lies, and select the images and captions that the first run finds for it.
 
         Its place is the mean place of the five items, images or captions, that are nearest to it in the full
         space.
 
         Args:
             text: the sentence.
-            select: also select the first twelve images.
+            select: also select the first twelve images by score, and the first twelve captions by cosine.
 
         Raises:
             ValueError: there are no words.
         """
         require(text.strip(), "a question needs words")
         embedded = [one.run.model.embed_texts([text]) for one in self.maps]
-        near = [
-            np.argsort(-(one.vectors @ asked.mean[0].numpy()), kind="stable")[:AMID].tolist()
+        order = [
+            np.argsort(-(one.vectors @ asked.mean[0].numpy()), kind="stable")
             for one, asked in zip(self.maps, embedded, strict=True)
         ]
-        self.asked = {"text": text, "near": near}
+        self.asked = {"text": text, "near": [rows[:AMID].tolist() for rows in order]}
         if select:
             run = self.maps[0].run
             scores = run.model.scores(run.image, embedded[0])[:, 0]
-            self.selected_rows = np.argsort(-scores, kind="stable")[:FOUND].tolist()
+            captions = order[0][order[0] >= len(scores)]
+            found = [np.argsort(-scores, kind="stable")[:FOUND], captions[:FOUND]]
+            self.selected_rows = np.concatenate(found).tolist()
 
     def select(self, ids: Sequence[str]) -> None:
         """Select items by their ids; those that are not on the map are left out."""
@@ -197,7 +199,6 @@ def config(maps: Sequence[SpaceMap], first: str) -> dict[str, Any]:
         "colours": [_colour(maps, name) for name in sorted(known, key=lambda name: name != first)],
         "ramp": list(LEVELS),
         "unknown": INK,
-        "pictures": True,
         "maps": [_map(one, k) for one in maps],
     }
     if "moved" in items:

@@ -145,12 +145,12 @@ class Panel:
         """
         draw = self.fig.add_scattergl if len(self.points) > MANY else self.fig.add_scatter
         is_image = np.array([self.marks.kind[row] == "image" for row in rows.tolist()], dtype=bool)
-        for part, symbol in ((rows[~is_image], shape), (rows[is_image], "circle")):
+        for part, symbol, size in ((rows[~is_image], shape, 6), (rows[is_image], "circle", 8)):
             if len(part):
                 own = {key: of[part] if isinstance(of, np.ndarray) else of for key, of in look.items()}
                 draw(
                     x=self.points[part, 0], y=self.points[part, 1], mode="markers", hoverinfo="text",
-                    marker={"size": 7, "line": {"width": 0}, "symbol": symbol, **own},
+                    marker={"size": size, "opacity": 0.8, "line": {"width": 0}, "symbol": symbol, **own},
                     hovertext=[self.marks.about(row) for row in part.tolist()],
                     **entry(self.fig, name, self.column), **trace,
                 )  # fmt: skip
