@@ -7,7 +7,7 @@ images), from which its verdict follows by ``judging``.
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -29,6 +29,7 @@ PAPERS = {"D": "DITM", "C": "CORA", "I": "DIAS", "S": "SAM", "A": "AAHR"}
 DATA = {"W": "embedded world", "F": "Flickr8k", "H": "HierarCaps", "K": "COCO captions of HierarCaps"}
 QUESTION = ("claim", "data", "contrast", "judge")
 SCALE = {"sum": 100.0, "share": 100.0}  # points, as the papers print them
+NO_EFFECT = {"equivalent": "replicated", "replicated": "refuted"}
 ENOUGH = 0.8  # correlation from which two metrics "rise together"
 # tables of values by seed, by the data that they were measured on
 TABLES = {"W": ("comparison_scenes", "components_scenes", "judge_orders"), "F": ("objectives_flickr8k",)}
@@ -68,6 +69,13 @@ class Claim:
         return {"labels": own, "truth": self.truth}
 
     @property
+    def contrasts(self) -> list[list[tuple[str, str]]]:
+        """Grids and labels of the arms of each contrast, the first minus the second; of four, the difference
+        of the first two minus that of the others.
+        """
+        return [[_place(name, arm) for arm in of] for name, several in self.arms.items() for of in several]
+
+    @property
     def commands(self) -> list[str]:
         """What makes its arms."""
         return [f"workbench grid 03_train {grid} -p data scenes" for grid in self.arms]
@@ -76,7 +84,7 @@ class Claim:
         """Lines that tell it: what it says, its arms, and the command that makes them."""
         sign = {"+": "more", "-": "less", "0": "no difference"}[self.expected]
         told = "" if np.isnan(self.printed) else f", {format_number(self.printed, 1)} printed"
-        arms = [f"{more} minus {less}" for of in self.arms.values() for more, less in of]
+        arms = [" minus ".join(label for _, label in of) for of in self.contrasts]
         return [
             f"{self.id}  {self.paper}, {self.place}: {self.says}",
             f"  metric: {', '.join(self.keys['labels'])}; expected: {sign}{told}",
@@ -88,6 +96,12 @@ class Claim:
             *(f"  waits for: {self.needs}" for _ in [0] if self.needs),
             *(f"  {self.remark}" for _ in [0] if self.remark),
         ]
+
+
+def _place(grid: str, arm: str) -> tuple[str, str]:
+    """Grid and label of an arm."""
+    label, _, other = arm.partition(" @")
+    return other or grid, label
 
 
 @cache
@@ -106,6 +120,11 @@ def load() -> dict[str, Claim]:
         usual = {"truth": read["truth"], "smallest": read["smallest"].get(unit, 0.2)}
         made[name] = Claim(id=name, unit=unit, **{**usual, **row})
     return made
+
+
+def budget(where: str) -> dict[str, Any]:
+    """Values that lie below those of every grid on this data."""
+    return dict(_read()["budgets"][where])
 
 
 def find(name: str) -> Claim:
@@ -129,14 +148,17 @@ def latest(lines: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def judged(lines: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Lines with the verdicts that follow from their values: one family a paper, data and judge."""
+    """Lines with the verdicts that follow from their values: one family a paper, data, judge and budget."""
     made = [dict(line) for line in lines]
     families: dict[Any, list[dict[str, Any]]] = {}
     for line in made:
-        families.setdefault((PAPERS[line["claim"][0]], line["data"], line["judge"]), []).append(line)
+        about = (PAPERS[line["claim"][0]], line["data"], line["judge"], "budget" in line)
+        families.setdefault(about, []).append(line)
     for family in families.values():
         for line, verdict in zip(family, judge([evidence(line) for line in family]), strict=True):
             line |= shown(verdict)
+            if line["expected"] == "0":  # then the claim is that there is no effect
+                line["verdict"] = NO_EFFECT.get(verdict.word, verdict.word)
     return made
 
 
@@ -152,10 +174,12 @@ def evidence(line: Mapping[str, Any]) -> Evidence:
     values = {name: np.array(of, dtype=float) for name, of in line["values"].items()}
     require("more" in values, f"a line of the ledger has no values of the first arm: {line['claim']}")
     apart = values["more"] - values.get("less", np.zeros(1))
+    rates = (np.subtract(of["more"], of["less"]) for of in line.get("rates", {}).values())
     sign, arms = -1 if line["expected"] == "-" else 1, tuple(float(of.mean()) for of in values.values())
     printed = float("nan") if line["printed"] is None else line["printed"]
     chance = float("-inf") if line["chance"] is None else line["chance"]
-    return Evidence(sign * apart, line["smallest"], printed, arms, chance)
+    elsewhere = tuple(sign * one for one in rates)
+    return Evidence(sign * apart, line["smallest"], printed, arms, chance, elsewhere=elsewhere)
 
 
 def record(found: Iterable[Mapping[str, Any]], day: str, path: Path = LEDGER) -> int:
@@ -215,19 +239,27 @@ def _contrasts(claim: Claim, where: str, who: str, keys: list[str]) -> Iterable[
         both = sorted(set(arms[0].index) & set(arms[1].index))
         if len(both) < 2:
             continue
-        scale = SCALE.get(unit_of(keys[0]), 1.0)
-        values = {name: arm[both].to_numpy(dtype=float) * scale for name, arm in zip(("more", "less"), arms)}
+        values = {name: arm[both].to_numpy(dtype=float) for name, arm in zip(("more", "less"), arms)}
         ran = sum(float(_arm(table, name, ["seconds"]).reindex(both).sum()) for name in (more, less))
-        line = line_of(claim, where, f"{more} | {less}", who, values, seeds=both, source=_source(where))
-        by_labels = keys == ["rsum"]
-        own = {} if by_labels else {"unit": unit_of(keys[0]), "smallest": _smallest(keys[0])}
-        # the printed effect is one of labels: a truth in other units has none
-        own |= {} if by_labels or keys == claim.keys["labels"] else {"printed": None}
-        yield line | own | {"chance": _chance() if by_labels else None, "seconds": round(ran)}
+        about: dict[str, Any] = {"seeds": both, "source": _source(where), "seconds": round(ran)}
+        chance = _chance() if keys == ["rsum"] else None
+        yield line_of_arms(claim, where, f"{more} | {less}", who, values, chance=chance, **about)
 
 
-def _smallest(key: str) -> float:
-    return float(_read()["smallest"][unit_of(key)])
+def line_of_arms(
+    claim: Claim, where: str, contrast: str, who: str, values: Mapping[str, Any], **about: Any
+) -> dict[str, Any]:
+    """The same for numbers as they are stored, in the unit of the judge's own number."""
+    keys, labels = claim.keys[who], claim.keys["labels"]
+    points = {name: np.asarray(of) * scale_of(claim, keys) for name, of in values.items()}
+    unit = unit_of(keys[0])
+    own = {} if keys == labels else {"unit": unit, "smallest": _read()["smallest"][unit], "printed": None}
+    return line_of(claim, where, contrast, who, points, **about) | own
+
+
+def scale_of(claim: Claim, keys: Sequence[str]) -> float:
+    """What a stored number is multiplied by to be one of the ledger's."""
+    return SCALE.get(claim.unit if keys == claim.keys["labels"] else unit_of(keys[0]), 1.0)
 
 
 def _chance() -> float:

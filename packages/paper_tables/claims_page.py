@@ -31,11 +31,11 @@ INTRO = (
 )
 # what no reader should conclude, whatever the rows say
 LIMITS = (
-    "The data are small: 2,000 drawn scenes, or 3,000 photographs. A paper trains on tens of thousands.",
+    "The data are small: 500 or 2,000 drawn scenes, or 3,000 photographs. A paper trains on tens of thousands.",
     "Photographs have frozen features of one small network. No image encoder was trained on them.",
     "Every arm has one budget of minutes on a CPU core, and a recipe searched for whole objectives. A part "
     "left out has no recipe of its own.",
-    "No arm was trained again at half or twice its learning rate. A verdict may turn there.",
+    "One seed was trained again at half and twice the learning rate, or none. A verdict may turn there.",
     "Refuted means refuted at this size. It says nothing about the paper's own tables.",
     "Undecided is no evidence against a claim. Most parts have three seeds.",
 )

@@ -12,8 +12,10 @@ from typing import Annotated, Any
 import typer
 
 from workbench.cli import describe
-from workbench.cli.base import AsJson, Pairs, Root, WithPairs, app, emit, pairs, usage
+from workbench.cli.base import AsJson, Pairs, Root, WithPairs, app, emit, pairs, told, usage, writable
 from workbench.cli.output import screen
+from workbench.execution import executors
+from workbench.registry import require_known
 
 
 @app.command(cls=WithPairs, epilog="Example: workbench table ditm_table4")
@@ -69,6 +71,41 @@ def claims_record(as_json: AsJson = False) -> None:
     found = [*claims.from_recorded(), *untrained.measure()]
     added = claims.record(found, f"{date.today()}")
     emit({"added": added}, as_json, [f"{claims.LEDGER}: lines added: {added}"])
+
+
+@claims_app.command("run", epilog="Example: workbench claims run D2 D9 --data scenes --seeds 5")
+def claims_run(
+    names: Annotated[list[str] | None, typer.Argument(metavar="ID", show_default=False)] = None,
+    data: Annotated[str, typer.Option(help="scenes or flickr8k.")] = "scenes",
+    seeds: Annotated[int, typer.Option(min=2, help="Of each arm.")] = 5,
+    rates: Annotated[
+        bool, typer.Option("--rates", help="Train seed 0 at half and twice the rate too: costs two seeds.")
+    ] = False,
+    there: Annotated[bool, typer.Option("--there", help="Train nothing; judge by what is there.")] = False,
+    executor: Annotated[str, typer.Option(help="local, submitit or dask.")] = "local",
+    root: Root = "runs",
+    as_json: AsJson = False,
+) -> None:
+    """Train the arms of claims that are not there yet, and add their verdicts to the ledger.
+
+    All claims by default. Without --rates, a verdict may turn at other learning rates.
+    """
+    from paper_tables import claims, trained
+
+    with usage():
+        require_known("claims are trained on no", data, trained.PLACES)
+        executors.check(executor, {})
+        writable(root)
+        asked = trained.askable(names or (), trained.PLACES[data])
+        jobs = trained.plan(asked, trained.PLACES[data], seeds, root, rates=rates)
+    say = told(as_json)
+    say(trained.cost(jobs))
+    failed = [] if there else trained.train_all(jobs, root, executor, say)
+    found = trained.lines(asked, trained.PLACES[data], jobs)
+    added = claims.record(found, f"{date.today()}")
+    lines = [*failed, f"{claims.LEDGER}: questions answered: {len(found)}, lines added: {added}"]
+    emit({"answered": len(found), "added": added, "failed": failed}, as_json, lines)
+    raise typer.Exit(1 if failed else 0)
 
 
 @claims_app.command("report", epilog="Example: workbench claims report --out claims.html --docs claims.md")

@@ -1,0 +1,253 @@
+"""Claims about trained arms: each arm that they name is trained once, and the ledger gets its numbers.
+
+An arm is known by a hash of its whole configuration, its data and the code. Its run lies below the runs in
+``claims/<hash>``; one that was cut off goes on from its checkpoint.
+"""
+
+import json
+import platform
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from paper_tables import claims
+from paper_tables.claims import Claim
+from workbench import assets
+from workbench.execution import executors, grid, parameters
+from workbench.execution.library import find
+from workbench.formatting import format_number
+from workbench.records import Rows, require
+from workbench.registry import require_known
+from workbench.runs import Config, load_split, prepare
+from workbench.runs import store as runs
+from workbench.runs.resolve import resolve
+from workbench.runs.train import train
+from workbench.training import checkpoint
+from workbench.training.samplers import epoch
+
+NOTEBOOK, FOLDER = "03_train", "claims"
+PLACES = {"scenes": "W", "flickr8k": "F"}
+# factors of the learning rate at which one seed is trained as well
+RATES = (0.5, 2.0)
+Arm = tuple[str, str]  # grid and label
+Key = tuple[Arm, int, float]  # arm, seed, factor of the learning rate
+
+
+@dataclass(frozen=True)
+class Job:
+    """A training: its configuration, the folder of its run, optimiser steps, and the seconds that recorded
+    trainings let expect.
+    """
+
+    config: Config
+    folder: Path
+    steps: int
+    seconds: float
+
+    @property
+    def done(self) -> bool:
+        """Whether its run is there and good."""
+        return self.folder.is_dir() and runs.read(self.folder).status == "ok"
+
+
+def askable(names: Iterable[str], where: str) -> list[Claim]:
+    """Claims whose arms can be trained on this data, those with the most shared arms first.
+
+    Args:
+        names: ids; none takes all.
+        where: ``"W"`` or ``"F"``.
+
+    Raises:
+        KeyError: no such claim. ValueError: one trains nothing there; the message says what it waits for.
+    """
+    asked = [claims.find(name) for name in names]
+    for one in asked:
+        lacking = one.needs or f"its data are {', '.join(claims.DATA[place] for place in one.data)}"
+        require(_can(one, where), f"claim {one.id} has no training on {claims.DATA[where]}: {lacking}")
+    asked = asked or [one for one in claims.load().values() if _can(one, where)]
+    shared = Counter(arm for one in asked for of in one.contrasts for arm in of)
+    return sorted(asked, key=lambda one: -float(np.mean([shared[arm] for of in one.contrasts for arm in of])))
+
+
+def _can(claim: Claim, where: str) -> bool:
+    return bool(claim.arms) and not claim.needs and where in claim.data
+
+
+def plan(
+    asked: Sequence[Claim], where: str, seeds: int, root: Path | str, *, rates: bool = False
+) -> dict[Key, Job]:
+    """All trainings of some claims, in their order.
+
+    Args:
+        asked: from ``askable``.
+        where: ``"W"`` or ``"F"``.
+        seeds: of each arm, from 0.
+        root: where runs lie.
+        rates: train seed 0 at ``RATES`` as well.
+
+    Raises:
+        FileNotFoundError: the data are not there.
+    """
+    arms = list(dict.fromkeys(arm for one in asked for of in one.contrasts for arm in of))
+    configs = {
+        arm: config
+        for name in dict.fromkeys(name for name, _ in arms)
+        for arm, config in _configs(name, {label for of, label in arms if of == name}, where).items()
+    }
+    wanted = [(arm, seed, 1.0) for arm in arms for seed in range(seeds)]
+    wanted += [(arm, 0, rate) for arm in arms for rate in RATES if rates]
+    return {key: _job(key, configs[key[0]], root) for key in wanted}
+
+
+def _configs(name: str, labels: set[str], where: str) -> dict[Arm, Config]:
+    """The configurations of some arms of a grid, with the budget of the data below what the grid says."""
+    described, known = grid.read_grid(find(name, "grid")), parameters.inspect(find(NOTEBOOK))
+    for label in labels:
+        require_known(f"{name} has no arm", label, described["arms"])
+    fixed = parameters.override(known, claims.budget(where), described.get("fixed") or {})
+    arms = {label: values for label, values in described["arms"].items() if label in labels}
+    planned = grid.plan(NOTEBOOK, {"fixed": fixed, "arms": arms}, {"device": "cpu"})
+    grid.require_data(planned)
+    return {(name, label): Config(**of.pop("settings"), **of) for label, of in planned.items()}
+
+
+def _job(key: Key, config: Config, root: Path | str) -> Job:
+    (name, label), seed, rate = key
+    config = config.replace(seed=seed)
+    whole = resolve(config)
+    if rate != 1:
+        config = config.replace(lr=whole.training.lr * rate)
+        whole = resolve(config)
+    of_share = "share" in config.data.options
+    data, own = _data(json.dumps(config.data.model_dump(mode="json")), seed if of_share else 0)
+    t = whole.training
+    order = epoch(own, size=t.batch_size, captions_per_image=t.captions_per_image, seed=0, number=0)
+    steps = t.epochs * len(order)
+    folder = Path(root).resolve() / FOLDER / runs.run_key({**whole.as_dict(), "split": data})
+    images = len(np.unique(own))
+    return Job(config, folder, steps, _pace(name, label, config.data.name) * images * t.epochs)
+
+
+@cache
+def _data(section: str, seed: int) -> tuple[str, Rows]:
+    """What the splits of a configuration are, in words, and whose the training captions are."""
+    config = Config(data=json.loads(section), seed=seed)
+    splits = [load_split(config, name, progress=False) for name in ("train", "val", "test")]
+    return "; ".join(split.identity() for split in splits), splits[0].own
+
+
+@cache
+def _pace(name: str, label: str, data: str) -> float:
+    """Recorded seconds for an image and epoch: those of the arm, else the mean over all arms."""
+    table = assets.recorded("ablation_arms")
+    table = table[(table["data"] == data) & (table["train_images"] > 0)]
+    pace = table["seconds"] / (table["train_images"] * table["epochs"])
+    of_arm = pace[(table["grid"] == name) & (table["arm"] == label)]
+    return float((of_arm if len(of_arm) else pace).mean())
+
+
+def cost(jobs: Mapping[Key, Job]) -> str:
+    """What remains to be trained, in a sentence."""
+    unique = {job.folder: job for job in jobs.values()}
+    left = [job for job in unique.values() if not job.done]
+    arms, steps = len({arm for arm, _, _ in jobs}), sum(job.steps for job in left)
+    minutes = format_number(sum(job.seconds for job in left) / 60, 0)
+    return (
+        f"{arms} arms, {len(unique)} trainings; {len(unique) - len(left)} are there, {len(left)} remain: "
+        f"{steps} steps, about {minutes} minutes of one core by recorded trainings"
+    )
+
+
+def train_arm(config: Config, folder: Path) -> None:
+    """Train one arm into its folder, or go on with it where it was cut off."""
+    last = folder / checkpoint.LAST
+    train(prepare(config, progress=False), out=folder, resume=last.is_file(), progress=False)
+    last.unlink(missing_ok=True)  # most of a run's bytes
+
+
+def train_all(
+    jobs: Mapping[Key, Job], root: Path | str, executor: str, say: Callable[[str], None]
+) -> list[str]:
+    """Train what is not there yet, one after another or wherever the executor does.
+
+    Returns:
+        Arms that failed, with the reason.
+    """
+    left = {job.folder: (key, job) for key, job in jobs.items() if not job.done}
+    failed = []
+    with executors.executor(executor, Path(root), {}) as pool:
+        started = [(key, pool.submit(train_arm, job.config, job.folder)) for key, job in left.values()]
+        for number, ((arm, seed, rate), future) in enumerate(started, 1):
+            said = f"{arm[1]} of {arm[0]}, seed {seed}, {rate:g} of the rate"
+            try:
+                future.result()
+            except Exception as error:  # noqa: BLE001 - the other arms run on
+                failed.append(f"{said}: {error}")
+            say(f"{number}/{len(started)} {failed[-1] if failed and failed[-1].startswith(said) else said}")
+    return failed
+
+
+def lines(asked: Sequence[Claim], where: str, jobs: Mapping[Key, Job]) -> list[dict[str, Any]]:
+    """A line of the ledger, without its verdict, for each contrast and judge that finished runs answer."""
+    made = {key: runs.read(job.folder) for key, job in jobs.items() if job.done}
+    return [
+        line
+        for claim in asked
+        for arms in claim.contrasts
+        for who, keys in claim.keys.items()
+        for line in _answered(claim, where, arms, who, keys, made)
+    ]
+
+
+def _answered(
+    claim: Claim, where: str, arms: Sequence[Arm], who: str, keys: Sequence[str], made: Mapping[Key, runs.Run]
+) -> Iterable[dict[str, Any]]:
+    every = [{seed for of, seed, rate in made if of == arm and rate == 1} for arm in arms]
+    seeds = sorted(set.intersection(*every))
+    values = _values(arms, seeds, 1.0, keys, made) if len(seeds) > 1 else {}
+    if not values:
+        return
+    ran = [made[arm, seed, 1.0] for arm in arms for seed in seeds]
+    first, scale = ran[:: len(seeds)], claims.scale_of(claim, keys)
+    # an arm of a difference of differences is no side of the contrast
+    own = first[0].results["contracts"]["rsum"] if [*keys, len(arms)] == ["rsum", 2] else {}
+    elsewhere = {f"{rate:g}": _values(arms, [0], rate, keys, made) for rate in RATES}
+    env = first[0].env
+    yield claims.line_of_arms(
+        claim, where, " | ".join(label for _, label in arms), who, values,
+        chance=round(own["chance"] * scale, 2) if own else None,
+        seeds=seeds,
+        rates={
+            rate: {name: [round(one * scale, 4) for one in part] for name, part in of.items()}
+            for rate, of in elsewhere.items()
+            if of
+        },
+        source={"code": env["code"], "data": first[0].results["split"], "runs": [run.id for run in first]},
+        budget={**claims.budget(where), "steps": [run.results["steps"] for run in first]},
+        machine=f"{platform.machine()}, {env['cpus']} CPUs, torch {env['versions']['torch']}",
+        seconds=round(sum(run.env["seconds"] for run in ran)),
+    )  # fmt: skip
+
+
+def _values(
+    arms: Sequence[Arm], seeds: Sequence[int], rate: float, keys: Sequence[str], made: Mapping[Key, runs.Run]
+) -> dict[str, list[float]]:
+    """Mean of the numbers by seed, of the first and the other side; empty where a run has no such number."""
+    found = [[_number(made.get((arm, seed, rate)), keys) for seed in seeds] for arm in arms]
+    if any(one is None for of in found for one in of):
+        return {}
+    sides = np.array(found, dtype=float)
+    sides = sides if len(arms) == 2 else sides[0::2] - sides[1::2]
+    return dict(zip(("more", "less"), sides.tolist(), strict=True))
+
+
+def _number(run: runs.Run | None, keys: Sequence[str]) -> float | None:
+    """The mean of some numbers of a run; what labels leave ungraded is graded by CIDEr-D."""
+    metrics = run.results["metrics"] if run else {}
+    found = [metrics.get(key, metrics.get(f"cider:{key}", np.nan)) for key in keys]
+    return None if np.isnan(found).any() else float(np.mean(found))
