@@ -241,9 +241,10 @@ def _contrasts(claim: Claim, where: str, who: str, keys: list[str]) -> Iterable[
             continue
         values = {name: arm[both].to_numpy(dtype=float) for name, arm in zip(("more", "less"), arms)}
         ran = sum(float(_arm(table, name, ["seconds"]).reindex(both).sum()) for name in (more, less))
-        about: dict[str, Any] = {"seeds": both, "source": _source(where), "seconds": round(ran)}
-        chance = _chance() if keys == ["rsum"] else None
-        yield line_of_arms(claim, where, f"{more} | {less}", who, values, chance=chance, **about)
+        yield line_of_arms(
+            claim, where, f"{more} | {less}", who, values, chance=_chance() if keys == ["rsum"] else None,
+            seeds=both, source=_source(where), seconds=round(ran),
+        )  # fmt: skip
 
 
 def line_of_arms(

@@ -31,7 +31,7 @@ INTRO = (
 )
 # what no reader should conclude, whatever the rows say
 LIMITS = (
-    "The data are small: 500 or 2,000 drawn scenes, or 3,000 photographs. A paper trains on tens of thousands.",
+    "The data are small: at most 2,000 drawn scenes, or 3,000 photographs. A paper has tens of thousands.",
     "Photographs have frozen features of one small network. No image encoder was trained on them.",
     "Every arm has one budget of minutes on a CPU core, and a recipe searched for whole objectives. A part "
     "left out has no recipe of its own.",
@@ -88,7 +88,7 @@ def _row(key: tuple[str, str, str], judges: Mapping[str, Mapping[str, Any]]) -> 
     printed = (
         "" if first is None or first["printed"] is None else format_number(first["printed"], _digits(first))
     )
-    contrast = f"{key[2].replace(' | ', ' minus ')}, {_seeds(first or truth or {})}"
+    contrast = f"{_contrast(key, judges)}, {_seeds(first or truth or {})}"
     return [
         Cell(claim.id, note=f"{claim.paper}, {claim.place}"),
         Cell(claim.says, note=f"{contrast}. {claim.remark}"),
@@ -98,6 +98,12 @@ def _row(key: tuple[str, str, str], judges: Mapping[str, Mapping[str, Any]]) -> 
         printed,
         _parting(first, truth),
     ]
+
+
+def _contrast(key: tuple[str, str, str], judges: Mapping[str, Mapping[str, Any]]) -> str:
+    """The arms, and how many images they have where ``claims run`` trained them."""
+    images = next(iter(judges.values())).get("budget", {}).get("train_images")
+    return key[2].replace(" | ", " minus ") + (f", {format_count(images, 'image')}" if images else "")
 
 
 def _cell(line: Mapping[str, Any] | None) -> str | Cell:
@@ -182,7 +188,7 @@ def _listed(asked: Asked, words: Sequence[str]) -> list[str]:
 def _table(asked: Asked, words: Sequence[str] = tuple(SIGNS)) -> list[str]:
     """A row for each judge's verdict that is one of these words."""
     rows = [
-        (key[0], claims.find(key[0]).says, claims.DATA[key[1]], key[2].replace(" | ", " minus "),
+        (key[0], claims.find(key[0]).says, claims.DATA[key[1]], _contrast(key, judges),
          JUDGES[who], _word(line), _effect(line))
         for key, judges in asked.items() for who, line in judges.items() if line["verdict"] in words
     ]  # fmt: skip

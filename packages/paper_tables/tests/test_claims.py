@@ -5,12 +5,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from paper_tables import claims, claims_page, table, untrained
+from paper_tables import claims, claims_page, table, trained, untrained
 from typer.testing import CliRunner
 
 from workbench import data
 from workbench.cli import app
 from workbench.execution import grid, library
+from workbench.runs import store
 
 DOCS = Path(__file__).parents[3] / "docs" / "claims.md"
 
@@ -65,3 +66,42 @@ def test_claims_without_training_on_the_embedded_world() -> None:
     split = data.load("scenes", split="test", texts="chains")
     for reading, values in untrained.levels(split):
         assert np.allclose(values["more"], held["D13", "W", reading]["more"], atol=1e-3)
+
+
+def test_arms_are_trained_once_and_judged_by_what_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small = {"train_images": 20, "settings": {"val_images": 10, "test_images": 10, "epochs": 1}}
+    monkeypatch.setattr(claims, "budget", lambda where: small)
+    asked = trained.askable(["D1", "D2"], "W")
+    jobs = trained.plan(asked, "W", 2, tmp_path, rates=True)
+    # three arms, of which both claims ask one, with two seeds and two more rates
+    assert len({job.folder for job in jobs.values()}) == len(jobs) == 3 * 4
+    assert "12 remain" in trained.cost(jobs)
+    of_d1 = trained.plan(trained.askable(["D1"], "W"), "W", 2, tmp_path)
+    told: list[str] = []
+    for _ in range(2):  # the second time nothing is left
+        assert trained.train_all(of_d1, tmp_path, "local", told.append) == []
+        assert len(told) == 4
+    assert "4 are there, 8 remain" in trained.cost(jobs)
+    found = claims.judged(trained.lines(asked, "W", jobs))
+    assert [(line["claim"], line["judge"]) for line in found] == [("D1", "labels"), ("D1", "truth")]
+    for line, keys in zip(found, claims.find("D1").keys.values(), strict=True):
+        for side, arm in zip(line["values"].values(), claims.find("D1").contrasts[0], strict=True):
+            for seed, value in enumerate(side):
+                metrics = store.read(jobs[arm, seed, 1.0].folder).results["metrics"]
+                assert value == pytest.approx(100 * np.mean([metrics[key] for key in keys]), abs=1e-4)
+    with pytest.raises(ValueError, match="D7 has no training"):
+        trained.askable(["D7"], "W")
+
+
+def test_a_verdict_that_turns_at_another_rate_is_undecided() -> None:
+    line = {
+        "claim": "D1", "data": "W", "judge": "labels", "expected": "+", "smallest": 3.0, "printed": 0.6,
+        "chance": 6.4, "values": {"more": [409.0, 409.1, 409.2], "less": [401.0, 401.1, 401.0]},
+        "rates": {"0.5": {"more": [350.0], "less": [349.0]}, "2": {"more": [420.0], "less": [421.0]}},
+    }  # fmt: skip
+    assert claims.judged([line])[0]["verdict"] == "undecided"
+    assert claims.judged([{**line, "rates": {}}])[0]["verdict"] == "replicated"
+    # where no effect is expected, an effect refutes
+    assert claims.judged([{**line, "rates": {}, "expected": "0"}])[0]["verdict"] == "refuted"
