@@ -183,7 +183,7 @@ def train_all(
     with executors.executor(executor, Path(root), {}) as pool:
         started = [(key, pool.submit(train_arm, job.config, job.folder)) for key, job in left.values()]
         for number, ((arm, seed, rate), future) in enumerate(started, 1):
-            said = f"{arm[1]} of {arm[0]}, seed {seed}, {rate:g} of the rate"
+            said = f"{arm[1]} of {arm[0]}, seed {seed}, {rate} of the rate"
             try:
                 future.result()
             except Exception as error:  # noqa: BLE001 - the other arms run on
@@ -216,7 +216,7 @@ def _answered(
     first, scale = ran[:: len(seeds)], claims.scale_of(claim, keys)
     # an arm of a difference of differences is no side of the contrast
     own = first[0].results["contracts"]["rsum"] if [*keys, len(arms)] == ["rsum", 2] else {}
-    elsewhere = {f"{rate:g}": _values(arms, [0], rate, keys, made) for rate in RATES}
+    elsewhere = {str(rate): _values(arms, [0], rate, keys, made) for rate in RATES}
     env = first[0].env
     yield claims.line_of_arms(
         claim, where, " | ".join(label for _, label in arms), who, values,
