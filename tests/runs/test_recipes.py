@@ -20,6 +20,10 @@ KEY = "exact:t2i/map_at_r"
 LEAST = 0.1
 # standard deviations over seeds
 SCATTER = 4
+# of different kinds, and quick
+RECORDED = ("vsepp", "infonce", "ditm", "siglip")
+# its graph over the batch learns nothing in the steps of fewer images
+IMAGES = {"hrem": 2000}
 
 
 def measured(name: str, **changes: object) -> tuple[dict[str, float], dict[str, float]]:
@@ -32,12 +36,18 @@ def measured(name: str, **changes: object) -> tuple[dict[str, float], dict[str, 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", objectives.names())
+@pytest.mark.parametrize("name", [name for name in objectives.names() if name not in RECORDED])
 def test_every_objective_gains_ten_points_over_its_own_epoch_0_with_its_defaults(name):
+    start, trained = measured(name, train_images=IMAGES.get(name, 700))
+    assert trained[KEY] - start[KEY] >= LEAST
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", RECORDED)
+def test_a_run_of_the_recorded_comparison_is_found_again(name):
+    """Another processor adds in another order, and training carries it on, as far apart as two seeds may be."""
     start, trained = measured(name)
     assert trained[KEY] - start[KEY] >= LEAST
-    # the same run stands in the recorded comparison: another processor adds in another order, and training
-    # carries it on, as far apart as two seeds may be
     table = assets.recorded("comparison_scenes").query("objective == @name and positives == 'own'")
     table = table[table.key != "seconds"]
     recorded, scatter = table[table.seed == 0].set_index("key").value, table.groupby("key").value.std()
