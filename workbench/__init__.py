@@ -18,9 +18,7 @@ The public face::
 first asked for, so that ``import workbench`` stays quick and without PyTorch.
 """
 
-from typing import TYPE_CHECKING
-
-from workbench.registry import lazily
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from workbench.data import load as load_data
@@ -50,24 +48,27 @@ __all__ = [
     "train",
 ]  # fmt: skip
 
-__getattr__ = lazily(
-    __name__,
-    {
-        **dict.fromkeys(("Config", "run", "load_model", "open_runs"), "runs"),
-        "compare": "runs.compare",
-        "evaluate": "runs.evaluate",
-        "explore": "views.explorer",
-        "use_device": "devices:use",
-        "load_data": "data:load",
-        "open_model": "runs.models",
-        "resolve": "runs.resolve",
-        "train": "runs.train:run",
-        "Explorer": "views.explorer",
-        "Encoder": "encoders",
-        "Metric": "metrics",
-        "Objective": "objectives",
-        "SignalMaker": "text",
-        **dict.fromkeys(("Split", "Judgements", "MetricKey"), "records"),
-        **{module: f"{module}:*" for module in ("assets", "data", "formatting", "metrics", "runs", "text")},
-    },
-)
+HOMES = {
+    **dict.fromkeys(("Config", "run", "load_model", "open_runs"), "runs"),
+    "compare": "runs.compare",
+    "evaluate": "runs.evaluate",
+    "explore": "views.explorer",
+    "use_device": "devices:use",
+    "load_data": "data:load",
+    "open_model": "runs.models",
+    "resolve": "runs.resolve",
+    "train": "runs.train:run",
+    "Explorer": "views.explorer",
+    "Encoder": "encoders",
+    "Metric": "metrics",
+    "Objective": "objectives",
+    "SignalMaker": "text",
+    **dict.fromkeys(("Split", "Judgements", "MetricKey"), "records"),
+    **{module: f"{module}:*" for module in ("assets", "data", "formatting", "metrics", "runs", "text")},
+}
+
+
+def __getattr__(name: str) -> Any:
+    from workbench.registry import lazily
+
+    return lazily(__name__, HOMES)(name)
