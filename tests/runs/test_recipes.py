@@ -45,7 +45,7 @@ def test_every_objective_gains_ten_points_over_its_own_epoch_0_with_its_defaults
 @pytest.mark.slow
 @pytest.mark.parametrize("name", RECORDED)
 def test_a_run_of_the_recorded_comparison_is_found_again(name):
-    """Another processor adds in another order, and training carries it on, as far apart as two seeds may be."""
+    """Another processor adds in another order; training carries that as far as two seeds lie apart."""
     start, trained = measured(name)
     assert trained[KEY] - start[KEY] >= LEAST
     table = assets.recorded("comparison_scenes").query("objective == @name and positives == 'own'")
