@@ -462,6 +462,7 @@ MISTAKES = [
     ("explore --page pictures", "pictures is a folder; name a file, such as pictures/answers.html"),
     ("explore some_run --model ViT-B-32", "give runs, or --model with --images, not both"),
     ("explore --images photos", "--pretrained and --images belong to --model"),
+    ("explore some_run --images photos --root .", "some_run"),
     ("explore --model ViT-B-32", "--model ViT-B-32 needs --images"),
     ("explore --model ViT-B-32 --images photos", "there is no folder photos"),
     ("explore --model ViT-B-32 --images empty", "empty holds no picture"),
@@ -548,6 +549,14 @@ def test_explore_prepares_a_notebook_that_opens_the_runs(root: Path) -> None:
     chosen = 'device = "auto"\nprecision = "auto"\n'
     assert cell.source == f'# Parameters\nruns = ["{place}"]\n{chosen}'
     assert call("explore", "nothing_here", "--root", root, "--prepare").exit_code == 2
+    (root / "photos").mkdir()
+    Image.new("RGB", (8, 8)).save(root / "photos" / "a.png")
+    asked = ["explore", "20260101-000000-0000aaaa", "--images", root / "photos", "--root", root, "--prepare"]
+    book = nbformat.read(json.loads(call(*asked, "--json").output)["notebook"], 4)
+    assert (
+        f"wb.open_model('{place}', '')\nexplorer = wb.explore(model, images='{root}/photos')"
+        in book.cells[1].source
+    )
 
 
 def test_build_writes_a_page_and_a_table(root: Path) -> None:

@@ -299,6 +299,85 @@ def own(at):
     write(at / "captions.csv", "image,caption,split\n1.jpg,one,train\n2.jpg,two,test\n")
 
 
+def names_without_ending(at):
+    put(at / "Images", 1000268201, 1001773457, name="{}_693b08cb0e.jpg")
+    rows = [f"{n}_693b08cb0e,A child {n} {k} ." for n in (1000268201, 1001773457) for k in range(5)]
+    write(at / "captions.csv", "\n".join(["image_id,caption", *rows]))
+
+
+def descriptions_json(at):
+    put(at / "Images", 1, 2)
+    write(at / "descriptions.json", json.dumps({str(n): [f"a thing {n}", f"b thing {n}"] for n in (1, 2)}))
+
+
+def numbered_csv(at):
+    put(at, 1, 2)
+    heads = ",".join(f"caption_{k}" for k in range(1, 6))
+    write(at / "five.csv", f"filename,{heads}\n1.jpg,a,b,c,d,e\n2.jpg,f,g,h,,\n")
+
+
+def numbered_json(at):
+    put(at, 1, 2)
+    rows = [{"img": f"{n}.jpg", "sentence_0": f"a {n}", "sentence_1": f"b {n}"} for n in (1, 2)]
+    write(at / "pairs.json", json.dumps(rows))
+
+
+def numbered_parquet(at):
+    rows = {"caption": ["a", "b"], "caption1": ["c", None], "width": [1, 2]}
+    parquet(at / "test-00000-of-00001.parquet", image=[picture(1), picture(2)], **rows)
+
+
+def llava(at):
+    put(at / "images" / "00453", 1, 2, name="00453000{}.jpg")
+    asked = {"from": "human", "value": "Render a clear and concise summary of the photo.\n<image>"}
+    rows = [
+        {
+            "id": f"00453000{n}",
+            "image": f"00453/00453000{n}.jpg",
+            "conversations": [asked, {"from": "gpt", "value": f"olive oil {n}"}],
+        }
+        for n in (1, 2)
+    ]
+    write(at / "blip_laion_cc_sbu_558k.json", json.dumps(rows))
+
+
+def messages_jsonl(at):
+    put(at, 1, 2)
+    rows = [
+        {
+            "messages": [
+                {"role": "user", "content": "<image>Describe it."},
+                {"role": "assistant", "content": f"number {n}"},
+            ],
+            "images": [f"{n}.jpg"],
+        }
+        for n in (1, 2)
+    ]
+    write(at / "sft.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+
+
+def blip(at):
+    put(at / "flickr30k-images", 1, 2, 3)
+    each = [{"image": "flickr30k-images/1.jpg", "caption": f"a {k}", "image_id": "1"} for k in range(5)]
+    write(at / "flickr30k_train.json", json.dumps(each))
+    for part, n in (("val", 2), ("test", 3)):
+        whole = [{"image": f"flickr30k-images/{n}.jpg", "caption": [f"{part} {k}" for k in range(5)]}]
+        write(at / f"flickr30k_{part}.json", json.dumps(whole))
+
+
+def lists_by_split(at):
+    put(at, 1, 2, 3)
+    parts = enumerate(("train", "val", "test"), start=1)
+    rows = {part: [{"image": f"{n}.jpg", "caption": f"number {n}"}] for n, part in parts}
+    write(at / "dataset.json", json.dumps({"version": "1.0", **rows}))
+
+
+def frame_json(at):
+    put(at, 1, 2)
+    frame = pd.DataFrame({"image": ["1.jpg", "2.jpg"], "caption": ["one", ["two", "deux"]]})
+    frame.to_json(at / "frame.json")
+
+
 EACH = {"train": (3, 6), "val": (1, 2), "test": (2, 4)}
 FOUR = {"train": (2, 2), "val": (1, 1), "test": (1, 1)}
 # layout: who makes it, (images, captions) a split, what the notes say of how it was read and what was guessed
@@ -407,6 +486,51 @@ LAYOUTS = {
     ),
     "a text beside each image": (texts_beside, {"all": (2, 4)}, "texts: 2 texts", "nothing tells the splits"),
     "a table of our own": (own, {"train": (1, 1), "test": (1, 1)}, "captions.csv", "by the column split"),
+    "names without an ending": (
+        names_without_ending,
+        {"all": (2, 10)},
+        "image = image_id",
+        "1000268201_693b08cb0e is 1000268201_693b08cb0e.jpg",
+    ),
+    "JSON by names without an ending": (
+        descriptions_json,
+        {"all": (2, 4)},
+        "descriptions.json",
+        "1 is 1.jpg",
+    ),
+    "CSV, numbered captions": (
+        numbered_csv,
+        {"all": (2, 8)},
+        "five.csv",
+        "caption = caption_1 and caption_2",
+    ),
+    "JSON, numbered captions": (
+        numbered_json,
+        {"all": (2, 4)},
+        "pairs.json",
+        "caption = sentence_0 and sentence_1",
+    ),
+    "Parquet, numbered captions": (
+        numbered_parquet,
+        {"test": (2, 3)},
+        "caption = caption and caption1",
+        "not read: width",
+    ),
+    "conversations of LLaVA": (llava, {"all": (2, 2)}, "caption = conversations", "images/00453/"),
+    "messages in JSON Lines": (messages_jsonl, {"all": (2, 2)}, "image = images", "caption = messages"),
+    "BLIP's lists": (
+        blip,
+        {"train": (1, 5), "val": (1, 5), "test": (1, 5)},
+        "flickr30k_train.json",
+        "by the names of the files",
+    ),
+    "JSON, a list a split": (
+        lists_by_split,
+        {"train": (1, 1), "val": (1, 1), "test": (1, 1)},
+        "dataset.json",
+        "by the column split",
+    ),
+    "JSON of a frame, by column": (frame_json, {"all": (2, 3)}, "frame.json", "nothing tells the splits"),
 }
 
 
@@ -528,13 +652,52 @@ TWINS = {
     "JSON Lines": (edit("pairs.jsonl", '"a 2"', '""'), "pairs.jsonl row 2: the caption of 2.jpg is empty"),
     "CSV of lists": (
         beside(lambda at: put(at / "thumbnails", 1, 2)),
-        "1.jpg lies in flickr30k-images and thumbnails",
+        "1.jpg may be flickr30k-images/1.jpg and thumbnails/1.jpg",
     ),
     "CSV, one a split": (edit("test.csv", "3.jpg", "1.jpg"), "1.jpg is in 'train' here, in 'test' before"),
     "a text beside each image": (without("1.txt"), "1.jpg has no 1.txt beside it"),
     "a table of our own": (
         beside(lambda at: write(at / "more.csv", "image,caption\n1.jpg,more\n")),
         "can be read in 2 ways: captions.csv (layout='table'), more.csv",
+    ),
+    "names without an ending": (
+        lambda at: (at / "Images/1000268201_693b08cb0e.png").write_bytes(picture(1, "PNG")),
+        "1000268201_693b08cb0e may be Images/1000268201_693b08cb0e.jpg and Images/1000268201_693b08cb0e.png",
+    ),
+    "JSON by names without an ending": (without("Images/2.jpg"), "there is no image file"),
+    "CSV, numbered captions": (
+        edit("five.csv", "caption_5", "text"),
+        "the columns caption_1 and caption_2 and caption_3 and caption_4 and text, and each may hold",
+    ),
+    "JSON, numbered captions": (
+        edit("pairs.json", '"a 2"', "7"),
+        "pairs.json row 2: the caption is 7; expected text",
+    ),
+    "Parquet, numbered captions": (
+        lambda at: parquet(
+            at / "test-00000-of-00001.parquet", image=[picture(1)], caption=[""], caption1=[""]
+        ),
+        "row 1: the captions are []",
+    ),
+    "conversations of LLaVA": (
+        edit("blip_laion_cc_sbu_558k.json", '"human"', '"gpt"'),
+        "row 1: the conversation has 2 answers, and the first or each may be a caption",
+    ),
+    "messages in JSON Lines": (
+        edit("sft.jsonl", '["1.jpg"]', '["1.jpg", "2.jpg"]'),
+        "sft.jsonl row 1: the image path is ['1.jpg', '2.jpg']",
+    ),
+    "BLIP's lists": (
+        beside(lambda at: write(at / "coco_test.json", '[{"image": "1.jpg", "caption": "x"}]')),
+        "can be read in 4 ways",
+    ),
+    "JSON, a list a split": (
+        edit("dataset.json", '"version": "1.0"', '"training": {"1.jpg": "one"}'),
+        "holds no data that can be read",
+    ),
+    "JSON of a frame, by column": (
+        edit("frame.json", '"1":["two","deux"]', '"1":{"two":1}'),
+        "frame.json row 2: the caption is None; expected text",
     ),
 }
 

@@ -1,3 +1,5 @@
+import itertools
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -5,7 +7,8 @@ from numpy.testing import assert_allclose
 from tests.metrics.families import hit_at_k, recall, recall_at_k
 from tests.oracles import metrics as oracle
 from workbench.metrics import Evidence, evaluate
-from workbench.metrics.ranks import rank, ranks_of
+from workbench.metrics.ranks import Ranks, rank, ranks_of
+from workbench.metrics.registry import rows
 from workbench.records import Judgements
 
 # METHODS 11.1: two images, three captions each
@@ -175,6 +178,40 @@ def test_chance_is_what_random_scores_have_on_average(rng, folds):
     }
     assert found["t2i/R@1"] == found["i2t/R@1"] == 0.25
     assert (found["i2t/R@5"], found["rsum"]) == (1, 4.5)
+
+
+@pytest.mark.parametrize("absent", [0, 1])
+@pytest.mark.parametrize(("relevant", "size"), [(1, 1), (1, 4), (2, 4), (3, 5), (5, 5)])
+def test_chance_of_map_at_r_and_its_like_is_the_mean_over_all_orders(relevant, size, absent):
+    """By a plain loop over every choice of places; ``absent`` items are relevant and not in the gallery."""
+    counted = relevant + absent
+    found = {"map_at_r": [], "r_precision": [], "recall": []}
+    for places in itertools.combinations(range(1, size + 1), relevant):
+        hits = [sum(place <= k for place in places) for k in range(1, counted + 1)]
+        precise = [hits[k - 1] / k for k in range(1, counted + 1) if k in places]
+        found["map_at_r"].append(sum(precise) / counted)
+        found["r_precision"].append(hits[-1] / counted)
+        found["recall"].append(sum(place <= 2 for place in places) / counted)
+    ranks = Ranks(np.zeros(relevant, int), np.arange(1, relevant + 1), np.array([counted]), size)
+    for name, values in found.items():
+        assert rows()[name]().by_chance(ranks, 2) == pytest.approx(np.mean(values))
+
+
+def test_chance_of_map_at_r_is_what_random_scores_have_and_stands_in_the_table(rng):
+    image, caption = np.nonzero(rng.random((30, 60)) < rng.random((30, 1)))
+    grades = np.ones(len(image), dtype=np.float32)
+    judged = Judgements("true", "binary: it is", (30, 60), image, caption, grades)
+    drawn = [
+        evaluate(
+            Evidence(rng.random((30, 60)), judged, own=np.arange(60) % 30),
+            ["map_at_r", "r_precision"],
+            rounds=0,
+        )
+        for _ in range(60)
+    ]
+    for several in zip(*drawn, strict=True):
+        values = [one.value for one in several]
+        assert np.mean(values) == pytest.approx(several[0].chance, abs=np.std(values) / 1.5)
 
 
 def test_what_nobody_knows_by_chance_says_so():

@@ -92,7 +92,7 @@ def test_results_are_compared_and_shown(by_model, photos):
     table = wb.compare(by_model, other).shown()
     assert list(table) == ["in", "chance", "scenes", "noise", "noise - scenes"]
     assert "worse" in table.loc["rsum", "noise - scenes"]
-    kept = wb.compare(by_model, other, keys=["rsum", "t2i/map_at_r"]).numbers["chance"]
+    kept = wb.compare(by_model, other, keys=["rsum", "t2i/medr"]).numbers["chance"]
     assert [one is None for one in kept] == [False, True, False, True]
     assert "chance" in by_model._repr_html_()
     assert "t2i/R@1" in repr(by_model)

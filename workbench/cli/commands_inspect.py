@@ -42,7 +42,9 @@ Pretrained = Annotated[
     str, typer.Option(help="Its weights: a file, or a tag of open_clip; empty takes random ones.")
 ]
 NO_MODEL = "--pretrained and --images belong to --model; name one, such as ViT-B-32, or the folder of a run"
-Images = Annotated[str, typer.Option(metavar="FOLDER", help="Pictures that it is asked about.")]
+Images = Annotated[
+    str, typer.Option(metavar="FOLDER", help="Pictures that --model, or one run, is asked about.")
+]
 
 
 @app.command(epilog="Example: workbench explore --model ViT-B-32 --pretrained mine.pt --images photos")
@@ -67,14 +69,16 @@ def explore(  # noqa: PLR0913 - typer reads the options from the signature
 ) -> None:
     """Open JupyterLab on the retrieval explorer.
 
-    Compares several runs of one data set. Works with any open_clip model; no run required: name it and a
-    folder of pictures. With --page, the answers to a few questions become a page that reads offline.
+    Compares several runs of one data set. With --images it asks any model, or one run, about pictures of your
+    own. With --page, the answers to a few questions become a page that reads offline.
     """
     from workbench.execution import jupyter
 
     with usage():
         devices.use(device, precision)
         require(not (run and model), "give runs, or --model with --images, not both")
+        if images and run and len(run) == 1:
+            model, run = str(runs.find(run[0], root).folder), None
         require(model or not (pretrained or images), NO_MODEL)
         require(not ask or answers, "--ask gives the questions of a page; name its file with --page")
         on = (device, precision)

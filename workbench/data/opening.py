@@ -180,7 +180,7 @@ def _in_folders(ask: Ask, folders: Sequence[Path]) -> list[Found]:
     coco = [
         one
         for one, text in sniffed.items()
-        if '"caption"' in text and '"image_id"' in text and one not in karpathy
+        if '"caption"' in text and '"image_id"' in text and text.lstrip()[:1] == "{" and one not in karpathy
     ]
     tables = [one for one in wanted if one not in karpathy + coco and _is_table(one, ask)]
     shards = [one for one in found_shards(ask.base) if not ask.table or one in wanted]

@@ -11,7 +11,7 @@ import numpy as np
 from PIL import Image
 
 from workbench.data.benchmark import EACH, PARTS, read_karpathy
-from workbench.data.images import pictures, visible
+from workbench.data.images import endings, pictures, visible
 from workbench.data.reading import Ask, Problems, Reading, Row, choose_split, one_split, said_split
 from workbench.data.shards import content
 from workbench.data.tables import Record, find_columns, inside, read_table, table_rows
@@ -131,34 +131,47 @@ def _lists(folder: Path) -> dict[str, str]:
 def _images(
     ask: Ask, folder: Path, paths: Mapping[str, str]
 ) -> tuple[Callable[[str], Path], tuple[str, ...]]:
-    """Where each image lies: below the folder, or wherever a file of its name is found; and a note on that.
+    """Where each image lies: below the folder, or wherever a file is found that has its name, or its name and
+    an ending; and a note on that.
 
     Raises:
         ValueError: an image is found at several places.
     """
     start = Path(ask.base, Path(ask.images).expanduser()) if ask.images else folder
     places = {image: start / path for image, path in paths.items()}
-    lost = [] if ask.images else [image for image, place in places.items() if not place.is_file()]
+    lost = [image for image, place in places.items() if not place.is_file()]
     if not lost:
         return places.__getitem__, ()
     named: dict[str, list[Path]] = {}
-    for one in sorted(ask.base.rglob("*")):
+    for one in sorted((start if ask.images else ask.base).rglob("*")):
         if visible(one, ask.base) and one.is_file():
             named.setdefault(one.name, []).append(one)
-    folders: dict[str, None] = {}
+            if one.suffix.lower() in endings():
+                named.setdefault(one.stem, []).append(one)
+    folders, ended = dict[str, None](), ""
     for image in lost:
         same = named.get(Path(paths[image]).name, [])
-        fit = [one for one in same if one.as_posix().endswith(f"/{paths[image]}")] or same
-        if len(fit) > 1:
-            both = " and ".join(str(one.relative_to(ask.base).parent) for one in fit[:2])
-            raise ValueError(
-                f"{ask.base}: {image} lies in {both}; choose the folder of the images with images=..."
-            )
+        end = f"/{paths[image]}"
+        fit = [
+            one
+            for one in same
+            if end in (one.as_posix()[-len(end) :], one.with_suffix("").as_posix()[-len(end) :])
+        ] or same
+        both = " and ".join(one.relative_to(ask.base).as_posix() for one in fit[:2])
+        require(
+            len(fit) < 2,
+            f"{ask.base}: {image} may be {both}; choose their folder with images=..., or write the ending",
+        )
         if fit:
             places[image] = fit[0]
+            ended = ended or fit[0].name * (fit[0].stem == Path(image).name)
             folders[f"{fit[0].parent.relative_to(ask.base).as_posix()}/"] = None
     listed = ", ".join([*folders][:3]) + (" ..." if len(folders) > 3 else "")
-    return places.__getitem__, (f"images are read from {listed}",) if folders else ()
+    notes = (
+        f"images are read from {listed}" if folders else "",
+        f"{Path(ended).stem} is {ended}" if ended else "",
+    )
+    return places.__getitem__, tuple(filter(None, notes))
 
 
 def texts_beside(base: Path) -> list[Path]:
@@ -246,7 +259,7 @@ def _records(data: Any, said: str, sources: dict[str, Any], ask: Ask) -> Iterato
             f"{type(data).__name__}"
         )
     names = list(data.columns if frame else data.column_names)
-    column = find_columns(names, "the table", ask.columns)["image"]
+    column = find_columns(names, "the table", ask.columns)["image"][0]
     texts = {name: list(data[name]) for name in names if name != column}
     given: Iterable[Any] = data[column] if frame or isinstance(data[0][column], str) else range(len(data))
     for n, value in enumerate(given):

@@ -27,7 +27,7 @@ from typing import Any, Literal, NamedTuple
 
 from workbench.data.images import endings, read_image, visible
 from workbench.data.reading import SAME, Ask, Problems, Reading, Row, find_root, one_split, said_split
-from workbench.data.tables import find_columns, inside, texts
+from workbench.data.tables import column_notes, field, find_columns, inside, texts
 from workbench.io import cache_folder, cached_file, parse_json, reading_errors
 from workbench.records import Split, require
 
@@ -142,6 +142,9 @@ def read_shards(files: Sequence[Path], ask: Ask) -> Reading:
     """
     base, problems = ask.base, ask.problems
     samples, notes = _index(files, ask)
+    if files[0].suffix == ".parquet":
+        names = _open(files[0]).schema_arrow.names
+        notes = (*column_notes(names, find_columns(names, files[0].name, ask.columns)), *notes)
     inner = any(sample.split for sample in samples)
     named = [said_split(file.stem) or said_split(file.parent.name * (file.parent != base)) for file in files]
     told = [sample.split if inner else named[sample.shard] for sample in samples]
@@ -297,33 +300,42 @@ def _of_files(
     return content_of(image) if image else None, captions, about, place
 
 
-def _parquet(file: Path, problems: Problems, columns: Mapping[str, str]) -> Iterator[Unread]:
+def _open(file: Path) -> Any:
     import pyarrow
     from pyarrow import parquet
 
     with reading_errors(file.name, "is not a Parquet file", pyarrow.ArrowException):
-        table = parquet.ParquetFile(file)
-        names = table.schema_arrow.names
+        return parquet.ParquetFile(file)
+
+
+def _parquet(file: Path, problems: Problems, columns: Mapping[str, str]) -> Iterator[Unread]:
+    import pyarrow
+
+    table = _open(file)
+    names = table.schema_arrow.names
     at = find_columns(names, file.name, columns)
-    wanted = {*(at[name] for name in ("image", "caption", "split") if name in at), *(set(MARKS) & set(names))}
+    wanted = {
+        *(one for name in ("image", "caption", "split") for one in at.get(name, ())),
+        *(set(MARKS) & set(names)),
+    }
     first = 0
     for group in range(table.num_row_groups):
         with reading_errors(file.name, "is damaged", pyarrow.ArrowException):
             records = table.read_row_group(group, columns=sorted(wanted)).to_pylist()
         for row, record in enumerate(records):
-            place = (group, row, at["image"])
+            place = (group, row, at["image"][0])
             yield str(first + row), f"row {first + row + 1}", partial(_of_row, record, at, place)
         first += len(records)
 
 
 def _of_row(
-    record: Mapping[str, Any], at: Mapping[str, str], place: tuple[Any, ...]
+    record: Mapping[str, Any], at: Mapping[str, tuple[str, ...]], place: tuple[Any, ...]
 ) -> tuple[Any, Any, Mapping[str, Any], tuple[Any, ...]]:
     """A sample of a row, whose other columns are its facts."""
-    image = record[at["image"]]
+    image = field(record, at["image"])
     named = image.get("path") if isinstance(image, dict) else None
-    about = {"filename": named, **record, "split": record.get(at.get("split", ""))}
-    return image, record[at["caption"]], about, place
+    about = {"filename": named, **record, "split": record.get(*at.get("split", ("",)))}
+    return image, field(record, at["caption"]), about, place
 
 
 def content(given: Any, base: Path) -> bytes | Path:

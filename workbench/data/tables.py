@@ -1,5 +1,6 @@
 """Tables of images and captions, whoever wrote them: CSV and its like, JSON, JSON Lines, Parquet, or in
-memory. A row names an image and holds one caption, or a list of them.
+memory. A row names an image and holds one caption, a list of them, several in numbered columns (``caption_1``
+to ``caption_5``), or a conversation of one question and its answer, which is the caption.
 """
 
 import ast
@@ -7,12 +8,12 @@ import csv
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
 
 from workbench.data.images import endings
-from workbench.data.reading import Problems, Row
+from workbench.data.reading import Problems, Row, said_split
 from workbench.io import parse_json, reading_errors
 from workbench.records import require
 
@@ -20,14 +21,16 @@ Record = dict[str, Any]
 # what a column is -> the names that it has in the field; the first is ours. The last three have only ours.
 IMAGE = (
     "image", "image_path", "image_file", "image_filename", "image_name", "filepath", "file_path", "file_name",
-    "filename", "file", "path", "img", "img_path", "photo",
+    "filename", "file", "path", "img", "img_path", "photo", "images",
 )  # fmt: skip
 CAPTION = (
     "caption", "captions", "text", "texts", "title", "sentence", "sentences", "sentences_raw", "comment",
-    "raw", "description", "alt_text",
+    "raw", "description", "alt_text", "conversations", "messages",
 )  # fmt: skip
 NEEDED = {"image": IMAGE, "caption": CAPTION}
 COLUMNS = {**NEEDED, "split": ("split",), "id": (), "level": (), "chain": ()}
+# what names an image where nothing else does; who answers in a conversation
+IDS, ANSWERING = ("image_id", "img_id"), ("gpt", "assistant", "model")
 # what separates the fields of a line, the likeliest first
 SEPARATORS = {"\t": "tabs", "|": "bars", ",": "commas", ";": "semicolons"}
 # a row of Flickr30k's results.csv lacks the bar between the number of the caption and the caption
@@ -73,10 +76,7 @@ def read_table(file: Path, problems: Problems) -> Iterator[tuple[str, Record]]:
 
 def separator(line: str) -> str:
     """What separates the fields of the first line of a table: that by which it names image and caption."""
-    names = {one: [_plain(name) for name in line.split(one)] for one in SEPARATORS}
-    fit = [
-        one for one in names if all(any(name in known for name in names[one]) for known in NEEDED.values())
-    ]
+    fit = [one for one in SEPARATORS if names_both(line.split(one), {})]
     return (fit or [one for one in SEPARATORS if one in line and one != "|"] or [","])[0] if line else ","
 
 
@@ -94,12 +94,24 @@ def header(file: Path) -> list[str]:
 
 def names_both(names: Iterable[str], chosen: Mapping[str, str]) -> bool:
     """Whether columns have names that an image and a caption have."""
-    plain = {_plain(str(name)) for name in names}
-    return all(plain & ({*known} | {_plain(chosen.get(ours, known[0]))}) for ours, known in NEEDED.items())
+    plain = [_plain(name) for name in names]
+    return all(_fit(plain, ours) or _plain(chosen.get(ours, ours)) in plain for ours in NEEDED)
 
 
-def _plain(name: str) -> str:
-    return re.sub(r"[\s-]+", "_", name.strip(' "\r\n').lower())
+def _plain(name: Any) -> str:
+    return re.sub(r"[\s-]+", "_", str(name).strip(' "\r\n').lower())
+
+
+def _stem(name: Any) -> str:
+    """A name without the number at its end, as that of ``caption_1``."""
+    return re.sub(r"[_.]?\d+$", "", _plain(name))
+
+
+def _fit(names: Iterable[str], ours: str) -> list[str]:
+    """The columns that may hold what we call so; captions may stand in numbered ones."""
+    plain, known = _stem if ours == "caption" else _plain, COLUMNS[ours]
+    fit = [name for name in names if name == ours or plain(name) in known]
+    return fit or [name for name in names if ours == "image" and _plain(name) in IDS]
 
 
 def _on_errors(problems: Problems) -> str:
@@ -153,18 +165,38 @@ def _json_lines(file: Path, problems: Problems) -> Iterator[tuple[str, Record]]:
 
 def _json(file: Path, problems: Problems) -> Iterator[tuple[str, Record]]:
     content = parse_json(file.read_bytes(), file.name, "is not whole")
-    if isinstance(content, dict):
-        lists = [one for one in content.values() if isinstance(one, list) and isinstance([*one, 0][0], dict)]
-        named = all(Path(name).suffix.lower() in endings() for name in content)
-        by_image = [{"image": image, "caption": captions} for image, captions in content.items()]
-        content = by_image if named else lists[0] if len(lists) == 1 else None
-    require(isinstance(content, list), f"{file.name}: expected a list of rows, or captions by image")
-    for number, record in enumerate(content, start=1):
+    rows: Any = _rows_of(content) if isinstance(content, dict) else content
+    require(isinstance(rows, list), f"{file.name}: expected a list of rows, or captions by image")
+    for number, record in enumerate(rows, start=1):
         where = f"{file.name} row {number}"
         if isinstance(record, dict):
             yield where, record
         else:
             problems.add("malformed row", f"{where}: expected an object, found {record!r:.60}")
+
+
+def _rows_of(content: Mapping[str, Any]) -> list[Any] | None:
+    """The rows of an object: captions by image, lists by column, or one list of rows, or one a split."""
+    values = [list(one.values()) if isinstance(one, dict) else one for one in content.values()]
+    if names_both(content, {}) and all(
+        isinstance(one, list) and len(one) == len(values[0]) for one in values
+    ):
+        return [dict(zip(content, row, strict=True)) for row in zip(*values, strict=True)]
+    written = [texts(one) if isinstance(one, str) else one for one in values]
+    worded = all(isinstance(one, list) and all(" " in str(text) for text in one) for one in written)
+    lists = {
+        name: one for name, one in content.items() if isinstance(one, list) and isinstance([*one, 0][0], dict)
+    }
+    if all(Path(name).suffix.lower() in endings() for name in content) or (worded and not lists):
+        return [{"image": image, "caption": captions} for image, captions in content.items()]
+    parts = {name for name, one in content.items() if said_split(name) and one}
+    if len(parts | lists.keys()) != 1 and parts != lists.keys():
+        return None
+    return [
+        {"split": said_split(name)} | row if isinstance(row, dict) else row
+        for name, rows in lists.items()
+        for row in rows
+    ]
 
 
 def _parquet(file: Path, problems: Problems) -> Iterator[tuple[str, Record]]:
@@ -181,7 +213,7 @@ READERS: dict[str, Callable[[Path, Problems], Iterator[tuple[str, Record]]]] = {
 }  # fmt: skip
 
 
-def find_columns(names: Iterable[str], table: str, chosen: Mapping[str, str]) -> dict[str, str]:
+def find_columns(names: Iterable[str], table: str, chosen: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
     """Which column holds what.
 
     Args:
@@ -190,19 +222,21 @@ def find_columns(names: Iterable[str], table: str, chosen: Mapping[str, str]) ->
         chosen: ``{"caption": "title"}``, where the caller says it.
 
     Returns:
-        What a column is, by our name -> its name in the table. ``image`` and ``caption`` are always there.
+        What columns are, by our name -> their names in the table: one, or numbered ones of captions.
+        ``image`` and ``caption`` are always there.
 
     Raises:
         ValueError: no column, or more than one, can hold the image or the caption.
     """
-    names, found = list(dict.fromkeys(names)), dict[str, str]()
+    names, found = list(dict.fromkeys(names)), dict[str, tuple[str, ...]]()
     listed = ", ".join(map(str, names))
     exact = {"image"} if "caption" not in names else {"image", "caption"} if "image" in names else set()
-    for ours, known in COLUMNS.items():
-        fit = [chosen[ours]] if ours in chosen else [n for n in names if n == ours or _plain(str(n)) in known]
-        fit = [ours] if ours in fit and (ours in exact or ours not in NEEDED) else fit
+    for ours in COLUMNS:
+        fit = [chosen[ours]] if ours in chosen else _fit(names, ours)
+        if ours in fit and (ours in exact or ours not in NEEDED):
+            fit = [name for name in fit if name == ours or (ours == "caption" and _stem(name) == ours)]
         require(
-            len(fit) < 2,
+            len(fit) < 2 or (ours == "caption" and len({*map(_stem, fit)}) == 1),
             f"{table} has the columns {' and '.join(fit)}, and each may hold the {ours}; choose one with "
             f"columns={{'{ours}': '{fit[0] if fit else ''}'}}",
         )
@@ -212,8 +246,14 @@ def find_columns(names: Iterable[str], table: str, chosen: Mapping[str, str]) ->
             "others with columns={'image': ..., 'caption': ...}",
         )
         if fit:
-            found[ours] = fit[0]
+            found[ours] = tuple(fit)
     return found
+
+
+def field(record: Mapping[str, Any], columns: Sequence[str]) -> Any:
+    """What a column of a record holds, or what several hold where they hold anything."""
+    held = [record.get(name) for name in columns]
+    return held[0] if len(held) == 1 else [one for one in held if one is not None and one != ""]
 
 
 def table_rows(
@@ -239,7 +279,7 @@ def table_rows(
     names = {name: None for _, record in records for name in record}
     at, counted, rows = find_columns(names, table, columns or {}), Counter[str](), list[Row]()
     for where, record in records:
-        given = {ours: record.get(name) for ours, name in at.items()}
+        given = {ours: field(record, names) for ours, names in at.items()}
         with problems.adding("malformed row", where):
             image = place(given["image"])
             captions = texts(given["caption"])
@@ -250,17 +290,24 @@ def table_rows(
                 row_id = f"{number}#{n}" if known is not None and len(captions) > 1 else number
                 counted[image] += 1
                 rows.append(Row(where, image, caption.strip(), row_id, level, chain, split))
-    others = ", ".join(f"{ours} = {name}" for ours, name in at.items() if ours != name)
-    unread = ", ".join(sorted(map(str, names.keys() - set(at.values()))))
+    return rows, column_notes(names, at)
+
+
+def column_notes(names: Iterable[str], at: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    """Notes on columns with other names than ours, see ``find_columns``, and on those that are not read."""
+    others = ", ".join(f"{ours} = {' and '.join(one)}" for ours, one in at.items() if one != (ours,))
+    unread = ", ".join(sorted(map(str, {*names} - {one for read in at.values() for one in read})))
     notes = (
         f"columns: {others}" if others else "",
         f"columns that were not read: {unread}" if unread else "",
     )
-    return rows, tuple(filter(None, notes))
+    return tuple(filter(None, notes))
 
 
 def texts(given: Any) -> list[str]:
-    """The captions of a field: a text, a list, also one that is written out, or objects with ``raw``."""
+    """The captions of a field: a text, a list, also one that is written out, or objects with ``raw``; or
+    the one answer of a conversation.
+    """
     given = given.tolist() if hasattr(given, "tolist") else "" if given is None else given
     if isinstance(given, str) and given.startswith(("['", '["')) and given.endswith("]"):
         try:
@@ -268,6 +315,14 @@ def texts(given: Any) -> list[str]:
         except (SyntaxError, ValueError):
             given = [given]
     listed = list(given) if isinstance(given, list | tuple) else [given]
+    turns = [one for one in listed if isinstance(one, Mapping) and {"from", "role"} & one.keys()]
+    if turns:
+        said = [one for one in turns if one.get("from", one.get("role")) in ANSWERING]
+        require(
+            len(said) == 1,
+            f"the conversation has {len(said)} answers, and the first or each may be a caption; keep one",
+        )
+        listed = [said[0].get("value", said[0].get("content"))]
     listed = [one.get("raw", one.get("caption")) if isinstance(one, Mapping) else one for one in listed]
     wrong = [one for one in listed if not isinstance(one, str)]
     require(not wrong, f"the caption is {wrong[:1]!r:.60}; expected text".replace("[", "").replace("]", ""))
@@ -276,10 +331,13 @@ def texts(given: Any) -> list[str]:
 
 def inside(base: Path, image: Any) -> str:
     """A path below the folder, written in one way, so that one image has one id."""
+    image = image[0] if isinstance(image, list) and len(image) == 1 else image
+    image = str(image) if isinstance(image, int) else image
     require(
         isinstance(image, str) and "\0" not in image,
         f"the image path is {image!r:.60}; expected a path relative to the folder",
     )
+    require("://" not in image, f"{image} is an address; download the images, and give their paths")
     if "\\" in image and not os.path.isfile(base / image):  # a table that was written on Windows
         image = image.replace("\\", "/")
     path = PurePosixPath(image)

@@ -68,7 +68,7 @@ def model_explorer(
         on: device and precision.
     """
     model, pretrained, images = (
-        str(Path(one).resolve()) if Path(one).exists() else one for one in (model, pretrained, images)
+        str(Path(one).resolve()) if one and Path(one).exists() else one for one in (model, pretrained, images)
     )
     prose = (
         f"# {Path(model).stem} on {Path(images).name}\n\nRun the cell (Shift+Enter): the pictures are "

@@ -13,7 +13,8 @@ Source: K. Musgrave et al., A metric learning reality check, ECCV 2020; S. Chun 
 
 import numpy as np
 
-from workbench.metrics.ranks import Ranks, Relevant, rank
+from workbench.metrics.ranks import Ranks, Relevant, rank, ratio
+from workbench.metrics.recall import random_recall
 from workbench.metrics.registry import Metric
 from workbench.records import Judgements, Mask, Values
 
@@ -29,6 +30,24 @@ def map_at_r(found: Ranks, k: int | None = None) -> Values:
     """
     inside = found.rank <= found.counts[found.query]
     return found.mean(np.where(inside, found.place / found.rank, 0.0))
+
+
+def random_map_at_r(found: Ranks, k: int | None = None) -> Values:
+    """``(queries,)`` mAP@R on average over all orders; NaN where nothing is relevant.
+
+    A place holds one of ``L`` relevant items of ``N`` with probability ``L / N``, and each of the ``k - 1``
+    places before it then another one with ``q = (L - 1) / (N - 1)``: the precision at place ``k`` counts
+    ``L / N * (1 + (k - 1) q) / k``. ``L`` is R without the items that the gallery lacks.
+
+    >>> from workbench.metrics.ranks import rank
+    >>> random_map_at_r(rank(np.zeros((1, 4)), np.array([[True, True, False, False]]))).round(6).tolist()
+    [0.416667]
+    """
+    listed, places = np.bincount(found.query, minlength=len(found.counts)), np.arange(1, found.gallery + 1)
+    read = np.minimum(found.counts, found.gallery)
+    harmonic = np.append(0, np.cumsum(1 / places))[read]
+    another = (listed - 1) / max(found.gallery - 1, 1)
+    return ratio(listed * (harmonic + another * (read - harmonic)) / found.gallery, found.counts)
 
 
 def r_precision(found: Ranks, k: int | None = None) -> Values:
@@ -57,9 +76,17 @@ def same_list(pairs: Judgements | Mask, direction: str) -> float:
 
 
 MEMBER = tuple(
-    Metric.row(of.__name__, of, hit, directions=("i2t", "t2i"), by=("others",))
-    for of, hit in (
-        (map_at_r, "precision at each relevant item among the R best, summed and divided by R"),
-        (r_precision, "share of relevant items among the R best"),
+    Metric.row(
+        of.__name__, of, hit, directions=("i2t", "t2i"), by=("others",), by_chance=staticmethod(chance),
     )
-)
+    for of, chance, hit in (
+        (
+            map_at_r, random_map_at_r,
+            "precision at each relevant item among the R best, summed and divided by R",
+        ),
+        (
+            r_precision, lambda found, k=None: random_recall(found, found.counts),
+            "share of relevant items among the R best",
+        ),
+    )
+)  # fmt: skip

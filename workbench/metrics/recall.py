@@ -16,9 +16,9 @@ Source: F. Faghri et al., VSE++, BMVC 2018, section 4; RSUM is the field's habit
 
 import numpy as np
 
-from workbench.metrics.ranks import Ranks
+from workbench.metrics.ranks import Ranks, ratio
 from workbench.metrics.registry import Metric
-from workbench.records import Values
+from workbench.records import Rows, Values
 
 
 class HitRate(Metric):
@@ -91,6 +91,14 @@ def recall(found: Ranks, k: int | None = None) -> Values:
     return found.mean(found.rank <= (k or 1))
 
 
+def random_recall(found: Ranks, k: int | Rows | None = None) -> Values:
+    """``(queries,)`` recall on average over all orders: the share of the gallery that is looked at, times
+    that of the relevant items which it holds.
+    """
+    listed = np.bincount(found.query, minlength=len(found.counts))
+    return ratio(listed * np.minimum(1 if k is None else k, found.gallery) / found.gallery, found.counts)
+
+
 def median_rank(found: Ranks, k: int | None = None) -> Values:
     """``(queries,)`` rank of the best relevant item, 1 = first; NaN where nothing is relevant."""
     return found.first
@@ -101,6 +109,7 @@ MEMBER = (
     Rsum,
     Metric.row(
         "recall", recall, "share of the relevant items among the {k} best", ks=(1, 5, 10), by=("own",),
+        by_chance=staticmethod(random_recall),
     ),
     Metric.row(
         "medr", median_rank, "median rank of the best relevant item, rounded down; smaller is better",

@@ -313,7 +313,7 @@ def explore(*results: OpenRun | AnyModel, images: Any = None, **options: Any) ->
 
     Args:
         results: of ``evaluate``, ``train`` or ``open_runs``; or models of ``open_model``.
-        images: that models are asked about: a folder of pictures, or a split.
+        images: that models are asked about, also those of runs: a folder of pictures, or a split.
         options: of ``Explorer``.
 
     Raises:
@@ -321,5 +321,6 @@ def explore(*results: OpenRun | AnyModel, images: Any = None, **options: Any) ->
     """
     known = images is not None or all(isinstance(one, OpenRun) for one in results)
     require(known, "a model needs images: a folder of pictures, or a split")
-    runs = [one if isinstance(one, OpenRun) else look(one, images) for one in results]
+    asked = [one.model if isinstance(one, OpenRun) and images is not None else one for one in results]
+    runs = [one if isinstance(one, OpenRun) else look(one, images) for one in asked]
     return Explorer(together(runs), **options)
