@@ -50,3 +50,15 @@ def test_what_a_notebook_found_stands_above_it_and_brings_no_markup() -> None:
     page = report.to_html(_book(0), "tiny", "60 % <b>say</b> so.")
     assert page.index('<p class="found">60 % &lt;b&gt;say&lt;/b&gt; so.</p>') < page.index('id="Title"')
     assert 'class="found"' not in report.to_html(_book(0), "tiny")
+
+
+def test_a_report_leads_to_the_pages_near_it_and_not_to_itself(tmp_path):
+    page = tmp_path / "tour" / "06" / "notebook.html"
+    page.parent.mkdir(parents=True)
+    for path in (page.with_suffix(".ipynb"), page.with_name("explorer.html"), tmp_path / "tour/index.html"):
+        path.touch()
+    links = report.pages_near(page)
+    assert [name for name, _ in links] == ["Tour", "Explorer", "Notebook"]
+    made = report.to_html(_book(0), "tiny", links=links)
+    assert '<a href="../index.html">Tour</a>' in made
+    assert report.pages_near(tmp_path / "elsewhere" / "explorer.html") == []

@@ -3,7 +3,7 @@ fetched.
 """
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,18 @@ from workbench.runs import store as runs
 PLOTLY = "application/vnd.plotly.v1+json"
 
 HERE = Path(__file__).parent
+# pages, and the file by which one knows of each: a report is written last
+PAGES = (
+    ("Tour", "../index.html", "../index.html"), ("Report", "notebook.html", "notebook.ipynb"),
+    ("Explorer", "explorer.html", "explorer.html"), ("Notebook", "notebook.ipynb", "notebook.ipynb"),
+)  # fmt: skip
+
+
+def pages_near(page: Path) -> list[tuple[str, str]]:
+    """Name and address of the pages that one in a run's folder leads to, where they are or will be."""
+    return [
+        (name, link) for name, link, sign in PAGES if link != page.name and (page.parent / sign).is_file()
+    ]
 
 
 def figures(notebook: nbformat.NotebookNode) -> Iterator[dict[str, Any]]:
@@ -55,13 +67,16 @@ def _templates() -> Environment:
     return Environment(loader=FileSystemLoader(HERE), autoescape=True)
 
 
-def to_html(notebook: nbformat.NotebookNode, title: str, found: str = "") -> str:
+def to_html(
+    notebook: nbformat.NotebookNode, title: str, found: str = "", links: Sequence[tuple[str, str]] = ()
+) -> str:
     """The notebook as one HTML page without any request to another place.
 
     Args:
         notebook: executed; it is not changed.
         title: title of the page.
         found: what it found, in a sentence, which stands above it.
+        links: names and addresses of other pages, which stand at its top.
     """
     from nbconvert import HTMLExporter
 
@@ -70,7 +85,10 @@ def to_html(notebook: nbformat.NotebookNode, title: str, found: str = "") -> str
     for number, output in enumerate(drawn, 1):
         output["data"] = {"text/html": div(output["data"][PLOTLY], f"figure-{number}")}
     exporter = HTMLExporter(raw_template=(HERE / "report.html.j2").read_text(encoding="utf-8"))
-    resources = {"plotly_js": plotly_script() if drawn else "", "metadata": {"name": title}, "found": found}
+    resources = {
+        "plotly_js": plotly_script() if drawn else "", "metadata": {"name": title}, "found": found,
+        "links": links, "header_css": (HERE / "header.css").read_text(encoding="utf-8"),
+    }  # fmt: skip
     return str(exporter.from_notebook_node(notebook, resources=resources)[0])
 
 
@@ -94,6 +112,7 @@ def tidy(path: Path, name: str) -> int:
         found = summary(name, runs.read(path.parent).results)
     except ValueError:  # results that cannot be read are said where they are read
         found = ""
-    write_text(path.with_suffix(".html"), to_html(notebook, name, found))
+    page = path.with_suffix(".html")
+    write_text(page, to_html(notebook, name, found, pages_near(page)))
     NotebookNotary().sign(notebook)
     return path.stat().st_size

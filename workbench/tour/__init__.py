@@ -108,6 +108,7 @@ def tour(
     check_stops(root, stops)
     folder = Path(root).resolve() / "tour"
     began, results = time.perf_counter(), {}
+    write_text(folder / "index.html", page("views/pages/base.html.j2", title="The tour is running"))
     for number, stop in enumerate(stops, 1):
         say(f"{number}/{len(stops)} {stop.name}: {stop.says}")
         done = results[stop.name] = run_notebook(

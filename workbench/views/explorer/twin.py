@@ -10,6 +10,7 @@ from pathlib import Path
 
 from markupsafe import Markup
 
+from workbench.execution.report import pages_near
 from workbench.io import write_text
 from workbench.views.explorer.answers import Answer, Item
 from workbench.views.explorer.questions import MARKS
@@ -61,8 +62,10 @@ def write(path: Path | str, answers: Sequence[Answer], *, title: str = TITLE) ->
     Returns:
         The path.
     """
-    body = html(answers, title=title)
-    return write_text(Path(path), page("views/explorer/twin_page.html.j2", title=title, body=body))
+    body, links = html(answers, title=title), pages_near(Path(path))
+    return write_text(
+        Path(path), page("views/explorer/twin_page.html.j2", title=title, body=body, links=links)
+    )
 
 
 def _best(item: Item) -> int:
