@@ -33,7 +33,8 @@ def of_runs(
         if measure and not file.is_file():
             from workbench.runs.evaluate import evaluate_run
 
-            found = evaluate_run(*(run.folder for run in members), objective_options=how.options)
+            options = {"objective_options": how.options} if how.options else None
+            found = evaluate_run(*(run.folder for run in members), scoring=options)
             numbers = {"metrics": {one.label: one.value for one in found}}
             write_json(file, {**members[0].results, **numbers, "runs": [run.id for run in members]})
         if file.is_file():

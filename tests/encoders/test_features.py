@@ -263,7 +263,7 @@ def test_loose_pictures_have_the_features_and_the_embedding_of_the_same_images_o
     torch.testing.assert_close(backbones.of_images(loose, tiny), stored, atol=2e-3, rtol=2e-3)
     pair = torch.nn.Module()
     pair.image = Regions(in_dim=stored.shape[2], embed_dim=8, hidden_dim=0).eval()
-    model = Model(pair, SimpleNamespace(scores_parts=False), {}, ())
+    model = Model(pair, SimpleNamespace(compares=()), {}, ())
     embedded = model.embed_images(loose, features=tiny).mean
     expected = model.embed_images_of(model.source(split)).mean
     torch.testing.assert_close(embedded, expected, atol=1e-3, rtol=1e-3)

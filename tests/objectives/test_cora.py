@@ -16,10 +16,10 @@ from workbench.encoders.base import Pair
 from workbench.losses.contrastive import contrastive
 from workbench.objectives.cora import (
     joint_contrastive,
-    rerank,
     said_by,
     specificity,
 )
+from workbench.objectives.parts.attention import with_entities
 from workbench.records import Embedding, Judgements
 from workbench.runs.build import check_reads
 
@@ -93,7 +93,7 @@ def test_reranking_by_hand():
         entities=entities,
         owner=torch.zeros(3, dtype=torch.long),
     )
-    close(rerank(image.mean @ text.mean.T, image, text, 0.8), [[0.52]])
+    close(with_entities(image.mean @ text.mean.T, image, text, 0.8), [[0.52]])
 
 
 def test_a_caption_says_an_entity_of_its_object_and_a_subset_of_its_attributes():
@@ -152,9 +152,9 @@ def test_reranking_is_that_of_loops_and_goes_by_blocks(monkeypatch):
     text = replace(text, owner=owner)
     scores = image.mean @ text.mean.T
     expected = oracle.reranked(scores.tolist(), (image.mean @ text.entities.T).tolist(), owner.tolist(), 0.3)
-    close(rerank(scores, image, text, 0.3), expected)
-    monkeypatch.setattr("workbench.objectives.cora.BLOCK", 3)
-    close(rerank(scores, image, text, 0.3), expected)
+    close(with_entities(scores, image, text, 0.3), expected)
+    monkeypatch.setattr("workbench.objectives.parts.attention.BLOCK", 3)
+    close(with_entities(scores, image, text, 0.3), expected)
 
 
 def test_without_entities_the_contrastive_loss_is_infonce_with_whole_means():

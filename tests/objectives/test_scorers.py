@@ -11,8 +11,8 @@ from tests.objectives.test_dias import padded
 from tests.objectives.worlds import batch, load, loss
 from workbench import Config, objectives
 from workbench.objectives import Objective
-from workbench.objectives.parts.attention import CrossAttention, Form
-from workbench.runs.resolve import make_objective
+from workbench.objectives.parts.attention import CrossAttention, EntityScorer, Form, scorer_of
+from workbench.runs.resolve import make_objective, resolve
 
 OWN_SCORES = {"cora", "pcme", "pcmepp"}
 READING = [*sorted(set(objectives.names()) - OWN_SCORES), "vsepp+0.5*daa"]
@@ -30,22 +30,23 @@ def test_each_objective_that_reads_scores_trains_with_each_scorer(name, form):
     before, plain = objective.inputs, objective.scores(padded(4, 1), padded(8, 2))
     torch.testing.assert_close(plain, padded(4, 1).mean @ padded(8, 2).mean.T)
     objective.score_by(form)
-    assert objective.reads == tuple(dict.fromkeys([*before, "parts"]))
+    reads = "entities" if form == "entities" else "parts"
+    assert objective.reads == tuple(dict.fromkeys([*before, reads]))
     given = batch([0, 0, 1, 2, 2, 2, 3, 3], objective=objective)
     image, text = padded(4, seed=1), padded(8, seed=2, parts=3)
     found = objective.scores(image, text)
-    assert torch.equal(found, CrossAttention(form).scores(image, text))
+    assert torch.equal(found, scorer_of(form).scores(image, text))
     part = objective.scores(image.take(torch.tensor([2, 0]).numpy()), text.take(torch.tensor([7]).numpy()))
     torch.testing.assert_close(part, found[[2, 0]][:, [7]])
     at = lead(objective, image, text, given)
     for _ in range(3):
         loss(objective, image, text, given).backward()
-        for side in (image, text):
-            assert side.parts.grad.isfinite().all()
-            assert side.parts.grad.abs().sum() > 0
+        for leaf in (image.mean, text.entities) if form == "entities" else (image.parts, text.parts):
+            assert leaf.grad.isfinite().all()
+            assert leaf.grad.abs().sum() > 0
             with torch.no_grad():
-                side.parts.sub_(0.05 * side.parts.grad / side.parts.grad.norm())
-            side.parts.grad = None
+                leaf.sub_(0.05 * leaf.grad / leaf.grad.norm())
+            leaf.grad = None
     assert lead(objective, image, text, given) > at
 
 
@@ -57,10 +58,12 @@ def test_an_objective_that_makes_its_scores_itself_takes_no_scorer(name):
 
 def test_a_configuration_names_the_scorer_and_its_fields():
     assert make_objective(Config(objective="sam")).local_scorer is None
-    for scorer in ("scan_i2t", {"form": "cross", "attention": "relu"}):
+    for scorer in ("scan_i2t", {"form": "cross", "attention": "relu"}, {"form": "entities", "beta": 0.3}):
         made: Objective = make_objective(Config(objective="sam", scorer=scorer))
         fields = scorer if isinstance(scorer, dict) else {"form": scorer}
-        assert made.local_scorer == CrossAttention(**fields)
+        kind = EntityScorer if fields["form"] == "entities" else CrossAttention
+        assert made.local_scorer == kind(**fields)
+    assert resolve(Config(objective="sam", scorer="entities")).model.text_encoder == "graph"
     with pytest.raises(ValueError, match="did you mean chan"):
         Config(scorer="chaan")
     with pytest.raises(TypeError, match="did you mean attention"):

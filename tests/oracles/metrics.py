@@ -8,6 +8,23 @@ where the query has no answer.
 import math
 
 
+def reranked(scores, k, score):
+    """Scores ``[image][caption]`` whose best are scored again: a pair is among the best where fewer than
+    ``k`` others of its image, or of its caption, score more. The others keep their order, below."""
+    again, below = {}, {}
+    for i, row in enumerate(scores):
+        for t, value in enumerate(row):
+            above = sum(other > value for other in row), sum(other[t] > value for other in scores)
+            if min(above) < k:
+                again[i, t] = score(i, t)
+            else:
+                below[i, t] = value
+    order = sorted(set(below.values()), reverse=True)
+    least = min(again.values())
+    whole = again | {pair: least - 1 - order.index(value) for pair, value in below.items()}
+    return [[whole[i, t] for t in range(len(row))] for i, row in enumerate(scores)]
+
+
 def worst_order(scores, goods):
     """Items from best to worst score; among equal scores the less relevant first. Insertion sort, comparing
     pairs."""

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import torch
 
 from tests.data import fixtures
 from tests.objectives.worlds import source
@@ -13,7 +14,7 @@ from workbench import data, objectives, text
 from workbench.metrics.blocks import products
 from workbench.metrics.evaluation import Evidence
 from workbench.metrics.evaluation import evaluate as by_table
-from workbench.records import Judgements, MetricKey
+from workbench.records import Embedding, Judgements, MetricKey
 from workbench.runs.measure import ensemble, evaluate_split
 
 
@@ -24,7 +25,7 @@ class Fixed:
         self.given = np.asarray(scores, dtype=np.float32)
 
     def embed(self, source):
-        return None, None
+        return tuple(Embedding(torch.zeros(count, 1)) for count in self.given.shape)
 
     def scores(self, image, text):
         return self.given

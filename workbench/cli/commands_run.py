@@ -2,6 +2,7 @@
 
 import shlex
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -36,6 +37,9 @@ from workbench.records import require
 from workbench.runs import store as runs
 
 ONE_MODEL = "--pretrained belongs to one --model; name tags as MODEL:TAG"
+Models = Annotated[
+    list[str] | None, typer.Option(help="An open_clip name, NAME:TAG, or a folder or hub name; repeatable.")
+]
 NOTHING = "does not say what to record; name numbers, as in record: [rsum]"
 
 
@@ -203,10 +207,7 @@ def train(
 @usage()
 def evaluate(  # noqa: PLR0913 - typer reads the options from the signature
     run: Annotated[list[str] | None, typer.Argument(help="Finished runs.", show_default=False)] = None,
-    model: Annotated[
-        list[str] | None,
-        typer.Option(help="An open_clip name, NAME:TAG, or a folder or hub name; repeatable."),
-    ] = None,
+    model: Models = None,
     pretrained: Annotated[str, typer.Option(help="Weights of --model: a tag or a file.")] = "",
     images: Annotated[str, typer.Option(metavar="FILE", help="Vectors of images.")] = "",
     texts: Annotated[str, typer.Option(metavar="FILE", help="Vectors of captions.")] = "",
@@ -216,6 +217,8 @@ def evaluate(  # noqa: PLR0913 - typer reads the options from the signature
     split: Annotated[str, typer.Option(help="Of the data; empty takes the test split.")] = "",
     device: Device = "auto",
     precision: Precision = "auto",
+    rerank: Annotated[int, typer.Option(help="Score the best so many of a query again; say the cost.")] = 0,
+    reranker: Annotated[str, typer.Option(help="Of --rerank: a form of `scorer`.")] = "cross",
     parameter: Pairs = None,
     out: Out = "",
     root: Root = "runs",
@@ -237,10 +240,11 @@ def evaluate(  # noqa: PLR0913 - typer reads the options from the signature
     outside = bool(model or images or texts)
     require(run or outside, "name a run, a model with --model, or vectors with --images and --texts")
     require(not run or not (outside or out), "give runs, or --model or vectors, not both")
+    require(run or not rerank, "--rerank is for finished runs")
     targets = [Target.read(one, options, split) for one in data or ()]
     if run:
-        require(len(targets) <= 1, "a run is evaluated on one data set at a time")
-        return _evaluate_runs([runs.find(name, root).folder for name in run], targets, split, as_json)
+        folders = [runs.find(name, root).folder for name in run]
+        return _evaluate_runs(folders, targets, split, (rerank, reranker), as_json)
     require(targets, "name the data with --data: a name of `workbench list data`, or a path")
     require(not pretrained or len(model or ()) == 1, ONE_MODEL)
     writable(out or root)
@@ -249,22 +253,29 @@ def evaluate(  # noqa: PLR0913 - typer reads the options from the signature
     return _evaluate_models(opened, vectors, targets, (out, root), as_json)
 
 
-def _evaluate_runs(folders: list[Path], targets: list[Any], split: str, as_json: bool) -> None:
+def _evaluate_runs(
+    folders: list[Path], targets: list[Any], split: str, again: tuple[int, str], as_json: bool
+) -> None:
     """Finished runs, as they are named."""
     from workbench.runs import evaluate as evaluation
 
+    require(len(targets) <= 1, "a run is evaluated on one data set at a time")
+    scoring = dict(zip(("rerank", "reranker"), again, strict=True)) if again[0] else {}
     twice = len({folder.resolve() for folder in folders}) < len(folders)
     require(
         not twice, f"a run is named twice: {', '.join(map(str, folders))}; an ensemble is of different runs"
     )
-    if targets and len(folders) == 1:
+    if targets and len(folders) == 1 and not scoring:
         one = evaluation.evaluate_on(folders[0], targets[0])
         kept = str(folders[0] / runs.EVALUATIONS / targets[0].name)
         measurements, about = one.measurements, [evaluated(one.as_dict()), kept]
     else:
         target = next(iter(targets), None)
-        measurements = evaluation.evaluate_run(*folders, split=split or "test", target=target)
-        about = ["an ensemble belongs to no run folder: nothing is stored"] if targets else []
+        measurements = evaluation.evaluate_run(
+            *folders, split=split or "test", target=target, scoring=scoring, say=partial(typer.echo, err=True)
+        )
+        what = "what is re-ranked" if scoring else "an ensemble"
+        about = [f"{what} belongs to no run folder: nothing is stored"] if targets or scoring else []
     emit([m.as_dict() for m in measurements], as_json, [*numbers(measurements, every=True), *about])
 
 

@@ -103,18 +103,59 @@ def products(query: Array, gallery: Array) -> RowScores:
     return RowScores(make, (len(query), len(gallery)))
 
 
-def without(scores: RowScores, query: Rows, item: Rows) -> RowScores:
-    """The scores without some pairs, given by query row and gallery row: their score is ``-inf``."""
+def overlaid(scores: RowScores, query: Rows, item: Rows, values: Array) -> RowScores:
+    """The scores with other values at some distinct pairs, given by query row and gallery row."""
     size = scores.shape[0], scores.shape[1]
-    gone: Any = sparse.csr_array((np.ones(len(query), bool), (query, item)), shape=size)
+    places: Any = sparse.csr_array((np.arange(1, len(query) + 1), (query, item)), shape=size)
 
     def make(rows: Any, items: Any) -> Array:
         made = scores.make(rows, items)
-        made = np.array(made, dtype=np.result_type(made, np.float32))
-        made[gone[rows][:, items].nonzero()] = -np.inf
+        made = np.array(made, dtype=np.result_type(made, values))
+        found = places[rows][:, items].tocoo()
+        made[found.coords] = values[found.data - 1]
         return made
 
     return RowScores(make, scores.shape)
+
+
+def without(scores: RowScores, query: Rows, item: Rows) -> RowScores:
+    """The scores without some pairs, given by query row and gallery row: their score is ``-inf``."""
+    return overlaid(scores, query, item, np.full(len(query), -np.inf, np.float32))
+
+
+def reranked(scores: AnyScores, k: int, score: Callable[[Rows, Rows], Array]) -> RowScores:
+    """The scores with the best pairs scored again: those among the ``k`` best of their image or of their
+    caption, and those equal to the last of these. All others stand below them, in the order that they had.
+
+    Args:
+        scores: ``(I, T)``.
+        k: items of a query.
+        score: new scores of the pairs ``(N,)`` of these images and captions, images ascending.
+
+    >>> reranked(np.array([[0.9, 0.8, 0.3], [0.1, 0.2, 0.4]]), 1, lambda image, _: 1.0 * image).rows()
+    array([[ 0. ,  0. , -1.6],
+           [-1.8, -1.7,  1. ]])
+    """
+    rows = by_rows(scores)
+    (image, caption), (other, turned) = _of_the_best(rows, k), _of_the_best(rows.T, k)
+    captions = scores.shape[1]
+    pairs = np.unique(np.concatenate([image * captions + caption, turned * captions + other]))
+    image, caption = np.divmod(pairs, captions)
+    values = np.asarray(score(image, caption), np.float64)
+    # in twice the digits, so that no two scores become one
+    below = np.float64(max(part.max() for _, part in blocks(rows, rows.shape))) - values.min() + 1
+    rest = RowScores(lambda some, items: rows.make(some, items) - below, rows.shape)
+    return overlaid(rest, image, caption, values)
+
+
+def _of_the_best(scores: RowScores, k: int) -> tuple[Rows, Rows]:
+    """Query and item of the pairs that score at least as much as the ``k``-th best of the query."""
+    kept, last = [], -min(k, scores.shape[1])
+    for first, rows in blocks(scores, scores.shape):
+        query, item = np.nonzero(rows >= np.partition(rows, last, axis=1)[:, [last]])
+        kept.append((query + first, item))
+    query, item = map(np.concatenate, zip(*kept, strict=True))
+    return query, item
 
 
 def blocks(scores: AnyScores, shape: tuple[int, ...], step: int | None = None) -> Iterator[tuple[int, Array]]:

@@ -171,9 +171,10 @@ class Sum(Objective):
             paper.warm_up(warming)
 
     def score_by(self, scorer: Form | Mapping[str, Any]) -> None:
-        """Let the scores of every paper compare parts."""
+        """Let the scores of every paper compare parts or entities."""
         for paper in self.by_name.values():
             paper.score_by(scorer)
+        self.local_scorer = self.first.local_scorer
         self.declare()
 
     def scores(self, image: Embedding, text: Embedding) -> Tensor:

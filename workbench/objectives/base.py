@@ -11,9 +11,9 @@ from torch import Tensor, nn
 from workbench.losses import similarity
 from workbench.losses.terms import ScalarReduction, both_ways
 from workbench.losses.triplet import triplet
-from workbench.objectives.parts.attention import CrossAttention, Form
+from workbench.objectives.parts.attention import Form, Scorer, scorer_of
 from workbench.records import Batch, Embedding, require
-from workbench.registry import Checked, make, require_known
+from workbench.registry import Checked, require_known
 
 # Fields of ``Embedding`` by keyword: of images and captions, and of captions alone.
 OF_BOTH, OF_TEXT = ("log_var", "parts", "mask", "local"), ("entities", "owner", "labels")
@@ -36,6 +36,7 @@ class Objective(Checked, nn.Module):
     - ``inputs``: optional fields of ``Embedding`` (``"log_var"``, ``"parts"``, ``"entities"``) that the
       encoders must give;
     - ``scores_parts``: ``scores`` compares the parts, so evaluation must keep them; ``reads`` has them too;
+    - ``reranker``: scores the best pairs of a split again in evaluation; ``reads`` has what it compares too;
     - ``captions_per_image``: the least number of captions that a batch must hold of each image;
     - ``momentum``: share of itself that a momentum copy of the encoders keeps after a step; 0 = no such copy.
       Where it is not 0, ``Batch.momentum`` holds what the copy makes of the batch;
@@ -65,7 +66,8 @@ class Objective(Checked, nn.Module):
     )
     warming: bool = False
     selected: frozenset[str] | None = None
-    local_scorer: CrossAttention | None = None
+    local_scorer: Scorer | None = None
+    reranker: Scorer | None = None
 
     def __call__(
         self, image: Embedding | Tensor, text: Embedding | Tensor, batch: Batch | Tensor, **fields: Any
@@ -105,23 +107,29 @@ class Objective(Checked, nn.Module):
 
     @property
     def reads(self) -> tuple[str, ...]:
-        """``inputs``, and what ``scores`` compares."""
-        return tuple(dict.fromkeys([*self.inputs, *(["parts"] if self.scores_parts else [])]))
+        """``inputs``, and what evaluation compares."""
+        return tuple(dict.fromkeys([*self.inputs, *self.compares]))
+
+    @property
+    def compares(self) -> tuple[str, ...]:
+        """What ``scores`` and ``reranker`` read beside the pooled vectors."""
+        scorers: tuple[Scorer | None, ...] = (self.local_scorer, self.reranker)
+        read = (field for scorer in scorers if scorer for field in scorer.reads)
+        return *(["parts"] if self.scores_parts else []), *read
 
     def score_by(self, scorer: Form | Mapping[str, Any]) -> None:
-        """Let ``scores`` compare parts.
+        """Let ``scores`` compare parts or entities.
 
         Args:
-            scorer: a form of ``CrossAttention``, or its fields.
+            scorer: see ``scorer_of``.
 
         Raises:
             ValueError: the objective makes scores of its own, or no such form; TypeError: no such field.
         """
-        fields = {"form": scorer} if isinstance(scorer, str) else scorer
-        made, name = make("scorer", CrossAttention, fields), type(self).__name__
-        own = f"scorer={scorer!r}: {name} makes its scores itself; leave scorer out"
+        made = scorer_of(scorer)
+        own = f"scorer={scorer!r}: {type(self).__name__} makes its scores itself; leave scorer out"
         require(type(self).scores is Objective.scores, own)
-        self.local_scorer, self.scores_parts = made, True
+        self.local_scorer, self.scores_parts = made, "parts" in made.reads
         self.declare()
 
     def weigh(self, weights: Mapping[str, float]) -> None:

@@ -5,8 +5,8 @@
 (an object with its attributes) against those of other images; and a caption, which says more, shall lie
 nearer to its image than its entities do.
 
-Reads with: encoders/graph/, text/graph_tokens.py, losses/contrastive.py,
-losses/triplet.py. Departures:
+Reads with: encoders/graph/, text/graph_tokens.py, losses/contrastive.py, losses/triplet.py,
+objectives/parts/attention.py. Departures:
 - the printed contrastive loss has no temperature and is unbounded below: as in the released code, the
   temperature is .01 and an item's own exponential stands in its denominator;
 - the printed contrastive loss is a sum over images and entities; here, as in the released code, it is a mean;
@@ -31,12 +31,12 @@ from workbench.losses import similarity
 from workbench.losses.contrastive import contrastive
 from workbench.losses.terms import both_ways, full_precision, reduce
 from workbench.objectives.base import Objective, settings
+from workbench.objectives.parts.attention import with_entities
 from workbench.records import Batch, Embedding
 from workbench.registry import NotNegative, Positive, Share
 
 RELEASED = (1e-9, 1e-6)
 BETAS = tuple(step / 20 for step in range(20, -1, -1))
-BLOCK = 512
 
 
 def said_by(labels: Tensor, objects: Tensor, attributes: Tensor) -> Tensor:
@@ -114,31 +114,6 @@ def specificity(
     return reduce((margin - lead).clamp(min=0), "mean")
 
 
-def rerank(scores: Tensor, image: Embedding, text: Embedding, beta: float) -> Tensor:
-    """Table 4. ``beta s(v, t) + (1 - beta) min_k s(v, e_k)``: an image that lacks one of a caption's things
-    is not the caption's image, so that a caption is as good as the least of its entities lets it be.
-
-    Args:
-        scores: ``(I, T)`` cosines with captions.
-        image: images.
-        text: captions; without entities the ranking stays as it is, and so it does for a caption that has
-            none.
-        beta: share of the caption; 1 = the plain ranking.
-
-    Returns:
-        ``(I, T)``.
-    """
-    if text.entities is None or text.owner is None or beta == 1:
-        return scores
-    done = []
-    for start in range(0, len(scores), BLOCK):
-        part = scores[start : start + BLOCK]
-        found = similarity.cosine(image.mean[start : start + BLOCK], text.entities)
-        least = torch.full_like(part, torch.inf).scatter_reduce(1, text.owner.expand_as(found), found, "amin")
-        done.append(beta * part + (1 - beta) * torch.where(least.isinf(), part, least))
-    return torch.cat(done)
-
-
 class CORA(Objective):
     """Hardest triplet, joint contrastive loss over captions and entities, and specificity.
 
@@ -158,8 +133,8 @@ class CORA(Objective):
         epsilon: ``"none"`` or ``"released"``, see ``joint_contrastive``.
         positives: ``"graphs"`` = an entity belongs to every image whose captions say it; ``"own"`` = to its
             own image alone.
-        beta: share of the caption's score in evaluation, see ``rerank``; ``None`` = chosen on the validation
-            split.
+        beta: share of the caption's score in evaluation, see ``with_entities``; ``None`` = chosen on the
+            validation split.
 
     Raises:
         ValueError: no term is left.
@@ -198,7 +173,7 @@ class CORA(Objective):
         """Cosines; where the captions come with entities and ``beta`` is not 1, re-ranked by the least of
         them.
         """
-        return rerank(super().scores(image, text), image, text, float(self.beta))
+        return with_entities(super().scores(image, text), image, text, float(self.beta))
 
     def forward(self, image: Embedding, text: Embedding, batch: Batch) -> dict[str, Tensor]:
         """Terms ``hard``, ``contrastive`` and ``specificity``, those that have a weight."""
@@ -235,7 +210,7 @@ class CORA(Objective):
     def calibrate(self, image: Embedding, text: Embedding, quality: Callable[[Tensor], float]) -> None:
         """Choose the best ``beta`` among 1, .95, ..., 0; of equally good ones the largest."""
         scores = super().scores(image, text)
-        self.beta.fill_(max(BETAS, key=lambda beta: quality(rerank(scores, image, text, beta))))
+        self.beta.fill_(max(BETAS, key=lambda beta: quality(with_entities(scores, image, text, beta))))
 
 
 MEMBER = CORA

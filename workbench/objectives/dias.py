@@ -35,7 +35,7 @@ from workbench.losses.distance_weighted import NEAREST, distance_weighted
 from workbench.losses.terms import Reduction, ScalarReduction, full_precision, reduce
 from workbench.losses.triplet import triplet
 from workbench.objectives.base import Objective, settings
-from workbench.objectives.parts.attention import CrossAttention, Form, masked_mean, parts_of
+from workbench.objectives.parts.attention import ByParts, CrossAttention, Form, masked_mean, parts_of
 from workbench.objectives.parts.selection import Rule, Selections, constraint, named
 from workbench.records import Batch, Embedding, require
 from workbench.registry import Group, NotNegative, make
@@ -189,7 +189,7 @@ class DIAS(Objective):
     def __init__(
         self,
         *,
-        scorer: Annotated[Literal["dual", Form] | Mapping[str, Any], Group(CrossAttention)] = "dual",
+        scorer: Annotated[Literal["dual", ByParts] | Mapping[str, Any], Group(CrossAttention)] = "dual",
         weights: Mapping[Literal["loc", "dim", "inter", "intra"], NotNegative] | None = None,
         margin: NotNegative = 0.2,
         cutoff: Annotated[float, Interval(gt=NEAREST, lt=2)] = 1.7,
@@ -215,7 +215,8 @@ class DIAS(Objective):
     def score_by(self, scorer: Form | Mapping[str, Any]) -> None:
         """Let ``scores`` compare parts, and the parts of a pair see one another in that way."""
         super().score_by(scorer)
-        self.attention = self.local_scorer or self.attention
+        if isinstance(self.local_scorer, CrossAttention):
+            self.attention = self.local_scorer
 
     def declare(self) -> None:
         """What reads no parts asks for none."""

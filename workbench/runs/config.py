@@ -50,8 +50,10 @@ class ModelSection(Section):
             sides, made with ``image_options``.
         image_options, text_options: their options.
         scorer: how an objective scores pairs, in training and in evaluation: ``"cosine"`` of the pooled
-            vectors, or a form of ``CrossAttention``, which compares parts, or a mapping of its fields, e.g.
-            ``{"form": "cross", "attention": "relu"}``.
+            vectors, or a form of ``CrossAttention``, which compares parts, or ``"entities"``, or a mapping of
+            the fields of one, e.g. ``{"form": "cross", "attention": "relu"}``.
+        rerank: evaluation scores the best so many items of every query again; 0 = none.
+        reranker: how, as ``scorer``.
     """
 
     features: str = ""
@@ -61,6 +63,8 @@ class ModelSection(Section):
     text_encoder: str = "towers"
     text_options: dict[str, Any] = Field(default_factory=dict)
     scorer: Literal["cosine", Form] | dict[str, Any] = "cosine"
+    rerank: Count = 0
+    reranker: Form | dict[str, Any] = "cross"
 
 
 class ObjectiveSection(Section):

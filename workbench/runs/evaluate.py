@@ -1,7 +1,7 @@
 """Evaluation: a model, a finished run or vectors on any data, every number with its contract."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import cache, partial
 from pathlib import Path
@@ -22,6 +22,7 @@ from workbench.records import Embedding, Measurement, Split, require
 from workbench.registry import merge
 from workbench.runs import store
 from workbench.runs.build import Target, check_reads, load_split, load_target
+from workbench.runs.config import Config
 from workbench.runs.measure import calibrate, ensemble, evaluate_split, measure
 from workbench.runs.model import AnyModel, Encodes, KeptVectors, Model, scored
 from workbench.runs.models import evaluated, kept_config, load_model, open_model
@@ -158,7 +159,8 @@ def evaluate_run(
     split: str = "test",
     target: Target | None = None,
     device: str = "",
-    objective_options: Mapping[str, Any] | None = None,
+    scoring: Mapping[str, Any] | None = None,
+    say: Callable[[str], None] | None = None,
 ) -> list[Measurement]:
     """Measure the model of a finished run again, on a split of its data or on other data; of several runs the
     mean of their scores. Nothing is stored.
@@ -168,7 +170,9 @@ def evaluate_run(
         split: ``train``, ``val`` or ``test``, of the runs' own data.
         target: other data.
         device: where the models compute.
-        objective_options: laid over those that the models were trained with; they then score anew.
+        scoring: fields of the configuration by which the models score anew, laid over those that they were
+            trained with: ``objective_options``, ``scorer``, ``rerank`` and ``reranker``.
+        say: is told what re-ranking costs.
 
     Raises:
         FileNotFoundError: a folder holds no checkpoint.
@@ -185,20 +189,20 @@ def evaluate_run(
             config = kept_config(folder)
             part = load_target(config, target) if target else load_split(config, split)
             wanted = wanted or config.as_dict()
-            model = rescored(model, objective_options) if objective_options else model
+        model = rescored(model, scoring) if scoring else model
         members.append((model, model.source(part, every_signal=False)))
-    scores, first = ensemble(members), members[0][1].split
+    scores, first = ensemble(members, say=say), members[0][1].split
     asked = {"metrics": wanted["metrics"], "judge": wanted["judge"]}
     return evaluate_split(scores, first, strict=target is None, **asked)[0]
 
 
-def rescored(model: AnyModel, options: Mapping[str, Any]) -> Model:
-    """A trained model that scores by other options of its objective, with the weights that it has learnt and
-    what these options choose on the validation split.
+def rescored(model: AnyModel, scoring: Mapping[str, Any]) -> Model:
+    """A trained model that scores otherwise, with the weights that it has learnt and what its objective then
+    chooses on the validation split.
 
     Args:
         model: of a run.
-        options: laid over those of its objective.
+        scoring: see ``evaluate_run``.
 
     Raises:
         KeyError, TypeError, ValueError: a model without an objective of its own, options that the objective
@@ -206,14 +210,14 @@ def rescored(model: AnyModel, options: Mapping[str, Any]) -> Model:
     """
     if not isinstance(model, Model):
         raise ValueError(f"{model.name} was not trained here; it scores by the cosine alone")
-    chosen = merge(model.config.objective.options, options)
-    config = model.config.replace(objective_options=chosen)
+    config = Config(**merge(model.config.given(), scoring))
     objective = make_objective(config)
     check_reads(config.objective.name, objective, model.pair)
     objective.setup(model.pair.image.embed_dim)
     objective.load_state_dict(dict(model.objective.named_parameters()), strict=False)
     made = replace(model, objective=objective.to(model.device).eval(), config=config)
-    calibrate(made, made.source(load_split(config, "val"), every_signal=False))
+    if objective.calibrates:
+        calibrate(made, made.source(load_split(config, "val"), every_signal=False))
     return made
 
 

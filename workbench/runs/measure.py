@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from difflib import SequenceMatcher
 from functools import partial
@@ -16,7 +16,7 @@ from workbench import metrics as shelf
 from workbench import text as signals
 from workbench.formatting import format_count
 from workbench.metrics import correlation, cxc, pmrp, twin_accuracy
-from workbench.metrics.blocks import AnyScores, at_pairs, products
+from workbench.metrics.blocks import AnyScores, at_pairs, by_rows, products
 from workbench.metrics.evaluation import Evidence, Subset, walk
 from workbench.metrics.evaluation import evaluate as measured
 from workbench.metrics.intervals import ROUNDS
@@ -193,7 +193,9 @@ def evaluate_split(
     return measurements, {m.label: values for m, values in found}
 
 
-def ensemble(members: Sequence[tuple[AnyModel, Source]]) -> Array:
+def ensemble(
+    members: Sequence[tuple[AnyModel, Source]], *, say: Callable[[str], None] | None = None
+) -> Array:
     """The mean of the score matrices of several models, as the papers' ensemble rows have it.
 
     Scores are averaged as they are, so the models should score on one scale, as cosines do.
@@ -201,6 +203,7 @@ def ensemble(members: Sequence[tuple[AnyModel, Source]]) -> Array:
     Args:
         members: each model with the split as it reads it; all splits hold the same images and captions in the
             same order.
+        say: see ``scored``.
 
     Returns:
         ``(I, T)`` scores.
@@ -218,8 +221,11 @@ def ensemble(members: Sequence[tuple[AnyModel, Source]]) -> Array:
                 f"an ensemble scores one split: {split.name} and {first.name} differ in their images "
                 "or captions"
             )
-    total = sum(model.scores(*model.embed(source)).astype(np.float64) for model, source in members)
-    return np.asarray(total / len(members), dtype=np.float32)
+    total, kind = np.zeros(()), np.dtype(np.float32)
+    for model, source in members:
+        scores = by_rows(scored(model, *model.embed(source), say=say)).rows()
+        total, kind = total + scores.astype(np.float64), np.result_type(kind, scores)
+    return np.asarray(total / len(members), kind)
 
 
 def _walks(

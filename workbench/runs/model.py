@@ -6,8 +6,10 @@ captions or loose images, and it scores them with the objective's own ``scores``
 training is the score of evaluation: whole where they fit into memory, by blocks of rows where they do not.
 """
 
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import islice
 from typing import Any, Protocol, Self
 
@@ -20,8 +22,10 @@ from torch.nn.functional import normalize
 from workbench import devices
 from workbench.encoders import backbones
 from workbench.encoders.base import Pair
-from workbench.metrics.blocks import RowScores
+from workbench.formatting import format_number
+from workbench.metrics.blocks import RowScores, reranked
 from workbench.objectives.base import Objective
+from workbench.objectives.parts.attention import Scorer
 from workbench.records import Array, Batch, Embedding, Rows, Split, require
 from workbench.runs.config import Config
 from workbench.text.signal import SignalMaker
@@ -180,7 +184,7 @@ class Model:
         parts: bool | None,
     ) -> Embedding:
         was_training = self.pair.training
-        parts = self.objective.scores_parts if parts is None else parts
+        parts = "parts" in self.objective.compares if parts is None else parts
         self.pair.eval()
         chunks = []
         for rows in np.split(np.arange(count), range(size, count, size)):
@@ -192,8 +196,11 @@ class Model:
         return Embedding.joined(chunks)
 
 
-def scored(model: "AnyModel", image: Embedding, text: Embedding) -> Array | RowScores:
-    """``(I, T)`` scores of embeddings: a matrix where it has at most 2 ** 28 entries, else by blocks of rows.
+def scored(
+    model: "AnyModel", image: Embedding, text: Embedding, *, say: Callable[[str], None] | None = None
+) -> Array | RowScores:
+    """``(I, T)`` scores of embeddings: a matrix where it has at most 2 ** 28 entries, else by blocks of rows;
+    where the configuration asks for it, re-ranked.
 
     An objective scores pair by pair, so that slices give what the whole gives, up to rounding of the matrix
     product.
@@ -202,13 +209,38 @@ def scored(model: "AnyModel", image: Embedding, text: Embedding) -> Array | RowS
         model: scores embeddings.
         image: embeddings of images.
         text: embeddings of captions.
+        say: is told what re-ranking costs.
     """
-    if len(image) * len(text) <= WHOLE:
-        return model.scores(image, text)
+    scorer = model.objective.reranker if isinstance(model, Model) else None
+    whole = model.scores(image, text) if len(image) * len(text) <= WHOLE else None
+    if whole is not None and scorer is None:
+        return whole
     images, texts = (one.in_float32(model.device) for one in (image, text))
-    return RowScores(
+    lazy = RowScores(
         lambda rows, items: model.scores(images.take(rows), texts.take(items)), (len(images), len(texts))
     )
+    if scorer is None:
+        return lazy
+    score = partial(_again, scorer, images, texts, say)
+    return reranked(lazy if whole is None else whole, model.config.model.rerank, score)
+
+
+@torch.no_grad()
+def _again(
+    scorer: Scorer, images: Embedding, texts: Embedding, say: Callable[[str], None] | None, rows: Rows,
+    items: Rows,
+) -> Array:  # fmt: skip
+    """``(N,)`` scores of the pairs of these images, ascending, and these captions, image by image."""
+    began, found = time.perf_counter(), []
+    starts = np.flatnonzero(np.diff(rows, prepend=-1))
+    for row, some in zip(rows[starts], np.split(items, starts[1:]), strict=True):
+        made: Tensor = scorer.scores(images.take(np.array([row])), texts.take(some))
+        found.append(made[0].float().cpu().numpy())
+    if say:
+        took = format_number(time.perf_counter() - began, 1)
+        counts = (format_number(count, 0) for count in (len(rows), len(images) * len(texts)))
+        say(f"re-ranked {' of '.join(counts)} pairs by {scorer.form} in {took} s")
+    return np.concatenate(found)
 
 
 class Encodes(Protocol):

@@ -28,6 +28,7 @@ from workbench import data, encoders, metrics, objectives, text
 from workbench.encoders import backbones
 from workbench.metrics import Metric
 from workbench.objectives import Objective
+from workbench.objectives.parts.attention import scorer_of
 from workbench.records import MetricKey
 from workbench.registry import check_options, merge, require_known
 from workbench.runs.config import Config, flat
@@ -89,7 +90,7 @@ def resolve(config: Config, objective: Objective | None = None) -> Config:
     """
     objective, given = objective or _made(config), config.given()
     laid = merge(_completing(given, objective), given)
-    graph = "entities" in objective.inputs and "text_encoder" not in laid
+    graph = "entities" in objective.reads and "text_encoder" not in laid
     values = merge(PLAIN, laid) | ({"text_encoder": "graph"} if graph else {})
     _check_objective(values, objective)
     complete = Config(**values | _needed(values, objective, graph=graph))
@@ -109,6 +110,8 @@ def make_objective(config: Config) -> Objective:
     made: Objective = objectives.load(name, **options)
     if config.model.scorer != "cosine":
         made.score_by(config.model.scorer)
+    if config.model.rerank:
+        made.reranker = scorer_of(config.model.reranker)
     return made
 
 
@@ -132,7 +135,7 @@ def _completing(given: Mapping[str, Any], objective: Objective) -> dict[str, Any
 
 def _heads(objective: Objective) -> dict[str, Any]:
     """The recipe of an objective, and the encoders with random weights that it names or needs."""
-    sides = WORLD | ({"text_encoder": "graph"} if "entities" in objective.inputs else {})
+    sides = WORLD | ({"text_encoder": "graph"} if "entities" in objective.reads else {})
     sides |= {name: objective.recipe[name] for name in sides.keys() & objective.recipe.keys()}
     image, words = sides["image_encoder"], sides["text_encoder"]
     options = {"image_options": HEADS[image], "text_options": {} if words == image else HEADS[words]}

@@ -126,8 +126,10 @@ class OpenRun:
 
     @cached_property
     def scores(self) -> Array:
-        """``(I, T)`` scores of the whole split, by the objective."""
-        return self.model.scores(self.image, self.text)
+        """``(I, T)`` scores of the whole split, by the objective, and re-ranked where the configuration says
+        so.
+        """
+        return by_rows(scored(self.model, self.image, self.text)).rows()
 
     def _scored(self) -> AnyScores:
         """The scores, by rows where the matrix is too large for memory."""

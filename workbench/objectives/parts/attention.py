@@ -5,6 +5,7 @@ of the regions, and a pair's score is the cosine of the two means. ``chan`` keep
 that fits it best (Pan, Wu and Zhang, "Fine-Grained Image-Text Matching by Cross-Modal Hard Aligning Network",
 CVPR 2023). ``scan_t2i`` and ``scan_i2t`` compare each word, or each region, with what it sees on the other
 side, and take the mean (Lee et al., "Stacked Cross Attention for Image-Text Matching", ECCV 2018, Eqs. 1-8).
+``entities`` compares the image with the things that a caption names as well (CORA, Table 4).
 
 Reads with: objectives/base.py, objectives/dias.py.
 Departures: the weights of Eq. 1 of DIAS divide a cosine by the sum of the cosines, which may be zero or
@@ -12,21 +13,25 @@ negative; the default is their softmax at temperature 0.1 (``attention="printed"
 other pooling, a log-sum-exp whose scores have another scale, is left out.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 
+from workbench.losses import similarity
 from workbench.losses.terms import full_precision
 from workbench.records import Embedding
-from workbench.registry import Positive
+from workbench.registry import Positive, Share, make
 
 ELEMENTS = 2**23
 EPS = 1e-12
-Form = Literal["cross", "chan", "scan_t2i", "scan_i2t"]
+# images whose cosines with all entities are held at a time
+BLOCK = 512
+ByParts = Literal["cross", "chan", "scan_t2i", "scan_i2t"]
+Form = Literal[ByParts, "entities"]
 # SCAN multiplies by 9 where words ask, and by 4 where regions do.
 TEMPERATURES = {"cross": 0.1, "chan": 0.1, "scan_t2i": 1 / 9, "scan_i2t": 1 / 4}
 
@@ -46,7 +51,8 @@ class CrossAttention:
         temperature: of the softmax; ``None`` = 1/9 and 1/4 for SCAN's directions, else 0.1.
     """
 
-    form: Form = "cross"
+    reads: ClassVar[tuple[str, ...]] = ("parts",)
+    form: ByParts = "cross"
     attention: Literal["softmax", "relu", "printed"] = "softmax"
     temperature: Positive | None = None
 
@@ -132,6 +138,64 @@ class CrossAttention:
         (regions, seen), (words, read) = parts_of(image), parts_of(text)
         cosines = full_precision(normalize(regions, dim=-1) @ normalize(words, dim=-1).mT)
         return self.weights(cosines, read) @ words, self.weights(cosines.mT, seen) @ regions
+
+
+@dataclass(frozen=True)
+class EntityScorer:
+    """How a pair is scored by its pooled vectors and the caption's entities, see ``with_entities``.
+
+    Args:
+        form: its name.
+        beta: share of the caption.
+    """
+
+    reads: ClassVar[tuple[str, ...]] = ("entities",)
+    form: Literal["entities"] = "entities"
+    beta: Share = 0.8
+
+    def scores(self, image: Embedding, text: Embedding) -> Tensor:
+        """``(I, T)`` scores of all pairs."""
+        return with_entities(similarity.cosine(image.mean, text.mean), image, text, self.beta)
+
+
+Scorer = CrossAttention | EntityScorer
+
+
+def scorer_of(given: Form | Mapping[str, Any]) -> Scorer:
+    """A scorer by its form, or by its fields.
+
+    Raises:
+        ValueError: no such form; TypeError: no such field.
+    """
+    fields = {"form": given} if isinstance(given, str) else given
+    if fields.get("form") == "entities":
+        return make("scorer", EntityScorer, fields)
+    return make("scorer", CrossAttention, fields)
+
+
+def with_entities(scores: Tensor, image: Embedding, text: Embedding, beta: float) -> Tensor:
+    """CORA, Table 4. ``beta s(v, t) + (1 - beta) min_k s(v, e_k)``: an image that lacks one of a caption's
+    things is not the caption's image, so that a caption is as good as the least of its entities lets it be.
+
+    Args:
+        scores: ``(I, T)`` cosines with captions.
+        image: images.
+        text: captions; without entities the ranking stays as it is, and so it does for a caption that has
+            none.
+        beta: share of the caption; 1 = the plain ranking.
+
+    Returns:
+        ``(I, T)``.
+    """
+    if text.entities is None or text.owner is None or beta == 1:
+        return scores
+    done = []
+    for start in range(0, len(scores), BLOCK):
+        part = scores[start : start + BLOCK]
+        found = similarity.cosine(image.mean[start : start + BLOCK], text.entities)
+        least = torch.full_like(part, torch.inf).scatter_reduce(1, text.owner.expand_as(found), found, "amin")
+        done.append(beta * part + (1 - beta) * torch.where(least.isinf(), part, least))
+    return torch.cat(done)
 
 
 def parts_of(embedding: Embedding) -> tuple[Tensor, Tensor]:

@@ -95,8 +95,11 @@ class Asker:
         """
         if not by_objective(question):
             return np.asarray(self._of_points(self.point(question)[None], question.seeks)[0])
-        asked = self.embedding(question.terms[0])
-        if question.seeks == "images":
+        first, images = question.terms[0], question.seeks == "images"
+        if self.run.config.get("rerank") and first.kind in ("image", "caption"):
+            return self.run.scores[:, first.value] if images else self.run.scores[first.value]
+        asked = self.embedding(first)
+        if images:
             return np.asarray(self.run.model.scores(self.run.image, asked)[:, 0])
         return np.asarray(self.run.model.scores(asked, self.run.text)[0])
 
