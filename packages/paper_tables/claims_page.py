@@ -67,6 +67,20 @@ def write(lines: Sequence[Mapping[str, Any]]) -> tuple[str, str]:
     return html, _markdown(asked, waiting)
 
 
+def columns(lines: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
+    """A row a claim, data set and contrast, as texts by column: what both judges say."""
+    asked = _questions(lines)
+    texts = [
+        (key[0], claims.find(key[0]).says, f"{claims.DATA[key[1]]}: {_contrast(key, judges)}", *(
+            f"{_word(line)}, {_effect(line)}" if line else ""
+            for line in (judges.get("labels") or judges.get("no training"), judges.get("truth"))
+        ))
+        for key, judges in asked.items()
+    ]  # fmt: skip
+    heads = ("claim", "says", "data and arms", "by labels, or without training", "by the truth")
+    return {head: [row[n] for row in texts] for n, head in enumerate(heads)}
+
+
 Asked = dict[tuple[str, str, str], dict[str, Mapping[str, Any]]]
 
 

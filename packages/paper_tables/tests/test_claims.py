@@ -56,6 +56,9 @@ def test_the_page_and_the_words_are_those_of_the_ledger(tmp_path: Path) -> None:
     html, words = claims_page.write(claims.latest(claims.ledger()))
     assert DOCS.read_text(encoding="utf-8") == words
     assert all(f">{name}<" in html for name in claims.load())
+    rows = claims_page.columns(claims.latest(claims.ledger()))
+    assert set(rows["claim"]) == {line["claim"] for line in claims.ledger()}
+    assert not any(map(len, claims_page.columns([]).values()))
     told = CliRunner().invoke(app, ["claims", "show", "D9", "--json"])
     assert {line["claim"] for line in json.loads(told.output)["ledger"]} == {"D9"}
     assert CliRunner().invoke(app, ["claims", "show", "Z1"]).exit_code == 2
