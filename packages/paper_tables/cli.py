@@ -76,7 +76,7 @@ def claims_record(as_json: AsJson = False) -> None:
 @claims_app.command("run", epilog="Example: workbench claims run D2 D9 --data scenes --seeds 5")
 def claims_run(
     names: Annotated[list[str] | None, typer.Argument(metavar="ID", show_default=False)] = None,
-    data: Annotated[str, typer.Option(help="scenes or flickr8k.")] = "scenes",
+    data: Annotated[str, typer.Option(help="scenes, flickr8k or hierarcaps.")] = "scenes",
     seeds: Annotated[int, typer.Option(min=2, help="Of each arm.")] = 5,
     rates: Annotated[
         bool, typer.Option("--rates", help="Train seed 0 at half and twice the rate too: costs two seeds.")
