@@ -12,6 +12,7 @@ GONE: dict[str, str] = {
     "settings/shard": "FSDP of our own is gone",
     "notebooks/08_relevance/labelled": "labels are corrected in 09_relevance_audit",
     "notebooks/08_relevance/ratings": "ratings are read in 09_relevance_audit",
+    "notebooks/06_retrieval_explorer/seed": "the explorer draws nothing at random",
     **{f"parameter files/08_{name}": f"09_{name} has it" for name in ("cxc", "flickr8k", "sentence")},
 }
 
