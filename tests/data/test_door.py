@@ -240,6 +240,9 @@ def test_one_image_under_two_spellings_is_one_image_with_one_split(tmp_path):
         wb.load_data(tmp_path)
     write(tmp_path / "captions.csv", "image,caption\n1.jpg,one\n./1.jpg,two\n")
     assert wb.load_data(tmp_path).own.tolist() == [0, 0]
+    write(tmp_path / "captions.csv", "image,caption,split\n1,one,train\n1.jpg,two,test\n")
+    with pytest.raises(ValueError, match=r"1\.jpg and 1 name one image"):
+        wb.load_data(tmp_path)
 
 
 HEADERS = [

@@ -135,7 +135,7 @@ def _images(
     an ending; and a note on that.
 
     Raises:
-        ValueError: an image is found at several places.
+        ValueError: an image is found at several places, or under several names.
     """
     start = Path(ask.base, Path(ask.images).expanduser()) if ask.images else folder
     places = {image: start / path for image, path in paths.items()}
@@ -166,12 +166,21 @@ def _images(
             places[image] = fit[0]
             ended = ended or fit[0].name * (fit[0].stem == Path(image).name)
             folders[f"{fit[0].parent.relative_to(ask.base).as_posix()}/"] = None
+    _require_one_name(ask.base, places)
     listed = ", ".join([*folders][:3]) + (" ..." if len(folders) > 3 else "")
     notes = (
         f"images are read from {listed}" if folders else "",
         f"{Path(ended).stem} is {ended}" if ended else "",
     )
     return places.__getitem__, tuple(filter(None, notes))
+
+
+def _require_one_name(base: Path, places: Mapping[str, Path]) -> None:
+    """Refuse images of which two names lead to one: they could stand in two splits."""
+    first: dict[Path, str] = {}
+    for image, place in places.items():
+        other = first.setdefault(place, image)
+        require(other == image, f"{base}: {image} and {other} name one image; write one name")
 
 
 def texts_beside(base: Path) -> list[Path]:
