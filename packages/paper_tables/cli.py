@@ -12,20 +12,28 @@ from typing import Annotated, Any
 import typer
 
 from workbench.cli import describe
-from workbench.cli.base import AsJson, Pairs, Root, WithPairs, app, emit, pairs, told, usage, writable
+from workbench.cli.base import (
+    AsJson, InPaper, Pairs, Root, WithPairs, app, emit, pairs, told, usage, writable,
+)  # fmt: skip
 from workbench.cli.output import screen
 from workbench.execution import executors
 from workbench.registry import require_known
 
 
 @app.command(cls=WithPairs, epilog="Example: workbench table ditm_table4")
-def table(file: str, parameter: Pairs = None, root: Root = "runs", as_json: AsJson = False) -> None:
+def table(
+    file: str,
+    parameter: Pairs = None,
+    paper: InPaper = False,
+    root: Root = "runs",
+    as_json: AsJson = False,
+) -> None:
     """The table of a grid, from finished runs.
 
-    Give the -p of that grid; exit code 3: arms are missing.
+    Give the -p and the --paper of that grid; exit code 3: arms are missing.
     """
     with usage():
-        made, files, lines = write_table(file, pairs(parameter), root)
+        made, files, lines = write_table(file, pairs(parameter), root, paper=paper)
     emit({"files": {end: str(path) for end, path in files.items()}, **asdict(made)}, as_json, lines)
     raise typer.Exit(3 if made.missing else 0)
 
@@ -131,13 +139,27 @@ def prepare(grid: Mapping[str, Any], changes: Mapping[str, Any], path: Path | st
     return seeded
 
 
-def finish(path: Path, changes: Mapping[str, Any], root: str, folders: Sequence[Path]) -> list[str]:
+def missing(grid: Mapping[str, Any], arms: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """What a table needs beside the data of its arms; see ``workbench.execution.grid``."""
+    from paper_tables import needs
+
+    return [*needs.weights(arms.values()), *needs.measured_on(grid, arms.values())]
+
+
+def finish(
+    path: Path, changes: Mapping[str, Any], root: str, folders: Sequence[Path], paper: bool
+) -> list[str]:
     """Write the table after its grid has run; see ``workbench.execution.grid``."""
-    return write_table(path, changes, root, folders)[2]
+    return write_table(path, changes, root, folders, paper=paper)[2]
 
 
 def write_table(
-    file: Path | str, changes: Mapping[str, Any], root: str, ended: Sequence[Path] = ()
+    file: Path | str,
+    changes: Mapping[str, Any],
+    root: str,
+    ended: Sequence[Path] = (),
+    *,
+    paper: bool = False,
 ) -> tuple[Any, dict[str, Path], list[str]]:
     """Write the table of a grid below the runs.
 
@@ -146,6 +168,7 @@ def write_table(
         changes: values that go over those of all arms.
         root: where the runs lie; the table goes to its folder ``tables``.
         ended: folders of runs that are first measured on what else the table asks for.
+        paper: in the settings of its paper.
 
     Returns:
         The table, its files by their ending, and lines to print.
@@ -155,7 +178,7 @@ def write_table(
     from workbench.execution import grid, library
 
     lacking = tables.complete(grid.read_grid(library.find(file, "grid")), ended)
-    made = tables.make(file, changes, root=root, measure=bool(ended))
+    made = tables.make(file, changes, root=root, measure=bool(ended), paper=paper)
     made = replace(made, notes=[*made.notes, *lacking])
     files = pages.write(made, Path(root) / "tables")
     return made, files, [pages.markdown(made).rstrip(), *map(str, files.values())]

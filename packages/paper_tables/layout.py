@@ -187,7 +187,8 @@ def _derived(
 def _curve(grid: Mapping[str, Any], path: str, place: object) -> dict[str, float]:
     """Row -> the number that it sets a parameter to, of the rows that set it."""
     rows, found = grids.rows(grid), dict[str, float]()
-    for label, values in grids.expand(grid).items():
+    # what all rows share, a preset say, is no point of a curve
+    for label, values in grids.expand({**grid, "fixed": {}}).items():
         number: Any = values
         for name in path.split("."):
             number = number.get(name) if isinstance(number, Mapping) else None

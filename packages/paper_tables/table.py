@@ -118,6 +118,7 @@ def make(
     *,
     root: Path | str = "runs",
     measure: bool = False,
+    paper: bool = False,
 ) -> Table:
     """The table of a grid from the runs that are there; nothing is trained.
 
@@ -129,6 +130,7 @@ def make(
         changes: values that went over those of every arm when the grid was run, or command-line text.
         root: where the runs lie.
         measure: measure rows that are made from other rows' runs, where that is not stored yet.
+        paper: in the settings of its paper.
 
     Raises:
         FileNotFoundError: no such grid, or no good run of any of its arms.
@@ -136,14 +138,15 @@ def make(
     """
     path = find(file, "grid")
     described = grids.read_grid(path)
-    layout, notebook = layouts.read(described, path), str(described.get("notebook", "03_train"))
+    notebook = str(described.get("notebook", "03_train"))
     words = {name: value for name, value in (changes or {}).items() if isinstance(value, str)}
     changes = {**(changes or {}), **parameters.parse_values(parameters.inspect(find(notebook)), words)}
-    grid = grids.prepared(described, changes, path)
-    arms = grids.plan(notebook, grid, changes)
+    grid = grids.prepared(described, changes, path, paper=paper)
+    arms, layout = grids.plan(notebook, grid, changes), layouts.read(grid, path)
     found = runs_of(arms, runs.list_runs(root, notebook))
     good = {label: run for label, run in found.items() if run and run.status == "ok"}
     typed = " ".join(["", *(shlex.join(["-p", *pair]) for pair in parameters.as_words(changes))])
+    typed += " --paper" * paper
     require(
         good,
         f"no finished run of {path.stem} below {root}; `workbench grid {notebook} {file}{typed}` makes them",
@@ -159,7 +162,7 @@ def make(
         if by_row[how.arm] and not by_row[row]:
             missing[row] = "not measured; the grid with --skip-existing does it"
     made = _table(path.stem, layout, by_row, list(good.values()))
-    return replace(made, name=made.name + _changed(changes), missing=missing)
+    return replace(made, name=made.name + _changed(changes) + "_paper" * paper, missing=missing)
 
 
 def _changed(changes: Mapping[str, Any]) -> str:
@@ -288,17 +291,11 @@ def complete(grid: Mapping[str, Any], folders: Sequence[Path]) -> list[str]:
     Raises:
         KeyError, TypeError: data or options that are not known.
     """
-    said, lacking = (grid.get("table") or {}).get("evaluate") or {}, dict[str, str]()
-    for run in map(runs.read, folders if said else ()):
-        from workbench import data
-        from workbench.runs import Target
+    asked, lacking = (grid.get("table") or {}).get("evaluate"), dict[str, str]()
+    for run in map(runs.read, folders if asked else ()):
         from workbench.runs import evaluate as evaluation
 
-        source = run.params.get("data_options", {}).get("source")
-        for one in said.get(run.results.get("dataset"), said.get("others", [])):
-            takes = source and "source" in inspect.signature(data.member(one["data"])).parameters
-            options = {**({"source": source} if takes else {}), **one.get("data_options", {})}
-            target = Target.of({**one, "data_options": options})
+        for target in targets(grid, str(run.results.get("dataset")), run.params):
             if target.name in run.evaluations or target.data in lacking:
                 continue
             try:
@@ -307,6 +304,29 @@ def complete(grid: Mapping[str, Any], folders: Sequence[Path]) -> list[str]:
                 reason = _without_place(error).removeprefix(f"{target.data}: ")
                 lacking[target.data] = f"Not measured on {target.data}: {reason}"
     return list(lacking.values())
+
+
+def targets(grid: Mapping[str, Any], dataset: str, params: Mapping[str, Any]) -> list[Any]:
+    """What a table is measured on beside the test split of its runs, each a ``runs.Target``.
+
+    Args:
+        grid: from ``grid.read_grid``.
+        dataset: that the runs were trained on.
+        params: of a run; where its images come from, those of the target do.
+
+    Raises:
+        KeyError, TypeError: data or options that are not known.
+    """
+    from workbench import data
+    from workbench.runs import Target
+
+    said, found = grid["table"].get("evaluate") or {}, []
+    source = params.get("data_options", {}).get("source")
+    for one in said.get(dataset, said.get("others", [])):
+        takes = source and "source" in inspect.signature(data.member(one["data"])).parameters
+        options = {**({"source": source} if takes else {}), **one.get("data_options", {})}
+        found.append(Target.of({**one, "data_options": options}))
+    return found
 
 
 def _without_place(error: Exception) -> str:

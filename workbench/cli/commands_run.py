@@ -12,6 +12,7 @@ from workbench import devices
 from workbench.cli.base import (
     AsJson,
     Device,
+    InPaper,
     Out,
     Pairs,
     Precision,
@@ -117,6 +118,10 @@ def grid(  # noqa: PLR0913 - typer reads the options from the signature
     jobs: Annotated[int, typer.Option(help="Runs at a time, with the local executor.")] = 1,
     skip_existing: SkipExisting = False,
     time_limit: TimeLimit = None,
+    paper: InPaper = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say arms, steps, memory, hours and what is missing; run none.")
+    ] = False,
     record: Record = None,
     root: Root = "runs",
     as_json: AsJson = False,
@@ -129,7 +134,15 @@ def grid(  # noqa: PLR0913 - typer reads the options from the signature
 
     with usage():
         path = library.find(file, "grid")
-        changes, described, arms = execution.planned(notebook, path, pairs(parameter))
+        changes, described, arms = execution.planned(
+            notebook, path, pairs(parameter), paper=paper, dry=dry_run
+        )
+        if dry_run:
+            told_of, lines = execution.forecast(described, arms)
+            lacking = execution.missing(described, arms)
+            lines += ["", "Missing on this machine:", *(f"- {one}" for one in lacking)] if lacking else []
+            emit({"arms": told_of, "missing": lacking}, as_json, lines)
+            return
         given = {"jobs": jobs if executor == "local" else None, executors.TIME_LIMIT: time_limit}
         options = {**(described.get("executor") or {}), **{k: v for k, v in given.items() if v is not None}}
         executors.check(executor, options)
@@ -145,7 +158,8 @@ def grid(  # noqa: PLR0913 - typer reads the options from the signature
     code = max(one.exit_code for one in done)
     if record and code:
         typer.echo(f"{record} is not written, since an arm failed", err=True)
-    words = [notebook, str(file), *(f"-p={pair}" for pair in parameter or ()), "--record", str(record)]
+    words = [notebook, str(file), *(f"-p={pair}" for pair in parameter or ()), *["--paper"] * paper]
+    words += ["--record", str(record)]
     good = [one.folder for one in done if not one.exit_code]
     with usage():
         if record and not code:

@@ -4,14 +4,18 @@ A grid file is YAML: ``notebook`` (its name), ``fixed`` (what all arms share), `
 differs) and ``grid`` (name -> list of values, all combinations); with both, every arm meets every
 combination. An arm of ``reference``, e.g. the model before training, meets none. Values are the notebook's
 parameters. For a notebook with a parameter ``settings``, other names are fields of ``Config`` and go there.
-``preset`` names a configuration; its fields lie below all that the grid says. A name may point into a
+``preset`` names a configuration; its fields lie below all that the grid says, and its name may hold values
+of the arm, ``butd_cora_gru_{data}``. A name may point into a
 mapping, ``objective_options.tau``. ``executor`` holds options of the executor and ``time_limit``, seconds
 after which an arm is ended, ``record`` the keys of the numbers that are written to a table: those of the
 test split, ``steps`` of training, and after ``val/`` those that the kept epoch has on the validation split.
+``paper`` holds keys of a grid for the settings of a paper, where these are asked for: its ``fixed`` takes the
+place of the other, and the rest is laid over what stands beside it.
 
 An annex gives a meaning to a key of its own by an entry point of the group ``workbench.grids``. The entry has
-the name of the key and names a module with two functions: ``prepare(grid, changes, path)`` returns the grid
-that is run, and ``finish(path, changes, root, folders)`` returns lines to print after it has run.
+the name of the key and names a module with three functions: ``prepare(grid, changes, path)`` returns the grid
+that is run, ``missing(grid, arms)`` what it needs beside the data of its arms, a line a thing, and
+``finish(path, changes, root, folders, paper)`` lines to print after it has run.
 """
 
 import inspect
@@ -29,6 +33,7 @@ from typing import Any
 
 import pandas as pd
 
+from workbench.data.reading import SPLITS
 from workbench.execution import parameters
 from workbench.execution.executors import TIME_LIMIT
 from workbench.execution.executors import executor as open_executor
@@ -37,12 +42,12 @@ from workbench.execution.notebook import FAILED, KILLED, OK, RunResult, check, c
 from workbench.formatting import format_number
 from workbench.io import flat, read_options, reading_errors, write_recorded
 from workbench.records import MetricKey, require
-from workbench.registry import require_known
+from workbench.registry import merge, require_known
 from workbench.runs import store as runs
 
 VALIDATION = "val/"
-KEYS = ("notebook", "fixed", "arms", "grid", "reference", "executor", "record")
-SEED, PRESET = "seed", "preset"
+KEYS = ("notebook", "fixed", "arms", "grid", "reference", "executor", "record", "paper")
+SEED, PRESET, PAPER = "seed", "preset", "paper"
 # so often an arm is run whose kernel or worker dies, in all; seconds between two looks at the workers
 TRIES, LOOK = 3, 0.2
 Arms = dict[str, dict[str, Any]]
@@ -100,17 +105,32 @@ def _points(grid: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any], dict[
     ]
 
 
-def prepared(grid: Mapping[str, Any], changes: Mapping[str, Any], path: Path | str) -> Mapping[str, Any]:
+def prepared(
+    grid: Mapping[str, Any], changes: Mapping[str, Any], path: Path | str, *, paper: bool = False
+) -> Mapping[str, Any]:
     """The grid that is run: a seed that is given takes the place of all others, and annexes prepare theirs.
 
     Args:
         grid: from ``read_grid``.
         changes: values that go over those of every arm.
         path: of the grid file, for messages.
+        paper: in the settings of its paper; else these are left out.
+
+    Raises:
+        ParameterError: the grid has no settings of a paper.
 
     >>> prepared({"grid": {"x": [1], "seed": [0, 1]}}, {"seed": 5}, "")["grid"]
     {'x': [1]}
+    >>> both = {"fixed": {"epochs": 1}, "arms": {"a": {"x": 1}}, "paper": {"arms": {"a": {"preset": "ditm"}}}}
+    >>> [prepared(both, {}, "", paper=paper)["arms"] for paper in (True, False)]
+    [{'a': {'x': 1, 'preset': 'ditm'}}, {'a': {'x': 1}}]
     """
+    none = f"{path} has no settings of a paper, no key `paper`; leave out --paper"
+    require(not paper or grid.get(PAPER), none, parameters.ParameterError)
+    if paper:
+        grid = merge({**grid, "fixed": {}}, grid[PAPER])
+    else:
+        grid = {key: value for key, value in grid.items() if key != PAPER}
     axes = grid.get("grid") or {}
     if SEED in changes and SEED in axes and (len(axes) > 1 or grid.get("arms")):
         grid = {**grid, "grid": {axis: values for axis, values in axes.items() if axis != SEED}}
@@ -131,7 +151,11 @@ def finished(
         root: where runs lie.
         folders: of the good runs.
     """
-    return [line for entry in _annexes(grid) for line in entry.load().finish(path, changes, root, folders)]
+    return [
+        line
+        for entry in _annexes(grid)
+        for line in entry.load().finish(path, changes, root, folders, PAPER in grid)
+    ]
 
 
 def _annexes(grid: Container[str] | None = None) -> EntryPoints:
@@ -140,35 +164,47 @@ def _annexes(grid: Container[str] | None = None) -> EntryPoints:
     return entries if grid is None else EntryPoints(entry for entry in entries if entry.name in grid)
 
 
-def require_data(arms: Mapping[str, Mapping[str, Any]]) -> None:
-    """Refuse data that are not there, or cannot be trained on, before anything runs.
+def missing(grid: Container[str], arms: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """What arms need and this machine lacks, a line a thing, which says where it comes from.
 
     Args:
-        arms: parameters by label.
+        grid: from ``prepared``; annexes say what else is missing.
+        arms: parameters by label, from ``plan``.
 
     Raises:
-        FileNotFoundError: data are not there; the message names all of them. ValueError: they have no
-            training split, or cannot be read.
+        ValueError: data that have no training split, or cannot be read.
     """
     from workbench import data
+    from workbench.runs.build import load_split
+    from workbench.runs.config import Config, flat
 
-    lacking = list[str]()
-    distinct = {json.dumps([one.get(n) for n in ("data", "data_options")]): one for one in arms.values()}
-    for one in distinct.values():
-        name, options = one.get("data"), one.get("data_options") or {}
-        if name in (None, "scenes"):
+    lacking, seen = list[str](), set[str]()
+    for fields in (flat({**one, **one.get("settings", {})}) for one in arms.values()):
+        name, pixels = fields.get("data", "scenes"), reads_pixels(fields)
+        given = {"data": name, "data_options": fields.get("data_options") or {}}
+        if name == "scenes" or (key := json.dumps([given, pixels], default=str)) in seen:
             continue
+        seen.add(key)
         split = inspect.signature(data.member(name)).parameters["split"].annotation
-        trains = "train" in getattr(split, "__args__", ("train",))
         require(
-            trains,
+            "train" in getattr(split, "__args__", ("train",)),
             f"{name} has no training split: train on other data, and `workbench evaluate RUN --data {name}`",
         )
-        try:
-            data.load(name, split="train", **options)
-        except FileNotFoundError as error:
-            lacking.append(str(error))
-    require(not lacking, "\n".join(dict.fromkeys(lacking)), FileNotFoundError)
+        for part in SPLITS:
+            try:
+                found = load_split(Config(**given), part)
+                found.open_image(0) if pixels else None
+            except FileNotFoundError as error:
+                lacking.append(str(error))
+    for entry in _annexes(grid):
+        lacking += entry.load().missing(grid, arms)
+    return list(dict.fromkeys(lacking))
+
+
+def reads_pixels(fields: Mapping[str, Any]) -> bool:
+    """Whether an arm's images are photographs, whatever else it reads of them."""
+    options = fields.get("image_options") or {}
+    return fields.get("image_encoder") == "towers" or "towers" in (options.get("guide"), options.get("base"))
 
 
 def _label(name: str, point: Mapping[str, Any]) -> str:
@@ -206,11 +242,18 @@ def expand(
         >>> expand({"fixed": {"n": 1}, "arms": {"a": {"o": {"x": 1}}}, "grid": {"o.tau": [5, 6]}})
         {'a, tau=5': {'n': 1, 'o': {'x': 1, 'tau': 5}}, 'a, tau=6': {'n': 1, 'o': {'x': 1, 'tau': 6}}}
     """
+    from workbench.runs import config  # pydantic is slow to import
+
     out = Arms()
     for name, arm, point in _points(grid):
         layers = [dict(layer) for layer in (grid.get("fixed") or {}, arm, point, changes or {})]
         named = [layer.pop(PRESET) for layer in layers if PRESET in layer]
-        presets = [read_options(find(one, "configuration")) for one in named[-1:]]
+        said = parameters.override((), *layers)
+        files = [find(str(one).format(**said), "configuration") for one in named[-1:]]
+        presets = [config.flat(read_options(file)) for file in files]
+        for preset in presets:
+            if said.get("objective") not in (None, preset.get("objective")):
+                preset.pop("objective_options", None)  # which are those of another objective
         out[_label(name, point)] = parameters.override(known, *presets, *layers)
     return out
 
@@ -249,23 +292,41 @@ def plan(notebook: Path | str, grid: Mapping[str, Any], changes: Mapping[str, An
 
 
 def planned(
-    notebook: Path | str, file: Path, words: Mapping[str, str]
+    notebook: Path | str, file: Path, words: Mapping[str, str], *, paper: bool = False, dry: bool = False
 ) -> tuple[dict[str, Any], Mapping[str, Any], Arms]:
-    """A grid file before anything runs, with its data looked for.
+    """A grid file before anything runs, with what it needs looked for.
 
     Args:
         notebook: path, or a name in ``notebooks/``.
         file: of the grid.
         words: values that go over those of every arm, as typed.
+        paper: in the settings of its paper.
+        dry: nothing is to be run, so that nothing need be there.
 
     Returns:
         The values of these words, the grid that is run, and its arms.
+
+    Raises:
+        FileNotFoundError: something is not there; the message names all of it.
     """
     changes = parameters.parse_values(parameters.inspect(find(notebook)), words)
-    grid = prepared(read_grid(file), changes, file)
+    grid = prepared(read_grid(file), changes, file, paper=paper)
     arms = plan(notebook, grid, changes)
-    require_data(arms)
+    lacking = [] if dry else missing(grid, arms)
+    require(not lacking, "\n".join(lacking), FileNotFoundError)
     return changes, grid, arms
+
+
+def forecast(grid: Mapping[str, Any], arms: Arms) -> tuple[list[dict[str, Any]], list[str]]:
+    """What arms will take on this device, as rows and as lines; nothing is run.
+
+    Raises:
+        LookupError: no package is installed that can tell.
+    """
+    entries = list(entry_points(group="workbench.forecast"))
+    require(entries, "no forecast is installed; the package machine_bench has one", LookupError)
+    found: tuple[list[dict[str, Any]], list[str]] = entries[0].load()(arms, rows(grid))
+    return found
 
 
 def _check_apart(before: Arms, after: Arms, changes: Mapping[str, Any]) -> None:

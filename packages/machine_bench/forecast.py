@@ -1,0 +1,240 @@
+"""What the arms of a grid will take on this device, before anything starts: steps, memory and hours.
+
+Steps follow from the data. The rest is an estimate from sizes and from three things that are measured here at
+once: a training step of ViT-B/32, the loss, and reading a photograph.
+"""
+
+import inspect
+import json
+from collections.abc import Mapping
+from functools import cache
+from io import BytesIO
+from typing import Any, NamedTuple
+
+import numpy as np
+import open_clip
+import torch
+from PIL import Image
+from torch import nn
+
+from machine_bench import PARTS, WORDS, loss, seconds, vit_step
+from workbench import data, encoders
+from workbench.cli.output import columns
+from workbench.execution.grid import reads_pixels
+from workbench.formatting import format_count, format_number
+from workbench.io import read_options
+from workbench.runs.build import load_split
+from workbench.runs.config import Config
+from workbench.runs.resolve import make_objective, resolve
+from workbench.training import samplers
+
+# operations a weight and position in a forward pass, and with the backward pass
+FORWARD, BOTH = 2, 6
+# bytes of a weight that trains, with gradient and two moments, and of one that does not
+TRAINED, FROZEN = 16, 4
+# of a layer: numbers a position that wait for the backward pass, in its width; weights, in its width squared
+KEPT, LAYER = 22, 12
+# layers and width of the text encoder of the papers, BERT-base
+BERT = (12, 768)
+MODEL, CAPTIONS, STAND_IN = "ViT-B-32", 5, 10_000
+# pairs of a measured step and of a measured loss on a CPU, and on a GPU
+FEW, SOME, MANY = 4, 16, 128
+SHAPE = (640, 480)
+
+
+class Load(NamedTuple):
+    """What an encoder or a part of it takes.
+
+    Args:
+        weights: that train.
+        frozen: weights that do not.
+        work: products of a weight and a position, for one image or caption.
+        kept: numbers that wait for the backward pass, for one image or caption.
+    """
+
+    weights: float = 0
+    frozen: float = 0
+    work: float = 0
+    kept: float = 0
+
+    def plus(self, other: "Load") -> "Load":
+        """Both together."""
+        return Load(*map(sum, zip(self, other, strict=True)))
+
+
+def forecast(
+    arms: Mapping[str, Mapping[str, Any]], rows: Mapping[str, str]
+) -> tuple[list[dict[str, Any]], list[str]]:
+    """Steps, memory and hours of each row of a grid, as JSON values and as lines.
+
+    Args:
+        arms: parameters of a training notebook by label.
+        rows: label of an arm -> the same without its seed.
+    """
+    found: dict[str, dict[str, Any]] = {}
+    for label, values in arms.items():
+        row = found.setdefault(rows[label], {"arm": rows[label], "runs": 0})
+        if not row["runs"]:
+            fields = {name: one for name, one in values.items() if name not in ("settings", "out")}
+            row |= _arm(resolve(Config(**fields, **values.get("settings", {}))))
+        row["runs"] += 1
+    shown = [
+        (one["arm"], str(one["runs"]), format_count(one["steps"]), format_number(one["weights"] / 1e6, 1),
+         format_number(one["memory"] / 1e9, 1), format_number(one["hours"], 2))
+        for one in found.values()
+    ]  # fmt: skip
+    heads = ("arm", "runs", "steps", "million weights", "memory, GB", "hours a run")
+    total = sum(one["runs"] * one["hours"] for one in found.values())
+    runs = format_count(len(arms), "run")
+    return list(found.values()), [
+        *columns([heads, *shown]),
+        "",
+        f"{runs}: {format_number(total, 1)} hours.",
+        *about(),
+    ]
+
+
+def about() -> list[str]:
+    """What the numbers are estimated from."""
+    device = torch.cuda.get_device_name() if torch.cuda.is_available() else "this CPU"
+    speed, photograph = format_number(_speed() / 1e9, 0), format_number(1000 * _photograph(), 1)
+    return [
+        f"Estimated for {device}. Steps follow from the training data, or from its known sizes.",
+        f"Hours: {BOTH} operations a weight and position, at {speed} GFLOP/s as in a step of {MODEL} "
+        f"just now; the loss as measured now; {photograph} ms a photograph, as measured now.",
+        f"Memory: {TRAINED} bytes a weight that trains, {FROZEN} a frozen one, and activations.",
+        "Validation, the test, and what is computed once of captions and features come on top.",
+    ]
+
+
+def _arm(config: Config) -> dict[str, Any]:
+    """Steps, trained weights, memory in bytes and hours of one run."""
+    settings, objective = config.training, make_objective(config)
+    images = settings.batch_size
+    captions = images * settings.captions_per_image
+    image, text = _sides(config)
+    work = (BOTH + FORWARD * objective.momentum) * (images * image.work + captions * text.work)
+    measured = min(images, MANY if torch.cuda.is_available() else SOME)
+    taken = work / _speed() + _loss(config.objective.model_dump_json(), measured) * (images / measured) ** 2
+    if reads_pixels(config.as_dict()):
+        taken += images * _photograph() / max(settings.workers, 1)
+    weights = image.weights + text.weights
+    kept = (2 if torch.cuda.is_available() else 4) * (images * image.kept + captions * text.kept)
+    compared = 4 * FROZEN * images * captions * PARTS * WORDS if "parts" in objective.reads else 0
+    frozen = image.frozen + text.frozen + weights * objective.momentum
+    steps = settings.epochs * _steps(config)
+    memory = TRAINED * weights + FROZEN * frozen + kept + compared if steps else FROZEN * (weights + frozen)
+    return {"steps": steps, "weights": weights, "memory": memory, "hours": steps * taken / 3600}
+
+
+def _steps(config: Config) -> int:
+    """Steps of an epoch."""
+    settings, place = config.training, config.data
+    try:
+        own = load_split(config.replace(features=""), "train", progress=False).own
+    except FileNotFoundError:
+        images, _ = inspect.getmodule(data.member(place.name)).COUNTS["train"]  # type: ignore[union-attr]
+        images = min(round(images * place.options.get("share", 1)), place.train_images or images)
+        own = np.repeat(np.arange(images), CAPTIONS)
+    each = settings.captions_per_image
+    if settings.sampler == "clusters" or each > 1:
+        return len(samplers.grouped(own, settings.batch_size, each, np.random.default_rng(0)))
+    return len(own) // settings.batch_size or 1
+
+
+def _sides(config: Config) -> tuple[Load, Load]:
+    """What the encoder of images takes, and that of captions; one that serves both counts half at each."""
+    model = config.model
+    if model.image_encoder == "towers":
+        options, side = model.image_options, model.text_encoder
+        image, text = _towers(str(options.get("model", "scenes")))
+        return image, text if side == "towers" else _own(side, model.text_options, WORDS)
+    if model.text_encoder != model.image_encoder:
+        sides = (
+            (model.image_encoder, model.image_options, PARTS),
+            (model.text_encoder, model.text_options, WORDS),
+        )
+        first, second = (_own(*one) for one in sides)
+        return first, second
+    made = _own(model.image_encoder, model.image_options, (PARTS + WORDS) // 2)
+    half = Load(*(part / 2 for part in made[:2]), *(part / 2 for part in made[2:]))
+    return half, half
+
+
+def _towers(model: str) -> tuple[Load, Load]:
+    """Both towers of an open_clip model, from its configuration."""
+    if model.endswith(".json"):
+        said = read_options(model)
+        said = said.get("model_cfg", said)
+    else:
+        said = open_clip.get_model_config(model.replace("/", "-")) or {}
+    vision, text = said.get("vision_cfg", {}), said.get("text_cfg", {})
+    if not (isinstance(vision.get("layers"), int) and "layers" in text):
+        both = _own("towers", {"model": model, "pretrained": model if model == "scenes" else ""}, PARTS)
+        return both, Load(work=both.work / 2, kept=both.kept / 2)
+    patches = (vision["image_size"] // vision["patch_size"]) ** 2 + 1
+    words = text["vocab_size"] * text["width"]
+    return (
+        _transformer(vision["layers"], vision["width"], patches),
+        _transformer(text["layers"], text["width"], text["context_length"]).plus(Load(words)),
+    )
+
+
+def _transformer(layers: int, width: int, positions: int) -> Load:
+    weights = LAYER * layers * width**2
+    return Load(weights, 0, weights * positions, KEPT * layers * width * positions)
+
+
+def _own(name: str, options: Mapping[str, Any], positions: int) -> Load:
+    """An encoder of ours, made with random weights, and what stands in it that would have to be fetched."""
+    plain, more = _plain(options, positions)
+    facts = {"vocabulary": tuple(map(str, range(STAND_IN))), "pretrained": ""}
+    with torch.random.fork_rng(devices=[]):
+        made = encoders.load(name, **encoders.member(name).complete(plain, facts))
+    for module in made.modules():
+        for one in module.parameters(recurse=False):
+            runs = 0 if isinstance(module, nn.Embedding) else one.numel() * positions
+            more = more.plus(Load(one.numel(), 0, runs, one.shape[:1].numel() * positions if runs else 0))
+    return more
+
+
+def _plain(options: Mapping[str, Any], positions: int) -> tuple[dict[str, Any], Load]:
+    """Options of an encoder without text encoders, word vectors and CLIP, and what these take."""
+    out, load = dict(options), Load()
+    for name, one in options.items():
+        if isinstance(one, Mapping):
+            out[name], part = _plain(one, positions)
+            load = load.plus(part)
+    if "model" in options:  # a guide, whose vectors are computed once
+        out = {"model": "scenes", "pretrained": "scenes"}
+        load = load.plus(Load(frozen=sum(side.weights for side in _towers(str(options["model"])))))
+    elif options.get("backbone", "frozen") != "frozen":
+        layers, width = BERT
+        load = load.plus(_transformer(layers, width, positions)).plus(Load(30_522 * width))
+        out = {one: out[one] for one in out if one not in ("backbone", "features", "name")}
+        out |= {"kind": "gru"} if "kind" in options else {}
+    return out, load
+
+
+@cache
+def _speed() -> float:
+    """Operations a second in a training step here."""
+    pairs = MANY if torch.cuda.is_available() else FEW
+    work = sum(side.work for side in _towers(MODEL))
+    return BOTH * work * pairs / vit_step(pairs, rounds=1)
+
+
+@cache
+def _loss(objective: str, images: int) -> float:
+    """Seconds of a loss and its gradients, of an objective as JSON."""
+    made = make_objective(Config(objective=json.loads(objective)))
+    return loss(made, images)
+
+
+@cache
+def _photograph() -> float:
+    """Seconds that a photograph takes to be read and made smaller."""
+    noise = np.random.default_rng(0).integers(0, 255, (SHAPE[1] // 8, SHAPE[0] // 8, 3), dtype=np.uint8)
+    file = BytesIO()
+    Image.fromarray(noise).resize(SHAPE).save(file, "jpeg")
+    return seconds(lambda: Image.open(file).convert("RGB").resize((224, 224)), 9)

@@ -1,0 +1,100 @@
+"""What a table needs beside the data of its arms: pre-trained weights, and data that it is measured on.
+
+Weights are looked for where the run would find them, a file or the cache of the hub; nothing is fetched.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import open_clip
+from huggingface_hub import try_to_load_from_cache
+
+from paper_tables import table
+from workbench import assets, data
+from workbench.assets.text_models import PACKAGE
+from workbench.encoders.words import PACKAGE as VECTORS
+from workbench.execution.grid import PAPER
+from workbench.io import with_home
+
+# files of a model on the hub, any of which holds its weights
+WEIGHTS = (
+    "open_clip_model.safetensors", "open_clip_pytorch_model.bin", "model.safetensors", "pytorch_model.bin",
+)  # fmt: skip
+GLOVE = "glove.6B.zip of https://nlp.stanford.edu/projects/glove/ holds it"
+
+
+def weights(arms: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Weights that encoders of these arms start from and this machine lacks, a line a file.
+
+    Args:
+        arms: parameters of the notebook.
+    """
+    fields = [{**one, **one.get("settings", {})} for one in arms]
+    groups = [
+        (place, group)
+        for one in fields
+        for side in ("image_options", "text_options")
+        for place, group in _groups(one.get(side) or {}, side)
+    ]
+    places: dict[str, list[str]] = {}
+    for place, group in groups:
+        for line, option in _lacking(group):
+            places.setdefault(line, []).append(f"{place}.{option}")
+    return [f"{line} in the arms, as {', '.join(dict.fromkeys(names))}" for line, names in places.items()]
+
+
+def _groups(options: Mapping[str, Any], place: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Options of an encoder, and those of the parts that it is made of, each with where it stands."""
+    yield place, options
+    for name, one in options.items():
+        if isinstance(one, Mapping):
+            yield from _groups(one, f"{place}.{name}")
+
+
+def _lacking(group: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """What the options of an encoder name and this machine lacks, each with the option that names it."""
+    model, start = str(group.get("model", "")), str(group.get("pretrained", ""))
+    words = str(group.get("features") or group.get("name") or "")
+    there = start in ("", VECTORS, *assets.models()) or with_home(Path(start)).is_file()
+    if model and not there:
+        known = open_clip.get_pretrained_cfg(model, start) or {}
+        hub = str(known.get("hf_hub", "")).rpartition("/")[0]
+        fetched = f"not in the hub's cache; `hf download {hub}` puts them there" if hub else "no such file"
+        if not (hub and _kept(hub)):
+            yield f"weights {start} of {model}: {fetched}, or name their file", "pretrained"
+    elif not there:
+        yield f"word vectors {start}: no such file; {GLOVE}; put it here, or name the file", "pretrained"
+    trained = group.get("backbone") == "trained" and words != PACKAGE
+    if trained and not with_home(Path(words)).is_dir() and not _kept(words):
+        yield (
+            f"text encoder {words}: not in the hub's cache; `hf download {words}` puts it there, or name its "
+            "folder",
+            "features" if "features" in group else "name",
+        )
+
+
+def _kept(repository: str) -> bool:
+    """Whether the hub's cache on this machine holds weights of a repository."""
+    return any(isinstance(try_to_load_from_cache(repository, name), str) for name in WEIGHTS)
+
+
+def measured_on(grid: Mapping[str, Any], arms: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Data that a table in its paper's settings is measured on beside those of its arms, and that are not
+    there; in the small form a table is made without them.
+
+    Args:
+        grid: from ``grid.prepared``.
+        arms: parameters of the notebook.
+
+    Raises:
+        KeyError, TypeError: data or options that are not known.
+    """
+    lacking = []
+    for one in {str(arm["data"]): arm for arm in arms}.values() if PAPER in grid else ():
+        for target in table.targets(grid, one["data"], one):
+            try:
+                data.load(target.data, split=target.split, **target.data_options)
+            except FileNotFoundError as error:
+                lacking.append(str(error))
+    return lacking

@@ -1,0 +1,109 @@
+"""Tables in the settings of their papers, before anything starts: what is planned, what it takes, what is
+missing."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from machine_bench import forecast
+from typer.testing import CliRunner
+
+from workbench.cli import app
+from workbench.execution import grid, library
+from workbench.io import read_options
+from workbench.runs.config import flat
+
+FILES = {
+    path.stem: path
+    for path in library.every("grid")
+    if "table" in (said := grid.read_grid(path)) and said["table"].get("paper")
+}
+# settings that the papers print, which no arm of the small form may change
+PRINTED = ("epochs", "batch_size", "captions_per_image", "lr", "optimizer", "warmup_epochs", "schedule")
+KNOWN = {"flickr30k": 29_000, "coco": 113_287}
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """No data, no weights, and no time to measure."""
+    monkeypatch.setenv("WORKBENCH_DATA", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("paper_tables.needs.try_to_load_from_cache", lambda *_: None)
+    monkeypatch.setattr(forecast, "_speed", lambda: 1e12)
+    monkeypatch.setattr(forecast, "_photograph", lambda: 0.01)
+    monkeypatch.setattr(forecast, "_loss", lambda objective, images: 0.001)
+
+
+def test_every_table_has_the_settings_of_its_paper() -> None:
+    assert len(FILES) == 31
+    assert all("paper" in grid.read_grid(path) for path in FILES.values())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FILES)
+def test_a_dry_run_of_a_table_says_what_it_takes_and_all_that_is_missing(name: str) -> None:
+    said = CliRunner().invoke(
+        app, ["grid", "03_train", str(FILES[name]), "--paper", "--dry-run", "-p", "seed", "0", "--json"]
+    )
+    assert said.exit_code == 0, said.output
+    found = json.loads(said.stdout)
+    _, _, arms = grid.planned("03_train", FILES[name], {"seed": "0"}, paper=True, dry=True)
+    described = grid.prepared(grid.read_grid(FILES[name]), {"seed": 0}, name, paper=True)
+    assert [one["arm"] for one in found["arms"]] == list(dict.fromkeys(grid.rows(described).values()))
+    needed = set()
+    for one, values in zip(found["arms"], arms.values(), strict=True):
+        settings = values["settings"]
+        assert values["train_images"] == 0
+        assert (one["hours"] > 0) == (one["steps"] > 0) == (settings["epochs"] > 0)
+        assert 1e6 < one["weights"] < 5e8
+        # all captions, once an epoch, two at a time from five taking three rounds
+        images = KNOWN[values["data"]] * values["data_options"].get("share", 1)
+        rounds = 3 if settings["epochs"] and settings["captions_per_image"] == 2 else 5
+        size = settings.get("batch_size", 128)
+        assert one["steps"] == pytest.approx(settings["epochs"] * rounds * images / size, rel=0.02)
+        options = json.dumps(settings)
+        needed |= {values["data"]} | {
+            word
+            for word in ("openai", "laion2b_s34b_b79k", "bert-base-uncased", "glove.6B.300d.txt")
+            if word in options
+        }
+    assert not [word for word in needed if not any(word in line for line in found["missing"])]
+    assert all(remedy_of(line) for line in found["missing"])
+    heads = ("coco:", "flickr30k:", "cxc:", "hierarcaps:", "eccv_caption:", "weights", "text encoder", "word")
+    assert all(line.startswith(heads) for line in found["missing"])
+
+
+def remedy_of(line: str) -> bool:
+    return "https://" in line or "hf download" in line
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name in FILES if not name.startswith("sam")])
+def test_no_arm_of_the_small_form_changes_a_printed_setting(name: str) -> None:
+    described = grid.prepared(grid.read_grid(FILES[name]), {"seed": 0}, name, paper=True)
+    _, _, arms = grid.planned("03_train", FILES[name], {"seed": "0"}, paper=True, dry=True)
+    for label, arm in described["arms"].items():
+        preset = arm.get("preset", described["fixed"].get("preset")).format(data=described["fixed"]["data"])
+        kept = flat(read_options(library.find(preset, "configuration")))
+        settings = arms[f"{label}, seed=0" if f"{label}, seed=0" in arms else label]["settings"]
+        assert {one: settings.get(one) for one in PRINTED} == {one: kept.get(one) for one in PRINTED}, label
+
+
+def test_without_what_it_needs_a_table_is_refused_with_one_list() -> None:
+    said = CliRunner().invoke(app, ["grid", "03_train", "ditm_table2_cxc", "--paper"])
+    assert said.exit_code == 2
+    heads = [line.removeprefix("workbench: ").split(":")[0] for line in said.output.strip().splitlines()]
+    assert heads == ["coco", "weights openai of ViT-B-32", "cxc"]
+
+
+def test_a_grid_without_a_paper_is_forecast_and_refused_in_its_paper() -> None:
+    said = CliRunner().invoke(
+        app, ["grid", "03_train", "comparison_scenes", "--dry-run", "-p", "train_images", "64"]
+    )
+    assert said.exit_code == 0, said.output
+    assert "Missing" not in said.output
+    assert "GFLOP/s" in said.output
+    said = CliRunner().invoke(app, ["grid", "03_train", "comparison_scenes", "--paper"])
+    assert (said.exit_code, "leave out --paper" in said.output) == (2, True)
