@@ -13,8 +13,18 @@ import typer
 
 from workbench.cli import describe
 from workbench.cli.base import (
-    AsJson, InPaper, Pairs, Root, WithPairs, app, emit, pairs, told, usage, writable,
-)  # fmt: skip
+    AsJson,
+    InPaper,
+    Pairs,
+    Root,
+    WithPairs,
+    app,
+    emit,
+    pairs,
+    told,
+    usage,
+    writable,
+)
 from workbench.cli.output import screen
 from workbench.execution import executors
 from workbench.registry import require_known

@@ -115,7 +115,8 @@ def _configs(name: str, labels: set[str], where: str) -> dict[Arm, Config]:
     fixed = parameters.override(known, claims.budget(where), described.get("fixed") or {})
     arms = {label: values for label, values in described["arms"].items() if label in labels}
     planned = grid.plan(NOTEBOOK, {"fixed": fixed, "arms": arms}, {"device": "cpu"})
-    grid.require_data(planned)
+    lacking = grid.missing({}, planned)
+    require(not lacking, "\n".join(lacking), FileNotFoundError)
     return {(name, label): Config(**of.pop("settings"), **of) for label, of in planned.items()}
 
 
