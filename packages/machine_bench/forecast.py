@@ -20,7 +20,7 @@ from torch import nn
 from machine_bench import PARTS, WORDS, loss, seconds, vit_step
 from workbench import data, encoders
 from workbench.cli.output import columns
-from workbench.execution.grid import reads_pixels
+from workbench.execution.needs import reads_pixels
 from workbench.formatting import format_count, format_number
 from workbench.io import read_options
 from workbench.runs.build import load_split

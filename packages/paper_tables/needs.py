@@ -3,6 +3,7 @@
 Weights are looked for where the run would find them, a file or the cache of the hub; nothing is fetched.
 """
 
+import inspect
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,6 @@ from typing import Any
 import open_clip
 from huggingface_hub import try_to_load_from_cache
 
-from paper_tables import table
 from workbench import assets, data
 from workbench.assets.text_models import PACKAGE
 from workbench.encoders.words import PACKAGE as VECTORS
@@ -92,9 +92,31 @@ def measured_on(grid: Mapping[str, Any], arms: Iterable[Mapping[str, Any]]) -> l
     """
     lacking = []
     for one in {str(arm["data"]): arm for arm in arms}.values() if PAPER in grid else ():
-        for target in table.targets(grid, one["data"], one):
+        for target in targets(grid, one["data"], one):
             try:
                 data.load(target.data, split=target.split, **target.data_options)
             except FileNotFoundError as error:
                 lacking.append(str(error))
     return lacking
+
+
+def targets(grid: Mapping[str, Any], dataset: str, params: Mapping[str, Any]) -> list[Any]:
+    """What a table is measured on beside the test split of its runs, each a ``runs.Target``.
+
+    Args:
+        grid: from ``grid.read_grid``.
+        dataset: that the runs were trained on.
+        params: of a run; where its images come from, those of the target do.
+
+    Raises:
+        KeyError, TypeError: data or options that are not known.
+    """
+    from workbench.runs import Target
+
+    said, found = grid["table"].get("evaluate") or {}, []
+    source = params.get("data_options", {}).get("source")
+    for one in said.get(dataset, said.get("others", [])):
+        takes = source and "source" in inspect.signature(data.member(one["data"])).parameters
+        options = {**({"source": source} if takes else {}), **one.get("data_options", {})}
+        found.append(Target.of({**one, "data_options": options}))
+    return found

@@ -8,7 +8,6 @@ evaluate``).
 Printed rows that no arm makes stand in the table too, with printed values alone.
 """
 
-import inspect
 import json
 import os
 import re
@@ -20,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from paper_tables import derived, published
+from paper_tables import derived, needs, published
 from paper_tables import layout as layouts
 from paper_tables.layout import Layout, Part
 from workbench import assets
@@ -295,7 +294,7 @@ def complete(grid: Mapping[str, Any], folders: Sequence[Path]) -> list[str]:
     for run in map(runs.read, folders if asked else ()):
         from workbench.runs import evaluate as evaluation
 
-        for target in targets(grid, str(run.results.get("dataset")), run.params):
+        for target in needs.targets(grid, str(run.results.get("dataset")), run.params):
             if target.name in run.evaluations or target.data in lacking:
                 continue
             try:
@@ -304,29 +303,6 @@ def complete(grid: Mapping[str, Any], folders: Sequence[Path]) -> list[str]:
                 reason = _without_place(error).removeprefix(f"{target.data}: ")
                 lacking[target.data] = f"Not measured on {target.data}: {reason}"
     return list(lacking.values())
-
-
-def targets(grid: Mapping[str, Any], dataset: str, params: Mapping[str, Any]) -> list[Any]:
-    """What a table is measured on beside the test split of its runs, each a ``runs.Target``.
-
-    Args:
-        grid: from ``grid.read_grid``.
-        dataset: that the runs were trained on.
-        params: of a run; where its images come from, those of the target do.
-
-    Raises:
-        KeyError, TypeError: data or options that are not known.
-    """
-    from workbench import data
-    from workbench.runs import Target
-
-    said, found = grid["table"].get("evaluate") or {}, []
-    source = params.get("data_options", {}).get("source")
-    for one in said.get(dataset, said.get("others", [])):
-        takes = source and "source" in inspect.signature(data.member(one["data"])).parameters
-        options = {**({"source": source} if takes else {}), **one.get("data_options", {})}
-        found.append(Target.of({**one, "data_options": options}))
-    return found
 
 
 def _without_place(error: Exception) -> str:

@@ -18,8 +18,6 @@ that is run, ``missing(grid, arms)`` what it needs beside the data of its arms, 
 ``finish(path, changes, root, folders, paper)`` lines to print after it has run.
 """
 
-import inspect
-import json
 import time
 import traceback
 from collections import Counter
@@ -33,11 +31,11 @@ from typing import Any
 
 import pandas as pd
 
-from workbench.data.reading import SPLITS
 from workbench.execution import parameters
 from workbench.execution.executors import TIME_LIMIT
 from workbench.execution.executors import executor as open_executor
 from workbench.execution.library import find
+from workbench.execution.needs import missing_data
 from workbench.execution.notebook import FAILED, KILLED, OK, RunResult, check, code, run_notebook, silent
 from workbench.formatting import format_number
 from workbench.io import flat, read_options, reading_errors, write_recorded
@@ -174,37 +172,10 @@ def missing(grid: Container[str], arms: Mapping[str, Mapping[str, Any]]) -> list
     Raises:
         ValueError: data that have no training split, or cannot be read.
     """
-    from workbench import data
-    from workbench.runs.build import load_split
-    from workbench.runs.config import Config, flat
-
-    lacking, seen = list[str](), set[str]()
-    for fields in (flat({**one, **one.get("settings", {})}) for one in arms.values()):
-        name, pixels = fields.get("data", "scenes"), reads_pixels(fields)
-        given = {"data": name, "data_options": fields.get("data_options") or {}}
-        if name == "scenes" or (key := json.dumps([given, pixels], default=str)) in seen:
-            continue
-        seen.add(key)
-        split = inspect.signature(data.member(name)).parameters["split"].annotation
-        require(
-            "train" in getattr(split, "__args__", ("train",)),
-            f"{name} has no training split: train on other data, and `workbench evaluate RUN --data {name}`",
-        )
-        for part in SPLITS:
-            try:
-                found = load_split(Config(**given), part)
-                found.open_image(0) if pixels else None
-            except FileNotFoundError as error:
-                lacking.append(str(error))
+    lacking = missing_data(arms.values())
     for entry in _annexes(grid):
         lacking += entry.load().missing(grid, arms)
     return list(dict.fromkeys(lacking))
-
-
-def reads_pixels(fields: Mapping[str, Any]) -> bool:
-    """Whether an arm's images are photographs, whatever else it reads of them."""
-    options = fields.get("image_options") or {}
-    return fields.get("image_encoder") == "towers" or "towers" in (options.get("guide"), options.get("base"))
 
 
 def _label(name: str, point: Mapping[str, Any]) -> str:

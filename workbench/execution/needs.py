@@ -1,0 +1,50 @@
+"""Data that arms of a grid need: looked for before anything runs."""
+
+import inspect
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from workbench.data.reading import SPLITS
+from workbench.records import require
+
+
+def missing_data(arms: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Data that are not there, a line for each split that says where they come from.
+
+    Args:
+        arms: parameters of a notebook.
+
+    Raises:
+        ValueError: data that have no training split, or cannot be read.
+    """
+    from workbench import data
+    from workbench.runs.build import load_split
+    from workbench.runs.config import Config, flat
+
+    lacking, seen = list[str](), set[str]()
+    for fields in (flat({**one, **one.get("settings", {})}) for one in arms):
+        name, pixels = fields.get("data") or "scenes", reads_pixels(fields)
+        given = {"data": name, "data_options": fields.get("data_options") or {}}
+        if name == "scenes" or (key := json.dumps([given, pixels], default=str)) in seen:
+            continue
+        seen.add(key)
+        split = inspect.signature(data.member(name)).parameters["split"].annotation
+        require(
+            "train" in getattr(split, "__args__", ("train",)),
+            f"{name} has no training split: train on other data, and `workbench evaluate RUN --data {name}`",
+        )
+        for part in SPLITS:
+            try:
+                found = load_split(Config(**given), part)
+                if pixels:
+                    found.open_image(0)
+            except FileNotFoundError as error:
+                lacking.append(str(error))
+    return lacking
+
+
+def reads_pixels(fields: Mapping[str, Any]) -> bool:
+    """Whether an arm's images are photographs, whatever else it reads of them."""
+    options = fields.get("image_options") or {}
+    return fields.get("image_encoder") == "towers" or "towers" in (options.get("guide"), options.get("base"))
