@@ -20,6 +20,7 @@ from torch import nn
 from machine_bench import PARTS, WORDS, loss, seconds, vit_step
 from workbench import data, encoders
 from workbench.cli.output import columns
+from workbench.data.images import read_image
 from workbench.execution.needs import reads_pixels
 from workbench.formatting import format_count, format_number
 from workbench.io import read_options
@@ -237,4 +238,4 @@ def _photograph() -> float:
     noise = np.random.default_rng(0).integers(0, 255, (SHAPE[1] // 8, SHAPE[0] // 8, 3), dtype=np.uint8)
     file = BytesIO()
     Image.fromarray(noise).resize(SHAPE).save(file, "jpeg")
-    return seconds(lambda: Image.open(file).convert("RGB").resize((224, 224)), 9)
+    return seconds(lambda: read_image(file.getvalue(), "noise").resize((224, 224)), 9)

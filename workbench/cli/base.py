@@ -76,6 +76,9 @@ Record = Annotated[
 TimeLimit = Annotated[
     float | None, typer.Option(min=0, metavar="SECONDS", help="End a run after so long; none by default.")
 ]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Say arms, steps, memory, hours and what is missing; run none.")
+]
 InPaper = Annotated[bool, typer.Option("--paper", help="In the settings of its paper, on the paper's data.")]
 SkipExisting = Annotated[
     bool, typer.Option("--skip-existing", help="Keep good runs of the same parameters and code.")

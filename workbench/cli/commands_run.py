@@ -12,6 +12,7 @@ from workbench import devices
 from workbench.cli.base import (
     AsJson,
     Device,
+    DryRun,
     InPaper,
     Out,
     Pairs,
@@ -31,7 +32,7 @@ from workbench.cli.base import (
     writable,
 )
 from workbench.cli.output import columns, evaluated, learnt, numbers, outcomes
-from workbench.execution import executors, library
+from workbench.execution import executors, library, needs
 from workbench.formatting import format_number
 from workbench.io import ChecksumError, read_options
 from workbench.records import require
@@ -119,9 +120,7 @@ def grid(  # noqa: PLR0913 - typer reads the options from the signature
     skip_existing: SkipExisting = False,
     time_limit: TimeLimit = None,
     paper: InPaper = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say arms, steps, memory, hours and what is missing; run none.")
-    ] = False,
+    dry_run: DryRun = False,
     record: Record = None,
     root: Root = "runs",
     as_json: AsJson = False,
@@ -134,18 +133,11 @@ def grid(  # noqa: PLR0913 - typer reads the options from the signature
 
     with usage():
         path = library.find(file, "grid")
-        changes, described, arms = execution.planned(
-            notebook, path, pairs(parameter), paper=paper, dry=dry_run
-        )
+        given = pairs(parameter)
+        changes, described, arms = execution.planned(notebook, path, given, paper=paper, dry=dry_run)
         if dry_run:
-            told_of, lines = execution.forecast(described, arms)
-            lacking = execution.missing(described, arms)
-            lines += ["", "Missing on this machine:", *(f"- {one}" for one in lacking)] if lacking else []
-            emit({"arms": told_of, "missing": lacking}, as_json, lines)
-            return
-        given = {"jobs": jobs if executor == "local" else None, executors.TIME_LIMIT: time_limit}
-        options = {**(described.get("executor") or {}), **{k: v for k, v in given.items() if v is not None}}
-        executors.check(executor, options)
+            return _forecast(described, arms, as_json)
+        options = _options(executor, described.get("executor") or {}, jobs, time_limit)
         require(not record or described.get("record"), f"{file} {NOTHING}")
         for place in (root, record.parent if record else root):
             writable(place)
@@ -155,18 +147,43 @@ def grid(  # noqa: PLR0913 - typer reads the options from the signature
             options=options, skip_existing=skip_existing, say=told(as_json),
         )  # fmt: skip
     emit([asdict(outcome) for outcome in done], as_json, outcomes(done))
-    code = max(one.exit_code for one in done)
-    if record and code:
-        typer.echo(f"{record} is not written, since an arm failed", err=True)
-    words = [notebook, str(file), *(f"-p={pair}" for pair in parameter or ()), *["--paper"] * paper]
-    words += ["--record", str(record)]
+    typed = [notebook, str(file), *(f"-p={pair}" for pair in parameter or ()), *["--paper"] * paper]
     good = [one.folder for one in done if not one.exit_code]
     with usage():
-        if record and not code:
-            execution.record(described, done, record, shlex.join(["workbench", "grid", *words]))
+        if record:
+            _record(described, done, record, typed)
         for line in execution.finished(described, path, changes, root, good) if good else ():
             typer.echo(line, err=as_json)
-    raise typer.Exit(code)
+    raise typer.Exit(max(one.exit_code for one in done))
+
+
+def _options(executor: str, said: dict[str, Any], jobs: int, time_limit: float | None) -> dict[str, Any]:
+    """Options of an executor: what the grid says, and over it what was typed."""
+    given = {"jobs": jobs if executor == "local" else None, executors.TIME_LIMIT: time_limit}
+    options = {**said, **{name: one for name, one in given.items() if one is not None}}
+    executors.check(executor, options)
+    return options
+
+
+def _record(described: Any, done: Any, record: Path, typed: list[str]) -> None:
+    """Write the numbers of a grid, unless an arm failed."""
+    from workbench.execution import grid as execution
+
+    if any(one.exit_code for one in done):
+        typer.echo(f"{record} is not written, since an arm failed", err=True)
+        return
+    command = shlex.join(["workbench", "grid", *typed, "--record", str(record)])
+    execution.record(described, done, record, command)
+
+
+def _forecast(described: Any, arms: Any, as_json: bool) -> None:
+    """What arms will take, and what they lack."""
+    from workbench.execution import grid as execution
+
+    rows, lines = needs.forecast(arms, execution.rows(described))
+    lacking = execution.missing(described, arms)
+    lines += ["", "Missing on this machine:", *(f"- {one}" for one in lacking)] if lacking else []
+    emit({"arms": rows, "missing": lacking}, as_json, lines)
 
 
 @app.command(cls=WithFields, epilog="Example: workbench train -p objective=ditm --out runs/mine")

@@ -288,18 +288,6 @@ def planned(
     return changes, grid, arms
 
 
-def forecast(grid: Mapping[str, Any], arms: Arms) -> tuple[list[dict[str, Any]], list[str]]:
-    """What arms will take on this device, as rows and as lines; nothing is run.
-
-    Raises:
-        LookupError: no package is installed that can tell.
-    """
-    entries = list(entry_points(group="workbench.forecast"))
-    require(entries, "no forecast is installed; the package machine_bench has one", LookupError)
-    found: tuple[list[dict[str, Any]], list[str]] = entries[0].load()(arms, rows(grid))
-    return found
-
-
 def _check_apart(before: Arms, after: Arms, changes: Mapping[str, Any]) -> None:
     """Refuse changes under which arms that differ in more than the seed would become one run."""
     first: dict[str, str] = {}

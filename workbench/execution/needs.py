@@ -1,8 +1,9 @@
-"""Data that arms of a grid need: looked for before anything runs."""
+"""What arms of a grid need, looked for before anything runs: data, and time and memory of this device."""
 
 import inspect
 import json
 from collections.abc import Iterable, Mapping
+from importlib.metadata import entry_points
 from typing import Any
 
 from workbench.data.reading import SPLITS
@@ -48,3 +49,21 @@ def reads_pixels(fields: Mapping[str, Any]) -> bool:
     """Whether an arm's images are photographs, whatever else it reads of them."""
     options = fields.get("image_options") or {}
     return fields.get("image_encoder") == "towers" or "towers" in (options.get("guide"), options.get("base"))
+
+
+def forecast(
+    arms: Mapping[str, Mapping[str, Any]], rows: Mapping[str, str]
+) -> tuple[list[dict[str, Any]], list[str]]:
+    """What arms will take on this device, as rows and as lines; nothing is run.
+
+    Args:
+        arms: parameters by label.
+        rows: label -> the same without the seed.
+
+    Raises:
+        LookupError: no package is installed that can tell.
+    """
+    entries = list(entry_points(group="workbench.forecast"))
+    require(entries, "no forecast is installed; the package machine_bench has one", LookupError)
+    found: tuple[list[dict[str, Any]], list[str]] = entries[0].load()(arms, rows)
+    return found
