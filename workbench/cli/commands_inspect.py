@@ -42,9 +42,7 @@ Pretrained = Annotated[
     str, typer.Option(help="Its weights: a file, or a tag of open_clip; empty takes random ones.")
 ]
 NO_MODEL = "--pretrained and --images belong to --model; name one, such as ViT-B-32, or the folder of a run"
-Images = Annotated[
-    str, typer.Option(metavar="FOLDER", help="Pictures that --model, or one run, is asked about.")
-]
+Images = Annotated[str, typer.Option(metavar="FOLDER", help="Pictures that it is asked about.")]
 
 
 @app.command(epilog="Example: workbench explore --model ViT-B-32 --pretrained mine.pt --images photos")
