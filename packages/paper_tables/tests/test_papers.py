@@ -7,6 +7,7 @@ process, by the parameters that a kernel would get.
 
 from __future__ import annotations
 
+import json
 import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -28,6 +29,7 @@ from paper_tables import table
 from traitlets.config import Config as Options
 from typer.testing import CliRunner
 
+from tests import stand_ins
 from tests.data import fixtures
 from tests.oracles import cora as oracle
 from workbench.cli import app
@@ -277,3 +279,41 @@ def test_every_row_is_read() -> None:
     drawn = {name for name, words in COMMANDS.items() if words[0] == "run"}
     assert drawn == FIGURES.keys() | PAGES.keys()
     assert len(COMMANDS) == 44
+
+
+PAPER = {
+    "cora_table3_losses": {"text_options.pretrained": "glove.txt"},
+    "dias_figure6": {"clusters": 4, "clusters_per_batch": 2},
+    "sam_table3": {},
+    "ditm_table2": {"image_options.model": "tiny.json", "image_options.pretrained": "tiny.safetensors"},
+    "aahr_table4": {
+        "image_options.guide_options.model": "tiny.json",
+        "image_options.guide_options.pretrained": "tiny.safetensors",
+        "image_options.text_base_options.features": "bert",
+        "image_options.text_base_options.word_dim": 8,
+    },
+}
+
+
+@pytest.mark.parametrize("name", PAPER)
+def test_a_table_in_the_settings_of_its_paper_runs_through_on_stand_ins_in_the_true_format(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(grid, "run_notebook", trained)
+    monkeypatch.setattr(grid, "plan", two)
+    stand_ins.weights(tmp_path)
+    options = stand_ins.bottom_up(tmp_path / "flickr30k", "flickr30k") | {"root": str(tmp_path / "flickr30k")}
+    if name == "ditm_table2":
+        options["source"] = "photographs"
+    few = {"epochs": 1, "step_epochs": "[1]", "batch_size": 4, "seed": 0, "device": "cpu", **PAPER[name]}
+    few["data_options"] = json.dumps(options)
+    words = [word for option, value in few.items() for word in ("-p", option, str(value))]
+    done = CliRunner().invoke(app, ["grid", "03_train", name, "--paper", *words, "--root", "runs"])
+    assert done.exit_code == 0, done.output
+    made = table.make(name, {option: str(value) for option, value in few.items()}, root="runs", paper=True)
+    ours = [row for row in made.rows if row.seeds]
+    assert made.missing == {}
+    assert len(ours) >= 2
+    assert made.name.endswith("_paper")
+    assert all(value is not None for row in ours for value, *_ in row.values.values())
