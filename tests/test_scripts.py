@@ -1,4 +1,4 @@
-"""The scripts of the explorer, the map and the labelling tool: types, lint, and what needs no page."""
+"""The scripts of pages: types, lint, and what needs no page."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-FOLDERS = ("workbench/views/explorer", "workbench/views/maps", "packages/relevance_audit")
+PACKAGES = ("packages/relevance_audit", "packages/paper_tables")
+FOLDERS = ("workbench/views/explorer", "workbench/views/maps", *PACKAGES)
 SCRIPTS = [path for folder in FOLDERS for path in (ROOT / folder).glob("*.js")]
 
 

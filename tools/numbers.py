@@ -1,6 +1,6 @@
 """Every figure of README.md and of two guides, made from what is recorded.
 
-``python -m tools.numbers`` writes them anew.
+``python -m tools.numbers`` writes them anew, and the pages of ``docs/`` on the papers' claims.
 
 They hold blocks between ``<!-- recorded: NAME -->`` and ``<!-- end -->``; each is one function below. A
 test holds the blocks to these functions, and the text around them to have no figure of its own.
@@ -15,7 +15,7 @@ from pathlib import Path
 
 import machine_bench as bench
 import pandas as pd
-from paper_tables import published
+from paper_tables import claims, claims_words, published
 from relevance_audit import judge_advice
 
 from tools.benchmarks import bench_arms
@@ -76,7 +76,7 @@ def finding() -> str:
         f"One fixed list of captions for every image finds {format_value(same)} percent. "
         f"{int((binary.y < same).sum())} of {len(binary)} models trained with binary labels find less.",
     ]
-    return "\n".join(textwrap.wrap(" ".join(sentences), 130))
+    return "\n".join(textwrap.wrap(" ".join(sentences), 150))
 
 
 def tour() -> str:
@@ -269,8 +269,14 @@ def rerank() -> str:
     return textwrap.fill(told, 130)
 
 
+def central() -> str:
+    """The ledger's largest effects."""
+    return claims_words.central(claims.latest(claims.ledger()))
+
+
 BLOCKS: dict[str, Callable[[], str]] = {
     "finding": finding,
+    "claims": central,
     "tour": tour,
     "comparison_table": comparison_table,
     "comparison": comparison,
@@ -295,3 +301,5 @@ if __name__ == "__main__":
     for name in FILES:
         path = ROOT / name
         path.write_text(rewritten(path.read_text(encoding="utf-8")), encoding="utf-8")
+    for name, words in claims_words.pages(claims.latest(claims.ledger())).items():
+        (ROOT / "docs" / name).write_text(words, encoding="utf-8")

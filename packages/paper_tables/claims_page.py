@@ -1,8 +1,7 @@
-"""What the ledger says: a page to sort and search, and the same in words (``docs/claims.md``)."""
+"""What the ledger says, as a page to filter, sort and search; ``claims_words`` says the same in Markdown."""
 
-import textwrap
-from collections import Counter
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup
@@ -19,9 +18,8 @@ MEANS = {
     "undecided": "the seeds cannot tell",
     "void": "an arm has learnt too little to say anything",
 }
-JUDGES = {"labels": "binary labels", "truth": "the truth", "no training": "no training"}
-TOLD = {"labels": "By binary labels", "truth": "By the truth", "no training": "Without training"}
 UNITS = {"sum": "points of 600", "share": "percent points", "correlation": "correlation", "number": ""}
+SCRIPT = Path(__file__).with_name("claims_filters.js")
 NAMES = ("claim", "says", "data", "by labels", "by the truth", "printed", "labels and truth")
 INTRO = (
     "A row is one claim of a paper on one data set. An effect is the mean difference of two arms with the "
@@ -29,23 +27,13 @@ INTRO = (
     "rule runs over the claims of a paper. The embedded world knows which pairs are true; binary labels know "
     "one image a caption. "
 )
-# what no reader should conclude, whatever the rows say
-LIMITS = (
-    "The data are small: at most 2,000 drawn scenes, or 3,000 photographs. A paper has tens of thousands.",
-    "Photographs have frozen features of one small network. No image encoder was trained on them.",
-    "Every arm has one budget of minutes on a CPU core, and a recipe searched for whole objectives. A part "
-    "left out has no recipe of its own.",
-    "One seed was trained again at half and twice the learning rate, or none. A verdict may turn there.",
-    "Refuted means refuted at this size. It says nothing about the paper's own tables.",
-    "Undecided is no evidence against a claim. Most parts have three seeds.",
-)
 
 
-def write(lines: Sequence[Mapping[str, Any]]) -> tuple[str, str]:
-    """The page and the Markdown, from the lines of the ledger that count."""
-    asked = _questions(lines)
+def write(lines: Sequence[Mapping[str, Any]], notes: Sequence[str] = ()) -> str:
+    """The page, from the lines of the ledger that count."""
+    asked = questions(lines)
     legend = " ".join(f"{SIGNS[word]} {word}: {told}." for word, told in MEANS.items())
-    waiting = [one for name, one in claims.load().items() if name not in {key[0] for key in asked}]
+    waiting = unjudged(asked)
     tables = [
         {
             "heading": f"Judged: {_count(asked)}",
@@ -56,23 +44,23 @@ def write(lines: Sequence[Mapping[str, Any]]) -> tuple[str, str]:
         {
             "heading": f"Not yet judged: {format_count(len(waiting), 'claim')}",
             "prose": True,
-            "names": ("claim", "paper", "says", "where", "made by or waits for"),
-            "rows": [[one.id, one.paper, one.says, one.place, _waits(one)] for one in waiting],
+            "names": ("claim", "says", "made by or waits for"),
+            "rows": [[_name(one), one.says, _waits(one)] for one in waiting],
         },
     ]
-    html = page(
+    filters = Markup(f'<script type="module">\n{SCRIPT.read_text(encoding="utf-8")}</script>')
+    return page(
         "views/pages/table.html.j2", title="Claims of five papers", intro=INTRO + legend, sortable=True,
-        tables=tables, links={}, notes=LIMITS, script=Markup(""), figure=Markup(""),
+        tables=tables, links={}, notes=notes, script=Markup(""), figure=filters,
     )  # fmt: skip
-    return html, _markdown(asked, waiting)
 
 
 def columns(lines: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
     """A row a claim, data set and contrast, as texts by column: what both judges say."""
-    asked = _questions(lines)
+    asked = questions(lines)
     texts = [
-        (key[0], claims.find(key[0]).says, f"{claims.DATA[key[1]]}: {_contrast(key, judges)}", *(
-            f"{_word(line)}, {_effect(line)}" if line else ""
+        (key[0], claims.find(key[0]).says, f"{claims.DATA[key[1]]}: {contrast_of(key, judges)}", *(
+            f"{word_of(line)}, {effect_of(line)}" if line else ""
             for line in (judges.get("labels") or judges.get("no training"), judges.get("truth"))
         ))
         for key, judges in asked.items()
@@ -84,12 +72,17 @@ def columns(lines: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
 Asked = dict[tuple[str, str, str], dict[str, Mapping[str, Any]]]
 
 
-def _questions(lines: Sequence[Mapping[str, Any]]) -> Asked:
+def questions(lines: Sequence[Mapping[str, Any]]) -> Asked:
     """(claim, data, contrast) -> judge -> line, in the order of the claims."""
     order, asked = list(claims.load()), Asked()
     for line in sorted(lines, key=lambda one: order.index(one["claim"])):
         asked.setdefault((line["claim"], line["data"], line["contrast"]), {})[line["judge"]] = line
     return asked
+
+
+def unjudged(asked: Asked) -> list[claims.Claim]:
+    """Claims of which the ledger says nothing yet."""
+    return [one for name, one in claims.load().items() if name not in {key[0] for key in asked}]
 
 
 def _count(asked: Asked) -> str:
@@ -102,26 +95,33 @@ def _row(key: tuple[str, str, str], judges: Mapping[str, Mapping[str, Any]]) -> 
     printed = (
         "" if first is None or first["printed"] is None else format_number(first["printed"], _digits(first))
     )
-    contrast = f"{_contrast(key, judges)}, {_seeds(first or truth or {})}"
+    contrast = f"{contrast_of(key, judges)}, {_seeds(first or truth or {})}"
     return [
-        Cell(claim.id, note=f"{claim.paper}, {claim.place}"),
+        _name(claim),
         Cell(claim.says, note=f"{contrast}. {claim.remark}"),
         claims.DATA[key[1]],
-        _cell(first),
-        _cell(truth),
+        *(_cell(line) for line in (first, truth)),
         printed,
-        _parting(first, truth),
+        parting_of(first, truth),
     ]
 
 
-def _contrast(key: tuple[str, str, str], judges: Mapping[str, Mapping[str, Any]]) -> str:
+def contrast_of(key: tuple[str, str, str], judges: Mapping[str, Mapping[str, Any]]) -> str:
     """The arms, and how many images they have where ``claims run`` trained them."""
     images = next(iter(judges.values())).get("budget", {}).get("train_images")
     return key[2].replace(" | ", " minus ") + (f", {format_count(images, 'image')}" if images else "")
 
 
-def _cell(line: Mapping[str, Any] | None) -> str | Cell:
-    return Cell(_word(line), note=_effect(line)) if line else ""
+def _name(claim: claims.Claim) -> Cell:
+    """The filters read the paper, and every verdict, from what a cell is sorted by."""
+    note, order = f"{claim.paper}, {claim.place}", f"{claim.paper} {int(claim.id[1:]):03}"
+    return Cell(claim.id, note=note, order=order)
+
+
+def _cell(line: Mapping[str, Any] | None) -> Cell:
+    return (
+        Cell(word_of(line), note=effect_of(line), order=line["verdict"]) if line else Cell("", order="none")
+    )
 
 
 def _seeds(line: Mapping[str, Any]) -> str:
@@ -129,11 +129,12 @@ def _seeds(line: Mapping[str, Any]) -> str:
     return format_count(count, "group" if line["judge"] == "no training" else "seed")
 
 
-def _word(line: Mapping[str, Any]) -> str:
+def word_of(line: Mapping[str, Any]) -> str:
+    """The verdict, with its sign."""
     return f"{SIGNS[line['verdict']]} {line['verdict']}"
 
 
-def _effect(line: Mapping[str, Any]) -> str:
+def effect_of(line: Mapping[str, Any]) -> str:
     """The effect with its interval, positive where it has the paper's sign."""
     mean, low, high = (format_number(line[name], _digits(line)) for name in ("effect", "low", "high"))
     return f"{mean} ({low} to {high}) {UNITS[line['unit']]}".rstrip()
@@ -143,7 +144,8 @@ def _digits(line: Mapping[str, Any]) -> int:
     return 1 if line["unit"] in claims.SCALE else 3
 
 
-def _parting(labels: Mapping[str, Any] | None, truth: Mapping[str, Any] | None) -> str:
+def parting_of(labels: Mapping[str, Any] | None, truth: Mapping[str, Any] | None) -> str:
+    """How the verdicts of both judges go together; empty where one is missing."""
     if not labels or not truth:
         return ""
     words = (labels["verdict"], truth["verdict"])
@@ -156,58 +158,3 @@ def _parting(labels: Mapping[str, Any] | None, truth: Mapping[str, Any] | None) 
 
 def _waits(claim: claims.Claim) -> str:
     return "; ".join([*claim.commands, *filter(None, [claim.needs])])
-
-
-def _markdown(asked: Asked, waiting: Sequence[claims.Claim]) -> str:
-    """Which claims held, which did not, where the judges part, and what not to conclude."""
-    every = [line for judges in asked.values() for line in judges.values()]
-    counts = Counter((line["judge"], line["verdict"]) for line in every)
-    told = [
-        f"- {TOLD[judge]}: "
-        + ", ".join(f"{counts[judge, word]} {word}" for word in SIGNS if counts[judge, word]) + "."
-        for judge in JUDGES
-    ]  # fmt: skip
-    lines = ["# What became of the papers' claims", "", *textwrap.wrap(
-        f"`workbench claims report` writes this page from the ledger. It judges "
-        f"{len(claims.load()) - len(waiting)} of {format_count(len(claims.load()), 'claim')}, in "
-        f"{format_count(len(asked), 'row')}. A row is a claim on one data set with one contrast.",
-        130,
-    ), "", *told, ""]  # fmt: skip
-    for heading, words in (("held", ("replicated",)), ("did not hold", ("refuted", "equivalent"))):
-        lines += [f"## Claims that {heading}", "", *_listed(asked, words), ""]
-    for heading, word in (
-        ("Where labels and truth part", "part"),
-        ("Where one of them decides alone", "only"),
-    ):
-        parted = {
-            key: of
-            for key, of in asked.items()
-            if _parting(of.get("labels"), of.get("truth")).startswith(word)
-        }
-        lines += [f"## {heading}", "", *_table(parted), ""]
-    lines += ["## What a reader should not conclude", "", *(f"- {one}" for one in LIMITS), ""]
-    lines += ["## Not yet judged", "", *_rows(("claim", "says", "made by or waits for"), [
-        (one.id, one.says, ", ".join(f"`{grid}`" for grid in one.arms) + f" {one.needs}".rstrip())
-        for one in waiting
-    ])]  # fmt: skip
-    return "\n".join(lines) + "\n"
-
-
-def _listed(asked: Asked, words: Sequence[str]) -> list[str]:
-    return _table(
-        {key: of for key, of in asked.items() if any(line["verdict"] in words for line in of.values())}, words
-    )
-
-
-def _table(asked: Asked, words: Sequence[str] = tuple(SIGNS)) -> list[str]:
-    """A row for each judge's verdict that is one of these words."""
-    rows = [
-        (key[0], claims.find(key[0]).says, claims.DATA[key[1]], _contrast(key, judges),
-         JUDGES[who], _word(line), _effect(line))
-        for key, judges in asked.items() for who, line in judges.items() if line["verdict"] in words
-    ]  # fmt: skip
-    return _rows(("claim", "says", "data", "contrast", "judge", "verdict", "effect and 95 % interval"), rows)
-
-
-def _rows(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    return [f"| {' | '.join(row)} |" for row in (heads, ("---",) * len(heads), *rows)]

@@ -126,18 +126,23 @@ def claims_run(
     raise typer.Exit(1 if failed else 0)
 
 
-@claims_app.command("report", epilog="Example: workbench claims report --out claims.html --docs claims.md")
+@claims_app.command("report", epilog="Example: workbench claims report --out claims.html --docs docs")
 def claims_report(
     out: Annotated[str, typer.Option(help="The page.")] = "runs/claims.html",
-    docs: Annotated[str, typer.Option(help="The same in words, as Markdown; empty writes none.")] = "",
+    docs: Annotated[
+        str, typer.Option(help="Folder of two Markdown pages of the same; empty writes none.")
+    ] = "",
     as_json: AsJson = False,
 ) -> None:
-    """An offline page of all claims, to sort and to search."""
-    from paper_tables import claims, claims_page
+    """An offline page of all claims, to filter, to sort and to search."""
+    from paper_tables import claims, claims_page, claims_words
     from workbench.io import write_text
 
-    page, words = claims_page.write(claims.latest(claims.ledger()))
-    files = [write_text(Path(name), text) for name, text in ((out, page), (docs, words)) if name]
+    lines = claims.latest(claims.ledger())
+    texts = {Path(out): claims_page.write(lines, claims_words.limits(lines))}
+    if docs:
+        texts |= {Path(docs) / name: text for name, text in claims_words.pages(lines).items()}
+    files = [write_text(path, text) for path, text in texts.items()]
     emit({"files": [str(file) for file in files]}, as_json, [str(file) for file in files])
 
 

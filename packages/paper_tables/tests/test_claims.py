@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from paper_tables import claims, claims_page, table, trained, untrained
+from paper_tables import claims, claims_page, claims_words, table, trained, untrained
 from typer.testing import CliRunner
 
 from workbench import data
@@ -13,7 +13,7 @@ from workbench.cli import app
 from workbench.execution import grid, library
 from workbench.runs import store
 
-DOCS = Path(__file__).parents[3] / "docs" / "claims.md"
+ROOT = Path(__file__).parents[3]
 
 
 def test_every_table_is_named_and_every_arm_is_one_of_its_grid() -> None:
@@ -53,15 +53,47 @@ def test_the_ledger_grows_and_nothing_in_it_changes(tmp_path: Path) -> None:
 
 
 def test_the_page_and_the_words_are_those_of_the_ledger(tmp_path: Path) -> None:
-    html, words = claims_page.write(claims.latest(claims.ledger()))
-    assert DOCS.read_text(encoding="utf-8") == words
+    lines = claims.latest(claims.ledger())
+    told = CliRunner().invoke(
+        app, ["claims", "report", "--out", f"{tmp_path}/a.html", "--docs", f"{tmp_path}"]
+    )
+    assert told.exit_code == 0
+    for name in ("claims.md", "claims_limits.md"):
+        made = (tmp_path / name).read_text(encoding="utf-8")
+        assert (ROOT / "docs" / name).read_text(encoding="utf-8") == made, "run python -m tools.numbers"
+    central = claims_words.central(lines)
+    assert f"<!-- recorded: claims -->\n{central}\n<!-- end -->" in (ROOT / "README.md").read_text("utf-8")
+    assert len(central[central.index("|") :].splitlines()) - 2 <= 10
+    html = (tmp_path / "a.html").read_text(encoding="utf-8")
     assert all(f">{name}<" in html for name in claims.load())
-    rows = claims_page.columns(claims.latest(claims.ledger()))
+    # the filters read these
+    asked = claims_page.questions(lines)
+    assert html.count('data-order="DITM 009"') == sum(key[0] == "D9" for key in asked)
+    rows = claims_page.columns(lines)
     assert set(rows["claim"]) == {line["claim"] for line in claims.ledger()}
     assert not any(map(len, claims_page.columns([]).values()))
     told = CliRunner().invoke(app, ["claims", "show", "D9", "--json"])
     assert {line["claim"] for line in json.loads(told.output)["ledger"]} == {"D9"}
     assert CliRunner().invoke(app, ["claims", "show", "Z1"]).exit_code == 2
+
+
+def test_the_readme_shows_of_a_paper_what_held_and_what_did_not_and_both_judges() -> None:
+    line = {
+        "claim": "D2", "data": "W", "contrast": "a | b", "judge": "labels", "unit": "sum", "smallest": 3.0,
+        "verdict": "replicated", "effect": 6.0, "low": 5.0, "high": 7.0, "printed": None,
+        "values": {"more": [6.0, 6.0], "less": [0.0, 0.0]},
+    }  # fmt: skip
+    truth = {**line, "judge": "truth", "verdict": "refuted", "effect": -9.0}
+    larger = {**line, "claim": "D8", "effect": 8.0}
+    untrained = {**line, "claim": "D13", "judge": "no training", "effect": 99.0}
+    undecided = {**line, "claim": "D9", "verdict": "undecided", "effect": 99.0}
+    table = claims_words.central([line, truth, larger, untrained, undecided]).splitlines()[-2:]
+    assert [row.split(" | ")[0] for row in table] == [
+        f"| DITM: {claims.find(name).says}" for name in ("D8", "D2")
+    ]
+    assert "✔ replicated, 6.0" in table[1]
+    assert "✘ refuted, -9.0" in table[1]
+    assert "they decide differently: 1" in claims_words.pages([line, truth])["claims_limits.md"]
 
 
 def test_claims_without_training_on_the_embedded_world() -> None:

@@ -4,6 +4,9 @@ import numpy as np
 import pytest
 from paper_tables.judging import Evidence, judge
 
+from tools.benchmarks import bench_claims_power
+from workbench import assets
+
 UP = np.array([4.0, 5.0, 6.0, 5.0, 5.0])
 SMALL = np.array([0.1, -0.1, 0.0, 0.1, -0.1])
 
@@ -54,3 +57,15 @@ def test_at_most_five_of_a_hundred_families_hold_a_false_verdict(
             for word, truth in zip(words, truths, strict=True)
         )
     assert wrong / 2000 <= 0.05
+
+
+@pytest.mark.parametrize("seeds", bench_claims_power.SEEDS)
+def test_the_recorded_power_is_that_of_the_rule(seeds: int) -> None:
+    found = assets.recorded("claims_power")
+    assert (found[found.key == "false"]["value"] <= 0.05).all()
+    made = bench_claims_power.shares(2.0, seeds, families := 200)
+    for row in found[(found.spread == 2.0) & (found.seeds == seeds)].itertuples():
+        # four standard errors; claims of one family go together
+        assert (
+            abs(made[row.key] - row.value) <= 4 * (max(row.value * (1 - row.value), 0.001) / families) ** 0.5
+        )

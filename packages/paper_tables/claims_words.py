@@ -1,0 +1,215 @@
+"""What the ledger says, as Markdown: two pages of ``docs/`` and the table of the README."""
+
+import textwrap
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from paper_tables import claims
+from paper_tables.claims_page import (
+    SIGNS,
+    Asked,
+    contrast_of,
+    effect_of,
+    parting_of,
+    questions,
+    unjudged,
+    word_of,
+)
+from workbench import assets
+from workbench.formatting import format_count, format_number
+
+JUDGES = {"labels": "binary labels", "truth": "the truth", "no training": "no training"}
+TOLD = {"labels": "By binary labels", "truth": "By the truth", "no training": "Without training"}
+HELD, FAILED = ("replicated",), ("refuted", "equivalent")
+PARTINGS = {
+    "part": "they decide differently",
+    "agree": "they agree",
+    "only the truth decides": "only the truth decides",
+    "only labels decide": "only labels decide",
+    "neither decides": "neither decides",
+}
+POWERS = ("replicated", "equivalent", "false")
+# what no reader should conclude, whatever the rows say
+LIMITS = (
+    "The data are small: at most 2,000 drawn scenes, or 3,000 photographs. A paper has tens of thousands.",
+    "Photographs have frozen features of one small network. No image encoder was trained on them.",
+    "Every arm has one budget of minutes on a CPU core, and a recipe searched for whole objectives. A part "
+    "left out has no recipe of its own.",
+    "One seed was trained again at half and twice the learning rate, or none. A verdict may turn there.",
+    "Refuted means refuted at this size. It says nothing about the paper's own tables.",
+)
+
+
+def pages(lines: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """Name of a file -> its text: which claims held, and where the judges part and what not to conclude."""
+    asked = questions(lines)
+    made = {"claims.md": _verdicts(asked), "claims_limits.md": _partings(asked)}
+    return {name: "\n".join(of) + "\n" for name, of in made.items()}
+
+
+def limits(lines: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What a reader should not conclude, with what the seeds can find."""
+    counts = Counter(_seeds(of) for of in questions(lines).values() if "no training" not in of)
+    sizes = ", ".join(
+        f"{format_count(rows, 'row')} with {format_count(seeds, 'seed')}"
+        for seeds, rows in sorted(counts.items())
+    )
+    return [
+        *LIMITS,
+        f"Undecided is no evidence against a claim. Seeds are few: {sizes}.",
+        *_power_told(lines),
+    ]
+
+
+def central(lines: Sequence[Mapping[str, Any]]) -> str:
+    """The README's table: of each paper the trained claim with the largest effect that held, and that did
+    not.
+    """
+    asked = questions(lines)
+    judged = len(claims.load()) - len(unjudged(asked))
+    rows = []
+    for paper in claims.PAPERS.values():
+        for words in (HELD, FAILED):
+            sizes = {key: _size(of, words) for key, of in asked.items() if claims.find(key[0]).paper == paper}
+            best = max(sizes, key=lambda key: sizes[key], default=None)
+            if best and sizes[best] >= 0 and best not in rows:
+                rows.append(best)
+    table = [
+        (f"{(claim := claims.find(key[0])).paper}: {claim.says}",
+         f"{claims.DATA[key[1]]}: {contrast_of(key, asked[key])}",
+         *(_told(asked[key].get(who)) for who in ("labels", "truth")))
+        for key in rows
+    ]  # fmt: skip
+    setting = "[do not conclude](docs/claims_limits.md) that a paper's own setting gives the same"
+    told = (
+        f"The ledger judges {judged} of {format_count(len(claims.load()), 'claim')}. Each paper's largest "
+        "effect that [held](docs/claims.md), and that did not, follow. Data are small, features frozen and "
+        f"budgets those of a CPU: {setting}."
+    )
+    heads = ("claim", "data and arms", "by binary labels", "by the truth")
+    return "\n".join([*textwrap.wrap(told, 150), "", *_rows(heads, table)])
+
+
+def _size(judges: Mapping[str, Mapping[str, Any]], words: Sequence[str]) -> float:
+    """The largest effect that a judge gives one of these words, in smallest effects of interest; -1: none."""
+    found = [line for who, line in judges.items() if who != "no training" and line["verdict"] in words]
+    return max((abs(line["effect"]) / line["smallest"] for line in found), default=-1.0)
+
+
+def _told(line: Mapping[str, Any] | None) -> str:
+    return f"{word_of(line)}, {effect_of(line)}" if line else ""
+
+
+def _seeds(judges: Mapping[str, Mapping[str, Any]]) -> int:
+    return len(next(iter(judges.values()))["values"]["more"])
+
+
+def _verdicts(asked: Asked) -> list[str]:
+    """Which claims held, which did not, and which wait."""
+    every = [line for judges in asked.values() for line in judges.values()]
+    counts = Counter((line["judge"], line["verdict"]) for line in every)
+    told = [
+        f"- {TOLD[judge]}: "
+        + ", ".join(f"{counts[judge, word]} {word}" for word in SIGNS if counts[judge, word]) + "."
+        for judge in JUDGES
+    ]  # fmt: skip
+    waiting = unjudged(asked)
+    lines = ["# What became of the papers' claims", "", *textwrap.wrap(
+        f"`workbench claims report` writes this page from the ledger. It judges "
+        f"{len(claims.load()) - len(waiting)} of {format_count(len(claims.load()), 'claim')}, in "
+        f"{format_count(len(asked), 'row')}. A row is a claim on one data set with one contrast. "
+        "[Where labels and truth part](claims_limits.md) says what not to conclude.",
+        130,
+    ), "", *told, ""]  # fmt: skip
+    for heading, words in (("held", HELD), ("did not hold", FAILED)):
+        kept = {key: of for key, of in asked.items() if any(line["verdict"] in words for line in of.values())}
+        lines += [f"## Claims that {heading}", "", *_table(kept, words), ""]
+    lines += ["## Not yet judged", "", *_rows(("claim", "says", "made by or waits for"), [
+        (one.id, one.says, ", ".join(f"`{grid}`" for grid in one.arms) + f" {one.needs}".rstrip())
+        for one in waiting
+    ])]  # fmt: skip
+    return lines
+
+
+def _partings(asked: Asked) -> list[str]:
+    """Where the judges part, how much the seeds can find, and what not to conclude."""
+    partings = {key: parting_of(of.get("labels"), of.get("truth")) for key, of in asked.items()}
+    counts = Counter(word for word in partings.values() if word)
+    lines = ["# Where labels and truth part", "", *textwrap.wrap(
+        "`workbench claims report` writes this page from the ledger. The embedded world is drawn, so the "
+        "truth of each caption is known for every image. Binary labels count one image a caption. Both judge "
+        f"{format_count(counts.total(), 'row')} of [the claims](claims.md):",
+        130,
+    ), ""]  # fmt: skip
+    lines += [f"- {told}: {counts[word]}" for word, told in PARTINGS.items()]
+    for heading, word in (("They decide differently", "part"), ("One of them decides alone", "only")):
+        parted = {key: asked[key] for key, of in partings.items() if of.startswith(word)}
+        lines += ["", f"## {heading}", "", *_table(parted)]
+    every = [line for judges in asked.values() for line in judges.values()]
+    lines += ["", "## What the seeds can find", "", *_powers()]
+    lines += ["", "## What a reader should not conclude", "", *(f"- {one}" for one in limits(every))]
+    return lines
+
+
+def _power_told(lines: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What 3, 5 and 10 seeds find, by the spread that is nearest to that of the ledger."""
+    spreads = [
+        np.std(np.subtract(line["values"]["more"], line["values"]["less"]), ddof=1)
+        for line in lines
+        if line["unit"] == "sum" and "less" in line["values"]
+    ]
+    if not spreads:
+        return []
+    found, middle = assets.recorded("claims_power"), float(np.median(spreads))
+    nearest = min(found.spread.unique(), key=lambda one: abs(one - middle))
+    of = found[(found.spread == nearest) & (found.key == "replicated")]
+    shares = ", ".join(
+        f"{format_number(100 * row.value, 0)} % with {row.seeds} seeds" for row in of.itertuples()
+    )
+    return [
+        f"Differences of RSUM scatter by {format_number(middle, 1)} points between seeds (median of "
+        f"the ledger). Where it is {format_number(nearest, 0)}, an effect of "
+        f"{format_number(of.effect.iloc[0], 0)} points is found in {shares} (simulated)."
+    ]
+
+
+def _powers() -> list[str]:
+    """The recorded simulation of the judging as a table, in words before it."""
+    found = assets.recorded("claims_power")
+    first = found.iloc[0]
+    effect, smallest = (format_number(first[name], 0) for name in ("effect", "smallest"))
+    told = (
+        f"Papers of {first.claims} claims were simulated, {first.families:,} a row, and judged as "
+        f"here. A third of the claims have an effect of {effect} points, a third none. A third have "
+        f"{smallest} points with the other sign; {smallest} is the smallest effect of interest. The spread "
+        "is the standard deviation of a difference between seeds, in points. "
+        "`python -m tools.benchmarks.bench_claims_power` makes the table."
+    )
+    wide = found.pivot_table(index=["spread", "seeds"], columns="key", values="value").reset_index()
+    rows = [
+        (format_number(row["spread"], 0), format_number(row["seeds"], 0),
+         *(f"{format_number(100 * row[key], 1)} %" for key in POWERS))
+        for _, row in wide.iterrows()
+    ]  # fmt: skip
+    heads = (
+        "spread", "seeds", f"an effect of {effect} is replicated",
+        "no effect is equivalent", "a paper has a false verdict",
+    )  # fmt: skip
+    return [*textwrap.wrap(told, 130), "", *_rows(heads, rows)]
+
+
+def _table(asked: Asked, words: Sequence[str] = tuple(SIGNS)) -> list[str]:
+    """A row for each judge's verdict that is one of these words."""
+    rows = [
+        (key[0], claims.find(key[0]).says, claims.DATA[key[1]], contrast_of(key, judges),
+         JUDGES[who], word_of(line), effect_of(line))
+        for key, judges in asked.items() for who, line in judges.items() if line["verdict"] in words
+    ]  # fmt: skip
+    return _rows(("claim", "says", "data", "contrast", "judge", "verdict", "effect and 95 % interval"), rows)
+
+
+def _rows(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    return [f"| {' | '.join(row)} |" for row in (heads, ("---",) * len(heads), *rows)]
