@@ -48,10 +48,10 @@ def write(lines: Sequence[Mapping[str, Any]], notes: Sequence[str] = ()) -> str:
             "rows": [[_name(one), one.says, _waits(one)] for one in waiting],
         },
     ]
-    filters = Markup(f'<script type="module">\n{SCRIPT.read_text(encoding="utf-8")}</script>')
     return page(
         "views/pages/table.html.j2", title="Claims of five papers", intro=INTRO + legend, sortable=True,
-        tables=tables, links={}, notes=notes, script=Markup(""), figure=filters,
+        tables=tables, links={}, notes=notes, script="", figure="",
+        filters=Markup(SCRIPT.read_text(encoding="utf-8")),
     )  # fmt: skip
 
 

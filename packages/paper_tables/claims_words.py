@@ -182,8 +182,8 @@ def _powers() -> list[str]:
     first = found.iloc[0]
     effect, smallest = (format_number(first[name], 0) for name in ("effect", "smallest"))
     told = (
-        f"Papers of {first.claims} claims were simulated, {first.families:,} a row, and judged as "
-        f"here. A third of the claims have an effect of {effect} points, a third none. A third have "
+        f"Papers of {first.claims} claims were simulated, {format_count(first.families)} a row, and judged "
+        f"as here. A third of the claims have an effect of {effect} points, a third none. A third have "
         f"{smallest} points with the other sign; {smallest} is the smallest effect of interest. The spread "
         "is the standard deviation of a difference between seeds, in points. "
         "`python -m tools.benchmarks.bench_claims_power` makes the table."
