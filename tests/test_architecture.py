@@ -64,7 +64,7 @@ def lines(files: list[Path]) -> int:
 
 
 # What the house may hold. A change that raises a number says by how much and why in its commit.
-MOST = {"statements": 16_668, "lines": 34_421, "files": 194, "all statements": 21_758, "all lines": 44_462}
+MOST = {"statements": 16_668, "lines": 34_421, "files": 194, "all statements": 21_845, "all lines": 44_640}
 
 
 def test_the_library_is_thin():
