@@ -59,10 +59,8 @@ def columns(lines: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
     """A row a claim, data set and contrast, as texts by column: what both judges say."""
     asked = questions(lines)
     texts = [
-        (key[0], claims.find(key[0]).says, f"{claims.DATA[key[1]]}: {contrast_of(key, judges)}", *(
-            f"{word_of(line)}, {effect_of(line)}" if line else ""
-            for line in (judges.get("labels") or judges.get("no training"), judges.get("truth"))
-        ))
+        (key[0], claims.find(key[0]).says, f"{claims.DATA[key[1]]}: {contrast_of(key, judges)}",
+         told_of(judges.get("labels") or judges.get("no training")), told_of(judges.get("truth")))
         for key, judges in asked.items()
     ]  # fmt: skip
     heads = ("claim", "says", "data and arms", "by labels, or without training", "by the truth")
@@ -104,6 +102,11 @@ def _row(key: tuple[str, str, str], judges: Mapping[str, Mapping[str, Any]]) -> 
         printed,
         parting_of(first, truth),
     ]
+
+
+def told_of(line: Mapping[str, Any] | None) -> str:
+    """A verdict with its effect; nothing where a judge does not decide."""
+    return f"{word_of(line)}, {effect_of(line)}" if line else ""
 
 
 def contrast_of(key: tuple[str, str, str], judges: Mapping[str, Mapping[str, Any]]) -> str:

@@ -15,6 +15,7 @@ from paper_tables.claims_page import (
     effect_of,
     parting_of,
     questions,
+    told_of,
     unjudged,
     word_of,
 )
@@ -80,7 +81,7 @@ def central(lines: Sequence[Mapping[str, Any]]) -> str:
     table = [
         (f"{(claim := claims.find(key[0])).paper}: {claim.says}",
          f"{claims.DATA[key[1]]}: {contrast_of(key, asked[key])}",
-         *(_told(asked[key].get(who)) for who in ("labels", "truth")))
+         *(told_of(asked[key].get(who)) for who in ("labels", "truth")))
         for key in rows
     ]  # fmt: skip
     setting = "[do not conclude](docs/claims_limits.md) that a paper's own setting gives the same"
@@ -97,10 +98,6 @@ def _size(judges: Mapping[str, Mapping[str, Any]], words: Sequence[str]) -> floa
     """The largest effect that a judge gives one of these words, in smallest effects of interest; -1: none."""
     found = [line for who, line in judges.items() if who != "no training" and line["verdict"] in words]
     return max((abs(line["effect"]) / line["smallest"] for line in found), default=-1.0)
-
-
-def _told(line: Mapping[str, Any] | None) -> str:
-    return f"{word_of(line)}, {effect_of(line)}" if line else ""
 
 
 def _seeds(judges: Mapping[str, Mapping[str, Any]]) -> int:
