@@ -84,11 +84,11 @@ def central(lines: Sequence[Mapping[str, Any]]) -> str:
          *(told_of(asked[key].get(who)) for who in ("labels", "truth")))
         for key in rows
     ]  # fmt: skip
-    setting = "[do not conclude](docs/claims_limits.md) that a paper's own setting gives the same"
     told = (
         f"The ledger judges {judged} of {format_count(len(claims.load()), 'claim')}. Each paper's largest "
         "effect that [held](docs/claims.md), and that did not, follow. Data are small, features frozen and "
-        f"budgets those of a CPU: {setting}."
+        "budgets those of a CPU: [do not conclude](docs/claims_limits.md) that a paper's own setting gives the "
+        "same."
     )
     heads = ("claim", "data and arms", "by binary labels", "by the truth")
     return "\n".join([*textwrap.wrap(told, 150), "", *_rows(heads, table)])
