@@ -87,8 +87,8 @@ def central(lines: Sequence[Mapping[str, Any]]) -> str:
     told = (
         f"The ledger judges {judged} of {format_count(len(claims.load()), 'claim')}. Each paper's largest "
         "effect that [held](docs/claims.md), and that did not, follow. Data are small, features frozen and "
-        "budgets those of a CPU: [do not conclude](docs/claims_limits.md) that a paper's own setting gives the "
-        "same."
+        "budgets those of a CPU: [do not conclude](docs/claims_limits.md) that a paper's own setting gives "
+        "the same."
     )
     heads = ("claim", "data and arms", "by binary labels", "by the truth")
     return "\n".join([*textwrap.wrap(told, 150), "", *_rows(heads, table)])
