@@ -72,10 +72,10 @@ def notebook(tmp_path: Path) -> Path:
     return tmp_path / "tiny.ipynb"
 
 
-def test_help_loads_neither_torch_nor_pandas() -> None:
+def test_help_loads_no_library_of_arrays() -> None:
     code = (
         "import sys, workbench; from workbench.cli import app; app(['--help'], standalone_mode=False); "
-        "assert not {'torch', 'pandas', 'pydantic'} & set(sys.modules)"
+        "assert not {'torch', 'numpy', 'pandas', 'pydantic', 'PIL', 'psutil'} & set(sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "tour" in done.stdout

@@ -14,8 +14,6 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import psutil
-
 from workbench.records import require
 from workbench.registry import Natural, check_options, require_known
 
@@ -107,6 +105,8 @@ def _in_thread(function: Callable[..., Any], *args: Any, **options: Any) -> Any:
 
 
 def _end_kernels() -> None:
+    import psutil  # slow to import
+
     for child in psutil.Process().children():
         with suppress(psutil.Error, OSError):
             if "ipykernel_launcher" in child.cmdline():

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from importlib.metadata import entry_points
 from typing import Any
 
-from workbench.data.reading import SPLITS
 from workbench.records import require
 
 
@@ -20,6 +19,7 @@ def missing_data(arms: Iterable[Mapping[str, Any]]) -> list[str]:
         ValueError: data that have no training split, or cannot be read.
     """
     from workbench import data
+    from workbench.data.reading import SPLITS
     from workbench.runs.build import load_split
     from workbench.runs.config import Config, flat
 

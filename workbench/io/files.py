@@ -9,13 +9,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-import numpy as np
-from numpy.typing import DTypeLike
-
 from workbench.formatting import format_number
 
 if TYPE_CHECKING:
     import pandas as pd
+    from numpy.typing import DTypeLike
 
 Given = TypeVar("Given")
 TABLE_WRITERS = {
@@ -156,13 +154,15 @@ def write_recorded(path: Path, table: "pd.DataFrame", command: str) -> Path:
     return write_text(path, f"# {command}\n{lines}")
 
 
-def new_memmap(path: Path, shape: tuple[int, ...], dtype: DTypeLike) -> Any:
+def new_memmap(path: Path, shape: tuple[int, ...], dtype: "DTypeLike") -> Any:
     """A new array mapped from an ``.npy`` file, whose room on the disk is taken first: a write through a
     memory map into a full disk would end the process with a bus error.
 
     Raises:
         OSError: there is no room; the message says how much is needed.
     """
+    import numpy as np  # slow to import
+
     try:
         array = np.lib.format.open_memmap(path, mode="w+", dtype=dtype, shape=shape)
         if hasattr(os, "posix_fallocate"):

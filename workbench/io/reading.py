@@ -14,11 +14,9 @@ from tokenize import TokenError
 from typing import TYPE_CHECKING, Any
 from zipfile import BadZipFile
 
-import numpy as np
-from numpy.typing import NDArray
-
 if TYPE_CHECKING:
     import pandas as pd
+    from numpy.typing import NDArray
 
 # what parsers raise on damaged content; where a library has errors of its own, its call names them
 PARSER_ERRORS: tuple[type[Exception], ...] = (
@@ -180,7 +178,7 @@ def _unique(pairs: list[tuple[Any, Any]]) -> dict[Any, Any]:
     return content
 
 
-def read_array(file: Path, message: str = "cannot be read") -> NDArray[Any]:
+def read_array(file: Path, message: str = "cannot be read") -> "NDArray[Any]":
     """The numbers of an ``.npy`` file, memory-mapped.
 
     Args:
@@ -191,13 +189,15 @@ def read_array(file: Path, message: str = "cannot be read") -> NDArray[Any]:
         FileNotFoundError: there is no such file.
         ValueError: it is damaged or empty, or holds something else.
     """
+    import numpy as np  # slow to import
+
     with reading_errors(file.name, message, *NUMPY_ERRORS):
         array = np.load(file, mmap_mode="r")
     with reading_errors(file.name, message):
         return numeric(array)
 
 
-def numeric(array: NDArray[Any]) -> NDArray[Any]:
+def numeric(array: "NDArray[Any]") -> "NDArray[Any]":
     """An array of a file, if it holds integers or floats and is not empty; else a ``ValueError``."""
     if array.dtype.kind not in "fiu" or not array.size:
         raise ValueError(f"expected numbers, found {array.dtype} {array.shape}")

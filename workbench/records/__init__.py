@@ -6,13 +6,19 @@ the image that caption ``t`` belongs to. Records check their own shapes when the
 misaligned array fails where it enters and not three files later.
 """
 
-from workbench.records._checks import Array, Mask, Rows, Values, require
-from workbench.records.batch import Batch, Embedding, Signal
-from workbench.records.judgements import Computed, Graded, Judgements, LazyJudgements, Truth, densest
-from workbench.records.measurement import Measurement
-from workbench.records.metric_key import MetricKey
-from workbench.records.scene_graph import SceneGraph
-from workbench.records.split import NoPictureError, Split
+from typing import TYPE_CHECKING
+
+from workbench.registry import lazily
+
+if TYPE_CHECKING:
+    from workbench.records._arrays import Array, Mask, Rows, Values
+    from workbench.records._checks import require
+    from workbench.records.batch import Batch, Embedding, Signal
+    from workbench.records.judgements import Computed, Graded, Judgements, LazyJudgements, Truth
+    from workbench.records.measurement import Measurement
+    from workbench.records.metric_key import MetricKey, densest
+    from workbench.records.scene_graph import SceneGraph
+    from workbench.records.split import NoPictureError, Split
 
 __all__ = [
     "Array",
@@ -35,3 +41,18 @@ __all__ = [
     "densest",
     "require",
 ]
+
+# each name is imported when it is first asked for: numpy is slow to import
+__getattr__ = lazily(
+    __name__,
+    {
+        **dict.fromkeys(("Array", "Mask", "Rows", "Values"), "_arrays"),
+        "require": "_checks",
+        **dict.fromkeys(("Batch", "Embedding", "Signal"), "batch"),
+        **dict.fromkeys(("Computed", "Graded", "Judgements", "LazyJudgements", "Truth"), "judgements"),
+        "Measurement": "measurement",
+        **dict.fromkeys(("MetricKey", "densest"), "metric_key"),
+        "SceneGraph": "scene_graph",
+        **dict.fromkeys(("NoPictureError", "Split"), "split"),
+    },
+)

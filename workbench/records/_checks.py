@@ -1,14 +1,4 @@
-"""What the records share: their types of arrays and how they refuse bad input."""
-
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
-
-Array = NDArray[Any]
-Mask = NDArray[np.bool_]
-Rows = NDArray[np.int64]
-Values = NDArray[np.float64]
+"""How the records refuse bad input."""
 
 
 def require(condition: object, message: str, kind: type[Exception] = ValueError) -> None:

@@ -5,17 +5,15 @@ pairs or of caption pairs have the same form: ``shape`` is then ``(I, I)`` or ``
 in the order in which it was judged.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from workbench.records._checks import Array, Mask, Rows, require
-
-# judgements that say more about all pairs stand before those that say less
-DENSEST = ("exact", "eccv", "cxc", "human", "graded")
+from workbench.records._arrays import Array, Mask, Rows
+from workbench.records._checks import require
 
 # so many pairs are looked up one by one; more are read from the rows that list them
 FEW = 2**16
@@ -51,20 +49,6 @@ class Truth(NamedTuple):
     share: Array
     unknown: tuple[str, ...] = ()
     unclear: tuple[str, ...] = ()
-
-
-def densest(names: Iterable[str], *, graded: bool = False) -> str:
-    """Which judgements of a data set say most about all its pairs: the first of ``DENSEST``; else the first
-    that are not the data set's own pairs; else ``"own"``. With ``graded`` those with grades between 0 and 1
-    go first.
-
-    >>> names = ["own", "exact", "graded"]
-    >>> densest(names), densest(names, graded=True), densest(["own"])
-    ('exact', 'graded', 'own')
-    """
-    known = list(names)
-    order = [*(["graded"] if graded else []), *DENSEST, *(name for name in known if name != "own")]
-    return next((name for name in order if name in known), "own")
 
 
 @dataclass(frozen=True)

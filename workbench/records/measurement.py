@@ -10,8 +10,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 from workbench.formatting import UNITS, Unit, format_count, format_interval, format_value, unit_heading
-from workbench.records.judgements import densest
-from workbench.records.metric_key import MetricKey
+from workbench.records.metric_key import MetricKey, densest
 
 TIES = "an equally scored item that is not relevant ranks above"
 FIRST = ("rsum", "R", "map_at_r")

@@ -7,6 +7,7 @@ folds]``.
 """
 
 import re
+from collections.abc import Iterable
 from dataclasses import astuple, dataclass
 
 from workbench.records._checks import require
@@ -15,6 +16,8 @@ DIRECTIONS = ("i2t", "t2i", "i2i", "t2t", "")
 # how people say a direction and a metric; any other metric is said by its name
 WAYS = {"i2t": "image to text", "t2i": "text to image", "i2i": "image to image", "t2t": "text to text"}
 SAID = {"rsum": "RSUM", "map_at_r": "mAP@R", "r_precision": "R-Precision", "medr": "median rank"}
+# judgements that say more about all pairs stand before those that say less
+DENSEST = ("exact", "eccv", "cxc", "human", "graded")
 JUDGES = {"own": "binary labels", "exact": "the exact truth"}
 FORM = "[judgements:][direction/]metric[@k][[subset]][[n folds]], e.g. t2i/R@1 or exact:i2t/map_at_r"
 WORD = r"[^:/@\[\]]+"
@@ -22,6 +25,20 @@ PATTERN = re.compile(
     rf"(?:(?P<judgements>{WORD}):)?(?:(?P<direction>[it]2[it])/)?(?P<metric>{WORD})(?:@(?P<k>[1-9]\d*))?"
     r"(?:\[(?P<subset>(?!\d+ folds\])[^\[\]]+)\])?(?:\[(?P<folds>[1-9]\d*) folds\])?"
 )
+
+
+def densest(names: Iterable[str], *, graded: bool = False) -> str:
+    """Which judgements of a data set say most about all its pairs: the first of ``DENSEST``; else the first
+    that are not the data set's own pairs; else ``"own"``. With ``graded`` those with grades between 0 and 1
+    go first.
+
+    >>> names = ["own", "exact", "graded"]
+    >>> densest(names), densest(names, graded=True), densest(["own"])
+    ('exact', 'graded', 'own')
+    """
+    known = list(names)
+    order = [*(["graded"] if graded else []), *DENSEST, *(name for name in known if name != "own")]
+    return next((name for name in order if name in known), "own")
 
 
 @dataclass(frozen=True)

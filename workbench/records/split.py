@@ -9,7 +9,8 @@ from typing import Any, Self, cast
 import numpy as np
 from PIL import Image
 
-from workbench.records._checks import Array, Rows, require
+from workbench.records._arrays import Array, Rows
+from workbench.records._checks import require
 from workbench.records.judgements import Computed, Judgements, LazyJudgements, Truth
 from workbench.records.scene_graph import SceneGraph
 

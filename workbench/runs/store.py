@@ -17,8 +17,6 @@ from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-import numpy as np
-
 from workbench.formatting import format_path
 from workbench.io import (
     NUMPY_ERRORS,
@@ -33,12 +31,13 @@ from workbench.io import (
     write_json,
     write_text,
 )
-from workbench.records import Rows, Values, require
+from workbench.records import require
 from workbench.registry import did_you_mean
 from workbench.runs.environment import code_hash, environment, refuse_misspelt
 
 if TYPE_CHECKING:
     from workbench.metrics.comparison import Difference
+    from workbench.records import Rows, Values
     from workbench.records.measurement import Measurement
 
 RESULTS, PARAMS, ENV, STATUS, VALUES = "results.json", "params.json", "env.json", "STATUS", "values.npz"
@@ -221,13 +220,14 @@ class ByQuery:
 
     image_ids: tuple[str, ...]
     caption_ids: tuple[str, ...]
-    own: Rows
-    values: Mapping[str, Values]
+    own: "Rows"
+    values: "Mapping[str, Values]"
 
     def write(self, folder: Path | str) -> None:
         """Write ``values.npz``: the ids, ``own``, and an array a number under its key."""
-        arrays: dict[str, Any] = {**vars(self), **self.values}
-        del arrays["values"]
+        import numpy as np  # slow to import
+
+        arrays = {name: of for name, of in {**vars(self), **self.values}.items() if name != "values"}
         with replacing(Path(folder) / VALUES) as temporary:
             np.savez_compressed(temporary, **arrays)
 
@@ -240,6 +240,8 @@ class ByQuery:
         """
         if not (file := Path(folder) / VALUES).is_file():
             return None
+        import numpy as np  # slow to import
+
         verify_files(Path(folder), file)
         with reading_errors(file, "cannot be read", *NUMPY_ERRORS):
             values = dict(np.load(file))
@@ -271,7 +273,8 @@ def differences(
     one, two = read(first.folder), read(second.folder)
     if one is None or two is None or (one.image_ids, one.caption_ids) != (two.image_ids, two.caption_ids):
         return []
-    unknown = [{key: np.isnan(column).tobytes() for key, column in of.values.items()} for of in (one, two)]
+    # NaN alone differs from itself
+    unknown = [{key: (of != of).tobytes() for key, of in kept.values.items()} for kept in (one, two)]
     both = [key for key in keys if key in one.values and unknown[0][key] == unknown[1].get(key)]
     names = [run.id if first.id != second.id else str(run.folder) for run in (first, second)]
     values = {key: dict(zip(names, (one.values[key], two.values[key]))) for key in both}
@@ -301,12 +304,7 @@ def new_run(notebook: str, params: Mapping[str, Any], root: Path | str = "runs",
 
 
 def run_key(params: Mapping[str, Any], code: str = "") -> str:
-    """The 8 hex digits in which run ids agree whose parameters and code agree.
-
-    Args:
-        params: all parameters, defaults included.
-        code: the notebook's code.
-    """
+    """The 8 hex digits in which run ids agree whose parameters, defaults included, and code agree."""
     key = json.dumps(json_value(params, PARAMS), sort_keys=True) + code_hash(code)
     return hashlib.sha256(key.encode()).hexdigest()[:8]
 
@@ -321,8 +319,7 @@ def key_of(run_id: str) -> str:
 
 
 def folder(notebook: str, out: Path | str, params: Mapping[str, Any]) -> Path:
-    """The folder a notebook writes to: the one it was given, or a new one below ``runs/`` when it was given
-    none.
+    """The folder a notebook writes to: the one it was given, or a new one below ``runs/``.
 
     Args:
         notebook: bare name of the notebook.
