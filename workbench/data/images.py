@@ -9,6 +9,7 @@ decoded, as Pillow does, since a file of 200 kB may hold half a gigabyte.
 
 import io
 import os
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +72,7 @@ def visible(path: Path, base: Path) -> bool:
     return not any(part.startswith(".") or part == "__MACOSX" for part in parts)
 
 
+@cache
 def endings() -> tuple[str, ...]:
     """How the names of image files that are read end, e.g. ``".jpg"``."""
     Image.init()

@@ -66,9 +66,10 @@ def find_root(name: str, root: str | None, needed: Sequence[str], remedy: str) -
             to get it.
     """
     base = os.environ.get(VARIABLE)
+    here = f"; or write ./{name} for the folder that lies here" if Path(name).is_dir() else ""
     require(
         root is not None or base,
-        f"{name}: set root=..., or {VARIABLE} to the folder that holds {name}/. {remedy}",
+        f"{name}: set root=..., or {VARIABLE} to the folder that holds {name}/{here}. {remedy}",
         FileNotFoundError,
     )
     folder = with_home(Path(root) if root is not None else Path(str(base)) / name)

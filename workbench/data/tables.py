@@ -278,10 +278,14 @@ def table_rows(
     require(records, f"{table} holds no row. {' '.join(problems.notes())}".rstrip(". "))
     names = {name: None for _, record in records for name in record}
     at, counted, rows = find_columns(names, table, columns or {}), Counter[str](), list[Row]()
+    placed = dict[
+        str, str
+    ]()  # a name stands at each caption of its image, and to follow its links takes time
     for where, record in records:
         given = {ours: field(record, names) for ours, names in at.items()}
         with problems.adding("malformed row", where):
-            image = place(given["image"])
+            if (image := placed.get(str(given["image"]))) is None:
+                image = placed[str(given["image"])] = place(given["image"])
             captions = texts(given["caption"])
             level, chain = _whole(given, "level"), _whole(given, "chain")
             split, known = str(given.get("split") or ""), given.get("id")

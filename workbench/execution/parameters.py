@@ -13,8 +13,6 @@ from functools import reduce
 from pathlib import Path
 from typing import Any
 
-import nbformat
-
 from workbench.io import parse_json, parse_yaml, reading_errors
 from workbench.records import require
 from workbench.registry import merge, require_known
@@ -25,10 +23,6 @@ EXAMPLES = {
     "str": "a word", "int": "3", "float": "0.5", "bool": "true", "list": '["one", "two"]',
     "dict": '{"name": 3}',
 }  # fmt: skip
-
-
-# what nbformat raises on damaged notebooks, which it changes as it reads
-NBFORMAT = (nbformat.ValidationError, LookupError, AttributeError, TypeError, UnboundLocalError)
 
 
 class ParameterError(ValueError):
@@ -92,8 +86,12 @@ def inspect(path: Path | str) -> dict[str, Parameter]:
         ParameterError: not exactly one cell is tagged ``parameters``, or a line is not ``name: type =
             literal``; another ValueError: it is no notebook, or no Python.
     """
+    import nbformat  # slow to import, and verbs that open no notebook read this module too
+
     require(Path(path).is_file(), f"no notebook {path}", FileNotFoundError)
-    with reading_errors(path, "is no notebook", *NBFORMAT):
+    # it changes a damaged notebook as it reads
+    damaged = (nbformat.ValidationError, LookupError, AttributeError, TypeError, UnboundLocalError)
+    with reading_errors(path, "is no notebook", *damaged):
         book = nbformat.read(path, 4)
         nbformat.validate(book)
     sources = [cell.source for cell in book.cells if "parameters" in cell.metadata.get("tags", [])]
