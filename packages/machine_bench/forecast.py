@@ -123,24 +123,29 @@ def _arm(config: Config) -> dict[str, Any]:
     kept = (2 if torch.cuda.is_available() else 4) * (images * image.kept + captions * text.kept)
     compared = 4 * FROZEN * images * captions * PARTS * WORDS if "parts" in objective.reads else 0
     frozen = image.frozen + text.frozen + weights * objective.momentum
-    steps = settings.epochs * _steps(config)
+    several = settings.sampler == "clusters" or settings.captions_per_image > 1
+    place = config.data.model_dump_json()
+    steps = settings.epochs * _steps(place, images, settings.captions_per_image if several else 0)
     memory = TRAINED * weights + FROZEN * frozen + kept + compared if steps else FROZEN * (weights + frozen)
     return {"steps": steps, "weights": weights, "memory": memory, "hours": steps * taken / 3600}
 
 
-def _steps(config: Config) -> int:
-    """Steps of an epoch."""
-    settings, place = config.training, config.data
+@cache
+def _steps(where: str, size: int, each: int) -> int:
+    """Steps of an epoch over data as JSON, in batches of so many images with as many captions each, or of
+    captions if that is 0.
+    """
+    config = Config(data=json.loads(where))
+    place = config.data
     try:
-        own = load_split(config.replace(features=""), "train", progress=False).own
+        own = load_split(config, "train", progress=False).own
     except FileNotFoundError:
         images, _ = inspect.getmodule(data.member(place.name)).COUNTS["train"]  # type: ignore[union-attr]
         images = min(round(images * place.options.get("share", 1)), place.train_images or images)
         own = np.repeat(np.arange(images), CAPTIONS)
-    each = settings.captions_per_image
-    if settings.sampler == "clusters" or each > 1:
-        return len(samplers.grouped(own, settings.batch_size, each, np.random.default_rng(0)))
-    return len(own) // settings.batch_size or 1
+    if each:
+        return len(samplers.grouped(own, size, each, np.random.default_rng(0)))
+    return len(own) // size or 1
 
 
 def _sides(config: Config) -> tuple[Load, Load]:
@@ -149,15 +154,15 @@ def _sides(config: Config) -> tuple[Load, Load]:
     if model.image_encoder == "towers":
         options, side = model.image_options, model.text_encoder
         image, text = _towers(str(options.get("model", "scenes")))
-        return image, text if side == "towers" else _own(side, model.text_options, WORDS)
+        return image, text if side == "towers" else _own(side, json.dumps(model.text_options), WORDS)
     if model.text_encoder != model.image_encoder:
         sides = (
             (model.image_encoder, model.image_options, PARTS),
             (model.text_encoder, model.text_options, WORDS),
         )
-        first, second = (_own(*one) for one in sides)
+        first, second = (_own(name, json.dumps(options), positions) for name, options, positions in sides)
         return first, second
-    made = _own(model.image_encoder, model.image_options, (PARTS + WORDS) // 2)
+    made = _own(model.image_encoder, json.dumps(model.image_options), (PARTS + WORDS) // 2)
     half = Load(*(part / 2 for part in made[:2]), *(part / 2 for part in made[2:]))
     return half, half
 
@@ -171,7 +176,8 @@ def _towers(model: str) -> tuple[Load, Load]:
         said = open_clip.get_model_config(model.replace("/", "-")) or {}
     vision, text = said.get("vision_cfg", {}), said.get("text_cfg", {})
     if not (isinstance(vision.get("layers"), int) and "layers" in text):
-        both = _own("towers", {"model": model, "pretrained": model if model == "scenes" else ""}, PARTS)
+        start = model if model == "scenes" else ""
+        both = _own("towers", json.dumps({"model": model, "pretrained": start}), PARTS)
         return both, Load(work=both.work / 2, kept=both.kept / 2)
     patches = (vision["image_size"] // vision["patch_size"]) ** 2 + 1
     words = text["vocab_size"] * text["width"]
@@ -186,9 +192,12 @@ def _transformer(layers: int, width: int, positions: int) -> Load:
     return Load(weights, 0, weights * positions, KEPT * layers * width * positions)
 
 
-def _own(name: str, options: Mapping[str, Any], positions: int) -> Load:
-    """An encoder of ours, made with random weights, and what stands in it that would have to be fetched."""
-    plain, more = _plain(options, positions)
+@cache
+def _own(name: str, options: str, positions: int) -> Load:
+    """An encoder of ours with options as JSON, made with random weights, and what stands in it that would
+    have to be fetched.
+    """
+    plain, more = _plain(json.loads(options), positions)
     facts = {"vocabulary": tuple(map(str, range(STAND_IN))), "pretrained": ""}
     with torch.random.fork_rng(devices=[]):
         made = encoders.load(name, **encoders.member(name).complete(plain, facts))

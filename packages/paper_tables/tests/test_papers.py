@@ -13,24 +13,19 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
-import nbformat
 import numpy as np
 import plotly.io as pio
 import pytest
 import yaml
-from IPython.core.displayhook import CapturingDisplayHook
-from IPython.core.displaypub import CapturingDisplayPublisher
-from IPython.core.interactiveshell import InteractiveShell
 from paper_tables import layout as layouts
 from paper_tables import table
-from traitlets.config import Config as Options
 from typer.testing import CliRunner
 
 from tests import stand_ins
 from tests.data import fixtures
+from tests.in_process import executed
 from tests.oracles import cora as oracle
 from workbench.cli import app
 from workbench.execution import grid, library, notebook
@@ -214,23 +209,6 @@ def rsum(scores: Any, own: Any) -> float:
             places.append([hit for _, hit in sorted(found)].index(True))
         total += sum(sum(place < k for place in places) / len(places) for k in (1, 5, 10))
     return total
-
-
-def executed(path: Path, values: dict[str, Any], folder: Path) -> list[dict[str, Any]]:
-    """What the cells of a notebook show, by type, with these parameters in place of its own."""
-    book, values = nbformat.read(path, 4), {**notebook.check(path, values), "out": str(folder)}
-    options = Options({"HistoryManager": {"enabled": False}})
-    shell = InteractiveShell.instance(user_module=ModuleType("notebook"), config=options)
-    shell.display_pub = CapturingDisplayPublisher()
-    outputs = shell.display_pub.outputs
-    shell.display_trap.hook = CapturingDisplayHook(shell=shell, outputs=outputs)
-    try:
-        for cell in (cell for cell in book.cells if cell.cell_type == "code"):
-            shell.run_cell(cell.source).raise_error()
-            shell.push(values if "parameters" in cell.metadata.get("tags", []) else {})
-    finally:
-        InteractiveShell.clear_instance()
-    return [one["data"] for one in outputs]
 
 
 @pytest.fixture(scope="module")
