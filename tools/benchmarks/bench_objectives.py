@@ -15,11 +15,11 @@ from __future__ import annotations
 import sys
 from functools import partial
 
+import machine_bench as bench
 import torch
 
 from tools.benchmarks.recorded import record
 from workbench import objectives
-from workbench.execution import bench
 
 WIDTH, SLICE, ROUNDS = 1024, 16, 5
 seconds_of = partial(bench.loss, width=WIDTH, rounds=ROUNDS)
