@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -148,14 +149,24 @@ def test_a_report_shows_hostile_strings_as_text(browser: Any, axe: str, tmp_path
 
 
 # The notebook that trains is looked at once, whatever the objective.
-@pytest.mark.parametrize("stop", list({stop.notebook: stop.name for stop in STOPS}.values()))
-def test_the_outputs_of_a_notebook_have_no_serious_violation(
+@pytest.mark.parametrize("stop", ["", *{stop.notebook: stop.name for stop in STOPS}.values()])
+def test_the_tour_and_its_reports_have_no_violation_and_no_sideways_scrolling(
     browser: Any, axe: str, real_tour: TourResult, stop: str
 ) -> None:
-    context = browser.new_context(offline=True, viewport={"width": 1280, "height": 1400})
-    page = context.new_page()
-    page.set_default_timeout(180_000)
-    page.goto((real_tour.index.parent / stop / "notebook.html").as_uri())
-    page.locator(".plotly-graph-div .main-svg, [data-testid='twin'] img").first.wait_for()
-    assert trouble_on(page, axe, [".jp-OutputArea-output"]) == []
-    context.close()
+    path = real_tour.index.parent / stop / ("notebook.html" if stop else "index.html")
+    for scheme, width in (("light", 1400), ("dark", 400)):
+        context = browser.new_context(
+            offline=True, color_scheme=scheme, viewport={"width": width, "height": 1400}
+        )
+        page = context.new_page()
+        page.set_default_timeout(180_000)
+        page.goto(path.as_uri())
+        page.locator(".plotly-graph-div .main-svg, [data-testid='twin'] img").first.wait_for()
+        page.evaluate("document.querySelectorAll('details').forEach(fold => fold.setAttribute('open', ''))")
+        assert trouble_on(page, axe, ["html"]) == []
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        words = page.locator(".plotly-graph-div").evaluate_all(
+            "all => all.map(one => one.textContent).join()"
+        )
+        assert re.search(r"[it]2[it]/|map_at_r|r_precision", words) is None
+        context.close()

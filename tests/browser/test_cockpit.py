@@ -53,7 +53,7 @@ def test_results_begin_high_and_the_bar_stays(alone: Alone) -> None:
     page.get_by_test_id("main").evaluate("main => main.scrollTo(0, 300)")
     assert top(page, ".wbx-header") < 5
     assert page.get_by_test_id("query").is_visible()
-    assert page.locator(".wbx-card img").first.evaluate("one => one.getBoundingClientRect().width") >= 140
+    assert page.locator(".wbx-card img").first.evaluate("one => one.getBoundingClientRect().width") >= 120
     page.get_by_test_id("size").fill("250")
     assert page.locator(".wbx-card img").first.evaluate("one => one.getBoundingClientRect().width") >= 200
     # pictures first: what is said of one comes with the pointer

@@ -143,7 +143,7 @@ def test_a_narrow_dark_notebook_page_breaks_no_label_and_covers_no_title(
     page.locator(".main-svg").first.wait_for()
     seen = page.evaluate(NARROW)
     assert (seen["page"], seen["labels"], seen["scrolls"]) == (420, [1, 1, 1], True)
-    assert seen["ground"] == "rgb(17, 17, 17)"
+    assert seen["ground"] == "rgb(28, 32, 39)"
     assert seen["title"]["bottom"] < seen["axis"]["top"]
     assert seen["axis"]["bottom"] < seen["legend"]["top"] + 1  # of a pixel
     for part in ("title", "axis"):
@@ -151,7 +151,7 @@ def test_a_narrow_dark_notebook_page_breaks_no_label_and_covers_no_title(
         assert seen["figure"]["left"] - 2 < seen[part]["left"]
         assert seen[part]["right"] < seen["figure"]["right"] + 2
     inks = page.locator(".plotly-graph-div").evaluate_all(AXES)
-    assert min(contrast(ink, "#111111") for ink in inks) >= 4.5
+    assert min(contrast(ink, "#1c2027") for ink in inks) >= 4.5
     assert trouble_on(page, axe, [".jp-Cell"]) == []
     assert trouble == []
     page.context.close()

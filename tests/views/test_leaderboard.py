@@ -157,8 +157,9 @@ def test_numbers_stand_behind_the_run(tmp_path):
         write_json(folder / runs.CONFIG, {"epochs": 4, "train_images": ""})
     page = leaderboard.build(tmp_path).html.read_text()
     heads = page[page.index("<thead>") : page.index("</thead>")]
-    order = [heads.index(f">{name}<") for name in ("run", "objective", "seed", "rsum", "epochs", "options")]
+    order = [heads.index(f">{name}<") for name in ("run", "objective", "seed", "RSUM", "epochs", "options")]
     assert order == sorted(order)
+    assert 'title="rsum"' in heads
     assert ">status<" not in heads  # all are well
     assert ">train_images<" not in heads
 

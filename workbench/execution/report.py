@@ -56,7 +56,7 @@ def div(figure: dict[str, Any], key: str, *, static: bool = False) -> str:
     Args:
         figure: ``{"data": ..., "layout": ...}``, JSON values.
         key: id of the element, unique on the page.
-        static: draw it without tools and hover, as a thumbnail.
+        static: draw it without tools and zoom; hover stays.
     """
     # JSON is printed so that no text of a figure can end its script element
     return _templates().get_template("figure.html.j2").render(figure=figure, key=key, static=static)

@@ -15,10 +15,15 @@ from workbench.records._checks import require
 DIRECTIONS = ("i2t", "t2i", "i2i", "t2t", "")
 # how people say a direction and a metric; any other metric is said by its name
 WAYS = {"i2t": "image to text", "t2i": "text to image", "i2i": "image to image", "t2t": "text to text"}
-SAID = {"rsum": "RSUM", "map_at_r": "mAP@R", "r_precision": "R-Precision", "medr": "median rank"}
+SAID = {
+    "rsum": "RSUM", "map_at_r": "mAP@R", "r_precision": "R-Precision", "medr": "median rank", "ncs": "NCS",
+    "pmrp": "PMRP",
+}  # fmt: skip
 # judgements that say more about all pairs stand before those that say less
 DENSEST = ("exact", "eccv", "cxc", "human", "graded")
-JUDGES = {"own": "binary labels", "exact": "the exact truth"}
+JUDGES = {
+    "own": "binary labels", "exact": "the exact truth", "truth": "the truth", "pooled": "pooled labels",
+}  # fmt: skip
 FORM = "[judgements:][direction/]metric[@k][[subset]][[n folds]], e.g. t2i/R@1 or exact:i2t/map_at_r"
 WORD = r"[^:/@\[\]]+"
 PATTERN = re.compile(

@@ -33,10 +33,6 @@ from workbench.views.plots.relevance import two_verdicts
 from workbench.views.plots.retrieval import Answers, sheet
 
 EXPLORER = "06_retrieval_explorer"
-# what the page decides about a figure, and not the notebook
-SET_HERE = ("width", "title")
-# pixels above a figure's axes where it does not say, and those of them that its title takes
-TOP, TITLE = 80, 34
 
 
 @dataclass(frozen=True)
@@ -207,7 +203,7 @@ def _verdicts(compared: Mapping[str, Any], titles: Sequence[str]) -> str:
         title="", x="RSUM, annotated pairs", y="true captions found, mAP@R",
         line=compared.get("same_list", {}).get(TRUE["i2t"]),
     )  # fmt: skip
-    fig.update_layout(showlegend=False, margin={"t": 30}, height=400)
+    fig.update_layout(showlegend=False, margin={"t": 50}, height=424)
     return report.div(json.loads(fig.to_json()), "verdicts", static=True)
 
 
@@ -224,7 +220,7 @@ def _row(
         measurement_row(key, results["contracts"].get(key, {}), results["metrics"][key])
         for _, results in arms
     ]
-    cells = [Cell(says, note=f"{key}, {rows[0]['in']}")]
+    cells = [Cell(says, note=rows[0]["in"], hover=key)]
     for row, name in zip(rows, compared.get("models", [""] * len(rows))):
         told = verdicts.get(name, {})
         than = f" than {arms[0][0]}" if told.get("worth_noting") else ""
@@ -259,12 +255,7 @@ def _figures(stop: Stop, folder: Path, called: Mapping[str, str]) -> Iterator[di
         number = next((n for n, title in enumerate(titles) if title.startswith(begin)), None)
         if number is None:
             continue
-        # as wide as the page gives it, whatever the notebook did; the title is written above it
-        layout = {name: value for name, value in figures[number]["layout"].items() if name not in SET_HERE}
-        margin = {"t": TOP, **layout.get("margin", {})}
-        layout["margin"] = margin | {"t": margin["t"] - TITLE}
-        layout["height"] = layout.get("height", 450) - TITLE
-        drawn = report.div(figures[number] | {"layout": layout}, f"{stop.name}-{number + 1}", static=True)
+        drawn = report.div(figures[number], f"{stop.name}-{number + 1}", static=True)
         yield {"title": titles[number], "drawn": Markup(drawn)}
 
 

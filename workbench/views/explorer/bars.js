@@ -40,7 +40,11 @@ export class QueryBar {
       oninput: () => {
         view.panels.graph.changes = [];
         // a new sentence is a new question; what is to be added has a field of its own
-        if (!this.typed) this.chips = [];
+        if (!this.typed && this.chips.length) {
+          this.chips = [];
+          this.seeks.value = "images";
+          view.forgetRows();
+        }
         this.typed = this.text.value;
         this.drawChips();
         view.exchange.askLater();

@@ -62,9 +62,10 @@ def write(path: Path | str, answers: Sequence[Answer], *, title: str = TITLE) ->
     Returns:
         The path.
     """
-    body, links = html(answers, title=title), pages_near(Path(path))
+    body = html(answers, title=", ".join(answers[0].runs if answers else ()))
     return write_text(
-        Path(path), page("views/explorer/twin_page.html.j2", title=title, body=body, links=links)
+        Path(path),
+        page("views/explorer/twin_page.html.j2", title=title, body=body, links=pages_near(Path(path))),
     )
 
 

@@ -41,6 +41,7 @@ class Cell:
         link: where the text leads.
         order: what its column is sorted by; empty takes the text.
         best: whether it is shaded.
+        hover: what the pointer shows, e.g. the key of a number.
     """
 
     text: str
@@ -48,6 +49,7 @@ class Cell:
     link: str = ""
     order: float | str = ""
     best: bool = False
+    hover: str = ""
 
 
 def page(template: str, **values: Any) -> Markup:

@@ -102,7 +102,7 @@ def build(root: Path | str = "runs", *, out: Path | str = "", notebook: str = "*
         tables=[_group(part, folder) for part in parts],
         notes=[f"{Path(name).name} is left out: {reason}" for name, reason in left_out.items()],
         sortable=True,
-        links={"Tour": TOUR} if (folder / TOUR).is_file() else {},
+        links={"Table as CSV": "leaderboard.csv"} | ({"Tour": TOUR} if (folder / TOUR).is_file() else {}),
         figure="",
     )
     return Leaderboard(
@@ -210,7 +210,7 @@ def _group(part: pd.DataFrame, page_folder: Path) -> dict[str, Any]:
             cells.append(_number(row, label, verdict, best))
         lines.append([*cells, *(str(row[name]) for name in behind)])
     title = f"{named}: {format_count(images, 'image')}, {format_count(captions, 'caption')}{trained}"
-    heads = [Cell(MetricKey.parse(label).title, note=label) for label in labels]
+    heads = [Cell(MetricKey.parse(label).title, hover=label) for label in labels]
     return {"heading": title, "names": ["run", "objective", "seed", *heads, *behind], "rows": lines}
 
 

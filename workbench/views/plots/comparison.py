@@ -102,17 +102,20 @@ def differences(table: pd.DataFrame, *, against: str) -> go.Figure:
     require(len(table), "there is no second run to hold against the first")
     units = dict(zip(table["key"], table["face"], strict=True))
     names = list(dict.fromkeys(table["run"]))
+    told = ", ".join(
+        f"{(table['verdict'] == one).sum()} {one}" for one in APART if one in set(table["verdict"])
+    )
     # one below the other, so that a narrow page has room for the numbers of each axis
     heads = [escape(f"{MetricKey.parse(key).title}, {unit_heading(unit)}") for key, unit in units.items()]
     fig = (
-        figure(f"Difference from {against}", height=130 + (62 + 26 * len(names)) * len(heads))
+        figure(f"Difference from {against}: {told}", height=130 + (62 + 26 * len(names)) * len(heads))
         .set_subplots(len(heads), 1, subplot_titles=heads, vertical_spacing=0.5 / len(heads))
         .update_annotations(font={"size": 13, "color": INK})
         .update_layout(legend={"y": 1 + 0.2 / len(heads)})
     )
     table = table.assign(about=[
         f", {row.mark} {row.verdict}; sign test: p (Holm) {format_p_value(row.p_holm)}, "
-        f"better on {row.wins}, worse on {row.losses}" for row in each(table)
+        f"better on {row.wins}, worse on {row.losses} ({row.key})" for row in each(table)
     ])  # fmt: skip
     # one scale a unit, and zero in the middle of all
     farthest = table[["low", "high", "value"]].abs().max(axis=1).groupby(table["face"]).max()
@@ -312,7 +315,10 @@ def learning_curves(histories: Mapping[str, Sequence[Mapping[str, float]]]) -> g
         raise ValueError("none of the runs has been trained, so that there are no curves")
     losses = {name: pd.DataFrame(of).dropna(subset="loss") for name, of in trained.items()}
     columns = 2 if max(map(len, losses.values())) > 1 else 1
-    fig = figure("Learning curves").set_subplots(1, columns, horizontal_spacing=0.12)
+    best = max(trained, key=lambda name: max(row["val/rsum"] for row in trained[name]))
+    fig = figure(f"Learning curves: {best} reaches the highest validation RSUM").set_subplots(
+        1, columns, horizontal_spacing=0.12
+    )
     for number, (name, history) in enumerate(trained.items()):
         table, loss = pd.DataFrame(history), losses[name]
         share = loss["loss"] / (loss["loss"].iloc[0] or 1.0)
@@ -394,7 +400,7 @@ def speed(table: pd.DataFrame, times: Mapping[str, str], *, y: str) -> go.Figure
     """
     known = {column: heading for column, heading in times.items() if table[column].notna().any()}
     require(known, "no cost is known: the runs kept no checkpoint, and nothing was measured here")
-    unit, title = unit_of(y), "Accuracy against speed"
+    unit, title = unit_of(y), f"Accuracy against speed: {table['value'].idxmax()} is the most accurate"
     # four stand two a row, so that a narrow page has room for the numbers of each axis
     columns = len(known) if len(known) < 4 else 2
     rows = -(-len(known) // columns)
@@ -414,5 +420,5 @@ def speed(table: pd.DataFrame, times: Mapping[str, str], *, y: str) -> go.Figure
         fig.update_annotations(font={"size": 13, "color": INK})
         .update_layout(margin={"b": 110}, legend={"y": -0.3 / rows, "yanchor": "top"})
         .update_xaxes(rangemode="tozero", title="milliseconds")
-        .update_yaxes(title=f"{y}, {unit_heading(unit)}", col=1)
+        .update_yaxes(title=f"{MetricKey.parse(y).title}, {unit_heading(unit)}", col=1)
     )

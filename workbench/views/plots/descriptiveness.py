@@ -114,7 +114,9 @@ def by_length(by_scorer: Mapping[str, Array], length: Array, *, title: str, y: s
     """One panel a scorer: the median by number of words, and the band that holds nine captions of ten;
     ``by_scorer`` and ``length`` have one value a caption.
     """
-    fig = panels(list(by_scorer), title, "words of the caption", y).update_layout(showlegend=False)
+    told = [f"{format_number(np.corrcoef(length, of)[0, 1], 2)} for {name}" for name, of in by_scorer.items()]
+    title = f"{title}: correlation {', '.join(told)}"
+    fig = panels([*by_scorer], title, "words of the caption", y).update_layout(showlegend=False)
     lengths, edge = np.unique(length), {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip"}
     for column, values in enumerate(by_scorer.values(), 1):
         low, median, high = np.array([np.quantile(values[length == n], (0.05, 0.5, 0.95)) for n in lengths]).T

@@ -246,7 +246,8 @@ def along_gap(by_run: Mapping[str, tuple[Array, Array]], *, bins: int = 40) -> g
     captions' centre to that of the images; 0 = half way.
     """
     x, y = "place along the gap, 0 = half way", "share of the kind"
-    fig = panels(list(by_run), "Along the modality gap", x, y)
+    gaps = [f"{format_number(of[0].mean() - of[1].mean(), 2)} for {run}" for run, of in by_run.items()]
+    fig = panels(list(by_run), f"Along the modality gap: {', '.join(gaps)}", x, y)
     edges = np.histogram_bin_edges(np.concatenate([*chain.from_iterable(by_run.values())]), bins)
     for column, pair in enumerate(by_run.values(), 1):
         for name, values, *look in zip(("images", "captions"), pair, CATEGORIES, ("solid", "dash")):
@@ -260,8 +261,10 @@ def hubness(by_run: Mapping[str, tuple[Array, Array]], *, k: int) -> go.Figure:
     start, the stronger the hubs. ``by_run``: run -> counts ``(I,)`` of the images and ``(T,)`` of the
     captions.
     """
+    most = ", ".join(f"{max(map(max, of))} for {run}" for run, of in by_run.items())
     fig = panels(
-        ("images, in the lists of captions", "captions, in the lists of images"), "Hubs", "",
+        ("images, in the lists of captions", "captions, in the lists of images"),
+        f"Hubs, lists that hold the most frequent item: {most}", "",
         f"lists of {k} that hold the item", shared=False, spacing=0.1,
     )  # fmt: skip
     dashes = cycle(("solid", "dash", "dot"))

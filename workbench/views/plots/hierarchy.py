@@ -11,9 +11,11 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 from PIL import Image
+from scipy.stats import binomtest
 
 from workbench.formatting import format_count, format_value, unit_heading
 from workbench.records import Array, Measurement
+from workbench.records.metric_key import JUDGES
 from workbench.views.plots.theme import (
     CATEGORIES,
     GRID,
@@ -96,7 +98,8 @@ def recall_by_level(found: Mapping[str, Sequence[Measurement]]) -> go.Figure:
     ]  # fmt: skip
     protocols = {str(name): table for name, table in pd.DataFrame(rows).groupby("protocol", sort=False)}
     title, x = "Recall by level", "level, 1 = most generic"
-    fig = panels(list(protocols), title, x, f"images, {unit_heading()}")
+    names = [name.removeprefix("hierarcaps_") for name in protocols]
+    fig = panels(names, title, x, f"images, {unit_heading()}")
     for column, table in enumerate(protocols.values(), 1):
         for (run, part), colour in zip(table.groupby("run", sort=False), cycle(CATEGORIES)):
             fig.add_bar(
@@ -121,12 +124,15 @@ def share_by_value(
         groups: about equally many captions each; a point stands at its group's mean value, its bar is the 95
             % Wilson interval.
     """
-    fig = figure(title, x, f"{y}, {unit_heading()}")
     edges = np.unique(np.quantile(values, np.linspace(0, 1, groups + 1)))
     _, group = np.unique(np.searchsorted(edges[1:-1], values, side="right"), return_inverse=True)
     sizes = np.bincount(group)
-    for (name, found), colour, symbol in zip(answered.items(), cycle(CATEGORIES), cycle(MARKERS)):
-        share = np.bincount(group, found) / sizes
+    shares = {JUDGES.get(name, name): np.bincount(group, found) / sizes for name, found in answered.items()}
+    ends = [
+        f"by {name} {format_value(of[0])} to {format_value(of[-1])} percent" for name, of in shares.items()
+    ]
+    fig = figure(f"{title}: {', '.join(ends[:2])}", x, f"{y}, {unit_heading()}")
+    for (name, share), colour, symbol in zip(shares.items(), cycle(CATEGORIES), cycle(MARKERS)):
         fig.add_scatter(
             x=np.bincount(group, values) / sizes, y=on_axis(share), name=escape(name), mode="lines+markers",
             line={"color": colour, "width": 2.5}, marker={"size": 9, "symbol": symbol},
@@ -137,10 +143,9 @@ def share_by_value(
     return fig.update_yaxes(rangemode="tozero")
 
 
-def _wilson(share: Array, sizes: Array, z: float = 1.96) -> tuple[Array, Array]:
-    middle = (share + z**2 / (2 * sizes)) / (1 + z**2 / sizes)
-    half = z * np.sqrt(share * (1 - share) / sizes + z**2 / (4 * sizes**2)) / (1 + z**2 / sizes)
-    return middle - half, middle + half
+def _wilson(share: Array, sizes: Array) -> Array:
+    hits = np.rint(share * sizes).astype(int).tolist()
+    return np.array([binomtest(*of).proportion_ci(method="wilson") for of in zip(hits, sizes.tolist())]).T
 
 
 @dataclass(frozen=True)

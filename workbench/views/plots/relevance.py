@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from workbench.formatting import display_value, format_interval, format_value, unit_heading
+from workbench.formatting import display_value, format_count, format_interval, format_value, unit_heading
 from workbench.records import Array, Measurement, MetricKey
 from workbench.records.measurement import unit_of
 from workbench.records.metric_key import WAYS
@@ -92,7 +92,8 @@ def labels_against_truth(own: pd.DataFrame, true: pd.DataFrame) -> go.Figure:
     """Each metric by the labels and by the truth, joined by a line, one panel a direction; both tables are
     ``(metrics, models)`` and indexed by keys like ``i2t/R@1``.
     """
-    title = "By the labels (rings) and by the truth (dots)"
+    apart = format_value((true - own).abs().to_numpy().max())
+    title = f"By the labels (rings) and by the truth (dots): up to {apart} points apart"
     fig = panels(list(DIRECTIONS.values()), title, "", "", spacing=0.06)
     for column, side in enumerate(DIRECTIONS, start=1):
         keys = [key for key in own.index if MetricKey.parse(key).direction == side]
@@ -112,7 +113,8 @@ def labels_against_truth(own: pd.DataFrame, true: pd.DataFrame) -> go.Figure:
                     x=on_axis(values), y=rows, mode="markers", hoverinfo="text", name=escape(name),
                     marker={"color": colour, "size": 9, "symbol": symbol, "line_width": 2,
                             "line_color": colour},
-                    hovertext=[escape(f"{name}, {what}: {format_value(value)}") for value in values],
+                    hovertext=[escape(f"{name}, {what}: {format_value(value)} ({key})")
+                               for key, value in values.items()],
                     showlegend=column == 1 and what == "truth", **group,
                 )  # fmt: skip
         fig.update_yaxes(
@@ -120,35 +122,44 @@ def labels_against_truth(own: pd.DataFrame, true: pd.DataFrame) -> go.Figure:
         )
     return (
         fig.update_layout(height=180 + 14 * len(own) * max(2, own.shape[1]), legend={"y": -0.2})
-        .update_yaxes(autorange="reversed", showgrid=False)
+        .update_yaxes(autorange="reversed", showgrid=False, zeroline=False)
         .update_xaxes(range=[-2, 102], title=unit_heading())
     )
 
 
 def _metrics(keys: Sequence[str]) -> list[str]:
-    """The keys without their direction, which the panel's heading says."""
-    return [str(replace(MetricKey.parse(key), direction="")) for key in keys]
+    """The keys in words, without their direction, which the panel's heading says."""
+    return [replace(MetricKey.parse(key), direction="").title for key in keys]
 
 
-def agreement(orders: pd.DataFrame, *, truth: str) -> go.Figure:
+def agreement(orders: pd.DataFrame, *, truth: str, models: int = 0) -> go.Figure:
     """How well each metric puts the models into the truth's order: Kendall tau with its interval, one panel a
     direction.
 
     Args:
         orders: as ``relevance_audit.agreement.order_agreement`` gives it.
         truth: the key, without direction, that decides; drawn first, as the ceiling.
+        models: how many there are; of up to four the axis counts the pairs, since tau has few values then.
     """
-    title = "Order of the models against the truth's order (1 = the same)"
+    others = orders[[_metrics([key]) != _metrics([truth]) for key in orders.index]]
+    pairs, same = models * (models - 1) // 2, int((others["tau"] >= 1).sum())
+    title = f"Order of the models: {same} of {format_count(len(others), 'metric')} give the truth's order"
     fig = panels(list(DIRECTIONS.values()), title, "", "", spacing=0.06)
     for column, side in enumerate(DIRECTIONS, start=1):
         table = orders[[MetricKey.parse(key).direction == side for key in orders.index]]
         names = _metrics(table.index.tolist())
-        colours = [INK if name == truth else CATEGORIES[column - 1] for name in names]
-        _dots(fig, table.assign(run=names, value=table.tau, face="correlation", colour=colours), column)
+        colours = [INK if [name] == _metrics([truth]) else CATEGORIES[column - 1] for name in names]
+        looks = table.assign(run=names, value=table.tau, face="correlation", colour=colours, key=table.index)
+        _dots(fig, looks, column)
+    few: dict[str, Any] = {
+        "tickvals": np.linspace(-1, 1, pairs + 1), "ticktext": list(range(pairs + 1)),
+        "title": f"pairs in the truth's order, of {pairs}",
+    }  # fmt: skip
     return (
         fig.update_layout(showlegend=False, height=150 + 32 * (len(orders) // 2))
         .update_yaxes(autorange="reversed")
-        .update_xaxes(range=[-1.05, 1.05], zeroline=True, title="Kendall's tau")
+        .update_xaxes(range=[-1.1, 1.1], zeroline=True, title="Kendall's tau")
+        .update_xaxes(**(few if 0 < pairs < 7 else {}))
     )
 
 
@@ -161,26 +172,33 @@ def differences(pairs: pd.DataFrame, *, truth: str) -> go.Figure:
         truth: the key, without direction, that decides.
     """
     several = list(pairs.groupby(["better", "worse"], sort=False))
-    title = f"Neighbours in the truth's order, {DIRECTIONS[MetricKey.parse(pairs.key.iloc[0]).direction]}"
+    against = format_count(int((pairs.high < 0).sum()), "difference")
+    title = f"{DIRECTIONS[MetricKey.parse(pairs.key.iloc[0]).direction]}: {against} against the truth"
+    # one scale, and zero in the middle of all panels
+    end = 1.05 * display_value(float(pairs[["low", "high"]].abs().to_numpy().max())) or 1.0
     fig = panels([str(better) for (better, _), _ in several], title, "", "", spacing=0.05)
     for note, ((better, worse), _) in zip(fig.layout.annotations, several, strict=False):
         note.text = f"{escape(str(better))}<br>less {escape(str(worse))}"
     for column, (_, table) in enumerate(several, start=1):
         names = _metrics(table.key.tolist())
-        colours = np.select([np.array(names) == truth, table.high < 0], [INK, CATEGORIES[3]], CATEGORIES[0])
+        colours = np.select(
+            [np.array(names) == _metrics([truth]), table.high < 0], [INK, CATEGORIES[3]], CATEGORIES[0]
+        )
         faces = table.key.map(unit_of)
         _dots(fig, table.assign(run=names, value=table.difference, face=faces, colour=colours), column)
         fig.add_vline(x=0, line={"color": INK, "width": 1}, row=1, col=column)
     return (
         fig.update_layout(showlegend=False, height=150 + 32 * len(several[0][1]))
         .update_yaxes(autorange="reversed")
-        .update_xaxes(title=f"difference, {unit_heading()}")
+        .update_xaxes(title=f"difference, {unit_heading()}", range=[-end, end])
     )
 
 
 def _dots(fig: go.Figure, table: pd.DataFrame, column: int) -> None:
-    """One panel of dots in the order of the table, whose ``colour`` names that of each."""
-    for (colour, _), part in table.assign(about="").groupby(["colour", "face"], sort=False):
+    """One panel of dots in the order of the table, each in its ``colour``; hover shows its ``key``."""
+    for (colour, _), part in table.assign(about=" (" + table["key"] + ")").groupby(
+        ["colour", "face"], sort=False
+    ):
         dots(fig, part, str(colour), **entry(fig, "", column))
     fig.update_yaxes(categoryorder="array", categoryarray=[escape(run) for run in table["run"]], col=column)
 
@@ -226,12 +244,16 @@ def two_verdicts(points: pd.DataFrame, *, title: str, x: str, y: str, line: floa
     """
     fig = figure(title, f"{x}, {unit_heading('sum')}", f"{y}, {unit_heading()}", height=460)
     points = points.assign(label=points.index.astype(str).where(_with_room(points), ""))
+    # the names of the outermost points are written inwards
+    ends = on_axis([points["x"].min(), points["x"].max()], "sum")
+    room = 0.12 * (ends[1] - ends[0]) or 10
     for number, (group, part) in enumerate(points.groupby("group", sort=False)):
         colour = CATEGORIES[number]
         fig.add_scatter(
             x=on_axis(part["x"], "sum"), y=on_axis(part["y"]), mode="markers+text", name=escape(str(group)),
-            text=part["label"].map(escape),
-            textposition="top center", cliponaxis=False,
+            text=part["label"].map(escape), cliponaxis=False,
+            textposition=["top right" if at - ends[0] < room else "top left" if ends[1] - at < room
+                          else "top center" for at in on_axis(part["x"], "sum")],
             marker={"color": colour, "size": 11, "symbol": SYMBOLS[number % len(SYMBOLS)]},
             error_x=whiskers(part["x"], part["x_low"], part["x_high"], colour, "sum", width=3),
             error_y=whiskers(part["y"], part["y_low"], part["y_high"], colour, width=3),
@@ -247,11 +269,8 @@ def two_verdicts(points: pd.DataFrame, *, title: str, x: str, y: str, line: floa
             display_value(line),
             line={"color": INK, "dash": "dot"},
             annotation=text,
-            annotation_position="bottom left",
+            annotation_position="top left",
         )
-    # room beside the outermost points for their names
-    ends = on_axis([points["x"].min(), points["x"].max()], "sum")
-    room = 0.2 * (ends[1] - ends[0]) or 10
     return fig.update_yaxes(rangemode="tozero").update_xaxes(range=[ends[0] - room, ends[1] + room])
 
 

@@ -384,10 +384,11 @@ def compared(left: SceneGraph, right: SceneGraph, *, names: tuple[str, str], sco
 
 
 def per_caption(graphs: Sequence[SceneGraph]) -> go.Figure:
-    """How many objects, attributes and relations a caption has: one panel each, the mean in its heading."""
+    """How many objects, attributes and relations a caption has: one panel each, the means in the title."""
     counts = {part: np.array([len(getattr(graph, part)) for graph in graphs]) for part in PARTS}
-    heads = [f"{part}, mean {format_number(count.mean(), 2)}" for part, count in counts.items()]
-    fig = panels(heads, "What a caption says", "number in one caption", "share of the captions")
+    means = [f"{format_number(count.mean(), 2)} {part}" for part, count in counts.items()]
+    title = f"What a caption says on average: {', '.join(means)}"
+    fig = panels(list(counts), title, "number in one caption", "share of the captions")
     for column, (kind, count) in enumerate(zip(KINDS, counts.values(), strict=True), 1):
         share = np.bincount(count) / len(count)
         fig.add_bar(
@@ -428,7 +429,11 @@ def agreement(figures: Mapping[str, Sequence[float]], bars: Mapping[str, float],
         bars: part -> least F1; may be empty.
         title: what the figure shows.
     """
-    fig = figure(title, y=f"statements, {unit_heading()}")
+    worst, part = min((of[2], part) for part, of in figures.items())
+    fig = figure(
+        f"{title}: F1 of {part} is the lowest, {format_value(worst)} percent",
+        y=f"statements, {unit_heading()}",
+    )
     for number, (name, shade) in enumerate((("P", 0.45), ("R", 0.7), ("F1", 1.0))):
         values = [figures[part][number] for part in PARTS]
         fig.add_bar(

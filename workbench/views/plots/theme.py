@@ -29,13 +29,13 @@ CATEGORIES = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7", 
 SYMBOLS = ("circle", "square", "diamond", "cross", "triangle-up", "star", "x")
 # from generic to specific; each differs from its neighbours in lightness as well as in hue
 LEVELS = ("#E6A817", "#3FA37C", "#2F7AB0", "#7B4F9E")
-TITLE = {"x": 0, "xref": "paper", "xanchor": "left", "y": 1, "yanchor": "top", "pad": {"t": 14}}
+TITLE = {"x": 0, "xref": "container", "xanchor": "left", "y": 1, "yanchor": "top", "pad": {"t": 14, "l": 8}}
 AXIS = {"gridcolor": GRID, "zerolinecolor": GRID, "linecolor": INK, "automargin": True}
 TEMPLATE: Any = go.layout.Template(layout={
     "font": {"family": "system-ui, sans-serif", "size": 13, "color": INK},
     "title": {**TITLE, "font": {"size": 16}},
     "paper_bgcolor": "rgba(0, 0, 0, 0)", "plot_bgcolor": "rgba(0, 0, 0, 0)", "colorway": CATEGORIES,
-    "xaxis": {**AXIS, "ticks": "outside"}, "yaxis": AXIS,
+    "xaxis": {**AXIS, "ticks": "outside"}, "yaxis": {**AXIS, "ticklabelstandoff": 6},
     "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
     "modebar": {"bgcolor": "rgba(0, 0, 0, 0)", "color": INK, "activecolor": CATEGORIES[0]},
     "margin": {"l": 60, "r": 20, "t": 80, "b": 50},

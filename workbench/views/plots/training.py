@@ -41,6 +41,7 @@ def example(
     """One image, its captions, and a number that a signal gives to each, e.g. descriptiveness."""
     order = np.argsort(values, kind="stable")
     texts = [lines(wrapped(captions[row], 38)) for row in order]
+    title += f": {x} from {format_number(values.min(), 2)} to {format_number(values.max(), 2)}"
     fig = figure(title, x, height=130 + 44 * len(texts)).update_layout(margin={"t": 50})
     fig.add_bar(
         x=values[order], y=texts, orientation="h", marker={"color": CATEGORIES[0]}, width=0.5,
@@ -73,15 +74,18 @@ def curves(
     if not history:
         raise ValueError("no epoch was trained (epochs=0), so there are no curves")
     keys = list(dict.fromkeys(["rsum", select]))
-    fig = figure("Training").set_subplots(1, 1 + len(keys), horizontal_spacing=0.12)
+    rsum = [history[0]["val/rsum"], max(row["val/rsum"] for row in history)]
+    fig = figure(
+        f"Training: validation RSUM from {' to '.join(format_value(one, 'sum') for one in rsum)} of 600"
+    ).set_subplots(1, 1 + len(keys), horizontal_spacing=0.12)
     _terms(fig, [row for row in history if "loss" in row])
     epochs, colour = [row["epoch"] for row in history], CATEGORIES[4]
     for col, key in enumerate(keys, 2):
-        unit, name = unit_of(key), "RSUM" if key == "rsum" else key
+        unit, name = unit_of(key), MetricKey.parse(key).title
         values = on_axis([row[f"val/{key}"] for row in history], unit)
         fig.add_scatter(
-            x=epochs, y=values, name=f"validation {escape(name)}", line={"width": 2.5, "color": colour},
-            row=1, col=col, **LOOK,
+            x=epochs, y=values, name=f"validation {escape(name)}", hovertext=key,
+            line={"width": 2.5, "color": colour}, row=1, col=col, **LOOK,
         )  # fmt: skip
         if key == select:
             at = [row for row, epoch in enumerate(epochs) if epoch in kept]
@@ -96,7 +100,8 @@ def _terms(fig: go.Figure, trained: Sequence[Mapping[str, float]]) -> None:
     """The terms of the loss in the first panel."""
     terms = [name for name in trained[0] if name not in NOT_A_TERM and "/" not in name] if trained else []
     lines_of = {
-        escape(name): (name, {"color": colour}) for name, colour in zip(terms, CATEGORIES, strict=False)
+        escape(WAYS.get(name, name)): (name, {"color": colour})
+        for name, colour in zip(terms, CATEGORIES, strict=False)
     }
     if len(terms) > 1 and len(trained) > 1:
         lines_of["loss, their sum"] = ("loss", {"color": INK, "dash": "dot"})
@@ -160,7 +165,10 @@ def first_answers(own: Mapping[str, float], true: Mapping[str, float]) -> go.Fig
     """What the best scored item is: the query's own, another one that is truly relevant, or a wrong one; for
     the arguments see ``found_first``.
     """
-    fig = figure("What is found first", f"queries, {unit_heading()}", height=210 + 60 * len(own))
+    title = (
+        f"What is found first: {', '.join(f'{format_value(one)} % true {way}' for way, one in true.items())}"
+    )
+    fig = figure(title, f"queries, {unit_heading()}", height=210 + 60 * len(own))
     shares = [(own[d], max(true[d] - own[d], 0.0), 1 - max(true[d], own[d])) for d in own]
     for (name, colour, ink), values in zip(ANSWERS, zip(*shares, strict=True), strict=True):
         fig.add_bar(
