@@ -143,9 +143,10 @@ def share_by_value(
     return fig.update_yaxes(rangemode="tozero")
 
 
-def _wilson(share: Array, sizes: Array) -> Array:
-    hits = np.rint(share * sizes).astype(int).tolist()
-    return np.array([binomtest(*of).proportion_ci(method="wilson") for of in zip(hits, sizes.tolist())]).T
+def _wilson(share: Array, sizes: Array) -> tuple[Array, Array]:
+    tried = zip(np.rint(share * sizes).astype(int).tolist(), sizes.tolist(), strict=True)
+    low, high = np.array([binomtest(*of).proportion_ci(method="wilson") for of in tried]).T
+    return low, high
 
 
 @dataclass(frozen=True)
