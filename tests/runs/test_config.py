@@ -25,6 +25,8 @@ FACTS = {
     ("values", "error", "message"),
     [
         ({"objectiv": "ditm"}, TypeError, "no field 'objectiv'; did you mean objective"),
+        ({"extra_positives": "mask"}, TypeError,
+         "an option of infonce.*: give objective_options.extra_positives"),
         ({"objective": "dtim"}, KeyError, "did you mean ditm"),
         ({"objective": "ditm+dias.dims"}, KeyError, "'dias' has no term 'dims'; did you mean dim"),
         ({"objective": "ditm", "captions_per_image": 1}, ValueError, "'ditm' needs 2 captions an image"),

@@ -40,7 +40,7 @@ from scipy.special import bdtr, stdtr, stdtrit
 from workbench.metrics.intervals import Draws
 from workbench.metrics.registry import Metric, rows
 from workbench.records import MetricKey, Rows, Values, require
-from workbench.records.measurement import Estimate
+from workbench.records.measurement import CONFIDENCE, Estimate
 
 EQUAL = 1e-12
 # in points of percent, the same share of the range of other units: a convention, and everyone's to change
@@ -145,7 +145,7 @@ def paired_differences(
     *,
     metrics: Mapping[str, Metric] | None = None,
     smallest: float = SMALLEST,
-    confidence: float = 0.95,
+    confidence: float = CONFIDENCE,
 ) -> list[Difference]:
     """Every run against one run, on every number; all of these comparisons are adjusted together.
 

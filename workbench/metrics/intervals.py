@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from workbench.metrics.ranks import ratio
 from workbench.records import Rows, Values, require
+from workbench.records.measurement import CONFIDENCE
 
 Statistic = Literal["mean", "median"]
 ROUNDS, SEED = 1000, 0
@@ -41,7 +42,7 @@ def _counts(images: int, rounds: int, seed: int, folds: int) -> NDArray[np.uint1
     return out
 
 
-def interval(draws: Values, confidence: float = 0.95) -> tuple[float | None, float | None]:
+def interval(draws: Values, confidence: float = CONFIDENCE) -> tuple[float | None, float | None]:
     """Percentile interval of the resampled values; ``(None, None)`` where there are none.
 
     Args:

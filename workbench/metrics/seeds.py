@@ -22,13 +22,15 @@ from scipy.special import stdtrit
 from workbench.formatting import RANGES
 from workbench.metrics.comparison import holm
 from workbench.records import Values, require
-from workbench.records.measurement import unit_of
+from workbench.records.measurement import CONFIDENCE, unit_of
 
 COLUMNS = ("objective", "seed", "key", "value")
 EVERY = "every true pair"
 
 
-def t_interval(values: Values, confidence: float = 0.95, *, unit: str = "number") -> tuple[float, float]:
+def t_interval(
+    values: Values, confidence: float = CONFIDENCE, *, unit: str = "number"
+) -> tuple[float, float]:
     """Student's interval of a mean of one number a seed; NaN for a single value, whose scatter nobody knows.
 
     Args:
@@ -50,7 +52,7 @@ def t_interval(values: Values, confidence: float = 0.95, *, unit: str = "number"
 
 
 def seed_statistics(
-    table: pd.DataFrame, *, start: Mapping[str, float] | None = None, confidence: float = 0.95
+    table: pd.DataFrame, *, start: Mapping[str, float] | None = None, confidence: float = CONFIDENCE
 ) -> pd.DataFrame:
     """Mean, scatter and interval over seeds of every objective and key, and the difference from the starting
     point.

@@ -198,7 +198,7 @@ def _terms(objective: Objective, image: Embedding, text: Embedding, given: Batch
     hold(not bad, f"the terms {bad} are not finite scalars")
     hold(
         set(objective.text_features()) == set(objective.needs) and objective.captions_per_image >= 1,
-        "signals() must name what `needs` names, and captions_per_image must be at least 1",
+        "text_features() must name what `needs` names, and captions_per_image must be at least 1",
     )
 
 

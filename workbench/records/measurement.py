@@ -14,6 +14,8 @@ from workbench.records.metric_key import MetricKey, densest
 
 TIES = "an equally scored item that is not relevant ranks above"
 FIRST = ("rsum", "R", "map_at_r")
+# of every interval, and of a table of comparisons as a whole
+CONFIDENCE = 0.95
 # what a number is where its contract, written by an older version, does not say so
 BY_NAME = {
     "rsum": "sum", "medr": "rank", "meanr": "rank", "d_corr_gain": "number",
@@ -44,7 +46,7 @@ class Estimate:
     left_out: int = 0
     face: Unit = "share"
     smaller_is_better: bool = False
-    confidence: float = 0.95
+    confidence: float = CONFIDENCE
 
     @property
     def label(self) -> str:

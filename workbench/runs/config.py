@@ -10,6 +10,7 @@ checks it as a whole.
 """
 
 from collections.abc import Mapping
+from inspect import signature
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -107,7 +108,7 @@ class Config(Section):
     def __init__(self, **values: Any) -> None:
         given = flat(values)
         for name in given.keys() - FIELDS.keys():
-            raise TypeError(f"config has no field {name!r}; {did_you_mean(name, list(FIELDS))}")
+            raise TypeError(f"config has no field {name!r}; {_instead(name)}")
         sections: dict[str, dict[str, Any]] = {}
         for name, value in given.items():
             section, field = FIELDS[name]
@@ -142,6 +143,16 @@ class Config(Section):
     def replace(self, **changes: Any) -> Self:
         """The same with other values of some fields."""
         return type(self)(**{**self.given(), **flat(changes)})
+
+
+def _instead(name: str) -> str:
+    """What may be meant by a field that there is not: an option of objectives, or a field spelt alike."""
+    from workbench import objectives  # loads them all, for a message alone
+
+    takers = [one for one in objectives.names() if name in signature(objectives.member(one)).parameters]
+    if takers:
+        return f"it is an option of {', '.join(takers)}: give objective_options.{name}"
+    return did_you_mean(name, list(FIELDS))
 
 
 SECTIONS: dict[str, type[Section]] = {

@@ -24,7 +24,7 @@ from workbench.metrics.ranks import Ranked, Ranks
 from workbench.metrics.registry import Metric
 from workbench.records import Array, Embedding, Judgements, Measurement, MetricKey, Split, Values
 from workbench.runs.model import AnyModel, Model, scored
-from workbench.runs.resolve import chooser, reads_grades
+from workbench.runs.resolve import chooser
 from workbench.training.batches import Source
 
 # what says which captions are positive in Crisscrossed Captions: the pairs of the package eccv-caption, and
@@ -176,7 +176,7 @@ def evaluate_split(
         for evidence, rows, subset in _walks(scores, split, vectors, table)
         for pair in walk(evidence, rows, subset=subset, rounds=rounds)
     ]
-    asked = [row for row in more if reads_grades(row)]
+    asked = [row for row in more if "graded" in row.by]
     for evidence in _judged(scores, split, judge) if judge and asked else ():
         found += walk(evidence, asked, rounds=rounds)
     reading = [row for row in table if "twins" in row.by]

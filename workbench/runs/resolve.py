@@ -259,17 +259,12 @@ def _check_members(config: Config) -> None:
     chosen = [metrics.member(metric) for metric in config.objective.metrics]
     if judge := config.objective.judge:
         require_known("judge: no", judge, text.judges())
-        if not any(map(reads_grades, chosen)):
+        if not any("graded" in row.by for row in chosen):
             raise ValueError(
                 f"judge={judge!r} grades for metrics, and none that reads grades is asked for; "
                 'name one, such as metrics=["nsum"]'
             )
     chooser(config.training.select, config.objective.metrics)
-
-
-def reads_grades(row: type[Metric] | Metric) -> bool:
-    """Whether a metric is measured by grades, those of a judge among them."""
-    return "graded" in row.by
 
 
 def chooser(select: str, names: Sequence[str] = ()) -> type[Metric]:

@@ -1,7 +1,7 @@
 """Signals: what captions alone can tell, one file each.
 
 ``load(name, **options)`` makes a ``SignalMaker`` (what a caption says) or a ``RelevanceMaker`` (how well
-captions fit images).
+captions fit images). ``scene_graph``, the parser of captions, is the package ``caption_graphs``.
 """
 
 from workbench.registry import Shelf
