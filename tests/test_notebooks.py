@@ -25,8 +25,6 @@ from workbench.runs.config import FIELDS
 FOLDER = Path(__file__).parent.parent / "notebooks"
 PATHS = sorted(FOLDER.glob("*.ipynb"))
 LONGEST, MEDIAN = 12, 5
-# the cell of the parameters has a line for each, device and precision among them
-LONGEST_PARAMETERS = 14
 SMALL = {
     "train_images": 64,
     "device": "cpu",
@@ -106,9 +104,7 @@ def test_papermill_reads_the_same_parameters(path: Path) -> None:
 
 def test_cells_are_short(book: nbformat.NotebookNode) -> None:
     cells = code_cells(book)
-    plain = [cell for cell in cells if "parameters" not in cell.metadata.get("tags", [])]
-    assert max(map(lines, plain)) <= LONGEST
-    assert max(map(lines, cells)) <= LONGEST_PARAMETERS
+    assert max(map(lines, cells)) <= LONGEST
     assert median(map(lines, cells)) <= MEDIAN
 
 

@@ -103,7 +103,7 @@ def test_a_run_with_a_name_has_its_time_and_numbers_without_a_metric_are_no_perc
     tmp_path: Path,
 ) -> None:
     folder = tmp_path / "runs" / "06_retrieval_explorer" / "mine"
-    label = "vsepp: t2i rank of the caption's own image"
+    label = "vsepp: t2i rank of the annotated image"
     metrics = {label: 212, "mean/objects": 2.049}
     runs.write_results(folder, {"metrics": metrics, "contracts": {label: {"face": "rank"}}})
     write_json(folder / runs.ENV, {"seconds": 60})

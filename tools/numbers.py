@@ -85,11 +85,9 @@ def tour() -> str:
     took = (
         f"Its {found['stops']} notebooks took {format_number(found['seconds'] / 60, 1)} minutes on two cores."
     )
-    values = {
-        name: found["metrics"][f"{model}: {TRUTH}"] for model, name in zip(found["models"], found["titles"])
-    }
+    values = {name: found["metrics"][f"{name}: {TRUTH}"] for name in found["models"]}
     below = against_same_list({TRUTH: values}, found["same_list"])
-    said = f"{took} {favourite(found, found['titles'])} {below} Each is one run from one seed."
+    said = f"{took} {favourite(found)} {below} Each is one run from one seed."
     return "\n".join(textwrap.wrap(said, 130))
 
 

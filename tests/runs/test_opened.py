@@ -79,7 +79,7 @@ def test_without_embeddings_on_disk_the_model_embeds(folders):
 
 def test_no_name_is_the_shipped_encoder():
     (space,) = open_runs(images=8)
-    assert (space.name, space.folder, space.scores.shape[0]) == ("pre-trained", None, 8)
+    assert (space.name, space.folder, space.scores.shape[0]) == ("shipped encoder", None, 8)
 
 
 def test_runs_of_different_images_are_refused(folders):

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tools.benchmarks.recorded import record
 from workbench.runs import store as runs
-from workbench.tour import STOPS, TRAINED, tour
+from workbench.tour import tour
 
 
 def main(kept: str = "") -> None:
@@ -29,8 +29,7 @@ def main(kept: str = "") -> None:
     found["contracts"] = {
         name: {field: of[field] for field in ("low", "high")} for name, of in compared["contracts"].items()
     }
-    titles = [stop.title for stop in STOPS if stop.name in TRAINED]
-    record("tour", {"seconds": result.seconds, "stops": len(result.stops), "titles": titles, **found})
+    record("tour", {"seconds": result.seconds, "stops": len(result.stops), **found})
 
 
 if __name__ == "__main__":

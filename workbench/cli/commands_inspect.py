@@ -172,7 +172,7 @@ def show(run: str, every: Every = False, root: Root = "runs", as_json: AsJson = 
     lines = numbers(found.results, every=every) + learnt(found.results)
     for results in found.evaluations.values():
         lines += [evaluated(results), *numbers(results, every=every)]
-    arms = columns((f"  arm of {grid}", label) for grid, label in found.arms.items())
+    arms = columns((f"  arm of {grid}" if grid else "  name", label) for grid, label in found.arms.items())
     if found.status not in ("ok", "unwatched"):
         lines += ["run failed; results may be incomplete. Rerun with the same command."]
     emit(facts(found), as_json, [f"{found.folder}  {found.status}", *arms, *parameters, *lines, *about])

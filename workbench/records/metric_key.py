@@ -23,6 +23,7 @@ SAID = {
 DENSEST = ("exact", "eccv", "cxc", "human", "graded")
 JUDGES = {
     "own": "binary labels", "exact": "the exact truth", "truth": "the truth", "pooled": "pooled labels",
+    "phi": "a judge (phi)", "categories": "kinds of things",
 }  # fmt: skip
 FORM = "[judgements:][direction/]metric[@k][[subset]][[n folds]], e.g. t2i/R@1 or exact:i2t/map_at_r"
 WORD = r"[^:/@\[\]]+"

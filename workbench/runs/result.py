@@ -292,7 +292,6 @@ def open_runs(
     images: int = 0,
     device: str = "",
     on: Mapping[str, Any] | None = None,
-    features: str = "",
 ) -> list[OpenRun]:
     """Open several runs to look at them side by side.
 
@@ -304,18 +303,17 @@ def open_runs(
         device: where the weights go; empty = see ``devices``.
         on: other data to open the runs on, as ``Target.of`` reads it, e.g. ``{"data": "cxc"}``; none = their
             own test split.
-        features: the frozen backbone whose features they read there; empty = each its own.
 
     Returns:
-        One opened run each, named by its objective, where one comes twice by what differs or the run id as
-        well. Runs of one data set share one split.
+        One opened run each, named by its title, else by its objective, where
+        one comes twice by what differs or the run id as well. Runs of one data set share one split.
 
     Raises:
         FileNotFoundError: no such run; one without a checkpoint raises it when its model is asked for.
         ValueError: the runs were measured on different images or captions, or cannot read the other data.
     """
     target = Target.of(on) if on else None
-    return together([_open(name, root, images, device, target, features) for name in names or ("",)])
+    return together([_open(name, root, images, device, target) for name in names or ("",)])
 
 
 def together(opened: Sequence[OpenRun]) -> list[OpenRun]:
@@ -354,7 +352,7 @@ def _names(opened: Sequence[OpenRun]) -> list[str]:
     return made
 
 
-def _open(name: str, root: str, images: int, device: str, target: Target | None, features: str) -> OpenRun:
+def _open(name: str, root: str, images: int, device: str, target: Target | None) -> OpenRun:
     found = runs.find(name, root) if name else None
     if found and evaluated(found.folder):
         settings = runs.load(found.folder / runs.CONFIG)
@@ -366,13 +364,12 @@ def _open(name: str, root: str, images: int, device: str, target: Target | None,
     else:
         config = kept_config(found.folder) if found else resolve(Config(start="scenes"))
         config = config.replace(test_images=images) if images else config
-        config = config.replace(features=features) if features else config
-        title, settings = config.objective.name if found else "pre-trained", config.as_dict()
+        title, settings = config.objective.name if found else "shipped encoder", config.as_dict()
         if target:
             split = load_target(config, replace(target, images=images or target.images))
         else:
             split = load_split(config, "test")
-    folder = found.folder if found else None
+    folder, title = (found.folder, found.title or title) if found else (None, title)
     load = cache(lambda: _contents(folder, split, device, own=target is None))
     one = OpenRun(title, split, load, folder, settings, target=target)
     if found is None:

@@ -67,7 +67,7 @@ class Run:
             in a list also ``unreadable: <file and reason>``, with nothing else.
         params, results, env: contents of the three JSON files.
         evaluations: by name, the ``results.json`` of what the model was measured on beside its own data.
-        arms: name of a grid -> label of its arm that this run is; empty where it was run by itself.
+        arms: name of a grid -> label of its arm that this run is; ``""`` -> the name that pages give it.
     """
 
     folder: Path
@@ -79,6 +79,11 @@ class Run:
     env: dict[str, Any]
     evaluations: dict[str, dict[str, Any]] = field(default_factory=dict)
     arms: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def title(self) -> str:
+        """How every page calls it, ``""`` where it has no name but its objective's."""
+        return self.arms.get("", "")
 
     @property
     def began(self) -> datetime | None:
@@ -403,7 +408,7 @@ def name_arm(folder: Path | str, arms: Mapping[str, str]) -> None:
 
     Args:
         folder: the run folder.
-        arms: name of a grid -> label of the arm.
+        arms: name of a grid -> label of the arm; ``""`` -> the name of the run itself.
     """
     if arms and not arms.items() <= (known := read(folder).arms).items():
         write_json(Path(folder) / ARMS, known | dict(arms))

@@ -4,7 +4,6 @@ and why. The page reads offline, in light and dark.
 """
 
 import json
-import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -43,7 +42,7 @@ class Stop:
         name: folder below ``runs/tour``.
         notebook: its name in ``notebooks/``.
         says: one sentence on what to look for.
-        title: heading on the page; ``""`` takes the name.
+        title: heading on the page, and of a trained model its name on every page; ``""`` takes ``name``.
         chapter: of ``CHAPTERS``, where the page shows it.
         figures: how the titles of the figures begin that the page shows; none takes the first.
         parameters: what differs from the notebook's defaults.
@@ -108,8 +107,9 @@ def tour(
     for number, stop in enumerate(stops, 1):
         say(f"{number}/{len(stops)} {stop.name}: {stop.says}")
         done = results[stop.name] = run_notebook(
-            find(stop.notebook), _parameters(stop, folder), folder=folder / stop.name
-        )
+            find(stop.notebook), _parameters(stop, folder), folder=folder / stop.name,
+            arms={"": stop.title or stop.name},
+        )  # fmt: skip
         say(
             f"    {done.status} after {format_number(done.seconds, 0)} "
             f"s{': ' + done.error if done.error else ''}"
@@ -156,18 +156,16 @@ def render(stops: Sequence[Stop], results: Sequence[RunResult], seconds: float) 
     """
     found = {stop.name: runs.read(result.folder).results for stop, result in zip(stops, results, strict=True)}
     titles = {stop.name: stop.title or stop.name for stop in stops}
-    trained = {name: titles[name] for name, one in found.items() if "rsum" in one.get("metrics", {})}
+    arms = [(titles[name], one) for name, one in found.items() if "rsum" in one.get("metrics", {})]
     compared = next((one for one in found.values() if one.get("differences") and "models" in one), {})
-    called = dict(zip(compared.get("models", ()), trained.values()))
     shown: list[dict[str, Any]] = [
         {
             "stop": stop, "title": titles[stop.name], "result": result,
-            "finding": summary(stop.notebook, found[stop.name], [titles[name] for name in stop.models_of]),
-            "figures": list(_figures(stop, result.folder, called)),
+            "finding": summary(stop.notebook, found[stop.name]),
+            "figures": list(_figures(stop, result.folder)),
         }
         for stop, result in zip(stops, results, strict=True)
     ]  # fmt: skip
-    arms = [(title, found[name]) for name, title in trained.items()]
     chapters = [
         chapter | {"notebooks": [one for one in shown if one["stop"].chapter == name]}
         for name, chapter in PAGE["chapters"].items()
@@ -175,22 +173,24 @@ def render(stops: Sequence[Stop], results: Sequence[RunResult], seconds: float) 
     return page(
         "tour/index.html.j2",
         minutes=format_number(seconds / 60, 1),
-        headline=favourite(compared, list(trained.values())) if compared else "",
-        verdicts=Markup(_verdicts(compared, list(trained.values()))) if compared else "",
+        headline=favourite(compared) if compared else "",
+        verdicts=Markup(_verdicts(compared)) if compared else "",
         chapters=[chapter for chapter in chapters if chapter["notebooks"]],
         failed=[one for one in shown if one["result"].exit_code],
         count=len(stops),
-        models=list(trained.values()),
+        models=[title for title, _ in arms],
         rows=[_row(key, says, arms, compared) for key, says in PAGE["rows"].items() if _measured(key, arms)],
         world=list(_world()),
         picture=Markup(_picture(stops, results)),
-        explore=" ".join(format_path(one["result"].folder) for one in shown if one["stop"].name in trained),
+        explore=" ".join(
+            format_path(one["result"].folder) for one in shown if one["stop"].notebook == "03_train"
+        ),
         plotly=Markup(report.plotly_script()),
         notebook=NOTEBOOK,
     )
 
 
-def _verdicts(compared: Mapping[str, Any], titles: Sequence[str]) -> str:
+def _verdicts(compared: Mapping[str, Any]) -> str:
     """The figure of the first screen: each model by its RSUM and by the true captions that it finds."""
     columns: dict[str, list[float]] = {}
     for axis, key in zip("xy", SHOWN, strict=True):
@@ -199,7 +199,7 @@ def _verdicts(compared: Mapping[str, Any], titles: Sequence[str]) -> str:
         for end in ("low", "high"):
             columns[f"{axis}_{end}"] = [compared["contracts"][label][end] for label in labels]
     fig = two_verdicts(
-        pd.DataFrame({"group": titles} | columns, index=list(titles)),
+        pd.DataFrame({"group": compared["models"]} | columns, index=compared["models"]),
         title="", x="RSUM, annotated pairs", y="true captions found, mAP@R",
         line=compared.get("same_list", {}).get(TRUE["i2t"]),
     )  # fmt: skip
@@ -239,17 +239,15 @@ def _world() -> Iterator[dict[str, Any]]:
         yield {"image": split.open_image(row), "short": captions[0], "long": captions[-1]}
 
 
-def _figures(stop: Stop, folder: Path, called: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+def _figures(stop: Stop, folder: Path) -> Iterator[dict[str, Any]]:
     """The figures of an executed notebook that the page shows, each with its title and its place there.
 
     Args:
         stop: whose notebook it is.
         folder: of its run.
-        called: name of a model in the notebooks -> its title on the page.
     """
     book = folder / NOTEBOOK
-    executed = report.figures(nbformat.read(book, 4)) if book.is_file() else ()
-    figures = [_renamed(one, called) for one in executed]
+    figures = list(report.figures(nbformat.read(book, 4))) if book.is_file() else []
     titles = [unescape(one["layout"].get("title", {}).get("text", "")) for one in figures]
     for begin in stop.figures:
         number = next((n for n, title in enumerate(titles) if title.startswith(begin)), None)
@@ -257,16 +255,6 @@ def _figures(stop: Stop, folder: Path, called: Mapping[str, str]) -> Iterator[di
             continue
         drawn = report.div(figures[number], f"{stop.name}-{number + 1}", static=True)
         yield {"title": titles[number], "drawn": Markup(drawn)}
-
-
-def _renamed(figure: dict[str, Any], called: Mapping[str, str]) -> dict[str, Any]:
-    """A figure in which every text calls the models as the page does."""
-    if not called:
-        return figure
-    # the longest first, since one name may begin another
-    names = "|".join(re.escape(name) for name in sorted(called, key=len, reverse=True))
-    text = re.sub(rf"(?<!\w)(?:{names})(?!\w)", lambda name: called[name[0]], json.dumps(figure))
-    return dict(json.loads(text))
 
 
 def _picture(stops: Sequence[Stop], results: Sequence[RunResult]) -> str:
@@ -279,9 +267,5 @@ def _picture(stops: Sequence[Stop], results: Sequence[RunResult]) -> str:
         [str(folders[name]) for name in stop.models_of], images=stop.parameters.get("images", 0)
     )
     ranked, split = compare.ranks(opened, "t2i"), opened[0].split
-    titles = {stop.name: stop.title for stop in stops}
-    answers = {
-        titles[name]: Answers(run.scores, ranks)
-        for name, run, ranks in zip(stop.models_of, opened, ranked, strict=True)
-    }
+    answers = {run.name: Answers(run.scores, ranks) for run, ranks in zip(opened, ranked, strict=True)}
     return sheet(answers, compare.chosen(ranked, split, "t2i", (), 1), split, grade=compare.grader(split))

@@ -138,11 +138,11 @@ def _row(run: runs.Run) -> dict[str, Any]:
     row: dict[str, Any] = {
         "of": run,
         "notebook": run.notebook,
-        "run": run.id,
+        "run": run.title or run.id,
         "status": run.status,
         **{name: run.results.get(name, "") for name in ("objective", "seed")},
         **{name: _used(run, name) for name in ("train_images", "epochs")},
-        "arm": "; ".join(f"{grid}: {label}" for grid, label in run.arms.items()),
+        "arm": "; ".join(f"{grid}: {label}" for grid, label in run.arms.items() if grid),
         "dataset": (dataset := run.results.get("dataset", "")),
         "training": run.results.get("training", dataset),
         "split": split["name"],

@@ -139,7 +139,7 @@ def agreement(orders: pd.DataFrame, *, truth: str, models: int = 0) -> go.Figure
     Args:
         orders: as ``relevance_audit.agreement.order_agreement`` gives it.
         truth: the key, without direction, that decides; drawn first, as the ceiling.
-        models: how many there are; of up to four the axis counts the pairs, since tau has few values then.
+        models: how many there are; below six the axis counts the pairs, since tau has few values then.
     """
     others = orders[[_metrics([key]) != _metrics([truth]) for key in orders.index]]
     pairs, same = models * (models - 1) // 2, int((others["tau"] >= 1).sum())
@@ -159,7 +159,7 @@ def agreement(orders: pd.DataFrame, *, truth: str, models: int = 0) -> go.Figure
         fig.update_layout(showlegend=False, height=150 + 32 * (len(orders) // 2))
         .update_yaxes(autorange="reversed")
         .update_xaxes(range=[-1.1, 1.1], zeroline=True, title="Kendall's tau")
-        .update_xaxes(**(few if 0 < pairs < 7 else {}))
+        .update_xaxes(**(few if 0 < pairs < 15 else {}))
     )
 
 
