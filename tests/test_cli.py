@@ -436,8 +436,11 @@ MISTAKES = [
     ("run pictures", "pictures is a folder; name a notebook in it"),
     ("run 03_train -p seed", "-p seed wants a name and a value"),
     ("run 03_train -f broken.yaml", "broken.yaml cannot be read: expected the node content"),
-    ("explain i2t/map_at_r", "not measured by the own pairs; say by what, as in exact:i2t/map_at_r"),
-    ("explain exact:rsum", "rsum is measured by the own pairs alone: rsum"),
+    (
+        "explain i2t/map_at_r",
+        "not measured by the annotated pairs; name the judgements, as in exact:i2t/map_at_r",
+    ),
+    ("explain exact:rsum", "rsum is measured by the annotated pairs alone; ask for rsum"),
     ("explain ditmm", "no shelf has 'ditmm'; did you mean ditm"),
     ("explain exact:t2i/map_at", "did you mean map_at_r"),
     ("explain nowhere:Loss", "no module 'nowhere'"),

@@ -38,9 +38,9 @@ def table(
     root: Root = "runs",
     as_json: AsJson = False,
 ) -> None:
-    """The table of a grid, from finished runs.
+    """Make the table of a grid from finished runs.
 
-    Give the -p and the --paper of that grid; exit code 3: arms are missing.
+    Give the same -p and --paper as to the grid. Exit code 3 means that arms are missing.
     """
     with usage():
         made, files, lines = write_table(file, pairs(parameter), root, paper=paper)
@@ -48,13 +48,13 @@ def table(
     raise typer.Exit(3 if made.missing else 0)
 
 
-claims_app = typer.Typer(help="The papers' claims: what each says, and what was found about it.")
+claims_app = typer.Typer(help="List, train and report the papers' claims.")
 app.add_typer(claims_app, name="claims")
 
 
 @claims_app.command("list", epilog="Example: workbench claims list")
 def claims_list(as_json: AsJson = False) -> None:
-    """All claims, with the verdicts of the ledger."""
+    """List all claims, with their verdicts."""
     from paper_tables import claims
 
     words: dict[str, list[str]] = {}
@@ -68,7 +68,7 @@ def claims_list(as_json: AsJson = False) -> None:
 
 @claims_app.command("show", epilog="Example: workbench claims show D2")
 def claims_show(name: Annotated[str, typer.Argument(metavar="ID")], as_json: AsJson = False) -> None:
-    """A claim, the commands that make its arms, and what the ledger says of it."""
+    """Show a claim, the commands that train its arms, and its verdicts."""
     from paper_tables import claims
 
     with usage():
@@ -83,7 +83,7 @@ def claims_show(name: Annotated[str, typer.Argument(metavar="ID")], as_json: AsJ
 
 @claims_app.command("record", epilog="Example: workbench claims record")
 def claims_record(as_json: AsJson = False) -> None:
-    """Add to the ledger what recorded comparisons and claims without training say now."""
+    """Judge all claims that recorded comparisons or no training can decide."""
     from paper_tables import claims, untrained
 
     found = [*claims.from_recorded(), *untrained.measure()]
@@ -104,9 +104,9 @@ def claims_run(
     root: Root = "runs",
     as_json: AsJson = False,
 ) -> None:
-    """Train the arms of claims that are not there yet, and add their verdicts to the ledger.
+    """Train the missing arms of claims, and add their verdicts to the ledger.
 
-    All claims by default. Without --rates, a verdict may turn at other learning rates.
+    Takes all claims by default. Without --rates, a verdict may change at other learning rates.
     """
     from paper_tables import claims, trained
 
@@ -134,7 +134,7 @@ def claims_report(
     ] = "",
     as_json: AsJson = False,
 ) -> None:
-    """An offline page of all claims, to filter, to sort and to search."""
+    """Write an offline page of all claims, to filter, to sort and to search."""
     from paper_tables import claims, claims_page, claims_words
     from workbench.io import write_text
 

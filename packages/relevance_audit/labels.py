@@ -44,7 +44,7 @@ class Decision:
         texts = all(isinstance(value, str) for value in vars(self).values())
         require(texts, f"a label is made of texts, not of {vars(self)}")
         require(self.label in LABELS, f"label {self.label!r} is none of {', '.join(LABELS)}")
-        require(self.annotator.strip(), "a label needs the name of its annotator")
+        require(self.annotator.strip(), "a label has no annotator; name one")
 
     @property
     def pair(self) -> Pair:
@@ -64,9 +64,7 @@ class Labels:
     """
 
     def __init__(self, path: Path | str, annotator: str) -> None:
-        require(
-            annotator.strip(), "give the annotator's name, so that labels of several people can be told apart"
-        )
+        require(annotator.strip(), "the annotator has no name; give one, since each label is kept with it")
         self.path, self.annotator = Path(path), annotator
         self._decisions: list[Decision] = []
         self._stamp: tuple[int, int] | None = None

@@ -89,7 +89,8 @@ def load(
             not for training.
     """
     require(
-        share == 1 or split == "train", f"scenes: share is {share} of {split!r}; only training has shares"
+        share == 1 or split == "train",
+        f"scenes: share is {share} of {split!r}; leave it out, it is for training",
     )
     require(
         texts != "chains" or tuple(levels) == ALL_LEVELS,

@@ -63,7 +63,7 @@ def test_a_share_is_of_the_training_images_alone(copy):
     assert len(split.image_ids) == 1
     assert split.notes == ("1 of 2 images, drawn with seed 0",)
     assert {load(copy, share=0.5, share_seed=seed).image_ids[0] for seed in range(8)} == set(TRAIN)
-    with pytest.raises(ValueError, match="a part is taken of the splits for training alone"):
+    with pytest.raises(ValueError, match="leave it out, it is for training splits alone"):
         load(copy, "val", share=0.5)
 
 

@@ -267,5 +267,5 @@ def test_loose_pictures_have_the_features_and_the_embedding_of_the_same_images_o
     embedded = model.embed_images(loose, features=tiny).mean
     expected = model.embed_images_of(model.source(split)).mean
     torch.testing.assert_close(embedded, expected, atol=1e-3, rtol=1e-3)
-    with pytest.raises(ValueError, match="no loose picture can be asked; train with features="):
+    with pytest.raises(ValueError, match="cannot encode a new picture; train with features="):
         model.embed_images(loose)

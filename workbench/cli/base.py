@@ -66,25 +66,26 @@ app = typer.Typer(
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Pairs = Annotated[
-    list[str] | None, typer.Option("-p", "--parameter", metavar="NAME VALUE", help="Set one; repeatable.")
+    list[str] | None,
+    typer.Option("-p", "--parameter", metavar="NAME VALUE", help="Set a parameter; repeatable."),
 ]
-Every = Annotated[bool, typer.Option("--all", help="Not only the numbers to look at first.")]
+Every = Annotated[bool, typer.Option("--all", help="Show every number.")]
 Out = Annotated[str, typer.Option(help="Run folder; empty makes a new one.")]
 Record = Annotated[
     Path | None, typer.Option(help="Write the numbers that the grid file records to this table.")
 ]
 TimeLimit = Annotated[
-    float | None, typer.Option(min=0, metavar="SECONDS", help="End a run after so long; none by default.")
+    float | None, typer.Option(min=0, metavar="SECONDS", help="End a run after so many seconds.")
 ]
 DryRun = Annotated[
-    bool, typer.Option("--dry-run", help="Say arms, steps, memory, hours and what is missing; run none.")
+    bool, typer.Option("--dry-run", help="Say arms, steps, memory, hours and what is missing; run nothing.")
 ]
-InPaper = Annotated[bool, typer.Option("--paper", help="In the settings of its paper, on the paper's data.")]
+InPaper = Annotated[bool, typer.Option("--paper", help="Take the paper's own settings and data.")]
 SkipExisting = Annotated[
     bool, typer.Option("--skip-existing", help="Keep good runs of the same parameters and code.")
 ]
 Device = Annotated[str, typer.Option(help="auto (a GPU where there is one), cpu, cuda or cuda:1.")]
-Precision = Annotated[str, typer.Option(help="Of what encodes: auto, bf16 on a GPU, or float32.")]
+Precision = Annotated[str, typer.Option(help="Precision of encoding: auto, bf16 on a GPU, or float32.")]
 Root = Annotated[str, typer.Option(help="Folder of all runs.")]
 
 # What is wrong with words, values, files and packages.

@@ -42,7 +42,7 @@ Pretrained = Annotated[
     str, typer.Option(help="Its weights: a file, or a tag of open_clip; empty takes random ones.")
 ]
 NO_MODEL = "--pretrained and --images belong to --model; name one, such as ViT-B-32, or the folder of a run"
-Images = Annotated[str, typer.Option(metavar="FOLDER", help="Pictures that it is asked about.")]
+Images = Annotated[str, typer.Option(metavar="FOLDER", help="Folder of pictures.")]
 
 
 @app.command(epilog="Example: workbench explore --model ViT-B-32 --pretrained mine.pt --images photos")
@@ -59,7 +59,7 @@ def explore(  # noqa: PLR0913 - typer reads the options from the signature
         Path | None, typer.Option("--page", help="Write answers as a page, open nothing.")
     ] = None,
     ask: Annotated[
-        list[str] | None, typer.Option(metavar="TEXT", help="A question of that page; repeatable.")
+        list[str] | None, typer.Option(metavar="TEXT", help="A question for --page; repeatable.")
     ] = None,
     device: Device = "auto",
     precision: Precision = "auto",
@@ -109,7 +109,7 @@ def _page(
 @app.command(epilog="Example: workbench params 03_train")
 @usage()
 def params(notebook: str, as_json: AsJson = False) -> None:
-    """The parameters of a notebook: name, type, default, help."""
+    """List the parameters of a notebook: name, type, default, help."""
     from workbench.execution.parameters import inspect
 
     rows = [asdict(parameter) for parameter in inspect(library.find(notebook)).values()]
@@ -121,7 +121,7 @@ def params(notebook: str, as_json: AsJson = False) -> None:
 def ls(notebook: str = "*", root: Root = "runs", as_json: AsJson = False) -> None:
     """List the runs, oldest first.
 
-    When they began, how long, what, how it ended, and the number to look at first.
+    Each with its start, time, status and main number.
     """
     require(root == "runs" or Path(root).is_dir(), f"there is no folder {root!r}", FileNotFoundError)
     found = runs.list_runs(root, notebook)
@@ -161,9 +161,9 @@ def _line_on(run: Any) -> tuple[object, ...]:
 @app.command(epilog="Example: workbench show runs/mine --all")
 @usage()
 def show(run: str, every: Every = False, root: Root = "runs", as_json: AsJson = False) -> None:
-    """One run: parameters, and the numbers to look at first.
+    """Show one run: its parameters and main numbers.
 
-    Each number with its interval and the count of its queries; --all shows every number.
+    Each number has its interval and the count of its queries.
     """
     found = runs.find(run, root)
     parameters = columns((f"  {name}", value) for name, value in found.params.items())
@@ -181,10 +181,9 @@ def show(run: str, every: Every = False, root: Root = "runs", as_json: AsJson = 
 @app.command(epilog="Example: workbench diff runs/mine runs/other")
 @usage()
 def diff(first: str, second: str, every: Every = False, root: Root = "runs", as_json: AsJson = False) -> None:
-    """What differs between two runs.
+    """Show what differs between two runs.
 
-    Parameters, and the numbers to look at first, with the paired difference where both runs kept values by
-    query; --all shows every number.
+    Parameters and main numbers, with the paired difference where both runs kept values by query.
     """
     one, two = runs.find(first, root), runs.find(second, root)
     found = runs.diff(one, two)
@@ -201,9 +200,9 @@ def diff(first: str, second: str, every: Every = False, root: Root = "runs", as_
 def list_shelf(
     shelf: Annotated[str, typer.Argument(show_default=False)] = "", as_json: AsJson = False
 ) -> None:
-    """The members of a shelf, one a line; without one, all describe.
+    """List what has a name, of one shelf or of all.
 
-    The shelves are data, encoders, metrics, objectives and text; configs and grids are files to run; tables
+    The shelves are data, encoders, metrics, objectives and text. Configs and grids are files to run. Tables
     are the tables and figures of the papers, each with its command.
     """
     if not shelf:
@@ -220,10 +219,10 @@ def list_shelf(
 @app.command(epilog="Example: workbench explain map_at_r")
 @usage()
 def explain(name: str, as_json: AsJson = False) -> None:
-    """What a member of a shelf computes, and its options.
+    """Explain a name: what it computes, and its options.
 
-    The name is that of a member, module:Class, the key of a number, a field of the
-    configuration, or a configuration, whose values are told with their sources.
+    The name is one of `workbench list`, module:Class, a number such as t2i/R@1, or a field of the
+    configuration. Of a preset it says where each value is from.
     """
     found = describe.explain(name)
     emit(found, as_json, found)
@@ -232,10 +231,10 @@ def explain(name: str, as_json: AsJson = False) -> None:
 @app.command(cls=WithPairs, epilog="Example: workbench data photos/ --split train")
 @usage()
 def data(name: str, parameter: Pairs = None, split: str = "", as_json: AsJson = False) -> None:
-    """A data set, by name or path: its size and notes.
+    """Describe a data set, by name or path: its size and notes.
 
-    Without --split: the test split of a name, all that lies at a path. What
-    is doubtful at a path is listed too, such as one picture under two names.
+    Without --split it takes the test split of a name, or all that lies at a path. It also lists what is
+    doubtful there, such as one picture under two names.
     """
     from workbench import data as shelf
     from workbench.data.opening import doubts
@@ -270,7 +269,7 @@ def build(
     out: Annotated[str, typer.Option(help="Folder to write to; empty takes that of the runs.")] = "",
     as_json: AsJson = False,
 ) -> None:
-    """A leaderboard of all good runs: one page and one CSV file."""
+    """Build a leaderboard of all good runs: one page and one CSV file."""
     from workbench.views.pages import leaderboard
 
     writable(out or root)
@@ -284,16 +283,16 @@ def export(
     run: str,
     to: Annotated[str, typer.Option(help="open_clip, transformers or onnx.")],
     out: Annotated[str, typer.Option(help="Folder to write; it must not exist.")],
-    licence: Annotated[str, typer.Option(help="Of the weights, for the card.")] = "unknown",
+    licence: Annotated[str, typer.Option(help="Licence of the weights, for the model card.")] = "unknown",
     root: Root = "runs",
     as_json: AsJson = False,
 ) -> None:
-    """The model of a run for another library, with a model card.
+    """Write the model of a run for another library, with a model card.
 
     open_clip and ONNX take two towers of open_clip with their own pooled
-    vectors, transformers those of them that are CLIPs. ONNX and transformers
-    take models that transformers built. A run on frozen features has no
-    towers, and stays here.
+    vectors. transformers takes those that are CLIPs. ONNX and transformers
+    also take models that transformers built. A run on frozen features has no
+    towers and cannot be exported.
     """
     from workbench.runs.export import export as written
 
@@ -306,13 +305,15 @@ def doctor(
     model: Model = "",
     pretrained: Pretrained = "",
     images: Images = "",
-    bench: Annotated[bool, typer.Option("--bench", help="How fast it is; takes minutes.")] = False,
+    bench: Annotated[
+        bool, typer.Option("--bench", help="Measure how fast this machine is; takes minutes.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Check that this machine has what a first run needs.
 
-    With --model: whether that model works. A few pictures of the folder, or plain colours, are embedded with
-    their captions. With --bench: how fast the machine is, beside references.
+    With --model it also checks that model, on a few pictures of the folder or on plain colours. With --bench
+    it measures how fast the machine is, beside references.
     """
     with usage():
         require(model or not (pretrained or images), NO_MODEL)

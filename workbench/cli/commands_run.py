@@ -189,7 +189,7 @@ def _forecast(described: Any, arms: Any, as_json: bool) -> None:
 @app.command(cls=WithFields, epilog="Example: workbench train -p objective=ditm --out runs/mine")
 def train(
     config: Annotated[
-        Path | None, typer.Argument(help="Config file (JSON or YAML). Defaults if omitted.")
+        Path | None, typer.Argument(help="Configuration (JSON or YAML); none takes the defaults.")
     ] = None,
     parameter: Pairs = None,
     out: Out = "",
@@ -198,7 +198,7 @@ def train(
 ) -> None:
     """Train and evaluate one model.
 
-    Fields come from a config file and from -p; the others keep their defaults.
+    Fields come from a configuration and from -p; the others keep their defaults.
     """
     from workbench import runs as experiment
     from workbench.execution import parameters
@@ -245,11 +245,13 @@ def evaluate(  # noqa: PLR0913 - typer reads the options from the signature
     data: Annotated[
         list[str] | None, typer.Option(help="A name, a path, a YAML file, or {...}; repeatable.")
     ] = None,
-    split: Annotated[str, typer.Option(help="Of the data; empty takes the test split.")] = "",
+    split: Annotated[str, typer.Option(help="Split of the data; empty takes test.")] = "",
     device: Device = "auto",
     precision: Precision = "auto",
-    rerank: Annotated[int, typer.Option(help="Score the best so many of a query again; say the cost.")] = 0,
-    reranker: Annotated[str, typer.Option(help="Of --rerank: a form of `scorer`.")] = "cross",
+    rerank: Annotated[int, typer.Option(help="Score so many best items of each query again.")] = 0,
+    reranker: Annotated[
+        str, typer.Option(help="How --rerank scores, a value of the field `scorer`.")
+    ] = "cross",
     parameter: Pairs = None,
     out: Out = "",
     root: Root = "runs",
@@ -257,9 +259,9 @@ def evaluate(  # noqa: PLR0913 - typer reads the options from the signature
 ) -> None:
     """Evaluate a model, vectors or a finished run.
 
-    A model made elsewhere, or vectors of one, on any data: the result is a run of its own. Several models on
-    several data sets make one table with paired differences. A finished run is evaluated on its own data or
-    on others, whose numbers are kept beside it; several runs as one ensemble: the mean of their scores.
+    A model made elsewhere, or its vectors, on any data becomes a run of its own. Several models on several
+    data sets make one table with paired differences. A finished run is evaluated on its own data or on other
+    data, and keeps the numbers. Several runs are one ensemble: the mean of their scores.
     """
     from workbench.execution import parameters
     from workbench.runs import Target
@@ -267,11 +269,11 @@ def evaluate(  # noqa: PLR0913 - typer reads the options from the signature
 
     devices.use(device, precision)
     options = parameters.override((), parameters.parse_values({}, pairs(parameter)))
-    require(data or not options, "-p gives options of other data; name it with --data")
+    require(data or not options, "-p gives options of other data; name these with --data")
     outside = bool(model or images or texts)
     require(run or outside, "name a run, a model with --model, or vectors with --images and --texts")
     require(not run or not (outside or out), "give runs, or --model or vectors, not both")
-    require(run or not rerank, "--rerank is for finished runs")
+    require(run or not rerank, "--rerank is for finished runs; name one")
     targets = [Target.read(one, options, split) for one in data or ()]
     if run:
         folders = [runs.find(name, root).folder for name in run]
@@ -290,7 +292,7 @@ def _evaluate_runs(
     """Finished runs, as they are named."""
     from workbench.runs import evaluate as evaluation
 
-    require(len(targets) <= 1, "a run is evaluated on one data set at a time")
+    require(len(targets) <= 1, "a run is evaluated on one data set at a time; give --data once")
     scoring = dict(zip(("rerank", "reranker"), again, strict=True)) if again[0] else {}
     twice = len({folder.resolve() for folder in folders}) < len(folders)
     require(

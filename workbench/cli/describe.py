@@ -210,9 +210,13 @@ def _about_key(key: MetricKey, metric: Any) -> list[str]:
     by = metric.by
     if key.judgements == "own" and "own" not in by:
         example = replace(key, judgements="exact" if "others" in by else by[0])
-        raise KeyError(f"{key.metric} is not measured by the own pairs; say by what, as in {example}")
+        raise KeyError(
+            f"{key.metric} is not measured by the annotated pairs; name the judgements, as in {example}"
+        )
     if by == ("own",) and key.judgements != "own":
-        raise KeyError(f"{key.metric} is measured by the own pairs alone: {replace(key, judgements='own')}")
+        raise KeyError(
+            f"{key.metric} is measured by the annotated pairs alone; ask for {replace(key, judgements='own')}"
+        )
     near = did_you_mean(key.judgements, list(JUDGED))
     signals = import_module("workbench.text").names()
     judged = JUDGED | {one: f"the grades that {one} gives to pairs" for one in signals}

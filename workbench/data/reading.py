@@ -390,7 +390,7 @@ def share_of(rows: list[Row], split: str, share: float, seed: int) -> tuple[list
         return rows, ()
     require(
         split.startswith("train"),
-        f"share is {share} of {split!r}; a part is taken of the splits for training alone",
+        f"share is {share} of {split!r}; leave it out, it is for training splits alone",
     )
     images = list(dict.fromkeys(row.image for row in rows))
     kept = {images[n] for n in drawn(len(images), share, seed)}

@@ -99,12 +99,12 @@ def check(
     given = parameters.override(known, given, parameters.parse_values(known, words or {}))
     require(
         "out" in known,
-        f"{path}: no parameter `out`, through which a notebook is told its run folder",
+        f"{path}: the parameter `out` is missing; add `out: str = `, which names the run folder",
         parameters.ParameterError,
     )
     require(
         "out" not in given,
-        "`out` is not given as a parameter; choose the root or the folder of the run instead",
+        "`out` names the run folder and is no parameter to give; choose --root or the folder instead",
         parameters.ParameterError,
     )
     values = parameters.with_defaults(known, given)

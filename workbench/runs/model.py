@@ -145,8 +145,8 @@ class Model:
         none, reads = torch.empty(0, dtype=torch.long), (self.pair.image.image_input or "").split("+")
         if "regions" in reads and not features:
             raise ValueError(
-                "this model reads region features that came with its data, so that no loose picture can be "
-                "asked; train with features='...', which names a backbone that makes them"
+                "this model reads region features that came with its data and cannot encode a new picture; "
+                "train with features='efficientnet_lite0' or another backbone"
             )
 
         def batch(rows: Rows) -> Batch:
@@ -342,8 +342,8 @@ class KeptVectors(ExternalModel):
             ValueError: always.
         """
         raise ValueError(
-            "these are vectors without the model that made them, so that no other image or text can be "
-            "asked; evaluate the model itself to ask it"
+            "these vectors come without their model, so new images and texts cannot be encoded; "
+            "evaluate the model itself"
         )
 
     def encode_text(self, texts: Sequence[str]) -> Any:

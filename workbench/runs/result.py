@@ -247,7 +247,7 @@ class OpenRun:
             path = path / runs.EVALUATIONS / self.target.name
         if outside:
             known = isinstance(self.model, ExternalModel) or self.config["model"]
-            require(known, f"the model of {self.name} lies in no folder; save its run, and evaluate that")
+            require(known, f"{self.name} has no run folder; save its run first, and evaluate that")
             trained = f"{folder} holds a run that trained"
             require(not (path / runs.MODEL).is_file(), trained, FileExistsError)
         with only_writer(path):

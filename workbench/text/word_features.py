@@ -167,7 +167,7 @@ class WordFeatures(SignalMaker):
         require(
             state["revision"] == self.revision,
             f"word_features: {self.model!r} is at revision {self.revision[:12]}, "
-            f"training used {state['revision'][:12]}",
+            f"training used {state['revision'][:12]}; install that one",
         )
         return self
 

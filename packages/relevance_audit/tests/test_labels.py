@@ -113,7 +113,7 @@ def test_what_is_no_label_is_refused(tmp_path):
     labels = Labels(tmp_path / "labels.json", "ann")
     with pytest.raises(ValueError, match="'right' is none of valid, invalid, unsure"):
         labels.give("a", "b0", "right")
-    with pytest.raises(ValueError, match="annotator's name"):
+    with pytest.raises(ValueError, match="the annotator has no name"):
         Labels(tmp_path / "labels.json", " ")
     (tmp_path / "other.json").write_text("{}")
     with pytest.raises(ValueError, match=r"other.json is not a file of labels"):

@@ -43,7 +43,7 @@ def test_by_grade_the_first_images_have_different_truth():
 
 
 def test_what_cannot_be_compared_is_said():
-    with pytest.raises(ValueError, match="disagrees with nobody"):
+    with pytest.raises(ValueError, match="nothing to disagree with"):
         Engine(toy_spaces(runs=1)).disagreements()
     one = hand_space([[1.0, 0.0], [0.0, 1.0]])
     with pytest.raises(ValueError, match="by rank"):

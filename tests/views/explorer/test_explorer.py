@@ -101,7 +101,7 @@ def test_a_picture_is_sent_once_to_a_page_and_again_to_another(explorer):
 @pytest.mark.parametrize(
     ("message", "said"),
     [
-        ({"kind": "ask", "page": "p", "question": {**QUESTION, "terms": []}}, "nothing is asked"),
+        ({"kind": "ask", "page": "p", "question": {**QUESTION, "terms": []}}, "the question is empty"),
         ({"kind": "ask", "page": "p", "question": {**QUESTION, "terms": [OUTSIDE]}}, "no image number 99"),
         ({"kind": "ask", "page": "p", "question": {**QUESTION, "seeks": "image"}}, "images"),
         ({"kind": "ask", "page": "p", "question": {**QUESTION, "walk": 2}}, "walk"),

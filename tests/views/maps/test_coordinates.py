@@ -111,7 +111,7 @@ def test_three_points_make_no_map():
 
 
 @pytest.mark.parametrize("method", ["tsne", "umap"])
-@pytest.mark.parametrize(("noise", "message"), [(0, "all points are one"), (1e-7, "all points are one"),
+@pytest.mark.parametrize(("noise", "message"), [(0, "all vectors are equal"), (1e-7, "all vectors are equal"),
                                                 (np.nan, "finite")])  # fmt: skip
 def test_points_that_cannot_be_told_apart_have_no_map(method, noise, message):
     vectors = np.eye(1, 16, dtype=np.float32).repeat(40, axis=0)

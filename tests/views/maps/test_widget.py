@@ -169,5 +169,5 @@ def test_a_sentence_lies_amid_its_nearest_and_selects_what_is_found(maps):
     live.selected_rows = [1]
     live.ask("a ship", select=False)
     assert live.selected_rows == [1]
-    with pytest.raises(ValueError, match="needs words"):
+    with pytest.raises(ValueError, match="the question is empty"):
         live.ask(" ")

@@ -39,7 +39,7 @@ def disagreements(
         ValueError: fewer than two runs, an unknown ``by``, or grades that the data do not have.
     """
     require_known("disagreements go by rank or grade, not by", by, ["rank", "grade"], ValueError)
-    require(len(runs) > 1, "a single run disagrees with nobody: open the explorer on two or more")
+    require(len(runs) > 1, "one run has nothing to disagree with; open the explorer on two or more")
     split, ranks = gallery.split, compare.ranks(runs, "t2i")
     if by == "grade":
         grades = _first_grades(runs, most)

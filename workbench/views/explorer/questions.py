@@ -146,7 +146,7 @@ class Question:
 
     def __post_init__(self) -> None:
         if not any(term.sign > 0 for term in self.terms):
-            raise ValueError("nothing is asked: give a text, an image, a caption or an embedding")
+            raise ValueError("the question is empty; give a text, an image, a caption or an embedding")
         check_options(
             "a question", Question, {"seeks": self.seeks, "k": self.k, "walk": self.walk, "skip": self.skip}
         )

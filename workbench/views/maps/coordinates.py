@@ -101,7 +101,7 @@ def compute(vectors: Array, settings: Settings, start: Array | None = None) -> A
     require(np.isfinite(vectors).all(), "a map needs finite numbers; the model's vectors hold others")
     require(
         np.ptp(vectors, axis=0).max() > ONE_POINT,
-        "all points are one: the model has collapsed, and there is no map",
+        "all vectors are equal, so there is no map; the model has collapsed, train it anew",
     )
     found = METHODS[settings.method](vectors.astype(np.float32), settings, start)
     return np.ascontiguousarray(found, dtype=np.float32)

@@ -92,7 +92,7 @@ class EmbeddingMap(anywidget.AnyWidget):
         Raises:
             ValueError: there are no words.
         """
-        require(text.strip(), "a question needs words")
+        require(text.strip(), "the question is empty; give words")
         embedded = [one.run.model.embed_texts([text]) for one in self.maps]
         order = [
             np.argsort(-(one.vectors @ asked.mean[0].numpy()), kind="stable")
@@ -180,7 +180,7 @@ def config(maps: Sequence[SpaceMap], first: str) -> dict[str, Any]:
     Raises:
         ValueError: no map, maps of different items, or an unknown colour.
     """
-    require(maps, "there is no map to show")
+    require(maps, "there is no map to show; give at least one")
     items = maps[0].items
     if strange := [one.name for one in maps if one.items["id"].tolist() != items["id"].tolist()]:
         raise ValueError(

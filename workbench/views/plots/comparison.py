@@ -99,7 +99,7 @@ def differences(table: pd.DataFrame, *, against: str) -> go.Figure:
     Raises:
         ValueError: the table is empty.
     """
-    require(len(table), "there is no second run to hold against the first")
+    require(len(table), "there is no second run to compare with the first; name two")
     units = dict(zip(table["key"], table["face"], strict=True))
     names = list(dict.fromkeys(table["run"]))
     told = ", ".join(
