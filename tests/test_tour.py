@@ -90,6 +90,32 @@ def test_the_tour_runs_every_notebook_for_every_objective(real_tour: TourResult)
 
 
 @pytest.mark.slow
+def test_what_each_notebook_says_first_holds_in_the_tour(real_tour: TourResult) -> None:
+    found = {name[:2]: runs.read(real_tour.index.parent / name).results for name in real_tour.stops}
+    metrics = {number: results["metrics"] for number, results in found.items()}
+    assert (
+        metrics["01"]["tau/printed"] < 0 < min(metrics["01"][f"tau/{name}"] for name in ("raw_sum", "l2_sum"))
+    )
+    assert min(value for key, value in metrics["02"].items() if key.startswith("F1")) > 0.95
+    assert max(value for key, value in metrics["02"].items() if "twin" in key) < 0.75
+    sums, truths = (
+        [metrics["07"][f"{name}: {key}"] for name in found["07"]["models"]]
+        for key in ("rsum", "exact:i2t/map_at_r")
+    )
+    assert sums[2] < min(sums[:2])
+    assert max(truths[:2]) < 0.5 < truths[2]
+    assert min(value for key, value in metrics["04"].items() if key.startswith("gap_accuracy")) > 0.8
+    assert metrics["05"]["chains:d_corr_radius"] > 0.9
+    answered = found["05"]["texts_answered@5"]
+    assert answered["own"][0] < 0.5 < answered["exact"][0]
+    assert (min(metrics["06"].values()), max(metrics["06"].values()) > 10) == (1, True)
+    order = found["08"]["orders"]
+    assert order["i2t/R@1"]["tau"] == -1 < order["pooled:i2t/map_at_r"]["tau"]
+    wrong = [runs.read(real_tour.index.parent / name).results["metrics"] for name in TRAINED]
+    assert min(of["exact:t2i/false_negatives"] for of in wrong) > 0.5
+
+
+@pytest.mark.slow
 def test_training_on_the_tour_is_better_than_the_model_it_starts_from(real_tour: TourResult) -> None:
     """An optimiser that does nothing leaves the random heads that a run of no epochs has."""
     opened = open_runs([str(real_tour.index.parent / name) for name in TRAINED])

@@ -1,5 +1,6 @@
 """What the ledger says, as a page to filter, sort and search; ``claims_words`` says the same in Markdown."""
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,13 @@ MEANS = {
     "undecided": "the seeds cannot tell",
     "void": "an arm has learnt too little to say anything",
 }
-UNITS = {"sum": "points of 600", "share": "percent points", "correlation": "correlation", "number": ""}
+UNITS = {"sum": "points of 600", "share": "percentage points", "correlation": "correlation", "number": ""}
+# how papers call the objectives
+TITLES = {
+    "aahr": "AAHR", "cora": "CORA", "daa": "DAA", "dias": "DIAS", "ditm": "DITM", "hrem": "HREM",
+    "infonce": "InfoNCE", "pcme": "PCME", "pcmepp": "PCME++", "sam": "SAM", "siglip": "SigLIP",
+    "vsepp": "VSE++",
+}  # fmt: skip
 SCRIPT = Path(__file__).with_name("claims_filters.js")
 NAMES = ("claim", "says", "data", "by labels", "by the truth", "printed", "labels and truth")
 INTRO = (
@@ -110,9 +117,12 @@ def told_of(line: Mapping[str, Any] | None) -> str:
 
 
 def contrast_of(key: tuple[str, str, str], judges: Mapping[str, Mapping[str, Any]]) -> str:
-    """The arms, and how many images they have where ``claims run`` trained them."""
+    """The arms as papers call them, and how many images they have where ``claims run`` trained them."""
     images = next(iter(judges.values())).get("budget", {}).get("train_images")
-    return key[2].replace(" | ", " minus ") + (f", {format_count(images, 'image')}" if images else "")
+    # a paper numbers the rows of its table
+    said = re.sub(r"\([ivx]+\) ", "", key[2].replace(" | ", " minus "))
+    said = re.sub(r"[a-z]+", lambda word: TITLES.get(word[0], word[0]), said)
+    return said + (f", {format_count(images, 'image')}" if images else "")
 
 
 def _name(claim: claims.Claim) -> Cell:

@@ -85,10 +85,10 @@ def central(lines: Sequence[Mapping[str, Any]]) -> str:
         for key in rows
     ]  # fmt: skip
     told = (
-        f"The ledger judges {judged} of {format_count(len(claims.load()), 'claim')}. Each paper's largest "
-        "effect that [held](docs/claims.md), and that did not, follow. Data are small, features frozen and "
-        "budgets those of a CPU: [do not conclude](docs/claims_limits.md) that a paper's own setting gives "
-        "the same."
+        f"{judged} of {format_count(len(claims.load()), 'claim')} of these papers were tried. The table has "
+        "each paper's largest effect that [held](docs/claims.md), and the largest that did not. Data are "
+        "small, features frozen and budgets those of a CPU. [Do not conclude](docs/claims_limits.md) that a "
+        "paper's own setting gives the same."
     )
     heads = ("claim", "data and arms", "by binary labels", "by the truth")
     return "\n".join([*textwrap.wrap(told, 150), "", *_rows(heads, table)])
@@ -118,7 +118,7 @@ def _verdicts(asked: Asked) -> list[str]:
         f"`workbench claims report` writes this page from the ledger. It judges "
         f"{len(claims.load()) - len(waiting)} of {format_count(len(claims.load()), 'claim')}, in "
         f"{format_count(len(asked), 'row')}. A row is a claim on one data set with one contrast. "
-        "[Where labels and truth part](claims_limits.md) says what not to conclude.",
+        "[Where labels and truth disagree](claims_limits.md) says what not to conclude.",
         130,
     ), "", *told, ""]  # fmt: skip
     for heading, words in (("held", HELD), ("did not hold", FAILED)):
@@ -135,7 +135,7 @@ def _partings(asked: Asked) -> list[str]:
     """Where the judges part, how much the seeds can find, and what not to conclude."""
     partings = {key: parting_of(of.get("labels"), of.get("truth")) for key, of in asked.items()}
     counts = Counter(word for word in partings.values() if word)
-    lines = ["# Where labels and truth part", "", *textwrap.wrap(
+    lines = ["# Where labels and truth disagree", "", *textwrap.wrap(
         "`workbench claims report` writes this page from the ledger. The embedded world is drawn, so the "
         "truth of each caption is known for every image. Binary labels count one image a caption. Both judge "
         f"{format_count(counts.total(), 'row')} of [the claims](claims.md):",

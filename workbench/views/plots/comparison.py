@@ -154,8 +154,8 @@ def chosen(choices: pd.DataFrame, truth: str, pairs: pd.DataFrame | None = None)
     by_loss = others.assign(prefixed=prefixed).sort_values(["lost", "prefixed"], ascending=[False, True])
     wrong = by_loss[by_loss["lost"] > 0]
     said = [
-        f"`{key}` chooses {row['chosen']}, which has {format_value(row['truth'])} percent: "
-        f"{_points(row['lost'])} percentage points are lost."
+        f"`{key}` would choose {row['chosen']}, with {format_value(row['truth'])} percent: "
+        f"a loss of {_points(row['lost'])} percentage points."
         for key, row in wrong.head(2).iterrows()
     ]
     taus = {str(key): float(tau) for key, tau in others["tau"].items()}
@@ -205,10 +205,10 @@ def against_same_list(values: Mapping[str, Mapping[str, float]], same: Mapping[s
             who = (
                 " and ".join(below) if len(below) < 3 else f"{len(below)} of {format_count(len(of), 'model')}"
             )
+            verb = "has" if len(below) < 2 else "have"
             said.append(
-                f"One fixed list of {items} for every {query} has {format_value(at)} percent mAP@R. "
-                f"It holds the most often true first. {who or 'No model'} "
-                f"{'has' if len(below) < 2 else 'have'} less."
+                f"One fixed list of {items} for every {query}, the most often true first, has "
+                f"{format_value(at)} percent mAP@R. {who or 'No model'} {verb} less."
             )
     return " ".join(said)
 
