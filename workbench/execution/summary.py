@@ -93,8 +93,8 @@ def _compare(results: Results) -> str:
     for row in results["differences"].values():
         counted.setdefault(MetricKey.parse(row["key"]).judgements, Counter())[row["verdict"]] += 1
     return " ".join(
-        f"By {JUDGES.get(judged, judged)}, {verdicts[WORSE]} of {verdicts.total()} numbers are significantly "
-        f"worse than those of {results['models'][0]} and {verdicts[BETTER]} better."
+        f"By {JUDGES.get(judged, judged)}, {verdicts[WORSE] or 'none'} of {verdicts.total()} numbers are "
+        f"significantly worse than those of {results['models'][0]}, and {verdicts[BETTER] or 'none'} are better."
         for judged, verdicts in sorted(counted.items(), key=lambda one: one[0] != "own")
     )
 

@@ -19,18 +19,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 from workbench.formatting import format_path
 from workbench.io import (
-    NUMPY_ERRORS,
-    flat,
-    json_value,
-    reading_errors,
-    replacing,
-    update_checksums,
-    verify,
-    with_home,
-    write_checksums,
-    write_json,
-    write_text,
-)
+    NUMPY_ERRORS, flat, json_value, reading_errors, replacing, update_checksums, verify, with_home,
+    write_checksums, write_json, write_text,
+)  # fmt: skip
 from workbench.records import require
 from workbench.registry import did_you_mean
 from workbench.runs.environment import code_hash, environment, refuse_misspelt
@@ -87,7 +78,7 @@ class Run:
 
     @property
     def began(self) -> datetime | None:
-        """When it began: by its id, else by when it ended and how long it took; ``None`` = nobody knows."""
+        """When it began: by its id, else by when it ended and how long it took; ``None`` = not known."""
         with suppress(ValueError):
             return datetime.strptime(self.id[:15], "%Y%m%d-%H%M%S")
         with suppress(OSError):
