@@ -92,9 +92,10 @@ def _compare(results: Results) -> str:
     counted: dict[str, Counter[str]] = {}
     for row in results["differences"].values():
         counted.setdefault(MetricKey.parse(row["key"]).judgements, Counter())[row["verdict"]] += 1
+    first = results["models"][0]
     return " ".join(
         f"By {JUDGES.get(judged, judged)}, {verdicts[WORSE] or 'none'} of {verdicts.total()} numbers are "
-        f"significantly worse than those of {results['models'][0]}, and {verdicts[BETTER] or 'none'} are better."
+        f"significantly worse than those of {first}, and {verdicts[BETTER] or 'none'} are better."
         for judged, verdicts in sorted(counted.items(), key=lambda one: one[0] != "own")
     )
 

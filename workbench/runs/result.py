@@ -305,7 +305,7 @@ def open_runs(
             own test split.
 
     Returns:
-        One opened run each, named by its title, else by its objective, where
+        One opened run each, named by ``arms[""]``, else by its objective, where
         one comes twice by what differs or the run id as well. Runs of one data set share one split.
 
     Raises:
@@ -369,7 +369,7 @@ def _open(name: str, root: str, images: int, device: str, target: Target | None)
             split = load_target(config, replace(target, images=images or target.images))
         else:
             split = load_split(config, "test")
-    folder, title = (found.folder, found.title or title) if found else (None, title)
+    folder, title = (found.folder, found.arms.get("", title)) if found else (None, title)
     load = cache(lambda: _contents(folder, split, device, own=target is None))
     one = OpenRun(title, split, load, folder, settings, target=target)
     if found is None:

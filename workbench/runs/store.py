@@ -19,9 +19,18 @@ from typing import TYPE_CHECKING, Any, Self
 
 from workbench.formatting import format_path
 from workbench.io import (
-    NUMPY_ERRORS, flat, json_value, reading_errors, replacing, update_checksums, verify, with_home,
-    write_checksums, write_json, write_text,
-)  # fmt: skip
+    NUMPY_ERRORS,
+    flat,
+    json_value,
+    reading_errors,
+    replacing,
+    update_checksums,
+    verify,
+    with_home,
+    write_checksums,
+    write_json,
+    write_text,
+)
 from workbench.records import require
 from workbench.registry import did_you_mean
 from workbench.runs.environment import code_hash, environment, refuse_misspelt
@@ -58,7 +67,7 @@ class Run:
             in a list also ``unreadable: <file and reason>``, with nothing else.
         params, results, env: contents of the three JSON files.
         evaluations: by name, the ``results.json`` of what the model was measured on beside its own data.
-        arms: name of a grid -> label of its arm that this run is; ``""`` -> the name that pages give it.
+        arms: name of a grid -> label of its arm that this run is; ``""`` -> its name on every page.
     """
 
     folder: Path
@@ -72,13 +81,8 @@ class Run:
     arms: dict[str, str] = field(default_factory=dict)
 
     @property
-    def title(self) -> str:
-        """How every page calls it, ``""`` where it has no name but its objective's."""
-        return self.arms.get("", "")
-
-    @property
     def began(self) -> datetime | None:
-        """When it began: by its id, else by when it ended and how long it took; ``None`` = not known."""
+        """When it began: by its id, else by when it ended and how long it took; ``None`` = nobody knows."""
         with suppress(ValueError):
             return datetime.strptime(self.id[:15], "%Y%m%d-%H%M%S")
         with suppress(OSError):

@@ -138,7 +138,7 @@ def _row(run: runs.Run) -> dict[str, Any]:
     row: dict[str, Any] = {
         "of": run,
         "notebook": run.notebook,
-        "run": run.title or run.id,
+        "run": run.arms.get("", run.id),
         "status": run.status,
         **{name: run.results.get(name, "") for name in ("objective", "seed")},
         **{name: _used(run, name) for name in ("train_images", "epochs")},
