@@ -152,6 +152,7 @@ def test_headline_numbers_differ_beyond_chance_and_the_page_says_who_wins_by_whi
     real_tour: TourResult,
 ) -> None:
     results = runs.read(real_tour.index.parent / "07_compare").results
+    assert results["models"] == [stop.title for stop in STOPS if stop.name in TRAINED]
     apart = {row["key"] for row in results["differences"].values() if row["verdict"] in ("better", "worse")}
     assert len(apart & PAGE["rows"].keys()) >= 2
     page = html.unescape(real_tour.index.read_text(encoding="utf-8"))

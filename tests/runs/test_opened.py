@@ -62,6 +62,13 @@ def test_runs_share_one_split_and_have_names_of_their_own(folders):
     assert all(space.split is spaces[0].split for space in spaces)
 
 
+def test_a_run_with_a_name_is_called_by_it(folders, tmp_path):
+    named = shutil.copytree(folders["infonce"][0], tmp_path / "named")
+    runs.name_arm(named, {"": "InfoNCE"})
+    spaces = open_runs([str(folders["infonce"][0]), str(named)])
+    assert [space.name for space in spaces] == ["infonce", "InfoNCE"]
+
+
 def test_a_part_of_the_images_takes_the_rows_of_these(folders):
     folder, result = folders["infonce"]
     (space,) = open_runs([str(folder)], images=10)
