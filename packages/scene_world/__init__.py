@@ -88,10 +88,7 @@ def load(
         ValueError: an option is out of its range, levels are given for chains, or a share of a split that is
             not for training.
     """
-    require(
-        share == 1 or split == "train",
-        f"scenes: share is {share} of {split!r}; leave it out, it is for training",
-    )
+    require(share == 1 or split == "train", f"scenes: share is {share} of {split!r}; leave it to training")
     require(
         texts != "chains" or tuple(levels) == ALL_LEVELS,
         "scenes: levels are those of captions; leave them out with texts='chains'",

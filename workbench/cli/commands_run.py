@@ -249,9 +249,7 @@ def evaluate(  # noqa: PLR0913 - typer reads the options from the signature
     device: Device = "auto",
     precision: Precision = "auto",
     rerank: Annotated[int, typer.Option(help="Score so many best items of each query again.")] = 0,
-    reranker: Annotated[
-        str, typer.Option(help="How --rerank scores, a value of the field `scorer`.")
-    ] = "cross",
+    reranker: Annotated[str, typer.Option(help="How --rerank scores; see `explain scorer`.")] = "cross",
     parameter: Pairs = None,
     out: Out = "",
     root: Root = "runs",

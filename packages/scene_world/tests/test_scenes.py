@@ -79,7 +79,7 @@ def test_a_share_is_drawn_by_its_seed_and_lies_inside_larger_shares():
     assert small.image_ids != data.load("scenes", size=40, share=0.1, share_seed=3).image_ids
     assert set(zip(small.caption_ids, small.captions)) < set(zip(whole.caption_ids, whole.captions))
     assert len(data.load("scenes", size=3, share=0.01).image_ids) == 1
-    with pytest.raises(ValueError, match=r"share is 0\.5 of 'test'; leave it out, it is for training"):
+    with pytest.raises(ValueError, match=r"share is 0\.5 of 'test'; leave it to training"):
         data.load("scenes", split="test", share=0.5)
 
 
