@@ -1,7 +1,7 @@
 """The pictures of the documentation, of the pages as they are now.
 
 ``python -m tools.pictures runs`` opens the tour, the leaderboard and the explorer of a finished tour in a
-Chromium without a window, in light and dark, wide and narrow, and writes ``docs/*.png``.
+Chromium without a window, wide in the light and narrow in the dark, and writes ``docs/*.png``.
 """
 
 from __future__ import annotations
@@ -20,19 +20,17 @@ from workbench.tour import STOPS, TRAINED
 from workbench.views.explorer import Explorer, explore
 from workbench.views.pages.leaderboard import build
 
-SIZES = {"": (1400, 900), "_narrow": (400, 800)}
-SCHEMES = {"": "light", "_dark": "dark"}
+LOOKS = {"": (1400, 900, "light"), "_narrow": (400, 800, "dark")}
 QUESTION = "a small white animal in the snow"
 
 
 def shots(browser: Browser, name: str, open_page: Any) -> None:
-    """One picture for each width and scheme."""
-    for narrow, (width, height) in SIZES.items():
-        for dark, scheme in SCHEMES.items():
-            page, close = open_page(browser, width, height, scheme)
-            page.wait_for_timeout(1500)
-            page.screenshot(path=ROOT / "docs" / f"{name}{narrow}{dark}.png")
-            close()
+    """One picture for each look."""
+    for ending, look in LOOKS.items():
+        page, close = open_page(browser, *look)
+        page.wait_for_timeout(1500)
+        page.screenshot(path=ROOT / "docs" / f"{name}{ending}.png")
+        close()
 
 
 def at(path: Path) -> Any:

@@ -244,7 +244,7 @@ def two_verdicts(points: pd.DataFrame, *, title: str, x: str, y: str, line: floa
     """
     fig = figure(title, f"{x}, {unit_heading('sum')}", f"{y}, {unit_heading()}", height=460)
     points = points.assign(label=points.index.astype(str).where(_with_room(points), ""))
-    # the names of the outermost points are written inwards
+    # of few points the outermost have their names inwards, where a narrow page has room
     ends = on_axis([points["x"].min(), points["x"].max()], "sum")
     room = 0.12 * (ends[1] - ends[0]) or 10
     for number, (group, part) in enumerate(points.groupby("group", sort=False)):
@@ -252,8 +252,9 @@ def two_verdicts(points: pd.DataFrame, *, title: str, x: str, y: str, line: floa
         fig.add_scatter(
             x=on_axis(part["x"], "sum"), y=on_axis(part["y"]), mode="markers+text", name=escape(str(group)),
             text=part["label"].map(escape), cliponaxis=False,
-            textposition=["top right" if at - ends[0] < room else "top left" if ends[1] - at < room
-                          else "top center" for at in on_axis(part["x"], "sum")],
+            textposition=["top center" if len(points) > 5 or room <= min(at - ends[0], ends[1] - at)
+                          else "top right" if at - ends[0] < room else "top left"
+                          for at in on_axis(part["x"], "sum")],
             marker={"color": colour, "size": 11, "symbol": SYMBOLS[number % len(SYMBOLS)]},
             error_x=whiskers(part["x"], part["x_low"], part["x_high"], colour, "sum", width=3),
             error_y=whiskers(part["y"], part["y_low"], part["y_high"], colour, width=3),
