@@ -231,7 +231,7 @@ def million() -> str:
     rows = [
         (what, format_number(found[f"{part}_seconds"], 0),
          f"{format_number(found[f'{part}_a_second'], 0)} {of}", format_number(found[f"{part}_peak_gib"], 2))
-        for part, (what, of) in about.items()
+        for part, (what, of) in about.items() if f"{part}_seconds" in found
     ]  # fmt: skip
     of, pictures = found["machine"], format_count(found["pairs"] // 5, "picture")
     told = (

@@ -29,6 +29,7 @@ are not own.
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import cache
 from itertools import chain
 from typing import Any, Literal, Self
 
@@ -63,6 +64,8 @@ class Reader:
     def __init__(self, lexicon: Lexicon | None, senses: int) -> None:
         self.lexicon, self.senses = lexicon, senses
         self._words: dict[tuple[str, Kind], Statements] = {}
+        # asked anew for every word of every caption
+        self._meaning = cache(self._meaning_of)
 
     def of(self, graph: SceneGraph) -> Statements:
         """All statements of a graph, the broader ones included."""
@@ -102,7 +105,7 @@ class Reader:
             found = self.lexicon.synsets(name, "verb")
         return found[: self.senses]
 
-    def _meaning(self, name: str, kind: Kind) -> str:
+    def _meaning_of(self, name: str, kind: Kind) -> str:
         """What stands for a word within a longer statement: its most frequent meaning, else the word."""
         if kind == "verb":
             first, _, rest = name.partition(" ")

@@ -5,7 +5,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from tests.metrics.families import by_key, crossed, errors, order, ranking, recall
 from workbench.metrics import blocks
 from workbench.metrics.blocks import best, by_rows, products
-from workbench.metrics.ranks import Ranked, rank
+from workbench.metrics.ranks import Ranked, Relevant, rank, rank_all
 from workbench.records import Judgements
 
 
@@ -86,6 +86,31 @@ def test_counting_and_sorting_give_the_same_ranks(world, monkeypatch, few):
     expected = rank(image @ text.T, graded.relevant()).rank
     monkeypatch.setattr("workbench.metrics.ranks.FEW", few)
     assert_array_equal(rank(image @ text.T, graded.relevant()).rank, expected)
+
+
+@pytest.mark.parametrize("few", [2, 1000])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_compiled_read_gives_what_numpy_gives(world, monkeypatch, few, dtype):
+    image, text, graded = world
+    # many equal scores, a gallery beyond the part that is read at a time, an item that is taken out
+    scores = np.tile((image @ text.T).astype(dtype), (1, 30))
+    scores[:, 7] = -np.inf
+    relevant = np.tile(graded.relevant(), (1, 30))
+    relevant[3] = False
+    monkeypatch.setattr("workbench.metrics.ranks.FEW", few)
+    for table, truth in ((scores, relevant), (scores.T, relevant.T)):
+        found = {}
+        for cached in (0, 2**30):
+            monkeypatch.setattr("workbench.metrics.ranks.CACHED", cached)
+            found[cached] = rank_all(table, [Relevant.of(truth)], k=10, block=9)
+        monkeypatch.setattr("workbench.metrics.ranks.CACHED", 0)
+        with pytest.raises(ValueError, match="1 scores are NaN among queries 0 to 8; a NaN has no rank"):
+            rank(np.where(np.arange(table.size).reshape(table.shape) == 3, np.nan, table), truth, block=9)
+        ranks, (best_scores, items) = found[0]
+        assert_array_equal(ranks[0].rank, found[2**30][0][0].rank)
+        expected = np.argsort(-table, axis=1, kind="stable")[:, :10]
+        assert_array_equal(items, expected)
+        assert_array_equal(best_scores, np.take_along_axis(table, expected, 1))
 
 
 def test_a_turned_matrix_is_copied_right_beyond_the_size_of_a_tile(rng):

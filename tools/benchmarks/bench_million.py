@@ -40,7 +40,7 @@ from workbench.training import fit
 from workbench.training.batches import Pixels, Source
 from workbench.training.samplers import shuffled
 
-CAPTIONS, SHARD, SIDE, BATCH, BEST = 5, 2_000, 32, 256, 10
+CAPTIONS, SHARD, SIDE, BATCH = 5, 2_000, 32, 256
 COLOURS = {
     "red": (200, 30, 30), "green": (30, 160, 60), "blue": (40, 60, 200), "yellow": (230, 210, 40),
     "white": (240, 240, 240), "black": (15, 15, 15), "orange": (240, 140, 20), "violet": (140, 50, 180),
@@ -143,16 +143,12 @@ def main(pairs: int = 1_000_000, place: str = "") -> None:
         model.pair.load_state_dict(torch.load(weights, weights_only=True))
     else:
         parts.timed("training", pairs, learn)
-    embedded: Any = None
     if "evaluation_seconds" not in parts.figures:
         found = parts.timed("evaluation", pairs, lambda: measure(model, train))
         parts.note("rsum", next(one.value for one in found.measurements if one.label == "rsum"))
-        embedded = found.image, found.text
-    if "rankings_seconds" not in parts.figures:
-        load = partial(Contents, model, *(embedded or model.embed(train)))
-        opened = OpenRun("infonce", train.split, load, None, ready.config.as_dict(), [])
-        table = parts.timed("rankings", images + pairs, lambda: opened.rankings(BEST))
-        parts.note("rows", len(table))
+        load = partial(Contents, model, found.image, found.text)
+        opened = OpenRun("infonce", train.split, load, None, ready.config.as_dict(), [], best=found.best)
+        parts.note("rows", len(opened.rankings()))
     record("million", {"pairs": pairs, **parts.figures})
 
 

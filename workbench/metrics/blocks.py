@@ -158,9 +158,11 @@ def _of_the_best(scores: RowScores, k: int) -> tuple[Rows, Rows]:
     return query, item
 
 
-def blocks(scores: AnyScores, shape: tuple[int, ...], step: int | None = None) -> Iterator[tuple[int, Array]]:
+def blocks(
+    scores: AnyScores, shape: tuple[int, ...], step: int | None = None, *, checked: bool = True
+) -> Iterator[tuple[int, Array]]:
     """Consecutive blocks of queries, ``step`` at a time or as the scores prefer: number of the first query,
-    and the rows. ``shape`` is that of the judgements.
+    and the rows. ``shape`` is that of the judgements. Without ``checked``, whoever reads looks for NaN.
 
     Raises:
         ValueError: shapes differ, or a score is NaN.
@@ -173,13 +175,17 @@ def blocks(scores: AnyScores, shape: tuple[int, ...], step: int | None = None) -
     size = step or source.step
     for first in range(0, shape[0], size):
         rows = source.rows(slice(first, min(first + size, shape[0])))
-        # the least of numbers among which one is NaN is NaN: one pass without a copy
-        if rows.size and np.isnan(rows.min()):
-            bad = int(np.isnan(rows).sum())
-            raise ValueError(
-                f"{bad} scores are NaN among queries {first} to {first + len(rows) - 1}; a NaN has no rank"
-            )
+        if checked:
+            refuse_nan(first, rows)
         yield first, rows
+
+
+def refuse_nan(first: int, rows: Array) -> None:
+    """Refuse a block of queries with a NaN among its scores; ``first`` is the number of its first query."""
+    # the least of numbers among which one is NaN is NaN: one pass without a copy
+    if rows.size and np.isnan(rows.min()):
+        bad, last = int(np.isnan(rows).sum()), first + len(rows) - 1
+        raise ValueError(f"{bad} scores are NaN among queries {first} to {last}; a NaN has no rank")
 
 
 def at_pairs(scores: AnyScores, queries: Rows, items: Rows) -> Array:
@@ -203,16 +209,18 @@ def best(scores: AnyScores, k: int) -> tuple[Array, Rows]:
     >>> best(np.array([[0.1, 0.9, 0.9]]), 2)[1].tolist()
     [[1, 2]]
     """
-    # written in place: a million small arrays would take three times the memory of their numbers
-    items, found = np.empty((scores.shape[0], k), np.int64), np.empty((0, k))
-    for first, rows in blocks(scores, scores.shape):
-        if not first:
-            found = np.empty(items.shape, rows.dtype)
-        for at, (row, bound) in enumerate(zip(rows, _bounds(rows, k), strict=True), first):
-            kept = np.flatnonzero(row >= bound)
-            items[at] = kept[np.argsort(-row[kept], kind="stable")[:k]]
-            found[at] = row[items[at]]
+    parts = [best_of(rows, k) for _, rows in blocks(scores, scores.shape)]
+    found, items = map(np.concatenate, zip(*parts or [best_of(np.empty(scores.shape), k)], strict=True))
     return found, items
+
+
+def best_of(rows: Array, k: int) -> tuple[Array, Rows]:
+    """``best`` of a block of rows."""
+    items = np.empty((len(rows), k), np.int64)
+    for at, (row, bound) in enumerate(zip(rows, _bounds(rows, k), strict=True)) if k else ():
+        kept = np.flatnonzero(row >= bound)
+        items[at] = kept[np.argsort(-row[kept], kind="stable")[:k]]
+    return np.take_along_axis(rows, items, axis=1), items
 
 
 def top_k(query: Array, gallery: Any, k: int) -> tuple[Array, Rows]:

@@ -8,7 +8,8 @@ type they come in.
 
 A direction is written once: rows are queries. Image to text is ``rank(scores, relevant)``, text to image is
 ``rank(scores.T, relevant.T)``, and ``Ranked`` is the two. The pass counts, for each relevant item, the items
-that score at least as much; no list is sorted for it, and many judgements share it (``rank_all``).
+that score at least as much; no list is sorted for it, and many judgements share it (``rank_all``). It
+finds the best items of every query as well.
 """
 
 from collections.abc import Sequence
@@ -17,11 +18,13 @@ from itertools import pairwise
 
 import numpy as np
 
-from workbench.metrics.blocks import AnyScores, blocks, by_rows
+from workbench.metrics.blocks import CACHED, AnyScores, best_of, blocks, by_rows, refuse_nan
 from workbench.records import Array, Judgements, Mask, Rows, Values
 
 # up to so many relevant items of a query are counted one by one; sorting the row is faster beyond
 FEW = 24
+# ``(queries, k)`` scores of the best items, largest first, and their gallery rows
+Best = tuple[Array, Rows]
 # for each side (queries, items): a mask or counts, or None
 MaskPair = tuple[Mask | None, Mask | None]
 CountPair = tuple[Rows | None, Rows | None]
@@ -161,26 +164,49 @@ def rank(scores: AnyScores, relevant: Relevant | Mask, *, block: int | None = No
     """
     return rank_all(
         scores, [relevant if isinstance(relevant, Relevant) else Relevant.of(relevant)], block=block
-    )[0]
+    )[0][0]
 
 
-def rank_all(scores: AnyScores, relevant: Sequence[Relevant], *, block: int | None = None) -> list[Ranks]:
-    """Ranks by several judgements of the same queries and gallery, from one pass; for the arguments see
-    ``rank``.
+def rank_all(
+    scores: AnyScores, relevant: Sequence[Relevant], *, k: int = 0, block: int | None = None
+) -> tuple[list[Ranks], Best]:
+    """Ranks by several judgements of the same queries and gallery, and the ``k`` best items of every query,
+    from one pass; for the other arguments see ``rank``.
     """
     queries, gallery = relevant[0].shape
     listed = [one.answers() for one in relevant]
     names = [one.query * np.int64(gallery) + one.item for one in listed]
     pairs = np.unique(np.concatenate(names))
     query, item = np.divmod(pairs, max(gallery, 1))
-    start, parts = np.searchsorted(query, np.arange(queries + 1)).tolist(), [np.zeros(0, dtype=np.int64)]
-    for first, rows in blocks(scores, relevant[0].shape, block):
-        bounds = pairwise(start[first : first + len(rows) + 1])
-        parts += [_not_below(row, item[a:b]) for row, (a, b) in zip(rows, bounds, strict=True) if a < b]
-    not_below = np.concatenate(parts)
-    return [
+    start = np.searchsorted(query, np.arange(queries + 1))
+    passed = [_read(0, np.empty((0, gallery)), start, item, k)] * (queries == 0)
+    for first, rows in blocks(scores, relevant[0].shape, block, checked=False):
+        passed.append(_read(first, rows, start, item, k))
+    not_below, *best = map(np.concatenate, zip(*passed, strict=True))
+    ranks = [
         _ranks(one, not_below[np.searchsorted(pairs, name)]) for one, name in zip(listed, names, strict=True)
     ]
+    return ranks, (best[0], best[1])
+
+
+def _read(first: int, rows: Array, start: Rows, item: Rows, k: int) -> tuple[Rows, Array, Rows]:
+    """See ``compiled.read``; compiled where the block is larger than the cache."""
+    start = start[first : first + len(rows) + 1]
+    items, bounds = item[start[0] : start[-1]], start - start[0]
+    each = zip(rows, pairwise(bounds.tolist()), strict=True)
+    if rows.size <= CACHED:
+        refuse_nan(first, rows)
+        parts = [_not_below(row, items[a:b]) for row, (a, b) in each if a < b]
+        return np.concatenate([np.zeros(0, np.int64), *parts]), *best_of(rows, k)
+    from workbench.metrics import compiled  # slow to import
+
+    not_below, *best, bad = compiled.read(rows, bounds, items, k, FEW)
+    if bad:
+        refuse_nan(first, rows)
+    for row, (a, b) in each if np.diff(bounds).max() > FEW else ():
+        if b - a > FEW:
+            not_below[a:b] = _not_below(row, items[a:b])
+    return not_below, best[0], best[1]
 
 
 def _not_below(scores: Array, items: Rows) -> Rows:
@@ -204,19 +230,21 @@ def _ranks(relevant: Relevant, not_below: Rows) -> Ranks:
 
 
 class Ranked:
-    """Ranks ``(I, T)`` of both directions by several judgements, from one pass a direction.
+    """Ranks ``(I, T)`` of both directions by several judgements, and the ``k`` best items of every query,
+    from one pass a direction.
 
     Raises:
         ValueError: shapes differ, or a score is NaN.
     """
 
-    def __init__(self, scores: AnyScores, judgements: Sequence[Judgements]) -> None:
+    def __init__(self, scores: AnyScores, judgements: Sequence[Judgements], k: int = 0) -> None:
         self.judgements, relevant = tuple(judgements), [Relevant.of(one) for one in judgements]
-        self.shape, rows = relevant[0].shape, by_rows(scores)
-        self._ranks: dict[str, list[Ranks]] = {
-            "i2t": rank_all(rows, relevant),
-            "t2i": rank_all(rows.T, [one.T for one in relevant]),
-        }
+        self.scores, self.shape, rows = scores, relevant[0].shape, by_rows(scores)
+        images, captions = self.shape
+        i2t = rank_all(rows, relevant, k=min(k, captions))
+        t2i = rank_all(rows.T, [one.T for one in relevant], k=min(k, images))
+        self._ranks: dict[str, list[Ranks]] = {"i2t": i2t[0], "t2i": t2i[0]}
+        self.best: dict[str, Best] = {"i2t": i2t[1], "t2i": t2i[1]}
 
     def by(self, judgements: Judgements) -> dict[str, Ranks]:
         """The ranks by one of the judgements.

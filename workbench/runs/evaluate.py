@@ -18,12 +18,13 @@ from workbench.data.opening import NoDataError, at
 from workbench.formatting import format_number
 from workbench.metrics import hierarchy
 from workbench.metrics.intervals import ROUNDS
+from workbench.metrics.ranks import Ranked
 from workbench.records import Embedding, Measurement, Split, require
 from workbench.registry import merge
 from workbench.runs import store
 from workbench.runs.build import Target, check_reads, load_split, load_target
 from workbench.runs.config import Config
-from workbench.runs.measure import calibrate, ensemble, evaluate_split, measure
+from workbench.runs.measure import BEST, calibrate, ensemble, evaluate_split, measure
 from workbench.runs.model import AnyModel, Encodes, KeptVectors, Model, scored
 from workbench.runs.models import evaluated, kept_config, load_model, open_model
 from workbench.runs.resolve import make_objective
@@ -95,9 +96,10 @@ def evaluate(  # noqa: PLR0913
     )
     part, target = (None, None) if data is None else _data(made, data, split, data_options or {})
     part, image, text = _embedded(made, part, images, texts, own)
+    ranked = Ranked(scored(made, image, text), list(part.judgements.values()), BEST)
     measurements, values = evaluate_split(
-        scored(made, image, text), part, vectors=(image.mean.numpy(), text.mean.numpy()), metrics=metrics,
-        judge=judge, rounds=rounds,
+        ranked, part, vectors=(image.mean.numpy(), text.mean.numpy()), metrics=metrics, judge=judge,
+        rounds=rounds,
     )  # fmt: skip
     config = {
         **made.config.as_dict(), "objective": name or made.name, "split": split, "epochs": 0,
@@ -105,8 +107,8 @@ def evaluate(  # noqa: PLR0913
         **made.named, "precision": precision, "metrics": list(metrics), "judge": judge,
         "target": asdict(target) if target else None,
     }  # fmt: skip
-    contents = partial(Contents, made, image, text)
-    return OpenRun(name or made.name, part, contents, None, config, measurements, values=values)
+    load = partial(Contents, made, image, text)
+    return OpenRun(name or made.name, part, load, None, config, measurements, values=values, best=ranked.best)
 
 
 def _embedded(
@@ -246,7 +248,7 @@ def evaluate_on(folder: Path | str, target: Target, *, device: str = "") -> Open
     run = OpenRun(
         wanted.name, replace(split, notes=(*split.notes, *notes)),
         partial(Contents, model, found.image, found.text), Path(folder), config.as_dict(), measurements,
-        values=found.values, target=target,
+        values=found.values, target=target, best=found.best,
     )  # fmt: skip
     run.save(folder)
     return run

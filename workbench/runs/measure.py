@@ -20,7 +20,7 @@ from workbench.metrics.blocks import AnyScores, at_pairs, by_rows, products
 from workbench.metrics.evaluation import Evidence, Subset, walk
 from workbench.metrics.evaluation import evaluate as measured
 from workbench.metrics.intervals import ROUNDS
-from workbench.metrics.ranks import Ranked, Ranks
+from workbench.metrics.ranks import Best, Ranked, Ranks
 from workbench.metrics.registry import Metric
 from workbench.records import Array, Embedding, Judgements, Measurement, MetricKey, Split, Values
 from workbench.runs.model import AnyModel, Model, scored
@@ -30,6 +30,8 @@ from workbench.training.batches import Source
 # what says which captions are positive in Crisscrossed Captions: the pairs of the package eccv-caption, and
 # the ratings
 CXC = ("cxc", "sits")
+# items of every query that a run keeps
+BEST = 10
 # numbers that are named where one is not there
 NEAR = 4
 
@@ -42,12 +44,14 @@ class Evaluation(NamedTuple):
         values: text of the key -> ``(queries,)`` the values that the number is made of, NaN for a query that
             does not count; of a sum over directions those of the images and then those of the captions.
         image, text: embeddings.
+        best: by direction, the scores and rows of the ``BEST`` best items of every query.
     """
 
     measurements: list[Measurement]
     values: dict[str, Values]
     image: Embedding
     text: Embedding
+    best: dict[str, Best]
 
 
 def calibrate(model: Model, source: Source) -> None:
@@ -123,15 +127,15 @@ def measure(
     """
     image, text = model.embed(source)
     vectors = (image.mean.numpy(), text.mean.numpy())
+    ranked = Ranked(scored(model, image, text), list(source.split.judgements.values()), BEST)
     measurements, values = evaluate_split(
-        scored(model, image, text), source.split, vectors=vectors, metrics=metrics, strict=strict,
-        judge=judge, rounds=rounds,
-    )  # fmt: skip
-    return Evaluation(measurements, values, image, text)
+        ranked, source.split, vectors=vectors, metrics=metrics, strict=strict, judge=judge, rounds=rounds
+    )
+    return Evaluation(measurements, values, image, text, ranked.best)
 
 
 def evaluate_split(
-    scores: AnyScores,
+    scores: AnyScores | Ranked,
     split: Split,
     *,
     vectors: tuple[Array, Array] | None = None,
@@ -148,7 +152,8 @@ def evaluate_split(
     by the correlations with its ratings.
 
     Args:
-        scores: ``(I, T)``, larger = more alike; a matrix, or rows made when they are asked for.
+        scores: ``(I, T)``, larger = more alike; a matrix, or rows made when they are asked for; or what was
+            ranked already by all judgements of the split.
         split: whose images and captions are scored.
         vectors: ``(I, D)`` and ``(T, D)`` unit vectors of images and of captions, for judgements of pairs of
             one kind.
@@ -171,9 +176,11 @@ def evaluate_split(
     names = {row.name for row in more}
     usual = [row() for row in shelf.rows().values() if row.default and row.name not in names]
     table = table or usual + more
+    ranked = scores if isinstance(scores, Ranked) else Ranked(scores, list(split.judgements.values()))
+    scores = ranked.scores
     found = [
         pair
-        for evidence, rows, subset in _walks(scores, split, vectors, table)
+        for evidence, rows, subset in _walks(ranked, split, vectors, table)
         for pair in walk(evidence, rows, subset=subset, rounds=rounds)
     ]
     asked = [row for row in more if "graded" in row.by]
@@ -229,11 +236,11 @@ def ensemble(
 
 
 def _walks(
-    scores: AnyScores, split: Split, vectors: tuple[Array, Array] | None, table: Sequence[Metric]
+    ranked: Ranked, split: Split, vectors: tuple[Array, Array] | None, table: Sequence[Metric]
 ) -> Iterator[tuple[Evidence, list[Metric], Subset | None]]:
     """Evidence, the metrics that are measured by it, and the queries that are asked."""
-    judgements = dict(split.judgements)
-    ranked, labels = Ranked(scores, list(judgements.values())), judgements["own"]
+    judgements, scores = dict(split.judgements), ranked.scores
+    labels = judgements["own"]
 
     def rows(*by: str) -> list[Metric]:
         return [row for row in table if set(by) & set(row.by)]

@@ -16,7 +16,7 @@ import torch
 
 from workbench.io import ChecksumError, only_writer, replacing, write_json, write_table
 from workbench.metrics.blocks import AnyScores, best, by_rows
-from workbench.metrics.ranks import ranks_of
+from workbench.metrics.ranks import Best, ranks_of
 from workbench.records import Array, Embedding, Measurement, Split, Values, require
 from workbench.records.measurement import headline, measurement_rows
 from workbench.runs import store as runs
@@ -66,6 +66,7 @@ class OpenRun:
         values: key -> the values by query that a number is made of, as ``metrics.intervals.Draws`` reads
             them.
         target: what was measured on, where it is not the run's own test split.
+        best: by direction, the best items of every query, where the evaluation has found them.
     """
 
     name: str
@@ -77,6 +78,7 @@ class OpenRun:
     history: Sequence[Mapping[str, float]] = ()
     values: Mapping[str, Values] = field(default_factory=dict)
     target: Target | None = None
+    best: Mapping[str, Best] = field(default_factory=dict)
 
     def shown(self, *, every: bool = False) -> pd.DataFrame:
         """The numbers to look at first as texts, with their intervals and what chance would be.
@@ -185,14 +187,19 @@ class OpenRun:
         """The ``k`` best items of every query in both directions: query, rank, item, score, grade by the
         split's own pairs. Directions and ids are categories of pandas, 4 bytes each and not their text.
         """
-        own, scores = self.split.judgements["own"], by_rows(self._scored())
+        own, kept = self.split.judgements["own"], dict(self.best)
+        if not kept or kept["i2t"][1].shape[1] < min(k, len(self.split.captions)):
+            scores = by_rows(self._scored())
+            kept = {
+                way: best(rows, min(k, rows.shape[1])) for way, rows in (("i2t", scores), ("t2i", scores.T))
+            }
         # one list of ids, since a table of both directions has one kind of category
         ids = (self.split.image_ids, self.split.caption_ids)
         known = pd.Index(dict.fromkeys((*ids[0], *ids[1])))
         images, captions = (known.get_indexer(pd.Index(side)) for side in ids)
         tables = []
-        for way, rows, queries, items in ((0, scores, images, captions), (1, scores.T, captions, images)):
-            best_scores, found = best(rows, min(k, len(items)))
+        for way, queries, items in ((0, images, captions), (1, captions, images)):
+            best_scores, found = (one[:, :k] for one in kept["t2i" if way else "i2t"])
             query, rank = np.indices(found.shape, dtype=np.int32)
             columns = {
                 "direction": pd.Categorical.from_codes(

@@ -65,7 +65,7 @@ def run(
     load = partial(Contents, model, found.image, found.text)
     return OpenRun(
         config.objective.name, ready.test.split, load, None, config.as_dict(), found.measurements, history,
-        found.values,
+        found.values, best=found.best,
     )  # fmt: skip
 
 

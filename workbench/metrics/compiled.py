@@ -1,0 +1,103 @@
+"""One read of a large block of scores, compiled by numba: what scores at least as much as the relevant items,
+and the best items.
+
+A row is read in parts that stay in the first cache while everything is counted in them, so that a block costs
+little beside the matrix product that made it. ``ranks`` says the same in numpy, for what is small.
+"""
+
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numba import config, njit
+
+from workbench.records import Array, Rows
+
+# scores that are read at a time, and where the best are among them
+PART, STEP = 512, 32
+
+
+def _reached(part: Array, bound: float) -> int:
+    count = 0
+    for at in range(len(part)):
+        count += part[at] >= bound
+    return count
+
+
+def _unequal(part: Array) -> int:
+    count = 0
+    for at in range(len(part)):
+        count += part[at] != part[at]
+    return count
+
+
+def _insert(scores: Array, items: Rows, kept: int, score: float, item: int) -> int:
+    """Keep an item among the best; how many are kept now."""
+    kept = min(kept + 1, len(items))
+    place = kept - 1
+    while place > 0 and scores[place - 1] < score:
+        scores[place], items[place] = scores[place - 1], items[place - 1]
+        place -= 1
+    scores[place], items[place] = score, item
+    return kept
+
+
+def _rows(rows: Array, start: Rows, item: Rows, few: int, not_below: Rows, scores: Array, items: Rows) -> int:
+    """Fill the last three and count NaN, which alone differs from itself; see ``read``."""
+    k, nan = items.shape[1], 0
+    for query in range(len(rows)):
+        row, best, kept = rows[query], scores[query], 0
+        first, last = start[query], start[query + 1]
+        not_below[first:last] = 0
+        for begin in range(0, len(row), PART):
+            part = row[begin : begin + PART]
+            nan += unequal(part)
+            for pair in range(first, last if last - first <= few else first):
+                not_below[pair] += reached(part, row[item[pair]])
+            if k == 0 or (kept == k and reached(part, best[k - 1]) == 0):
+                continue
+            for at in range(0, len(part), STEP):
+                step = part[at : at + STEP]
+                if kept == k and reached(step, best[k - 1]) == 0:
+                    continue
+                for one in range(len(step)):
+                    if kept < k or step[one] > best[k - 1]:
+                        kept = insert(best, items[query], kept, step[one], begin + at + one)
+    return nan
+
+
+compiled = partial(njit, nogil=True, cache=True)
+unequal: Any = compiled()(_unequal)
+reached: Any = compiled()(_reached)
+insert: Any = compiled()(_insert)
+fill: Any = compiled()(_rows)
+
+
+def read(rows: Array, start: Rows, item: Rows, k: int, few: int) -> tuple[Rows, Array, Rows, int]:
+    """What one read of a block tells, on all cores.
+
+    Args:
+        rows: ``(queries, gallery)`` scores.
+        start: ``(queries + 1,)`` where each query's items begin in ``item``, from 0 on.
+        item: ``(M,)`` gallery rows of the relevant items.
+        k: how many of the best items are kept.
+        few: queries with more relevant items than this are left at 0.
+
+    Returns:
+        ``(M,)`` how many items score at least as much as each relevant one; ``(queries, k)`` the best scores,
+        and their gallery rows, of equal scores the lower row first; how many scores are NaN, which make the
+        others void.
+    """
+    not_below = np.empty(len(item), np.int64)
+    scores, items = np.empty((len(rows), k), rows.dtype), np.empty((len(rows), k), np.int64)
+
+    def fill_part(query: Rows) -> int:
+        of = slice(query[0], query[-1] + 1)
+        return int(fill(rows[of], start[of.start : of.stop + 1], item, few, not_below, scores[of], items[of]))
+
+    cores = config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]  # set when it is imported
+    parts = [part for part in np.array_split(np.arange(len(rows)), cores) if len(part)]
+    with ThreadPoolExecutor(len(parts)) as threads:
+        nan = sum(threads.map(fill_part, parts))
+    return not_below, scores, items, nan
