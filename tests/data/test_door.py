@@ -144,6 +144,32 @@ def test_a_text_at_several_images_is_right_for_all_of_them(tmp_path):
         assert any("3 captions stand at another image too" in note for note in split.notes)
 
 
+def test_splits_that_number_their_captions_and_name_their_images_alike_stay_apart(tmp_path):
+    for part, names in (("train", (1, 2)), ("val", (1, 3))):
+        put(tmp_path / part, *names)
+        images = [{"id": n, "file_name": f"{name}.jpg"} for n, name in enumerate(names)]
+        captions = [{"id": n, "image_id": n, "caption": f"{part} {n}"} for n in range(2)]
+        write(tmp_path / f"annotations/{part}.json", json.dumps({"images": images, "annotations": captions}))
+    assert wb.load_data(tmp_path, split="val").captions == ("val 0", "val 1")
+    assert wb.load_data(tmp_path, split="val").open_image(0).size == (16, 12)
+    with pytest.raises(ValueError, match="in 'val' here, in 'train' before; two images"):
+        wb.load_data(tmp_path, split="all")
+    file = tmp_path / "annotations/train.json"
+    file.write_text(file.read_text().replace("1.jpg", "4.jpg"))
+    (tmp_path / "train/1.jpg").rename(tmp_path / "train/4.jpg")
+    assert wb.load_data(tmp_path, split="all").caption_ids == ("train/0", "train/1", "val/0", "val/1")
+
+
+def test_images_that_lie_elsewhere_are_found_or_named(tmp_path):
+    put(tmp_path / "photos", 1)
+    write(tmp_path / "table/captions.csv", "image,caption\nsub/1.jpg,a dog")
+    there = str(tmp_path / "photos")
+    assert wb.load_data(tmp_path / "table", images=there).open_image(0).size == (16, 12)
+    write(tmp_path / "table/captions.csv", "image,caption\n9.jpg,a dog")
+    with pytest.raises(FileNotFoundError, match=r"no image file .*9.jpg"):
+        wb.load_data(tmp_path / "table", images=there)
+
+
 def parquet(file, **columns):
     pa.parquet.write_table(pa.table(columns), file)
 

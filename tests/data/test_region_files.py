@@ -134,3 +134,13 @@ def test_images_of_other_numbers_of_regions_embed_as_if_they_were_not_padded(tmp
             for one in (whole, whole[:1, :3].copy())
         )
         torch.testing.assert_close(both[:1], alone)
+
+
+@pytest.mark.parametrize(("said", "rows"), [([3], 3), (30, 0), (0, 0), (-1, 0), ([3, 3], 0), (np.nan, 0)])
+def test_how_many_rows_are_regions_is_one_number_of_them(tmp_path, said, rows):
+    np.savez(tmp_path / "1.npz", x=np.ones((5, 8), np.float32), num_boxes=said)
+    if rows:
+        assert locate(tmp_path, ["1.jpg"]).counts == [rows]
+        return
+    with pytest.raises(ValueError, match=r"1.npz cannot be read as regions: it says that .* of its 5 rows"):
+        locate(tmp_path, ["1.jpg"])

@@ -26,6 +26,21 @@ TINY = {
 }
 
 
+class Held(torch.nn.Module):
+    """What a traced tower holds: weights, and the mask of its text tower."""
+
+    def __init__(self, weights: dict[str, torch.Tensor]) -> None:
+        super().__init__()
+        for name, value in {**weights, "attn_mask": torch.full((77, 77), -torch.inf)}.items():
+            place: torch.nn.Module = self
+            for part in name.split(".")[:-1]:
+                place = place._modules.setdefault(part, torch.nn.Module())
+            place.register_buffer(name.split(".")[-1], value)
+
+    def forward(self, given: torch.Tensor) -> torch.Tensor:
+        return given
+
+
 @pytest.fixture(scope="module")
 def home(tmp_path_factory) -> Path:
     """A folder with one tiny model in every form that people have them in."""
@@ -42,6 +57,14 @@ def home(tmp_path_factory) -> Path:
     }
     torch.save(wrapped, folder / "wrapped.pt")
     torch.save({"model": weights}, folder / "model.pt")
+    torch.save({"optimizer": {"state": {}}, "ema_net": weights, "best": torch.zeros(())}, folder / "ema.pt")
+    torch.save(dict(enumerate(weights.values())), folder / "numbered.pt")
+    torch.save({name: one[:3] if one.ndim > 1 else one for name, one in weights.items()}, folder / "cut.pt")
+    (folder / "zeros.pt").write_bytes(bytes(4000))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # TorchScript is deprecated, and models are still handed on in it
+        torch.jit.save(torch.jit.script(Held(weights)), folder / "script.pt")
+    (folder / "quick.json").write_text(json.dumps({**TINY, "quick_gelu": True}))
     local = folder / "local"
     local.mkdir()
     (local / "open_clip_config.json").write_text(json.dumps({"model_cfg": TINY, "preprocess_cfg": {}}))
@@ -110,6 +133,7 @@ WAYS = {
     "a JSON configuration and a file": ("HOME/tiny.json", "HOME/plain.safetensors"),
     "a name and a wrapped checkpoint": ("tiny", "HOME/wrapped.pt"),
     "a name and weights below `model`": ("tiny", "HOME/model.pt"),
+    "an archive of TorchScript": ("HOME/quick.json", "HOME/script.pt"),
     "a folder of open_clip": ("HOME/local", ""),
     "a folder of transformers": ("HOME/clip", ""),
     "an object": (Mine(), ""),
@@ -129,7 +153,7 @@ def test_a_model_embeds_images_and_texts_whatever_names_it(way: str, home: Path)
     assert opened.scores(image, text).shape == (2, 3)
 
 
-@pytest.mark.parametrize("file", ["plain.safetensors", "wrapped.pt", "model.pt"])
+@pytest.mark.parametrize("file", ["plain.safetensors", "wrapped.pt", "model.pt", "ema.pt"])
 def test_wrappings_do_not_change_a_weight(file: str, home: Path):
     images = [Image.new("RGB", (40, 30), "red")]
     plain = open_model("tiny", str(home / "plain.safetensors")).embed_images(images).mean
@@ -158,6 +182,9 @@ def test_a_finished_run_is_a_model(tmp_path: Path):
         ("tiny", "HOME/empty.pt", ValueError, r"empty.pt holds no weights: it is empty"),
         ("tiny", "HOME/nan.safetensors", ValueError, r"nan.safetensors.* not finite"),
         ("tiny", "HOME/none.pt", FileNotFoundError, "none.pt"),
+        ("tiny", "HOME/numbered.pt", ValueError, "numbered.pt holds the weights of another model: it lacks"),
+        ("tiny", "HOME/cut.pt", ValueError, "cut.pt holds the weights of another model"),
+        ("tiny", "HOME/zeros.pt", ValueError, "zeros.pt holds no weights: it is cut off, or no file"),
         ("HOME/void", "", FileNotFoundError, "void holds no model"),
         ("HOME/plain.safetensors", "", ValueError, "is a file; name the model that it belongs to"),
         ("HOME/clip", "x.pt", ValueError, "holds its own weights"),

@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from safetensors.numpy import save_file
@@ -67,14 +68,34 @@ def test_vectors_give_the_numbers_of_their_model(by_model, photos, tmp_path, end
             assert found[label] == pytest.approx(by_model[label], abs=1e-6)
 
 
+def test_ids_beside_vectors_order_them_and_what_is_no_file_of_vectors_is_said(by_model, photos, tmp_path):
+    sides = {"image": by_model.image.mean.numpy(), "text": by_model.text.mean.numpy()}
+    table = pd.DataFrame({"image": by_model.split.image_ids, "vector": list(sides["image"]), "size": 1.5})
+    np.save(tmp_path / "texts.npy", sides["text"])
+    given = {"texts": tmp_path / "texts.npy", "data": photos, "rounds": 0}
+    table.iloc[::-1].to_parquet(tmp_path / "images.parquet")
+    assert wb.evaluate(images=tmp_path / "images.parquet", **given)["rsum"] == by_model["rsum"]
+    pd.concat([table, table]).to_parquet(tmp_path / "twice.parquet")
+    (tmp_path / "lfs.npy").write_text("version https://git-lfs.github.com/spec/v1")
+    (tmp_path / "page.pt").write_text("<html>")
+    for name, said in {
+        "twice.parquet": "an id stands twice",
+        "lfs.npy": "Git LFS",
+        "page.pt": "web page",
+    }.items():
+        with pytest.raises(ValueError, match=said):
+            wb.evaluate(images=tmp_path / name, **given)
+
+
 def test_a_double_loop_gives_the_same_recall(by_model):
     scores = by_model.image.mean.numpy() @ by_model.text.mean.numpy().T
     for k in (1, 5, 10):
         assert by_model[f"t2i/R@{k}"] == pytest.approx(_recall(scores, by_model.split.own, k), abs=1e-6)
 
 
-def test_a_saved_result_is_a_run_like_any_other(by_model, tmp_path):
-    by_model.save(tmp_path / "mine")
+def test_a_saved_result_is_a_run_like_any_other(by_model, tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    by_model.save("~/mine")
     (opened,) = wb.open_runs([str(tmp_path / "mine")])
     assert opened["rsum"] == by_model["rsum"]
     assert np.allclose(opened.image.mean, by_model.image.mean)

@@ -8,7 +8,7 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -277,7 +277,14 @@ def one_split(read: Reading, split: str, problems: Problems, *, check_images: bo
     counts = Counter({row.image: home for row, home in homes}.values())
     there = [name for name in SPLITS if counts[name]]
     split = split or (choose_split(read.name, there) if told else "all")
-    rows = [row for row, home in homes if split in ("all", home)]
+    before = dict[str, str]()
+    twice = {row.id for row, home in homes if before.setdefault(row.id, home) != home and told}
+    # splits that each number their captions from the beginning
+    rows = [
+        replace(row, id=f"{home}/{row.id}") if split == "all" and row.id in twice else row
+        for row, home in homes
+        if split in ("all", home)
+    ]
     place = read.path if read.needed else lambda image: None
     if not (kept := good(rows, place, problems, check_images=check_images)):
         remedy = f"; choose {', '.join([*there, 'all'])}" if there and split not in (*there, "all") else ""
@@ -336,7 +343,7 @@ def _homes(
             problems.add("unknown split", f"{row.where}: split {row.split!r} is not one of {known}")
         elif (before := homes.setdefault(row.image, home)) != home:
             where = f"{row.where}: {row.image} is in {home!r} here, in {before!r} before"
-            problems.add("image in two splits", where)
+            problems.add("image in two splits", f"{where}; two images need their folders before their names")
         else:
             yield row, home
 

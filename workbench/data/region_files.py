@@ -106,9 +106,13 @@ def _count(file: Path) -> int:
     """Regions of a file, without reading them where their number stands beside them."""
     if file.suffix == ".npz":
         with reading_errors(file.name, FAILS, *NUMPY_ERRORS), np.load(file) as held:
-            if said := [int(numeric(held[name])) for name in COUNT if name in held]:
-                require(said[0] > 0, f"it has {said[0]} regions")
-                return said[0]
+            if said := [numeric(held[name]).ravel().tolist() for name in COUNT if name in held]:
+                rows = next((len(held[name]) for name in FEATURES if name in held), 0)
+                require(
+                    len(said[0]) == 1 and said[0][0] in range(1, rows + 1),
+                    f"it says that {str(said[0]).strip('[]')} of its {rows} rows are regions",
+                )
+                return int(said[0][0])
     return len(_features(file))
 
 

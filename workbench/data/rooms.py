@@ -1,5 +1,6 @@
 """The rooms behind the door of ``opening``: each reads one layout into rows and their images' places."""
 
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -81,7 +82,7 @@ def coco(files: Sequence[Path], ask: Ask) -> Reading:
         for image in sorted({str(one) for one in named.values()} - {row.image for row in own}):
             ask.problems.add("image without captions", f"{file.name}: {image} has no caption")
         rows += own
-    places, notes = _images(ask, ask.base, {row.image: row.image for row in rows})
+    places, notes = _images(ask, ask.base, *_named(rows))
     return Reading(name, rows, places, "the names of the files", notes)
 
 
@@ -111,7 +112,7 @@ def tables(files: Sequence[Path], ask: Ask) -> Reading:
         "the lists of images" if lists else "the names of the files" if len(files) > 1 else "the column split"
     )
     base = ask.base if several else files[0].parent
-    places, found = _images(ask, base, {row.image: row.image for row in rows})
+    places, found = _images(ask, base, *_named(rows))
     name = (
         ask.base.resolve().name
         if not ask.table or files[0].stem in ("captions", "metadata")
@@ -128,11 +129,16 @@ def _lists(folder: Path) -> dict[str, str]:
     return {image: mark[1] for mark, one in found if mark for image in read_text(one).split()}
 
 
+def _named(rows: Iterable[Row]) -> tuple[dict[str, str], dict[str, str]]:
+    """The path of each image, and the split that its last row says."""
+    return {row.image: row.image for row in rows}, {row.image: row.split for row in rows}
+
+
 def _images(
-    ask: Ask, folder: Path, paths: Mapping[str, str]
+    ask: Ask, folder: Path, paths: Mapping[str, str], splits: Mapping[str, str] = {}
 ) -> tuple[Callable[[str], Path], tuple[str, ...]]:
     """Where each image lies: below the folder, or wherever a file is found that has its name, or its name and
-    an ending; and a note on that.
+    an ending, of several that one whose folder is called as the image's split; and a note on that.
 
     Raises:
         ValueError: an image is found at several places, or under several names.
@@ -142,9 +148,9 @@ def _images(
     lost = [image for image, place in places.items() if not place.is_file()]
     if not lost:
         return places.__getitem__, ()
-    named: dict[str, list[Path]] = {}
-    for one in sorted((start if ask.images else ask.base).rglob("*")):
-        if visible(one, ask.base) and one.is_file():
+    named, root = dict[str, list[Path]](), start if ask.images else ask.base
+    for one in sorted(root.rglob("*")):
+        if visible(one, root) and one.is_file():
             named.setdefault(one.name, []).append(one)
             if one.suffix.lower() in endings():
                 named.setdefault(one.stem, []).append(one)
@@ -152,12 +158,11 @@ def _images(
     for image in lost:
         same = named.get(Path(paths[image]).name, [])
         end = f"/{paths[image]}"
-        fit = [
-            one
-            for one in same
-            if end in (one.as_posix()[-len(end) :], one.with_suffix("").as_posix()[-len(end) :])
-        ] or same
-        both = " and ".join(one.relative_to(ask.base).as_posix() for one in fit[:2])
+        fit = [one for one in same if end in (f"/{one}"[-len(end) :], f"/{one.with_suffix('')}"[-len(end) :])]
+        fit = fit or same
+        if len(fit) > 1 and (part := said_split(splits.get(image, ""))):
+            fit = [one for one in fit if said_split(one.parent.name) == part] or fit
+        both = " and ".join(os.path.relpath(one, ask.base) for one in fit[:2])
         require(
             len(fit) < 2,
             f"{ask.base}: {image} may be {both}; choose their folder with images=..., or write the ending",
@@ -165,7 +170,7 @@ def _images(
         if fit:
             places[image] = fit[0]
             ended = ended or fit[0].name * (fit[0].stem == Path(image).name)
-            folders[f"{fit[0].parent.relative_to(ask.base).as_posix()}/"] = None
+            folders[f"{os.path.relpath(fit[0].parent, ask.base)}/"] = None
     _require_one_name(ask.base, places)
     listed = ", ".join([*folders][:3]) + (" ..." if len(folders) > 3 else "")
     notes = (

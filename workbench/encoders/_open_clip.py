@@ -9,13 +9,10 @@ of open_clip's own local folders; ``vocabulary`` beside them lists the words of 
 
 import json
 import logging
-import re
-import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from pickle import UnpicklingError
 from tempfile import TemporaryDirectory
 from typing import Any
 from zipfile import ZipFile, is_zipfile
@@ -24,13 +21,13 @@ import open_clip
 import torch
 from open_clip.convert import convert_state_dict
 from open_clip.model import convert_to_custom_text_state_dict, resize_pos_embed, resize_text_pos_embed
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from workbench import assets
 from workbench.formatting import format_count
 from workbench.io import read_options, reading_errors
+from workbench.io.tensors import loaded
 from workbench.records import require
 from workbench.registry import did_you_mean
 
@@ -41,7 +38,6 @@ CHECKPOINTS = (".safetensors", ".pt", ".pth", ".bin", ".ckpt")
 WRAPPERS = ("state_dict", "model_state_dict", "model", "module")
 # numbers that OpenAI's own files hold beside their weights
 OPENAI = ("input_resolution", "context_length", "vocab_size")
-FOREIGN = re.compile(r"(?:GLOBAL|class) ([\w.]+)")
 
 
 @dataclass(frozen=True)
@@ -150,45 +146,26 @@ def read_weights(file: Path) -> dict[str, Tensor]:
         FileNotFoundError: there is no such file.
         ValueError: it holds no weights, or some that are not finite; the message names it.
     """
-    with reading_errors(file), file.open("rb") as opened:
-        start = opened.read(64).lstrip()
-    kinds = {
-        "a Git LFS pointer": start.startswith(b"version https://git-lfs"),
-        "a web page": start[:1] == b"<",
-    }
-    found = "empty" if not start else next((kind for kind, so in kinds.items() if so), "")
-    require(not found, f"{file} holds no weights: it is {found}; download the file itself")
-    held = _loaded(file)
-    while inner := [held[name] for name in WRAPPERS if isinstance(held.get(name), Mapping)]:
+    held = loaded(file, "weights")
+    held = held if isinstance(held, Mapping) else {type(held).__name__: None}
+    while inner := _wrapped(held):
         held = inner[0]
-    weights = {name: value for name, value in held.items() if isinstance(value, Tensor)}
+    weights = {str(name): value for name, value in held.items() if isinstance(value, Tensor)}
     require(weights, f"{file} holds no weights, but {', '.join(map(str, held)) or 'nothing':.80}")
-    broken = [name for name, value in weights.items() if not value.isfinite().all()]
+    # what a mask hides has minus infinity
+    broken = [
+        name for name, one in weights.items() if not (one.isfinite().all() or name.endswith("attn_mask"))
+    ]
     require(not broken, f"{file}: {', '.join(broken[:1])} holds numbers that are not finite")
     return weights
 
 
-def _loaded(file: Path) -> Mapping[str, Any]:
-    script: Any = torch.jit  # without types
-    with reading_errors(file, "holds no weights", SafetensorError, RuntimeError, LookupError):
-        if file.suffix == ".safetensors":
-            return load_file(file)
-        scripted = is_zipfile(file) and any(
-            name.endswith("constants.pkl") for name in ZipFile(file).namelist()
-        )
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # TorchScript is deprecated, and nothing else reads it
-                held = (
-                    script.load(file, map_location="cpu").state_dict()
-                    if scripted
-                    else torch.load(file, map_location="cpu", weights_only=True)
-                )
-        except UnpicklingError as error:
-            named = FOREIGN.search(str(error))
-            reason = f"beside tensors it holds {named[1]}" if named else "it is no file of PyTorch"
-            raise ValueError(f"{reason}; save the state_dict of the model alone") from None
-        return held if isinstance(held, Mapping) else {type(held).__name__: None}
+def _wrapped(held: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """What holds the weights: by its name, or as the only one that holds tensors."""
+    inner = {name: one for name, one in held.items() if isinstance(one, Mapping)}
+    named = [inner[name] for name in WRAPPERS if name in inner]
+    full = [one for one in inner.values() if any(isinstance(value, Tensor) for value in one.values())]
+    return named or (full if len(full) == 1 else [])
 
 
 def load_weights(network: Any, file: Path) -> None:
@@ -201,16 +178,23 @@ def load_weights(network: Any, file: Path) -> None:
     first = next(name for name in own if name.startswith("visual."))
     before = min((name.removesuffix(first) for name in held if name.endswith(first)), key=len, default="")
     weights = {name.removeprefix(before): held[name] for name in held if name.startswith(before)}
-    weights = convert_state_dict(network, weights)
-    if "positional_embedding" in weights and not hasattr(network, "positional_embedding"):
-        weights = convert_to_custom_text_state_dict(weights)
+    with reading_errors(file, "holds the weights of another model", RuntimeError, LookupError):
+        weights = convert_state_dict(network, weights)
+        if "positional_embedding" in weights and not hasattr(network, "positional_embedding"):
+            weights = convert_to_custom_text_state_dict(weights)
     # older transformers counted positions in a buffer
-    dropped = {*OPENAI, "text.transformer.embeddings.position_ids"} - own.keys()
+    dropped = {
+        *OPENAI,
+        "attn_mask",
+        "text.attn_mask",
+        "text.transformer.embeddings.position_ids",
+    } - own.keys()
     weights = {name: weights[name] for name in weights if name not in dropped}
     for name in own.keys() & weights.keys() & {"logit_scale", "logit_bias"}:
         weights[name] = weights[name].reshape(own[name].shape)
-    resize_pos_embed(weights, network)
-    resize_text_pos_embed(weights, network)
+    with reading_errors(file, "holds the weights of another model", RuntimeError, LookupError):
+        resize_pos_embed(weights, network)
+        resize_text_pos_embed(weights, network)
     absent, extra = own.keys() - weights.keys() - {"logit_bias"}, weights.keys() - own.keys()
     other = [name for name in own.keys() & weights.keys() if own[name].shape != weights[name].shape]
     said = {"it lacks": absent, "it has": extra, "of another shape is": other}

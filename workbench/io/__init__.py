@@ -29,6 +29,7 @@ from workbench.io.reading import (
     read_options,
     read_text,
     reading_errors,
+    require_itself,
     validated,
 )
 
@@ -53,6 +54,7 @@ __all__ = [
     "read_text",
     "reading_errors",
     "replacing",
+    "require_itself",
     "update_checksums",
     "validated",
     "verify",

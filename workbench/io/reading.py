@@ -53,6 +53,24 @@ def reading_errors(
         raise ValueError(f"{path} {message}: {reason:.1000}") from error
 
 
+def require_itself(file: Path, wanted: str) -> None:
+    """Refuse what lies at the place of a large file where its download went wrong.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        ValueError: it is empty, a Git LFS pointer or a web page; the message names what is ``wanted``.
+    """
+    with reading_errors(file), file.open("rb") as opened:
+        start = opened.read(64).removeprefix(b"\xef\xbb\xbf").lstrip()
+    kinds = {
+        "empty": not start,
+        "a Git LFS pointer": start.startswith(b"version https://git-lfs"),
+        "a web page": start[:1] == b"<",
+    }
+    if found := [kind for kind, so in kinds.items() if so]:
+        raise ValueError(f"{file} holds no {wanted}: it is {found[0]}; download the file itself")
+
+
 def read_text(file: Path | str) -> str:
     """A text in UTF-8, with or without the mark that spreadsheet programs put before it.
 

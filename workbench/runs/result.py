@@ -249,7 +249,7 @@ class OpenRun:
         Raises:
             BlockingIOError: another process writes into the folder.
         """
-        path, split, outside = Path(folder), self.split, "model" in self.config
+        path, split, outside = Path(folder).expanduser(), self.split, "model" in self.config
         if self.target:
             path = path / runs.EVALUATIONS / self.target.name
         if outside:

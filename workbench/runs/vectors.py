@@ -9,7 +9,6 @@ a few of them.
 """
 
 import hashlib
-import pickle
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -19,15 +18,14 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file
 from torch import Tensor
 from torch.nn.functional import normalize
 
 from workbench import devices
 from workbench.encoders.base import Encoder, Pair
 from workbench.formatting import format_count
-from workbench.io import cache_folder, cached_file, new_memmap, read_array, reading_errors
+from workbench.io import cache_folder, cached_file, new_memmap, read_array, reading_errors, require_itself
+from workbench.io.tensors import loaded
 from workbench.progress import bar
 from workbench.records import Array, Batch, Embedding, NoPictureError, Rows, Split, require
 from workbench.training import batches
@@ -36,6 +34,11 @@ from workbench.training.batches import Source
 Side = Literal["image", "text"]
 PROBES, SIZE = 8, 128
 FILES = (".npy", ".npz", ".pt", ".safetensors", ".parquet")
+# what holds the ids of vectors beside them
+KEYS: dict[str, tuple[str, ...]] = {
+    "image": ("ids", "id", "image_ids", "image_id", "image", "file_name", "filename"),
+    "text": ("ids", "id", "text_ids", "caption_ids", "caption_id"),
+}
 # name of the data that vectors have which came without any
 BARE = "vectors"
 
@@ -155,7 +158,8 @@ def read_vectors(given: Any, side: Side) -> tuple[Tensor, tuple[str, ...]]:
     name, ids = f"{side}s", tuple[str, ...]()
     if isinstance(given, str | Path):
         name, held = str(given), _file(Path(given).expanduser())
-        known = next((held.pop(key) for key in ("ids", "id", f"{side}_ids") if key in held), ())
+        named = [key for key in KEYS[side] if getattr(held.get(key), "ndim", 0) == 1]
+        known = held.pop(named[0]) if named else ()
         ids = tuple(map(str, np.asarray(known).tolist()))
         arrays = {key: value for key, value in held.items() if getattr(value, "ndim", 0) == 2}
         arrays = arrays if len(arrays) == 1 else {k: v for k, v in arrays.items() if k.startswith(side)}
@@ -170,6 +174,7 @@ def read_vectors(given: Any, side: Side) -> tuple[Tensor, tuple[str, ...]]:
         vectors.ndim == 2 and len(vectors), f"{name} has the shape {tuple(vectors.shape)}; (N, D) is needed"
     )
     require(not ids or len(ids) == len(vectors), f"{name} has {len(ids)} ids for {len(vectors)} vectors")
+    require(len(set(ids)) == len(ids), f"{name}: an id stands twice among {', '.join(ids[:3])} ...")
     lengths = vectors.norm(dim=1)
     bad = torch.nonzero(~(lengths.isfinite() & (lengths > 0)))
     require(not len(bad), f"{name}: row {int(bad[0]) if len(bad) else 0} is not finite, or has no direction")
@@ -179,23 +184,24 @@ def read_vectors(given: Any, side: Side) -> tuple[Tensor, tuple[str, ...]]:
 def _file(file: Path) -> dict[str, Any]:
     """The arrays of a file by name."""
     require(file.suffix in FILES, f"{file} holds no vectors; give one of {', '.join(FILES)}")
-    with reading_errors(
-        file, "holds no vectors", SafetensorError, RuntimeError, LookupError, pickle.PickleError
-    ):
+    require_itself(file, "vectors")
+    with reading_errors(file, "holds no vectors", RuntimeError, LookupError):
         if file.suffix == ".npy":
             return {"vectors": np.array(read_array(file))}
         if file.suffix == ".npz":
             with np.load(file) as held:
                 return dict(held)
-        if file.suffix == ".safetensors":
-            return load_file(file)
-        if file.suffix == ".pt":
-            found = torch.load(file, map_location="cpu", weights_only=True)
-            return found if isinstance(found, dict) else {"vectors": found}
+        if file.suffix in (".pt", ".safetensors"):
+            found = loaded(file, "vectors")
+            return dict(found) if isinstance(found, Mapping) else {"vectors": found}
         table = pd.read_parquet(file)
-        ids = {"ids": table.pop("id").to_numpy()} if "id" in table else {}
-        lists = {str(name): np.stack(list(table[name])) for name in table if table[name].dtype == object}
-        return ids | (lists or {"vectors": table.to_numpy()})
+        whole = {str(name): np.asarray(table[name].tolist()) for name in table}
+        if not any(one.ndim == 2 for one in whole.values()):  # a column a dimension
+            columns = [
+                one for name, one in whole.items() if one.dtype.kind in "fiu" and name not in KEYS["image"]
+            ]
+            whole["vectors"] = np.stack(columns, axis=1) if columns else np.empty(0)
+        return whole
 
 
 def in_order(vectors: Tensor, ids: Sequence[str], wanted: Sequence[str], side: Side, split: str) -> Tensor:
