@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 from torch import nn
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from tests.encoders.graphs import GRAPHS, batch
 from workbench.encoders import load, packed
@@ -59,6 +60,21 @@ def test_a_gru_reads_each_set_alone_whatever_the_others_are():
     rnn, given = nn.GRU(4, 3, batch_first=True, bidirectional=True).double(), rows(4)
     alone = torch.cat([rnn(part[None])[0][0] for part in given.split(SIZES)])
     torch.testing.assert_close(torch.cat(packed.gru(rnn, given, torch.tensor(SIZES)), dim=1), alone)
+
+
+@pytest.mark.parametrize("both", [False, True])
+def test_a_gru_and_its_gradients_are_those_of_pytorch_to_the_last_digit(both):
+    torch.manual_seed(0)
+    rnn, sizes = nn.GRU(5, 4, batch_first=True, bidirectional=both), torch.tensor([3, 9, 1, 9, 4])
+    given = torch.randn(26, 5, requires_grad=True)
+    mask = torch.arange(9) < sizes[:, None]
+    padded = given.new_zeros(5, 9, 5).masked_scatter(mask[..., None], given)
+    sequence = pack_padded_sequence(padded, sizes, batch_first=True, enforce_sorted=False)
+    expected = pad_packed_sequence(rnn(sequence)[0], batch_first=True)[0][mask]
+    found = torch.cat(packed.gru(rnn, given, sizes), dim=1)
+    assert torch.equal(found, expected)
+    ways = [torch.autograd.grad(one.tanh().sum(), [given, *rnn.parameters()]) for one in (found, expected)]
+    assert all(map(torch.equal, *ways))
 
 
 @pytest.mark.parametrize("norm_first", [False, True])

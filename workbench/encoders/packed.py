@@ -6,12 +6,13 @@ attention and sorting take the sets of one size at a time. On a GPU, where many 
 padding, PyTorch's own padded forms run; the results are the same up to rounding.
 """
 
+from collections.abc import Sequence
 from functools import cached_property
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import linear, scaled_dot_product_attention
-from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+from torch.nn.utils.rnn import PackedSequence
 
 
 def padded_form(parts: Tensor) -> bool:
@@ -119,7 +120,35 @@ def gru(rnn: nn.GRU, rows: Tensor, sizes: Tensor) -> list[Tensor]:
     Returns:
         One ``(R, H)`` for each direction.
     """
-    index = PackedIndex(torch.arange(int(sizes.max()), device=sizes.device) < sizes[:, None])
-    packed = pack_padded_sequence(index.padded(rows), sizes.cpu(), batch_first=True, enforce_sorted=False)
-    hidden = index.rows(pad_packed_sequence(rnn(packed)[0], batch_first=True)[0])
-    return list(hidden.chunk(2 if rnn.bidirectional else 1, dim=-1))
+    # the first parts of all sets, longest set first, then the second ones
+    longest, order = torch.sort(sizes, descending=True)
+    step = torch.arange(int(longest.max()), device=sizes.device)[:, None]
+    there = step < longest
+    places = ((sizes.cumsum(0) - sizes)[order] + step)[there]
+    packed, counts = rows.index_select(0, places), there.sum(1).cpu()
+    if padded_form(rows):
+        hidden = rnn(PackedSequence(packed, counts))[0].data.chunk(2 if rnn.bidirectional else 1, dim=-1)
+    else:
+        hidden = [_states(packed, counts.tolist(), *one) for one in enumerate(rnn.all_weights)]
+    back = places.argsort()
+    return [states.index_select(0, back) for states in hidden]
+
+
+def _states(packed: Tensor, counts: list[int], back: int, weights: Sequence[Tensor]) -> Tensor:
+    """One direction as PyTorch computes it. PyTorch takes each step as a slice of one tensor, and on the way
+    back fills a tensor of that size for every step; a split has one gradient for all.
+    """
+    of_parts, of_states, bias, bias_of_states = weights
+    steps, width = torch.split(linear(packed, of_parts, bias), counts), of_states.shape[1]
+    states, hidden = list[Tensor](), packed.new_zeros(0 if back else counts[0], width)
+    for given in reversed(steps) if back else steps:
+        if (more := len(given) - len(hidden)) > 0:
+            hidden = torch.cat([hidden, hidden.new_zeros(more, width)])
+        elif more < 0:
+            hidden = hidden[:more]
+        of_input, of_hidden = given.chunk(3, 1), linear(hidden, of_states, bias_of_states).chunk(3, 1)
+        reset, update = ((a + b).sigmoid() for a, b in zip(of_hidden[:2], of_input[:2], strict=True))
+        new = (of_input[2] + of_hidden[2] * reset).tanh()
+        hidden = (hidden - new) * update + new
+        states.append(hidden)
+    return torch.cat(states[::-1] if back else states)
