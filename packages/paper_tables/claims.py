@@ -54,6 +54,8 @@ class Claim:
     needs: str = ""
     text: str | None = None
     models: str = ""
+    judge: str = "labels"
+    bound: float | None = None
     printed: float = float("nan")
     remark: str = ""
 
@@ -65,13 +67,18 @@ class Claim:
     @property
     def keys(self) -> dict[str, list[str]]:
         """The numbers that are averaged, by the judge that they ask."""
-        own = [self.metric] if isinstance(self.metric, str) else self.metric
-        return {"labels": own, "truth": self.truth}
+        truth = {"truth": self.truth} if self.truth and self.judge == "labels" else {}
+        return {self.judge: self.own, **truth}
+
+    @property
+    def own(self) -> list[str]:
+        """The claim's own numbers, in its unit."""
+        return [self.metric] if isinstance(self.metric, str) else self.metric
 
     @property
     def contrasts(self) -> list[list[tuple[str, str]]]:
-        """Grids and labels of the arms of each contrast, the first minus the second; of four, the difference
-        of the first two minus that of the others.
+        """Grids and labels of the arms of each contrast: the first, by itself or minus the second; of four,
+        the difference of the first two minus that of the others.
         """
         return [[_place(name, arm) for arm in of] for name, several in self.arms.items() for of in several]
 
@@ -87,7 +94,7 @@ class Claim:
         arms = [" minus ".join(label for _, label in of) for of in self.contrasts]
         return [
             f"{self.id}  {self.paper}, {self.place}: {self.says}",
-            f"  metric: {', '.join(self.keys['labels'])}; expected: {sign}{told}",
+            f"  metric: {', '.join(self.own)}; expected: {sign}{told}",
             f"  data: {', '.join(DATA[one] for one in self.data)}",
             *([] if self.text is None else ["  no training"]),
             *(f"  arms: {one}" for one in arms),
@@ -217,7 +224,7 @@ def line_of(
     """A line without its verdict; ``values`` are those of the first arm, ``more``, and of the other."""
     return {
         "claim": claim.id, "data": where, "contrast": contrast, "judge": who,
-        "metric": claim.keys.get(who, claim.keys["labels"]),
+        "metric": claim.keys.get(who, claim.own),
         "expected": claim.expected, "unit": claim.unit, "smallest": claim.smallest,
         "printed": None if np.isnan(claim.printed) else claim.printed, "chance": None,
         "values": {name: [round(float(one), 4) for one in of] for name, of in values.items()},
@@ -229,7 +236,7 @@ def _contrasts(claim: Claim, where: str, who: str, keys: list[str]) -> Iterable[
     if where not in TABLES:
         return
     table = _numbers(where)
-    if claim.models and where == "W":
+    if claim.models and not claim.arms and where == "W":
         about = {"source": _source(where), "seconds": None}
         yield line_of(
             claim, where, "all objectives", who, {"more": _over_models(claim, keys, table)}, **about
@@ -251,16 +258,16 @@ def line_of_arms(
     claim: Claim, where: str, contrast: str, who: str, values: Mapping[str, Any], **about: Any
 ) -> dict[str, Any]:
     """The same for numbers as they are stored, in the unit of the judge's own number."""
-    keys, labels = claim.keys[who], claim.keys["labels"]
+    keys = claim.keys[who]
     points = {name: np.asarray(of) * scale_of(claim, keys) for name, of in values.items()}
     unit = unit_of(keys[0])
-    own = {} if keys == labels else {"unit": unit, "smallest": _read()["smallest"][unit], "printed": None}
+    own = {} if keys == claim.own else {"unit": unit, "smallest": _read()["smallest"][unit], "printed": None}
     return line_of(claim, where, contrast, who, points, **about) | own
 
 
 def scale_of(claim: Claim, keys: Sequence[str]) -> float:
     """What a stored number is multiplied by to be one of the ledger's."""
-    return SCALE.get(claim.unit if keys == claim.keys["labels"] else unit_of(keys[0]), 1.0)
+    return SCALE.get(claim.unit if keys == claim.own else unit_of(keys[0]), 1.0)
 
 
 def _chance() -> float:

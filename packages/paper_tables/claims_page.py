@@ -67,7 +67,7 @@ def columns(lines: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
     asked = questions(lines)
     texts = [
         (key[0], claims.find(key[0]).says, f"{claims.DATA[key[1]]}: {contrast_of(key, judges)}",
-         told_of(judges.get("labels") or judges.get("no training")), told_of(judges.get("truth")))
+         told_of(first_of(judges)), told_of(judges.get("truth")))
         for key, judges in asked.items()
     ]  # fmt: skip
     heads = ("claim", "says", "data and arms", "by labels, or without training", "by the truth")
@@ -95,20 +95,29 @@ def _count(asked: Asked) -> str:
 
 
 def _row(key: tuple[str, str, str], judges: Mapping[str, Mapping[str, Any]]) -> list[str | Cell]:
-    claim, first = claims.find(key[0]), judges.get("labels") or judges.get("no training")
+    claim, first = claims.find(key[0]), first_of(judges)
     truth = judges.get("truth")
-    printed = (
-        "" if first is None or first["printed"] is None else format_number(first["printed"], _digits(first))
-    )
-    contrast = f"{contrast_of(key, judges)}, {_seeds(first or truth or {})}"
+    printed = printed_of(first) if first else ""
+    contrast = f"{contrast_of(key, judges)}, {seeds_of(first or truth or {})}"
     return [
         _name(claim),
-        Cell(claim.says, note=f"{contrast}. {claim.remark}"),
+        Cell(claim.says, note=" ".join(filter(None, [f"{contrast}.", claim.remark, _runs(first or truth)]))),
         claims.DATA[key[1]],
         *(_cell(line) for line in (first, truth)),
         printed,
         parting_of(first, truth),
     ]
+
+
+def _runs(line: Mapping[str, Any] | None) -> str:
+    """Where the runs of a line lie below the runs of this machine, those of the first seed."""
+    ids = (line or {}).get("source", {}).get("runs", [])
+    return f"Runs of the first seed: {', '.join(f'claims/{one}' for one in ids)}." if ids else ""
+
+
+def first_of(judges: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Any] | None:
+    """The line that asks no truth."""
+    return next((line for who, line in judges.items() if who != "truth"), None)
 
 
 def told_of(line: Mapping[str, Any] | None) -> str:
@@ -137,7 +146,13 @@ def _cell(line: Mapping[str, Any] | None) -> Cell:
     )
 
 
-def _seeds(line: Mapping[str, Any]) -> str:
+def printed_of(line: Mapping[str, Any]) -> str:
+    """The paper's effect."""
+    return "" if line["printed"] is None else format_number(line["printed"], _digits(line))
+
+
+def seeds_of(line: Mapping[str, Any]) -> str:
+    """How many seeds, or groups of images, it is the mean of."""
     count = len(line["values"]["more"])
     return format_count(count, "group" if line["judge"] == "no training" else "seed")
 

@@ -9,12 +9,15 @@ import numpy as np
 
 from paper_tables import claims
 from paper_tables.claims_page import (
+    MEANS,
     SIGNS,
     Asked,
     contrast_of,
     effect_of,
     parting_of,
+    printed_of,
     questions,
+    seeds_of,
     told_of,
     unjudged,
     word_of,
@@ -22,9 +25,19 @@ from paper_tables.claims_page import (
 from workbench import assets
 from workbench.formatting import format_count, format_number
 
-JUDGES = {"labels": "binary labels", "truth": "the truth", "no training": "no training"}
-TOLD = {"labels": "By binary labels", "truth": "By the truth", "no training": "Without training"}
-HELD, FAILED = ("replicated",), ("refuted", "equivalent")
+JUDGES = {
+    "labels": "binary labels",
+    "truth": "the truth",
+    "no training": "no training",
+    "neither": "no judge",
+}
+TOLD = {
+    "labels": "By binary labels",
+    "truth": "By the truth",
+    "no training": "Without training",
+    "neither": "Without a judge",
+}
+HELD, FAILED, OPEN = ("replicated",), ("refuted", "equivalent"), ("undecided", "void")
 PARTINGS = {
     "part": "they decide differently",
     "agree": "they agree",
@@ -32,6 +45,22 @@ PARTINGS = {
     "only labels decide": "only labels decide",
     "neither decides": "neither decides",
 }
+# what a row says, for whoever has read no paper and no other page
+LEGEND = (
+    f"Verdicts. {' '.join(f'{SIGNS[word]} {word}: {told}.' for word, told in MEANS.items())}",
+    "Data. The embedded world is drawn scenes, and what is true of each is known. Flickr8k and HierarCaps "
+    "are photographs.",
+    "Contrast. The first arm minus the second, or one arm by itself. Names in small letters are recorded "
+    "comparisons of whole objectives, at up to 2,000 images. The others were trained for the ledger, at as "
+    "many images as they say. `l2_sum` and `printed` are two readings of descriptiveness.",
+    "Judge. Binary labels count the one image of a caption. The truth counts each image that a caption is "
+    "true of. Without a judge stand times and the shape of a space.",
+    "Effect. It is positive where it has the paper's sign. Points of 600 are those of RSUM, the sum of six "
+    "recalls in percent. Brackets hold Student's 95 % interval over seeds, or over groups of images "
+    "where nothing was trained.",
+    "`workbench claims show D9` tells one claim, with the commands that make its arms. "
+    "`workbench claims run D9` states what it costs, and tries it again.",
+)
 POWERS = ("replicated", "equivalent", "false")
 # what no reader should conclude, whatever the rows say
 LIMITS = (
@@ -121,7 +150,8 @@ def _verdicts(asked: Asked) -> list[str]:
         "[Where labels and truth disagree](claims_limits.md) says what not to conclude.",
         130,
     ), "", *told, ""]  # fmt: skip
-    for heading, words in (("held", HELD), ("did not hold", FAILED)):
+    lines += ["## How to read a row", "", *(f"- {one}" for one in LEGEND), ""]
+    for heading, words in (("held", HELD), ("did not hold", FAILED), ("are undecided", OPEN)):
         kept = {key: of for key, of in asked.items() if any(line["verdict"] in words for line in of.values())}
         lines += [f"## Claims that {heading}", "", *_table(kept, words), ""]
     lines += ["## Not yet judged", "", *_rows(("claim", "says", "made by or waits for"), [
@@ -202,10 +232,21 @@ def _table(asked: Asked, words: Sequence[str] = tuple(SIGNS)) -> list[str]:
     """A row for each judge's verdict that is one of these words."""
     rows = [
         (key[0], claims.find(key[0]).says, claims.DATA[key[1]], contrast_of(key, judges),
-         JUDGES[who], word_of(line), effect_of(line))
+         JUDGES[who], word_of(line), effect_of(line), printed_of(line), seeds_of(line))
         for key, judges in asked.items() for who, line in judges.items() if line["verdict"] in words
     ]  # fmt: skip
-    return _rows(("claim", "says", "data", "contrast", "judge", "verdict", "effect and 95 % interval"), rows)
+    heads = (
+        "claim",
+        "says",
+        "data",
+        "contrast",
+        "judge",
+        "verdict",
+        "effect and 95 % interval",
+        "printed",
+        "of",
+    )
+    return _rows(heads, rows)
 
 
 def _rows(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:

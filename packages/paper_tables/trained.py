@@ -9,19 +9,19 @@ import platform
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from paper_tables import claims
+from paper_tables import claims, probes
 from paper_tables.claims import Claim
 from workbench import assets
 from workbench.execution import executors, grid, parameters
 from workbench.execution.library import find
 from workbench.formatting import format_number
-from workbench.records import Rows, require
+from workbench.records import Rows, Values, require
 from workbench.registry import require_known
 from workbench.runs import Config, Target, load_split, prepare
 from workbench.runs import store as runs
@@ -32,8 +32,8 @@ from workbench.training import checkpoint
 from workbench.training.samplers import epoch
 
 NOTEBOOK, FOLDER = "03_train", "claims"
-# trained on Flickr8k, what claims about levels ask is measured on HierarCaps
-PLACES = {"scenes": "W", "flickr8k": "F", "hierarcaps": "H"}
+# trained on Flickr8k, what claims about levels ask is measured on HierarCaps, and transfer on its photographs
+PLACES = {"scenes": "W", "flickr8k": "F", "hierarcaps": "H", "coco": "K"}
 MEASURED = {"H": Target("hierarcaps")}
 # factors of the learning rate at which one seed is trained as well
 RATES = (0.5, 2.0)
@@ -223,15 +223,15 @@ def _answered(
     claim: Claim, where: str, arms: Sequence[Arm], who: str, keys: Sequence[str], made: Mapping[Key, runs.Run]
 ) -> Iterable[dict[str, Any]]:
     every = [{seed for of, seed, rate in made if of == arm and rate == 1} for arm in arms]
-    seeds = sorted(set.intersection(*every))
-    values = _values(arms, seeds, 1.0, keys, made) if len(seeds) > 1 else {}
+    seeds, read = sorted(set.intersection(*every)), partial(_values, claim, where, arms, keys, made)
+    values = read(seeds, 1.0) if len(seeds) > 1 else {}
     if not values:
         return
     ran = [made[arm, seed, 1.0] for arm in arms for seed in seeds]
     first, scale = ran[:: len(seeds)], claims.scale_of(claim, keys)
-    # an arm of a difference of differences is no side of the contrast
+    # one arm of more than two is no side of the contrast
     own = first[0].results["contracts"]["rsum"] if [*keys, len(arms)] == ["rsum", 2] else {}
-    elsewhere = {str(rate): _values(arms, [0], rate, keys, made) for rate in RATES}
+    elsewhere = {str(rate): read([0], rate) for rate in RATES}
     env = first[0].env
     yield claims.line_of_arms(
         claim, where, " | ".join(label for _, label in arms), who, values,
@@ -250,19 +250,38 @@ def _answered(
 
 
 def _values(
-    arms: Sequence[Arm], seeds: Sequence[int], rate: float, keys: Sequence[str], made: Mapping[Key, runs.Run]
+    claim: Claim,
+    where: str,
+    arms: Sequence[Arm],
+    keys: Sequence[str],
+    made: Mapping[Key, runs.Run],
+    seeds: Sequence[int],
+    rate: float,
 ) -> dict[str, list[float]]:
-    """Mean of the numbers by seed, of the first and the other side; empty where a run has no such number."""
-    found = [[_number(made.get((arm, seed, rate)), keys) for seed in seeds] for arm in arms]
-    if any(one is None for of in found for one in of):
+    """The numbers by seed, of the first and the other side; empty where a run has no such number."""
+    found = np.array(
+        [[_numbers(made.get((arm, seed, rate)), where, keys) for seed in seeds] for arm in arms], dtype=float
+    )
+    if np.isnan(found).any():
         return {}
-    sides = np.array(found, dtype=float)
-    sides = sides if len(arms) == 2 else sides[0::2] - sides[1::2]
-    return dict(zip(("more", "less"), sides.tolist(), strict=True))
+    return {name: of.tolist() for name, of in sides(claim, found).items()}
 
 
-def _number(run: runs.Run | None, keys: Sequence[str]) -> float | None:
-    """The mean of some numbers of a run; what labels leave ungraded is graded by CIDEr-D."""
+def sides(claim: Claim, found: Values) -> dict[str, Values]:
+    """``(seeds,)`` of the first and the other side of a contrast, from ``(arms, seeds, numbers)``."""
+    # how far arms are apart by the first number and by the second; else arms, by the mean of their numbers
+    made = found.std(axis=0, ddof=1).T if claim.models == "spread" else found.mean(axis=2)
+    made = made[0::2] - made[1::2] if len(made) > 2 else made
+    bound = [np.full(found.shape[1], claim.bound)] if claim.bound is not None else []
+    return dict(zip(("more", "less"), (*made, *bound), strict=False))
+
+
+def _numbers(run: runs.Run | None, where: str, keys: Sequence[str]) -> list[float]:
+    """Some numbers of a run, NaN where it lacks one; what labels leave ungraded is graded by CIDEr-D."""
     metrics = run.results["metrics"] if run else {}
-    found = [metrics.get(key, metrics.get(f"cider:{key}", np.nan)) for key in keys]
-    return None if np.isnan(found).any() else float(np.mean(found))
+    return [
+        float(np.nanmean(probes.value(run, key, MEASURED.get(where))))
+        if run and key.startswith(probes.PREFIX)
+        else metrics.get(key, metrics.get(f"cider:{key}", np.nan))
+        for key in keys
+    ]

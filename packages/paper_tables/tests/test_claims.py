@@ -1,13 +1,15 @@
 """Claims name every table, verdicts follow from values, and the page says what the ledger holds."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from paper_tables import claims, claims_page, claims_words, table, trained, untrained
+from paper_tables import claims, claims_page, claims_words, probes, table, trained, untrained
 from typer.testing import CliRunner
 
+from tools import claims_by_image
 from workbench import data
 from workbench.cli import app
 from workbench.execution import grid, library
@@ -38,6 +40,30 @@ def test_verdicts_of_the_ledger_follow_from_its_values_and_these_from_the_record
     for line in trained:
         of = recorded[tuple(line[name] for name in claims.QUESTION)]
         assert of == {name: line[name] for name in of}
+
+
+def test_verdicts_of_trained_arms_follow_from_values_by_seed_and_image() -> None:
+    lines, kept = claims.latest(claims.ledger()), claims_by_image.read()
+    again = []
+    for line in lines:
+        values = line["values"]
+        if "runs" in line["source"]:
+            values = claims_by_image.values_of(kept, line)
+            assert values.keys() == line["values"].keys(), (line["claim"], "python -m tools.claims_by_image")
+            for side, by_seed in values.items():
+                scale = 10 if line["unit"] in claims.SCALE else 1000
+                assert np.allclose(by_seed, line["values"][side], atol=0.2 / scale), line["claim"]
+        again.append({**line, "values": values})
+    assert [line["verdict"] for line in claims.judged(again)] == [line["verdict"] for line in lines]
+
+
+def test_packed_values_keep_their_mean(tmp_path: Path) -> None:
+    values = np.random.default_rng(0).random((2, 500)) * [[6.0], [1.0]]
+    file = tmp_path / "a.npz"
+    claims_by_image.write({f"row {n}": claims_by_image.Row.of(of) for n, of in enumerate(values)}, file)
+    for row, of in zip(claims_by_image.read(file).values(), values, strict=True):
+        assert np.abs(row.values - of).max() <= np.ptp(of) / 255
+        assert abs(row.values.mean() - of.mean()) <= np.ptp(of) / 255 / 500 + 1e-12
 
 
 def test_the_ledger_grows_and_nothing_in_it_changes(tmp_path: Path) -> None:
@@ -128,6 +154,26 @@ def test_arms_are_trained_once_and_judged_by_what_is_there(
                 assert value == pytest.approx(100 * np.mean([metrics[key] for key in keys]), abs=1e-4)
     with pytest.raises(ValueError, match="D7 has no training"):
         trained.askable(["D7"], "W")
+
+
+def test_one_arm_stands_against_a_bound_and_many_by_how_far_they_are_apart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small = {"train_images": 20, "settings": {"val_images": 10, "test_images": 10, "epochs": 1}}
+    monkeypatch.setattr(claims, "budget", lambda where: small)
+    spread, alone = trained.askable(["S11"], "W")[0], replace(claims.find("S10"), bound=0.5)
+    jobs = trained.plan([spread], "W", 2, tmp_path)
+    assert trained.train_all(jobs, tmp_path, "local", str) == []
+    arms = [store.read(jobs[arm, 0, 1.0].folder) for arm in spread.contrasts[0]]
+    line, first, *_ = trained.lines([spread, alone], "W", jobs)
+    for side, name in (("more", "sets 30"), ("less", "sets 1")):
+        apart = np.std([100 * np.nanmean(probes.value(run, name)) for run in arms], ddof=1)
+        assert line["values"][side][0] == pytest.approx(apart, abs=1e-4)
+    assert (line["judge"], first["contrast"]) == ("neither", "InfoNCE")
+    assert first["values"]["more"][0] == pytest.approx(
+        100 * np.nanmean(probes.value(arms[0], "growth")), abs=1e-4
+    )
+    assert first["values"]["less"] == [50.0, 50.0]  # in points, as a share is
 
 
 def test_a_verdict_that_turns_at_another_rate_is_undecided() -> None:

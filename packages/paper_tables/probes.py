@@ -1,0 +1,322 @@
+"""What claims ask of a trained run and no evaluation says: each probe reads one finished run.
+
+A probe gives the values whose mean is its number: one an image where it asks images, else one. They are kept
+beside the run, under a name that follows from the probe's own code, so that nothing is measured twice.
+"""
+
+import hashlib
+import inspect
+import json
+import time
+from collections.abc import Callable
+from dataclasses import asdict, replace
+from functools import cache, lru_cache, partial
+from typing import Any
+
+import numpy as np
+import torch
+from scene_world import placements
+from scene_world.truth import truth
+from scene_world.vocabulary import NOUNS
+from scipy.stats import kendalltau, kurtosis, skew
+
+from workbench import data, text
+from workbench.io import replacing
+from workbench.metrics import evaluation, twin_accuracy
+from workbench.metrics.blocks import by_rows
+from workbench.metrics.grades import lists
+from workbench.metrics.hierarchy import Chains
+from workbench.metrics.semantic import sr_top
+from workbench.records import Array, Judgements, Rows, SceneGraph, Split, Values, require
+from workbench.runs import Target, open_runs
+from workbench.runs import store as runs
+from workbench.runs.evaluate import evaluate_run
+from workbench.runs.measure import evaluate_split
+from workbench.runs.model import scored
+from workbench.runs.result import OpenRun
+from workbench.views import weights
+from workbench.views.maps.measures import modality_gap
+
+PREFIX = "probe:"
+NEAR_NORMAL = 500  # items whose distances are looked at
+ASKED, WEIGHED = 40, 100  # captions that are timed, images whose weights are read
+DEPTH = 5  # items that a query retrieves where relevance by CIDEr-D counts
+Probe = Callable[[OpenRun], Any]
+
+
+def value(run: runs.Run, key: str, target: Target | None = None) -> Values:
+    """The values of a probe, ``(n,)``, measured where they are not there yet.
+
+    Args:
+        run: finished.
+        key: name of a probe after ``PREFIX``.
+        target: other data that it asks; ``None`` = the run's own test split.
+
+    Raises:
+        KeyError: no such probe.
+    """
+    name = key.removeprefix(PREFIX).replace(" ", "_")
+    require(name in PROBES, f"no probe {name!r}; there are {', '.join(PROBES)}", KeyError)
+    probe = PROBES[name]
+    code = inspect.getsource(probe.func if isinstance(probe, partial) else probe)
+    asked = json.dumps(asdict(target)) if target else ""
+    place = hashlib.sha256(f"{code} {asked}".encode()).hexdigest()[:8]
+    file = run.folder / "probes" / f"{name}-{place}.npy"
+    if not file.is_file():
+        made = np.atleast_1d(np.asarray(probe(_opened(str(run.folder), asked)), dtype=np.float64))
+        with replacing(file) as temporary, temporary.open("wb") as stream:
+            np.save(stream, made)
+    return np.asarray(np.load(file))
+
+
+@lru_cache(maxsize=1)
+def _opened(folder: str, target: str) -> OpenRun:
+    return open_runs([folder], on=json.loads(target) if target else None)[0]
+
+
+def gap(run: OpenRun) -> float:
+    """Distance of the centres of images and captions."""
+    return modality_gap(run.image.mean.numpy(), run.text.mean.numpy()).distance
+
+
+def departure(run: OpenRun) -> float:
+    """How far distances are from a normal distribution: the largest skewness or excess kurtosis, by amount,
+    of those between images, between captions, and between both.
+    """
+    sides = [side.mean.numpy()[:NEAR_NORMAL].astype(np.float64) for side in (run.image, run.text)]
+    above = np.triu_indices(len(sides[0]), k=1)
+    cosines = [
+        (sides[0] @ sides[0].T)[above],
+        (sides[1] @ sides[1].T)[above],
+        (sides[0] @ sides[1].T).ravel(),
+    ]
+    distances = [np.sqrt(np.maximum(2 - 2 * one, 0)) for one in cosines]
+    return float(max(abs(of(one)) for one in distances for of in (skew, kurtosis)))
+
+
+def dimensions(run: OpenRun) -> float:
+    """Over pairs of image and caption, the mean correlation of a dimension with itself, less the mean amount
+    of that with the others.
+    """
+    image, words = run.image.mean.numpy()[run.split.own], run.text.mean.numpy()
+    width = image.shape[1]
+    with np.errstate(invalid="ignore"):  # a dimension that is the same everywhere
+        found = np.corrcoef(image.astype(np.float64), words.astype(np.float64), rowvar=False)[:width, width:]
+    other = ~np.eye(width, dtype=bool)
+    return float(np.nanmean(np.diag(found)) - np.nanmean(np.abs(found[other])))
+
+
+def families(run: OpenRun) -> Values:
+    """Silhouette of each image that shows things of one family alone, among these, by cosine."""
+    from sklearn.metrics import silhouette_samples
+
+    kinds = [{NOUNS[name].kinds[-1] for name in graph.objects if name in NOUNS} for graph in _graphs(run)]
+    rows = np.array([row for row, of in enumerate(kinds) if len(of) == 1])
+    names = np.array([next(iter(kinds[row])) for row in rows])
+    return np.asarray(silhouette_samples(run.image.mean.numpy()[rows], names, metric="cosine"))
+
+
+def sets(run: OpenRun, m: int = 1) -> Values:
+    """Semantic Recall at 5 of the ``m`` best items by CIDEr-D, by image: the mean of both directions."""
+    phi = by_rows(_cider(run.split.captions, tuple(run.split.own.tolist())))
+    scores, found = by_rows(run.scores), []
+    for side, grades in ((scores, phi), (scores.T, phi.T)):
+        parts = lists(side, grades, depth=DEPTH, width=m)
+        found.append(np.concatenate([sr_top(part, DEPTH, m) for _, part in parts]))
+    return by_image(run.split, *found)
+
+
+def growth(run: OpenRun) -> Values:
+    """How much Semantic Recall at 5 rises from the best item by CIDEr-D to the thirty best."""
+    return np.asarray(sets(run, 30) - sets(run, 1))
+
+
+def order(run: OpenRun) -> Values:
+    """Kendall's tau of descriptiveness and score among the captions that are true of an image."""
+    told = text.load("descriptiveness").fit(run.split.captions).of(run.split.captions).values
+    true, scores = run.split.judgements["exact"].dense() > 0, run.scores
+    return np.array([kendalltau(told[of], row[of]).statistic for of, row in zip(true, scores, strict=True)])
+
+
+def above_entities(run: OpenRun) -> Values:
+    """Whether a caption scores above each of its entities, by image the share of its captions."""
+    image, words = run.model.embed(run.model.source(run.split, every_signal=False))
+    if words.entities is None or words.owner is None:
+        raise ValueError("the text encoder has no entities")
+    mine, owner = image.mean[torch.from_numpy(run.split.own)], words.owner
+    own = (mine * words.mean).sum(1).numpy()
+    best = np.full(len(own), -np.inf)
+    np.maximum.at(best, owner.numpy(), (mine[owner] * words.entities).sum(1).numpy())
+    return _of_captions(run.split, (own > best).astype(np.float64))
+
+
+def entities(run: OpenRun) -> Values:
+    """mAP@R of images by each entity of the captions, an object with its looks, by the truth."""
+    graphs = {_told(graph, node): _alone(graph, node) for graph in run.split.caption_graphs or ()
+              for node in range(len(graph.objects))}  # fmt: skip
+    names = sorted(told for told, one in graphs.items() if one.objects[0] in NOUNS)
+    true, _ = truth([graphs[name] for name in names], _graphs(run))
+    names, true = (
+        [name for name, of in zip(names, true.T, strict=True) if of.any()],
+        true[:, true.any(axis=0)],
+    )
+    made = run.model.embed_texts(names)
+    vectors = made.mean if made.entities is None else made.entities[_first(made.owner, len(names))]
+    scores = run.image.mean.numpy() @ vectors.numpy().T
+    rows, columns = np.nonzero(true)
+    judged = Judgements("exact", "true of the image", true.shape, rows, columns, np.ones(len(rows)))
+    asked = evaluation.Evidence(scores, judged, np.zeros(len(names), dtype=np.int64))
+    return next(
+        values for one, values in evaluation.walk(asked, ["map_at_r"], rounds=0) if one.key.direction == "t2i"
+    )
+
+
+def reranked(run: OpenRun) -> float:
+    """RSUM ranked again by entities, their weight chosen on the validation split, less RSUM as it is."""
+    options = {"objective_options": {"beta": None}}
+    found = {one.label: one.value for one in evaluate_run(str(run.folder), scoring=options)}
+    return found["rsum"] - run["rsum"]
+
+
+def first_epoch(run: OpenRun) -> float:
+    """RSUM on the validation split after the first epoch."""
+    return next(row["val/rsum"] for row in run.history if row["epoch"] == 1)
+
+
+def steps(run: OpenRun) -> float:
+    """Steps until RSUM on the validation split first reaches nine tenths of its last value, by straight lines
+    between epochs.
+    """
+    at, of = ([row[name] for row in run.history] for name in ("steps", "val/rsum"))
+    goal = 0.9 * of[-1]
+    after = next(n for n, one in enumerate(of) if one >= goal)
+    return float(np.interp(goal, of[after - 1 : after + 1], at[after - 1 : after + 1])) if after else at[0]
+
+
+def attributes(run: OpenRun) -> Values:
+    """By image, the share of captions that score above their twins with two attributes exchanged."""
+    images = len(run.split.image_ids)
+    split = data.load("scenes", split="test", size=images, texts="swaps")
+    scores = scored(run.model, *run.model.embed(run.model.source(split, every_signal=False)))
+    only = {"attributes": split.twins["attributes"]}
+    return next(values for _, values in twin_accuracy.twin_accuracies(scores, only, split.own, rounds=0))
+
+
+def milliseconds(run: OpenRun) -> float:
+    """Median time to embed a caption and rank all images by it, the images being embedded already."""
+    took = []
+    for caption in run.split.captions[:ASKED]:
+        began = time.perf_counter()
+        np.argsort(-run.model.scores(run.image, run.model.embed_texts([caption]))[:, 0], kind="stable")
+        took.append(time.perf_counter() - began)
+    return 1000 * float(np.median(took))
+
+
+def named(run: OpenRun) -> Values:
+    """Mean weight of the cells that a thing of the scene covers, in uniform weights."""
+    rows, found = range(min(WEIGHED, len(run.split.image_ids))), []
+    for one, scene in zip(weights.of_run(run, rows), placements("test", rows), strict=True):
+        assert one.boxes is not None  # the cells of a grid
+        x, y = ((one.boxes[:, n] + one.boxes[:, n + 2]) / 2 * 1000 for n in (0, 1))
+        inside = np.zeros(len(x), dtype=bool)
+        for thing in scene.things:
+            left, top, right, bottom = thing.box
+            inside |= (left <= x) & (x <= right) & (top <= y) & (y <= bottom)
+        found.append(one.regions[inside].mean() * len(x) if inside.any() else np.nan)
+    return np.array(found)
+
+
+def levels(run: OpenRun) -> float:
+    """Recall of the generic levels, 1 and 2, less that of the specific ones, 3 and 4."""
+    of = [run[f"chains:hierarcaps_traversal_R_level@{level}"] for level in (1, 2, 3, 4)]
+    return (of[0] + of[1] - of[2] - of[3]) / 2
+
+
+def nearest(run: OpenRun) -> float:
+    """Median distance of an image from its most specific text, less the least of those from its other levels;
+    of each the distance from the images of other chains is taken off.
+    """
+    sides = (run.image.mean.numpy(), run.text.mean.numpy(), run.model.embed_texts([""]).mean[0].numpy())
+    chains = Chains.of(run.split, *sides)
+    own = chains.distance[chains.rows]
+    cosines = chains.text[chains.rows] @ chains.image.T.astype(np.float64)
+    others = np.sqrt(np.maximum(2 - 2 * cosines, 0)).mean(axis=2)
+    of = np.median(own - others, axis=0)
+    return float(of[-1] - of[:-1].min())
+
+
+def elsewhere(run: OpenRun) -> Values:
+    """RSUM on the photographs of HierarCaps with the captions that people wrote for them, by image."""
+    split = _human()
+    scores = scored(run.model, *run.model.embed(run.model.source(split, every_signal=False)))
+    only = replace(split, judgements={"own": split.judgements["own"]})
+    _, values = evaluate_split(scores, only, rounds=0)
+    images = len(split.image_ids)
+    return 2 * by_image(split, values["rsum"][:images], values["rsum"][images:])
+
+
+PROBES: dict[str, Probe] = {
+    **{one.__name__: one for one in (
+        gap, departure, dimensions, families, growth, order, above_entities, entities, reranked, first_epoch,
+        steps, attributes, milliseconds, named, levels, nearest, elsewhere,
+    )},
+    "sets_1": sets, "sets_30": partial(sets, m=30),
+}  # fmt: skip
+
+
+def by_image(split: Split, i2t: Values, t2i: Values) -> Values:
+    """``(I,)`` mean of an image's value and the mean of its captions' values."""
+    return np.asarray((i2t + _of_captions(split, t2i)) / 2)
+
+
+def _of_captions(split: Split, values: Values) -> Values:
+    """``(I,)`` mean over the captions of each image that have a value."""
+    there, images = ~np.isnan(values), len(split.image_ids)
+    sums, counts = (np.bincount(split.own[there], of, images) for of in (values[there], np.ones(there.sum())))
+    return np.asarray(np.divide(sums, counts, out=np.full(images, np.nan), where=counts > 0))
+
+
+def _graphs(run: OpenRun) -> list[SceneGraph]:
+    graphs = run.split.image_graphs
+    assert graphs is not None  # the data are the embedded world
+    return list(graphs)
+
+
+def _told(graph: SceneGraph, node: int) -> str:
+    """An object with its looks as a phrase: "red striped cat"."""
+    return " ".join([*sorted(look for of, look in graph.attributes if of == node), graph.objects[node]])
+
+
+def _alone(graph: SceneGraph, node: int) -> SceneGraph:
+    looks = tuple((0, look) for of, look in graph.attributes if of == node)
+    return replace(graph, objects=(graph.objects[node],), attributes=looks, relations=())
+
+
+def _first(owner: Any, count: int) -> Rows:
+    """The first entity of each phrase."""
+    return np.searchsorted(owner.numpy(), np.arange(count))
+
+
+@lru_cache(maxsize=2)
+def _cider(captions: tuple[str, ...], own: tuple[int, ...]) -> Array:
+    rows = np.array(own)
+    return by_rows(text.load("cider").fit(captions, rows).of(captions, rows)).rows()
+
+
+@cache
+def _human() -> Split:
+    """The photographs of HierarCaps that are there, with MS-COCO's captions."""
+    there, whole = (
+        data.load("hierarcaps", split="test"),
+        data.load("hierarcaps", split="test", texts="captions"),
+    )
+    rows = np.flatnonzero(np.isin(whole.image_ids, there.image_ids))
+    keep, number = np.flatnonzero(np.isin(whole.own, rows)), {row: n for n, row in enumerate(rows.tolist())}
+    return Split(
+        "photographs of hierarcaps, captions of coco",
+        tuple(whole.image_ids[row] for row in rows),
+        tuple(whole.captions[row] for row in keep),
+        tuple(whole.caption_ids[row] for row in keep),
+        np.array([number[row] for row in whole.own[keep].tolist()], dtype=np.int64),
+        lambda row: whole.open_image(int(rows[row])),
+    )

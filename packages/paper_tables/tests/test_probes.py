@@ -1,0 +1,84 @@
+"""Probes of claims against the same numbers made by hand, on a small world and an encoder that is shipped."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+from paper_tables import probes
+from scipy.stats import norm
+
+from workbench.metrics.semantic import curves
+from workbench.records import Embedding
+from workbench.runs import open_runs
+
+
+@pytest.fixture(scope="module")
+def run():
+    """The shipped encoder on thirty scenes."""
+    return open_runs(images=30)[0]
+
+
+def space(image: np.ndarray, text: np.ndarray, own: list[int]) -> SimpleNamespace:
+    """A run that has vectors alone."""
+    sides = (Embedding(torch.from_numpy(one)) for one in (image, text))
+    return SimpleNamespace(**dict(zip(("image", "text"), sides)), split=SimpleNamespace(own=np.array(own)))
+
+
+def test_the_numbers_of_a_space_by_hand() -> None:
+    eye = np.eye(2)
+    assert probes.gap(space(eye, -eye, [0, 1])) == pytest.approx(2**0.5)
+    # the first dimension goes with itself, the second against itself; each is -1 or 1 with the other
+    image, text = np.array([[0.0, 1.0], [1.0, 0.0]]), np.array([[0.0, 0.0], [1.0, 1.0]])
+    assert probes.dimensions(space(image, text, [0, 1])) == pytest.approx(0.0 - 1.0)
+    rng = np.random.default_rng(0)
+    # many dimensions make cosines nearly normal, one heavy tail does not
+    wide = [one / np.linalg.norm(one, axis=1, keepdims=True) for one in rng.normal(size=(2, 200, 400))]
+    assert probes.departure(space(*wide, list(range(200)))) < 0.2
+    assert norm.fit(wide[0] @ wide[1].T)[1] == pytest.approx(400**-0.5, rel=0.05)
+
+
+def test_steps_to_nine_tenths_lie_on_the_line_between_epochs() -> None:
+    history = [{"epoch": n, "steps": 10.0 * n, "val/rsum": of} for n, of in enumerate((0.0, 0.8, 1.0))]
+    told = SimpleNamespace(history=history)
+    assert probes.steps(told) == pytest.approx(15.0)
+    assert probes.first_epoch(told) == 0.8
+
+
+def test_what_is_found_by_relevance_is_what_the_curves_say(run) -> None:
+    phi = probes._cider(run.split.captions, tuple(run.split.own.tolist()))
+    found = curves(run.scores, phi, (1, 30), k=5)
+    for column, probe in enumerate((probes.sets, probes.PROBES["sets_30"])):
+        both = [found[way][column] for way in ("i2t", "t2i")]
+        assert np.nanmean(probe(run)) == pytest.approx(np.mean(both), abs=1e-6)
+
+
+def test_the_order_of_true_captions_by_a_double_loop(run) -> None:
+    from workbench import text
+
+    told = text.load("descriptiveness").fit(run.split.captions).of(run.split.captions).values
+    row = 3
+    true = np.flatnonzero(run.split.judgements["exact"].dense()[row] > 0)
+    pairs = [(a, b) for n, a in enumerate(true) for b in true[n + 1 :]]
+    signs = [np.sign(told[a] - told[b]) * np.sign(run.scores[row, a] - run.scores[row, b]) for a, b in pairs]
+    ties = sum(sign == 0 for sign in signs)
+    assert probes.order(run)[row] == pytest.approx(np.mean(signs), abs=0.02 + ties / len(signs))
+
+
+def test_entities_are_asked_by_the_truth_and_twins_by_their_captions(run) -> None:
+    values = probes.entities(run)
+    assert np.nanmean(values) > 0.2  # the shipped encoder names things; chance is a twentieth
+    twins = probes.attributes(run)
+    assert twins.shape == (30,)
+    assert ((twins[~np.isnan(twins)] >= 0) & (twins[~np.isnan(twins)] <= 1)).all()
+
+
+def test_a_value_is_kept_beside_its_run_and_an_unknown_probe_is_named(tmp_path, monkeypatch) -> None:
+    asked = []
+    monkeypatch.setattr(probes, "_opened", lambda folder, target: asked.append(folder) or "run")
+    monkeypatch.setitem(probes.PROBES, "gap", lambda run: 0.5)
+    told = SimpleNamespace(folder=tmp_path)
+    assert [probes.value(told, "probe:gap").tolist() for _ in range(2)] == [[0.5], [0.5]]
+    assert len(asked) == 1
+    with pytest.raises(KeyError, match="no probe 'gab'"):
+        probes.value(told, "probe:gab")
