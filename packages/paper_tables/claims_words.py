@@ -50,9 +50,9 @@ LEGEND = (
     f"Verdicts. {' '.join(f'{SIGNS[word]} {word}: {told}.' for word, told in MEANS.items())}",
     "Data. The embedded world is drawn scenes, and what is true of each is known. Flickr8k and HierarCaps "
     "are photographs.",
-    "Contrast. The first arm minus the second, or one arm by itself. Names in small letters are recorded "
-    "comparisons of whole objectives, at up to 2,000 images. The others were trained for the ledger, at as "
-    "many images as they say. `l2_sum` and `printed` are two readings of descriptiveness.",
+    "Contrast. The first arm minus the second, or one arm by itself. A row that says so many images was "
+    "trained for the ledger. The others are recorded comparisons of whole objectives, at up to 2,000 images. "
+    "`l2_sum` and `printed` are two readings of descriptiveness.",
     "Judge. Binary labels count the one image of a caption. The truth counts each image that a caption is "
     "true of. Without a judge stand times and the shape of a space.",
     "Effect. It is positive where it has the paper's sign. Points of 600 are those of RSUM, the sum of six "
