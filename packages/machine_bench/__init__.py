@@ -21,11 +21,12 @@ from torch.nn.functional import cross_entropy
 
 from workbench import data, objectives, text
 from workbench.formatting import format_count, format_number
-from workbench.metrics.blocks import top_k
+from workbench.metrics.blocks import RowScores, products, top_k
 from workbench.metrics.evaluation import Evidence, evaluate
+from workbench.metrics.ranks import Ranked
 from workbench.objectives import contract
 from workbench.objectives.base import Objective
-from workbench.records import Embedding, Judgements, Split
+from workbench.records import Array, Embedding, Judgements, Rows, Split
 from workbench.runs import Config
 from workbench.runs.build import prepare
 from workbench.training import batches, fit, samplers
@@ -35,6 +36,8 @@ PAIRS, MANY, WIDTH, PARTS, WORDS = 128, 1024, 512, 50, 32
 # pairs of ViT-B/32 at a time, so that its step fits a small machine
 SLICE = 16
 IMAGES, CAPTIONS, GALLERY = 1000, 500, (100_000, 256)
+# images of a pass over all pairs, five captions each, and the width of its vectors
+SIZES, SMALL = (5_000, 10_000, 20_000), 64
 # fields of an embedding by what an objective reads
 FIELDS = {"log_var": ["log_var"], "parts": ["parts", "mask"], "entities": ["entities", "owner", "labels"]}
 
@@ -50,12 +53,16 @@ class Figure:
         seconds: of it.
         beside: the reference.
         reference: seconds of that.
+        limit: how many times the reference it may take, where that is bounded.
+        most: seconds that it may take, where these are bounded.
     """
 
     name: str
     seconds: float
     beside: str
     reference: float
+    limit: float | None = None
+    most: float | None = None
 
 
 def lines(rows: Sequence[Figure]) -> list[tuple[str, ...]]:
@@ -63,9 +70,13 @@ def lines(rows: Sequence[Figure]) -> list[tuple[str, ...]]:
 
     def cells(row: Figure) -> tuple[str, ...]:
         share = format_number(row.seconds / row.reference, 2 if row.seconds > 0.01 * row.reference else 5)
-        return row.name, milliseconds(row.seconds), row.beside, milliseconds(row.reference), share
+        limit = (
+            f"{milliseconds(row.most)} ms" if row.most else format_number(row.limit, 1) if row.limit else ""
+        )
+        return row.name, milliseconds(row.seconds), row.beside, milliseconds(row.reference), share, limit
 
-    return [("what", "ms", "reference", "ms", "times the reference"), *map(cells, rows)]
+    table = [("what", "ms", "reference", "ms", "times the reference", "limit"), *map(cells, rows)]
+    return table if any(row[-1] for row in table[1:]) else [row[:-1] for row in table]
 
 
 def measured() -> tuple[list[dict[str, Any]], list[tuple[str, ...]]]:
@@ -87,7 +98,9 @@ def figures() -> Iterator[Figure]:
     ours = partial(
         subprocess.run, [sys.executable, "-m", "workbench", "--help"], check=True, stdout=subprocess.DEVNULL
     )
-    yield Figure("workbench --help", seconds(ours), "python -c pass", seconds(python))
+    yield Figure("workbench --help", seconds(ours), "python -c pass", seconds(python), most=0.15)
+    face = partial(subprocess.run, [sys.executable, "-c", "import workbench"], check=True)
+    yield Figure("import workbench", seconds(face), "python -c pass", seconds(python), most=0.03)
     yield training_step()
     step, losses = vit_step(SLICE) / SLICE, {name: loss(name, PAIRS) for name in objectives.names()}
     slowest = max(losses, key=losses.__getitem__)
@@ -97,6 +110,7 @@ def figures() -> Iterator[Figure]:
         yield Figure(what, taken, "a training step of ViT-B/32", step * pairs)
     split = data.load("scenes", split="train", size=IMAGES)
     yield evaluation(split)
+    yield from passes()
     if find_spec("pycocoevalcap"):
         yield cider(split)
     if find_spec("caption_graphs"):
@@ -228,6 +242,39 @@ def evaluation(split: Split) -> Figure:
     return Figure(name, ours, "numpy without intervals", seconds(sort))
 
 
+def passes() -> Iterator[Figure]:
+    """All pairs without a matrix: ranks, the ten best of every query and numbers with intervals, beside the
+    bare products of the same blocks. The last of three sizes says with which power of the pairs time grows.
+    """
+    found, pairs = list[Figure](), list[int]()
+    for images in SIZES:
+        own, image, words = np.repeat(np.arange(images), 5), *map(unit, (images, 5 * images))
+        scores, judged = products(image, words), Judgements.own(own, images)
+
+        def whole(scores: RowScores = scores, judged: Judgements = judged, own: Rows = own) -> None:
+            evaluate(Evidence(scores, judged, own, ranked=Ranked(scores, [judged], 10)), ["R", "rsum"])
+
+        def bare(scores: RowScores = scores) -> None:
+            for rows in (scores, scores.T):
+                for first in range(0, rows.shape[0], rows.step):
+                    rows.rows(slice(first, min(first + rows.step, rows.shape[0])))
+
+        pairs.append(images * len(own))
+        name = f"ranks, ten best and intervals, {format_count(images)} x {format_count(len(own))}"
+        found.append(Figure(name, seconds(whole, 1), "bare products", seconds(bare, 1), limit=1.3))
+    power = float(np.polyfit(np.log(pairs), np.log([one.seconds for one in found]), 1)[0])
+    found[-1] = replace(
+        found[-1], name=f"{found[-1].name}; time grows as pairs to the {format_number(power, 2)}"
+    )
+    yield from found
+
+
+def unit(rows: int) -> Array:
+    """``(rows, SMALL)`` random vectors of unit length."""
+    drawn = np.random.default_rng(rows).standard_normal((rows, SMALL), dtype=np.float32)
+    return np.asarray(drawn / np.linalg.norm(drawn, axis=1, keepdims=True))
+
+
 def cider(split: Split) -> Figure:
     """CIDEr-D of all captions against all images, beside ``pycocoevalcap``, which scores a pair an image."""
     images, captions = len(split.image_ids), len(split.captions)
@@ -268,4 +315,4 @@ def search() -> Figure:
         return best[np.argsort(-scores[best])]
 
     ours = seconds(lambda: top_k(query, drawn, 10), 9)
-    return Figure(f"search, 1 of {format_count(GALLERY[0])}", ours, "numpy", seconds(plain, 9))
+    return Figure(f"search, 1 of {format_count(GALLERY[0])}", ours, "numpy", seconds(plain, 9), limit=1.1)
