@@ -85,7 +85,7 @@ def test_a_run_without_results_is_incomplete(make_notebook: Make, tmp_path: Path
     [
         ({"sed": 1}, "no parameter 'sed'; did you mean seed"),
         ({"seed": "many"}, "seed is int"),
-        ({"out": "x"}, "`out` is not given"),
+        ({"out": "x"}, "`out` names the run folder"),
     ],
 )
 def test_a_wrong_parameter_is_refused_before_anything_starts(
@@ -97,7 +97,7 @@ def test_a_wrong_parameter_is_refused_before_anything_starts(
 
 
 def test_a_notebook_that_cannot_be_told_its_folder_is_refused(make_notebook: Make, tmp_path: Path) -> None:
-    with pytest.raises(ParameterError, match="no parameter `out`"):
+    with pytest.raises(ParameterError, match="the parameter `out` is missing"):
         run_notebook(make_notebook(parameters="seed: int = 0"), root=tmp_path / "runs")
 
 

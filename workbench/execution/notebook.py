@@ -99,7 +99,7 @@ def check(
     given = parameters.override(known, given, parameters.parse_values(known, words or {}))
     require(
         "out" in known,
-        f"{path}: the parameter `out` is missing; add `out: str = `, which names the run folder",
+        f'{path}: the parameter `out` is missing; add `out: str = ""`, which names the run folder',
         parameters.ParameterError,
     )
     require(
