@@ -96,10 +96,16 @@ def limits(lines: Sequence[Mapping[str, Any]]) -> list[str]:
 
 def central(lines: Sequence[Mapping[str, Any]]) -> str:
     """The README's table: of each paper the trained claim with the largest effect that held, and that did
-    not.
+    not. Where a claim was also tried with more images, fewer do not speak for it.
     """
     asked = questions(lines)
     judged = len(claims.load()) - len(unjudged(asked))
+    recorded = {key[:2] for key, of in asked.items() if not any("budget" in line for line in of.values())}
+    asked = {
+        key: of
+        for key, of in asked.items()
+        if key[:2] not in recorded or not any("budget" in line for line in of.values())
+    }
     rows = []
     for paper in claims.PAPERS.values():
         for words in (HELD, FAILED):
@@ -124,8 +130,10 @@ def central(lines: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _size(judges: Mapping[str, Mapping[str, Any]], words: Sequence[str]) -> float:
-    """The largest effect that a judge gives one of these words, in smallest effects of interest; -1: none."""
-    found = [line for who, line in judges.items() if who != "no training" and line["verdict"] in words]
+    """The largest effect that labels or truth give one of these words, in smallest effects of interest; -1:
+    none.
+    """
+    found = [line for who in ("labels", "truth") if (line := judges.get(who)) and line["verdict"] in words]
     return max((abs(line["effect"]) / line["smallest"] for line in found), default=-1.0)
 
 

@@ -20,8 +20,8 @@ KEY = "exact:t2i/map_at_r"
 LEAST = 0.1
 # standard deviations over seeds
 SCATTER = 4
-# of two kinds, and quick
-RECORDED = ("infonce", "ditm")
+# of different kinds, and quick
+RECORDED = ("infonce", "ditm", "siglip")
 # its graph over the batch learns nothing in the steps of fewer images
 IMAGES = {"hrem": 2000}
 
