@@ -91,7 +91,7 @@ def test_what_cannot_be_read_is_refused_in_one_line_with_the_near_names(folder, 
 
 
 def test_options_without_other_data_are_refused(folder):
-    assert "name it with --data" in call("evaluate", folder, "-p", "root", "x").output
+    assert "name these with --data" in call("evaluate", folder, "-p", "root", "x").output
 
 
 def test_the_numbers_on_ones_own_test_images_are_those_of_the_run(folder):
