@@ -64,7 +64,7 @@ def lines(files: list[Path]) -> int:
 
 
 # What the house may hold. A change that raises a number says by how much and why in its commit.
-MOST = {"statements": 16_859, "lines": 34_764, "files": 197, "all statements": 22_310, "all lines": 45_456}
+MOST = {"statements": 16_860, "lines": 34_766, "files": 197, "all statements": 22_311, "all lines": 45_456}
 
 
 def test_the_library_is_thin():

@@ -140,7 +140,7 @@ def curves(
     without: Rows | None = None,
 ) -> dict[str, Values]:
     """Semantic Recall at K as the set of relevant items grows: for ``"i2t"`` and ``"t2i"`` ``(len(ms),)``
-    means over queries.
+    means over queries, NaN where none counts.
 
     Args:
         scores: ``(I, T)``, larger = more alike.
@@ -154,7 +154,8 @@ def curves(
     rows = rows if without is None else blocks.without(rows, without, np.arange(len(without)))
     for side, sides in (("i2t", (rows, grades)), ("t2i", (rows.T, grades.T))):
         parts = lists(*sides, depth=k, width=max(ms))
-        out[side] = np.nanmean(np.hstack([[of(part, k, m) for m in ms] for _, part in parts]), axis=1)
+        values = np.hstack([[of(part, k, m) for m in ms] for _, part in parts])
+        out[side] = ratio(np.nansum(values, axis=1), np.isfinite(values).sum(axis=1))
     return out
 
 
