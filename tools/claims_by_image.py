@@ -139,17 +139,12 @@ def _by_image(run: store.Run, where: str, key: str) -> Values:
     assert held is not None
     of, images = held.values[key], len(held.image_ids)
     if len(of) == images + len(held.own):  # a sum over directions
-        of = of[:images] + _of_captions(held, of[images:])
+        of = of[:images] + probes.of_captions(held.own, of[images:])
     elif len(of) == len(held.own) and key.rpartition(":")[2].startswith("t2i"):
-        of = _of_captions(held, of)
+        of = probes.of_captions(held.own, of)
     of = of[~np.isnan(of)]
     assert abs(of.mean() - metrics[key]) < 1e-9, key
     return of
-
-
-def _of_captions(held: store.ByQuery, values: Values) -> Values:
-    images = len(held.image_ids)
-    return np.bincount(held.own, values, images) / np.bincount(held.own, minlength=images)
 
 
 def main(roots: Sequence[str]) -> None:

@@ -1,5 +1,7 @@
 """Words in another form: plurals, articles and participles of captions, by rules and a few by heart."""
 
+from collections.abc import Sequence
+
 IRREGULAR = {
     "man": "men", "woman": "women", "child": "children", "person": "people", "foot": "feet", "mouse": "mice",
     "sheep": "sheep", "fish": "fish", "people": "people", "bus": "buses",
@@ -28,6 +30,15 @@ def plural(noun: str) -> str:
     if noun.endswith("y") and noun[-2:-1] not in "aeiou":
         return f"{noun[:-1]}ies"
     return IRREGULAR.get(noun, noun + ("es" if noun.endswith(("s", "x", "z", "ch", "sh")) else "s"))
+
+
+def listed(words: Sequence[str]) -> str:
+    """Words as a sentence lists them.
+
+    >>> listed(["one"]), listed(["a", "b", "c"])
+    ('one', 'a, b and c')
+    """
+    return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
 
 
 def participle(relation: str) -> str:

@@ -21,7 +21,7 @@ from torch.nn.functional import cross_entropy
 
 from workbench import data, objectives, text
 from workbench.formatting import format_count, format_number
-from workbench.metrics.blocks import RowScores, products, top_k
+from workbench.metrics.blocks import RowScores, blocks, products, top_k
 from workbench.metrics.evaluation import Evidence, evaluate
 from workbench.metrics.ranks import Ranked
 from workbench.objectives import contract
@@ -98,9 +98,10 @@ def figures() -> Iterator[Figure]:
     ours = partial(
         subprocess.run, [sys.executable, "-m", "workbench", "--help"], check=True, stdout=subprocess.DEVNULL
     )
-    yield Figure("workbench --help", seconds(ours), "python -c pass", seconds(python), most=0.15)
+    alone = seconds(python)
+    yield Figure("workbench --help", seconds(ours), "python -c pass", alone, most=0.15)
     face = partial(subprocess.run, [sys.executable, "-c", "import workbench"], check=True)
-    yield Figure("import workbench", seconds(face), "python -c pass", seconds(python), most=0.03)
+    yield Figure("import workbench", seconds(face), "python -c pass", alone, most=0.03)
     yield training_step()
     step, losses = vit_step(SLICE) / SLICE, {name: loss(name, PAIRS) for name in objectives.names()}
     slowest = max(losses, key=losses.__getitem__)
@@ -246,7 +247,7 @@ def passes() -> Iterator[Figure]:
     """All pairs without a matrix: ranks, the ten best of every query and numbers with intervals, beside the
     bare products of the same blocks. The last of three sizes says with which power of the pairs time grows.
     """
-    found, pairs = list[Figure](), list[int]()
+    found = list[Figure]()
     for images in SIZES:
         own, image, words = np.repeat(np.arange(images), 5), *map(unit, (images, 5 * images))
         scores, judged = products(image, words), Judgements.own(own, images)
@@ -256,13 +257,13 @@ def passes() -> Iterator[Figure]:
 
         def bare(scores: RowScores = scores) -> None:
             for rows in (scores, scores.T):
-                for first in range(0, rows.shape[0], rows.step):
-                    rows.rows(slice(first, min(first + rows.step, rows.shape[0])))
+                for _ in blocks(rows, rows.shape, checked=False):
+                    pass
 
-        pairs.append(images * len(own))
         name = f"ranks, ten best and intervals, {format_count(images)} x {format_count(len(own))}"
         found.append(Figure(name, seconds(whole, 1), "bare products", seconds(bare, 1), limit=1.3))
-    power = float(np.polyfit(np.log(pairs), np.log([one.seconds for one in found]), 1)[0])
+    # pairs grow as the square of the images
+    power = float(np.polyfit(2 * np.log(SIZES), np.log([one.seconds for one in found]), 1)[0])
     found[-1] = replace(
         found[-1], name=f"{found[-1].name}; time grows as pairs to the {format_number(power, 2)}"
     )

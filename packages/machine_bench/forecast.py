@@ -124,8 +124,8 @@ def _arm(config: Config) -> dict[str, Any]:
     compared = 4 * FROZEN * images * captions * PARTS * WORDS if "parts" in objective.reads else 0
     frozen = image.frozen + text.frozen + weights * objective.momentum
     several = settings.sampler == "clusters" or settings.captions_per_image > 1
-    place = config.data.model_dump_json()
-    steps = settings.epochs * _steps(place, images, settings.captions_per_image if several else 0)
+    each = settings.captions_per_image if several else 0
+    steps = settings.epochs * _steps(config.data.model_dump_json(), images, each)
     memory = TRAINED * weights + FROZEN * frozen + kept + compared if steps else FROZEN * (weights + frozen)
     return {"steps": steps, "weights": weights, "memory": memory, "hours": steps * taken / 3600}
 
@@ -154,15 +154,15 @@ def _sides(config: Config) -> tuple[Load, Load]:
     if model.image_encoder == "towers":
         options, side = model.image_options, model.text_encoder
         image, text = _towers(str(options.get("model", "scenes")))
-        return image, text if side == "towers" else _own(side, json.dumps(model.text_options), WORDS)
+        return image, text if side == "towers" else _own(side, model.text_options, WORDS)
     if model.text_encoder != model.image_encoder:
         sides = (
             (model.image_encoder, model.image_options, PARTS),
             (model.text_encoder, model.text_options, WORDS),
         )
-        first, second = (_own(name, json.dumps(options), positions) for name, options, positions in sides)
+        first, second = (_own(*one) for one in sides)
         return first, second
-    made = _own(model.image_encoder, json.dumps(model.image_options), (PARTS + WORDS) // 2)
+    made = _own(model.image_encoder, model.image_options, (PARTS + WORDS) // 2)
     half = Load(*(part / 2 for part in made[:2]), *(part / 2 for part in made[2:]))
     return half, half
 
@@ -176,8 +176,7 @@ def _towers(model: str) -> tuple[Load, Load]:
         said = open_clip.get_model_config(model.replace("/", "-")) or {}
     vision, text = said.get("vision_cfg", {}), said.get("text_cfg", {})
     if not (isinstance(vision.get("layers"), int) and "layers" in text):
-        start = model if model == "scenes" else ""
-        both = _own("towers", json.dumps({"model": model, "pretrained": start}), PARTS)
+        both = _own("towers", {"model": model, "pretrained": model if model == "scenes" else ""}, PARTS)
         return both, Load(work=both.work / 2, kept=both.kept / 2)
     patches = (vision["image_size"] // vision["patch_size"]) ** 2 + 1
     words = text["vocab_size"] * text["width"]
@@ -192,11 +191,13 @@ def _transformer(layers: int, width: int, positions: int) -> Load:
     return Load(weights, 0, weights * positions, KEPT * layers * width * positions)
 
 
+def _own(name: str, options: Mapping[str, Any], positions: int) -> Load:
+    """An encoder of ours, made with random weights, and what stands in it that would have to be fetched."""
+    return _made(name, json.dumps(options), positions)
+
+
 @cache
-def _own(name: str, options: str, positions: int) -> Load:
-    """An encoder of ours with options as JSON, made with random weights, and what stands in it that would
-    have to be fetched.
-    """
+def _made(name: str, options: str, positions: int) -> Load:
     plain, more = _plain(json.loads(options), positions)
     facts = {"vocabulary": tuple(map(str, range(STAND_IN))), "pretrained": ""}
     with torch.random.fork_rng(devices=[]):

@@ -100,12 +100,10 @@ def central(lines: Sequence[Mapping[str, Any]]) -> str:
     """
     asked = questions(lines)
     judged = len(claims.load()) - len(unjudged(asked))
-    recorded = {key[:2] for key, of in asked.items() if not any("budget" in line for line in of.values())}
-    asked = {
-        key: of
-        for key, of in asked.items()
-        if key[:2] not in recorded or not any("budget" in line for line in of.values())
-    }
+    # the recorded comparisons, which have the most images
+    whole = {key for key, of in asked.items() if not any("budget" in line for line in of.values())}
+    tried = {key[:2] for key in whole}
+    asked = {key: of for key, of in asked.items() if key in whole or key[:2] not in tried}
     rows = []
     for paper in claims.PAPERS.values():
         for words in (HELD, FAILED):

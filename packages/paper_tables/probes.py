@@ -26,8 +26,9 @@ from workbench.metrics import evaluation, twin_accuracy
 from workbench.metrics.blocks import by_rows
 from workbench.metrics.grades import lists
 from workbench.metrics.hierarchy import Chains
+from workbench.metrics.ranks import ratio
 from workbench.metrics.semantic import sr_top
-from workbench.records import Array, Judgements, Rows, SceneGraph, Split, Values, require
+from workbench.records import Array, Embedding, Judgements, Rows, SceneGraph, Split, Values, require
 from workbench.runs import Target, open_runs
 from workbench.runs import store as runs
 from workbench.runs.evaluate import evaluate_run
@@ -140,14 +141,14 @@ def order(run: OpenRun) -> Values:
 
 def above_entities(run: OpenRun) -> Values:
     """Whether a caption scores above each of its entities, by image the share of its captions."""
-    image, words = run.model.embed(run.model.source(run.split, every_signal=False))
+    image, words = _embedded(run, run.split)
     if words.entities is None or words.owner is None:
         raise ValueError("the text encoder has no entities")
     mine, owner = image.mean[torch.from_numpy(run.split.own)], words.owner
     own = (mine * words.mean).sum(1).numpy()
     best = np.full(len(own), -np.inf)
     np.maximum.at(best, owner.numpy(), (mine[owner] * words.entities).sum(1).numpy())
-    return _of_captions(run.split, (own > best).astype(np.float64))
+    return of_captions(run.split.own, (own > best).astype(np.float64))
 
 
 def entities(run: OpenRun) -> Values:
@@ -161,7 +162,9 @@ def entities(run: OpenRun) -> Values:
         true[:, true.any(axis=0)],
     )
     made = run.model.embed_texts(names)
-    vectors = made.mean if made.entities is None else made.entities[_first(made.owner, len(names))]
+    vectors = made.mean
+    if made.entities is not None and made.owner is not None:  # the first of each phrase
+        vectors = made.entities[np.searchsorted(made.owner.numpy(), np.arange(len(names)))]
     scores = run.image.mean.numpy() @ vectors.numpy().T
     rows, columns = np.nonzero(true)
     judged = Judgements("exact", "true of the image", true.shape, rows, columns, np.ones(len(rows)))
@@ -197,8 +200,7 @@ def attributes(run: OpenRun) -> Values:
     """By image, the share of captions that score above their twins with two attributes exchanged."""
     images = len(run.split.image_ids)
     split = data.load("scenes", split="test", size=images, texts="swaps")
-    scores = scored(run.model, *run.model.embed(run.model.source(split, every_signal=False)))
-    only = {"attributes": split.twins["attributes"]}
+    scores, only = scored(run.model, *_embedded(run, split)), {"attributes": split.twins["attributes"]}
     return next(values for _, values in twin_accuracy.twin_accuracies(scores, only, split.own, rounds=0))
 
 
@@ -248,7 +250,7 @@ def nearest(run: OpenRun) -> float:
 def elsewhere(run: OpenRun) -> Values:
     """RSUM on the photographs of HierarCaps with the captions that people wrote for them, by image."""
     split = _human()
-    scores = scored(run.model, *run.model.embed(run.model.source(split, every_signal=False)))
+    scores = scored(run.model, *_embedded(run, split))
     only = replace(split, judgements={"own": split.judgements["own"]})
     _, values = evaluate_split(scores, only, rounds=0)
     images = len(split.image_ids)
@@ -266,14 +268,18 @@ PROBES: dict[str, Probe] = {
 
 def by_image(split: Split, i2t: Values, t2i: Values) -> Values:
     """``(I,)`` mean of an image's value and the mean of its captions' values."""
-    return np.asarray((i2t + _of_captions(split, t2i)) / 2)
+    return np.asarray((i2t + of_captions(split.own, t2i)) / 2)
 
 
-def _of_captions(split: Split, values: Values) -> Values:
+def of_captions(own: Rows, values: Values) -> Values:
     """``(I,)`` mean over the captions of each image that have a value."""
-    there, images = ~np.isnan(values), len(split.image_ids)
-    sums, counts = (np.bincount(split.own[there], of, images) for of in (values[there], np.ones(there.sum())))
-    return np.asarray(np.divide(sums, counts, out=np.full(images, np.nan), where=counts > 0))
+    there, images = ~np.isnan(values), int(own.max()) + 1
+    sums, counts = (np.bincount(own[there], of, images) for of in (values[there], np.ones(there.sum())))
+    return ratio(sums, counts)
+
+
+def _embedded(run: OpenRun, split: Split) -> tuple[Embedding, Embedding]:
+    return run.model.embed(run.model.source(split, every_signal=False))
 
 
 def _graphs(run: OpenRun) -> list[SceneGraph]:
@@ -290,11 +296,6 @@ def _told(graph: SceneGraph, node: int) -> str:
 def _alone(graph: SceneGraph, node: int) -> SceneGraph:
     looks = tuple((0, look) for of, look in graph.attributes if of == node)
     return replace(graph, objects=(graph.objects[node],), attributes=looks, relations=())
-
-
-def _first(owner: Any, count: int) -> Rows:
-    """The first entity of each phrase."""
-    return np.searchsorted(owner.numpy(), np.arange(count))
 
 
 @lru_cache(maxsize=2)

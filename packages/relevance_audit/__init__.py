@@ -11,7 +11,6 @@ has what the notebooks measure of several models.
 """
 
 from relevance_audit.agreement import (
-    FEWEST,
     TRUTH,
     order_agreement,
     order_differences,
@@ -59,7 +58,6 @@ from relevance_audit.models import (
 from relevance_audit.plots import before_and_after, shares_by_batch_size
 
 __all__ = [
-    "FEWEST",
     "LABELS",
     "NCS",
     "TRUTH",

@@ -29,8 +29,6 @@ from workbench.metrics.ranks import Ranked
 from workbench.metrics.registry import Metric, load
 from workbench.records import Judgements, Mask, MetricKey, Rows, Values, require
 
-# models for a Kendall tau: of three, chance gives one order in six
-FEWEST = 6
 TRUTH = str(MetricKey("map_at_r", judgements="truth"))
 Table = Mapping[str, Mapping[str, Values]]
 

@@ -27,7 +27,7 @@ from scene_world.vocabulary import (
     RELATIONS,
     SIZES,
 )
-from workbench.english import article, plural
+from workbench.english import article, listed, plural
 from workbench.records import SceneGraph
 
 Triple = tuple[int, str, int]
@@ -266,11 +266,7 @@ class _Speaker:
     def exist(self, nodes: list[int]) -> str:
         """A clause that says that things are there."""
         self.verbs += 1
-        return f"there {'are' if self.many(nodes[0]) else 'is'} {_listed([self.phrase(n) for n in nodes])}"
-
-
-def _listed(phrases: list[str]) -> str:
-    return phrases[0] if len(phrases) == 1 else ", ".join(phrases[:-1]) + " and " + phrases[-1]
+        return f"there {'are' if self.many(nodes[0]) else 'is'} {listed([self.phrase(n) for n in nodes])}"
 
 
 def _framed(speaker: _Speaker, first: Triple | None, clauses: bool) -> tuple[str, bool]:
@@ -281,7 +277,7 @@ def _framed(speaker: _Speaker, first: Triple | None, clauses: bool) -> tuple[str
         return speaker.clause(first), True
     things = [n for n, name in enumerate(names) if name not in BACKDROPS] or list(range(len(names)))
     told = [first[0]] if first else things
-    core = speaker.exist(told) if frame == "there is" else _listed([speaker.phrase(n) for n in told])
+    core = speaker.exist(told) if frame == "there is" else listed([speaker.phrase(n) for n in told])
     core += f" {speaker.tie(first)}" if first else ""
     speaker.verbs += frame in ("we see", "this picture shows")
     return core if frame in ("", "there is") else f"{frame} {core}", frame in ("there is", "we see")

@@ -278,9 +278,8 @@ def table_rows(
     require(records, f"{table} holds no row. {' '.join(problems.notes())}".rstrip(". "))
     names = {name: None for _, record in records for name in record}
     at, counted, rows = find_columns(names, table, columns or {}), Counter[str](), list[Row]()
-    placed = dict[
-        str, str
-    ]()  # a name stands at each caption of its image, and to follow its links takes time
+    # a name stands at each caption of its image, and to follow its links takes time
+    placed: dict[str, str] = {}
     for where, record in records:
         given = {ours: field(record, names) for ours, names in at.items()}
         with problems.adding("malformed row", where):

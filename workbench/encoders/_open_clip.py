@@ -38,6 +38,8 @@ CHECKPOINTS = (".safetensors", ".pt", ".pth", ".bin", ".ckpt")
 WRAPPERS = ("state_dict", "model_state_dict", "model", "module")
 # numbers that OpenAI's own files hold beside their weights
 OPENAI = ("input_resolution", "context_length", "vocab_size")
+# what files hold beside weights: these, masks, and the positions that older transformers counted
+BUFFERS = {*OPENAI, "attn_mask", "text.attn_mask", "text.transformer.embeddings.position_ids"}
 
 
 @dataclass(frozen=True)
@@ -182,17 +184,9 @@ def load_weights(network: Any, file: Path) -> None:
         weights = convert_state_dict(network, weights)
         if "positional_embedding" in weights and not hasattr(network, "positional_embedding"):
             weights = convert_to_custom_text_state_dict(weights)
-    # older transformers counted positions in a buffer
-    dropped = {
-        *OPENAI,
-        "attn_mask",
-        "text.attn_mask",
-        "text.transformer.embeddings.position_ids",
-    } - own.keys()
-    weights = {name: weights[name] for name in weights if name not in dropped}
-    for name in own.keys() & weights.keys() & {"logit_scale", "logit_bias"}:
-        weights[name] = weights[name].reshape(own[name].shape)
-    with reading_errors(file, "holds the weights of another model", RuntimeError, LookupError):
+        weights = {name: one for name, one in weights.items() if name in own or name not in BUFFERS}
+        for name in own.keys() & weights.keys() & {"logit_scale", "logit_bias"}:
+            weights[name] = weights[name].reshape(own[name].shape)
         resize_pos_embed(weights, network)
         resize_text_pos_embed(weights, network)
     absent, extra = own.keys() - weights.keys() - {"logit_bias"}, weights.keys() - own.keys()

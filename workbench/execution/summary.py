@@ -1,9 +1,10 @@
 """What notebooks found, in sentences computed from its results."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
+from workbench.english import listed
 from workbench.formatting import format_number, format_value
 from workbench.metrics.comparison import BETTER, WORSE
 from workbench.records import MetricKey
@@ -69,7 +70,7 @@ def _scene_graphs(results: Results) -> str:
     found = [f"{format_value(results['metrics'][f'F1/{kind}'])} for {kind}" for kind in kinds]
     none = results["coverage"]["no relation"] / results["facts"]["captions"]
     return (
-        f"The parser's F1, in percent, is {_listed(found)}. "
+        f"The parser's F1, in percent, is {listed(found)}. "
         f"{format_value(none)} percent of the captions state no relation."
     )
 
@@ -124,17 +125,12 @@ def _hierarchy(results: Results) -> str:
 
 def _map(results: Results) -> str:
     gaps = [f"{format_number(results['metrics'][f'gap[{name}]'], 2)} in {name}" for name in results["models"]]
-    return f"The distance between the centres of images and captions is {_listed(gaps)}."
+    return f"The distance between the centres of images and captions is {listed(gaps)}."
 
 
 def _explorer(results: Results) -> str:
     ranks = [f"{results['metrics'][f'{name}: {OWN_RANK}']} in {name}" for name in results["models"]]
-    return f"The annotated image of \u201c{results['question']}\u201d has rank {_listed(ranks)}."
-
-
-def _listed(words: Sequence[str]) -> str:
-    """Words as a sentence lists them: "a, b and c"."""
-    return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
+    return f"The annotated image of \u201c{results['question']}\u201d has rank {listed(ranks)}."
 
 
 SENTENCES = {

@@ -170,10 +170,11 @@ def rank(scores: AnyScores, relevant: Relevant | Mask, *, block: int | None = No
 def rank_all(
     scores: AnyScores, relevant: Sequence[Relevant], *, k: int = 0, block: int | None = None
 ) -> tuple[list[Ranks], Best]:
-    """Ranks by several judgements of the same queries and gallery, and the ``k`` best items of every query,
-    from one pass; for the other arguments see ``rank``.
+    """Ranks by several judgements of the same queries and gallery, and the ``k`` best items of every query
+    or all that there are, from one pass; for the other arguments see ``rank``.
     """
     queries, gallery = relevant[0].shape
+    k = min(k, gallery)
     listed = [one.answers() for one in relevant]
     names = [one.query * np.int64(gallery) + one.item for one in listed]
     pairs = np.unique(np.concatenate(names))
@@ -240,11 +241,9 @@ class Ranked:
     def __init__(self, scores: AnyScores, judgements: Sequence[Judgements], k: int = 0) -> None:
         self.judgements, relevant = tuple(judgements), [Relevant.of(one) for one in judgements]
         self.scores, self.shape, rows = scores, relevant[0].shape, by_rows(scores)
-        images, captions = self.shape
-        i2t = rank_all(rows, relevant, k=min(k, captions))
-        t2i = rank_all(rows.T, [one.T for one in relevant], k=min(k, images))
-        self._ranks: dict[str, list[Ranks]] = {"i2t": i2t[0], "t2i": t2i[0]}
-        self.best: dict[str, Best] = {"i2t": i2t[1], "t2i": t2i[1]}
+        i2t, t2i = rank_all(rows, relevant, k=k), rank_all(rows.T, [one.T for one in relevant], k=k)
+        self._ranks = {"i2t": i2t[0], "t2i": t2i[0]}
+        self.best = {"i2t": i2t[1], "t2i": t2i[1]}
 
     def by(self, judgements: Judgements) -> dict[str, Ranks]:
         """The ranks by one of the judgements.

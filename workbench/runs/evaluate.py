@@ -18,14 +18,13 @@ from workbench.data.opening import NoDataError, at
 from workbench.formatting import format_number
 from workbench.metrics import hierarchy
 from workbench.metrics.intervals import ROUNDS
-from workbench.metrics.ranks import Ranked
 from workbench.records import Embedding, Measurement, Split, require
 from workbench.registry import merge
 from workbench.runs import store
 from workbench.runs.build import Target, check_reads, load_split, load_target
 from workbench.runs.config import Config
-from workbench.runs.measure import BEST, calibrate, ensemble, evaluate_split, measure
-from workbench.runs.model import AnyModel, Encodes, KeptVectors, Model, scored
+from workbench.runs.measure import calibrate, ensemble, evaluate_split, measure, of_embeddings
+from workbench.runs.model import AnyModel, Encodes, KeptVectors, Model
 from workbench.runs.models import evaluated, kept_config, load_model, open_model
 from workbench.runs.resolve import make_objective
 from workbench.runs.result import Contents, OpenRun, open_runs
@@ -96,19 +95,17 @@ def evaluate(  # noqa: PLR0913
     )
     part, target = (None, None) if data is None else _data(made, data, split, data_options or {})
     part, image, text = _embedded(made, part, images, texts, own)
-    ranked = Ranked(scored(made, image, text), list(part.judgements.values()), BEST)
-    measurements, values = evaluate_split(
-        ranked, part, vectors=(image.mean.numpy(), text.mean.numpy()), metrics=metrics, judge=judge,
-        rounds=rounds,
-    )  # fmt: skip
+    found = of_embeddings(made, part, image, text, metrics=metrics, judge=judge, rounds=rounds)
     config = {
         **made.config.as_dict(), "objective": name or made.name, "split": split, "epochs": 0,
         "data": Path(target.data).name if target else part.name, **dict.fromkeys(("model", "pretrained"), ""),
         **made.named, "precision": precision, "metrics": list(metrics), "judge": judge,
         "target": asdict(target) if target else None,
     }  # fmt: skip
-    load = partial(Contents, made, image, text)
-    return OpenRun(name or made.name, part, load, None, config, measurements, values=values, best=ranked.best)
+    return OpenRun(
+        name or made.name, part, partial(Contents, made, image, text), None, config, found.measurements,
+        values=found.values, best=found.best,
+    )  # fmt: skip
 
 
 def _embedded(

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from difflib import SequenceMatcher
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -125,13 +125,16 @@ def measure(
         judge: see there.
         rounds: bootstrap rounds of the intervals; 0 = none.
     """
-    image, text = model.embed(source)
-    vectors = (image.mean.numpy(), text.mean.numpy())
-    ranked = Ranked(scored(model, image, text), list(source.split.judgements.values()), BEST)
-    measurements, values = evaluate_split(
-        ranked, source.split, vectors=vectors, metrics=metrics, strict=strict, judge=judge, rounds=rounds
+    return of_embeddings(
+        model, source.split, *model.embed(source), metrics=metrics, strict=strict, judge=judge, rounds=rounds
     )
-    return Evaluation(measurements, values, image, text, ranked.best)
+
+
+def of_embeddings(model: AnyModel, split: Split, image: Embedding, text: Embedding, **how: Any) -> Evaluation:
+    """``measure`` of what is embedded already; ``how`` is what ``evaluate_split`` takes."""
+    ranked = Ranked(scored(model, image, text), list(split.judgements.values()), BEST)
+    found = evaluate_split(ranked, split, vectors=(image.mean.numpy(), text.mean.numpy()), **how)
+    return Evaluation(*found, image, text, ranked.best)
 
 
 def evaluate_split(

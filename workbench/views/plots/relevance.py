@@ -30,6 +30,8 @@ from workbench.views.plots.theme import (
 )
 
 DIRECTIONS = {side: WAYS[side] for side in ("i2t", "t2i")}
+# models for a Kendall tau: of three, chance gives one order in six
+FEWEST = 6
 # of the axes: what a name takes in width and height
 ROOM = (0.06, 0.08)
 
@@ -118,7 +120,7 @@ def labels_against_truth(own: pd.DataFrame, true: pd.DataFrame) -> go.Figure:
                     showlegend=column == 1 and what == "truth", **group,
                 )  # fmt: skip
         fig.update_yaxes(
-            tickvals=np.arange(len(keys)), ticktext=list(map(escape, _metrics(keys))), col=column
+            tickvals=np.arange(len(keys)), ticktext=[escape(_metric(key)) for key in keys], col=column
         )
     return (
         fig.update_layout(height=180 + 14 * len(own) * max(2, own.shape[1]), legend={"y": -0.2})
@@ -127,9 +129,9 @@ def labels_against_truth(own: pd.DataFrame, true: pd.DataFrame) -> go.Figure:
     )
 
 
-def _metrics(keys: Sequence[str]) -> list[str]:
-    """The keys in words, without their direction, which the panel's heading says."""
-    return [replace(MetricKey.parse(key), direction="").title for key in keys]
+def _metric(key: str) -> str:
+    """A key in words, without its direction, which the panel's heading says."""
+    return replace(MetricKey.parse(key), direction="").title
 
 
 def agreement(orders: pd.DataFrame, *, truth: str, models: int = 0) -> go.Figure:
@@ -139,16 +141,17 @@ def agreement(orders: pd.DataFrame, *, truth: str, models: int = 0) -> go.Figure
     Args:
         orders: as ``relevance_audit.agreement.order_agreement`` gives it.
         truth: the key, without direction, that decides; drawn first, as the ceiling.
-        models: how many there are; below six the axis counts the pairs, since tau has few values then.
+        models: how many there are; below ``FEWEST`` the axis counts the pairs, since tau has few values then.
     """
-    others = orders[[_metrics([key]) != _metrics([truth]) for key in orders.index]]
+    ceiling = _metric(truth)
+    others = orders[[_metric(key) != ceiling for key in orders.index]]
     pairs, same = models * (models - 1) // 2, int((others["tau"] >= 1).sum())
     title = f"Order of the models: {same} of {format_count(len(others), 'metric')} give the truth's order"
     fig = panels(list(DIRECTIONS.values()), title, "", "", spacing=0.06)
     for column, side in enumerate(DIRECTIONS, start=1):
         table = orders[[MetricKey.parse(key).direction == side for key in orders.index]]
-        names = _metrics(table.index.tolist())
-        colours = [INK if [name] == _metrics([truth]) else CATEGORIES[column - 1] for name in names]
+        names = [_metric(key) for key in table.index]
+        colours = [INK if name == ceiling else CATEGORIES[column - 1] for name in names]
         looks = table.assign(run=names, value=table.tau, face="correlation", colour=colours, key=table.index)
         _dots(fig, looks, column)
     few: dict[str, Any] = {
@@ -159,7 +162,7 @@ def agreement(orders: pd.DataFrame, *, truth: str, models: int = 0) -> go.Figure
         fig.update_layout(showlegend=False, height=150 + 32 * (len(orders) // 2))
         .update_yaxes(autorange="reversed")
         .update_xaxes(range=[-1.1, 1.1], zeroline=True, title="Kendall's tau")
-        .update_xaxes(**(few if 0 < pairs < 15 else {}))
+        .update_xaxes(**(few if 1 < models < FEWEST else {}))
     )
 
 
@@ -180,9 +183,9 @@ def differences(pairs: pd.DataFrame, *, truth: str) -> go.Figure:
     for note, ((better, worse), _) in zip(fig.layout.annotations, several, strict=False):
         note.text = f"{escape(str(better))}<br>less {escape(str(worse))}"
     for column, (_, table) in enumerate(several, start=1):
-        names = _metrics(table.key.tolist())
+        names = [_metric(key) for key in table.key]
         colours = np.select(
-            [np.array(names) == _metrics([truth]), table.high < 0], [INK, CATEGORIES[3]], CATEGORIES[0]
+            [np.array(names) == _metric(truth), table.high < 0], [INK, CATEGORIES[3]], CATEGORIES[0]
         )
         faces = table.key.map(unit_of)
         _dots(fig, table.assign(run=names, value=table.difference, face=faces, colour=colours), column)
