@@ -19,7 +19,6 @@ import hashlib
 import re
 import warnings
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
@@ -35,6 +34,7 @@ from torch import Tensor, nn
 
 from workbench import devices
 from workbench.io import cache_folder, cached_file, new_memmap
+from workbench.io.ahead import ahead, in_threads
 from workbench.progress import bar
 from workbench.records import Split
 from workbench.registry import did_you_mean
@@ -246,7 +246,7 @@ def _timm(name: str, model: str, weights: str) -> Backbone:
 
 # by what stands before the colon of a name
 FAMILIES = {"open_clip": _open_clip, "timm": _timm}
-PROBES, THREADS = 8, 2
+PROBES = 8
 Features = NDArray[np.float16]
 
 
@@ -326,19 +326,20 @@ def _write(file: Path, split: Split, backbone: Backbone, batch_size: int, progre
     out: Any = None
     count = len(split.image_ids)
     shown = bar(count, f"{backbone.name} on {split.name}", " images", progress=progress)
-    with shown, torch.inference_mode(), ThreadPoolExecutor(THREADS) as threads:
-        for start in range(0, count, batch_size):
-            rows = range(start, min(start + batch_size, count))
-            pixels = torch.stack(
-                list(threads.map(lambda row: backbone.preparation(split.open_image(row)), rows))
-            )
+    parts = (range(start, min(start + batch_size, count)) for start in range(0, count, batch_size))
+
+    def read(rows: range) -> tuple[range, Tensor]:
+        return rows, torch.stack(in_threads(lambda row: backbone.preparation(split.open_image(row)), rows))
+
+    with shown, torch.inference_mode():
+        for rows, pixels in ahead(read, parts):
             features = backbone.features(pixels).to(torch.float16).cpu().numpy()
             if not np.isfinite(features).all():
                 raise ValueError(
-                    f"{backbone.name}: features of images {start}..{rows[-1]} overflow half precision"
+                    f"{backbone.name}: features of images {rows[0]}..{rows[-1]} overflow half precision"
                 )
             if out is None:
                 out = new_memmap(file, (count, *features.shape[1:]), np.float16)
-            out[start : start + len(features)] = features
+            out[rows[0] : rows[-1] + 1] = features
             shown.update(len(features))
     out.flush()

@@ -7,10 +7,9 @@ training is the score of evaluation: whole where they fit into memory, by blocks
 """
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import islice
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -23,6 +22,7 @@ from workbench import devices
 from workbench.encoders import backbones
 from workbench.encoders.base import Pair
 from workbench.formatting import format_number
+from workbench.io.ahead import ahead, in_threads
 from workbench.metrics.blocks import RowScores, reranked
 from workbench.objectives.base import Objective
 from workbench.objectives.parts.attention import Scorer
@@ -187,9 +187,9 @@ class Model:
         parts = "parts" in self.objective.compares if parts is None else parts
         self.pair.eval()
         chunks = []
-        for rows in np.split(np.arange(count), range(size, count, size)):
+        for read in ahead(batch, np.split(np.arange(count), range(size, count, size))):
             with devices.precise(self.device, self.precision):
-                made = encode(batches.to(batch(rows), self.device))
+                made = encode(batches.to(read, self.device))
             made = made if parts else replace(made, parts=None, mask=None)
             chunks.append(made.in_float32(torch.device("cpu")))
         self.pair.train(was_training)
@@ -298,9 +298,8 @@ class ExternalModel:
 
     def embed_images_of(self, source: Source) -> Embedding:
         """All images of a split, opened as they are encoded."""
-        return self._embedded(
-            "encode_image", map(source.split.open_image, range(len(source.split.image_ids)))
-        )
+        rows = range(len(source.split.image_ids))
+        return self._embedded("encode_image", rows, source.split.open_image)
 
     def embed_images(self, images: Sequence[Image.Image], *, features: str = "") -> Embedding:
         """Loose images as unit vectors; ``features`` is not read."""
@@ -315,9 +314,16 @@ class ExternalModel:
         return (image.mean @ text.mean.T).numpy()
 
     @torch.no_grad()
-    def _embedded(self, name: str, given: Iterable[Any]) -> Embedding:
-        encode, parts, left = getattr(self.encoder, name), [], iter(given)
-        while part := list(islice(left, AT_ONCE)):
+    def _embedded(
+        self, name: str, given: Sequence[Any], opened: Callable[[Any], Any] | None = None
+    ) -> Embedding:
+        encode, parts = getattr(self.encoder, name), []
+
+        def read(start: int) -> list[Any]:
+            part = given[start : start + AT_ONCE]
+            return in_threads(opened, part) if opened else list(part)
+
+        for part in ahead(read, range(0, len(given), AT_ONCE)):
             with devices.precise(self._place, self.precision):
                 said = encode(part)
             said = next((getattr(said, field) for field in OUTPUTS if hasattr(said, field)), said)

@@ -11,8 +11,9 @@ import numpy as np
 import torch
 from accelerate.utils import send_to_device
 from torch import Tensor
-from torch.utils.data import DataLoader, Dataset
+from torch.utils.data import DataLoader, Dataset, get_worker_info
 
+from workbench.io.ahead import in_threads
 from workbench.records import Batch, Computed, Judgements, Rows, Signal, Split, require
 from workbench.training.mixing import Mixture, draw
 from workbench.training.processes import rank, world
@@ -44,7 +45,9 @@ class Pixels:
 
     def __call__(self, rows: Rows) -> Tensor:
         """``(n, 3, H, W)`` uint8 pixels of these image rows."""
-        return torch.stack([self._image(int(row)) for row in rows])
+        return torch.stack(
+            list(map(self._image, rows)) if get_worker_info() else in_threads(self._image, rows)
+        )
 
     def _image(self, row: int) -> Tensor:
         pixels = self._images.pop(row, None)
