@@ -64,7 +64,7 @@ def lines(files: list[Path]) -> int:
 
 
 # What the house may hold. A change that raises a number says by how much and why in its commit.
-MOST = {"statements": 16_887, "lines": 34_802, "files": 198, "all statements": 22_338, "all lines": 45_492}
+MOST = {"statements": 16_888, "lines": 34_803, "files": 198, "all statements": 22_339, "all lines": 45_493}
 
 
 def test_the_library_is_thin():

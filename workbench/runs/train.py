@@ -60,8 +60,9 @@ def run(
                 smaller=chooser(settings.select, metrics).smaller_is_better, position=position,
                 progress=progress,
             )  # fmt: skip
-    calibrate(model, ready.val)
-    found = measure(model, ready.test, metrics=metrics, judge=config.objective.judge)
+    with deterministic_algorithms(settings.deterministic):  # a GPU adds in any order otherwise
+        calibrate(model, ready.val)
+        found = measure(model, ready.test, metrics=metrics, judge=config.objective.judge)
     load = partial(Contents, model, found.image, found.text)
     return OpenRun(
         config.objective.name, ready.test.split, load, None, config.as_dict(), found.measurements, history,
