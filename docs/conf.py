@@ -30,7 +30,7 @@ myst_heading_anchors = 3
 apidoc_modules = [{"path": str(ROOT / "workbench"), "destination": "docs/api", "module_first": True}]
 # what a package offers from its files stands with the file
 autodoc_default_options = {"members": True, "show-inheritance": True, "ignore-module-all": True}
-autodoc_typehints = "description"
+autodoc_typehints, autodoc_use_type_comments = "description", False
 napoleon_google_docstring, napoleon_numpy_docstring, napoleon_use_ivar = True, False, True
 napoleon_custom_sections = [("Source", "notes_style")]
 

@@ -57,7 +57,9 @@ def test_the_commands_of_a_guide_are_ones_that_the_program_takes(name: str) -> N
 @pytest.mark.slow
 @pytest.mark.skipif(find_spec("myst_parser") is None, reason="the extra `docs` is not installed")
 def test_the_site_is_built_without_a_warning_and_its_links_lead_somewhere(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-c", "docs", ".", str(tmp_path)]
+    # the contents of each page without every function and class, whose links are made from their names alone
+    options = ["-q", "-W", "--keep-going", "-c", "docs", "-D", "toc_object_entries=0"]
+    command = [sys.executable, "-m", "sphinx", *options, ".", str(tmp_path)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     broken = []
