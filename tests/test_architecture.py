@@ -64,7 +64,7 @@ def lines(files: list[Path]) -> int:
 
 
 # What the house may hold. A change that raises a number says by how much and why in its commit.
-MOST = {"statements": 16_888, "lines": 34_803, "files": 198, "all statements": 22_339, "all lines": 45_493}
+MOST = {"statements": 16_885, "lines": 34_798, "files": 198, "all statements": 22_336, "all lines": 45_488}
 
 
 def test_the_library_is_thin():

@@ -104,16 +104,16 @@ SMALL = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        "evaluate --model scenes:scenes --data scenes -p size=8 --split test --device cuda --root runs",
-        "evaluate RUN --device cuda",
-        "explore RUN --page answers.html --device cuda",
-        "train --out runs/new -p device=cuda " + " ".join(f"-p {name}={one}" for name, one in SMALL.items()),
-    ],
-    ids=lambda words: words.partition(" --device")[0][:20],
+# the verbs that encode; RUN is a run of SMALL, trained on the CPU
+VERBS = (
+    "evaluate --model scenes:scenes --data scenes -p size=8 --split test --device cuda --root runs",
+    "evaluate RUN --device cuda",
+    "explore RUN --page answers.html --device cuda",
+    "train --out runs/new -p device=cuda " + " ".join(f"-p {name}={one}" for name, one in SMALL.items()),
 )
+
+
+@pytest.mark.parametrize("words", VERBS, ids=lambda words: words.partition(" --device")[0][:20])
 def test_a_verb_that_encodes_does_it_on_the_device(words, asked, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     if "RUN" in words:

@@ -13,6 +13,10 @@ import torch
 from typer.testing import CliRunner
 
 from tests.in_process import executed
+from tests.test_devices import SMALL as OF_RUN
+from tests.test_devices import VERBS
+from tests.test_notebooks import FOLDER as NOTEBOOKS
+from tests.test_notebooks import SEVERAL
 from workbench import devices, evaluate, objectives
 from workbench.cli import app
 from workbench.runs import Config, prepare
@@ -22,7 +26,6 @@ pytestmark = [
     pytest.mark.gpu,
     pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device"),
 ]
-NOTEBOOKS = Path(__file__).parent.parent / "notebooks"
 SMALL: dict[str, Any] = {
     "train_images": 64, "val_images": 16, "test_images": 48, "batch_size": 16, "epochs": 1,
 }  # fmt: skip
@@ -32,10 +35,7 @@ SHORT: dict[str, dict[str, Any]] = {
     "01_descriptiveness": {"images": 100},
     "02_scene_graphs": {"images": 20, "listed": 5},
     "03_train": {"objective": "aahr", "train_images": 64, "settings": SETTINGS},
-    "04_embedding_map": {"images": 20, "clusters": 3},
-    "05_hierarchy": {"images": 60},
-    "06_retrieval_explorer": {"images": 40},
-    "07_compare": {"images": 40, "differ": 1, "k": 3},
+    **SEVERAL,
     "08_relevance": {"images": 40, "rounds": 20, "noise": [0.3]},
     "09_relevance_audit": {"images": 40, "rounds": 20},
 }
@@ -58,9 +58,9 @@ def test_every_objective_trains_and_the_same_seed_gives_the_same_numbers(name: s
     for number in ("first", "second"):
         made = prepare(Config(objective=name, **SMALL, device="cuda"), progress=False)
         run = train(made, out=tmp_path / number, resume=False, progress=False)
-        found.append((tmp_path / number / "results.json").read_text())
-        assert np.isfinite(json.loads(found[-1])["metrics"]["rsum"]), run
-    one, other = (json.loads(text)["metrics"] for text in found)
+        found.append(json.loads((run / "results.json").read_text())["metrics"])
+    one, other = found
+    assert np.isfinite(one["rsum"])
     assert one == other
 
 
@@ -71,22 +71,11 @@ def test_a_model_says_on_a_gpu_what_it_says_on_the_cpu() -> None:
     assert abs(here["rsum"] - there["rsum"]) < 0.05
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        "evaluate --model scenes:scenes --data scenes -p size=48 --split test --device cuda --root runs",
-        "evaluate RUN --device cuda",
-        "explore RUN --page answers.html --device cuda",
-        "train --out runs/new -p device=cuda -p objective=vsepp "
-        + " ".join(f"-p {name}={one}" for name, one in SMALL.items()),
-    ],
-    ids=lambda words: words.partition(" --device")[0][:20],
-)
+@pytest.mark.parametrize("words", VERBS, ids=lambda words: words.partition(" --device")[0][:20])
 def test_a_verb_encodes_there(words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     if "RUN" in words:
-        config = Config(objective="vsepp", **SMALL, device="cpu")
-        train(prepare(config, progress=False), out="runs/made", resume=False, progress=False)
+        train(prepare(Config(**OF_RUN, device="cpu"), progress=False), out="runs/made", resume=False)
     done = CliRunner().invoke(app, words.replace("RUN", "runs/made").split())
     assert done.exit_code == 0, done.output
 

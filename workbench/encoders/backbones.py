@@ -336,10 +336,10 @@ def _write(file: Path, split: Split, backbone: Backbone, batch_size: int, progre
             features = backbone.features(pixels).to(torch.float16).cpu().numpy()
             if not np.isfinite(features).all():
                 raise ValueError(
-                    f"{backbone.name}: features of images {rows[0]}..{rows[-1]} overflow half precision"
+                    f"{backbone.name}: features of images {rows.start}..{rows[-1]} overflow half precision"
                 )
             if out is None:
                 out = new_memmap(file, (count, *features.shape[1:]), np.float16)
-            out[rows[0] : rows[-1] + 1] = features
+            out[rows.start : rows.stop] = features
             shown.update(len(features))
     out.flush()

@@ -5,13 +5,13 @@ A row is read in parts that stay in the first cache while everything is counted 
 little beside the matrix product that made it. ``ranks`` says the same in numpy, for what is small.
 """
 
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
 import numpy as np
 from numba import config, njit
 
+from workbench.io.ahead import in_threads
 from workbench.records import Array, Rows
 
 # scores that are read at a time, and where the best are among them
@@ -98,6 +98,4 @@ def read(rows: Array, start: Rows, item: Rows, k: int, few: int) -> tuple[Rows, 
 
     cores = config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]  # set when it is imported
     parts = [part for part in np.array_split(np.arange(len(rows)), cores) if len(part)]
-    with ThreadPoolExecutor(len(parts)) as threads:
-        nan = sum(threads.map(fill_part, parts))
-    return not_below, scores, items, nan
+    return not_below, scores, items, sum(in_threads(fill_part, parts))

@@ -50,17 +50,16 @@ def run(
     config, model, history = ready.config, ready.model, []
     settings, metrics = config.training, config.objective.metrics
     position = checkpoint.TrainingPosition(Path(folder), made_from(ready)) if folder else None
-    if ready.train is not None:
-        writer = only_writer(folder) if folder and not rank() else nullcontext()
-        torch.set_rng_state(ready.random_state)
-        with writer, deterministic_algorithms(settings.deterministic):
-            history = fit(
-                model.pair, model.objective, ready.train,
-                partial(validate, model, ready.val, settings.select, metrics), settings,
-                smaller=chooser(settings.select, metrics).smaller_is_better, position=position,
-                progress=progress,
-            )  # fmt: skip
-    with deterministic_algorithms(settings.deterministic):  # a GPU adds in any order otherwise
+    with deterministic_algorithms(settings.deterministic):
+        if ready.train is not None:
+            torch.set_rng_state(ready.random_state)
+            with only_writer(folder) if folder and not rank() else nullcontext():
+                history = fit(
+                    model.pair, model.objective, ready.train,
+                    partial(validate, model, ready.val, settings.select, metrics), settings,
+                    smaller=chooser(settings.select, metrics).smaller_is_better, position=position,
+                    progress=progress,
+                )  # fmt: skip
         calibrate(model, ready.val)
         found = measure(model, ready.test, metrics=metrics, judge=config.objective.judge)
     load = partial(Contents, model, found.image, found.text)

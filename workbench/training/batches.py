@@ -45,9 +45,9 @@ class Pixels:
 
     def __call__(self, rows: Rows) -> Tensor:
         """``(n, 3, H, W)`` uint8 pixels of these image rows."""
-        return torch.stack(
-            list(map(self._image, rows)) if get_worker_info() else in_threads(self._image, rows)
-        )
+        numbers = rows.tolist()
+        read = list(map(self._image, numbers)) if get_worker_info() else in_threads(self._image, numbers)
+        return torch.stack(read)
 
     def _image(self, row: int) -> Tensor:
         pixels = self._images.pop(row, None)

@@ -7,7 +7,6 @@ as a thumbnail and large when it is opened.
 import base64
 import io
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -18,6 +17,7 @@ from PIL import Image
 from workbench.data.images import read_image
 from workbench.formatting import format_number
 from workbench.io import NUMPY_ERRORS, reading_errors
+from workbench.io.ahead import in_threads
 from workbench.records import Split, require
 from workbench.views import photographs
 from workbench.views.explorer.answers import Answer, image_row
@@ -26,7 +26,6 @@ from workbench.views.pages import scaled
 SIDE = 224
 LARGE = 512
 MEMORY = 4096
-WORKERS = 2
 PAGES = 8
 LIMIT = 32_000_000
 
@@ -84,8 +83,7 @@ class Pictures:
         return encoded(photographs.picture(self.split, row), LARGE, "WEBP", 85)
 
     def _bytes(self, keys: Sequence[str]) -> list[bytes]:
-        with ThreadPoolExecutor(WORKERS) as pool:
-            return list(pool.map(self.thumbnail, map(image_row, keys)))
+        return in_threads(self.thumbnail, map(image_row, keys))
 
 
 def encoded(image: Image.Image, side: int, kind: str, quality: int) -> bytes:
