@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
+import time
 import warnings
 from pathlib import Path
 
+import huggingface_hub as hub
 import numpy as np
 import open_clip
 import pytest
@@ -227,3 +230,34 @@ def test_a_device_that_is_given_with_an_opened_model_is_taken(home: Path):
     assert open_model(opened) is opened
     with pytest.raises(ValueError, match="device is 'gpu'"):
         open_model(opened, device="gpu")
+
+
+HUB = [
+    "a/clip",
+    "sentence-transformers/clip",
+    "hf-hub:a/clip",
+    "ViT-B-32:laion2b_s34b_b79k",
+    "roberta-ViT-B-32",
+]
+
+
+@pytest.mark.parametrize("name", HUB)
+def test_a_name_of_the_hub_without_network_is_one_line_at_once(name: str, monkeypatch, tmp_path: Path):
+    monkeypatch.setattr(hub.constants, "ENDPOINT", "http://127.0.0.1:9")
+    monkeypatch.setattr(hub.constants, "HF_HUB_CACHE", str(tmp_path))
+    began = time.perf_counter()
+    with pytest.raises(FileNotFoundError, match=f"{name} is not on this machine, and the hub"):
+        open_model(name, device="cpu")
+    assert time.perf_counter() - began < 20
+    assert not hub.constants.HF_HUB_OFFLINE
+
+
+def test_a_name_of_the_hub_without_network_is_taken_from_its_cache(home: Path, monkeypatch, tmp_path: Path):
+    monkeypatch.setattr(hub.constants, "ENDPOINT", "http://127.0.0.1:9")
+    monkeypatch.setattr(hub.constants, "HF_HUB_CACHE", str(tmp_path))
+    place = tmp_path / "models--a--clip"
+    shutil.copytree(home / "clip", place / "snapshots" / "0")
+    (place / "refs").mkdir()
+    (place / "refs" / "main").write_text("0")
+    found = open_model("a/clip", device="cpu").embed_texts(["a dog"]).mean
+    assert torch.equal(found, open_model(home / "clip", device="cpu").embed_texts(["a dog"]).mean)

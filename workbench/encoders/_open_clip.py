@@ -26,7 +26,7 @@ from torch import Tensor, nn
 
 from workbench import assets
 from workbench.formatting import format_count
-from workbench.io import read_options, reading_errors
+from workbench.io import hub, read_options, reading_errors
 from workbench.io.tensors import loaded
 from workbench.records import require
 from workbench.registry import did_you_mean
@@ -80,7 +80,8 @@ def describe(model: str) -> Description:
         raise KeyError(
             f"towers: no open_clip model {model!r}; {did_you_mean(name, [*assets.models(), *known])}"
         )
-    return Description(name, open_clip.get_model_config(name), registered=True)
+    with hub(name.removeprefix("local-dir:") if ":" in name else ""):
+        return Description(name, open_clip.get_model_config(name), registered=True)
 
 
 def _read(path: Path, name: str) -> Description:
@@ -237,16 +238,13 @@ def build(description: Description, pretrained: str) -> Any:
         ValueError: no such tag, or the shipped weights are asked for with another model.
     """
     if ":" in description.name:
-        return open_clip.create_model(description.name, weights_only=True).train()
+        with hub(description.name.removeprefix("local-dir:")):
+            return open_clip.create_model(description.name, weights_only=True).train()
     if pretrained and not is_file_of_weights(pretrained) and pretrained not in assets.models():
         _require_tag(description, pretrained)
-        try:
+        wanted = f"{description.name}:{pretrained}"
+        with reading_errors(wanted, "cannot be downloaded", RuntimeError), hub(wanted):
             return open_clip.create_model(description.name, pretrained=pretrained, weights_only=True).train()
-        except (OSError, RuntimeError) as error:
-            raise FileNotFoundError(
-                f"the weights {pretrained!r} of {description.name} cannot be downloaded; set pretrained, "
-                "of the encoder's options, to the path of their file, or go where the hub can be reached"
-            ) from error
     network = _instantiate(description)
     if pretrained:
         load_weights(network, _checkpoint(description, pretrained))
@@ -288,7 +286,8 @@ def _instantiate(description: Description) -> Any:
     Weights of single towers would come from a hub; whoever wants pre-trained weights names a tag or a file.
     """
     content = {"model_cfg": dict(description.architecture), "preprocess_cfg": dict(description.preprocess)}
-    with _logging_kept(), TemporaryDirectory() as folder:
+    fetched = description.name if "hf_model_name" in description.architecture["text_cfg"] else ""
+    with _logging_kept(), hub(fetched), TemporaryDirectory() as folder:
         # open_clip warns of random weights, which are what is asked for here
         logging.disable(logging.WARNING)
         (Path(folder) / CONFIG).write_text(json.dumps(content), encoding="utf-8")

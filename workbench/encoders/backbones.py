@@ -33,7 +33,7 @@ from PIL import Image
 from torch import Tensor, nn
 
 from workbench import devices
-from workbench.io import cache_folder, cached_file, new_memmap
+from workbench.io import cache_folder, cached_file, hub, new_memmap
 from workbench.io.ahead import ahead, in_threads
 from workbench.progress import bar
 from workbench.records import Split
@@ -226,7 +226,8 @@ def _timm(name: str, model: str, weights: str) -> Backbone:
         )
     try:
         file = "" if weights == RANDOM else weights
-        network: Any = timm.create_model(model, pretrained=not weights, checkpoint_path=file)
+        with hub("" if weights else name):
+            network: Any = timm.create_model(model, pretrained=not weights, checkpoint_path=file)
     except (OSError, RuntimeError) as error:
         raise FileNotFoundError(
             f"features: no weights for {name!r}; give a checkpoint as timm:{model}/PATH, or "

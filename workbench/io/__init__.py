@@ -21,6 +21,7 @@ from workbench.io.files import (
 from workbench.io.reading import (
     NUMPY_ERRORS,
     PARSER_ERRORS,
+    hub,
     numeric,
     parse_json,
     parse_yaml,
@@ -42,6 +43,7 @@ __all__ = [
     "cached_texts",
     "checksum",
     "flat",
+    "hub",
     "json_value",
     "new_memmap",
     "numeric",

@@ -2,11 +2,12 @@
 
 import csv
 import json
+import logging
 import re
 import struct
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from lzma import LZMAError
 from pathlib import Path
@@ -24,6 +25,8 @@ PARSER_ERRORS: tuple[type[Exception], ...] = (
 )  # fmt: skip
 # what else numpy raises on files of arrays
 NUMPY_ERRORS = (SyntaxError, TokenError, TypeError, LookupError, MemoryError, OverflowError, RuntimeError)
+# seconds that the hub has to answer
+HUB_ANSWERS = 3
 EXPONENT = re.compile(r"[-+]?(\.\d+|\d+(\.\d*)?)[eE][-+]?\d+$", re.ASCII)
 
 
@@ -51,6 +54,40 @@ def reading_errors(
             raise  # it says so already
         reason = " ".join(str(error).split()) or type(error).__name__
         raise ValueError(f"{path} {message}: {reason:.1000}") from error
+
+
+@contextmanager
+def hub(name: Path | str) -> Iterator[None]:
+    """Inside, what a hub keeps is fetched, or taken from its cache at once where the hub does not answer: its
+    libraries would try for a minute and say so line by line.
+
+    Args:
+        name: of what is fetched; a path that exists asks no hub.
+
+    Raises:
+        FileNotFoundError: the hub does not answer, and its cache lacks something.
+    """
+    from huggingface_hub import constants  # slow to import
+    from huggingface_hub.utils import get_session  # type: ignore[attr-defined]
+
+    reached, before = Path(name).exists(), (constants.HF_HUB_OFFLINE, logging.root.manager.disable)
+    with suppress(Exception):  # its releases raise the errors of different libraries
+        reached = reached or get_session().head(constants.ENDPOINT, timeout=HUB_ANSWERS) is not None
+    if not reached:
+        constants.HF_HUB_OFFLINE = True
+        logging.disable(logging.ERROR)
+    try:
+        yield
+    except (OSError, RuntimeError) as error:
+        if reached:
+            raise
+        raise FileNotFoundError(
+            f"{name} is not on this machine, and the hub cannot be reached; give the path of its files, or "
+            "try again where the hub answers"
+        ) from error
+    finally:
+        constants.HF_HUB_OFFLINE = before[0]
+        logging.disable(before[1])
 
 
 def require_itself(file: Path, wanted: str) -> None:

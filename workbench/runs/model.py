@@ -306,8 +306,10 @@ class ExternalModel:
         return self._embedded("encode_image", images)
 
     def embed_texts(self, captions: Sequence[str]) -> Embedding:
-        """Loose texts as unit vectors."""
-        return self._embedded("encode_text", captions)
+        """Loose texts as unit vectors; texts of like length go together, since they are padded."""
+        order = sorted(range(len(captions)), key=lambda row: len(captions[row]))
+        made = self._embedded("encode_text", [captions[row] for row in order]).mean
+        return Embedding(made[torch.tensor(order).argsort()])
 
     def scores(self, image: Embedding, text: Embedding) -> Array:
         """``(I, T)`` cosines."""

@@ -16,7 +16,7 @@ from PIL import Image
 from torch import nn
 
 from workbench import assets
-from workbench.io import ChecksumError, read_options, reading_errors
+from workbench.io import ChecksumError, hub, read_options, reading_errors
 from workbench.records import require
 from workbench.registry import did_you_mean
 from workbench.runs import store as runs
@@ -49,7 +49,7 @@ class HuggingFace(nn.Module):
     def __init__(self, name: str) -> None:
         super().__init__()
         transformers = library("transformers")
-        with reading_errors(name, "cannot be opened by transformers", Exception):
+        with reading_errors(name, "cannot be opened by transformers", Exception), hub(name):
             self.model = transformers.AutoModel.from_pretrained(name)
             self.processor = transformers.AutoProcessor.from_pretrained(name)
         dual = all(hasattr(self.model, f"get_{side}_features") for side in ("image", "text"))
@@ -90,7 +90,7 @@ class Sentences(nn.Module):
     def __init__(self, name: str) -> None:
         super().__init__()
         sentences = library(SENTENCES)
-        with reading_errors(name, f"cannot be opened by {SENTENCES}", Exception):
+        with reading_errors(name, f"cannot be opened by {SENTENCES}", Exception), hub(name):
             self.model = sentences.SentenceTransformer(name, device="cpu")
 
     def encode_image(self, images: Sequence[Any]) -> Any:

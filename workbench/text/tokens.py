@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from annotated_types import Ge
 
+from workbench.io import hub
 from workbench.records import Rows, require
 from workbench.registry import Natural, did_you_mean
 from workbench.text.signal import Ragged, SignalMaker
@@ -124,7 +125,9 @@ def _open_clip(model: str, max_length: int | None) -> Any:
     known = open_clip.list_models()
     if ":" not in model and model not in known:
         raise ValueError(f"tokens: no open_clip model {model!r}; {did_you_mean(model, known)}")
-    return open_clip.get_tokenizer(model, context_length=max_length)
+    fetched = ":" in model or "hf_tokenizer_name" in open_clip.get_model_config(model)["text_cfg"]
+    with hub(model.removeprefix("local-dir:") if fetched else ""):
+        return open_clip.get_tokenizer(model, context_length=max_length)
 
 
 def _read(tokenizer: Any, captions: Sequence[str]) -> list[list[int]]:

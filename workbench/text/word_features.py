@@ -86,9 +86,7 @@ class WordFeatures(SignalMaker):
             for file in sorted(file for file in self.source.iterdir() if file.suffix in LEARNT):
                 digest.update(file.name.encode() + file.read_bytes())
             return digest.hexdigest()
-        from transformers import AutoConfig
-
-        return str(AutoConfig.from_pretrained(self.source, revision=self.asked)._commit_hash)
+        return str(text_models.read("AutoConfig", self.source, self.asked)._commit_hash)
 
     @cached_property
     def _encoder(self) -> tuple[Any, Any]:

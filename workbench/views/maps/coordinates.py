@@ -71,9 +71,8 @@ def places(
             must, so that the maps can be compared; ``None`` = the method's own start.
 
     Raises:
-        ValueError: fewer than four points, or as ``compute``.
+        ValueError: as ``compute`` raises it.
     """
-    require(len(vectors) >= 4, f"a map needs at least four points, got {len(vectors)}")
     if folder is None:
         return compute(vectors, settings, start)
     import pandas as pd
@@ -96,8 +95,10 @@ def compute(vectors: Array, settings: Settings, start: Array | None = None) -> A
     """Places by the method, whatever lies on the disk; for the arguments see ``places``.
 
     Raises:
-        ValueError: a number is not finite, or all points are one, which ends the process in t-SNE.
+        ValueError: fewer than four points, a number that is not finite, or all points are one, which ends the
+            process in t-SNE.
     """
+    require(len(vectors) >= 4, f"a map needs at least four points, got {len(vectors)}")
     require(np.isfinite(vectors).all(), "a map needs finite numbers; the model's vectors hold others")
     require(
         np.ptp(vectors, axis=0).max() > ONE_POINT,
