@@ -211,7 +211,10 @@ def loss(objective: str | Objective, pairs: int, *, width: int = WIDTH, rounds: 
 
     def embedding(count: int, parts: int) -> Embedding:
         made = contract.embedding(count, seed=count, dimensions=width, parts=parts, dtype=torch.float32)
-        return replace(made, **nothing).in_float32(device)
+        moved = replace(made, **nothing).in_float32(device)
+        # leaves of their own, or every gradient would be copied to where the first ones were made
+        leaves = {name: v.detach() for name, v in vars(moved).items() if getattr(v, "requires_grad", False)}
+        return replace(moved, **{name: value.requires_grad_() for name, value in leaves.items()})
 
     image, words = embedding(pairs, PARTS), embedding(captions, WORDS)
     given = batches.to(contract.batch(torch.arange(captions) % pairs, objective=objective), device)

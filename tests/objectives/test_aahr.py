@@ -197,7 +197,7 @@ def test_the_contrast_is_the_loop_with_a_bank_that_knows_images_of_the_batch(see
 @pytest.mark.parametrize("seed", range(2))
 def test_the_neighbourhood_is_the_loops(seed, residual, monkeypatch):
     # Few cells at a time, so that the table of regions and words is made in pieces.
-    monkeypatch.setattr("workbench.objectives.parts.neighbourhood.CELLS", 40)
+    monkeypatch.setattr("workbench.objectives.parts.neighbourhood.block_entries", lambda _: 40)
     image, text = masked(3, 4, seed), masked(5, 3, seed + 5)
     torch.manual_seed(seed)
     layer = Neighbourhood(WIDTH, Graph(epsilon=0.7, alpha=1.3, residual=residual)).double().eval()

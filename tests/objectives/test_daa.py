@@ -68,14 +68,14 @@ def test_it_equals_a_loop_whatever_the_size_of_a_block(seed, monkeypatch):
     scores, relevance = (torch.rand(5, 7, generator=generator, dtype=torch.float64) for _ in range(2))
     expected = oracle.average_semantic_precision(scores.tolist(), relevance.tolist(), 0.05)
     for block in (1, 2 * 49, 1 << 20):
-        monkeypatch.setattr(daa, "BLOCK", block)
+        monkeypatch.setattr(daa, "block_entries", lambda _, block=block: block)
         close(average_semantic_precision(scores, relevance, temperature=0.05), expected)
 
 
 def test_the_gradient_does_not_depend_on_the_size_of_a_block(monkeypatch):
     found = []
     for block in (1, 1 << 20):
-        monkeypatch.setattr(daa, "BLOCK", block)
+        monkeypatch.setattr(daa, "block_entries", lambda _, block=block: block)
         scores = S3.clone().requires_grad_()
         average_semantic_precision(scores, Y3, temperature=0.1).backward()
         found.append(scores.grad)

@@ -171,7 +171,13 @@ def _open_clip_text(tower: Any, ids: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def buckets(size: Tensor) -> tuple[Tensor, ...]:
-    """Rows of texts of like length ``size (N,)``, in a few groups."""
+    """Rows of texts of like length ``size (N,)``, in a few groups.
+
+    On a GPU all are one group: to start a group's layers takes longer than to compute the padding that it
+    saves.
+    """
+    if size.is_cuda:
+        return (torch.arange(len(size), device=size.device),)
     return size.argsort(stable=True).tensor_split(min(BUCKETS, len(size)))
 
 

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import logsigmoid
 
-from workbench.losses.terms import full_precision
+from workbench.losses.terms import block_entries, full_precision
 
 
 def cosine(image: Tensor, text: Tensor) -> Tensor:
@@ -97,7 +97,6 @@ def match_log_odds(
     shift: Tensor,
     floor: float,
     added: float = 0.0,
-    entries: int = 2**21,
 ) -> Tensor:
     """Log odds that a pair matches, by the mean of ``sigmoid(2 s)`` over all pairs of samples, ``s = -scale
     distance + shift``.
@@ -111,8 +110,6 @@ def match_log_odds(
         shift: a scalar.
         floor: the squared distance is at least this, since the root has an infinite slope at 0.
         added: is added to the squared distance.
-        entries: images are taken in chunks of at most so many distances, which a cache holds: larger
-            ones take twice the time.
 
     Returns:
         ``(I, T)`` scores ``log(p / (1 - p))``.
@@ -121,7 +118,7 @@ def match_log_odds(
         Chun et al., "Probabilistic embeddings for cross-modal retrieval", CVPR 2021, Eqs. 1-4.
     """
     samples, candidates = text.shape[1], text.flatten(0, 1)
-    size = max(entries // max(candidates.shape[0] * image.shape[1], 1), 1)
+    size = max(block_entries(image) // max(candidates.shape[0] * image.shape[1], 1), 1)
     out = []
     for part in torch.split(image, size):
         squared = squared_distance(part.flatten(0, 1), candidates).view(len(part), -1, len(text), samples)

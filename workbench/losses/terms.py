@@ -52,6 +52,13 @@ def full_precision(scores: Tensor) -> Tensor:
     return scores.to(torch.promote_types(scores.dtype, torch.float32))
 
 
+def block_entries(like: Tensor) -> int:
+    """How many numbers a block of a table may hold that is too large to be made at once: what stays in a
+    processor's cache, or keeps a GPU busy.
+    """
+    return 2**24 if like.is_cuda else 2**21
+
+
 def reduce(terms: Tensor, reduction: str) -> Tensor:
     """The terms as they are, their sum, or their mean; the mean of no term at all is zero.
 

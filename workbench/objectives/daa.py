@@ -23,13 +23,10 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from workbench.losses.terms import full_precision
+from workbench.losses.terms import block_entries, full_precision
 from workbench.objectives.base import Objective, settings
 from workbench.records import Batch, Embedding
 from workbench.registry import NotNegative, Positive
-
-# Comparisons made at a time: 4 MiB in float32, which also stays in the processor's cache.
-BLOCK = 1 << 20
 
 
 class _CountAbove(torch.autograd.Function):
@@ -59,7 +56,7 @@ class _CountAbove(torch.autograd.Function):
 
 
 def _blocks(*of_queries: Tensor) -> Iterator[tuple[Tensor, ...]]:
-    step = max(1, BLOCK // of_queries[0].shape[1] ** 2)
+    step = max(1, block_entries(of_queries[0]) // of_queries[0].shape[1] ** 2)
     return zip(*(torch.split(rows, step) for rows in of_queries), strict=True)
 
 

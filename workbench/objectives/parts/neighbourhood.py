@@ -19,11 +19,10 @@ from torch.nn.functional import dropout, leaky_relu, normalize
 
 from workbench.encoders.packed import PackedIndex
 from workbench.losses.similarity import cosine
+from workbench.losses.terms import block_entries
 from workbench.objectives.parts.attention import parts_of
 from workbench.records import Embedding, require
 from workbench.registry import Count, Dropped, Natural, Positive
-
-CELLS = 2**22
 
 
 @dataclass(frozen=True)
@@ -94,7 +93,9 @@ def cross_similarity(image: Embedding, text: Embedding) -> tuple[Tensor, Tensor]
     pieces = [
         _best_matches(some, all_words, shapes)
         for block in of_images.blocks(normalize(of_images.rows(regions), dim=-1))
-        for some in torch.split(block, max(CELLS // max(block.shape[1] * len(all_words), 1), 1))
+        for some in torch.split(
+            block, max(block_entries(all_words) // max(block.shape[1] * len(all_words), 1), 1)
+        )
     ]
     to_text, to_image = (of_images.of_sets(list(side)) for side in zip(*pieces, strict=True))
     return of_texts.of_sets([to_text.T]).T, of_texts.of_sets([to_image.T])
