@@ -23,9 +23,9 @@ def on_a_line(*places):
     return torch.tensor(places, dtype=torch.float64)[None, :, None]
 
 
-def log_odds(image, text, a=5.0, b=5.0):
+def log_odds(image, text, a=5.0, b=5.0, **options):
     a, b = torch.tensor(a, dtype=torch.float64), torch.tensor(b, dtype=torch.float64)
-    return similarity.match_log_odds(image, text, scale=a, shift=b, floor=FLOOR)
+    return similarity.match_log_odds(image, text, scale=a, shift=b, floor=FLOOR, **options)
 
 
 def nll(odds, matched):
