@@ -16,7 +16,7 @@ from pathlib import Path
 import machine_bench as bench
 import pandas as pd
 from paper_tables import claims, claims_words, published
-from paper_tables.claims_page import TITLES
+from paper_tables.claims_told import TITLES
 from relevance_audit import judge_advice
 
 from tools.benchmarks import bench_arms

@@ -129,6 +129,11 @@ def load() -> dict[str, Claim]:
     return made
 
 
+def smallest() -> dict[str, float]:
+    """From what on an effect matters, by unit, where a claim says nothing else."""
+    return dict(_read()["smallest"])
+
+
 def budget(where: str) -> dict[str, Any]:
     """Values that lie below those of every grid on this data."""
     return dict(_read()["budgets"][where])

@@ -1,50 +1,61 @@
-// Two filters over the tables of the claims page: by paper, and by verdict of either judge. A row says both
-// by what its cells are sorted by.
+// Filters of the claims page: lists over what a row says of itself, words, and counts that set the lists.
 
-const VERDICTS = ["replicated", "refuted", "equivalent", "undecided", "void"];
-const WAITING = "not yet judged";
-
-/** @type {HTMLTableRowElement[]} */
-const rows = [...document.querySelectorAll("main tbody tr")].map(row => /** @type {HTMLTableRowElement} */ (row));
-const told = rows.map(row => {
-  const [name, ...others] = [...row.cells].map(cell => cell.dataset.order ?? "");
-  const verdicts = others.filter(word => VERDICTS.includes(word));
-  return { row, paper: name.split(" ")[0], verdicts: verdicts.length ? verdicts : [WAITING] };
-});
+const form = /** @type {HTMLFormElement} */ (document.querySelector("form.choices"));
+const count = /** @type {HTMLOutputElement} */ (form.querySelector("output"));
+const words = /** @type {HTMLInputElement} */ (form.querySelector("input"));
+const lists = [...form.querySelectorAll("select")];
+const rows = /** @type {HTMLTableRowElement[]} */ ([...document.querySelectorAll("table.claims tbody tr")]);
+const parts = /** @type {HTMLButtonElement[]} */ ([...document.querySelectorAll(".tally button")]);
+const ids = new Set(rows.map(row => `${row.dataset.id}`.toLowerCase()));
 
 /**
- * A list to choose from, with its label.
- * @param {string} name
- * @param {string[]} words
+ * Whether a row has an id that is typed in full, or all words in its claim and arms.
+ * @param {HTMLTableRowElement} row
+ * @param {string} asked
  */
-function choice(name, words) {
-  const label = document.createElement("label");
-  const select = document.createElement("select");
-  select.append(...["all", ...words].map(word => new Option(word)));
-  select.addEventListener("change", show);
-  label.append(`${name} `, select);
-  bar.append(label);
-  return select;
+function named(row, asked) {
+  const id = `${row.dataset.id}`.toLowerCase();
+  if (ids.has(asked)) return id === asked;
+  const texts = [...row.querySelectorAll(".says, .arms")].map(one => one.textContent);
+  const told = `${id} ${texts.join(" ")}`.toLowerCase();
+  return asked.split(/\s+/).every(word => told.includes(word));
 }
+
+/**
+ * What the lists are set to for a part of the counts.
+ * @param {HTMLButtonElement} part
+ * @param {HTMLSelectElement} list
+ */
+function wanted({ dataset: { paper, judge, is } }, { name }) {
+  return (name === "paper" && paper) || (name === judge && is) || "all";
+}
+
+/** @param {HTMLButtonElement} part */
+const chosen = part => lists.every(list => list.value === wanted(part, list));
 
 function show() {
-  let kept = 0;
-  for (const { row, paper: of, verdicts } of told) {
-    row.hidden = ![of, "all"].includes(paper.value) || ![...verdicts, "all"].includes(verdict.value);
-    kept += Number(!row.hidden);
+  const asked = words.value.trim().toLowerCase();
+  for (const row of rows)
+    row.hidden = !lists.every(list => ["all", row.dataset[list.name]].includes(list.value)) || !named(row, asked);
+  const judged = rows.filter(row => row.dataset.data);
+  count.textContent = `${judged.filter(row => !row.hidden).length} of ${judged.length} rows`;
+  for (const part of parts) part.setAttribute("aria-pressed", `${chosen(part)}`);
+  for (const table of document.querySelectorAll("table.claims")) {
+    const empty = !table.querySelector("tbody tr:not([hidden])");
+    for (const one of [table, table.previousElementSibling])
+      if (one?.tagName !== "FORM") /** @type {HTMLElement} */ (one).hidden = empty;
   }
-  count.textContent = `${kept} of ${told.length} rows`;
 }
 
-const bar = document.createElement("form");
-bar.className = "choices";
-bar.setAttribute("aria-label", "Filters");
-const paper = choice("Paper", [...new Set(told.map(one => one.paper))]);
-const verdict = choice(
-  "Verdict of labels or truth",
-  [...VERDICTS, WAITING].filter(word => told.some(one => one.verdicts.includes(word))),
-);
-const count = document.createElement("output");
-bar.append(count);
-document.querySelector("main h2")?.before(bar);
+for (const part of parts)
+  part.addEventListener("click", () => {
+    const again = chosen(part);
+    form.reset();
+    if (!again) for (const list of lists) list.value = wanted(part, list);
+    show();
+    if (!again) document.querySelector("#rows")?.scrollIntoView();
+  });
+form.addEventListener("input", show);
+form.addEventListener("submit", event => event.preventDefault());
+form.addEventListener("reset", () => setTimeout(show));
 show();

@@ -1,83 +1,57 @@
-"""What the ledger says, as a page to filter, sort and search; ``claims_words`` says the same in Markdown."""
+"""What the ledger says, as a page to filter and search; ``claims_words`` says the same in Markdown."""
 
-import re
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup
 
-from paper_tables import claims
-from workbench.formatting import format_count, format_number
-from workbench.views.pages import Cell, page
+from paper_tables import claims, claims_told
+from paper_tables.claims_told import Line, told_of
+from workbench.english import listed
+from workbench.formatting import format_count
+from workbench.views.pages import page
 
-SIGNS = {"replicated": "\u2714", "refuted": "\u2718", "equivalent": "=", "undecided": "?", "void": "\u2205"}
-MEANS = {
-    "replicated": "the effect has the paper's sign, beyond chance",
-    "refuted": "it has the other sign, or is too small to matter where the paper prints a larger one",
-    "equivalent": "the effect is too small to matter",
-    "undecided": "the seeds cannot tell",
-    "void": "an arm has learnt too little to say anything",
-}
-UNITS = {"sum": "points of 600", "share": "percentage points", "correlation": "correlation", "number": ""}
-# how papers call the objectives
-TITLES = {
-    "aahr": "AAHR", "cora": "CORA", "daa": "DAA", "dias": "DIAS", "ditm": "DITM", "hrem": "HREM",
-    "infonce": "InfoNCE", "pcme": "PCME", "pcmepp": "PCME++", "sam": "SAM", "siglip": "SigLIP",
-    "vsepp": "VSE++",
-}  # fmt: skip
 SCRIPT = Path(__file__).with_name("claims_filters.js")
-NAMES = ("claim", "says", "data", "by labels", "by the truth", "printed", "labels and truth")
-INTRO = (
-    "A row is one claim of a paper on one data set. An effect is the mean difference of two arms with the "
-    "same seed. It is positive where it has the paper's sign. Brackets hold Student's 95 % interval. Holm's "
-    "rule runs over the claims of a paper. The embedded world knows which pairs are true; binary labels know "
-    "one image a caption. "
-)
+JUDGES = {"labels": "by labels", "truth": "by the truth", "neither": "without either"}
+Asked = dict[tuple[str, str, str], dict[str, Line]]
 
 
-def write(lines: Sequence[Mapping[str, Any]], notes: Sequence[str] = ()) -> str:
+def write(lines: Sequence[Line], notes: Sequence[str] = ()) -> str:
     """The page, from the lines of the ledger that count."""
     asked = questions(lines)
-    legend = " ".join(f"{SIGNS[word]} {word}: {told}." for word, told in MEANS.items())
-    waiting = unjudged(asked)
-    tables = [
-        {
-            "heading": f"Judged: {_count(asked)}",
-            "prose": True,
-            "names": NAMES,
-            "rows": [_row(*one) for one in asked.items()],
-        },
-        {
-            "heading": f"Not yet judged: {format_count(len(waiting), 'claim')}",
-            "prose": True,
-            "names": ("claim", "says", "made by or waits for"),
-            "rows": [[_name(one), one.says, _waits(one)] for one in waiting],
-        },
-    ]
     return page(
-        "views/pages/table.html.j2", title="Claims of five papers", intro=INTRO + legend, sortable=True,
-        tables=tables, links={}, notes=notes, script="", figure="",
-        filters=Markup(SCRIPT.read_text(encoding="utf-8")),
+        "views/pages/claims.html.j2", title="What became of five papers' claims", found=_found(asked),
+        judges=JUDGES, signs=claims_told.SIGNS, means=claims_told.MEANS, matters=_matters(),
+        tallies=_tallies(asked), rows=[_row(judges) for judges in asked.values()], notes=notes,
+        papers=list(claims.PAPERS.values()), places=list(dict.fromkeys(claims.DATA[key[1]] for key in asked)),
+        waiting=[(one, _waits(one)) for one in unjudged(asked)],
+        script=Markup(SCRIPT.read_text(encoding="utf-8")),
     )  # fmt: skip
 
 
-def columns(lines: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
+def columns(lines: Sequence[Line]) -> dict[str, list[str]]:
     """A row a claim, data set and contrast, as texts by column: what both judges say."""
-    asked = questions(lines)
-    texts = [
-        (key[0], claims.find(key[0]).says, f"{claims.DATA[key[1]]}: {contrast_of(key, judges)}",
-         told_of(first_of(judges)), told_of(judges.get("truth")))
-        for key, judges in asked.items()
-    ]  # fmt: skip
-    heads = ("claim", "says", "data and arms", "by labels, or without training", "by the truth")
-    return {head: [row[n] for row in texts] for n, head in enumerate(heads)}
+    made = []
+    for judges in questions(lines).values():
+        line, labels, truth = next(iter(judges.values())), judges.get("labels"), judges.get("truth")
+        claim = claims.find(line["claim"])
+        made.append({
+            "claim": claim.id,
+            "says": claim.says,
+            "data and arms": f"{claims.DATA[line['data']]}: {claims_told.contrast_of(line)}",
+            JUDGES["labels"]: told_of(labels),
+            JUDGES["truth"]: told_of(truth),
+            JUDGES["neither"]: told_of(_alone(judges)),
+            "printed": claims_told.printed_of(line),
+            "labels and truth": claims_told.parting_of(labels, truth),
+            "runs or tables": ", ".join(claims_told.folders_of(line)),
+        })  # fmt: skip
+    return {head: [row[head] for row in made] for head in (made[0] if made else ())}
 
 
-Asked = dict[tuple[str, str, str], dict[str, Mapping[str, Any]]]
-
-
-def questions(lines: Sequence[Mapping[str, Any]]) -> Asked:
+def questions(lines: Sequence[Line]) -> Asked:
     """(claim, data, contrast) -> judge -> line, in the order of the claims."""
     order, asked = list(claims.load()), Asked()
     for line in sorted(lines, key=lambda one: order.index(one["claim"])):
@@ -90,98 +64,89 @@ def unjudged(asked: Asked) -> list[claims.Claim]:
     return [one for name, one in claims.load().items() if name not in {key[0] for key in asked}]
 
 
-def _count(asked: Asked) -> str:
-    return f"{format_count(len({key[0] for key in asked}), 'claim')}, {format_count(len(asked), 'row')}"
-
-
-def _row(key: tuple[str, str, str], judges: Mapping[str, Mapping[str, Any]]) -> list[str | Cell]:
-    claim, first = claims.find(key[0]), first_of(judges)
-    truth = judges.get("truth")
-    printed = printed_of(first) if first else ""
-    contrast = f"{contrast_of(key, judges)}, {seeds_of(first or truth or {})}"
-    return [
-        _name(claim),
-        Cell(claim.says, note=" ".join(filter(None, [f"{contrast}.", claim.remark, _runs(first or truth)]))),
-        claims.DATA[key[1]],
-        *(_cell(line) for line in (first, truth)),
-        printed,
-        parting_of(first, truth),
-    ]
-
-
-def _runs(line: Mapping[str, Any] | None) -> str:
-    """Where the runs of a line lie below the runs of this machine, those of the first seed."""
-    ids = (line or {}).get("source", {}).get("runs", [])
-    return f"Runs of the first seed: {', '.join(f'claims/{one}' for one in ids)}." if ids else ""
-
-
-def first_of(judges: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Any] | None:
-    """The line that asks no truth."""
-    return next((line for who, line in judges.items() if who != "truth"), None)
-
-
-def told_of(line: Mapping[str, Any] | None) -> str:
-    """A verdict with its effect; nothing where a judge does not decide."""
-    return f"{word_of(line)}, {effect_of(line)}" if line else ""
-
-
-def contrast_of(key: tuple[str, str, str], judges: Mapping[str, Mapping[str, Any]]) -> str:
-    """The arms as papers call them, and how many images they have where ``claims run`` trained them."""
-    images = next(iter(judges.values())).get("budget", {}).get("train_images")
-    # a paper numbers the rows of its table
-    said = re.sub(r"\([ivx]+\) ", "", key[2].replace(" | ", " minus "))
-    said = re.sub(r"[a-z]+", lambda word: TITLES.get(word[0], word[0]), said)
-    return said + (f", {format_count(images, 'image')}" if images else "")
-
-
-def _name(claim: claims.Claim) -> Cell:
-    """The filters read the paper, and every verdict, from what a cell is sorted by."""
-    note, order = f"{claim.paper}, {claim.place}", f"{claim.paper} {int(claim.id[1:]):03}"
-    return Cell(claim.id, note=note, order=order)
-
-
-def _cell(line: Mapping[str, Any] | None) -> Cell:
+def _found(asked: Asked) -> tuple[str, str]:
+    """How many claims were judged; and in how many rows, on which data, and how many held by each judge."""
+    places = Counter(claims.DATA[key[1]] for key in asked)
+    where = listed([f"{place} {rows}" for place, rows in places.most_common()])
+    held = [f"{JUDGES[judge].capitalize()}, {_held(judge, asked)}" for judge in ("labels", "truth")]
+    judged, every = len(claims.load()) - len(unjudged(asked)), format_count(len(claims.load()), "claim")
     return (
-        Cell(word_of(line), note=effect_of(line), order=line["verdict"]) if line else Cell("", order="none")
+        f"{judged} of {every} of {listed(list(claims.PAPERS.values()))} were judged.",
+        f"A claim has a row for each data set and pair of arms, {format_count(len(asked), 'row')} in all: "
+        f"{where}. {' '.join(held)}",
     )
 
 
-def printed_of(line: Mapping[str, Any]) -> str:
-    """The paper's effect."""
-    return "" if line["printed"] is None else format_number(line["printed"], _digits(line))
+def _held(judge: str, asked: Asked) -> str:
+    """How many rows and claims a judge calls replicated."""
+    found = {key: line for key, of in asked.items() if (line := _by(judge, of))}
+    held = [key for key, line in found.items() if line["verdict"] == "replicated"]
+    names = [len({key[0] for key in keys}) for keys in (held, found)]
+    rows, of = format_count(len(found), "row"), format_count(names[1], "claim")
+    return f"{len(held)} of {rows} ({names[0]} of {of}) are replicated."
 
 
-def seeds_of(line: Mapping[str, Any]) -> str:
-    """How many seeds, or groups of images, it is the mean of."""
-    count = len(line["values"]["more"])
-    return format_count(count, "group" if line["judge"] == "no training" else "seed")
+def _matters() -> str:
+    """From what on an effect matters, by unit."""
+    usual = claims.smallest()
+    return listed([f"{usual[unit]} {claims_told.UNITS[unit]}" for unit in ("sum", "share", "correlation")])
 
 
-def word_of(line: Mapping[str, Any]) -> str:
-    """The verdict, with its sign."""
-    return f"{SIGNS[line['verdict']]} {line['verdict']}"
+def _alone(judges: Mapping[str, Line]) -> Line | None:
+    """The line that asks neither labels nor the truth."""
+    return next((line for who, line in judges.items() if who not in ("labels", "truth")), None)
 
 
-def effect_of(line: Mapping[str, Any]) -> str:
-    """The effect with its interval, positive where it has the paper's sign."""
-    mean, low, high = (format_number(line[name], _digits(line)) for name in ("effect", "low", "high"))
-    return f"{mean} ({low} to {high}) {UNITS[line['unit']]}".rstrip()
+def _by(judge: str, judges: Mapping[str, Line]) -> Line | None:
+    return judges.get(judge) if judge != "neither" else _alone(judges)
 
 
-def _digits(line: Mapping[str, Any]) -> int:
-    return 1 if line["unit"] in claims.SCALE else 3
+def _counts(judge: str, rows: Iterable[Mapping[str, Line]]) -> Counter[str]:
+    """Verdict -> rows with it."""
+    found = Counter(line["verdict"] for judges in rows if (line := _by(judge, judges)))
+    return Counter({word: found[word] for word in claims_told.SIGNS if found[word]})
 
 
-def parting_of(labels: Mapping[str, Any] | None, truth: Mapping[str, Any] | None) -> str:
-    """How the verdicts of both judges go together; empty where one is missing."""
-    if not labels or not truth:
-        return ""
-    words = (labels["verdict"], truth["verdict"])
-    if words[0] == words[1]:
-        return "neither decides" if words[0] == "undecided" else "agree"
-    if "undecided" in words:
-        return "only the truth decides" if words[0] == "undecided" else "only labels decide"
-    return "part"
+def _tallies(asked: Asked) -> dict[str, dict[str, Counter[str]]]:
+    """Paper -> judge -> verdict -> rows; all papers come first."""
+    kept = {"all": list(asked.values())}
+    kept |= {
+        paper: [of for key, of in asked.items() if key[0][0] == letter]
+        for letter, paper in claims.PAPERS.items()
+    }
+    return {paper: {judge: _counts(judge, rows) for judge in JUDGES} for paper, rows in kept.items() if rows}
+
+
+def _row(judges: Mapping[str, Line]) -> dict[str, Any]:
+    """What the template shows of a row."""
+    line = next(iter(judges.values()))
+    printed, trained = claims_told.printed_of(line), "budget" in line
+    recorded = [] if trained or line["judge"] == "no training" else ["recorded"]
+    return {
+        "claim": claims.find(line["claim"]),
+        "place": claims.DATA[line["data"]],
+        "arms": ", ".join([claims_told.contrast_of(line), *recorded, claims_told.seeds_of(line)]),
+        "by": {judge: _judged(found) if (found := _by(judge, judges)) else None for judge in JUDGES},
+        "printed": printed,
+        "unit": claims_told.UNITS[line["unit"]] if printed else "",
+        "together": claims_told.parting_of(judges.get("labels"), judges.get("truth")),
+        "commands": claims_told.commands_of(line),
+        "folders": claims_told.folders_of(line),
+        "trained": trained,
+    }
+
+
+def _judged(line: Line) -> dict[str, Any]:
+    """What the template shows of a verdict."""
+    return {
+        "verdict": line["verdict"],
+        "effect": claims_told.interval_of(line),
+        "unit": claims_told.unit_of(line),
+        "reason": claims_told.reason_of(line),
+        "metric": line["metric"],
+        "matters": claims_told.threshold_of(line),
+        "seeds": claims_told.by_seed(line),
+    }
 
 
 def _waits(claim: claims.Claim) -> str:

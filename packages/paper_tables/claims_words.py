@@ -8,18 +8,18 @@ from typing import Any
 import numpy as np
 
 from paper_tables import claims
-from paper_tables.claims_page import (
+from paper_tables.claims_page import Asked, questions, unjudged
+from paper_tables.claims_told import (
     MEANS,
+    PARTINGS,
     SIGNS,
-    Asked,
     contrast_of,
     effect_of,
     parting_of,
     printed_of,
-    questions,
+    reason_of,
     seeds_of,
     told_of,
-    unjudged,
     word_of,
 )
 from workbench import assets
@@ -38,26 +38,22 @@ TOLD = {
     "neither": "Without a judge",
 }
 HELD, FAILED, OPEN = ("replicated",), ("refuted", "equivalent"), ("undecided", "void")
-PARTINGS = {
-    "part": "they decide differently",
-    "agree": "they agree",
-    "only the truth decides": "only the truth decides",
-    "only labels decide": "only labels decide",
-    "neither decides": "neither decides",
-}
 # what a row says, for whoever has read no paper and no other page
 LEGEND = (
     f"Verdicts. {' '.join(f'{SIGNS[word]} {word}: {told}.' for word, told in MEANS.items())}",
     "Data. The embedded world is drawn scenes, and what is true of each is known. Flickr8k and HierarCaps "
     "are photographs.",
-    "Contrast. The first arm minus the second, or one arm by itself. A row that says so many images was "
+    "Contrast. The first arm minus the second, or one arm by itself. The second comes first where a paper "
+    "claims less. A row that says so many images was "
     "trained for the ledger. The others are recorded comparisons of whole objectives, at up to 2,000 images. "
     "`l2_sum` and `printed` are two readings of descriptiveness.",
-    "Judge. Binary labels count the one image of a caption. The truth counts each image that a caption is "
-    "true of. Without a judge stand times and the shape of a space.",
-    "Effect. It is positive where it has the paper's sign. Points of 600 are those of RSUM, the sum of six "
+    "Judge. By binary labels only the image is right that the caption was written for. By the truth each "
+    "image is right that the caption is true of. Without a judge stand times and the shape of a space.",
+    "Effect. It is positive where it goes the paper's way. Points of 600 are those of RSUM, the sum of six "
     "recalls in percent. Brackets hold Student's 95 % interval over seeds, or over groups of images "
     "where nothing was trained.",
+    "Why. Holm's rule runs over all claims of a paper with the same data, judge and budget. It leaves "
+    "brackets as they are. They may leave out zero where the verdict is undecided.",
     "`workbench claims show D9` tells one claim, with the commands that make its arms. "
     "`workbench claims run D9` states what it costs, and tries it again.",
 )
@@ -113,7 +109,7 @@ def central(lines: Sequence[Mapping[str, Any]]) -> str:
                 rows.append(best)
     table = [
         (f"{(claim := claims.find(key[0])).paper}: {claim.says}",
-         f"{claims.DATA[key[1]]}: {contrast_of(key, asked[key])}",
+         f"{claims.DATA[key[1]]}: {contrast_of(_first(asked[key]))}",
          *(told_of(asked[key].get(who)) for who in ("labels", "truth")))
         for key in rows
     ]  # fmt: skip
@@ -136,7 +132,11 @@ def _size(judges: Mapping[str, Mapping[str, Any]], words: Sequence[str]) -> floa
 
 
 def _seeds(judges: Mapping[str, Mapping[str, Any]]) -> int:
-    return len(next(iter(judges.values()))["values"]["more"])
+    return len(_first(judges)["values"]["more"])
+
+
+def _first(judges: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Any]:
+    return next(iter(judges.values()))
 
 
 def _verdicts(asked: Asked) -> list[str]:
@@ -173,12 +173,13 @@ def _partings(asked: Asked) -> list[str]:
     counts = Counter(word for word in partings.values() if word)
     lines = ["# Where labels and truth disagree", "", *textwrap.wrap(
         "`workbench claims report` writes this page from the ledger. The embedded world is drawn, so the "
-        "truth of each caption is known for every image. Binary labels count one image a caption. Both judge "
-        f"{format_count(counts.total(), 'row')} of [the claims](claims.md):",
+        "truth of each caption is known for every image. By binary labels only the image is right that "
+        "it was written for. "
+        f"Both judge {format_count(counts.total(), 'row')} of [the claims](claims.md):",
         130,
     ), ""]  # fmt: skip
     lines += [f"- {told}: {counts[word]}" for word, told in PARTINGS.items()]
-    for heading, word in (("They decide differently", "part"), ("One of them decides alone", "only")):
+    for heading, word in (("They decide differently", "disagree"), ("One of them decides alone", "only")):
         parted = {key: asked[key] for key, of in partings.items() if of.startswith(word)}
         lines += ["", f"## {heading}", "", *_table(parted)]
     every = [line for judges in asked.values() for line in judges.values()]
@@ -237,8 +238,8 @@ def _powers() -> list[str]:
 def _table(asked: Asked, words: Sequence[str] = tuple(SIGNS)) -> list[str]:
     """A row for each judge's verdict that is one of these words."""
     rows = [
-        (key[0], claims.find(key[0]).says, claims.DATA[key[1]], contrast_of(key, judges),
-         JUDGES[who], word_of(line), effect_of(line), printed_of(line), seeds_of(line))
+        (key[0], claims.find(key[0]).says, claims.DATA[key[1]], contrast_of(line),
+         JUDGES[who], word_of(line), effect_of(line), reason_of(line), printed_of(line), seeds_of(line))
         for key, judges in asked.items() for who, line in judges.items() if line["verdict"] in words
     ]  # fmt: skip
     heads = (
@@ -249,6 +250,7 @@ def _table(asked: Asked, words: Sequence[str] = tuple(SIGNS)) -> list[str]:
         "judge",
         "verdict",
         "effect and 95 % interval",
+        "why",
         "printed",
         "of",
     )

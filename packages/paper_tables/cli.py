@@ -134,7 +134,7 @@ def claims_report(
     ] = "",
     as_json: AsJson = False,
 ) -> None:
-    """Write an offline page of all claims, to filter, to sort and to search."""
+    """Write an offline page of all claims, to filter and to search."""
     from paper_tables import claims, claims_page, claims_words
     from workbench.io import write_text
 

@@ -14,6 +14,7 @@ from scipy.special import stdtr
 from workbench.metrics.seeds import t_interval
 from workbench.records import Values, require
 
+ALPHA = 0.05
 CHANCE_TIMES = 3  # an arm below three times chance has learnt too little to say anything
 
 
@@ -46,7 +47,7 @@ class Verdict:
     p_holm: float
 
 
-def judge(claims: Sequence[Evidence], alpha: float = 0.05) -> list[Verdict]:
+def judge(claims: Sequence[Evidence], alpha: float = ALPHA) -> list[Verdict]:
     """Verdicts of the claims of one paper, in their order; a void claim takes no part in Holm's rule.
 
     Raises:

@@ -1,7 +1,8 @@
-"""The page of the papers' claims in a browser: filtered by paper and verdict, by mouse and by keyboard."""
+"""The page of the papers' claims in a browser: filtered by lists, counts and words, by mouse and keyboard."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -23,29 +24,61 @@ def shown(request: pytest.FixtureRequest, browser: Any, tmp_path: Path) -> Itera
     file.write_text(claims_page.write(LINES), encoding="utf-8")
     page = browser.new_page(viewport={"width": 400, "height": 800}, color_scheme=request.param)
     page.goto(file.as_uri())
-    page.wait_for_selector(".dt-search")
     yield page
     page.close()
 
 
 def names(page: Any) -> set[str]:
     """The ids of the claims that are shown."""
-    return {text.split()[0] for text in page.locator("tbody tr:visible th").all_inner_texts()}
+    return {text.split()[0] for text in page.locator(".claims tbody tr:visible th").all_inner_texts()}
 
 
-def test_rows_are_those_of_the_paper_and_the_verdict(shown: Any, axe: str) -> None:
+def ids(judge: str, verdict: str, paper: str = "") -> set[str]:
+    """The claims to which a judge gives a verdict."""
+    said = [line["claim"] for line in LINES if (line["judge"], line["verdict"]) == (judge, verdict)]
+    return {name for name in said if name.startswith(paper)}
+
+
+def test_rows_are_those_of_the_lists_the_counts_and_the_words(shown: Any, axe: str) -> None:
     assert names(shown) == set(claims.load())
-    paper, verdict = shown.get_by_label("Paper"), shown.get_by_label("Verdict")
+    asked, told = claims_page.questions(LINES), shown.locator(".choices output")
+    paper, labels, truth = (shown.get_by_role("combobox", name=of) for of in ("Paper", "labels", "truth"))
     paper.focus()
     shown.keyboard.type("DITM")
     assert names(shown) == {name for name in claims.load() if name[0] == "D"}
-    verdict.select_option("refuted")
-    refuted = {line["claim"] for line in LINES if line["verdict"] == "refuted"}
-    assert names(shown) == {name for name in refuted if name[0] == "D"}
-    paper.select_option("all")
-    verdict.select_option("not yet judged")
-    waiting = set(claims.load()) - {line["claim"] for line in LINES}
-    assert names(shown) == waiting
-    assert shown.locator(".choices output").inner_text().startswith(f"{len(waiting)} of ")
-    assert shown.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+    truth.select_option("refuted")
+    labels.select_option("undecided")
+    kept = [key[0] for key, of in asked.items() if key[0][0] == "D" and len(of) == 2
+            and (of["labels"]["verdict"], of["truth"]["verdict"]) == ("undecided", "refuted")]  # fmt: skip
+    assert names(shown) == set(kept)
+    assert told.inner_text() == f"{len(kept)} of {len(asked)} rows"
+    part = shown.get_by_role("button", name=re.compile("CORA, by labels: .* refuted"))
+    part.click()
+    assert names(shown) == ids("labels", "refuted", "C")
+    assert (part.get_attribute("aria-pressed"), truth.input_value()) == ("true", "all")
     assert trouble_on(shown, axe, ["html"]) == []
+    part.click()
+    assert told.inner_text() == f"{len(asked)} of {len(asked)} rows"
+    words = shown.get_by_label("Claim or words")
+    words.fill("d2")
+    assert names(shown) == {"D2"}
+    words.fill("without Adaptive")
+    assert names(shown) == {"D1"}
+    shown.get_by_role("button", name="Show all").click()
+    assert names(shown) == set(claims.load())
+
+
+def test_a_row_names_its_command_and_words_are_explained(shown: Any, axe: str) -> None:
+    row = shown.locator("tr[data-id=D2]").nth(1)
+    row.locator("summary").click()
+    assert "workbench claims run D2 --data scenes --seeds 5" in row.inner_text()
+    assert "runs/claims/e7ccc474" in row.inner_text()
+    word = shown.locator("dfn", has_text="RSUM")
+    word.focus()
+    assert "R@10 in both directions" in word.inner_text()
+    assert trouble_on(shown, axe, ["html"]) == []
+    for width in (360, 1000, 1001, 1800):
+        shown.set_viewport_size({"width": width, "height": 800})
+        assert shown.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+    shown.locator("tr[data-id=S7] th").first.scroll_into_view_if_needed()
+    assert shown.locator("table.claims thead").first.locator("th").first.bounding_box()["y"] == 0

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from paper_tables import claims, claims_page, claims_words, probes, table, trained, untrained
+from paper_tables import claims, claims_page, claims_told, claims_words, probes, table, trained, untrained
 from typer.testing import CliRunner
 
 from tools import claims_by_image
@@ -92,9 +92,11 @@ def test_the_page_and_the_words_are_those_of_the_ledger(tmp_path: Path) -> None:
     assert len(central[central.index("|") :].splitlines()) - 2 <= 10
     html = (tmp_path / "a.html").read_text(encoding="utf-8")
     assert all(f">{name}<" in html for name in claims.load())
-    # the filters read these
     asked = claims_page.questions(lines)
-    assert html.count('data-order="DITM 009"') == sum(key[0] == "D9" for key in asked)
+    assert html.count('data-id="D9"') == sum(key[0] == "D9" for key in asked)
+    judged = [line for line in lines if line["judge"] == "labels"]
+    held = [line["claim"] for line in judged if line["verdict"] == "replicated"]
+    assert f"{len(held)} of {len(judged)} rows ({len(set(held))} of " in html
     rows = claims_page.columns(lines)
     assert set(rows["claim"]) == {line["claim"] for line in claims.ledger()}
     assert not any(map(len, claims_page.columns([]).values()))
@@ -107,6 +109,7 @@ def test_the_readme_shows_of_a_paper_what_held_and_what_did_not_and_both_judges(
     line = {
         "claim": "D2", "data": "W", "contrast": "a | b", "judge": "labels", "unit": "sum", "smallest": 3.0,
         "verdict": "replicated", "effect": 6.0, "low": 5.0, "high": 7.0, "printed": None,
+        "p_holm": 0.01, "expected": "+", "metric": ["rsum"],
         "values": {"more": [6.0, 6.0], "less": [0.0, 0.0]},
     }  # fmt: skip
     truth = {**line, "judge": "truth", "verdict": "refuted", "effect": -9.0}
@@ -186,3 +189,44 @@ def test_a_verdict_that_turns_at_another_rate_is_undecided() -> None:
     assert claims.judged([{**line, "rates": {}}])[0]["verdict"] == "replicated"
     # where no effect is expected, an effect refutes
     assert claims.judged([{**line, "rates": {}, "expected": "0"}])[0]["verdict"] == "refuted"
+
+
+@pytest.mark.parametrize(
+    ("verdict", "low", "high", "p_holm", "reason"),
+    [
+        ("replicated", 4.0, 9.0, 0.01, ""),
+        ("refuted", -9.0, -4.0, 0.01, "goes the other way"),
+        ("refuted", -1.0, 2.0, 0.01, "less than 3.0 points of 600, 4.5 printed"),
+        ("equivalent", -1.0, 2.0, 0.01, "less than 3.0 points of 600"),
+        ("undecided", 4.0, 9.0, 0.01, "turns around at another learning rate"),
+        ("undecided", 4.0, 9.0, 0.2, "brackets leave out zero, but Holm's p is 0.200"),
+        ("undecided", -1.0, 2.0, 0.2, "less than 3.0 points of 600, but Holm's p is 0.200"),
+        ("undecided", -1.0, 4.0, 0.2, "brackets hold zero and 3.0"),
+        ("undecided", -4.0, 1.0, 0.2, "brackets hold zero and -3.0"),
+        ("undecided", -4.0, 4.0, 0.2, "brackets hold zero and \u00b13.0"),
+        ("void", -4.0, 4.0, None, "an arm is below 3 times chance"),
+    ],
+)
+def test_a_row_says_why_it_has_its_verdict(
+    verdict: str, low: float, high: float, p_holm: float | None, reason: str
+) -> None:
+    line = {
+        "verdict": verdict, "low": low, "high": high, "effect": (low + high) / 2, "p_holm": p_holm,
+        "smallest": 3.0, "unit": "sum", "printed": 4.5, "expected": "+",
+    }  # fmt: skip
+    assert claims_told.reason_of(line) == reason
+
+
+def test_arms_are_called_as_one_reads_them() -> None:
+    line = {"claim": "D2", "expected": "+", "values": {"more": [1.0], "less": [0.0]}}
+    for contrast, said in (
+        ("ditm | ditm - ordering", "DITM minus DITM without ordering"),
+        ("(iii) (ii) + Ordering | (ii) Adaptive", "Adaptive + Ordering minus Adaptive"),
+        ("A | B | C | D", "(A minus B) minus (C minus D)"),
+    ):
+        assert claims_told.contrast_of({**line, "contrast": contrast}) == said
+    less = {**line, "expected": "-", "contrast": "A | B", "budget": {"train_images": 500}}
+    assert claims_told.contrast_of(less) == "B minus A, 500 images"
+    assert claims_told.contrast_of({**line, "claim": "S11", "contrast": "A | B | C"}) == (
+        "how far apart A, B and C are"
+    )

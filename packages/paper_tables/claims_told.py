@@ -1,0 +1,193 @@
+"""A line of the ledger in words: verdict, effect, reason, arms, and what makes it again."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from paper_tables import claims
+from paper_tables.judging import ALPHA, CHANCE_TIMES
+from workbench import assets
+from workbench.english import listed
+from workbench.formatting import format_count, format_number, format_p_value
+
+Line = Mapping[str, Any]
+SIGNS = {"replicated": "\u2714", "refuted": "\u2718", "equivalent": "=", "undecided": "?", "void": "\u2205"}
+MEANS = {
+    "replicated": "the effect goes the paper's way, beyond chance",
+    "refuted": "it goes the other way, or is too small to matter where the paper prints a larger one",
+    "equivalent": "it is too small to matter",
+    "undecided": "the seeds allow more than one of these",
+    "void": "an arm has learnt too little to say anything",
+}
+UNITS = {"sum": "points of 600", "share": "percentage points", "correlation": "correlation", "number": ""}
+# how papers call the objectives, and the numbers
+TITLES = {
+    "aahr": "AAHR", "cora": "CORA", "daa": "DAA", "dias": "DIAS", "ditm": "DITM", "hrem": "HREM",
+    "infonce": "InfoNCE", "pcme": "PCME", "pcmepp": "PCME++", "sam": "SAM", "siglip": "SigLIP",
+    "vsepp": "VSE++",
+}  # fmt: skip
+METRICS = {
+    "rsum": "RSUM", "map_at_r": "mAP@R", "ndcg": "nDCG", "R@1": "R@1", "ncs@10": "NCS@10",
+    "ncs@10[without own]": "NCS@10 without own items", "nsum[without own]": "NCS without own items",
+    "kendall_tau": "Kendall's tau", "spearman": "Spearman", "pearson": "Pearson",
+}  # fmt: skip
+PARTINGS = {
+    "disagree": "they decide differently",
+    "agree": "they agree",
+    "only the truth decides": "only the truth decides",
+    "only labels decide": "only labels decide",
+    "neither decides": "neither decides",
+}
+RUNS = "runs/claims"
+
+
+def word_of(line: Line) -> str:
+    """The verdict, with its sign."""
+    return f"{SIGNS[line['verdict']]} {line['verdict']}"
+
+
+def effect_of(line: Line) -> str:
+    """The effect with its interval, positive where it goes the paper's way, and what it is counted in."""
+    return f"{interval_of(line)} {unit_of(line)}"
+
+
+def interval_of(line: Line) -> str:
+    """The effect with its interval."""
+    mean, low, high = (_amount(line, line[name]) for name in ("effect", "low", "high"))
+    return f"{mean} ({low} to {high})"
+
+
+def unit_of(line: Line) -> str:
+    """The unit of an effect, and the name of its number where that is one of the field's."""
+    last = re.split("[:/]", line["metric"][0])[-1]
+    unit, name = UNITS[line["unit"]], METRICS.get(last, "")
+    return ", ".join(filter(None, (unit, name))) or last.replace("_", " ")
+
+
+def told_of(line: Line | None) -> str:
+    """A verdict with its effect; nothing where a judge does not decide."""
+    return f"{word_of(line)}, {effect_of(line)}" if line else ""
+
+
+def threshold_of(line: Line) -> str:
+    """From what on an effect matters."""
+    return f"{line['smallest']} {UNITS[line['unit']]}".rstrip()
+
+
+def reason_of(line: Line) -> str:
+    """Why it has its verdict."""
+    low, high, small = line["low"], line["high"], line["smallest"]
+    if line["verdict"] == "void":
+        return f"an arm is below {CHANCE_TIMES} times chance"
+    apart, within, holm = low > 0 or high < 0, max(-low, high) < small, line["p_holm"] < ALPHA
+    p, limit = f"Holm's p is {format_p_value(line['p_holm'])}", threshold_of(line)
+    if holm and line["verdict"] == "undecided":
+        return "turns around at another learning rate"
+    if holm:
+        return ", ".join([f"less than {limit}"] * within + _against(line, within))
+    if apart:
+        return f"brackets leave out zero, but {p}"
+    sign = "" if -low < small else "-" if high < small else "\u00b1"
+    return f"less than {limit}, but {p}" if within else f"brackets hold zero and {sign}{small}"
+
+
+def _against(line: Line, within: bool) -> list[str]:
+    """What speaks against a claim that is refuted."""
+    if line["verdict"] != "refuted":
+        return []
+    if line["expected"] == "0":
+        return ["no effect was claimed"]
+    larger = within and (line["printed"] or 0) > line["smallest"]
+    return [f"{printed_of(line)} printed" if larger else "goes the other way"]
+
+
+def printed_of(line: Line) -> str:
+    """The paper's effect."""
+    return "" if line["printed"] is None else _amount(line, line["printed"])
+
+
+def seeds_of(line: Line) -> str:
+    """How many seeds, or groups of images, it is the mean of."""
+    count = len(line["values"]["more"])
+    return format_count(count, "group" if line["judge"] == "no training" else "seed")
+
+
+def contrast_of(line: Line) -> str:
+    """What is subtracted from what, as papers call it, and how many images arms have that were trained for
+    the ledger. Where the paper claims less, the second arm comes first.
+    """
+    claim, images = claims.find(line["claim"]), line.get("budget", {}).get("train_images")
+    arms = [*_arms(line["contrast"]), *([] if claim.bound is None else [f"a bound of {claim.bound}"])]
+    if claim.models == "spread":
+        arms = [f"how far apart {listed(arms)} are"]
+    elif len(arms) > 2:
+        arms = [f"({first} minus {second})" for first, second in zip(arms[::2], arms[1::2])]
+    turned = line["expected"] == "-"
+    told = [" minus ".join(arms[:: -1 if turned else 1])]
+    told += ["sign turned"] * (turned and len(line["values"]) == 1)
+    return ", ".join([*told, *([format_count(images, "image")] if images else [])])
+
+
+def _arms(contrast: str) -> list[str]:
+    """The arms of a contrast; a paper numbers the rows of its table, and says what one adds to another."""
+    raw = contrast.split(" | ")
+    rows = dict(re.findall(r"(?m)^\(([ivx]+)\) (.*)$", "\n".join(raw)))
+    bare = [re.sub(r"^\([ivx]+\) ", "", one).replace(" - ", " without ") for one in raw]
+    whole = [re.sub(r"\(([ivx]+)\)", lambda row: rows.get(row[1], row[0]), one) for one in bare]
+    return [re.sub(r"[a-z]+", lambda word: TITLES.get(word[0], word[0]), one) for one in whole]
+
+
+def by_seed(line: Line) -> str:
+    """The values behind an effect, with its sign."""
+    turned, (more, *less) = line["expected"] == "-", line["values"].values()
+    if not less:
+        return ", ".join(_amount(line, -one if turned else one) for one in more)
+    pairs = zip(less[0], more) if turned else zip(more, less[0])
+    return ", ".join(" \u2212 ".join(_amount(line, one) for one in pair) for pair in pairs)
+
+
+def parting_of(labels: Line | None, truth: Line | None) -> str:
+    """How the verdicts of both judges go together; empty where one is missing."""
+    if not labels or not truth:
+        return ""
+    words = (labels["verdict"], truth["verdict"])
+    if words[0] == words[1]:
+        return "neither decides" if words[0] == "undecided" else "agree"
+    if "undecided" in words:
+        return "only the truth decides" if words[0] == "undecided" else "only labels decide"
+    return "disagree"
+
+
+def commands_of(line: Line) -> list[str]:
+    """What makes it again, and judges it."""
+    if line["judge"] == "no training":
+        return ["workbench claims record"]
+    if "budget" in line:
+        asked = f"workbench claims run {line['claim']} --data {line['budget']['data']}"
+        return [f"{asked} --seeds {len(line['seeds'])}" + (" --rates" if line["rates"] else "")]
+    return [*(made for _, made in _tables(line)), "workbench claims record"]
+
+
+def folders_of(line: Line) -> list[str]:
+    """Where its runs lie, those of the first seed; else the tables that hold its values."""
+    if "budget" in line:
+        return [f"{RUNS}/{one}" for one in line["source"]["runs"]]
+    return [] if line["judge"] == "no training" else [name for name, _ in _tables(line)]
+
+
+def _tables(line: Line) -> list[tuple[str, str]]:
+    """The tables that hold an arm of a recorded comparison and its number, with what made each."""
+    found = []
+    for name in claims.TABLES[line["data"]]:
+        rows, arms = assets.recorded(name), line["contrast"].split(" | ")
+        held = rows["arm" if "arm" in rows else "objective"].isin(arms).any() or len(arms) == 1
+        if held and set(line["metric"]) & set(rows["key"]):
+            place = f"packages/paper_tables/assets/results/{name}.tsv"
+            first = assets.path(f"results/{name}.tsv").read_text(encoding="utf-8").partition("\n")[0]
+            made = f"# workbench grid 03_train {name} --record {place}"
+            found.append((place, (first if first.startswith("#") else made)[2:]))
+    return found
+
+
+def _amount(line: Line, value: float) -> str:
+    return format_number(value, 1 if line["unit"] in claims.SCALE else 3)
