@@ -55,8 +55,8 @@ def real_tour(tmp_path_factory: pytest.TempPathFactory) -> TourResult:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """With ``--dist loadgroup`` a process takes the tests of a file, or a single slow one where its file's
-    tests share no fixture. All that read the tour are one group, so that no process waits for it, and it
-    begins first.
+    tests share no fixture. All that read the tour are one group, so that no process waits for it. It begins
+    first, other slow ones follow, files before single tests, so that quick ones fill the end.
     """
     tour = pytest.mark.xdist_group("tour")
     for item in items:
@@ -65,7 +65,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         together = _shares_fixtures(item.path) or not item.get_closest_marker("slow")
         if together and tour.mark not in item.iter_markers():
             item.add_marker(pytest.mark.xdist_group(str(item.path)))
-    items.sort(key=lambda item: tour.mark not in item.iter_markers())
+    items.sort(key=lambda item: (tour.mark not in item.iter_markers(), *_follows(item)))
+
+
+def _follows(item: pytest.Item) -> tuple[bool, bool]:
+    slow = item.get_closest_marker("slow") is not None
+    return not slow, not (slow and _shares_fixtures(item.path))
 
 
 @cache

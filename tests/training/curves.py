@@ -4,20 +4,16 @@ by chunk, stopped and gone on with, beside one process that trains straight on, 
 
 from __future__ import annotations
 
-import os
-import socket
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from copy import deepcopy
 from dataclasses import replace
 from functools import partial
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
 import torch
-from torch import distributed
 
 from workbench.encoders.base import Pair
 from workbench.records import Embedding
@@ -101,38 +97,3 @@ def curve(made: Prepared, *, chunk: int = 0, folder: Path | None = None) -> list
                 progress=False,
             )
     return losses
-
-
-def _rank(how: tuple[dict[str, Prepared], int, Path], rank: int, said: Any) -> None:
-    made, chunk, folder = how
-    torch.set_num_threads(1)
-    os.environ.update(RANK=str(rank), LOCAL_RANK=str(rank))
-    distributed.init_process_group("gloo")
-    found = {name: curve(one, chunk=chunk, folder=folder / name) for name, one in made.items()}
-    if rank == distributed.get_world_size() - 1:
-        said.send(found)
-    distributed.destroy_process_group()
-
-
-def of_several(made: dict[str, Prepared], world: int, chunk: int, folder: Path) -> dict[str, list[float]]:
-    """The curves that the last of several processes sees."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    ours, theirs = get_context("fork").Pipe(duplex=False)
-    where = {
-        "OMP_NUM_THREADS": "1",
-        "MASTER_ADDR": "127.0.0.1",
-        "MASTER_PORT": str(port),
-        "WORLD_SIZE": str(world),
-    }
-    with patch.dict(os.environ, where):
-        given = [((made, chunk, folder), rank, theirs) for rank in range(world)]
-        ranks = [get_context("fork").Process(target=_rank, args=one) for one in given]
-        for process in ranks:
-            process.start()
-    theirs.close()  # so that the end of all of them is seen
-    found: dict[str, list[float]] = ours.recv()
-    for process in ranks:
-        process.join()
-    return found

@@ -1,11 +1,14 @@
-"""One step of every objective under several processes; run as a program it is one of them, started by
-torchrun's variables."""
+"""Several processes with the variables of torchrun, and one step of every objective in them."""
 
 from __future__ import annotations
 
-import sys
+import os
+import pickle
+import socket
+import warnings
 from dataclasses import replace
-from pathlib import Path
+from multiprocessing import get_context
+from unittest.mock import patch
 
 import numpy as np
 import torch
@@ -102,10 +105,38 @@ def detached(made):
     return Embedding(*(None if value is None else value.detach() for value in vars(made).values()))
 
 
-if __name__ == "__main__":
+def all_gradients():
+    """Of every objective, whole and in chunks."""
+    return {chunk: {name: gradients(name, chunk=chunk) for name in objectives.names()} for chunk in CHUNKS}
+
+
+def _rank(work, number, said):
     torch.set_num_threads(1)
+    os.environ.update(RANK=str(number), LOCAL_RANK=str(number))
     distributed.init_process_group("gloo")
-    made = {chunk: {name: gradients(name, chunk=chunk) for name in objectives.names()} for chunk in CHUNKS}
-    if processes.rank() == processes.world() - 1:
-        torch.save(made, Path(sys.argv[1]))
+    found = work()
+    if number == processes.world() - 1:
+        said.send_bytes(pickle.dumps(found))
     distributed.destroy_process_group()
+
+
+def of_several(work, world):
+    """What the last of several processes finds, each of which begins where this one is."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    fork = get_context("fork")
+    ours, theirs = fork.Pipe(duplex=False)
+    where = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "WORLD_SIZE": str(world)}
+    with patch.dict(os.environ, where), warnings.catch_warnings():
+        # Python 3.12 warns of the threads that are there; a process here needs none of them
+        warnings.simplefilter("ignore", DeprecationWarning)
+        ranks = [fork.Process(target=_rank, args=(work, number, theirs)) for number in range(world)]
+        for process in ranks:
+            process.start()
+    theirs.close()  # so that the end of all of them is seen
+    found = pickle.loads(ours.recv_bytes())
+    for process in ranks:
+        process.join()
+    assert [process.exitcode for process in ranks] == [0] * world
+    return found

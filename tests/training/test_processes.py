@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-import os
-import socket
-import subprocess
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 import torch
 from timm.layers import BatchNormAct2d
 from torch import nn
 
-from tests.training.ranks import CHUNKS, gradients
+from tests.training.ranks import CHUNKS, all_gradients, gradients, of_several
 from tests.training.test_batches import source
 from workbench import objectives
 from workbench.records import Embedding
 from workbench.training import processes
 from workbench.training.batches import Shards, loader
-
-ROOT = Path(__file__).parent.parent.parent
 
 
 def test_workers_give_the_same_batches_as_this_process():
@@ -65,30 +57,16 @@ def test_batch_norms_of_several_processes_are_synchronised_on_gpus_and_refused_o
     processes.synchronise_batch_norms(nn.Sequential(nn.Linear(2, 2)), torch.device("cpu"))
 
 
-def ran(module, path, world):
-    """What the last of several processes leaves, each of which is this program."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    common = {**os.environ, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "WORLD_SIZE": str(world)}
-    started = [
-        subprocess.Popen([sys.executable, "-m", module, path], cwd=ROOT, env={**common, "RANK": str(rank)})
-        for rank in range(world)
-    ]
-    assert [process.wait() for process in started] == [0] * world
-    return torch.load(path)
-
-
 @pytest.fixture(scope="module", params=[2, 3])
-def of_several(request, tmp_path_factory):
-    return ran("tests.training.ranks", tmp_path_factory.mktemp("ranks") / "made.pt", request.param)
+def found(request):
+    return of_several(all_gradients, request.param)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", objectives.names())
 @pytest.mark.parametrize("chunk", CHUNKS)
-def test_the_gradient_of_several_processes_is_that_of_one(of_several, chunk, name):
-    same(of_several[chunk][name], gradients(name))
+def test_the_gradient_of_several_processes_is_that_of_one(found, chunk, name):
+    same(found[chunk][name], gradients(name))
 
 
 def same(found, expected):
