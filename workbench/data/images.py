@@ -113,7 +113,7 @@ def _in_rgb(image: Image.Image) -> Image.Image:
     if image.has_transparency_data:
         over = image.convert("RGBA")
         return Image.alpha_composite(Image.new("RGBA", over.size, "white"), over).convert("RGB")
-    return image.convert("RGB")
+    return image if image.mode == "RGB" else image.convert("RGB")
 
 
 def _from_numbers(image: Image.Image) -> Image.Image:

@@ -65,7 +65,7 @@ class Preparation:
     def __call__(self, image: Image.Image) -> Tensor:
         """``PIL.Image`` -> ``(3, H, W)`` uint8."""
         height, width = self.size
-        image = image.convert("RGB")
+        image = image if image.mode == "RGB" else image.convert("RGB")
         scales = (width / image.width, height / image.height)
         scale = {"shortest": (max(scales),) * 2, "longest": (min(scales),) * 2, "squash": scales}[self.resize]
         new = (max(round(image.width * scale[0]), 1), max(round(image.height * scale[1]), 1))
@@ -75,7 +75,8 @@ class Preparation:
         if (left, top) != (0, 0) or image.size != (width, height):
             # Outside the picture, crop fills with black, which is the padding of "longest".
             image = image.crop((left, top, left + width, top + height))
-        return torch.from_numpy(np.asarray(image).copy()).permute(2, 0, 1).contiguous()
+        # turned by NumPy: PyTorch would start threads of its own in each of the threads that read
+        return torch.from_numpy(np.asarray(image).transpose(2, 0, 1).copy())
 
 
 LITE0, RANDOM, GROUP = "efficientnet_lite0", "random", "workbench.backbones"
