@@ -57,6 +57,7 @@ class Claim:
     judge: str = "labels"
     bound: float | None = None
     printed: float = float("nan")
+    printed_in: str = ""
     remark: str = ""
 
     @property

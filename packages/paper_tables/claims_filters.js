@@ -57,5 +57,8 @@ for (const part of parts)
   });
 form.addEventListener("input", show);
 form.addEventListener("submit", event => event.preventDefault());
-form.addEventListener("reset", () => setTimeout(show));
+form.querySelector("button")?.addEventListener("click", () => {
+  form.reset();
+  show();
+});
 show();

@@ -26,7 +26,7 @@ def write(lines: Sequence[Line], notes: Sequence[str] = ()) -> str:
         judges=JUDGES, signs=claims_told.SIGNS, means=claims_told.MEANS, matters=_matters(),
         tallies=_tallies(asked), rows=[_row(judges) for judges in asked.values()], notes=notes,
         papers=list(claims.PAPERS.values()), places=list(dict.fromkeys(claims.DATA[key[1]] for key in asked)),
-        waiting=[(one, _waits(one)) for one in unjudged(asked)],
+        waiting=unjudged(asked),
         script=Markup(SCRIPT.read_text(encoding="utf-8")),
     )  # fmt: skip
 
@@ -43,7 +43,7 @@ def columns(lines: Sequence[Line]) -> dict[str, list[str]]:
             "data and arms": f"{claims.DATA[line['data']]}: {claims_told.contrast_of(line)}",
             JUDGES["labels"]: told_of(labels),
             JUDGES["truth"]: told_of(truth),
-            JUDGES["neither"]: told_of(_alone(judges)),
+            JUDGES["neither"]: told_of(judges.get("neither")),
             "printed": claims_told.printed_of(line),
             "labels and truth": claims_told.parting_of(labels, truth),
             "runs or tables": ", ".join(claims_told.folders_of(line)),
@@ -52,10 +52,11 @@ def columns(lines: Sequence[Line]) -> dict[str, list[str]]:
 
 
 def questions(lines: Sequence[Line]) -> Asked:
-    """(claim, data, contrast) -> judge -> line, in the order of the claims."""
+    """(claim, data, contrast) -> one of ``JUDGES`` -> line, in the order of the claims."""
     order, asked = list(claims.load()), Asked()
     for line in sorted(lines, key=lambda one: order.index(one["claim"])):
-        asked.setdefault((line["claim"], line["data"], line["contrast"]), {})[line["judge"]] = line
+        judge = line["judge"] if line["judge"] in JUDGES else "neither"
+        asked.setdefault((line["claim"], line["data"], line["contrast"]), {})[judge] = line
     return asked
 
 
@@ -79,7 +80,7 @@ def _found(asked: Asked) -> tuple[str, str]:
 
 def _held(judge: str, asked: Asked) -> str:
     """How many rows and claims a judge calls replicated."""
-    found = {key: line for key, of in asked.items() if (line := _by(judge, of))}
+    found = {key: of[judge] for key, of in asked.items() if judge in of}
     held = [key for key, line in found.items() if line["verdict"] == "replicated"]
     names = [len({key[0] for key in keys}) for keys in (held, found)]
     rows, of = format_count(len(found), "row"), format_count(names[1], "claim")
@@ -92,18 +93,9 @@ def _matters() -> str:
     return listed([f"{usual[unit]} {claims_told.UNITS[unit]}" for unit in ("sum", "share", "correlation")])
 
 
-def _alone(judges: Mapping[str, Line]) -> Line | None:
-    """The line that asks neither labels nor the truth."""
-    return next((line for who, line in judges.items() if who not in ("labels", "truth")), None)
-
-
-def _by(judge: str, judges: Mapping[str, Line]) -> Line | None:
-    return judges.get(judge) if judge != "neither" else _alone(judges)
-
-
 def _counts(judge: str, rows: Iterable[Mapping[str, Line]]) -> Counter[str]:
     """Verdict -> rows with it."""
-    found = Counter(line["verdict"] for judges in rows if (line := _by(judge, judges)))
+    found = Counter(judges[judge]["verdict"] for judges in rows if judge in judges)
     return Counter({word: found[word] for word in claims_told.SIGNS if found[word]})
 
 
@@ -120,15 +112,15 @@ def _tallies(asked: Asked) -> dict[str, dict[str, Counter[str]]]:
 def _row(judges: Mapping[str, Line]) -> dict[str, Any]:
     """What the template shows of a row."""
     line = next(iter(judges.values()))
-    printed, trained = claims_told.printed_of(line), "budget" in line
+    claim, printed, trained = claims.find(line["claim"]), claims_told.printed_of(line), "budget" in line
     recorded = [] if trained or line["judge"] == "no training" else ["recorded"]
     return {
-        "claim": claims.find(line["claim"]),
+        "claim": claim,
         "place": claims.DATA[line["data"]],
         "arms": ", ".join([claims_told.contrast_of(line), *recorded, claims_told.seeds_of(line)]),
-        "by": {judge: _judged(found) if (found := _by(judge, judges)) else None for judge in JUDGES},
+        "by": {judge: _judged(judges[judge]) if judge in judges else None for judge in JUDGES},
         "printed": printed,
-        "unit": claims_told.UNITS[line["unit"]] if printed else "",
+        "unit": claims_told.UNITS[claim.printed_in or line["unit"]] if printed else "",
         "together": claims_told.parting_of(judges.get("labels"), judges.get("truth")),
         "commands": claims_told.commands_of(line),
         "folders": claims_told.folders_of(line),
@@ -147,7 +139,3 @@ def _judged(line: Line) -> dict[str, Any]:
         "matters": claims_told.threshold_of(line),
         "seeds": claims_told.by_seed(line),
     }
-
-
-def _waits(claim: claims.Claim) -> str:
-    return "; ".join([*claim.commands, *filter(None, [claim.needs])])

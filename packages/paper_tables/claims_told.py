@@ -153,9 +153,8 @@ def parting_of(labels: Line | None, truth: Line | None) -> str:
     words = (labels["verdict"], truth["verdict"])
     if words[0] == words[1]:
         return "neither decides" if words[0] == "undecided" else "agree"
-    if "undecided" in words:
-        return "only the truth decides" if words[0] == "undecided" else "only labels decide"
-    return "disagree"
+    open_to = {words[0]: "only the truth decides", words[1]: "only labels decide"}
+    return open_to.get("undecided", "disagree")
 
 
 def commands_of(line: Line) -> list[str]:

@@ -78,7 +78,7 @@ def pages(lines: Sequence[Mapping[str, Any]]) -> dict[str, str]:
 
 def limits(lines: Sequence[Mapping[str, Any]]) -> list[str]:
     """What a reader should not conclude, with what the seeds can find."""
-    counts = Counter(_seeds(of) for of in questions(lines).values() if "no training" not in of)
+    counts = Counter(_seeds(of) for of in questions(lines).values() if _first(of)["judge"] != "no training")
     sizes = ", ".join(
         f"{format_count(rows, 'row')} with {format_count(seeds, 'seed')}"
         for seeds, rows in sorted(counts.items())
@@ -239,8 +239,9 @@ def _table(asked: Asked, words: Sequence[str] = tuple(SIGNS)) -> list[str]:
     """A row for each judge's verdict that is one of these words."""
     rows = [
         (key[0], claims.find(key[0]).says, claims.DATA[key[1]], contrast_of(line),
-         JUDGES[who], word_of(line), effect_of(line), reason_of(line), printed_of(line), seeds_of(line))
-        for key, judges in asked.items() for who, line in judges.items() if line["verdict"] in words
+         JUDGES[line["judge"]], word_of(line), effect_of(line), reason_of(line), printed_of(line),
+         seeds_of(line))
+        for key, judges in asked.items() for line in judges.values() if line["verdict"] in words
     ]  # fmt: skip
     heads = (
         "claim",
