@@ -1,4 +1,4 @@
-"""The picture of the README: every recorded way of training, judged by binary labels and by the truth.
+"""The picture of the README: every recorded objective, trained in two ways, by both judges.
 
 ``python -m tools.finding`` draws it into ``docs/finding.png``, in a Chromium without a window.
 """
@@ -6,32 +6,56 @@
 from __future__ import annotations
 
 import pandas as pd
+import plotly.graph_objects as go
 from playwright.sync_api import sync_playwright
 
-from tools.numbers import ROOT, recorded_points, same_list
-from workbench.views.plots.relevance import two_verdicts
+from tools.numbers import GROUPS, ROOT, recorded_points, same_list
+from workbench.formatting import display_value, unit_heading
+from workbench.views.plots.theme import CATEGORIES, INK, SYMBOLS, dots, entry, panels
 
 FILE = ROOT / "docs" / "finding.png"
-SIZE = {"width": 1000, "height": 500}
+SIZE = {"width": 1000, "height": 520}
+# column of the points -> heading of its panel, unit
+JUDGED = {"x": ("RSUM, by binary labels", "sum"), "y": ("mAP@R, image to text, by the truth", "share")}
 
 
-def draw(points: pd.DataFrame) -> str:
-    """A page with the figure alone."""
-    title = "Binary labels and the truth prefer different models"
-    if points["x"].corr(points["y"], method="kendall") > 0:
-        title = "Binary labels and the truth prefer similar models"
-    fig = two_verdicts(
-        points, title=title, x="RSUM by binary labels", y="true captions found for an image, mAP@R",
-        line=same_list(),
-    ).update_layout(height=SIZE["height"], width=SIZE["width"], paper_bgcolor="white")  # fmt: skip
-    return fig.to_html(include_plotlyjs=True, config={"staticPlot": True})
+def title(points: pd.DataFrame) -> str:
+    """How many objectives each judge wants trained with binary labels."""
+    own, exact = (points[points.group == group] for group in GROUPS.values())
+    labels, truth = (int((own[axis] > exact[axis]).sum()) for axis in JUDGED)
+    by_truth = f"and for {truth or 'none'} by the truth"
+    return f"Binary labels win for {labels} of {len(own)} objectives by RSUM, {by_truth}"
+
+
+def draw(points: pd.DataFrame) -> go.Figure:
+    """One row an objective, one panel a judge; the dotted line is one list of captions for every image."""
+    heads = [f"{name}, {unit_heading(unit)}" for name, unit in JUDGED.values()]
+    fig = panels(heads, title(points), "", "")
+    for column, (axis, (_, unit)) in enumerate(JUDGED.items(), 1):
+        ends = {end: points[f"{axis}_{end}"] for end in ("low", "high")}
+        rows = points.assign(run=points.index, value=points[axis], face=unit, about="", **ends)
+        for number, group in enumerate(GROUPS.values()):
+            look = CATEGORIES[number], SYMBOLS[number]
+            dots(fig, rows[rows.group == group], *look, **entry(fig, group, column))
+    text = {"text": "one list for every image", "font": {"color": INK}}
+    fig.add_vline(
+        display_value(same_list()), line={"color": INK, "dash": "dot"}, row=1, col=2, annotation=text,
+        annotation_position="bottom right",
+    )  # fmt: skip
+    order = points[points.group == GROUPS["own"]].sort_values("x").index
+    return (
+        fig.update_yaxes(categoryorder="array", categoryarray=list(order), range=[-1, len(order) - 0.5])
+        .update_xaxes(range=[0, 600], col=1).update_xaxes(range=[0, 100], col=2)
+        .update_layout(**SIZE, paper_bgcolor="white", legend={"y": 1.17}, margin={"t": 100, "b": 40})
+    )  # fmt: skip
 
 
 if __name__ == "__main__":
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
         page = browser.new_page(viewport=SIZE, device_scale_factor=1.5)
-        page.set_content(draw(recorded_points()))
+        html = draw(recorded_points()).to_html(include_plotlyjs=True, config={"staticPlot": True})
+        page.set_content(html)
         page.locator(".main-svg").first.wait_for()
         page.locator(".plotly-graph-div").screenshot(path=FILE)
         browser.close()

@@ -27,9 +27,8 @@ QUESTION = "a small white animal in the snow"
 def shots(browser: Browser, name: str, open_page: Any) -> None:
     """One picture for each look."""
     for ending, look in LOOKS.items():
-        page, close = open_page(browser, *look)
-        page.wait_for_timeout(1500)
-        page.screenshot(path=ROOT / "docs" / f"{name}{ending}.png")
+        shown, close = open_page(browser, *look)
+        shown.screenshot(path=ROOT / "docs" / f"{name}{ending}.png")
         close()
 
 
@@ -39,20 +38,25 @@ def at(path: Path) -> Any:
     def opened(browser: Browser, width: int, height: int, scheme: Any) -> tuple[Any, Any]:
         page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
         page.goto(path.resolve().as_uri())
+        page.wait_for_timeout(2500)
         return page, page.close
 
     return opened
 
 
 def asked(explorer: Explorer) -> Any:
-    """Opens the explorer with its first answer, and points at one picture."""
+    """Opens the explorer with an answer, of which the first time would also load what reads words, and
+    points at one picture.
+    """
 
     def opened(browser: Browser, width: int, height: int, scheme: Any) -> tuple[Any, Any]:
         alone = Alone(browser, explorer, width=width, height=height, color_scheme=scheme)
-        alone.page.get_by_test_id("query").fill(QUESTION)
-        alone.settle()
+        for question in (QUESTION, "a kite", QUESTION):
+            alone.page.get_by_test_id("query").fill(question)
+            alone.settle()
         alone.page.locator(".wbx-card").nth(3).hover()
-        return alone.page, alone.close
+        alone.page.wait_for_timeout(1500)
+        return alone.page.locator(".wbx").first, alone.close
 
     return opened
 

@@ -86,7 +86,7 @@ class Claim:
     @property
     def commands(self) -> list[str]:
         """What makes its arms."""
-        return [f"workbench grid 03_train {grid} -p data scenes" for grid in self.arms]
+        return [f"workbench grid 03_train {grid} -p data=scenes" for grid in self.arms]
 
     def about(self) -> list[str]:
         """Lines that tell it: what it says, its arms, and the command that makes them."""

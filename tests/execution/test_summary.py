@@ -10,7 +10,7 @@ def compared(sums, truth):
     metrics = {f"{name}: rsum": value for name, value in zip(names, sums, strict=True)}
     metrics |= {f"{name}: exact:i2t/map_at_r": value for name, value in zip(names, truth, strict=True)}
     contracts = {name: {"low": value - 0.01, "high": value + 0.01} for name, value in metrics.items()}
-    return {"models": list(names), "metrics": metrics, "contracts": contracts}
+    return {"models": list(names), "metrics": metrics, "contracts": contracts, "differences": {}}
 
 
 @pytest.mark.parametrize(
@@ -18,20 +18,33 @@ def compared(sums, truth):
     [
         (
             (0.223, 0.293, 0.698),
-            " and finds the fewest true captions of an image: 22.3 percent. C finds 69.8 percent.",
+            " and finds the fewest true captions of an image: mAP@R 22.3. C reaches 69.8.",
         ),
         (
             (0.293, 0.223, 0.698),
-            " and finds 29.3 percent of the true captions of an image. C finds 69.8 percent.",
+            ", with mAP@R 29.3 from image to text. C reaches 69.8.",
         ),
         (
             (0.693, 0.223, 0.698),
-            ", and no model finds significantly more true captions of an image: 69.3 percent.",
+            ". No model finds significantly more true captions of an image: mAP@R 69.3.",
         ),
     ],
 )
 def test_the_first_sentence_says_what_the_favourite_of_the_labels_finds(truth, said):
     assert favourite(compared((4.168, 3.819, 2.0), truth)) == f"A has the highest RSUM{said}"
+
+
+def test_models_that_do_not_differ_significantly_share_the_lead():
+    near = compared((4.168, 4.15, 2.0), (0.22, 0.26, 0.7))
+    shared = (
+        "A and B share the highest RSUM and find the fewest true captions of an image: mAP@R 22.0 and 26.0."
+    )
+    assert favourite(near) == f"{shared} C reaches 70.0."
+    best = compared((4.168, 4.15, 2.0), (0.22, 0.71, 0.7))
+    assert favourite(best).endswith("significantly more true captions of an image than B: mAP@R 71.0.")
+    # the paired comparison goes before intervals, which may overlap all the same
+    near["differences"] = {"": {"key": "rsum", "run": "B", "verdict": "worse"}}
+    assert favourite(near).startswith("A has the highest RSUM and finds the fewest")
 
 
 def test_a_formula_that_orders_against_the_levels_is_said_to():
@@ -49,11 +62,11 @@ def test_training_says_where_it_began_and_what_the_kept_weights_have():
     history = [{"val/rsum": 0.31}, {"val/rsum": 3.9}, {"val/rsum": 3.7}]
     metrics = {"exact:i2t/map_at_r": 0.293, "exact:t2i/map_at_r": 0.453}
     said = summary("03_train", {"history": history, "metrics": metrics, "kept": [1]})
-    assert "went from 31.0 to 390.0" in said
-    assert "29.3 percent of an image's true captions and 45.3 percent of a caption's true images" in said
+    assert "took the model from RSUM 31.0 to 390.0" in said
+    assert "its mAP@R is 29.3 from image to text and 45.3 from text to image." in said
     # another number chose the epoch
     said = summary("03_train", {"history": history, "metrics": metrics, "kept": [2]})
-    assert "went from 31.0 to 370.0" in said
+    assert "from RSUM 31.0 to 370.0" in said
 
 
 def test_differences_are_counted_by_who_judges():
@@ -61,15 +74,26 @@ def test_differences_are_counted_by_who_judges():
     verdicts |= {"exact:i2t/map_at_r": "better", "exact:t2i/map_at_r": "worse"}
     differences = {key: {"key": key, "verdict": verdict} for key, verdict in verdicts.items()}
     said = summary("07_compare", {"models": ["A", "B"], "differences": differences})
-    worse = "1 of 2 numbers are significantly worse than those of A, and"
-    assert said == f"By binary labels, {worse} none are better. By the exact truth, {worse} 1 are better."
+    told = "1 model x 2 metrics give 2 differences from A:"
+    labels = f"By binary labels, {told} none significantly better, 1 worse."
+    assert said == f"{labels} By the truth, {told} 1 significantly better, 1 worse."
 
 
 def test_metrics_are_counted_by_the_order_that_they_give():
     taus = {"i2t/R@1": -1.0, "t2i/R@1": 1.0, "t2i/R@5": 0.3, "truth:t2i/map_at_r": 1.0}
     said = summary("08_relevance", {"orders": {key: {"tau": tau} for key, tau in taus.items()}})
-    assert "1 of 3 metrics that know only labels or captions order the models as the truth does." in said
-    assert "1 order them in reverse, such as R@1, image to text." in said
+    assert "Of 3 metrics that know only labels or captions, 1 give the truth's order." in said
+    assert "1 give its reverse, such as R@1, image to text." in said
+
+
+@pytest.mark.parametrize(("last", "said"), [(0.9, "both are 90.0"), (0.8, "these are 90.0 and 80.0")])
+def test_texts_that_find_an_image_are_counted_by_both_judges(last, said):
+    answered = {"exact": [1.0, 0.9], "own": [0.1, last]}
+    told = summary("05_hierarchy", {"models": ["A"], "texts_answered@5": answered})
+    assert (
+        "A has a true one for 100.0 percent of the most generic texts, and the annotated one for 10.0" in told
+    )
+    assert told.endswith(f"For the most specific texts, {said} percent.")
 
 
 def test_the_explorer_gives_each_model_its_own_rank_whatever_the_order_of_the_file():

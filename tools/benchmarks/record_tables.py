@@ -13,14 +13,14 @@ from pathlib import Path
 from workbench.formatting import format_count, format_number
 
 PAGE = Path(__file__).parents[2] / "docs/tables_flickr8k.md"
-BUDGET = "-p data flickr8k -p train_images 1000 -p epochs 4"
+BUDGET = "-p data=flickr8k -p train_images=1000 -p epochs=4"
 # what is said behind the budget: one seed where all would cost hours
 GRIDS = {
     "ditm_table4": "",
-    "cora_table3_layers": "-p seed 0",
-    "cora_table3_structure": "-p seed 0",
-    "cora_table3_losses": "-p seed 0",
-    "aahr_table4": "-p seed 0",
+    "cora_table3_layers": "-p seed=0",
+    "cora_table3_structure": "-p seed=0",
+    "cora_table3_losses": "-p seed=0",
+    "aahr_table4": "-p seed=0",
 }
 HEAD = """# Three tables on Flickr8k
 

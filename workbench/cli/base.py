@@ -67,7 +67,7 @@ app = typer.Typer(
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Pairs = Annotated[
     list[str] | None,
-    typer.Option("-p", "--parameter", metavar="NAME VALUE", help="Set a parameter; repeatable."),
+    typer.Option("-p", "--parameter", metavar="NAME=VALUE", help="Set a parameter; repeatable."),
 ]
 Every = Annotated[bool, typer.Option("--all", help="Show every number.")]
 Out = Annotated[str, typer.Option(help="Run folder; empty makes a new one.")]
@@ -93,7 +93,7 @@ USUAL = (ValueError, TypeError, LookupError, OSError, ImportError)
 
 
 class WithPairs(TyperCommand):
-    """A command whose ``-p name value`` takes two words, as papermill's; ``-p name=value`` is the same."""
+    """A command whose ``-p name=value`` may also be two words, ``-p name value``, as in papermill."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Join the two words before the option is read."""

@@ -66,7 +66,7 @@ def tour(
     raise typer.Exit(result.exit_code)
 
 
-@app.command(cls=WithPairs, epilog="Example: workbench run 03_train -p objective ditm -p epochs 5")
+@app.command(cls=WithPairs, epilog="Example: workbench run 03_train -p objective=ditm -p epochs=5")
 def run(
     notebook: str,
     parameter: Pairs = None,

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from workbench.english import listed
-from workbench.formatting import format_number, format_value
+from workbench.formatting import format_count, format_number, format_value
 from workbench.metrics.comparison import BETTER, WORSE
 from workbench.records import MetricKey
 from workbench.records.metric_key import JUDGES
@@ -32,7 +32,7 @@ def summary(notebook: str, results: Results) -> str:
 
 
 def favourite(results: Results) -> str:
-    """How many of an image's true captions the model of the highest RSUM finds, and which model finds more.
+    """Who leads by RSUM, how many of an image's true captions the leaders find, and which model finds more.
 
     Args:
         results: of ``07_compare``.
@@ -41,18 +41,31 @@ def favourite(results: Results) -> str:
         KeyError: RSUM or mAP@R by the truth was not compared.
     """
     names = results["models"]
-    sums, truths = ([results["metrics"][f"{name}: {key}"] for name in names] for key in SHOWN)
-    first, best = (max(range(len(of)), key=of.__getitem__) for of in (sums, truths))
-    ends = [results["contracts"][f"{name}: {TRUE['i2t']}"] for name in names]
-    leads = f"{names[first]} has the highest RSUM"
-    if ends[best]["low"] <= ends[first]["high"]:
-        found = f"{format_value(truths[first])} percent"
-        return f"{leads}, and no model finds significantly more true captions of an image: {found}."
-    less, more = format_value(truths[first]), format_value(truths[best])
-    few = f"the fewest true captions of an image: {less} percent"
-    if truths[first] > min(truths):
-        few = f"{less} percent of the true captions of an image"
-    return f"{leads} and finds {few}. {names[best]} finds {more} percent."
+    sums, truths = ({name: results["metrics"][f"{name}: {key}"] for name in names} for key in SHOWN)
+    first, best = (max(names, key=of.__getitem__) for of in (sums, truths))
+    leaders = [name for name in names if name == first or not _apart(results, RSUM, name, first)]
+    top, several = max(leaders, key=truths.__getitem__), len(leaders) > 1
+    leads = f"{listed(leaders)} {'share' if several else 'has'} the highest RSUM"
+    if top == best or not _apart(results, TRUE["i2t"], top, best):
+        than = f" than {top}" if several else ""
+        found = format_value(truths[top])
+        return f"{leads}. No model finds significantly more true captions of an image{than}: mAP@R {found}."
+    few = ", with mAP@R {} from image to text"
+    if truths[top] < min(truths[name] for name in names if name not in leaders):
+        few = f" and {'find' if several else 'finds'} the fewest true captions of an image: mAP@R {{}}"
+    found = listed([format_value(truths[name]) for name in leaders])
+    return f"{leads}{few.format(found)}. {best} reaches {format_value(truths[best])}."
+
+
+def _apart(results: Results, key: str, name: str, other: str) -> bool:
+    """Whether two models differ significantly: by the paired comparison with the first model, of two others
+    where their intervals do not overlap.
+    """
+    for row in results["differences"].values():
+        if row["key"] == key and {row["run"], results["models"][0]} == {name, other}:
+            return row["verdict"] in (BETTER, WORSE)
+    ends = [results["contracts"][f"{one}: {key}"] for one in (name, other)]
+    return bool(max(end["low"] for end in ends) > min(end["high"] for end in ends))
 
 
 def _descriptiveness(results: Results) -> str:
@@ -78,14 +91,14 @@ def _scene_graphs(results: Results) -> str:
 def _train(results: Results) -> str:
     sums, metrics = [row["val/rsum"] for row in results["history"]], results["metrics"]
     start, kept = (format_value(sums[n], "sum") for n in (0, (results["kept"] or [-1])[-1]))
-    learnt = f"RSUM on the validation images went from {start} to {kept}."
-    if not metrics.keys() >= {*TRUE.values()}:
-        return f"{learnt} On the test images it is {format_value(metrics[RSUM], 'sum')} of 600."
-    images, captions = (format_value(metrics[key]) for key in TRUE.values())
     (name,) = results.get("models", ("the model",))
+    learnt = f"Training took {name} from RSUM {start} to {kept} on the validation images."
+    if not metrics.keys() >= {*TRUE.values()}:
+        return f"{learnt} On the test images its RSUM is {format_value(metrics[RSUM], 'sum')} of 600."
+    images, captions = (format_value(metrics[key]) for key in TRUE.values())
     return (
-        f"{learnt} On the test images {name} finds {images} percent of an image's true captions "
-        f"and {captions} percent of a caption's true images (mAP@R)."
+        f"{learnt} On the test images its mAP@R is {images} from image to text and {captions} from text to "
+        "image."
     )
 
 
@@ -93,10 +106,12 @@ def _compare(results: Results) -> str:
     counted: dict[str, Counter[str]] = {}
     for row in results["differences"].values():
         counted.setdefault(MetricKey.parse(row["key"]).judgements, Counter())[row["verdict"]] += 1
-    first = results["models"][0]
+    first, others = results["models"][0], len(results["models"]) - 1
     return " ".join(
-        f"By {JUDGES.get(judged, judged)}, {verdicts[WORSE] or 'none'} of {verdicts.total()} numbers are "
-        f"significantly worse than those of {first}, and {verdicts[BETTER] or 'none'} are better."
+        f"By {JUDGES.get(judged, judged)}, {format_count(others, 'model')} x "
+        f"{format_count(verdicts.total() // others, 'metric')} give "
+        f"{format_count(verdicts.total(), 'difference')} from {first}: {verdicts[BETTER] or 'none'} "
+        f"significantly better, {verdicts[WORSE] or 'none'} worse."
         for judged, verdicts in sorted(counted.items(), key=lambda one: one[0] != "own")
     )
 
@@ -108,18 +123,19 @@ def _relevance(results: Results) -> str:
     # the one that everybody knows stands for the others
     usual = min(reverse, key=lambda key: key.judgements != "own", default=None)
     return (
-        f"{len(same)} of {len(taus)} metrics that know only labels or captions order the models as the "
-        f"truth does. {len(reverse)} order them in reverse{f', such as {usual.title}' if usual else ''}."
+        f"Of {len(taus)} metrics that know only labels or captions, {len(same) or 'none'} give the truth's "
+        f"order. {len(reverse) or 'None'} give its reverse{f', such as {usual.title}' if usual else ''}."
     )
 
 
 def _hierarchy(results: Results) -> str:
     own, exact = (results["texts_answered@5"][name] for name in ("own", "exact"))
-    ends = [format_value(one[n]) for n in (0, -1) for one in (exact, own)]
+    true, annotated, *ends = (format_value(one[n]) for n in (0, -1) for one in (exact, own))
     return (
-        f"{results['models'][0]} finds a true image for {ends[0]} percent of the most generic texts, and the "
-        f"annotated one for {ends[1]} percent, among its first five. "
-        f"For the most specific texts it finds {ends[2]} and {ends[3]} percent."
+        f"Among its first five images, {results['models'][0]} has a true one for {true} percent of the most "
+        f"generic texts, and the annotated one for {annotated} percent. "
+        f"For the most specific texts, {'both are' if len({*ends}) == 1 else 'these are'} "
+        f"{' and '.join(dict.fromkeys(ends))} percent."
     )
 
 

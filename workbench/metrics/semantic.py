@@ -165,19 +165,19 @@ def votes(phi: RowScores, own: Rows, m: int, *, ballots: int = BALLOTS, without_
     image's captions are summed. Without own, an image comes last in its own captions' vote.
     """
     images, captions = phi.shape
-    best, given = [], []
+    parts = []
     for first in range(0, captions, BLOCK):
         rows = np.nan_to_num(phi.T.rows(slice(first, first + BLOCK)))
-        best.append(np.argsort(-rows, axis=1, kind="stable")[:, :ballots])
-        given.append(np.take_along_axis(rows, best[-1], axis=1).astype(np.float64))
-    at = np.repeat(own, best[0].shape[1]), np.concatenate(best).ravel()
-    box = sparse.csr_array((np.concatenate(given).ravel(), at), shape=(images, images))
+        parts.append(blocks.best_of(rows, min(ballots, images)))
+    given, voted_for = map(np.concatenate, zip(*parts, strict=True))
+    at = np.repeat(own, voted_for.shape[1]), voted_for.ravel()
+    box = sparse.csr_array((given.astype(np.float64).ravel(), at), shape=(images, images))
     kept = []
     for first in range(0, images, BLOCK):
         part = box[first : first + BLOCK].toarray()
         if without_own:
             part[np.arange(len(part)), np.arange(first, first + len(part))] = -1
-        kept.append(np.argsort(-part, axis=1, kind="stable")[:, :m])
+        kept.append(blocks.best_of(part, min(m, images))[1])
     return np.concatenate(kept)
 
 

@@ -22,7 +22,7 @@ SAID = {
 # judgements that say more about all pairs stand before those that say less
 DENSEST = ("exact", "eccv", "cxc", "human", "graded")
 JUDGES = {
-    "own": "binary labels", "exact": "the exact truth", "truth": "the truth", "pooled": "pooled labels",
+    "own": "binary labels", "exact": "the truth", "truth": "the truth", "pooled": "pooled labels",
     "phi": "a judge (phi)", "categories": "kinds of things",
 }  # fmt: skip
 FORM = "[judgements:][direction/]metric[@k][[subset]][[n folds]], e.g. t2i/R@1 or exact:i2t/map_at_r"
@@ -99,7 +99,7 @@ class MetricKey:
         """The key in words, for the axes and headings of figures.
 
         >>> MetricKey("map_at_r", "i2t", "exact").title
-        'mAP@R, image to text, by the exact truth'
+        'mAP@R, image to text, by the truth'
         """
         metric = SAID.get(self.metric, self.metric.replace("_", " "))
         judged = "" if self.judgements == "own" else f"by {JUDGES.get(self.judgements, self.judgements)}"

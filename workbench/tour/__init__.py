@@ -182,9 +182,7 @@ def render(stops: Sequence[Stop], results: Sequence[RunResult], seconds: float) 
         rows=[_row(key, says, arms, compared) for key, says in PAGE["rows"].items() if _measured(key, arms)],
         world=list(_world()),
         picture=Markup(_picture(stops, results)),
-        explore=" ".join(
-            format_path(one["result"].folder) for one in shown if one["stop"].notebook == "03_train"
-        ),
+        explore=[format_path(one["result"].folder) for one in shown if one["stop"].notebook == "03_train"],
         plotly=Markup(report.plotly_script()),
         notebook=NOTEBOOK,
     )
@@ -200,7 +198,7 @@ def _verdicts(compared: Mapping[str, Any]) -> str:
             columns[f"{axis}_{end}"] = [compared["contracts"][label][end] for label in labels]
     fig = two_verdicts(
         pd.DataFrame({"group": compared["models"]} | columns, index=compared["models"]),
-        title="", x="RSUM, annotated pairs", y="true captions found, mAP@R",
+        title="", x="RSUM, by binary labels", y="mAP@R, by the truth",
         line=compared.get("same_list", {}).get(TRUE["i2t"]),
     )  # fmt: skip
     fig.update_layout(showlegend=False, margin={"t": 50}, height=424)

@@ -91,12 +91,3 @@ def test_two_verdicts_place_each_model_by_both_and_draw_the_list_for_all_queries
     low, high = fig.layout.xaxis.range
     assert low < 300
     assert high > 450
-
-
-def test_two_verdicts_leave_out_a_name_where_another_point_lies() -> None:
-    near = pd.DataFrame(
-        {"group": ["g"] * 2, "x": [4.5, 4.51], "x_low": None, "x_high": None, "y": [0.70, 0.72]}
-        | {"y_low": None, "y_high": None},
-        index=["A", "B"],
-    )
-    assert list(relevance.two_verdicts(near, title="t", x="x", y="y").data[0].text) == ["", "B"]

@@ -50,7 +50,7 @@ def test_what_chose_the_epoch_has_a_panel_of_its_own_and_its_ring() -> None:
     fig = curves([START, FIRST], select="exact:t2i/map_at_r", kept=[0])
     panel = [trace for trace in fig.data if trace.xaxis == "x3"]
     assert [(trace.name, list(trace.x)) for trace in panel] == [
-        ("validation mAP@R, text to image, by the exact truth", [0.0, 1.0]), ("kept", [0.0]),
+        ("validation mAP@R, text to image, by the truth", [0.0, 1.0]), ("kept", [0.0]),
     ]  # fmt: skip
     assert [trace.name for trace in fig.data if trace.xaxis == "x2"] == ["validation RSUM"]
 

@@ -108,7 +108,10 @@ def differences(table: pd.DataFrame, *, against: str) -> go.Figure:
     # one below the other, so that a narrow page has room for the numbers of each axis
     heads = [escape(f"{MetricKey.parse(key).title}, {unit_heading(unit)}") for key, unit in units.items()]
     fig = (
-        figure(f"Difference from {against}: {told}", height=130 + (62 + 26 * len(names)) * len(heads))
+        figure(
+            f"Difference from {against}, each metric on its own scale: {told}",
+            height=130 + (62 + 26 * len(names)) * len(heads),
+        )
         .set_subplots(len(heads), 1, subplot_titles=heads, vertical_spacing=0.5 / len(heads))
         .update_annotations(font={"size": 13, "color": INK})
         .update_layout(legend={"y": 1 + 0.2 / len(heads)})
@@ -117,16 +120,16 @@ def differences(table: pd.DataFrame, *, against: str) -> go.Figure:
         f", {row.mark} {row.verdict}; sign test: p (Holm) {format_p_value(row.p_holm)}, "
         f"better on {row.wins}, worse on {row.losses} ({row.key})" for row in each(table)
     ])  # fmt: skip
-    # one scale a unit, and zero in the middle of all
-    farthest = table[["low", "high", "value"]].abs().max(axis=1).groupby(table["face"]).max()
+    # each panel has a scale that fits it, and zero stands in the middle of all
+    farthest = table[["low", "high", "value"]].abs().max(axis=1).groupby(table["key"]).max()
     for row, (key, unit) in enumerate(units.items(), 1):
         for verdict, look in APART.items():
             part = table[(table["key"] == key) & (table["verdict"] == verdict)]
             dots(fig, part, *look, **entry(fig, verdict, 1, row))
         fig.add_vline(0, line=ZERO, row=row, col=1)
-        end = 1.08 * display_value(farthest[unit], unit) or 1
+        end = 1.08 * display_value(farthest[key], unit) or 1
         fig.update_xaxes(range=[-end, end], row=row)
-    return fig.update_xaxes(nticks=5).update_yaxes(
+    return fig.update_xaxes(tickangle=0).update_yaxes(
         categoryorder="array", categoryarray=[escape(name) for name in names[::-1]]
     )
 

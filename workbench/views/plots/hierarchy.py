@@ -129,7 +129,8 @@ def share_by_value(
     sizes = np.bincount(group)
     shares = {JUDGES.get(name, name): np.bincount(group, found) / sizes for name, found in answered.items()}
     ends = [
-        f"by {name} {format_value(of[0])} to {format_value(of[-1])} percent" for name, of in shares.items()
+        f"{format_value(of.min())} to {format_value(of.max())} percent by {name}"
+        for name, of in shares.items()
     ]
     fig = figure(f"{title}: {', '.join(ends[:2])}", x, f"{y}, {unit_heading()}")
     for (name, share), colour, symbol in zip(shares.items(), cycle(CATEGORIES), cycle(MARKERS)):

@@ -32,8 +32,8 @@ from workbench.views.plots.theme import (
 DIRECTIONS = {side: WAYS[side] for side in ("i2t", "t2i")}
 # models for a Kendall tau: of three, chance gives one order in six
 FEWEST = 6
-# of the axes: what a name takes in width and height
-ROOM = (0.06, 0.08)
+# who judges -> symbol
+LOOKS = {"the labels": "circle-open", "the truth": "circle"}
 
 
 def recall_by_m(
@@ -95,8 +95,11 @@ def labels_against_truth(own: pd.DataFrame, true: pd.DataFrame) -> go.Figure:
     ``(metrics, models)`` and indexed by keys like ``i2t/R@1``.
     """
     apart = format_value((true - own).abs().to_numpy().max())
-    title = f"By the labels (rings) and by the truth (dots): up to {apart} points apart"
+    title = f"Labels and truth: up to {apart} points apart"
     fig = panels(list(DIRECTIONS.values()), title, "", "", spacing=0.06)
+    for what, symbol in LOOKS.items():
+        mark = {"color": INK, "size": 9, "symbol": symbol}
+        fig.add_scatter(x=[None], y=[None], mode="markers", marker=mark, name=f"by {what}")
     for column, side in enumerate(DIRECTIONS, start=1):
         keys = [key for key in own.index if MetricKey.parse(key).direction == side]
         for place, (name, colour) in enumerate(zip(list(own.columns), CATEGORIES, strict=False)):
@@ -108,16 +111,14 @@ def labels_against_truth(own: pd.DataFrame, true: pd.DataFrame) -> go.Figure:
                 mode="lines", line={"color": colour, "width": 1.5}, showlegend=False, hoverinfo="skip",
                 **group,
             )  # fmt: skip
-            for values, symbol, what in zip(
-                pairs, ("circle-open", "circle"), ("labels", "truth"), strict=True
-            ):
+            for values, (what, symbol) in zip(pairs, LOOKS.items(), strict=True):
                 fig.add_scatter(
                     x=on_axis(values), y=rows, mode="markers", hoverinfo="text", name=escape(name),
                     marker={"color": colour, "size": 9, "symbol": symbol, "line_width": 2,
                             "line_color": colour},
                     hovertext=[escape(f"{name}, {what}: {format_value(value)} ({key})")
                                for key, value in values.items()],
-                    showlegend=column == 1 and what == "truth", **group,
+                    showlegend=column == 1 and what == "the truth", **group,
                 )  # fmt: skip
         fig.update_yaxes(
             tickvals=np.arange(len(keys)), ticktext=[escape(_metric(key)) for key in keys], col=column
@@ -125,7 +126,7 @@ def labels_against_truth(own: pd.DataFrame, true: pd.DataFrame) -> go.Figure:
     return (
         fig.update_layout(height=180 + 14 * len(own) * max(2, own.shape[1]), legend={"y": -0.2})
         .update_yaxes(autorange="reversed", showgrid=False, zeroline=False)
-        .update_xaxes(range=[-2, 102], title=unit_heading())
+        .update_xaxes(range=[-2, 102], dtick=25, title=unit_heading())
     )
 
 
@@ -246,16 +247,15 @@ def two_verdicts(points: pd.DataFrame, *, title: str, x: str, y: str, line: floa
         line: what one list of captions for every image reaches on the vertical axis.
     """
     fig = figure(title, f"{x}, {unit_heading('sum')}", f"{y}, {unit_heading()}", height=460)
-    points = points.assign(label=points.index.astype(str).where(_with_room(points), ""))
-    # of few points the outermost have their names inwards, where a narrow page has room
+    # the outermost have their names inwards, where a narrow page has room
     ends = on_axis([points["x"].min(), points["x"].max()], "sum")
     room = 0.12 * (ends[1] - ends[0]) or 10
     for number, (group, part) in enumerate(points.groupby("group", sort=False)):
         colour = CATEGORIES[number]
         fig.add_scatter(
             x=on_axis(part["x"], "sum"), y=on_axis(part["y"]), mode="markers+text", name=escape(str(group)),
-            text=part["label"].map(escape), cliponaxis=False,
-            textposition=["top center" if len(points) > 5 or room <= min(at - ends[0], ends[1] - at)
+            text=part.index.map(str).map(escape), cliponaxis=False,
+            textposition=["top center" if room <= min(at - ends[0], ends[1] - at)
                           else "top right" if at - ends[0] < room else "top left"
                           for at in on_axis(part["x"], "sum")],
             marker={"color": colour, "size": 11, "symbol": SYMBOLS[number % len(SYMBOLS)]},
@@ -276,10 +276,3 @@ def two_verdicts(points: pd.DataFrame, *, title: str, x: str, y: str, line: floa
             annotation_position="top left",
         )
     return fig.update_yaxes(rangemode="tozero").update_xaxes(range=[ends[0] - room, ends[1] + room])
-
-
-def _with_room(points: pd.DataFrame) -> list[bool]:
-    """Whether no other point lies where a point's name would be written, above it."""
-    places = (points[["x", "y"]] / points[["x", "y"]].max()).to_numpy()
-    across, up = (places[None] - places[:, None]).transpose(2, 0, 1)
-    return list(((np.abs(across) < ROOM[0]) & (up > 0) & (up < ROOM[1])).sum(1) == 0)

@@ -112,7 +112,7 @@ def _terms(fig: go.Figure, trained: Sequence[Mapping[str, float]]) -> None:
         else:  # stacked, they add up to the loss
             fig.add_bar(marker=line, width=0.4, row=1, col=1, **drawn)
     fig.update_layout(barmode="relative")
-    fig.update_yaxes(title="weighted terms", rangemode="tozero", col=1)
+    fig.update_yaxes(title="loss and its terms", rangemode="tozero", col=1)
 
 
 def chosen(
