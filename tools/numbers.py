@@ -62,17 +62,17 @@ def finding() -> str:
     close = int((~pairs.apart & ((pairs.objective == first) | (pairs.against == first))).sum())
     leads = f"{first} and {format_count(close, 'other')} share" if close else f"{first} has"
     newer = [TITLES[name] for name in objectives.names() if TITLES[name] not in binary.index]
-    below = int((binary.y < same).sum())
+    below, verb = int((binary.y < same).sum()), "is" if len(newer) == 1 else "are"
     sentences = [
         f"{len(binary)} objectives were trained twice: with binary labels and with every true pair."
-        f"{f' {listed(newer)} came later.' if newer else ''}",
+        f"{f' {listed(newer)} {verb} newer than these runs.' if newer else ''}",
         f"With binary labels, {leads} the highest RSUM, the sum of six recalls: at most "
         f"{format_value(binary.x[first], 'sum')} of 600.",
         "The truth is measured by mAP@R, image to text: 100 percent means that all true captions come first.",
         f"{first} reaches {format_value(binary.y[first])} percent, and {best} with every true pair "
         f"{format_value(exact.y[best])}.",
-        f"One list of captions for every image reaches {format_value(same)} percent, since its first "
-        "captions are true of many images.",
+        f"One fixed list of captions, the same for every image, reaches {format_value(same)} percent, since "
+        "its first captions are true of many images.",
         f"{'All' if below == len(binary) else f'{below} of'} {len(binary)} models trained with binary labels "
         "stay below this list.",
     ]

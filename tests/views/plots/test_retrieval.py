@@ -56,7 +56,7 @@ def test_every_query_has_a_line_for_each_run_with_the_rank_of_its_own_item(split
     runs = {"one": Answers(GOOD, np.array([1, 1, 2])), "two": Answers(-GOOD, np.array([3, 3, 2]))}
     page = sheet(runs, [("asked for", 0), ("differs", 1)], split, k=2)
     assert page.count('scope="rowgroup"') == 2
-    assert re.findall(r"<b>(\w+)</b>own item at rank (\d)", page) == [
+    assert re.findall(r"<b>(\w+)</b>annotated item at rank (\d)", page) == [
         ("one", "1"),
         ("two", "3"),
         ("one", "1"),
@@ -71,9 +71,9 @@ def test_colour_and_sign_say_what_an_item_is(split):
     assert marks(page) == ["own", "true", ""]
     # a line ends between what is said, never within it
     for said in (
-        ("\N{CHECK MARK} its own", "0.900"),
-        ("\N{WHITE CIRCLE} true", "0.300"),
-        ("✕ wrong", "25.0 % holds", "0.200"),
+        ("\N{CHECK MARK} annotated", "score 0.900"),
+        ("\N{WHITE CIRCLE} true", "score 0.300"),
+        ("✕ wrong", "25.0 % true", "score 0.200"),
     ):
         assert f"<small>{', '.join(f'<span>{part}</span>' for part in said)}</small>" in page
 
@@ -100,7 +100,7 @@ def test_the_border_of_an_item_is_as_wide_as_its_phi(split):
     assert re.findall(r"border: ([\d.]+)px solid rgba\(0, 114, 178, ([\d.]+)\)", page) == [
         ("8.0", "1.00"), ("8.0", "1.00"), ("3.5", "0.36"),
     ]  # fmt: skip
-    assert "another&#x27;s</span>, <span>phi 0.50</span>, <span>0.200" in page
+    assert "another&#x27;s</span>, <span>phi 0.50</span>, <span>score 0.200" in page
     nothing = sheet({"one": Answers(GOOD, np.ones(3))}, [("", 0)], split, phi=lambda i, c: np.zeros((3, 1)))
     assert nothing.count("border: 2.0px solid rgba(0, 114, 178, 0.15)") == 3
 

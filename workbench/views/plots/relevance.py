@@ -157,7 +157,7 @@ def agreement(orders: pd.DataFrame, *, truth: str, models: int = 0) -> go.Figure
         _dots(fig, looks, column)
     few: dict[str, Any] = {
         "tickvals": np.linspace(-1, 1, pairs + 1), "ticktext": list(range(pairs + 1)),
-        "title": f"pairs in the truth's order, of {pairs}",
+        "title": f"pairs in the<br>truth's order, of {pairs}",
     }  # fmt: skip
     return (
         fig.update_layout(showlegend=False, height=150 + 32 * (len(orders) // 2))

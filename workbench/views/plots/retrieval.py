@@ -13,7 +13,7 @@ from workbench.views.pages import page
 from workbench.views.photographs import picture
 
 Grade = Callable[[Rows, Rows], Array]
-MARKS = {"own": "✓ its own", "true": "○ true", "partly": "◐ partly", "": "✕ wrong"}
+MARKS = {"own": "✓ annotated", "true": "○ true", "partly": "◐ partly", "": "✕ wrong"}
 TITLES = {"t2i": "Captions and the images they find", "i2t": "Images and the captions they find"}
 
 
@@ -128,11 +128,11 @@ def _items(
         kind = "own" if is_own else "true" if value >= 1 else "partly" if value >= 0.5 else ""
         note = MARKS[kind]
         if kind in ("partly", ""):
-            note = "✕ another's" if grade is None else f"{note}, {format_value(value)} % holds"
+            note = "✕ another's" if grade is None else f"{note}, {format_value(value)} % true"
         note += "" if phi is None else f", phi {format_number(of_phi, 2)}"
         share = None if phi is None else of_phi / (worth.max() or 1)
         found.append(
-            (item, {"kind": kind, "note": f"{note}, {format_number(line[item], 3)}", "share": share})
+            (item, {"kind": kind, "note": f"{note}, score {format_number(line[item], 3)}", "share": share})
         )
     return found
 

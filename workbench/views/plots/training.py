@@ -27,7 +27,7 @@ from workbench.views.plots.theme import (
 )
 
 ANSWERS = (
-    ("its own", CATEGORIES[0], "white"),
+    ("the annotated one", CATEGORIES[0], "white"),
     ("another one that is true", CATEGORIES[1], "black"),
     ("a wrong one", CATEGORIES[6], "black"),
 )
@@ -165,12 +165,11 @@ def first_answers(own: Mapping[str, float], true: Mapping[str, float]) -> go.Fig
     """What the best scored item is: the query's own, another one that is truly relevant, or a wrong one; for
     the arguments see ``found_first``.
     """
-    title = (
-        f"What is found first: {', '.join(f'{format_value(one)} % true {way}' for way, one in true.items())}"
-    )
+    shares = ", ".join(f"{format_value(one)} % {way}" for way, one in true.items())
+    title = f"First answers that are true: {shares}"
     fig = figure(title, f"queries, {unit_heading()}", height=210 + 60 * len(own))
-    shares = [(own[d], max(true[d] - own[d], 0.0), 1 - max(true[d], own[d])) for d in own]
-    for (name, colour, ink), values in zip(ANSWERS, zip(*shares, strict=True), strict=True):
+    parts = [(own[d], max(true[d] - own[d], 0.0), 1 - max(true[d], own[d])) for d in own]
+    for (name, colour, ink), values in zip(ANSWERS, zip(*parts, strict=True), strict=True):
         fig.add_bar(
             x=on_axis(values), y=[escape(d) for d in own], orientation="h", width=0.6, name=name,
             text=[format_value(value) if value > 0.06 else "" for value in values], textposition="inside",
