@@ -201,7 +201,7 @@ def _verdicts(compared: Mapping[str, Any]) -> str:
         title="", x="RSUM, by binary labels", y="mAP@R, by the truth",
         line=compared.get("same_list", {}).get(TRUE["i2t"]),
     )  # fmt: skip
-    fig.update_layout(showlegend=False, margin={"t": 50}, height=424)
+    fig.update_layout(showlegend=False, margin={"t": 60}, height=434)
     return report.div(json.loads(fig.to_json()), "verdicts", static=True)
 
 

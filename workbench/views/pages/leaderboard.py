@@ -37,10 +37,10 @@ SPLIT = ("dataset", "split", "images", "captions", "training")
 PARTS = ("low", "high", "face")
 
 INTRO = (
-    "One table for each test split, the best RSUM first. Numbers are percentages, RSUM is of 600. Brackets "
-    "hold the 95 % bootstrap interval over images, or Student's over seeds. Below a number stands the "
-    "verdict of its paired difference from the first run. A shaded number is better than the first run's. "
-    "One of the first run is shaded where all others are worse."
+    "One table for each test split, the highest RSUM first. Numbers are percentages; RSUM is of 600. "
+    "Brackets hold the 95 % interval, over images or over seeds. Below a number stands how it differs from "
+    "that of the first run. A bold number on green is significantly better than the first run's. In the "
+    "first row it is significantly better than all others."
 )
 
 
