@@ -27,6 +27,7 @@ FILE = Path(__file__).parent / "claims.yaml"
 LEDGER = Path(__file__).parent / "assets" / "ledger.jsonl"
 PAPERS = {"D": "DITM", "C": "CORA", "I": "DIAS", "S": "SAM", "A": "AAHR"}
 DATA = {"W": "embedded world", "F": "Flickr8k", "H": "HierarCaps", "K": "COCO captions of HierarCaps"}
+PLACES = {"W": "scenes", "F": "flickr8k", "H": "hierarcaps", "K": "coco"}  # as commands call them
 QUESTION = ("claim", "data", "contrast", "judge")
 SCALE = {"sum": 100.0, "share": 100.0}  # points, as the papers print them
 NO_EFFECT = {"equivalent": "replicated", "replicated": "refuted"}
@@ -85,8 +86,8 @@ class Claim:
 
     @property
     def commands(self) -> list[str]:
-        """What makes its arms."""
-        return [f"workbench grid 03_train {grid} -p data=scenes" for grid in self.arms]
+        """What trains its arms and judges it."""
+        return [f"workbench claims run {self.id} --data {PLACES[where]}" for where in self.data if self.arms]
 
     def about(self) -> list[str]:
         """Lines that tell it: what it says, its arms, and the command that makes them."""

@@ -18,13 +18,14 @@ JUDGES = {"labels": "by labels", "truth": "by the truth", "neither": "without ei
 Asked = dict[tuple[str, str, str], dict[str, Line]]
 
 
-def write(lines: Sequence[Line], notes: Sequence[str] = ()) -> str:
-    """The page, from the lines of the ledger that count."""
+def write(lines: Sequence[Line], notes: Sequence[str] = (), power: str = "") -> str:
+    """The page, from the lines of the ledger that count; ``power`` says what so many seeds find."""
     asked = questions(lines)
     return page(
         "views/pages/claims.html.j2", title="What became of five papers' claims", found=_found(asked),
         judges=JUDGES, signs=claims_told.SIGNS, means=claims_told.MEANS, matters=_matters(),
-        tallies=_tallies(asked), rows=[_row(judges) for judges in asked.values()], notes=notes,
+        tallies=_tallies(asked), rows=[_row(judges) for judges in asked.values()], notes=notes, power=power,
+        partings=list(claims_told.PARTINGS),
         papers=list(claims.PAPERS.values()), places=list(dict.fromkeys(claims.DATA[key[1]] for key in asked)),
         waiting=unjudged(asked),
         script=Markup(SCRIPT.read_text(encoding="utf-8")),
@@ -46,7 +47,7 @@ def columns(lines: Sequence[Line]) -> dict[str, list[str]]:
             JUDGES["neither"]: told_of(judges.get("neither")),
             "printed": claims_told.printed_of(line),
             "labels and truth": claims_told.parting_of(labels, truth),
-            "runs or tables": ", ".join(claims_told.folders_of(line)),
+            "runs or tables": ", ".join(claims_told.folders_of(line).values()),
         })  # fmt: skip
     return {head: [row[head] for row in made] for head in (made[0] if made else ())}
 
@@ -79,12 +80,15 @@ def _found(asked: Asked) -> tuple[str, str]:
 
 
 def _held(judge: str, asked: Asked) -> str:
-    """How many rows and claims a judge calls replicated."""
-    found = {key: of[judge] for key, of in asked.items() if judge in of}
-    held = [key for key, line in found.items() if line["verdict"] == "replicated"]
-    names = [len({key[0] for key in keys}) for keys in (held, found)]
-    rows, of = format_count(len(found), "row"), format_count(names[1], "claim")
-    return f"{len(held)} of {rows} ({names[0]} of {of}) are replicated."
+    """How many rows a judge calls replicated, and of how many claims these are."""
+    found = [(key[0], of[judge]["verdict"]) for key, of in asked.items() if judge in of]
+    held, refuted = ({name for name, said in found if said == word} for word in ("replicated", "refuted"))
+    rows = sum(said == "replicated" for _, said in found)
+    every = format_count(len({name for name, _ in found}), "claim")
+    return (
+        f"{rows} of {format_count(len(found), 'row')} are replicated, in {len(held)} of {every}; "
+        f"{len(held & refuted)} of the {len(held)} have a refuted row too."
+    )
 
 
 def _matters() -> str:

@@ -2,19 +2,22 @@
 
 import re
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 from paper_tables import claims
 from paper_tables.judging import ALPHA, CHANCE_TIMES
 from workbench import assets
 from workbench.english import listed
-from workbench.formatting import format_count, format_number, format_p_value
+from workbench.execution.grid import read_grid
+from workbench.execution.library import find
+from workbench.formatting import format_count, format_interval, format_number, format_p_value
 
 Line = Mapping[str, Any]
 SIGNS = {"replicated": "\u2714", "refuted": "\u2718", "equivalent": "=", "undecided": "?", "void": "\u2205"}
 MEANS = {
     "replicated": "the effect goes the paper's way, beyond chance",
-    "refuted": "it goes the other way, or is too small to matter where the paper prints a larger one",
+    "refuted": "it goes the other way, or is too small to matter where the paper prints one that matters",
     "equivalent": "it is too small to matter",
     "undecided": "the seeds allow more than one of these",
     "void": "an arm has learnt too little to say anything",
@@ -29,8 +32,10 @@ TITLES = {
 METRICS = {
     "rsum": "RSUM", "map_at_r": "mAP@R", "ndcg": "nDCG", "R@1": "R@1", "ncs@10": "NCS@10",
     "ncs@10[without own]": "NCS@10 without own items", "nsum[without own]": "NCS without own items",
-    "kendall_tau": "Kendall's tau", "spearman": "Spearman", "pearson": "Pearson",
+    "kendall_tau": "Kendall's tau", "spearman": "Spearman", "pearson": "Pearson", "families": "silhouette",
+    "named": "weight of named things",
 }  # fmt: skip
+READINGS = {name: f"descriptiveness by `{name}`" for name in ("l2_sum", "printed")}
 PARTINGS = {
     "disagree": "they decide differently",
     "agree": "they agree",
@@ -53,8 +58,9 @@ def effect_of(line: Line) -> str:
 
 def interval_of(line: Line) -> str:
     """The effect with its interval."""
-    mean, low, high = (_amount(line, line[name]) for name in ("effect", "low", "high"))
-    return f"{mean} ({low} to {high})"
+    scale = claims.SCALE.get(line["unit"], 1.0)
+    mean, low, high = (line[name] / scale for name in ("effect", "low", "high"))
+    return format_interval(mean, low, high, line["unit"], sign=True)
 
 
 def unit_of(line: Line) -> str:
@@ -87,8 +93,8 @@ def reason_of(line: Line) -> str:
         return ", ".join([f"less than {limit}"] * within + _against(line, within))
     if apart:
         return f"brackets leave out zero, but {p}"
-    sign = "" if -low < small else "-" if high < small else "\u00b1"
-    return f"less than {limit}, but {p}" if within else f"brackets hold zero and {sign}{small}"
+    ends = [f"{end}{small}" for end, far in (("-", -low), ("+", high)) if far >= small]
+    return f"less than {limit}, but {p}" if within else f"brackets include {listed(['zero', *ends])}"
 
 
 def _against(line: Line, within: bool) -> list[str]:
@@ -116,7 +122,7 @@ def contrast_of(line: Line) -> str:
     """What is subtracted from what, as papers call it, and how many images arms have that were trained for
     the ledger. Where the paper claims less, the second arm comes first.
     """
-    claim, images = claims.find(line["claim"]), line.get("budget", {}).get("train_images")
+    claim, images = claims.find(line["claim"]), _images(line)
     arms = [*_arms(line["contrast"]), *([] if claim.bound is None else [f"a bound of {claim.bound}"])]
     if claim.models == "spread":
         arms = [f"how far apart {listed(arms)} are"]
@@ -128,9 +134,21 @@ def contrast_of(line: Line) -> str:
     return ", ".join([*told, *([format_count(images, "image")] if images else [])])
 
 
+def _images(line: Line) -> int | None:
+    """How many images an arm was trained on."""
+    if line["judge"] == "no training":
+        return None
+    return int(line["budget"]["train_images"]) if "budget" in line else _recorded_images(line["data"])
+
+
+@cache
+def _recorded_images(where: str) -> int:
+    return int(read_grid(find(claims.TABLES[where][0], "grid"))["fixed"]["train_images"])
+
+
 def _arms(contrast: str) -> list[str]:
     """The arms of a contrast; a paper numbers the rows of its table, and says what one adds to another."""
-    raw = contrast.split(" | ")
+    raw = [READINGS.get(one, one) for one in contrast.split(" | ")]
     rows = dict(re.findall(r"(?m)^\(([ivx]+)\) (.*)$", "\n".join(raw)))
     bare = [re.sub(r"^\([ivx]+\) ", "", one).replace(" - ", " without ") for one in raw]
     whole = [re.sub(r"\(([ivx]+)\)", lambda row: rows.get(row[1], row[0]), one) for one in bare]
@@ -150,11 +168,15 @@ def parting_of(labels: Line | None, truth: Line | None) -> str:
     """How the verdicts of both judges go together; empty where one is missing."""
     if not labels or not truth:
         return ""
-    words = (labels["verdict"], truth["verdict"])
-    if words[0] == words[1]:
-        return "neither decides" if words[0] == "undecided" else "agree"
-    open_to = {words[0]: "only the truth decides", words[1]: "only labels decide"}
-    return open_to.get("undecided", "disagree")
+    words = [labels["verdict"], truth["verdict"]]
+    match [word not in ("undecided", "void") for word in words]:
+        case [True, True]:
+            return "agree" if words[0] == words[1] else "disagree"
+        case [True, False]:
+            return "only labels decide"
+        case [False, True]:
+            return "only the truth decides"
+    return "neither decides"
 
 
 def commands_of(line: Line) -> list[str]:
@@ -164,14 +186,15 @@ def commands_of(line: Line) -> list[str]:
     if "budget" in line:
         asked = f"workbench claims run {line['claim']} --data {line['budget']['data']}"
         return [f"{asked} --seeds {len(line['seeds'])}" + (" --rates" if line["rates"] else "")]
-    return [*(made for _, made in _tables(line)), "workbench claims record"]
+    return [*folders_of(line), "workbench claims record"]
 
 
-def folders_of(line: Line) -> list[str]:
-    """Where its runs lie, those of the first seed; else the tables that hold its values."""
+def folders_of(line: Line) -> dict[str, str]:
+    """Arm -> its run, that of the first seed; of a recorded comparison what made a table -> the table."""
     if "budget" in line:
-        return [f"{RUNS}/{one}" for one in line["source"]["runs"]]
-    return [] if line["judge"] == "no training" else [name for name, _ in _tables(line)]
+        runs = zip(_arms(line["contrast"]), line["source"]["runs"], strict=True)
+        return {f"{arm}, seed {line['seeds'][0]}": f"{RUNS}/{one}" for arm, one in runs}
+    return {} if line["judge"] == "no training" else {made: name for name, made in _tables(line)}
 
 
 def _tables(line: Line) -> list[tuple[str, str]]:

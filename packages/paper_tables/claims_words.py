@@ -44,16 +44,16 @@ LEGEND = (
     "Data. The embedded world is drawn scenes, and what is true of each is known. Flickr8k and HierarCaps "
     "are photographs.",
     "Contrast. The first arm minus the second, or one arm by itself. The second comes first where a paper "
-    "claims less. A row that says so many images was "
-    "trained for the ledger. The others are recorded comparisons of whole objectives, at up to 2,000 images. "
+    "claims less. Arms with 2,000 or 3,000 images are "
+    "recorded comparisons of whole objectives. The others were trained for the ledger. "
     "`l2_sum` and `printed` are two readings of descriptiveness.",
     "Judge. By binary labels only the image is right that the caption was written for. By the truth each "
     "image is right that the caption is true of. Without a judge stand times and the shape of a space.",
     "Effect. It is positive where it goes the paper's way. Points of 600 are those of RSUM, the sum of six "
     "recalls in percent. Brackets hold Student's 95 % interval over seeds, or over groups of images "
     "where nothing was trained.",
-    "Why. Holm's rule runs over all claims of a paper with the same data, judge and budget. It leaves "
-    "brackets as they are. They may leave out zero where the verdict is undecided.",
+    "Why. Holm's rule runs over all claims of a paper with the same data and judge, recorded ones "
+    "apart. It leaves brackets as they are. They may leave out zero where the verdict is undecided.",
     "`workbench claims show D9` tells one claim, with the commands that make its arms. "
     "`workbench claims run D9` states what it costs, and tries it again.",
 )
@@ -86,7 +86,7 @@ def limits(lines: Sequence[Mapping[str, Any]]) -> list[str]:
     return [
         *LIMITS,
         f"Undecided is no evidence against a claim. Seeds are few: {sizes}.",
-        *_power_told(lines),
+        *filter(None, [power(lines)]),
     ]
 
 
@@ -161,7 +161,7 @@ def _verdicts(asked: Asked) -> list[str]:
         kept = {key: of for key, of in asked.items() if any(line["verdict"] in words for line in of.values())}
         lines += [f"## Claims that {heading}", "", *_table(kept, words), ""]
     lines += ["## Not yet judged", "", *_rows(("claim", "says", "made by or waits for"), [
-        (one.id, one.says, ", ".join(f"`{grid}`" for grid in one.arms) + f" {one.needs}".rstrip())
+        (one.id, one.says, one.needs or ", ".join(f"`{made}`" for made in one.commands))
         for one in waiting
     ])]  # fmt: skip
     return lines
@@ -188,7 +188,7 @@ def _partings(asked: Asked) -> list[str]:
     return lines
 
 
-def _power_told(lines: Sequence[Mapping[str, Any]]) -> list[str]:
+def power(lines: Sequence[Mapping[str, Any]]) -> str:
     """What 3, 5 and 10 seeds find, by the spread that is nearest to that of the ledger."""
     spreads = [
         np.std(np.subtract(line["values"]["more"], line["values"]["less"]), ddof=1)
@@ -196,18 +196,18 @@ def _power_told(lines: Sequence[Mapping[str, Any]]) -> list[str]:
         if line["unit"] == "sum" and "less" in line["values"]
     ]
     if not spreads:
-        return []
+        return ""
     found, middle = assets.recorded("claims_power"), float(np.median(spreads))
     nearest = min(found.spread.unique(), key=lambda one: abs(one - middle))
     of = found[(found.spread == nearest) & (found.key == "replicated")]
     shares = ", ".join(
         f"{format_number(100 * row.value, 0)} % with {row.seeds} seeds" for row in of.itertuples()
     )
-    return [
+    return (
         f"Differences of RSUM scatter by {format_number(middle, 1)} points between seeds (median of "
         f"the ledger). Where it is {format_number(nearest, 0)}, an effect of "
         f"{format_number(of.effect.iloc[0], 0)} points is found in {shares} (simulated)."
-    ]
+    )
 
 
 def _powers() -> list[str]:

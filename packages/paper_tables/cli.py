@@ -139,7 +139,7 @@ def claims_report(
     from workbench.io import write_text
 
     lines = claims.latest(claims.ledger())
-    texts = {Path(out): claims_page.write(lines, claims_words.limits(lines))}
+    texts = {Path(out): claims_page.write(lines, claims_words.limits(lines), claims_words.power(lines))}
     if docs:
         texts |= {Path(docs) / name: text for name, text in claims_words.pages(lines).items()}
     files = [write_text(path, text) for path, text in texts.items()]

@@ -33,7 +33,7 @@ from workbench.training.samplers import epoch
 
 NOTEBOOK, FOLDER = "03_train", "claims"
 # trained on Flickr8k, what claims about levels ask is measured on HierarCaps, and transfer on its photographs
-PLACES = {"scenes": "W", "flickr8k": "F", "hierarcaps": "H", "coco": "K"}
+PLACES = {name: where for where, name in claims.PLACES.items()}
 MEASURED = {"H": Target("hierarcaps")}
 # factors of the learning rate at which one seed is trained as well
 RATES = (0.5, 2.0)

@@ -18,7 +18,6 @@ from workbench.records import Split, Values
 GROUPS = 10
 TAU = 6.0  # divisor of DITM's margins, as printed
 READINGS = ("l2_sum", "printed")  # of descriptiveness
-PLACES = {"W": "scenes", "F": "flickr8k", "H": "hierarcaps"}
 Found = Iterator[tuple[str, dict[str, Values]]]
 
 
@@ -29,7 +28,7 @@ def measure() -> list[dict[str, Any]]:
         for where in claim.data if claim.text else "":
             options = {"texts": "chains"} if (claim.text, where) == ("levels", "W") else {}
             try:
-                split = data.load(PLACES[where], split="test", **options)
+                split = data.load(claims.PLACES[where], split="test", **options)
                 measured = list(MEASURES[claim.text or ""](split))
             except FileNotFoundError:  # photographs that this machine lacks
                 continue

@@ -42,7 +42,7 @@ def ids(judge: str, verdict: str, paper: str = "") -> set[str]:
 def test_rows_are_those_of_the_lists_the_counts_and_the_words(shown: Any, axe: str) -> None:
     assert names(shown) == set(claims.load())
     asked, told = claims_page.questions(LINES), shown.locator(".choices output")
-    paper, labels, truth = (shown.get_by_role("combobox", name=of) for of in ("Paper", "labels", "truth"))
+    paper, labels, truth = (shown.locator(f"select[name={of}]") for of in ("paper", "labels", "truth"))
     paper.focus()
     shown.keyboard.type("DITM")
     assert names(shown) == {name for name in claims.load() if name[0] == "D"}
@@ -58,6 +58,9 @@ def test_rows_are_those_of_the_lists_the_counts_and_the_words(shown: Any, axe: s
     assert (part.get_attribute("aria-pressed"), truth.input_value()) == ("true", "all")
     assert trouble_on(shown, axe, ["html"]) == []
     part.click()
+    shown.locator("select[name=together]").select_option("disagree")
+    assert set(shown.locator(".claims tr:visible td:last-child").all_inner_texts()) == {"disagree"}
+    shown.get_by_role("button", name="Show all").click()
     assert told.inner_text() == f"{len(asked)} of {len(asked)} rows"
     words = shown.get_by_label("Claim or words")
     words.fill("d2")

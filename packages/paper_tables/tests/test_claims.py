@@ -96,7 +96,7 @@ def test_the_page_and_the_words_are_those_of_the_ledger(tmp_path: Path) -> None:
     assert html.count('data-id="D9"') == sum(key[0] == "D9" for key in asked)
     judged = [line for line in lines if line["judge"] == "labels"]
     held = [line["claim"] for line in judged if line["verdict"] == "replicated"]
-    assert f"{len(held)} of {len(judged)} rows ({len(set(held))} of " in html
+    assert f"{len(held)} of {len(judged)} rows are replicated, in {len(set(held))} of " in html
     rows = claims_page.columns(lines)
     assert set(rows["claim"]) == {line["claim"] for line in claims.ledger()}
     assert not any(map(len, claims_page.columns([]).values()))
@@ -120,7 +120,7 @@ def test_the_readme_shows_of_a_paper_what_held_and_what_did_not_and_both_judges(
     assert [row.split(" | ")[0] for row in table] == [
         f"| DITM: {claims.find(name).says}" for name in ("D8", "D2")
     ]
-    assert "✔ replicated, 6.0" in table[1]
+    assert "✔ replicated, +6.0" in table[1]
     assert "✘ refuted, -9.0" in table[1]
     assert "they decide differently: 1" in claims_words.pages([line, truth])["claims_limits.md"]
 
@@ -201,9 +201,9 @@ def test_a_verdict_that_turns_at_another_rate_is_undecided() -> None:
         ("undecided", 4.0, 9.0, 0.01, "turns around at another learning rate"),
         ("undecided", 4.0, 9.0, 0.2, "brackets leave out zero, but Holm's p is 0.200"),
         ("undecided", -1.0, 2.0, 0.2, "less than 3.0 points of 600, but Holm's p is 0.200"),
-        ("undecided", -1.0, 4.0, 0.2, "brackets hold zero and 3.0"),
-        ("undecided", -4.0, 1.0, 0.2, "brackets hold zero and -3.0"),
-        ("undecided", -4.0, 4.0, 0.2, "brackets hold zero and \u00b13.0"),
+        ("undecided", -1.0, 4.0, 0.2, "brackets include zero and +3.0"),
+        ("undecided", -4.0, 1.0, 0.2, "brackets include zero and -3.0"),
+        ("undecided", -4.0, 4.0, 0.2, "brackets include zero, -3.0 and +3.0"),
         ("void", -4.0, 4.0, None, "an arm is below 3 times chance"),
     ],
 )
@@ -218,15 +218,31 @@ def test_a_row_says_why_it_has_its_verdict(
 
 
 def test_arms_are_called_as_one_reads_them() -> None:
-    line = {"claim": "D2", "expected": "+", "values": {"more": [1.0], "less": [0.0]}}
+    line = {"claim": "D2", "expected": "+", "judge": "no training", "values": {"more": [1.0], "less": [0.0]}}
     for contrast, said in (
         ("ditm | ditm - ordering", "DITM minus DITM without ordering"),
         ("(iii) (ii) + Ordering | (ii) Adaptive", "Adaptive + Ordering minus Adaptive"),
         ("A | B | C | D", "(A minus B) minus (C minus D)"),
     ):
         assert claims_told.contrast_of({**line, "contrast": contrast}) == said
-    less = {**line, "expected": "-", "contrast": "A | B", "budget": {"train_images": 500}}
+    less = {**line, "expected": "-", "contrast": "A | B", "judge": "labels", "budget": {"train_images": 500}}
     assert claims_told.contrast_of(less) == "B minus A, 500 images"
     assert claims_told.contrast_of({**line, "claim": "S11", "contrast": "A | B | C"}) == (
         "how far apart A, B and C are"
     )
+    recorded = {**line, "judge": "truth", "data": "F", "contrast": "sam | vsepp"}
+    assert claims_told.contrast_of(recorded) == "SAM minus VSE++, 3,000 images"
+
+
+@pytest.mark.parametrize(
+    ("labels", "truth", "said"),
+    [
+        ("equivalent", "refuted", "disagree"),
+        ("refuted", "refuted", "agree"),
+        ("undecided", "refuted", "only the truth decides"),
+        ("refuted", "void", "only labels decide"),
+        ("void", "undecided", "neither decides"),
+    ],
+)
+def test_two_verdicts_go_together(labels: str, truth: str, said: str) -> None:
+    assert claims_told.parting_of({"verdict": labels}, {"verdict": truth}) == said
