@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 import json
-from pathlib import Path
 
 import nbformat
 import pandas as pd
@@ -13,7 +12,6 @@ from typer.testing import CliRunner
 
 from workbench import formatting
 from workbench.cli import app
-from workbench.execution.notebook import run_notebook
 from workbench.io import write_json
 from workbench.records.measurement import headline
 from workbench.runs import Config, compare, open_runs, run
@@ -136,14 +134,6 @@ def test_results_in_json_are_what_the_table_of_the_run_holds(root):
 
 
 @pytest.mark.slow
-def test_the_executed_notebooks_show_the_numbers_and_intervals_of_their_results(tmp_path):
-    settings = {"val_images": 8, "test_images": 16}
-    given = {"train_images": 16, "batch_size": 16, "device": "cpu", "settings": settings}
-    one = executed("03_train", given, tmp_path)
-    check_notebooks({"infonce": one}, executed("07_compare", {"runs": [str(one)], "published": ""}, tmp_path))
-
-
-@pytest.mark.slow
 def test_the_notebooks_of_the_tour_show_the_numbers_and_intervals_of_their_results(real_tour):
     folder = real_tour.index.parent
     names = json.loads((folder / "07_compare" / runs.RESULTS).read_text())["models"]
@@ -160,14 +150,6 @@ def check_notebooks(by_name, compared):
             assert text(kept[key]) == text(beside[f"{name}: {key}"])
             for place in (folder, compared):
                 assert text(kept[key]) in outputs(place), (place, key)
-
-
-def executed(name, given, root):
-    """The run folder of a notebook that was executed."""
-    notebook = Path(__file__).parent.parent / "notebooks" / f"{name}.ipynb"
-    ended = run_notebook(notebook, given, root=root)
-    assert ended.status == "ok", ended.error
-    return ended.folder
 
 
 def outputs(folder):

@@ -14,6 +14,7 @@ from paper_tables import search
 from typer.testing import CliRunner
 
 import workbench
+from tests import in_process
 from tests.runs.test_experiment import SMALL, TINY
 from workbench import assets, data, objectives
 from workbench import runs as experiment
@@ -68,7 +69,8 @@ def test_positives_that_a_data_set_cannot_have_are_refused_before_data_are_read(
 
 
 @pytest.mark.slow
-def test_every_arm_of_a_grid_runs_with_the_settings_that_a_caller_lays_over_it(tmp_path):
+def test_every_arm_of_a_grid_runs_with_the_settings_that_a_caller_lays_over_it(tmp_path, monkeypatch):
+    monkeypatch.setattr(grid, "run_notebook", in_process.ran)
     (tmp_path / "tiny.json").write_text(json.dumps(TINY))
     settings = {name: SMALL[name] for name in ("val_images", "test_images", "captions_per_image", "epochs")}
     settings |= {"image_encoder": "towers", "text_encoder": "towers"}
