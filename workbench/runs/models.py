@@ -16,7 +16,8 @@ from PIL import Image
 from torch import nn
 
 from workbench import assets
-from workbench.io import ChecksumError, hub, read_options, reading_errors
+from workbench.assets import text_models
+from workbench.io import ChecksumError, hub, read_options, reading_errors, require_itself
 from workbench.records import require
 from workbench.registry import did_you_mean
 from workbench.runs import store as runs
@@ -33,6 +34,8 @@ SENTENCES = "sentence-transformers"
 SCHEMES = ("hf-hub", "local-dir")
 # a file of a folder, and the library that reads the folder
 FOLDERS = {"open_clip_config.json": "open_clip", "modules.json": SENTENCES, "config.json": "transformers"}
+# endings of what such folders hold beside notes
+KEPT = {".safetensors", ".bin", ".json", ".model"}
 
 
 class HuggingFace(nn.Module):
@@ -48,10 +51,11 @@ class HuggingFace(nn.Module):
 
     def __init__(self, name: str) -> None:
         super().__init__()
-        transformers = library("transformers")
-        with reading_errors(name, "cannot be opened by transformers", Exception), hub(name):
-            self.model = transformers.AutoModel.from_pretrained(name)
-            self.processor = transformers.AutoProcessor.from_pretrained(name)
+        library("transformers")
+        with reading_errors(name, "cannot be opened by transformers", Exception):
+            self.model, self.processor = (
+                text_models.read(kind, name) for kind in ("AutoModel", "AutoProcessor")
+            )
         dual = all(hasattr(self.model, f"get_{side}_features") for side in ("image", "text"))
         require(
             dual, f"{name} is a {type(self.model).__name__}, which does not encode images and texts apart"
@@ -173,8 +177,10 @@ def _in_folder(folder: Path, pretrained: str) -> AnyModel:
     if (folder / runs.RESULTS).is_file() or (folder / runs.STATES).is_file():
         return _of_run(folder)
     reader = next((of for file, of in FOLDERS.items() if (folder / file).is_file()), "")
-    none = f"{folder} holds no model: neither a run nor {', '.join(FOLDERS)}"
+    none = f"{folder} holds no model: neither a run nor {', '.join(FOLDERS)}; name the folder that does"
     require(reader, none, FileNotFoundError)
+    for file in (one for one in sorted(folder.rglob("*")) if one.suffix in KEPT):
+        require_itself(file, "part of a model")
     where = str(folder.resolve())
     return _of_open_clip(f"local-dir:{where}", "") if reader == "open_clip" else _in_library(reader, where)
 
