@@ -308,7 +308,7 @@ def refusal(where: str, value: Any, errors: Sequence[Any]) -> Exception:
         known = re.findall(r"'([^']*)'", first["ctx"]["expected"])
         near = difflib.get_close_matches(str(value), known, n=1, cutoff=0.6)
         start = f"did you mean {near[0]}? " if near else ""
-        return ValueError(f"{where} is {value!r}; {start}choose one of {', '.join(known)}")
+        return ValueError(f"{where} is {value!r}; {start}choose one of {', '.join(filter(None, known))}")
     kind = TypeError if first["type"].endswith(TYPES) else ValueError
     return kind(f"{where} is {value!r}; {first['msg'].lower().replace('input', 'it', 1)}")
 

@@ -249,6 +249,24 @@ def test_a_row_in_another_encoding_and_an_annotation_without_a_caption_are_skipp
     assert any("1 x malformed row" in note for note in split.notes)
 
 
+@pytest.mark.parametrize("name", ["captions.csv", "test-00000-of-00001.parquet", "0.tar", "1.jpg", "a.jsonl"])
+def test_what_a_download_left_in_place_of_a_file_is_named(tmp_path, name):
+    if name in ("1.jpg", "captions.csv"):
+        own(tmp_path)
+    (tmp_path / name).write_text("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 3\n")
+    with pytest.raises(ValueError, match=f"{name} holds no .*: it is a Git LFS pointer; download the file"):
+        wb.load_data(tmp_path, split="all", table=name if name == "a.jsonl" else "")
+
+
+def test_images_that_are_too_few_to_be_cut_say_so(tmp_path):
+    put(tmp_path, 1, 2)
+    write(tmp_path / "captions.csv", "image,caption\n1.jpg,one\n2.jpg,two\n")
+    with pytest.raises(
+        ValueError, match="no usable row for split 'val'; nothing tells the splits, and a chec"
+    ):
+        wb.load_data(tmp_path, split="val")
+
+
 def test_hidden_files_are_passed_over(tmp_path):
     from workbench.data.images import below
 

@@ -623,7 +623,7 @@ TWINS = {
     ),
     "Parquet of a hub, bytes": (
         lambda at: (at / "test-00000-of-00001.parquet").write_bytes(b"version https://git-lfs"),
-        "test-00000-of-00001.parquet is not a Parquet file",
+        "test-00000-of-00001.parquet holds no samples: it is a Git LFS pointer",
     ),
     "Parquet of a hub, paths": (without("images/5.jpg"), "there is no image file"),
     "shards of img2dataset": (

@@ -150,6 +150,16 @@ def test_the_verb_makes_a_run_and_a_table_of_several(photos, tmp_path, by_model)
     assert listed.output.count("evaluate") >= 3
 
 
+def test_data_that_fail_take_no_earlier_result_along(photos, tmp_path):
+    (tmp_path / "bad").mkdir()
+    (tmp_path / "bad" / "captions.csv").write_text("image,caption\nnone.jpg,text\n")
+    words = ["--data", str(photos), "--data", str(tmp_path / "bad"), "--out", str(tmp_path / "kept")]
+    ended = CliRunner().invoke(app, ["evaluate", "--model", "scenes:scenes", *words])
+    assert ended.exit_code == 2
+    assert "there is no image file" in ended.output
+    assert wb.open_runs([str(tmp_path / "kept" / "1")])[0].name == "scenes"
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -158,6 +168,7 @@ def test_the_verb_makes_a_run_and_a_table_of_several(photos, tmp_path, by_model)
         (["--images", "no.npy", "--texts", "no.npy", "--data", "scenes"], "no.npy"),
         (["--model", "scenes:scenes", "--data", "nowhere/"], "nowhere"),
         (["--model", "scenes:scenes", "--data", "scenes", "--device", "cuda:9"], "no such GPU"),
+        (["--images", "no.npy", "--data", "scenes"], "give the vectors of images and of texts"),
         ([], "name a run, a model"),
     ],
 )

@@ -279,7 +279,7 @@ def evaluate(  # noqa: PLR0913 - typer reads the options from the signature
     require(targets, "name the data with --data: a name of `workbench list data`, or a path")
     require(not pretrained or len(model or ()) == 1, ONE_MODEL)
     writable(out or root)
-    vectors = {"images": images, "texts": texts} if images or texts else {}
+    vectors = {name: file for name, file in (("images", images), ("texts", texts)) if file}
     opened = [open_model(name, pretrained) for name in model or []]
     return _evaluate_models(opened, vectors, targets, (out, root), as_json)
 
@@ -317,10 +317,19 @@ def _evaluate_models(
     from workbench.runs import compare
     from workbench.runs import evaluate as evaluation
 
-    found, lines, differences = [], list[str](), list[Any]()
+    found, folders, lines, differences = [], list[Path](), list[str](), list[Any]()
+    many = (len(models) + bool(vectors)) * len(targets) > 1
     for target in targets:
-        several = [evaluation.evaluate(one, target) for one in models]
-        several += [evaluation.evaluate(data=target, **vectors)] if vectors else []
+        asked = [partial(evaluation.evaluate, one) for one in models]
+        asked += [partial(evaluation.evaluate, **vectors)] if vectors else []
+        several = list[Any]()
+        for evaluate in asked:
+            one = evaluate(data=target)
+            # at once, so that what comes after it and fails takes nothing along
+            folder = Path(place[0]) / (str(len(folders) + 1) if many else "")
+            folders.append(folder if place[0] else runs.new_run("evaluate", one.config, place[1]))
+            one.save(folders[-1])
+            several.append(one)
         found += several
         if len(several) == 1:
             lines += [several[0].split.name, *numbers(several[0].measurements, every=len(targets) == 1)]
@@ -330,16 +339,6 @@ def _evaluate_models(
         table = told.shown().fillna("").reset_index(names="number")
         lines += [several[0].split.name, *columns([list(table), *table.to_numpy().tolist()])]
         differences += told.differences.to_dict("records")
-    kept = [
-        (
-            Path(place[0]) / (f"{number}" if len(found) > 1 else "")
-            if place[0]
-            else runs.new_run("evaluate", one.config, place[1])
-        )
-        for number, one in enumerate(found, 1)
-    ]
-    for one, folder in zip(found, kept, strict=True):
-        one.save(folder)
     results = [
         {
             "name": one.name,
@@ -347,7 +346,7 @@ def _evaluate_models(
             **one.as_dict(),
             "numbers": [m.as_dict() for m in one.measurements],
         }
-        for one, folder in zip(found, kept, strict=True)
+        for one, folder in zip(found, folders, strict=True)
     ]
     notes = dict.fromkeys(note for one in found for note in one.split.notes)
-    emit({"results": results, "differences": differences}, as_json, [*lines, *notes, *map(str, kept)])
+    emit({"results": results, "differences": differences}, as_json, [*lines, *notes, *map(str, folders)])

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from PIL import Image, ImageOps
 
-from workbench.io import reading_errors
+from workbench.io import reading_errors, require_itself
 from workbench.records import Split, require
 
 # no format whose reader starts another program, as that of EPS does
@@ -56,12 +56,18 @@ def read_image(source: Any, where: str, *, small: bool = False) -> Image.Image:
     Image.init()
     known = [one for one in FORMATS if one in Image.OPEN]
     message = "is not a readable image"
-    with reading_errors(name, message):
-        with reading_errors(name, message, *PILLOW), Image.open(file, formats=known) as image:
-            if small:
-                image.draft(None, (max(image.width // 8, 1), max(image.height // 8, 1)))
-            upright = ImageOps.exif_transpose(image)
-        return _in_rgb(upright)
+    try:
+        with reading_errors(name, message):
+            with reading_errors(name, message, *PILLOW), Image.open(file, formats=known) as image:
+                if small:
+                    image.draft(None, (max(image.width // 8, 1), max(image.height // 8, 1)))
+                upright = ImageOps.exif_transpose(image)
+            return _in_rgb(upright)
+    except ValueError:
+        if isinstance(source, Path):
+            with reading_errors(where, message):
+                require_itself(source, "image")
+        raise
 
 
 def visible(path: Path, base: Path) -> bool:

@@ -28,7 +28,7 @@ from typing import Any, Literal, NamedTuple
 from workbench.data.images import endings, read_image, visible
 from workbench.data.reading import SAME, Ask, Problems, Reading, Row, find_root, one_split, said_split
 from workbench.data.tables import column_notes, field, find_columns, inside, texts
-from workbench.io import cache_folder, cached_file, parse_json, reading_errors
+from workbench.io import cache_folder, cached_file, parse_json, reading_errors, require_itself
 from workbench.records import Split, require
 
 # judgements of the training split, for ``Config.positives``
@@ -247,9 +247,10 @@ def _tar(file: Path, problems: Problems, columns: Mapping[str, str]) -> Iterator
     with (
         problems.adding("broken shard", file.name),
         reading_errors(file.name, message, tarfile.TarError),
-        tarfile.open(file, "r:") as tar,
     ):
-        members += (one for one in tar if one.isfile() and visible(Path(one.name), Path()))
+        require_itself(file, "samples")
+        with tarfile.open(file, "r:") as tar:
+            members += (one for one in tar if one.isfile() and visible(Path(one.name), Path()))
     with file.open("rb") as opened:
 
         def content_of(member: tarfile.TarInfo) -> bytes:
@@ -305,6 +306,7 @@ def _open(file: Path) -> Any:
     from pyarrow import parquet
 
     with reading_errors(file.name, "is not a Parquet file", pyarrow.ArrowException):
+        require_itself(file, "samples")
         return parquet.ParquetFile(file)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from workbench.data.images import endings
 from workbench.data.reading import Problems, Row, said_split
-from workbench.io import parse_json, reading_errors
+from workbench.io import parse_json, reading_errors, require_itself
 from workbench.records import require
 
 Record = dict[str, Any]
@@ -63,6 +63,7 @@ def read_table(file: Path, problems: Problems) -> Iterator[tuple[str, Record]]:
     """
     if (reader := READERS.get(file.suffix.lower())) is None:
         raise ValueError(f"{file.name}: a table is one of {', '.join(READERS)}")
+    require_itself(file, "rows")
     where = f"{file.name} row 0"
     try:
         for where, record in reader(file, problems):

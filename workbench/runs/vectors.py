@@ -36,8 +36,8 @@ PROBES, SIZE = 8, 128
 FILES = (".npy", ".npz", ".pt", ".safetensors", ".parquet")
 # what holds the ids of vectors beside them
 KEYS: dict[str, tuple[str, ...]] = {
-    "image": ("ids", "id", "image_ids", "image_id", "image", "file_name", "filename"),
-    "text": ("ids", "id", "text_ids", "caption_ids", "caption_id"),
+    "image": ("image_ids", "image_id", "ids", "id", "image", "file_name", "filename"),
+    "text": ("text_ids", "caption_ids", "caption_id", "ids", "id"),
 }
 # name of the data that vectors have which came without any
 BARE = "vectors"
@@ -173,7 +173,10 @@ def read_vectors(given: Any, side: Side) -> tuple[Tensor, tuple[str, ...]]:
     require(
         vectors.ndim == 2 and len(vectors), f"{name} has the shape {tuple(vectors.shape)}; (N, D) is needed"
     )
-    require(not ids or len(ids) == len(vectors), f"{name} has {len(ids)} ids for {len(vectors)} vectors")
+    require(
+        not ids or len(ids) == len(vectors),
+        f"{name} has {len(ids)} ids for {len(vectors)} vectors, see {side}_ids",
+    )
     require(len(set(ids)) == len(ids), f"{name}: an id stands twice among {', '.join(ids[:3])} ...")
     lengths = vectors.norm(dim=1)
     bad = torch.nonzero(~(lengths.isfinite() & (lengths > 0)))
