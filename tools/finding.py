@@ -16,19 +16,20 @@ from workbench.views.plots.theme import CATEGORIES, INK, SYMBOLS, dots, entry, p
 FILE = ROOT / "docs" / "finding.png"
 SIZE = {"width": 1000, "height": 520}
 # column of the points -> heading of its panel, unit
-JUDGED = {"x": ("RSUM, by binary labels", "sum"), "y": ("mAP@R, image to text, by the truth", "share")}
+JUDGED = {
+    "x": ("RSUM", "sum"), "y": ("mAP@R, image to text", "share"), "z": ("mAP@R, text to image", "share"),
+}  # fmt: skip
 
 
 def title(points: pd.DataFrame) -> str:
-    """How many objectives each judge wants trained with binary labels."""
+    """For how many objectives binary labels are the better training, by each number."""
     own, exact = (points[points.group == group] for group in GROUPS.values())
-    labels, truth = (int((own[axis] > exact[axis]).sum()) for axis in JUDGED)
-    by_truth = f"and for {truth or 'none'} by the truth"
-    return f"Binary labels win for {labels} of {len(own)} objectives by RSUM, {by_truth}"
+    wins = [f"{(own[axis] > exact[axis]).sum()} by {name}" for axis, (name, _) in JUDGED.items()]
+    return f"Of {len(own)} objectives, binary labels win for {'; '.join(wins)}"
 
 
 def draw(points: pd.DataFrame) -> go.Figure:
-    """One row an objective, one panel a judge; the dotted line is one list of captions for every image."""
+    """One row an objective, one panel a number; dotted lines are one ranking for all queries."""
     heads = [f"{name}, {unit_heading(unit)}" for name, unit in JUDGED.values()]
     fig = panels(heads, title(points), "", "")
     for column, (axis, (_, unit)) in enumerate(JUDGED.items(), 1):
@@ -37,15 +38,16 @@ def draw(points: pd.DataFrame) -> go.Figure:
         for number, group in enumerate(GROUPS.values()):
             look = CATEGORIES[number], SYMBOLS[number]
             dots(fig, rows[rows.group == group], *look, **entry(fig, group, column))
-    text = {"text": "one list for every image", "font": {"color": INK}}
-    fig.add_vline(
-        display_value(same_list()), line={"color": INK, "dash": "dot"}, row=1, col=2, annotation=text,
-        annotation_position="bottom right",
-    )  # fmt: skip
+    for column, at in enumerate(same_list().values(), 2):
+        fig.add_vline(
+            display_value(at), line={"color": INK, "dash": "dot"}, row=1, col=column,
+            annotation={"text": "one ranking for all", "font": {"color": INK}},
+            annotation_position="bottom right",
+        )  # fmt: skip
     order = points[points.group == GROUPS["own"]].sort_values("x").index
     return (
         fig.update_yaxes(categoryorder="array", categoryarray=list(order), range=[-1, len(order) - 0.5])
-        .update_xaxes(range=[0, 600], col=1).update_xaxes(range=[0, 100], col=2)
+        .update_xaxes(range=[0, 100]).update_xaxes(range=[0, 600], col=1)
         .update_layout(**SIZE, paper_bgcolor="white", legend={"y": 1.17}, margin={"t": 100, "b": 40})
     )  # fmt: skip
 

@@ -4,6 +4,8 @@ import pytest
 
 from workbench.execution.summary import favourite, summary
 
+JUDGED = ("binary labels", "the truth")
+
 
 def compared(sums, truth):
     names = ("A", "B", "C")
@@ -18,7 +20,7 @@ def compared(sums, truth):
     [
         (
             (0.223, 0.293, 0.698),
-            " and finds the fewest true captions of an image: mAP@R 22.3. C reaches 69.8.",
+            " and ranks an image's true captions worst: mAP@R 22.3. C reaches 69.8.",
         ),
         (
             (0.293, 0.223, 0.698),
@@ -26,7 +28,7 @@ def compared(sums, truth):
         ),
         (
             (0.693, 0.223, 0.698),
-            ". No model finds significantly more true captions of an image: mAP@R 69.3.",
+            ". No model ranks an image's true captions significantly better: mAP@R 69.3.",
         ),
     ],
 )
@@ -36,15 +38,13 @@ def test_the_first_sentence_says_what_the_favourite_of_the_labels_finds(truth, s
 
 def test_models_that_do_not_differ_significantly_share_the_lead():
     near = compared((4.168, 4.15, 2.0), (0.22, 0.26, 0.7))
-    shared = (
-        "A and B share the highest RSUM and find the fewest true captions of an image: mAP@R 22.0 and 26.0."
-    )
+    shared = "A and B share the highest RSUM and rank an image's true captions worst: mAP@R 22.0 and 26.0."
     assert favourite(near) == f"{shared} C reaches 70.0."
     best = compared((4.168, 4.15, 2.0), (0.22, 0.71, 0.7))
-    assert favourite(best).endswith("significantly more true captions of an image than B: mAP@R 71.0.")
+    assert favourite(best).endswith("true captions significantly better than B: mAP@R 71.0.")
     # the paired comparison goes before intervals, which may overlap all the same
     near["differences"] = {"": {"key": "rsum", "run": "B", "verdict": "worse"}}
-    assert favourite(near).startswith("A has the highest RSUM and finds the fewest")
+    assert favourite(near).startswith("A has the highest RSUM and ranks")
 
 
 def test_a_formula_that_orders_against_the_levels_is_said_to():
@@ -74,15 +74,20 @@ def test_differences_are_counted_by_who_judges():
     verdicts |= {"exact:i2t/map_at_r": "better", "exact:t2i/map_at_r": "worse"}
     differences = {key: {"key": key, "verdict": verdict} for key, verdict in verdicts.items()}
     said = summary("07_compare", {"models": ["A", "B"], "differences": differences})
-    told = "1 model x 2 metrics give 2 differences from A:"
-    labels = f"By binary labels, {told} none significantly better, 1 worse."
-    assert said == f"{labels} By the truth, {told} 1 significantly better, 1 worse."
+    labels, truth = (f"Of 2 comparisons with A by {one} (1 model x 2 metrics)," for one in JUDGED)
+    assert said == f"{labels} none are significantly better and 1 worse. " + (
+        f"{truth} 1 are significantly better and 1 worse."
+    )
 
 
 def test_metrics_are_counted_by_the_order_that_they_give():
     taus = {"i2t/R@1": -1.0, "t2i/R@1": 1.0, "t2i/R@5": 0.3, "truth:t2i/map_at_r": 1.0}
-    said = summary("08_relevance", {"orders": {key: {"tau": tau} for key, tau in taus.items()}})
-    assert "Of 3 metrics that know only labels or captions, 1 give the truth's order." in said
+    key = "truth:i2t/map_at_r"
+    pairs = [{"key": key, "better": "C", "worse": "A"}, {"key": key, "better": "A", "worse": "B"}]
+    orders = {key: {"tau": tau} for key, tau in taus.items()}
+    said = summary("08_relevance", {"orders": orders, "differences": pairs})
+    assert said.startswith("The truth's order is image to text, C, A and B.")
+    assert "Of 3 metrics that know only labels or captions, 1 give this order." in said
     assert "1 give its reverse, such as R@1, image to text." in said
 
 

@@ -8,7 +8,7 @@ from workbench.english import listed
 from workbench.formatting import format_count, format_number, format_value
 from workbench.metrics.comparison import BETTER, WORSE
 from workbench.records import MetricKey
-from workbench.records.metric_key import JUDGES
+from workbench.records.metric_key import JUDGES, WAYS
 
 Results = Mapping[str, Any]
 # how 06_retrieval_explorer calls the number
@@ -32,7 +32,7 @@ def summary(notebook: str, results: Results) -> str:
 
 
 def favourite(results: Results) -> str:
-    """Who leads by RSUM, how many of an image's true captions the leaders find, and which model finds more.
+    """Who leads by RSUM, how well they rank the true captions of an image, and which model does better.
 
     Args:
         results: of ``07_compare``.
@@ -49,10 +49,10 @@ def favourite(results: Results) -> str:
     if top == best or not _apart(results, TRUE["i2t"], top, best):
         than = f" than {top}" if several else ""
         found = format_value(truths[top])
-        return f"{leads}. No model finds significantly more true captions of an image{than}: mAP@R {found}."
+        return f"{leads}. No model ranks an image's true captions significantly better{than}: mAP@R {found}."
     few = ", with mAP@R {} from image to text"
     if truths[top] < min(truths[name] for name in names if name not in leaders):
-        few = f" and {'find' if several else 'finds'} the fewest true captions of an image: mAP@R {{}}"
+        few = f" and {'rank' if several else 'ranks'} an image's true captions worst: mAP@R {{}}"
     found = listed([format_value(truths[name]) for name in leaders])
     return f"{leads}{few.format(found)}. {best} reaches {format_value(truths[best])}."
 
@@ -108,10 +108,9 @@ def _compare(results: Results) -> str:
         counted.setdefault(MetricKey.parse(row["key"]).judgements, Counter())[row["verdict"]] += 1
     first, others = results["models"][0], len(results["models"]) - 1
     return " ".join(
-        f"By {JUDGES.get(judged, judged)}, {format_count(others, 'model')} x "
-        f"{format_count(verdicts.total() // others, 'metric')} give "
-        f"{format_count(verdicts.total(), 'difference')} from {first}: {verdicts[BETTER] or 'none'} "
-        f"significantly better, {verdicts[WORSE] or 'none'} worse."
+        f"Of {format_count(verdicts.total(), 'comparison')} with {first} by {JUDGES.get(judged, judged)} "
+        f"({format_count(others, 'model')} x {format_count(verdicts.total() // others, 'metric')}), "
+        f"{verdicts[BETTER] or 'none'} are significantly better and {verdicts[WORSE] or 'none'} worse."
         for judged, verdicts in sorted(counted.items(), key=lambda one: one[0] != "own")
     )
 
@@ -122,8 +121,14 @@ def _relevance(results: Results) -> str:
     same, reverse = ([key for key, tau in taus.items() if tau == end] for end in (1, -1))
     # the one that everybody knows stands for the others
     usual = min(reverse, key=lambda key: key.judgements != "own", default=None)
+    ordered: dict[str, list[str]] = {}
+    for row in results["differences"]:
+        key = MetricKey.parse(row["key"])
+        if key.judgements == "truth":
+            ordered.setdefault(WAYS[key.direction], [row["better"]]).append(row["worse"])
     return (
-        f"Of {len(taus)} metrics that know only labels or captions, {len(same) or 'none'} give the truth's "
+        f"The truth's order is {'; '.join(f'{way}, {listed(of)}' for way, of in sorted(ordered.items()))}. "
+        f"Of {len(taus)} metrics that know only labels or captions, {len(same) or 'none'} give this "
         f"order. {len(reverse) or 'None'} give its reverse{f', such as {usual.title}' if usual else ''}."
     )
 

@@ -17,11 +17,12 @@ import pandas as pd
 from markupsafe import Markup
 
 from workbench import data
+from workbench.english import listed
 from workbench.execution import report
 from workbench.execution.library import find
 from workbench.execution.notebook import NOTEBOOK, RunResult, check, run_notebook
 from workbench.execution.summary import SHOWN, TRUE, favourite, summary
-from workbench.formatting import format_number, format_path
+from workbench.formatting import format_number, format_path, format_value
 from workbench.io import read_options, write_text
 from workbench.metrics.comparison import BETTER
 from workbench.records.measurement import measurement_row
@@ -174,6 +175,7 @@ def render(stops: Sequence[Stop], results: Sequence[RunResult], seconds: float) 
         "tour/index.html.j2",
         minutes=format_number(seconds / 60, 1),
         headline=favourite(compared) if compared else "",
+        reverse=_reverse(compared),
         verdicts=Markup(_verdicts(compared)) if compared else "",
         chapters=[chapter for chapter in chapters if chapter["notebooks"]],
         failed=[one for one in shown if one["result"].exit_code],
@@ -186,6 +188,12 @@ def render(stops: Sequence[Stop], results: Sequence[RunResult], seconds: float) 
         plotly=Markup(report.plotly_script()),
         notebook=NOTEBOOK,
     )
+
+
+def _reverse(compared: Mapping[str, Any]) -> str:
+    """mAP@R of all models from text to image, where it was compared."""
+    labels = [f"{name}: {TRUE['t2i']}" for name in compared.get("models", ())]
+    return listed([format_value(compared["metrics"].get(label)) for label in labels])
 
 
 def _verdicts(compared: Mapping[str, Any]) -> str:

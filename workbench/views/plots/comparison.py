@@ -129,8 +129,18 @@ def differences(table: pd.DataFrame, *, against: str) -> go.Figure:
         fig.add_vline(0, line=ZERO, row=row, col=1)
         end = 1.08 * display_value(farthest[key], unit) or 1
         fig.update_xaxes(range=[-end, end], row=row)
+        for one in each(table[table["key"] == key]):  # on the side where its mark is not
+            side = {"x": end, "xanchor": "right"} if one.value < 0 else {"x": -end, "xanchor": "left"}
+            text = {
+                "text": format_value(one.value, unit, sign=True),
+                "showarrow": False,
+                "font": {"color": INK},
+            }
+            fig.add_annotation(y=escape(one.run), yref="y", row=row, col=1, **side, **text)
     return fig.update_xaxes(tickangle=0).update_yaxes(
-        categoryorder="array", categoryarray=[escape(name) for name in names[::-1]]
+        categoryorder="array",
+        categoryarray=[escape(name) for name in names[::-1]],
+        range=[-0.6, len(names) - 0.3],
     )
 
 

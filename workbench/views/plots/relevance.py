@@ -94,8 +94,9 @@ def labels_against_truth(own: pd.DataFrame, true: pd.DataFrame) -> go.Figure:
     """Each metric by the labels and by the truth, joined by a line, one panel a direction; both tables are
     ``(metrics, models)`` and indexed by keys like ``i2t/R@1``.
     """
-    apart = format_value((true - own).abs().to_numpy().max())
-    title = f"Labels and truth: up to {apart} points apart"
+    apart = (true - own).abs().max(axis=1)
+    where = MetricKey.parse(str(apart.idxmax())).title
+    title = f"Labels and truth: up to {format_value(apart.max())} points apart, in {where}"
     fig = panels(list(DIRECTIONS.values()), title, "", "", spacing=0.06)
     for what, symbol in LOOKS.items():
         mark = {"color": INK, "size": 9, "symbol": symbol}
@@ -247,17 +248,14 @@ def two_verdicts(points: pd.DataFrame, *, title: str, x: str, y: str, line: floa
         line: what one list of captions for every image reaches on the vertical axis.
     """
     fig = figure(title, f"{x}, {unit_heading('sum')}", f"{y}, {unit_heading()}", height=460)
-    # the outermost have their names inwards, where a narrow page has room
-    ends = on_axis([points["x"].min(), points["x"].max()], "sum")
-    room = 0.12 * (ends[1] - ends[0]) or 10
+    # names are written inwards, where a narrow page has room
+    end = 1.1 * on_axis(points["x"].max(), "sum")[0]
     for number, (group, part) in enumerate(points.groupby("group", sort=False)):
         colour = CATEGORIES[number]
         fig.add_scatter(
             x=on_axis(part["x"], "sum"), y=on_axis(part["y"]), mode="markers+text", name=escape(str(group)),
             text=part.index.map(str).map(escape), cliponaxis=False,
-            textposition=["top center" if room <= min(at - ends[0], ends[1] - at)
-                          else "top right" if at - ends[0] < room else "top left"
-                          for at in on_axis(part["x"], "sum")],
+            textposition=["top left" if at > end / 2 else "top right" for at in on_axis(part["x"], "sum")],
             marker={"color": colour, "size": 11, "symbol": SYMBOLS[number % len(SYMBOLS)]},
             error_x=whiskers(part["x"], part["x_low"], part["x_high"], colour, "sum", width=3),
             error_y=whiskers(part["y"], part["y_low"], part["y_high"], colour, width=3),
@@ -268,11 +266,11 @@ def two_verdicts(points: pd.DataFrame, *, title: str, x: str, y: str, line: floa
             hoverinfo="text",
         )  # fmt: skip
     if line is not None:
-        text = {"text": "one list of captions for every image", "font": {"color": INK}}
+        text = {"text": "one ranking for every image", "font": {"color": INK}}
         fig.add_hline(
             display_value(line),
             line={"color": INK, "dash": "dot"},
             annotation=text,
             annotation_position="top left",
         )
-    return fig.update_yaxes(rangemode="tozero").update_xaxes(range=[ends[0] - room, ends[1] + room])
+    return fig.update_yaxes(rangemode="tozero").update_xaxes(range=[0, end])

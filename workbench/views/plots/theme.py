@@ -30,7 +30,13 @@ SYMBOLS = ("circle", "square", "diamond", "cross", "triangle-up", "star", "x")
 # from generic to specific; each differs from its neighbours in lightness as well as in hue
 LEVELS = ("#E6A817", "#3FA37C", "#2F7AB0", "#7B4F9E")
 TITLE = {"x": 0, "xref": "container", "xanchor": "left", "y": 1, "yanchor": "top", "pad": {"t": 14, "l": 8}}
-AXIS = {"gridcolor": GRID, "zerolinecolor": GRID, "linecolor": INK, "automargin": True}
+AXIS = {
+    "gridcolor": GRID,
+    "zerolinecolor": GRID,
+    "linecolor": INK,
+    "automargin": True,
+    "title": {"font": {"size": 13}},
+}
 TEMPLATE: Any = go.layout.Template(layout={
     "font": {"family": "system-ui, sans-serif", "size": 13, "color": INK},
     "title": {**TITLE, "font": {"size": 16}},
