@@ -108,7 +108,8 @@ def test_what_each_notebook_says_first_holds_in_the_tour(real_tour: TourResult) 
     assert metrics["05"]["chains:d_corr_radius"] > 0.9
     answered = found["05"]["texts_answered@5"]
     assert answered["own"][0] < 0.5 < answered["exact"][0]
-    assert (min(metrics["06"].values()), max(metrics["06"].values()) > 10) == (1, True)
+    # one model shows the image among its first five, another has it far below
+    assert min(metrics["06"].values()) <= 5 < 10 < max(metrics["06"].values())
     order = found["08"]["orders"]
     assert order["i2t/R@1"]["tau"] == -1 < order["pooled:i2t/map_at_r"]["tau"]
     wrong = [runs.read(real_tour.index.parent / name).results["metrics"] for name in TRAINED]

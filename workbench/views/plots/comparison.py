@@ -129,19 +129,22 @@ def differences(table: pd.DataFrame, *, against: str) -> go.Figure:
         fig.add_vline(0, line=ZERO, row=row, col=1)
         end = 1.08 * display_value(farthest[key], unit) or 1
         fig.update_xaxes(range=[-end, end], row=row)
-        for one in each(table[table["key"] == key]):  # on the side where its mark is not
-            side = {"x": end, "xanchor": "right"} if one.value < 0 else {"x": -end, "xanchor": "left"}
-            text = {
-                "text": format_value(one.value, unit, sign=True),
-                "showarrow": False,
-                "font": {"color": INK},
-            }
-            fig.add_annotation(y=escape(one.run), yref="y", row=row, col=1, **side, **text)
+        _values(fig, table[table["key"] == key], end, row)
     return fig.update_xaxes(tickangle=0).update_yaxes(
         categoryorder="array",
         categoryarray=[escape(name) for name in names[::-1]],
         range=[-0.6, len(names) - 0.3],
     )
+
+
+def _values(fig: go.Figure, table: pd.DataFrame, end: float, row: int) -> None:
+    """Write each difference in a panel from ``-end`` to ``end``, on the side where its mark is not."""
+    for one in each(table):
+        side = {"x": end, "xanchor": "right"} if one.value < 0 else {"x": -end, "xanchor": "left"}
+        fig.add_annotation(
+            y=escape(one.run), text=format_value(one.value, one.face, sign=True), showarrow=False,
+            font={"color": INK}, row=row, col=1, **side,
+        )  # fmt: skip
 
 
 def told_apart(pairs: pd.DataFrame, key: str) -> str:
