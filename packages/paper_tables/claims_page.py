@@ -37,17 +37,16 @@ def columns(lines: Sequence[Line]) -> dict[str, list[str]]:
     made = []
     for judges in questions(lines).values():
         line, labels, truth = next(iter(judges.values())), judges.get("labels"), judges.get("truth")
-        claim = claims.find(line["claim"])
+        claim, printed = claims.find(line["claim"]), claims_told.printed_of(line)
+        first = told_of(labels or judges.get("neither")) + (f"; {printed} printed" if printed else "")
         made.append({
             "claim": claim.id,
             "says": claim.says,
             "data and arms": f"{claims.DATA[line['data']]}: {claims_told.contrast_of(line)}",
-            JUDGES["labels"]: told_of(labels),
+            "by labels, or without either": first,
             JUDGES["truth"]: told_of(truth),
-            JUDGES["neither"]: told_of(judges.get("neither")),
-            "printed": claims_told.printed_of(line),
             "labels and truth": claims_told.parting_of(labels, truth),
-            "runs or tables": ", ".join(claims_told.folders_of(line).values()),
+            "runs or tables": ", ".join(Path(of).name for of in claims_told.folders_of(line).values()),
         })  # fmt: skip
     return {head: [row[head] for row in made] for head in (made[0] if made else ())}
 

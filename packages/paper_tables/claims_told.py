@@ -17,7 +17,7 @@ Line = Mapping[str, Any]
 SIGNS = {"replicated": "\u2714", "refuted": "\u2718", "equivalent": "=", "undecided": "?", "void": "\u2205"}
 MEANS = {
     "replicated": "the effect goes the paper's way, beyond chance",
-    "refuted": "it goes the other way, or is too small to matter where the paper prints one that matters",
+    "refuted": "it goes the other way, or is too small to matter where the paper prints one above the limit",
     "equivalent": "it is too small to matter",
     "undecided": "the seeds allow more than one of these",
     "void": "an arm has learnt too little to say anything",
@@ -35,7 +35,7 @@ METRICS = {
     "kendall_tau": "Kendall's tau", "spearman": "Spearman", "pearson": "Pearson", "families": "silhouette",
     "named": "weight of named things",
 }  # fmt: skip
-READINGS = {name: f"descriptiveness by `{name}`" for name in ("l2_sum", "printed")}
+READINGS = {"l2_sum": "descriptiveness by normalised TF-IDF", "printed": "descriptiveness as printed"}
 PARTINGS = {
     "disagree": "they decide differently",
     "agree": "they agree",
@@ -114,8 +114,8 @@ def printed_of(line: Line) -> str:
 
 def seeds_of(line: Line) -> str:
     """How many seeds, or groups of images, it is the mean of."""
-    count = len(line["values"]["more"])
-    return format_count(count, "group" if line["judge"] == "no training" else "seed")
+    count, untrained = len(line["values"]["more"]), line["judge"] == "no training"
+    return f"{format_count(count, 'group')} of images" if untrained else format_count(count, "seed")
 
 
 def contrast_of(line: Line) -> str:

@@ -46,14 +46,15 @@ LEGEND = (
     "Contrast. The first arm minus the second, or one arm by itself. The second comes first where a paper "
     "claims less. Arms with 2,000 or 3,000 images are "
     "recorded comparisons of whole objectives. The others were trained for the ledger. "
-    "`l2_sum` and `printed` are two readings of descriptiveness.",
-    "Judge. By binary labels only the image is right that the caption was written for. By the truth each "
-    "image is right that the caption is true of. Without a judge stand times and the shape of a space.",
+    "Descriptiveness has two readings: the printed formula, and the sum of normalised TF-IDF (`l2_sum`).",
+    "Judge. By binary labels only the image counts that the caption was written for. By the truth every "
+    "image counts that the caption is true of. Without a judge stand times and the shape of a space.",
     "Effect. It is positive where it goes the paper's way. Points of 600 are those of RSUM, the sum of six "
     "recalls in percent. Brackets hold Student's 95 % interval over seeds, or over groups of images "
     "where nothing was trained.",
-    "Why. Holm's rule runs over all claims of a paper with the same data and judge, recorded ones "
-    "apart. It leaves brackets as they are. They may leave out zero where the verdict is undecided.",
+    "Why. Holm's rule runs over all claims of a paper with the same data and judge; recorded ones "
+    "are a family of their own. It leaves brackets as they are. They may leave out zero where the verdict "
+    "is undecided.",
     "`workbench claims show D9` tells one claim, with the commands that make its arms. "
     "`workbench claims run D9` states what it costs, and tries it again.",
 )
@@ -64,7 +65,7 @@ LIMITS = (
     "Photographs have frozen features of one small network. No image encoder was trained on them.",
     "Every arm has one budget of minutes on a CPU core, and a recipe searched for whole objectives. A part "
     "left out has no recipe of its own.",
-    "One seed was trained again at half and twice the learning rate, or none. A verdict may turn there.",
+    "At most one seed was also trained at half and twice the learning rate. A verdict may turn there.",
     "Refuted means refuted at this size. It says nothing about the paper's own tables.",
 )
 
@@ -173,7 +174,7 @@ def _partings(asked: Asked) -> list[str]:
     counts = Counter(word for word in partings.values() if word)
     lines = ["# Where labels and truth disagree", "", *textwrap.wrap(
         "`workbench claims report` writes this page from the ledger. The embedded world is drawn, so the "
-        "truth of each caption is known for every image. By binary labels only the image is right that "
+        "truth of each caption is known for every image. By binary labels only the image counts that "
         "it was written for. "
         f"Both judge {format_count(counts.total(), 'row')} of [the claims](claims.md):",
         130,
@@ -204,9 +205,9 @@ def power(lines: Sequence[Mapping[str, Any]]) -> str:
         f"{format_number(100 * row.value, 0)} % with {row.seeds} seeds" for row in of.itertuples()
     )
     return (
-        f"Differences of RSUM scatter by {format_number(middle, 1)} points between seeds (median of "
-        f"the ledger). Where it is {format_number(nearest, 0)}, an effect of "
-        f"{format_number(of.effect.iloc[0], 0)} points is found in {shares} (simulated)."
+        f"Between seeds a difference of RSUM has a standard deviation of {format_number(middle, 1)} points "
+        f"(median of the ledger). At {format_number(nearest, 0)} points, simulations find a true effect of "
+        f"{format_number(of.effect.iloc[0], 0)} points in {shares}."
     )
 
 
