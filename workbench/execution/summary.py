@@ -116,8 +116,8 @@ def _compare(results: Results) -> str:
 
 
 def _relevance(results: Results) -> str:
-    orders = {MetricKey.parse(key): row["tau"] for key, row in results["orders"].items()}
-    taus = {key: tau for key, tau in orders.items() if key.judgements != "truth"}
+    every = {MetricKey.parse(key): row["tau"] for key, row in results["orders"].items()}
+    taus = {key: tau for key, tau in every.items() if key.judgements != "truth"}
     same, reverse = ([key for key, tau in taus.items() if tau == end] for end in (1, -1))
     # the one that everybody knows stands for the others
     usual = min(reverse, key=lambda key: key.judgements != "own", default=None)
@@ -126,11 +126,16 @@ def _relevance(results: Results) -> str:
         key = MetricKey.parse(row["key"])
         if key.judgements == "truth":
             ordered.setdefault(WAYS[key.direction], [row["better"]]).append(row["worse"])
-    return (
-        f"The truth's order is {'; '.join(f'{way}, {listed(of)}' for way, of in sorted(ordered.items()))}. "
-        f"Of {len(taus)} metrics that know only labels or captions, {len(same) or 'none'} give this "
+    # a sentence has room for three
+    orders = [
+        f"From {way}, the truth has {' before '.join(of)}."
+        for way, of in sorted(ordered.items()) if len(of) < 4
+    ]  # fmt: skip
+    counted = (
+        f"Of {len(taus)} metrics that know only labels or captions, {len(same) or 'none'} give the truth's "
         f"order. {len(reverse) or 'None'} give its reverse{f', such as {usual.title}' if usual else ''}."
     )
+    return " ".join([*orders, counted])
 
 
 def _hierarchy(results: Results) -> str:

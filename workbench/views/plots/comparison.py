@@ -143,7 +143,7 @@ def _values(fig: go.Figure, table: pd.DataFrame, end: float, row: int) -> None:
         side = {"x": end, "xanchor": "right"} if one.value < 0 else {"x": -end, "xanchor": "left"}
         fig.add_annotation(
             y=escape(one.run), text=format_value(one.value, one.face, sign=True), showarrow=False,
-            font={"color": INK}, row=row, col=1, **side,
+            font={"color": INK, "size": 12}, yshift=8, row=row, col=1, **side,
         )  # fmt: skip
 
 
