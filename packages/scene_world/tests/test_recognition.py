@@ -143,9 +143,9 @@ def test_training_is_the_same_twice():
 @pytest.mark.slow
 def test_the_command_writes_weights_and_what_they_know(tmp_path, monkeypatch):
     monkeypatch.setitem(make.__globals__["COUNTS"], "test", 20)
-    make(tmp_path, steps=80, size=16, lr=3e-3)
+    make(tmp_path, steps=40, size=16, lr=3e-3)
     recorded = json.loads((tmp_path / "recognition.json").read_text(encoding="utf-8"))
-    assert (recorded["steps"], recorded["test_scenes"]) == (80, 20)
+    assert (recorded["steps"], recorded["test_scenes"]) == (40, 20)
     assert recognition.backbone(tmp_path / "model.safetensors").features is not None
     # 8 backdrops: chance is .125; an untrained network names one of them
     assert recorded["accuracy"]["backdrop"] > 0.5
