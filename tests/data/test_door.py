@@ -267,6 +267,14 @@ def test_images_that_are_too_few_to_be_cut_say_so(tmp_path):
         wb.load_data(tmp_path, split="val")
 
 
+def test_pictures_without_a_caption_are_counted_and_those_of_other_splits_are_not(tmp_path):
+    coco_2017(tmp_path)
+    put(tmp_path / "val2017", 77, 78)
+    for split, told in (("val", True), ("train", False), ("all", True)):
+        notes = wb.load_data(tmp_path, split=split).notes
+        assert ("2 pictures beside them without a caption in what was read" in notes) == told
+
+
 def test_hidden_files_are_passed_over(tmp_path):
     from workbench.data.images import below
 

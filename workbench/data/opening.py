@@ -25,7 +25,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 from workbench.data import flickr8k, hierarcaps, rooms
 from workbench.data.coco import FOLDED, FOLDS
-from workbench.data.images import visible
+from workbench.data.images import endings, visible
 from workbench.data.reading import SAME, Ask, Problems, Reading, one_split, said_split
 from workbench.data.region_files import locate
 from workbench.data.rooms import Name
@@ -111,9 +111,21 @@ def at(path: Path) -> Callable[..., Split]:
     return opened
 
 
+def _unnamed(read: Reading) -> list[str]:
+    """A note on pictures that lie beside those that captions name, and have none."""
+    named = {read.path(image) for image in {row.image for row in read.rows}}
+    files = {source for source in named if isinstance(source, Path)}
+    folders, known = {file.parent for file in files if file.is_file()}, endings()
+    there = {one for folder in folders for one in folder.iterdir() if visible(one, folder)}
+    lost = len([one for one in there - files if one.suffix.lower() in known])
+    return [f"{format_count(lost, 'picture')} beside them without a caption in what was read"] if lost else []
+
+
 def _with_regions(read: Reading, ask: Ask, regions: str, check_images: bool) -> Split:
     """One split, with region features where a folder of them is named: there need not be any images then."""
     if not regions:
+        more = _unnamed(read) if check_images and not ask.images else []
+        read = replace(read, notes=(*read.notes, *more))
         return one_split(read, ask.split, ask.problems, check_images=check_images)
     made = one_split(replace(read, needed=False), ask.split, ask.problems, check_images=False)
     found: Any = locate(ask.base / inside(ask.base, regions), made.image_ids)
