@@ -67,17 +67,18 @@ def finding() -> str:
     wins = int((binary.z > exact.z).sum())
     sentences = [
         f"{len(binary)} of {len(objectives.names())} objectives were trained in two ways, with "
-        f"{format_count(rows.seed.nunique(), 'seed')} each: with binary labels, and with every true pair."
+        f"{format_count(rows.seed.nunique(), 'seed')} each: with binary labels, and with every true pair as "
+        "positive."
         f"{f' {listed(newer)} {verb} newer than these runs.' if newer else ''}",
         f"By RSUM, the sum of six recalls, {first} with binary labels {lead}.",
         "mAP@R goes by the truth: at 100 percent, the R true captions of an image are its first R answers.",
-        f"{first} reaches {format_value(binary.y[first])} percent, and {best} with every true pair "
-        f"{format_value(exact.y[best])}.",
+        f"From image to text, {first} reaches {format_value(binary.y[first])} percent, and {best} with every "
+        f"true pair {format_value(exact.y[best])}.",
         f"One ranking for every image, the captions that are most often true first, reaches "
         f"{format_value(same)} percent.",
         f"{'All' if below == len(binary) else f'{below} of'} {len(binary)} models trained with binary labels "
         "stay below it.",
-        f"From text to image, binary labels win for {wins} of {len(binary)} objectives by the truth too.",
+        f"From text to image, binary labels have the higher mAP@R for {wins} of {len(binary)} objectives.",
     ]
     return "\n".join(textwrap.wrap(" ".join(sentences), 150))
 
