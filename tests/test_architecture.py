@@ -64,7 +64,7 @@ def lines(files: list[Path]) -> int:
 
 
 # What the house may hold. A change that raises a number says by how much and why in its commit.
-MOST = {"statements": 16_885, "lines": 34_798, "files": 198, "all statements": 22_336, "all lines": 45_488}
+MOST = {"statements": 17_000, "lines": 34_979, "files": 198, "all statements": 22_580, "all lines": 45_846}
 
 
 def test_the_library_is_thin():

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pandas as pd
 import plotly.graph_objects as go
 from playwright.sync_api import sync_playwright
@@ -53,12 +55,17 @@ def draw(points: pd.DataFrame) -> go.Figure:
     )  # fmt: skip
 
 
-if __name__ == "__main__":
+def picture(figure: go.Figure, file: Path) -> None:
+    """A figure as a PNG file, drawn in a Chromium without a window."""
+    size = {"width": figure.layout.width, "height": figure.layout.height}
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
-        page = browser.new_page(viewport=SIZE, device_scale_factor=1.5)
-        html = draw(recorded_points()).to_html(include_plotlyjs=True, config={"staticPlot": True})
-        page.set_content(html)
+        page = browser.new_page(viewport=size, device_scale_factor=1.5)
+        page.set_content(figure.to_html(include_plotlyjs=True, config={"staticPlot": True}))
         page.locator(".main-svg").first.wait_for()
-        page.locator(".plotly-graph-div").screenshot(path=FILE)
+        page.locator(".plotly-graph-div").screenshot(path=file)
         browser.close()
+
+
+if __name__ == "__main__":
+    picture(draw(recorded_points()), FILE)

@@ -257,6 +257,46 @@ def million() -> str:
     return "\n".join([told, "", *(f"| {' | '.join(row)} |" for row in table)])
 
 
+def scaling() -> str:
+    """How time grows with size, and what ten times the largest size would take."""
+    rows = [("what", "sizes", "seconds", "power", "seconds of ten times the largest"), ("---",) * 5]
+    for name, of in read("scaling")["parts"].items():
+        sizes, taken = " / ".join(map(format_count, of["sizes"])), " / ".join(map(_short, of["seconds"]))
+        more = _short(of["seconds"][-1] * 10 ** of["power"])
+        rows.append((name, f"{sizes} {of['of']}", taken, format_number(of["power"], 2), more))
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def _short(seconds: float) -> str:
+    return format_number(seconds, 3 if seconds < 1 else 1 if seconds < 100 else 0)
+
+
+def gpu() -> str:
+    """What was measured on a GPU, with the shares of the losses."""
+    found = read("gpu")
+    (ours, _, theirs), files = found["step"].values(), found["files"].values()
+    tested = {name: f"{format_number(value, 1)} s" for name, value in found["evaluation"].items()}
+    pairs = [f"{format_number(value, 0)} pairs a second" for value in files]
+    rows = [
+        ("what", "here", "reference", "its figure"),
+        ("---",) * 4,
+        (f"a training step of {format_count(found['batch'], 'pair')} that lie on the GPU",
+         f"{bench.milliseconds(ours)} ms", "open_clip's own loop", f"{bench.milliseconds(theirs)} ms"),
+        ("training from JPEG files", pairs[0], "open_clip's own loop", pairs[1]),
+        ("`evaluate`, 5,000 pictures and 25,000 captions", tested["evaluate, float32"],
+         "the encoder alone", tested["encoding of what lies in memory, float32"]),
+        ("the same", tested["evaluate, float32"], "reading the pictures",
+         tested["pictures are read from files"]),
+    ]  # fmt: skip
+    shares = sorted(found["losses"].items(), key=lambda one: one[1])
+    told = ", ".join(f"{TITLES[name]} {format_value(share)}" for name, share in shares)
+    cores = format_count(found["machine"]["cores"], "core")
+    about = f"{found['device']}, PyTorch {found['torch']}, {cores}, ViT-B/32 in bf16:"
+    losses = f"A loss and its gradients take this share of the step, in percent: {told}."
+    table = [f"| {' | '.join(row)} |" for row in rows]
+    return "\n".join([about, "", *table, "", *textwrap.wrap(losses, 130)])
+
+
 def rerank() -> str:
     """What scoring the best of a dual model again took."""
     found = read("rerank")
@@ -286,6 +326,8 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "held": held,
     "ablations": ablations,
     "machine": machine,
+    "scaling": scaling,
+    "gpu": gpu,
     "million": million,
     "rerank": rerank,
 }
