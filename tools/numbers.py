@@ -289,12 +289,12 @@ def gpu() -> str:
          tested["pictures are read from files"]),
     ]  # fmt: skip
     shares = sorted(found["losses"].items(), key=lambda one: one[1])
-    told = ", ".join(f"{TITLES[name]} {format_value(share)}" for name, share in shares)
+    parts = [("a loss with its gradients", "share of the step, %"), ("---",) * 2]
+    parts += [(TITLES[name], format_value(share)) for name, share in shares]
     cores = format_count(found["machine"]["cores"], "core")
     about = f"{found['device']}, PyTorch {found['torch']}, {cores}, ViT-B/32 in bf16:"
-    losses = f"A loss and its gradients take this share of the step, in percent: {told}."
-    table = [f"| {' | '.join(row)} |" for row in rows]
-    return "\n".join([about, "", *table, "", *textwrap.wrap(losses, 130)])
+    tables = ["\n".join(f"| {' | '.join(row)} |" for row in table) for table in (rows, parts)]
+    return "\n\n".join([about, *tables])
 
 
 def rerank() -> str:
