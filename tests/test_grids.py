@@ -167,8 +167,8 @@ def test_the_command_of_a_table_is_one_that_the_program_takes(name):
         if words[1:2] == ["-f"]:
             values = read_options(library.find(words[2], "parameter file"))
         elif words[1:2] == ["-p"]:
-            values = dict(zip(words[2::3], words[3::3], strict=True))
-            assert (words[1::3], values.pop("runs", "RUNS")) == (["-p"] * len(words[1::3]), "RUNS")
+            values = dict(word.split("=") for word in words[2::2])
+            assert (set(words[1::2]), values.pop("runs", "RUNS")) == ({"-p"}, "RUNS")
         assert notebook.check(path, values).keys() == parameters.inspect(path).keys() - {"out"}
 
 
