@@ -64,7 +64,7 @@ def lines(files: list[Path]) -> int:
 
 
 # What the house may hold. A change that raises a number says by how much and why in its commit.
-MOST = {"statements": 17_000, "lines": 34_979, "files": 198, "all statements": 22_580, "all lines": 45_846}
+MOST = {"statements": 17_006, "lines": 34_986, "files": 198, "all statements": 22_589, "all lines": 45_855}
 
 
 def test_the_library_is_thin():

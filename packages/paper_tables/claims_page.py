@@ -13,7 +13,7 @@ from workbench.english import listed
 from workbench.formatting import format_count
 from workbench.views.pages import page
 
-SCRIPT = Path(__file__).with_name("claims_filters.js")
+TEMPLATE, SCRIPT = (Path(__file__).with_name(name) for name in ("claims.html.j2", "claims_filters.js"))
 JUDGES = {"labels": "by labels", "truth": "by the truth", "neither": "without either"}
 Asked = dict[tuple[str, str, str], dict[str, Line]]
 
@@ -22,7 +22,7 @@ def write(lines: Sequence[Line], notes: Sequence[str] = (), power: str = "") -> 
     """The page, from the lines of the ledger that count; ``power`` says what so many seeds find."""
     asked = questions(lines)
     return page(
-        "views/pages/claims.html.j2", title="What became of five papers' claims", found=_found(asked),
+        TEMPLATE, title="What became of five papers' claims", found=_found(asked),
         judges=JUDGES, signs=claims_told.SIGNS, means=claims_told.MEANS, matters=_matters(),
         tallies=_tallies(asked), rows=[_row(judges) for judges in asked.values()], notes=notes, power=power,
         partings=list(claims_told.PARTINGS),

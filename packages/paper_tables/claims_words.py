@@ -78,7 +78,7 @@ def pages(lines: Sequence[Mapping[str, Any]]) -> dict[str, str]:
 
 
 def limits(lines: Sequence[Mapping[str, Any]]) -> list[str]:
-    """What a reader should not conclude, with what the seeds can find."""
+    """What a reader should not conclude; ``power`` says what the seeds can find."""
     counts = Counter(_seeds(of) for of in questions(lines).values() if _first(of)["judge"] != "no training")
     sizes = ", ".join(
         f"{format_count(rows, 'row')} with {format_count(seeds, 'seed')}"
@@ -87,7 +87,6 @@ def limits(lines: Sequence[Mapping[str, Any]]) -> list[str]:
     return [
         *LIMITS,
         f"Undecided is no evidence against a claim. Seeds are few: {sizes}.",
-        *filter(None, [power(lines)]),
     ]
 
 
@@ -185,7 +184,8 @@ def _partings(asked: Asked) -> list[str]:
         lines += ["", f"## {heading}", "", *_table(parted)]
     every = [line for judges in asked.values() for line in judges.values()]
     lines += ["", "## What the seeds can find", "", *_powers()]
-    lines += ["", "## What a reader should not conclude", "", *(f"- {one}" for one in limits(every))]
+    told = filter(None, [*limits(every), power(every)])
+    lines += ["", "## What a reader should not conclude", "", *(f"- {one}" for one in told)]
     return lines
 
 

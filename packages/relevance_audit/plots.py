@@ -5,6 +5,7 @@ negatives by batch size.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import cycle
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -60,7 +61,7 @@ def sheet(
 ) -> str:
     """Candidates one below the other, of ``total``, as a page that needs nothing but itself."""
     title += "" if total in (None, len(cards)) else f", {len(cards)} of {total}"
-    return page("views/plots/audit.html.j2", cards=cards, title=title)
+    return page(Path(__file__).with_name("audit.html.j2"), cards=cards, title=title)
 
 
 def before_and_after(

@@ -62,17 +62,20 @@ def hub(name: Path | str) -> Iterator[None]:
     libraries would try for a minute and say so line by line.
 
     Args:
-        name: of what is fetched; a path that exists asks no hub.
+        name: of what is fetched; a path that exists, or an empty one, asks no hub.
 
     Raises:
         FileNotFoundError: the hub does not answer, and its cache lacks something.
     """
+    if Path(name).exists():
+        yield
+        return
     from huggingface_hub import constants  # slow to import
     from huggingface_hub.utils import get_session  # type: ignore[attr-defined]
 
-    reached, before = Path(name).exists(), (constants.HF_HUB_OFFLINE, logging.root.manager.disable)
+    reached, before = False, (constants.HF_HUB_OFFLINE, logging.root.manager.disable)
     with suppress(Exception):  # its releases raise the errors of different libraries
-        reached = reached or get_session().head(constants.ENDPOINT, timeout=HUB_ANSWERS) is not None
+        reached = get_session().head(constants.ENDPOINT, timeout=HUB_ANSWERS) is not None
     if not reached:
         constants.HF_HUB_OFFLINE = True
         logging.disable(logging.ERROR)

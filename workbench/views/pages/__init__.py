@@ -1,6 +1,7 @@
 """Pages: every piece of HTML is written in a template (``*.html.j2``) and filled here.
 
-A template lies beside the code that fills it and is named by its path below ``workbench/``. Every text that
+A template lies beside the code that fills it and is named by its path below ``workbench/``; one of another
+package is named by its whole path. Every text that
 it prints passes through ``escape``; it may call the formatters of ``records.shown``, ``data_uri``, and
 ``file``, which gives a style or script of the package as it stands. ``base.html.j2`` is the frame of a whole
 page with its style, ``table.html.j2`` a page of tables, and ``parts.html.j2`` holds the macros that pages
@@ -52,18 +53,21 @@ class Cell:
     hover: str = ""
 
 
-def page(template: str, **values: Any) -> Markup:
+def page(template: str | Path, **values: Any) -> Markup:
     """A template filled with values: a whole page, or a piece of one.
 
     Args:
-        template: path below ``workbench/``, e.g. ``"views/explorer/twin.html.j2"``.
+        template: path below ``workbench/``, e.g. ``"views/explorer/twin.html.j2"``, or a file elsewhere.
         values: what the template names; texts are escaped, what ``page`` has returned is taken as it is.
 
     Raises:
         jinja2.TemplateNotFound: there is no such template.
         jinja2.UndefinedError: the template names a value that was not given.
     """
-    return Markup(_environment().get_template(template).render(values))
+    known = _environment()
+    if isinstance(template, Path):
+        return Markup(known.from_string(template.read_text(encoding="utf-8")).render(values))
+    return Markup(known.get_template(template).render(values))
 
 
 def escape(text: str) -> str:
