@@ -38,7 +38,8 @@ function show() {
   for (const row of rows)
     row.hidden = !lists.every(list => ["all", row.dataset[list.name]].includes(list.value)) || !named(row, asked);
   const judged = rows.filter(row => row.dataset.data);
-  count.textContent = `${judged.filter(row => !row.hidden).length} of ${judged.length} rows`;
+  const left = judged.filter(row => !row.hidden).length;
+  count.textContent = `${left} of ${judged.length} rows${left ? "" : "; no row has all of this"}`;
   for (const part of parts) part.setAttribute("aria-pressed", `${chosen(part)}`);
   for (const table of document.querySelectorAll("table.claims")) {
     const empty = !table.querySelector("tbody tr:not([hidden])");

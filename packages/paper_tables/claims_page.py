@@ -9,6 +9,7 @@ from markupsafe import Markup
 
 from paper_tables import claims, claims_told
 from paper_tables.claims_told import Line, told_of
+from paper_tables.judging import ALPHA
 from workbench.english import listed
 from workbench.formatting import format_count
 from workbench.views.pages import page
@@ -24,6 +25,7 @@ def write(lines: Sequence[Line], notes: Sequence[str] = (), power: str = "") -> 
     return page(
         TEMPLATE, title="What became of five papers' claims", found=_found(asked),
         judges=JUDGES, signs=claims_told.SIGNS, means=claims_told.MEANS, matters=_matters(),
+        level=ALPHA,
         tallies=_tallies(asked), rows=[_row(judges) for judges in asked.values()], notes=notes, power=power,
         partings=list(claims_told.PARTINGS),
         papers=list(claims.PAPERS.values()), places=list(dict.fromkeys(claims.DATA[key[1]] for key in asked)),
@@ -69,7 +71,7 @@ def _found(asked: Asked) -> tuple[str, str]:
     """How many claims were judged; and in how many rows, on which data, and how many held by each judge."""
     places = Counter(claims.DATA[key[1]] for key in asked)
     where = listed([f"{place} {rows}" for place, rows in places.most_common()])
-    held = [f"{JUDGES[judge].capitalize()}, {_held(judge, asked)}" for judge in ("labels", "truth")]
+    held = [f"{told.capitalize()}, {_held(judge, asked)}" for judge, told in JUDGES.items()]
     judged, every = len(claims.load()) - len(unjudged(asked)), format_count(len(claims.load()), "claim")
     return (
         f"{judged} of {every} of {listed(list(claims.PAPERS.values()))} were judged.",
@@ -81,13 +83,9 @@ def _found(asked: Asked) -> tuple[str, str]:
 def _held(judge: str, asked: Asked) -> str:
     """How many rows a judge calls replicated, and of how many claims these are."""
     found = [(key[0], of[judge]["verdict"]) for key, of in asked.items() if judge in of]
-    held, refuted = ({name for name, said in found if said == word} for word in ("replicated", "refuted"))
-    rows = sum(said == "replicated" for _, said in found)
+    held = [name for name, said in found if said == "replicated"]
     every = format_count(len({name for name, _ in found}), "claim")
-    return (
-        f"{rows} of {format_count(len(found), 'row')} are replicated, in {len(held)} of {every}; "
-        f"{len(held & refuted)} of the {len(held)} have a refuted row too."
-    )
+    return f"{len(held)} of {format_count(len(found), 'row')} are replicated, in {len(set(held))} of {every}."
 
 
 def _matters() -> str:

@@ -18,7 +18,7 @@ SIGNS = {"replicated": "\u2714", "refuted": "\u2718", "equivalent": "=", "undeci
 MEANS = {
     "replicated": "the effect goes the paper's way, beyond chance",
     "refuted": "it goes the other way, or is too small to matter where the paper prints one above the limit",
-    "equivalent": "it is too small to matter",
+    "equivalent": "it is too small to matter, and its direction is open",
     "undecided": "the seeds allow more than one of these",
     "void": "an arm has learnt too little to say anything",
 }
@@ -39,8 +39,8 @@ READINGS = {"l2_sum": "descriptiveness by normalised TF-IDF", "printed": "descri
 PARTINGS = {
     "disagree": "they decide differently",
     "agree": "they agree",
-    "only the truth decides": "only the truth decides",
-    "only labels decide": "only labels decide",
+    "truth decides, labels do not": "truth decides, labels do not",
+    "labels decide, truth does not": "labels decide, truth does not",
     "neither decides": "neither decides",
 }
 RUNS = "runs/claims"
@@ -92,7 +92,7 @@ def reason_of(line: Line) -> str:
     if holm:
         return ", ".join([f"less than {limit}"] * within + _against(line, within))
     if apart:
-        return f"brackets leave out zero, but {p}"
+        return f"brackets exclude zero, but {p}"
     ends = [f"{end}{small}" for end, far in (("-", -low), ("+", high)) if far >= small]
     return f"less than {limit}, but {p}" if within else f"brackets include {listed(['zero', *ends])}"
 
@@ -173,9 +173,9 @@ def parting_of(labels: Line | None, truth: Line | None) -> str:
         case [True, True]:
             return "agree" if words[0] == words[1] else "disagree"
         case [True, False]:
-            return "only labels decide"
+            return "labels decide, truth does not"
         case [False, True]:
-            return "only the truth decides"
+            return "truth decides, labels do not"
     return "neither decides"
 
 
@@ -190,10 +190,14 @@ def commands_of(line: Line) -> list[str]:
 
 
 def folders_of(line: Line) -> dict[str, str]:
-    """Arm -> its run, that of the first seed; of a recorded comparison what made a table -> the table."""
+    """Arm and seed -> its run; of a recorded comparison what made a table -> the table. Older lines have the
+    runs of the first seed alone.
+    """
     if "budget" in line:
-        runs = zip(_arms(line["contrast"]), line["source"]["runs"], strict=True)
-        return {f"{arm}, seed {line['seeds'][0]}": f"{RUNS}/{one}" for arm, one in runs}
+        arms, made = _arms(line["contrast"]), line["source"]["runs"]
+        seeds = line["seeds"][: len(made) // len(arms)]
+        names = [f"{arm}, seed {seed}" for arm in arms for seed in seeds]
+        return {name: f"{RUNS}/{one}" for name, one in zip(names, made, strict=True)}
     return {} if line["judge"] == "no training" else {made: name for name, made in _tables(line)}
 
 

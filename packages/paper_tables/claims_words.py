@@ -22,6 +22,7 @@ from paper_tables.claims_told import (
     told_of,
     word_of,
 )
+from paper_tables.judging import ALPHA
 from workbench import assets
 from workbench.formatting import format_count, format_number
 
@@ -52,9 +53,9 @@ LEGEND = (
     "Effect. It is positive where it goes the paper's way. Points of 600 are those of RSUM, the sum of six "
     "recalls in percent. Brackets hold Student's 95 % interval over seeds, or over groups of images "
     "where nothing was trained.",
-    "Why. Holm's rule runs over all claims of a paper with the same data and judge; recorded ones "
-    "are a family of their own. It leaves brackets as they are. They may leave out zero where the verdict "
-    "is undecided.",
+    f"Why. A verdict needs a p value below {ALPHA} by Holm's rule, over all claims of a paper with the same "
+    "data and judge. Recorded ones are a family of their own. Brackets are for one row alone, and may "
+    "exclude zero where the verdict does not.",
     "`workbench claims show D9` tells one claim, with the commands that make its arms. "
     "`workbench claims run D9` states what it costs, and tries it again.",
 )
@@ -179,8 +180,11 @@ def _partings(asked: Asked) -> list[str]:
         130,
     ), ""]  # fmt: skip
     lines += [f"- {told}: {counts[word]}" for word, told in PARTINGS.items()]
-    for heading, word in (("They decide differently", "disagree"), ("One of them decides alone", "only")):
-        parted = {key: asked[key] for key, of in partings.items() if of.startswith(word)}
+    for heading, word in (
+        ("They decide differently", "disagree"),
+        ("One decides, the other does not", "not"),
+    ):
+        parted = {key: asked[key] for key, of in partings.items() if word in of}
         lines += ["", f"## {heading}", "", *_table(parted)]
     every = [line for judges in asked.values() for line in judges.values()]
     lines += ["", "## What the seeds can find", "", *_powers()]
@@ -205,9 +209,9 @@ def power(lines: Sequence[Mapping[str, Any]]) -> str:
         f"{format_number(100 * row.value, 0)} % with {row.seeds} seeds" for row in of.itertuples()
     )
     return (
-        f"Between seeds a difference of RSUM has a standard deviation of {format_number(middle, 1)} points "
-        f"(median of the ledger). At {format_number(nearest, 0)} points, simulations find a true effect of "
-        f"{format_number(of.effect.iloc[0], 0)} points in {shares}."
+        f"In half of the rows, a difference of RSUM varies from seed to seed with a standard deviation above "
+        f"{format_number(middle, 1)} points. Simulations with {format_number(nearest, 0)} points call a "
+        f"true difference of {format_number(of.effect.iloc[0], 0)} points replicated in {shares}."
     )
 
 

@@ -99,7 +99,9 @@ def claims_run(
     rates: Annotated[
         bool, typer.Option("--rates", help="Train seed 0 at half and twice the rate too: costs two seeds.")
     ] = False,
-    there: Annotated[bool, typer.Option("--there", help="Train nothing; judge by what is there.")] = False,
+    there: Annotated[
+        bool, typer.Option("--there", help="Train nothing: name the folders, and judge by what is there.")
+    ] = False,
     executor: Annotated[str, typer.Option(help="local, submitit or dask.")] = "local",
     root: Root = "runs",
     as_json: AsJson = False,
@@ -121,7 +123,8 @@ def claims_run(
     failed = [] if there else trained.train_all(jobs, root, executor, say)
     found = trained.lines(asked, trained.PLACES[data], jobs)
     added = claims.record(found, f"{date.today()}")
-    lines = [*failed, f"{claims.LEDGER}: questions answered: {len(found)}, lines added: {added}"]
+    lines = trained.folders(jobs) if there else []
+    lines += [*failed, f"{claims.LEDGER}: questions answered: {len(found)}, lines added: {added}"]
     emit({"answered": len(found), "added": added, "failed": failed}, as_json, lines)
     raise typer.Exit(1 if failed else 0)
 

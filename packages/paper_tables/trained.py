@@ -167,6 +167,16 @@ def cost(jobs: Mapping[Key, Job]) -> str:
     )
 
 
+def folders(jobs: Mapping[Key, Job]) -> list[str]:
+    """The folder of each training, a line each."""
+    return [f"{_said(key)}: {job.folder}{'' if job.done else ' (not there)'}" for key, job in jobs.items()]
+
+
+def _said(key: Key) -> str:
+    ((name, label), seed, rate) = key
+    return f"{label} of {name}, seed {seed}" + (f", {rate} times the rate" if rate != 1 else "")
+
+
 def train_arm(config: Config, folder: Path) -> None:
     """Train one arm into its folder, or go on with it where it was cut off."""
     last = folder / checkpoint.LAST
@@ -186,8 +196,8 @@ def train_all(
     failed = []
     with executors.executor(executor, Path(root), {}) as pool:
         started = [(key, pool.submit(train_arm, job.config, job.folder)) for key, job in left.values()]
-        for number, ((arm, seed, rate), future) in enumerate(started, 1):
-            said = f"{arm[1]} of {arm[0]}, seed {seed}, {rate} of the rate"
+        for number, (key, future) in enumerate(started, 1):
+            said = _said(key)
             try:
                 future.result()
             except Exception as error:  # noqa: BLE001 - the other arms run on
@@ -242,7 +252,7 @@ def _answered(
             for rate, of in elsewhere.items()
             if of
         },
-        source={"code": env["code"], "data": first[0].results["split"], "runs": [run.id for run in first]},
+        source={"code": env["code"], "data": first[0].results["split"], "runs": [run.id for run in ran]},
         budget={**claims.budget(where), "steps": [run.results["steps"] for run in first]},
         machine=f"{platform.machine()}, {env['cpus']} CPUs, torch {env['versions']['torch']}",
         seconds=round(sum(run.env["seconds"] for run in ran)),

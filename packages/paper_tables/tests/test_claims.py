@@ -148,8 +148,17 @@ def test_arms_are_trained_once_and_judged_by_what_is_there(
         assert trained.train_all(of_d1, tmp_path, "local", told.append) == []
         assert len(told) == 4
     assert "4 are there, 8 remain" in trained.cost(jobs)
+    named = trained.folders(jobs)
+    assert (len(named), sum(one.endswith("(not there)") for one in named)) == (12, 8)
     found = claims.judged(trained.lines(asked, "W", jobs))
     assert [(line["claim"], line["judge"]) for line in found] == [("D1", "labels"), ("D1", "truth")]
+    assert claims_told.folders_of(found[0]) == {
+        f"{arm}, seed {seed}": f"runs/claims/{of_d1[key, seed, 1.0].folder.name}"
+        for arm, key in zip(
+            claims_told._arms(found[0]["contrast"]), claims.find("D1").contrasts[0], strict=True
+        )
+        for seed in (0, 1)
+    }
     for line, keys in zip(found, claims.find("D1").keys.values(), strict=True):
         for side, arm in zip(line["values"].values(), claims.find("D1").contrasts[0], strict=True):
             for seed, value in enumerate(side):
@@ -199,7 +208,7 @@ def test_a_verdict_that_turns_at_another_rate_is_undecided() -> None:
         ("refuted", -1.0, 2.0, 0.01, "less than 3.0 points of 600, 4.5 printed"),
         ("equivalent", -1.0, 2.0, 0.01, "less than 3.0 points of 600"),
         ("undecided", 4.0, 9.0, 0.01, "turns around at another learning rate"),
-        ("undecided", 4.0, 9.0, 0.2, "brackets leave out zero, but Holm's p is 0.200"),
+        ("undecided", 4.0, 9.0, 0.2, "brackets exclude zero, but Holm's p is 0.200"),
         ("undecided", -1.0, 2.0, 0.2, "less than 3.0 points of 600, but Holm's p is 0.200"),
         ("undecided", -1.0, 4.0, 0.2, "brackets include zero and +3.0"),
         ("undecided", -4.0, 1.0, 0.2, "brackets include zero and -3.0"),
@@ -239,8 +248,8 @@ def test_arms_are_called_as_one_reads_them() -> None:
     [
         ("equivalent", "refuted", "disagree"),
         ("refuted", "refuted", "agree"),
-        ("undecided", "refuted", "only the truth decides"),
-        ("refuted", "void", "only labels decide"),
+        ("undecided", "refuted", "truth decides, labels do not"),
+        ("refuted", "void", "labels decide, truth does not"),
         ("void", "undecided", "neither decides"),
     ],
 )
