@@ -64,7 +64,7 @@ def lines(files: list[Path]) -> int:
 
 
 # What the house may hold. A change that raises a number says by how much and why in its commit.
-MOST = {"statements": 17_006, "lines": 34_986, "files": 198, "all statements": 22_599, "all lines": 45_874}
+MOST = {"statements": 17_006, "lines": 34_989, "files": 198, "all statements": 22_598, "all lines": 45_877}
 
 
 def test_the_library_is_thin():

@@ -86,6 +86,11 @@ def test_changes_that_make_two_arms_the_same_are_refused():
     with pytest.raises(ParameterError, match="-p train_images makes the arms 'a' and 'b' the same"):
         grid.plan("03_train", grid_of, {"train_images": 9})
     assert len(grid.plan("03_train", grid_of, {"seed": 9})) == 3
+    # of other data another preset, whose own value one arm has
+    fixed = {"preset": "butd_aahr_bert_{data}", "data": "flickr30k"}
+    arms = {"K 768": {"objective_options": {"alignment": {"prototypes": 768}}}, "preset": {}}
+    first, second = grid.plan("03_train", {"fixed": fixed, "arms": arms}, {"data": "coco"}).values()
+    assert first == second
 
 
 def test_fields_that_a_training_notebook_does_not_name_go_into_its_settings():

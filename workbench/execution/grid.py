@@ -245,12 +245,12 @@ def plan(notebook: Path | str, grid: Mapping[str, Any], changes: Mapping[str, An
         KeyError, TypeError, ValueError: a configuration that is refused. The message names the arm.
     """
     path = find(notebook)
-    if grid.get("notebook", path.stem) != path.stem:
-        raise parameters.ParameterError(
-            f"the grid is for the notebook {grid['notebook']!r}, not for {path.stem!r}"
-        )
-    out = Arms()
-    known = parameters.inspect(path)
+    require(
+        grid.get("notebook", path.stem) == path.stem,
+        f"the grid is for the notebook {grid.get('notebook')!r}, not for {path.stem!r}",
+        parameters.ParameterError,
+    )
+    out, known = Arms(), parameters.inspect(path)
     for label, values in expand(grid, changes, known).items():
         try:
             _check_fit({**values, **values.get("settings", {})}, known)
@@ -258,7 +258,8 @@ def plan(notebook: Path | str, grid: Mapping[str, Any], changes: Mapping[str, An
         except (KeyError, TypeError, ValueError) as error:
             error.args = (f"arm {label!r}: {error.args[0]}",)
             raise
-    _check_apart(expand(grid, None, known), out, changes or {})
+    below = {**grid, "fixed": merge(grid.get("fixed") or {}, changes or {})}
+    _check_apart(expand(below, None, known), out, changes or {})
     return out
 
 
@@ -289,7 +290,9 @@ def planned(
 
 
 def _check_apart(before: Arms, after: Arms, changes: Mapping[str, Any]) -> None:
-    """Refuse changes under which arms that differ in more than the seed would become one run."""
+    """Refuse changes over the arms under which some become one run that differ in more than the seed where
+    the changes lie below them.
+    """
     first: dict[str, str] = {}
     before = {label: {**values, SEED: 0} for label, values in before.items()}
     for label, values in after.items():
