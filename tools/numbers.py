@@ -24,8 +24,9 @@ from tools.benchmarks.recorded import read
 from workbench import assets, data, objectives
 from workbench.english import listed
 from workbench.execution.summary import favourite
-from workbench.formatting import format_count, format_number, format_value
+from workbench.formatting import format_count, format_interval, format_number, format_value
 from workbench.metrics import seeds
+from workbench.records import MetricKey
 from workbench.runs import compare
 from workbench.views.plots.comparison import against_same_list, chosen, not_apart
 
@@ -97,7 +98,8 @@ def tour() -> str:
 
 def comparison_table() -> str:
     """Every objective in the embedded world, with binary labels and with every true pair."""
-    rows = _comparison()
+    released = assets.recorded("released_scenes").rename(columns={"arm": "objective"})
+    rows = pd.concat([_comparison(), _titled(released)])
     means = rows.groupby(["positives", "objective", "key"]).value.mean()
     sums = means.loc["own"].unstack()[LABELS].sort_values(ascending=False)
     lines = [
@@ -135,9 +137,33 @@ def comparison() -> str:
 
 
 def _comparison() -> pd.DataFrame:
-    rows = assets.recorded("comparison_scenes")
-    rows["objective"] = rows["objective"].map(TITLES)
-    return rows
+    return _titled(assets.recorded("comparison_scenes"))
+
+
+def _titled(rows: pd.DataFrame) -> pd.DataFrame:
+    """The same with objectives as papers call them; a variant keeps the words that tell it."""
+    names = [name.partition(" ") for name in rows["objective"]]
+    return rows.assign(objective=["".join((TITLES[name], space, rest)) for name, space, rest in names])
+
+
+def twins() -> str:
+    """How often a caption scores above its twin, by objective and what was exchanged."""
+    rows = _titled(assets.recorded("twins_scenes"))
+    means = seeds.seed_statistics(rows)
+    kinds = sorted(key for key in set(rows.key) if "twin_accuracy" in key)
+    order = means.loc[kinds[0]]["mean"].sort_values(ascending=False).index
+    lines = [f"| objective | RSUM, of 600 | {' | '.join(MetricKey.parse(key).subset for key in kinds)} |"]
+    lines += ["|---" * (2 + len(kinds)) + "|"]
+    for name in order:
+        cells = [format_value(means.loc[LABELS, name]["mean"], "sum")]
+        cells += [format_interval(*means.loc[key, name][["mean", "low", "high"]]) for key in kinds]
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    count = format_count(rows.seed.nunique(), "seed")
+    about = (
+        f"Means over {count} in percent, with Student's 95 % interval over seeds; all with binary labels. "
+        "Guessing has 50. Equal scores count against a model, so one that reads a bag of words has 0."
+    )
+    return "\n".join([*lines, "", *textwrap.wrap(about, 130)])
 
 
 def _turned(arms: pd.DataFrame, way: str, other: str) -> str:
@@ -322,6 +348,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "tour": tour,
     "comparison_table": comparison_table,
     "comparison": comparison,
+    "twins": twins,
     "photographs": photographs,
     "held": held,
     "ablations": ablations,

@@ -155,14 +155,22 @@ def test_a_number_that_a_run_does_not_have_is_not_recorded(outcomes, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "name", [*search.GRIDS, *search.WIDER, "comparison_scenes", "components_scenes", "objectives_flickr8k"]
+    "name",
+    [
+        *search.GRIDS,
+        *search.WIDER,
+        "comparison_scenes",
+        "components_scenes",
+        "released_scenes",
+        "objectives_flickr8k",
+    ],
 )
 def test_the_columns_and_keys_of_a_recorded_table_are_those_of_its_grid(name):
     table = assets.recorded(name)
     described = grid.read_grid(library.find(name, "grid"))
     assert set(table.key) == {*described["record"], "seconds"}
     axes = [axis.removeprefix("settings.") for axis in described["grid"]]
-    arms = "arm" if name == "components_scenes" else "objective"
+    arms = "arm" if "arm" in table else "objective"
     names = list(dict.fromkeys([arms, *axes]))
     assert list(table) == [*names, "key", "value"]
     assert table.groupby(names).ngroups == len(grid.expand(described))

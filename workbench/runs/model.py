@@ -32,8 +32,8 @@ from workbench.text.signal import SignalMaker
 from workbench.training import batches
 from workbench.training.batches import Pixels, Reader, Source
 
-# pictures or texts that an external model encodes at a time
-AT_ONCE = 64
+# items of a model of ours, and of an external one, that are encoded at a time
+BATCH, AT_ONCE = 256, 64
 # scores that are made at once and kept: 1 GiB of float32, more than 5,000 x 25,000
 WHOLE = 2**28
 # where an output that is an object holds its vectors
@@ -93,26 +93,23 @@ class Model:
         names = self.makers if every_signal else self.reads
         return Source(split, inputs, {name: self.makers[name].of(split.captions) for name in names})
 
-    def embed(
-        self, source: Source, *, size: int = 256, parts: bool | None = None
-    ) -> tuple[Embedding, Embedding]:
+    def embed(self, source: Source, *, parts: bool | None = None) -> tuple[Embedding, Embedding]:
         """Embed all images and captions of a split, on the model's device; the result is on the CPU in
         float32.
 
         Args:
             source: what ``source()`` made.
-            size: items a batch.
             parts: keep token-level parts, which need far more memory than the pooled vectors; ``None`` =
                 where ``scores`` reads them.
         """
-        image = self.embed_images_of(source, size=size, parts=parts)
+        image = self.embed_images_of(source, parts=parts)
         captions = len(source.split.captions)
-        return image, self._embed(self.pair.text.texts, source.of_captions, captions, size, parts)
+        return image, self._embed(self.pair.text.texts, source.of_captions, captions, parts)
 
-    def embed_images_of(self, source: Source, *, size: int = 256, parts: bool | None = None) -> Embedding:
+    def embed_images_of(self, source: Source, *, parts: bool | None = None) -> Embedding:
         """Embed all images of a split; for the arguments see ``embed``."""
         images = len(source.split.image_ids)
-        return self._embed(self.pair.image.images, source.of_images, images, size, parts)
+        return self._embed(self.pair.image.images, source.of_images, images, parts)
 
     def embed_texts(self, captions: Sequence[str], *, parts: bool | None = None) -> Embedding:
         """Embed loose captions; the empty string is allowed (it is the root of the hierarchy)."""
@@ -122,7 +119,7 @@ class Model:
             taken = {name: signal.take(rows) for name, signal in signals.items()}
             return Batch([], [str(row) for row in rows], torch.from_numpy(rows), signals=taken)
 
-        return self._embed(self.pair.text.texts, batch, len(captions), 256, parts)
+        return self._embed(self.pair.text.texts, batch, len(captions), parts)
 
     def spelt(self, captions: Sequence[str]) -> list[list[str]]:
         """The words or tokens that the text encoder reads of each caption, as texts."""
@@ -157,7 +154,7 @@ class Model:
                 inputs["regions"] = backbones.of_images(given, features)
             return Batch([str(row) for row in rows], [], none, inputs)
 
-        return self._embed(self.pair.image.images, batch, len(images), 256, parts)
+        return self._embed(self.pair.image.images, batch, len(images), parts)
 
     @torch.no_grad()
     def scores(self, image: Embedding, text: Embedding) -> Array:
@@ -180,14 +177,13 @@ class Model:
         encode: Callable[[Batch], Embedding],
         batch: Callable[[Rows], Batch],
         count: int,
-        size: int,
         parts: bool | None,
     ) -> Embedding:
         was_training = self.pair.training
         parts = "parts" in self.objective.compares if parts is None else parts
         self.pair.eval()
         chunks = []
-        for read in ahead(batch, np.split(np.arange(count), range(size, count, size))):
+        for read in ahead(batch, np.split(np.arange(count), range(BATCH, count, BATCH))):
             with devices.precise(self.device, self.precision):
                 made = encode(batches.to(read, self.device))
             made = made if parts else replace(made, parts=None, mask=None)
