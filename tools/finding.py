@@ -12,7 +12,6 @@ import plotly.graph_objects as go
 from playwright.sync_api import sync_playwright
 
 from tools.numbers import GROUPS, ROOT, recorded_points, same_list
-from workbench.english import listed
 from workbench.formatting import display_value, unit_heading
 from workbench.views.plots.theme import CATEGORIES, INK, SYMBOLS, dots, entry, panels
 
@@ -27,8 +26,8 @@ JUDGED = {
 def title(points: pd.DataFrame) -> str:
     """For how many objectives binary labels are the better training, by each number."""
     own, exact = (points[points.group == group] for group in GROUPS.values())
-    wins = [str((own[axis] > exact[axis]).sum()) for axis in JUDGED]
-    return f"Binary labels have the higher mean for {listed(wins)} of {len(own)} objectives"
+    wins = [f"in {name}, for {(own[axis] > exact[axis]).sum()}" for axis, (name, _) in JUDGED.items()]
+    return f"Binary labels are higher {'; '.join(wins)} of {len(own)} objectives"
 
 
 def draw(points: pd.DataFrame) -> go.Figure:

@@ -192,8 +192,8 @@ def render(stops: Sequence[Stop], results: Sequence[RunResult], seconds: float) 
 
 def _reverse(compared: Mapping[str, Any]) -> str:
     """mAP@R of all models from text to image, where it was compared."""
-    labels = [f"{name}: {TRUE['t2i']}" for name in compared.get("models", ())]
-    return listed([format_value(compared["metrics"].get(label)) for label in labels])
+    labels = {name: f"{name}: {TRUE['t2i']}" for name in compared.get("models", ())}
+    return listed([f"{format_value(compared['metrics'].get(of))} by {name}" for name, of in labels.items()])
 
 
 def _verdicts(compared: Mapping[str, Any]) -> str:

@@ -128,8 +128,8 @@ def share_by_value(
     _, group = np.unique(np.searchsorted(edges[1:-1], values, side="right"), return_inverse=True)
     sizes = np.bincount(group)
     shares = {JUDGES.get(name, name): np.bincount(group, found) / sizes for name, found in answered.items()}
-    least = [f"at least {format_value(of.min())} percent by {name}" for name, of in shares.items()]
-    fig = figure(f"{title}: {', '.join(least[:2])}", x, f"{y}, {unit_heading()}")
+    least = [f"{format_value(of.min())} percent by {name}" for name, of in shares.items()]
+    fig = figure(f"{title}: lowest {', '.join(least[:2])}", x, f"{y}, {unit_heading()}")
     for (name, share), colour, symbol in zip(shares.items(), cycle(CATEGORIES), cycle(MARKERS)):
         fig.add_scatter(
             x=np.bincount(group, values) / sizes, y=on_axis(share), name=escape(name), mode="lines+markers",

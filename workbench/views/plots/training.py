@@ -165,7 +165,7 @@ def first_answers(own: Mapping[str, float], true: Mapping[str, float]) -> go.Fig
     """What the best scored item is: the query's own, another one that is truly relevant, or a wrong one; for
     the arguments see ``found_first``.
     """
-    shares = ", ".join(f"{format_value(one)} % {way}" for way, one in true.items())
+    shares = "; ".join(f"{way}, {format_value(one)} %" for way, one in true.items())
     title = f"First answers that are true: {shares}"
     fig = figure(title, f"queries, {unit_heading()}", height=210 + 60 * len(own))
     parts = [(own[d], max(true[d] - own[d], 0.0), 1 - max(true[d], own[d])) for d in own]
