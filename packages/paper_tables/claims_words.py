@@ -117,9 +117,9 @@ def central(lines: Sequence[Mapping[str, Any]]) -> str:
     told = (
         f"{judged} of {format_count(len(claims.load()), 'claim')} of these papers were tried. The table has "
         "each paper's largest effect that [held](docs/claims.md), and the largest that did not. A verdict "
-        "has to hold among all claims of its paper (Holm's rule), so it can be undecided although its interval "
-        "excludes zero. Data are small, features frozen and budgets those of a CPU. [Do not "
-        "conclude](docs/claims_limits.md) that a paper's own setting gives the same."
+        "has to hold among all claims of its paper (Holm's rule). So it can be undecided although its "
+        "interval excludes zero. Data are small, features frozen and budgets those of a CPU. "
+        "[Do not conclude](docs/claims_limits.md) that a paper's own setting gives the same."
     )
     heads = ("claim", "data and arms", "by binary labels", "by the truth")
     return "\n".join([*textwrap.wrap(told, 150), "", *_rows(heads, table)])
