@@ -258,8 +258,11 @@ def plan(notebook: Path | str, grid: Mapping[str, Any], changes: Mapping[str, An
         except (KeyError, TypeError, ValueError) as error:
             error.args = (f"arm {label!r}: {error.args[0]}",)
             raise
-    below = {**grid, "fixed": merge(grid.get("fixed") or {}, changes or {})}
-    _check_apart(expand(below, None, known), out, changes or {})
+    fixed = {
+        name: one if isinstance(one, Mapping) else (changes or {}).get(name, one)
+        for name, one in (grid.get("fixed") or {}).items()
+    }
+    _check_apart(expand({**grid, "fixed": fixed}, None, known), out, changes or {})
     return out
 
 
