@@ -6,6 +6,8 @@ A verb or the setup cell of a notebook makes it; without one, a GPU is taken whe
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
+from workbench.registry import require
+
 if TYPE_CHECKING:
     import torch
 
@@ -42,8 +44,10 @@ def find(device: str = "") -> "torch.device":
         found = torch.device(name)
     except RuntimeError:
         raise ValueError(f"device is {name!r}; use auto, cpu, cuda or cuda:1") from None
-    if found.type == "cuda" and (found.index or 0) >= torch.cuda.device_count():
-        raise ValueError(f"device={name!r}, but PyTorch sees no such GPU; use device='auto' or 'cpu'")
+    require(
+        found.type != "cuda" or (found.index or 0) < torch.cuda.device_count(),
+        f"device={name!r}, but PyTorch sees no such GPU; use device='auto' or 'cpu'",
+    )
     return found
 
 
@@ -61,8 +65,9 @@ def precise(device: "torch.device", precision: str = "") -> AbstractContextManag
 
 
 def _checked(precision: str, device: "torch.device") -> str:
-    if precision not in PRECISIONS:
-        raise ValueError(f"precision is {precision!r}; it is one of {', '.join(PRECISIONS)}")
-    if precision in ("bf16", "fp16") and device.type == "cpu":
-        raise ValueError(f"precision={precision!r} is for a GPU; use precision='auto' or device='cuda'")
+    require(precision in PRECISIONS, f"precision is {precision!r}; it is one of {', '.join(PRECISIONS)}")
+    require(
+        precision not in ("bf16", "fp16") or device.type != "cpu",
+        f"precision={precision!r} is for a GPU; use precision='auto' or device='cuda'",
+    )
     return precision

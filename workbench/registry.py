@@ -22,7 +22,7 @@ from typing import Annotated, Any, TypeVar, get_origin, get_type_hints
 
 from annotated_types import Ge, Gt, Interval
 
-from workbench.io import with_home
+from workbench.io import adapter, with_home
 
 # Ranges that options may state in their annotations; ``check_options`` holds values to them.
 Positive = Annotated[float, Gt(0)]
@@ -50,6 +50,19 @@ class Group:
 
 REFERENCE = re.compile(r"[^\W\d][\w.]*:\w+")
 OFFER = re.compile(r"^MEMBER = ", re.MULTILINE)
+
+
+def require(condition: object, message: str, kind: type[Exception] = ValueError) -> None:
+    """Refuse bad input: raise an error with this message unless the condition holds.
+
+    Args:
+        condition: anything that is true or false.
+        message: names the thing and the remedy. It is made in either case, so what costs time or would fail
+            where all is well, such as a search for near names, stands in an ``if`` instead.
+        kind: of the error.
+    """
+    if not condition:
+        raise kind(message)
 
 
 def did_you_mean(name: str, known: list[str], otherwise: str = "", most: int = 3) -> str:
@@ -91,8 +104,7 @@ def lazily(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
     """
 
     def public(name: str) -> Any:
-        if name not in homes:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        require(name in homes, f"module {package!r} has no attribute {name!r}", AttributeError)
         module, _, inside = homes[name].partition(":")
         home = import_module(f"{package}.{module}")
         return home if inside == "*" else getattr(home, inside or name)
@@ -183,8 +195,7 @@ def from_outside(kind: str, name: str) -> Any:
         KeyError: the module is not there, or it has no such name; the message lists the near ones. An error
             inside the module is raised as it is.
     """
-    if not REFERENCE.fullmatch(name):
-        raise KeyError(f"{kind}: cannot read {name!r}; write 'my_module:MyClass'")
+    require(REFERENCE.fullmatch(name), f"{kind}: cannot read {name!r}; write 'my_module:MyClass'", KeyError)
     module, _, wanted = name.partition(":")
     here = Path.cwd()
     if str(here) not in sys.path:
@@ -263,21 +274,13 @@ def check_value(where: str, value: Any, kind: Any) -> None:
     """
     from pydantic import ValidationError
 
-    adapter = (_adapter if isinstance(kind, Hashable) else _adapter.__wrapped__)(kind)
+    known = (adapter if isinstance(kind, Hashable) else adapter.__wrapped__)(kind, strict=True)
     try:
-        adapter.validate_python(
+        known.validate_python(
             tuple(value) if get_origin(kind) is tuple and isinstance(value, list) else value
         )
     except ValidationError as error:
         raise refusal(where, value, error.errors()) from None
-
-
-@lru_cache
-def _adapter(kind: Any) -> Any:
-    """What checks values by an annotation; to make one takes a thousand times as long as to ask it."""
-    from pydantic import ConfigDict, TypeAdapter
-
-    return TypeAdapter(kind, config=ConfigDict(arbitrary_types_allowed=True, strict=True))
 
 
 def _distance(error: Any) -> int:

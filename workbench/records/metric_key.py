@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import astuple, dataclass
 
-from workbench.records._checks import require
+from workbench.registry import require
 
 DIRECTIONS = ("i2t", "t2i", "i2i", "t2t", "")
 # how people say a direction and a metric; any other metric is said by its name

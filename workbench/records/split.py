@@ -10,9 +10,9 @@ import numpy as np
 from PIL import Image
 
 from workbench.records._arrays import Array, Rows
-from workbench.records._checks import require
 from workbench.records.judgements import Computed, Judgements, LazyJudgements, Truth
 from workbench.records.scene_graph import SceneGraph
+from workbench.registry import require
 
 
 class NoPictureError(FileNotFoundError):
