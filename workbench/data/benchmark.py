@@ -65,10 +65,9 @@ def read_karpathy(
                 f"{where}: {image} has too few sentences: expected at least {captions or 1}, found {found}",
             )
             paths[image] = record.path
-            rows += [
-                Row(where, image, " ".join(one.raw.split()), str(_id(one, image, n)), split=record.split)
-                for n, one in enumerate(record.sentences[:captions])
-            ]
+            for n, one in enumerate(record.sentences[:captions]):
+                row_id = f"{image}#{n}" if one.sentid is None else str(one.sentid)
+                rows.append(Row(where, image, " ".join(one.raw.split()), row_id, split=record.split))
     return rows, paths
 
 
@@ -103,10 +102,6 @@ class _Record:
     def path(self) -> str:
         """Where the photograph lies below the folder of the images."""
         return f"{self.filepath}/{self.filename}" if self.filepath else self.filename
-
-
-def _id(sentence: _Sentence, image: str, number: int) -> int | str:
-    return f"{image}#{number}" if sentence.sentid is None else sentence.sentid
 
 
 def _images(file: Path) -> list[Any]:
@@ -170,11 +165,10 @@ def _image_ids(ids: list[str], captions: int, name: str) -> list[str]:
                     "it shuffled?"
                 )
         ids = ids[::EACH]
-    elif len(ids) != captions // EACH:
-        raise ValueError(
-            f"{name}: expected {captions} lines or {captions // EACH}, as there are captions, found "
-            f"{len(ids)}"
-        )
+    require(
+        len(ids) == captions // EACH,
+        f"{name}: expected {captions} lines or {captions // EACH}, as there are captions, found {len(ids)}",
+    )
     if len(set(ids)) != len(ids):
         twice = next(image for n, image in enumerate(ids) if image in ids[:n])
         raise ValueError(f"{name}: expected each image once, found {twice!r} at two places; is it shuffled?")
@@ -194,12 +188,11 @@ def _regions(file: Path, captions: int) -> Array:
         return features
     for image in np.linspace(0, images - 1, min(PROBES, images)).astype(int):
         block = features[image * EACH : image * EACH + EACH]
-        if not (block == block[0]).all():
-            raise ValueError(
-                f"{file.name}: expected rows {image * EACH} to {image * EACH + EACH - 1} alike, as "
-                "regions of one image, "
-                "found others; is it shuffled?"
-            )
+        require(
+            (block == block[0]).all(),
+            f"{file.name}: expected rows {image * EACH} to {image * EACH + EACH - 1} alike, as regions of "
+            "one image, found others; is it shuffled?",
+        )
     return features[::EACH]
 
 
@@ -295,6 +288,10 @@ def _common(caption: set[str], others: list[set[str]]) -> float:
     return sum(len(caption & other) for other in others) / len(others)
 
 
+# captions, the file of each image, regions where there are any, and facts worth printing
+Read = tuple[list[Row], Callable[[str], Path], Any, tuple[str, ...]]
+
+
 @dataclass(frozen=True)
 class Benchmark:
     """A data set in the field's two formats.
@@ -316,83 +313,75 @@ class Benchmark:
     counts: Mapping[str, tuple[int, int]]
     remedy: str
 
+    def load(
+        self,
+        split: str,
+        *,
+        root: str | None,
+        source: str,
+        captions: int | None,
+        share: float,
+        seed: int,
+        on_error: str,
+        complete: bool,
+    ) -> Split:
+        """Load one split, checked and cut to the share that is asked for; see ``coco``.
 
-@dataclass(frozen=True)
-class Choice:
-    """What the caller asks for; see ``coco``."""
+        Raises:
+            FileNotFoundError: a file is missing; the message says what to download.
+            ValueError: the source has no such split, a file is damaged or misaligned, or the counts are not
+                the known ones.
+        """
+        known = list(self.files if source == PRECOMP else self.parts)
+        require_known(f"{self.name}: source {source!r} has no split", split, known, ValueError)
+        problems, each = Problems(on_error), EACH if source == PRECOMP else captions
+        rows, path, regions, notes = (
+            self._features(split, root) if source == PRECOMP
+            else self._annotated(split, root, source, captions, problems)
+        )  # fmt: skip
+        name, (images, texts) = f"{self.name}/{split}", self.counts[split]
+        expected = images, texts if each is None else images * each
+        check_counts(name, rows, expected, problems, complete=complete)
+        check_order(name, rows)
+        kept, note = share_of(rows, split, share, seed)
+        made = to_split(name, kept, path, notes=(*note, *notes))
+        if regions is not None and len(kept) < len(rows):
+            place = {image: n for n, image in enumerate(dict.fromkeys(row.image for row in rows))}
+            regions = regions[[place[image] for image in made.image_ids]]
+        return replace(made, regions=regions, open_boxes=getattr(regions, "boxes", None))
 
-    split: str
-    root: str | None
-    source: str
-    captions: int | None
-    share: float
-    seed: int
-    on_error: str
-    complete: bool
-
-
-# captions, the file of each image, regions where there are any, and facts worth printing
-Read = tuple[list[Row], Callable[[str], Path], Any, tuple[str, ...]]
-
-
-def load_benchmark(bench: Benchmark, choice: Choice) -> Split:
-    """Load one split, checked and cut to the share that is asked for.
-
-    Raises:
-        FileNotFoundError: a file is missing; the message says what to download.
-        ValueError: the source has no such split, a file is damaged or misaligned, or the counts are not the
-            known ones.
-    """
-    known = list(bench.files if choice.source == PRECOMP else bench.parts)
-    require_known(f"{bench.name}: source {choice.source!r} has no split", choice.split, known, ValueError)
-    rows, path, regions, notes = (_features if choice.source == PRECOMP else _annotated)(bench, choice)
-    name = f"{bench.name}/{choice.split}"
-    if choice.complete and choice.on_error == "raise":
-        images, captions = bench.counts[choice.split]
-        each = EACH if choice.source == PRECOMP else choice.captions
-        check_counts(name, rows, (images, captions if each is None else images * each))
-    check_order(name, rows)
-    kept, note = share_of(rows, choice.split, choice.share, choice.seed)
-    made = to_split(name, kept, path, notes=(*note, *notes))
-    if regions is not None and len(kept) < len(rows):
-        place = {image: n for n, image in enumerate(dict.fromkeys(row.image for row in rows))}
-        regions = regions[[place[image] for image in made.image_ids]]
-    return replace(made, regions=regions, open_boxes=getattr(regions, "boxes", None))
-
-
-def _annotated(bench: Benchmark, choice: Choice) -> Read:
-    """The Karpathy file, with or without its photographs, or with regions, one file an image."""
-    photographs = choice.source == "photographs"
-    more = [IMAGES] if photographs else [REGIONS] if choice.source == REGIONS else []
-    folder = find_root(bench.name, choice.root, [bench.json, *more], bench.remedy)
-    problems, file = Problems(choice.on_error), folder / bench.json
-    found, paths = read_karpathy(file, bench.parts[choice.split], choice.captions, problems)
-    files = {image: folder / IMAGES / path for image, path in paths.items()}
-    # the captions alone: photographs are looked for when they are opened
-    needed = files if photographs else {}
-    if not (rows := good(found, needed.get, problems, check_images=False)):
-        raise ValueError(
-            f"{file.name}: expected images of the split {choice.split!r}, found none. "
-            f"{' '.join(problems.notes())}"
+    def _annotated(
+        self, split: str, root: str | None, source: str, captions: int | None, problems: Problems
+    ) -> Read:
+        """The Karpathy file, with or without its photographs, or with regions, one file an image."""
+        more = {"photographs": [IMAGES], REGIONS: [REGIONS]}.get(source, [])
+        folder = find_root(self.name, root, [self.json, *more], self.remedy)
+        found, paths = read_karpathy(folder / self.json, self.parts[split], captions, problems)
+        files = {image: folder / IMAGES / path for image, path in paths.items()}
+        # the captions alone: photographs are looked for when they are opened
+        needed = files if source == "photographs" else {}
+        rows = good(found, needed.get, problems, check_images=False)
+        require(
+            rows,
+            f"{self.json}: expected images of the split {split!r}, found none. {' '.join(problems.notes())}",
         )
-    if choice.source != REGIONS:
-        return rows, files.__getitem__, None, problems.notes()
-    regions = locate(folder / REGIONS, list(dict.fromkeys(row.image for row in rows)))
-    return rows, files.__getitem__, regions, (f"regions from {REGIONS}/", *problems.notes())
+        if source != REGIONS:
+            return rows, files.__getitem__, None, problems.notes()
+        regions = locate(folder / REGIONS, list(dict.fromkeys(row.image for row in rows)))
+        return rows, files.__getitem__, regions, (f"regions from {REGIONS}/", *problems.notes())
 
-
-def _features(bench: Benchmark, choice: Choice) -> Read:
-    """The field's features; captions take their ids from the Karpathy file where it lies beside them."""
-    part = bench.files[choice.split]
-    needed = [f"{PRECOMP}/{part}_{kind}" for kind in ("caps.txt", "ids.txt", "ims.npy")]
-    folder = find_root(bench.name, choice.root, needed, bench.remedy)
-    rows, regions = read_precomp(folder / PRECOMP, part)
-    file, ids, paths, problems = folder / bench.json, needed[-2], dict[str, str](), Problems("raise")
-    if file.exists() and choice.split in bench.parts:
-        annotated, paths = read_karpathy(file, bench.parts[choice.split], EACH, problems)
-        rows, lost = identified(rows, annotated, file.name)
-        ids = f"{file.name}, but for {lost} images whose captions it does not hold"
-    # there need not be any photographs: they are looked for when they are opened
-    rows = good(rows, lambda image: None, problems, check_images=False)
-    notes = (f"regions from {needed[-1]}; ids from {ids}",)
-    return rows, lambda image: folder / IMAGES / paths.get(image, image), regions, notes
+    def _features(self, split: str, root: str | None) -> Read:
+        """The field's features; captions take their ids from the Karpathy file where it lies beside them."""
+        part, problems = self.files[split], Problems("raise")
+        needed = [f"{PRECOMP}/{part}_{kind}" for kind in ("caps.txt", "ids.txt", "ims.npy")]
+        folder = find_root(self.name, root, needed, self.remedy)
+        rows, regions = read_precomp(folder / PRECOMP, part)
+        file, ids, paths = folder / self.json, needed[-2], dict[str, str]()
+        if file.exists() and split in self.parts:
+            annotated, paths = read_karpathy(file, self.parts[split], EACH, problems)
+            rows, lost = identified(rows, annotated, file.name)
+            ids = f"{file.name}, but for {lost} images whose captions it does not hold"
+        # there need not be any photographs: they are looked for when they are opened
+        rows = good(rows, lambda image: None, problems, check_images=False)
+        notes = (f"regions from {needed[-1]}; ids from {ids}",)
+        return rows, lambda image: folder / IMAGES / paths.get(image, image), regions, notes

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from annotated_types import Interval
 
-from workbench.data.benchmark import Benchmark, Choice, load_benchmark
+from workbench.data.benchmark import Benchmark
 from workbench.records import Split
 from workbench.registry import Count, Natural
 
@@ -79,9 +79,10 @@ def coco(
         ValueError: a file is damaged, truncated or shuffled; the message names it, and what was expected and
             found.
     """
-    loaded = load_benchmark(
-        BENCHMARK, Choice(split, root, source, captions, share, share_seed, on_error, complete)
-    )
+    loaded = BENCHMARK.load(
+        split, root=root, source=source, captions=captions, share=share, seed=share_seed,
+        on_error=on_error, complete=complete,
+    )  # fmt: skip
     return replace(loaded, folds=FOLDS) if len(loaded.image_ids) == FOLDED else loaded
 
 

@@ -30,7 +30,6 @@ TABLES = {
     "sis": (("image", "image"), 2.5, "rating 0 to 5: how alike the two images are"),
     "sts": (("caption", "caption"), 3.0, "rating 0 to 5: how alike the meanings of the two captions are"),
 }
-COUNTS = {"val": (5000, 25000), "test": (5000, 25000)}
 # rows of the tables of the test split
 RATED = {"sits": 44833, "sis": 46719, "sts": 44045}
 

@@ -22,7 +22,6 @@ from workbench.records import Judgements, Split, require
 REMEDY = "install the positives of ECCV Caption, which come as a package: pip install 'itm-workbench[eccv]'"
 # by COCO ids: the captions relevant to each image that is a query, the images relevant to each caption
 Positives = tuple[Mapping[int, list[int]], Mapping[int, list[int]]]
-COUNTS = {"test": (5000, 25000)}
 # pairs of image queries, pairs of caption queries, image queries, caption queries
 PUBLISHED = {
     "eccv": (22550, 11279, 1261, 1332),

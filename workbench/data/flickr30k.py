@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from annotated_types import Interval
 
-from workbench.data.benchmark import Benchmark, Choice, load_benchmark
+from workbench.data.benchmark import Benchmark
 from workbench.records import Split
 from workbench.registry import Count
 
@@ -61,7 +61,10 @@ def flickr30k(
         ValueError: a file is damaged, truncated or shuffled; the message names it, and the expected and the
             found.
     """
-    return load_benchmark(BENCHMARK, Choice(split, root, source, 5, share, share_seed, on_error, complete))
+    return BENCHMARK.load(
+        split, root=root, source=source, captions=5, share=share, seed=share_seed,
+        on_error=on_error, complete=complete,
+    )  # fmt: skip
 
 
 MEMBER = flickr30k

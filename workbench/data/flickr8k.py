@@ -94,8 +94,7 @@ def flickr8k(
     kept = good(_of_split(listed, folder / CAPTIONS, problems), path, problems, check_images=check_images)
 
     require(kept, f"flickr8k: {LISTS[split]} and {CAPTIONS} hold no usable row. {' '.join(problems.notes())}")
-    if complete and on_error == "raise":
-        check_counts(f"flickr8k/{split}", kept, COUNTS[split])
+    check_counts(f"flickr8k/{split}", kept, COUNTS[split], problems, complete=complete)
     kept, note = share_of(kept, split, share, share_seed)
     judge, notes = partial(rated, folder) if split == "test" else None, (*note, *absent, *problems.notes())
     return to_split(f"flickr8k/{split}", kept, path, judge=judge, notes=notes)

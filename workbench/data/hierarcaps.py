@@ -79,28 +79,30 @@ def hierarcaps(
     def path(image: str) -> Path:
         return folder / IMAGES / image.partition("#")[0]
 
-    rows = list(_rated(folder, problems) if rated else _rows(folder / file, column, first, problems))
+    parts = (
+        [_rated(folder, problems)] if rated else _by_image(folder / file, column, first, problems).values()
+    )
+    rows = [row for part in parts for row in part]
     needed: Callable[[str], Path | None] = (
         path if texts in ("chains", "levels") or check_images else lambda image: None
     )
     kept = good(rows, needed, problems, check_images=check_images)
     require(kept, f"hierarcaps: {file} holds no usable row. {' '.join(problems.notes())}")
     name = f"hierarcaps/{split}" if texts == "chains" else f"hierarcaps/{split}, {texts}"
-    if complete and on_error == "raise":
-        check_counts(name, kept, COUNTS[texts])
+    check_counts(name, kept, COUNTS[texts], problems, complete=complete)
     return to_split(name, kept, path, judge=levels if rated else None, notes=problems.notes())
 
 
 def _rated(folder: Path, problems: Problems) -> Iterator[Row]:
     """Each photograph's other captions, then the eight texts that are rated for it."""
-    others, wrong = dict[str, list[Row]](), dict[str, list[Row]]()
-    for row in _rows(folder / EXPANDED, "positive", LEVELS, problems):
-        others.setdefault(row.image, []).append(row)
-    for row in _rows(folder / EXPANDED, "negative", 1, problems):
-        wrong.setdefault(row.image, []).append(row)
-    chains = list(_rows(folder / CHAINS, "captions", 1, problems))
-    for first in range(0, len(chains), LEVELS):
-        chain = chains[first : first + LEVELS]
+    others = _by_image(folder / EXPANDED, "positive", LEVELS, problems)
+    wrong = _by_image(folder / EXPANDED, "negative", 1, problems)
+    chains = [
+        rows[first : first + LEVELS]
+        for rows in _by_image(folder / CHAINS, "captions", 1, problems).values()
+        for first in range(0, len(rows), LEVELS)
+    ]
+    for chain in chains:
         image = chain[0].image
         left = [row for row in others.get(image, []) if row.caption != chain[-1].caption]
         if not left:
@@ -137,10 +139,8 @@ def levels(images: Mapping[str, int], captions: Mapping[str, int]) -> dict[str, 
     }
 
 
-def _rows(file: Path, column: str, first: int, problems: Problems) -> Iterator[Row]:
-    """One row a text, images in the order of the file; texts of an image that stand apart there stand
-    together here.
-    """
+def _by_image(file: Path, column: str, first: int, problems: Problems) -> dict[str, list[Row]]:
+    """One row a text, by image, in the order of the file."""
     by_image: dict[str, list[Row]] = {}
     for number, record in enumerate(read_csv(file).to_dict("records"), start=1):
         where = f"{file.name} row {number}"
@@ -155,7 +155,7 @@ def _rows(file: Path, column: str, first: int, problems: Problems) -> Iterator[R
             key = f"{record.get('id') or number - 1}#{level}"
             place = (level, number - 1) if first < LEVELS else (None, None)
             by_image.setdefault(image, []).append(Row(where, image, text, key, *place))
-    return (row for rows in by_image.values() for row in rows)
+    return by_image
 
 
 MEMBER = hierarcaps

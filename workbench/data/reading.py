@@ -407,20 +407,24 @@ def share_of(rows: list[Row], split: str, share: float, seed: int) -> tuple[list
     return [row for row in rows if row.image in kept], notes
 
 
-def check_counts(name: str, rows: Sequence[Row], expected: tuple[int, int]) -> None:
-    """Refuse a copy that is not whole.
+def check_counts(
+    name: str, rows: Sequence[Row], expected: tuple[int, int], problems: Problems, *, complete: bool
+) -> None:
+    """Refuse a copy that is not whole, if nothing may be left out.
 
     Args:
         name: of the split, for the message.
         rows: all of its rows.
         expected: how many images and captions the published split has.
+        problems: where these are skipped, any number will do.
+        complete: False = any number will do.
 
     Raises:
         ValueError: there are more or fewer.
     """
     found = (len({row.image for row in rows}), len(rows))
     require(
-        found == expected,
+        not complete or problems.on_error == "skip" or found == expected,
         f"{name}, from {rows[0].where.split()[0] if rows else 'empty files'}: expected "
         f"{format_count(expected[0], 'image')} and {format_count(expected[1], 'caption')}, "
         f"found {format_count(found[0])} and {format_count(found[1])}; get a whole copy, or say "
