@@ -29,6 +29,7 @@ Positive = Annotated[float, Gt(0)]
 NotNegative = Annotated[float, Ge(0)]
 Share = Annotated[float, Interval(ge=0, le=1)]
 Dropped = Annotated[float, Interval(ge=0, lt=1)]
+Portion = Annotated[float, Interval(gt=0, le=1)]
 Natural = Annotated[int, Ge(1)]
 Count = Annotated[int, Ge(0)]
 

@@ -6,13 +6,11 @@ descriptions", CVPR 2015.
 """
 
 from dataclasses import replace
-from typing import Annotated, Literal
-
-from annotated_types import Interval
+from typing import Literal
 
 from workbench.data.benchmark import Benchmark
 from workbench.records import Split
-from workbench.registry import Count, Natural
+from workbench.registry import Count, Natural, Portion
 
 # judgements of the training split, for ``Config.positives``
 POSITIVES = ("own",)
@@ -45,7 +43,7 @@ def coco(
     root: str | None = None,
     source: Literal["photographs", "captions", "precomp", "regions"] = "photographs",
     captions: Natural | None = 5,
-    share: Annotated[float, Interval(gt=0, le=1)] = 1.0,
+    share: Portion = 1.0,
     share_seed: Count = 0,
     on_error: Literal["raise", "skip"] = "raise",
     complete: bool = True,

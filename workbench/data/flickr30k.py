@@ -4,13 +4,11 @@ Source: Young, Lai, Hodosh, Hockenmaier, "From image descriptions to visual deno
 ACL 2, 2014.
 """
 
-from typing import Annotated, Literal
-
-from annotated_types import Interval
+from typing import Literal
 
 from workbench.data.benchmark import Benchmark
 from workbench.records import Split
-from workbench.registry import Count
+from workbench.registry import Count, Portion
 
 # judgements of the training split, for ``Config.positives``
 POSITIVES = ("own",)
@@ -36,7 +34,7 @@ def flickr30k(
     split: Literal["train", "val", "test"] = "train",
     root: str | None = None,
     source: Literal["photographs", "captions", "precomp", "regions"] = "photographs",
-    share: Annotated[float, Interval(gt=0, le=1)] = 1.0,
+    share: Portion = 1.0,
     share_seed: Count = 0,
     on_error: Literal["raise", "skip"] = "raise",
     complete: bool = True,

@@ -9,16 +9,15 @@ collected from a crowd, and from experts.
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Literal
 
 import numpy as np
-from annotated_types import Interval
 
 from workbench.data.reading import Problems, Row, check_counts, find_root, good, share_of, to_split
 from workbench.data.tables import tokens
 from workbench.io import read_text, reading_errors
 from workbench.records import Judgements, Split, require
-from workbench.registry import Count
+from workbench.registry import Count, Portion
 
 CAPTIONS, HUMAN, IMAGES = "Flickr8k.token.txt", "CrowdFlowerAnnotations.txt", "images"
 # judgements: file, what a grade is, the numbers of a row, least and largest, and from where on a pair counts
@@ -57,7 +56,7 @@ def flickr8k(
     *,
     split: Literal["train", "val", "test"] = "train",
     root: str | None = None,
-    share: Annotated[float, Interval(gt=0, le=1)] = 1.0,
+    share: Portion = 1.0,
     share_seed: Count = 0,
     on_error: Literal["raise", "skip"] = "raise",
     check_images: bool = False,

@@ -57,12 +57,10 @@ def read_image(source: Any, where: str, *, small: bool = False) -> Image.Image:
     known = [one for one in FORMATS if one in Image.OPEN]
     message = "is not a readable image"
     try:
-        with reading_errors(name, message):
-            with reading_errors(name, message, *PILLOW), Image.open(file, formats=known) as image:
-                if small:
-                    image.draft(None, (max(image.width // 8, 1), max(image.height // 8, 1)))
-                upright = ImageOps.exif_transpose(image)
-            return _in_rgb(upright)
+        with reading_errors(name, message, *PILLOW), Image.open(file, formats=known) as image:
+            if small:
+                image.draft(None, (max(image.width // 8, 1), max(image.height // 8, 1)))
+            return _in_rgb(ImageOps.exif_transpose(image))
     except ValueError:
         if isinstance(source, Path):
             with reading_errors(where, message):

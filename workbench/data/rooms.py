@@ -13,11 +13,20 @@ from PIL import Image
 
 from workbench.data.benchmark import EACH, PARTS, read_karpathy
 from workbench.data.images import endings, pictures, visible
-from workbench.data.reading import Ask, Problems, Reading, Row, choose_split, one_split, said_split
+from workbench.data.reading import (
+    Ask,
+    Problems,
+    Reading,
+    Row,
+    choose_split,
+    fields_of,
+    one_split,
+    said_split,
+)
 from workbench.data.shards import content
 from workbench.data.tables import Record, find_columns, inside, read_table, table_rows
 from workbench.formatting import format_count
-from workbench.io import parse_json, read_text, validated
+from workbench.io import parse_json, read_text
 from workbench.records import Split, require
 
 # bytes at either end of a JSON file by which its kind is told
@@ -65,11 +74,8 @@ def coco(files: Sequence[Path], ask: Ask) -> Reading:
         if split not in ("all", part) and len(files) > 1:
             continue
         content = parse_json(file.read_bytes(), file.name, "is not whole")
-        whole = validated(content, dict[str, Any], file.name)
-        kind = list[dict[str, Any]]
-        images, annotations = (
-            validated(whole.get(name), kind, file.name) for name in ("images", "annotations")
-        )
+        kind = dict[str, list[dict[str, Any]]]
+        images, annotations = fields_of(content, kind, file.name, "images", "annotations")
         named = {one.get("id"): one.get("file_name") for one in images}
         records = [
             (f"{file.name} annotation {n}", {
@@ -278,9 +284,7 @@ def _records(data: Any, said: str, sources: dict[str, Any], ask: Ask) -> Iterato
     given: Iterable[Any] = data[column] if frame or isinstance(data[0][column], str) else range(len(data))
     for n, value in enumerate(given):
         where = f"{said} row {n + 1}".strip()
-        record = {name: _missing(values[n]) for name, values in texts.items()} | (
-            {"split": said} if said else {}
-        )
+        record = {name: values[n] for name, values in texts.items() if not _missing(values[n])}
         image = f"{said}/{n}".lstrip("/")
         if isinstance(value, str | Path):
             image = str(value)
@@ -289,12 +293,11 @@ def _records(data: Any, said: str, sources: dict[str, Any], ask: Ask) -> Iterato
             sources[image] = partial(_item, data, n, column)
         else:
             sources[image] = partial(_plain_image, value, ask.base)
-        yield where, {" image": image, **{k: v for k, v in record.items() if v is not None}}
+        yield where, {" image": image, **record, **({"split": said} if said else {})}
 
 
-def _missing(value: Any) -> Any:
-    empty = value is None or value == "" or (isinstance(value, float) and np.isnan(value))
-    return None if empty else value
+def _missing(value: Any) -> bool:
+    return value is None or value == "" or (isinstance(value, float) and np.isnan(value))
 
 
 def _item(data: Any, row: int, column: str) -> Any:

@@ -23,7 +23,7 @@ import numpy as np
 from PIL import Image
 
 from workbench.data.images import read_image
-from workbench.data.reading import Problems, Row, find_root, good, to_split
+from workbench.data.reading import Problems, Row, fields_of, find_root, good, to_split
 from workbench.data.tables import read_table
 from workbench.io import parse_json, read_text, validated
 from workbench.records import Judgements, Split, require
@@ -150,31 +150,25 @@ def _pairs(source: str, file: Path, images: Path) -> Iterator[_Pair]:
     kind = file.stem.removeprefix("visual_genome_")
     for where, content in _records(file):
         if source == "aro":
-            name, caption, twin = _held(
+            name, caption, twin = fields_of(
                 content, dict[str, str], where, "image_path", "true_caption", "false_caption"
             )
-            x, y, width, height = _held(
+            x, y, width, height = fields_of(
                 content, dict[str, int], where, "bbox_x", "bbox_y", "bbox_w", "bbox_h"
             )
             row = Row(where, where, caption, where)
             yield _Pair(row, twin, kind, images / name, (x, y, x + width, y + height))
         elif source == "sugarcrepe":
-            name, caption, twin = _held(
+            name, caption, twin = fields_of(
                 content, dict[str, str], where, "filename", "caption", "negative_caption"
             )
             yield _Pair(Row(where, name, caption, where), twin, kind, images / name)
         else:
-            *names, tag = _held(content, dict[str, str], where, "image_0", "image_1", "tag")
-            said = _held(content, dict[str, str], where, "caption_0", "caption_1")
+            *names, tag = fields_of(content, dict[str, str], where, "image_0", "image_1", "tag")
+            said = fields_of(content, dict[str, str], where, "caption_0", "caption_1")
             for n, name in enumerate(names):
                 row = Row(where, name, said[n], f"{where}, caption_{n}")
                 yield _Pair(row, said[1 - n], tag, images / f"{name}.png")
-
-
-def _held(content: Any, kind: Any, where: str, *names: str) -> tuple[Any, ...]:
-    """What a row holds under some names, as values of one kind."""
-    row = validated(content, dict[str, Any], where, "is malformed")
-    return tuple(validated({name: row.get(name) for name in names}, kind, where, "is malformed").values())
 
 
 def _records(file: Path) -> Iterator[tuple[str, Any]]:

@@ -159,10 +159,8 @@ class Batch:
         """``(I, T)`` bool: the caption was written for the image, by id and never by position."""
         import torch
 
-        number: dict[str, int] = {}
-        of_image = torch.tensor(
-            [number.setdefault(i, len(number)) for i in self.image_ids], device=self.own.device
-        )
+        number = np.unique(self.image_ids, return_inverse=True)[1]
+        of_image = torch.as_tensor(number, device=self.own.device)
         return of_image[:, None] == of_image[self.own][None, :]
 
     @property
