@@ -69,10 +69,9 @@ def coco(files: Sequence[Path], ask: Ask) -> Reading:
         split in ("all", *there) or len(files) == 1,
         f"{name} has no annotations of the split {split!r}; choose {', '.join(there)} or all",
     )
+    read = {part: file for part, file in there.items() if split in ("all", part) or len(files) == 1}
     rows: list[Row] = []
-    for part, file in there.items():
-        if split not in ("all", part) and len(files) > 1:
-            continue
+    for part, file in read.items():
         content = parse_json(file.read_bytes(), file.name, "is not whole")
         kind = dict[str, list[dict[str, Any]]]
         images, annotations = fields_of(content, kind, file.name, "images", "annotations")
@@ -273,11 +272,12 @@ def in_memory(data: Any, ask: Ask) -> Reading:
 def _records(data: Any, said: str, sources: dict[str, Any], ask: Ask) -> Iterator[tuple[str, Record]]:
     """The rows of a table in memory, with the id of the image for the image, whose source is kept apart."""
     frame = hasattr(data, "to_dict") and hasattr(data, "columns")
-    if not frame and not hasattr(data, "column_names"):
-        raise TypeError(
-            "expected a name, a path, a DataFrame, a datasets.Dataset or a Split as data, found "
-            f"{type(data).__name__}"
-        )
+    require(
+        frame or hasattr(data, "column_names"),
+        "expected a name, a path, a DataFrame, a datasets.Dataset or a Split as data, found "
+        f"{type(data).__name__}",
+        TypeError,
+    )
     names = list(data.columns if frame else data.column_names)
     column = find_columns(names, "the table", ask.columns)["image"][0]
     texts = {name: list(data[name]) for name in names if name != column}

@@ -61,12 +61,11 @@ def read_table(file: Path, problems: Problems) -> Iterator[tuple[str, Record]]:
         ValueError: another kind of file, or one that breaks off or is not UTF-8; nothing after that can be
             read.
     """
-    if (reader := READERS.get(file.suffix.lower())) is None:
-        raise ValueError(f"{file.name}: a table is one of {', '.join(READERS)}")
+    require(file.suffix.lower() in READERS, f"{file.name}: a table is one of {', '.join(READERS)}")
     require_itself(file, "rows")
     where = f"{file.name} row 0"
     try:
-        for where, record in reader(file, problems):
+        for where, record in READERS[file.suffix.lower()](file, problems):
             if any(isinstance(value, str) and HALF.search(value) for value in record.values()):
                 problems.add("unreadable text", f"{where}: it is no text in UTF-8")
                 continue

@@ -13,7 +13,7 @@ Source: M. Yuksekgonul et al., When and why vision-language models behave like b
 C.-Y. Hsieh et al., SugarCrepe, NeurIPS 2023; T. Thrush et al., Winoground, CVPR 2022.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -76,13 +76,13 @@ def with_twins(split: Split, twins: Sequence[Twin]) -> Split:
 
 
 class _Pair(NamedTuple):
-    """A caption, its twin, and the image: a file, and what is cut out of it."""
+    """A caption, its twin, and the image: a file, or what is cut out of it."""
 
     row: Row
     text: str
     kind: str
     file: Path
-    box: tuple[int, int, int, int] | None = None
+    cut: Callable[[], Image.Image] | None = None
 
 
 # files, folder of the images, and where both are found
@@ -134,12 +134,8 @@ def twins(
         Problems("raise"),
         check_images=False,
     )
-    made = to_split(f"{source}/{split}", rows, lambda image: _source(by_image[image]))
+    made = to_split(f"{source}/{split}", rows, lambda image: by_image[image].cut or by_image[image].file)
     return with_twins(made, [Twin(n, pair.text, pair.kind) for n, pair in enumerate(pairs)])
-
-
-def _source(pair: _Pair) -> Any:
-    return pair.file if pair.box is None else partial(_cut, pair.file, pair.row.where, pair.box)
 
 
 def _cut(file: Path, where: str, box: tuple[int, int, int, int]) -> Image.Image:
@@ -156,8 +152,8 @@ def _pairs(source: str, file: Path, images: Path) -> Iterator[_Pair]:
             x, y, width, height = fields_of(
                 content, dict[str, int], where, "bbox_x", "bbox_y", "bbox_w", "bbox_h"
             )
-            row = Row(where, where, caption, where)
-            yield _Pair(row, twin, kind, images / name, (x, y, x + width, y + height))
+            part = partial(_cut, images / name, where, (x, y, x + width, y + height))
+            yield _Pair(Row(where, where, caption, where), twin, kind, images / name, part)
         elif source == "sugarcrepe":
             name, caption, twin = fields_of(
                 content, dict[str, str], where, "filename", "caption", "negative_caption"

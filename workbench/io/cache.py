@@ -6,12 +6,12 @@ import os
 import sqlite3
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from workbench.io.checksums import ChecksumError, verify, write_checksums
-from workbench.io.files import replacing, with_home
+from workbench.io.files import only_writer, replacing, with_home
 
 # seconds in which other processes end what they write
 WAIT = 120.0
@@ -33,14 +33,10 @@ def cached_file(file: Path, write: Callable[[Path], Mapping[str, Any]]) -> dict[
     Returns:
         What ``write`` returned.
     """
-    from filelock import FileLock  # slow to import
-
     sums = file.with_suffix(".json")
-    try:
+    with suppress(ChecksumError):
         return verify(sums, file, remedy="it is made again")
-    except ChecksumError:
-        file.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(file.with_name(f".{file.name}.lock")):
+    with only_writer(file.parent, f".{file.name}.lock", wait=-1):
         # another process may have made it in the meantime; damage is told only by who is alone with the file
         try:
             return verify(sums, file, remedy="it is made again")

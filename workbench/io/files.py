@@ -64,7 +64,7 @@ def only_writer(folder: Path | str, name: str = ".lock", wait: float = 0) -> Ite
     Args:
         folder: it is made if needed.
         name: of the lock's file.
-        wait: seconds in which another process may end what it writes.
+        wait: seconds in which another process may end what it writes; -1 = as long as that takes.
 
     Raises:
         BlockingIOError: another process writes there.

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -14,12 +14,8 @@ if TYPE_CHECKING:
     import torch
 
 
-@runtime_checkable
 class Signal(Protocol):
     """What captions alone can tell, computed once."""
-
-    def __len__(self) -> int:
-        """Number of captions."""
 
     def take(self, rows: Rows) -> Any:
         """The signal of these caption rows, as a tensor or a mapping of tensors, ready for a batch."""

@@ -23,10 +23,6 @@ class Graded(Protocol):
     """Grades of images and captions, larger = more relevant; NaN = nobody judged the pair."""
 
     @property
-    def name(self) -> str:
-        """Short key, e.g. ``"exact"`` or ``"cider-d"``."""
-
-    @property
     def shape(self) -> tuple[int, int]:
         """Number of images and of captions."""
 

@@ -156,13 +156,12 @@ def contracts_of(results: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]
     return [(label, {**contracts.get(label, {}), "value": value}) for label, value in values.items()]
 
 
-def headline(labels: Iterable[str], most: int = 12, *, usual: Container[str] | None = None) -> list[str]:
+def headline(labels: Iterable[str], *, usual: Container[str] | None = None) -> list[str]:
     """The numbers to look at first: RSUM and R@K by the own pairs and mAP@R by the densest judgements, of the
     whole gallery; where there is none of them, the first dozen.
 
     Args:
         labels: of all numbers of a run.
-        most: so many at most where none of them is known.
         usual: names of the metrics that every evaluation measures. Others, such as one of a user's own, come
             last, since somebody asked for them; ``None`` = they are left out.
 
@@ -185,4 +184,4 @@ def headline(labels: Iterable[str], most: int = 12, *, usual: Container[str] | N
         and (key.judgements == judges[key.metric] if (known := key.metric in judges)
              else usual is not None and key.metric not in usual)
     ]  # fmt: skip
-    return [label for *_, label in sorted(found)] or every[:most]
+    return [label for *_, label in sorted(found)] or every[:12]
