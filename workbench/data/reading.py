@@ -17,7 +17,7 @@ import numpy as np
 
 from workbench.data.images import read_image, require_file
 from workbench.formatting import format_count
-from workbench.io import reading_errors, validated, with_home
+from workbench.io import reading_errors, with_home
 from workbench.records import Judgements, Rows, Split, require
 
 VARIABLE = "WORKBENCH_DATA"
@@ -77,23 +77,6 @@ def find_root(name: str, root: str | None, needed: Sequence[str], remedy: str) -
     if missing := [item for item in needed if not (folder / item).exists()]:
         raise FileNotFoundError(f"{name}: {folder} lacks {', '.join(missing)}. {remedy}")
     return folder
-
-
-def fields_of(content: Any, kind: Any, where: str, *names: str) -> list[Any]:
-    """What an object holds under some names.
-
-    Args:
-        content: what a parser gave.
-        kind: the type of such an object, e.g. ``dict[str, int]``.
-        where: file, and row in it, for messages.
-        names: whose values are wanted.
-
-    Raises:
-        ValueError: it is no object, a name is missing, or its value is of another type.
-    """
-    held = validated(content, dict[str, Any], where, "is malformed")
-    found = validated({name: held.get(name) for name in names}, kind, where, "is malformed")
-    return list(found.values())
 
 
 @dataclass

@@ -13,20 +13,11 @@ from PIL import Image
 
 from workbench.data.benchmark import EACH, PARTS, read_karpathy
 from workbench.data.images import endings, pictures, visible
-from workbench.data.reading import (
-    Ask,
-    Problems,
-    Reading,
-    Row,
-    choose_split,
-    fields_of,
-    one_split,
-    said_split,
-)
+from workbench.data.reading import Ask, Problems, Reading, Row, choose_split, one_split, said_split
 from workbench.data.shards import content
 from workbench.data.tables import Record, find_columns, inside, read_table, table_rows
 from workbench.formatting import format_count
-from workbench.io import parse_json, read_text
+from workbench.io import fields_of, parse_json, read_text
 from workbench.records import Split, require
 
 # bytes at either end of a JSON file by which its kind is told

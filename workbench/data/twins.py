@@ -23,9 +23,9 @@ import numpy as np
 from PIL import Image
 
 from workbench.data.images import read_image
-from workbench.data.reading import Problems, Row, fields_of, find_root, good, to_split
+from workbench.data.reading import Problems, Row, find_root, good, to_split
 from workbench.data.tables import read_table
-from workbench.io import parse_json, read_text, validated
+from workbench.io import fields_of, parse_json, read_text, validated
 from workbench.records import Judgements, Split, require
 
 

@@ -165,6 +165,23 @@ def validated(value: Any, kind: Any, name: Path | str, message: str = "cannot be
         raise ValueError(": ".join(filter(None, parts))) from None
 
 
+def fields_of(content: Any, kind: Any, where: str, *names: str) -> list[Any]:
+    """What an object holds under some names.
+
+    Args:
+        content: what a parser gave.
+        kind: the type of such an object, e.g. ``dict[str, int]``.
+        where: file, and row in it, for messages.
+        names: whose values are wanted.
+
+    Raises:
+        ValueError: it is no object, a name is missing, or its value is of another type.
+    """
+    held = validated(content, dict[str, Any], where, "is malformed")
+    found = validated({name: held.get(name) for name in names}, kind, where, "is malformed")
+    return list(found.values())
+
+
 @cache
 def adapter(kind: Any, *, strict: bool = False) -> Any:
     """What reads values by a type, without changing theirs where it is ``strict``; to make one takes a
