@@ -227,12 +227,10 @@ def _by_split(files: Sequence[Path]) -> list[list[Path]]:
 
 
 def _is_table(file: Path, ask: Ask) -> bool:
-    if file.suffix.lower() not in READERS or ".lemma." in file.name:
-        return False
-    if file.suffix == ".parquet" and _holds_images(file):
-        return False
+    readable = file.suffix.lower() in READERS and ".lemma." not in file.name
+    shard = file.suffix == ".parquet" and _holds_images(file)
     known = ask.table == file.name or any(fnmatch(file.name, name) for name in TABLES)
-    return known or names_both(header(file), ask.columns)
+    return readable and not shard and (known or names_both(header(file), ask.columns))
 
 
 def _holds_images(file: Path) -> bool:

@@ -9,6 +9,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
 
@@ -313,10 +314,8 @@ def texts(given: Any) -> list[str]:
     """
     given = given.tolist() if hasattr(given, "tolist") else "" if given is None else given
     if isinstance(given, str) and given.startswith(("['", '["')) and given.endswith("]"):
-        try:
+        with suppress(SyntaxError, ValueError):
             given = ast.literal_eval(given)
-        except (SyntaxError, ValueError):
-            given = [given]
     listed = list(given) if isinstance(given, list | tuple) else [given]
     turns = [one for one in listed if isinstance(one, Mapping) and {"from", "role"} & one.keys()]
     if turns:

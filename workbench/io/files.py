@@ -73,17 +73,14 @@ def only_writer(folder: Path | str, name: str = ".lock", wait: float = 0) -> Ite
 
     folder = Path(folder).resolve()
     folder.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(folder / name, is_singleton=True)
     try:
-        lock.acquire(timeout=wait)
+        held = FileLock(folder / name, is_singleton=True).acquire(timeout=wait)
     except Timeout:
         raise BlockingIOError(
             f"{folder} is being written by another process; wait, or choose another folder"
         ) from None
-    try:
+    with held:
         yield
-    finally:
-        lock.release()
 
 
 def write_text(path: Path, text: str) -> Path:
