@@ -13,7 +13,7 @@ negative; the default is their softmax at temperature 0.1 (``attention="printed"
 other pooling, a log-sum-exp whose scores have another scale, is left out.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, NamedTuple
 
@@ -26,7 +26,8 @@ from workbench.losses.terms import full_precision
 from workbench.records import Embedding
 from workbench.registry import Positive, Share, make
 
-ELEMENTS = 2**23
+# cosines that are held at a time, and captions of like length that are scored together
+ELEMENTS, GROUP = 2**23, 32
 EPS = 1e-12
 # images whose cosines with all entities are held at a time
 BLOCK = 512
@@ -57,11 +58,19 @@ class CrossAttention:
     temperature: Positive | None = None
 
     def scores(self, image: Embedding, text: Embedding) -> Tensor:
-        """``(I, T)`` scores of all pairs, a few images at a time, so that memory stays bounded."""
+        """``(I, T)`` scores of all pairs: a few images at a time, so that memory stays bounded, with captions
+        of like length, so that little padding is compared.
+        """
         (regions, seen), (words, read) = parts_of(image), parts_of(text)
-        of_text = _Side.of(full_precision(words), read)
-        blocks = blocks_of(full_precision(regions), seen, words)
-        return torch.cat([self._rows(_Side.of(*block), of_text) for block in blocks])
+        of_image = _Side.of(full_precision(regions), seen)
+        ends = (read * torch.arange(1, read.shape[1] + 1, device=read.device)).amax(dim=1)
+        order, columns = ends.argsort(stable=True), []
+        for rows in order.split(GROUP):
+            longest = max(1, *ends[rows].tolist())
+            of_text = _Side.of(full_precision(words[rows, :longest]), read[rows, :longest])
+            blocks = blocks_of(of_image, seen, of_text.mask)
+            columns.append(torch.cat([self._rows(_Side(*block), of_text) for block in blocks]))
+        return torch.cat(columns, dim=1)[:, order.argsort()]
 
     def _rows(self, image: "_Side", text: "_Side") -> Tensor:
         # shape: (I, T, K, L)
@@ -103,8 +112,10 @@ class CrossAttention:
         return masked_mean(((weights * cosines).sum(dim=-1) / lengths)[..., None], asking)[..., 0]
 
     def _softmax(self, cosines: Tensor, mask: Tensor) -> Tensor:
-        real = mask[..., None, :].expand_as(cosines)
         logits = cosines / (self.temperature or TEMPERATURES[self.form])
+        if mask.all():  # two passes over all pairs less
+            return logits.softmax(dim=-1)
+        real = mask[..., None, :].expand_as(cosines)
         return logits.masked_fill(~real, torch.finfo(cosines.dtype).min).softmax(dim=-1).masked_fill(~real, 0)
 
     def weights(self, cosines: Tensor, mask: Tensor) -> Tensor:
@@ -233,14 +244,20 @@ def masked_mean(values: Tensor, mask: Tensor) -> Tensor:
     Returns:
         ``(..., D)``; zero where nothing is real.
     """
-    kept = values.masked_fill(~mask[..., None], 0)
+    kept = values if mask.all() else values.masked_fill(~mask[..., None], 0)
     return kept.sum(dim=-2) / mask.sum(dim=-1, keepdim=True).clamp(min=1)
 
 
-def blocks_of(regions: Tensor, seen: Tensor, words: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
-    """Regions and their mask, so many images at a time that a table of cosines with all words stays small."""
-    each = max(1, ELEMENTS // max(1, regions.shape[1] * words.shape[0] * words.shape[1]))
-    return zip(torch.split(regions, each), torch.split(seen, each), strict=True)
+def blocks_of(of_image: Iterable[Tensor], seen: Tensor, read: Tensor) -> Iterator[tuple[Tensor, ...]]:
+    """What is known of images, so many at a time that a table of cosines with all words stays small.
+
+    Args:
+        of_image: each ``(I, ...)``.
+        seen: ``(I, K)`` mask of the regions.
+        read: ``(T, L)`` mask of the words.
+    """
+    each = max(1, ELEMENTS // max(1, seen.shape[1] * read.numel()))
+    return zip(*(part.split(each) for part in of_image), strict=True)
 
 
 class _Side(NamedTuple):

@@ -42,7 +42,7 @@ def best_matches(image: Embedding, text: Embedding) -> tuple[Tensor, Tensor]:
     (regions, seen), (words, read) = parts_of(image), parts_of(text)
     regions, words = normalize(regions, dim=-1), normalize(words, dim=-1)
     of_regions, of_words = [], []
-    for some, real in blocks_of(regions, seen, words):
+    for some, real in blocks_of((regions, seen), seen, read):
         # shape: (i, T, K, L)
         alike = leaky_relu(torch.einsum("ikd,tld->itkl", some, words), SLOPES["relevance"])
         known = real[:, None, :, None] & read[None, :, None, :]
