@@ -213,10 +213,11 @@ def _about_key(key: MetricKey, metric: Any) -> list[str]:
         raise KeyError(
             f"{key.metric} is not measured by the annotated pairs; name the judgements, as in {example}"
         )
-    if by == ("own",) and key.judgements != "own":
-        raise KeyError(
-            f"{key.metric} is measured by the annotated pairs alone; ask for {replace(key, judgements='own')}"
-        )
+    require(
+        by != ("own",) or key.judgements == "own",
+        f"{key.metric} is measured by the annotated pairs alone; ask for {replace(key, judgements='own')}",
+        KeyError,
+    )
     near = did_you_mean(key.judgements, list(JUDGED))
     signals = import_module("workbench.text").names()
     judged = JUDGED | {one: f"the grades that {one} gives to pairs" for one in signals}

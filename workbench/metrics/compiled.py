@@ -5,7 +5,7 @@ A row is read in parts that stay in the first cache while everything is counted 
 little beside the matrix product that made it. ``ranks`` says the same in numpy, for what is small.
 """
 
-from functools import partial
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,8 +16,10 @@ from workbench.records import Array, Rows
 
 # scores that are read at a time, and where the best are among them
 PART, STEP = 512, 32
+compiled: Callable[[Callable[..., Any]], Callable[..., Any]] = njit(nogil=True, cache=True)
 
 
+@compiled
 def _reached(part: Array, bound: float) -> int:
     count = 0
     for at in range(len(part)):
@@ -25,6 +27,7 @@ def _reached(part: Array, bound: float) -> int:
     return count
 
 
+@compiled
 def _unequal(part: Array) -> int:
     count = 0
     for at in range(len(part)):
@@ -32,6 +35,7 @@ def _unequal(part: Array) -> int:
     return count
 
 
+@compiled
 def _insert(scores: Array, items: Rows, kept: int, score: float, item: int) -> int:
     """Keep an item among the best; how many are kept now."""
     kept = min(kept + 1, len(items))
@@ -43,7 +47,8 @@ def _insert(scores: Array, items: Rows, kept: int, score: float, item: int) -> i
     return kept
 
 
-def _rows(rows: Array, start: Rows, item: Rows, few: int, not_below: Rows, scores: Array, items: Rows) -> int:
+@compiled
+def _fill(rows: Array, start: Rows, item: Rows, few: int, not_below: Rows, scores: Array, items: Rows) -> int:
     """Fill the last three and count NaN, which alone differs from itself; see ``read``."""
     k, nan = items.shape[1], 0
     for query in range(len(rows)):
@@ -52,26 +57,19 @@ def _rows(rows: Array, start: Rows, item: Rows, few: int, not_below: Rows, score
         not_below[first:last] = 0
         for begin in range(0, len(row), PART):
             part = row[begin : begin + PART]
-            nan += unequal(part)
+            nan += _unequal(part)
             for pair in range(first, last if last - first <= few else first):
-                not_below[pair] += reached(part, row[item[pair]])
-            if k == 0 or (kept == k and reached(part, best[k - 1]) == 0):
+                not_below[pair] += _reached(part, row[item[pair]])
+            if k == 0 or (kept == k and _reached(part, best[k - 1]) == 0):
                 continue
             for at in range(0, len(part), STEP):
                 step = part[at : at + STEP]
-                if kept == k and reached(step, best[k - 1]) == 0:
+                if kept == k and _reached(step, best[k - 1]) == 0:
                     continue
                 for one in range(len(step)):
                     if kept < k or step[one] > best[k - 1]:
-                        kept = insert(best, items[query], kept, step[one], begin + at + one)
+                        kept = _insert(best, items[query], kept, step[one], begin + at + one)
     return nan
-
-
-compiled = partial(njit, nogil=True, cache=True)
-unequal: Any = compiled()(_unequal)
-reached: Any = compiled()(_reached)
-insert: Any = compiled()(_insert)
-fill: Any = compiled()(_rows)
 
 
 def read(rows: Array, start: Rows, item: Rows, k: int, few: int) -> tuple[Rows, Array, Rows, int]:
@@ -94,7 +92,9 @@ def read(rows: Array, start: Rows, item: Rows, k: int, few: int) -> tuple[Rows, 
 
     def fill_part(query: Rows) -> int:
         of = slice(query[0], query[-1] + 1)
-        return int(fill(rows[of], start[of.start : of.stop + 1], item, few, not_below, scores[of], items[of]))
+        return int(
+            _fill(rows[of], start[of.start : of.stop + 1], item, few, not_below, scores[of], items[of])
+        )
 
     cores = config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]  # set when it is imported
     parts = [part for part in np.array_split(np.arange(len(rows)), cores) if len(part)]

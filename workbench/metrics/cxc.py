@@ -40,12 +40,6 @@ def within(scores: AnyScores, rated: Judgements, group: Rows | None = None) -> R
     >>> within(np.array([[9.0, 3.0, 1.0], [0.0, 9.0, 0.0], [2.0, 1.0, 9.0]]), pairs).first.tolist()
     [2.0, nan, 1.0]
     """
-    itself = np.arange(rated.shape[0])
-    return rank(without(by_rows(scores), itself, itself), Relevant.of(_of_one_kind(rated, group)))
-
-
-def _of_one_kind(rated: Judgements, group: Rows | None) -> Judgements:
-    """Positives in both directions, with those of the group and without an item itself."""
     listed = sparse.csr_array(
         (rated.grades >= rated.relevant_from, (rated.images, rated.captions)), rated.shape
     )
@@ -56,7 +50,10 @@ def _of_one_kind(rated: Judgements, group: Rows | None) -> Judgements:
     first, second = (rows.astype(np.int64) for rows in pairs.nonzero())
     first, second = first[first != second], second[first != second]
     ones = np.ones(len(first), dtype=np.float32)
-    return replace(rated, images=first, captions=second, grades=ones, relevant_from=1.0, unlisted=0.0)
+    # in both directions, with those of the group and without an item itself
+    positives = replace(rated, images=first, captions=second, grades=ones, relevant_from=1.0, unlisted=0.0)
+    itself = np.arange(rated.shape[0])
+    return rank(without(by_rows(scores), itself, itself), Relevant.of(positives))
 
 
 class FourWaySum(Rsum):

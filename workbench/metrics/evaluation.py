@@ -61,7 +61,7 @@ class Evidence:
         without_own: leave each query's own items out of its list.
 
     Raises:
-        ValueError: shapes differ, or the images cannot be cut into equal folds.
+        ValueError: shapes differ, or ranks of the whole gallery stand beside folds.
     """
 
     scores: AnyScores
@@ -84,7 +84,6 @@ class Evidence:
             len(self.whose) == captions,
             f"own has {len(self.whose)} rows for {captions} captions: give the image row of each",
         )
-        require(images % self.folds == 0, f"{self.folds} folds do not divide {images} images")
         require(
             self.ranked is None or self.folds == 1,
             "ranks of the whole gallery cannot be cut into folds: give the scores alone",
@@ -220,13 +219,17 @@ def walk(
         if row.summed and set(row.directions) <= set(columns)
         for k in row.depths(evidence.label)
     ]
-    for column, way in single + summed:
-        parts = [columns[side][column] for side in ([way] if way else column[0].directions)]
+    marks = [subset.name if subset else "", WITHOUT_OWN if evidence.without_own else ""]
+    for (row, k), way in single + summed:
+        sides = [way] if way else row.directions
+        parts = [columns[side][row, k] for side in sides]
         if not any(np.isnan(part[0]).all() for part in parts):
             values, chances = np.concatenate(parts, axis=1)
             known = not np.isnan(chances).all()
-            chance = draws.value(chances, way, column[0].statistic) if known else np.nan
-            number = _number(evidence, column, way, values, draws, subset)
+            chance = draws.value(chances, way, row.statistic) if known else np.nan
+            marked = ", ".join(filter(None, [row.subset, *marks]))
+            key = MetricKey(row.name, way, evidence.label, k, marked, evidence.folds)
+            number = report(row, key, values, way, draws, sum(map(evidence.gallery, sides)))
             yield replace(number, chance=None if np.isnan(chance) else chance), values
 
 
@@ -279,21 +282,6 @@ def _by_query(
         f"{direction}: the subset {subset and subset.name!r} has {len(mask)} rows for {size} queries",
     )
     return {key: np.where(mask, values, np.nan) for key, values in out.items()}
-
-
-def _number(
-    evidence: Evidence,
-    column: tuple[Metric, int | None],
-    direction: str,
-    values: Values,
-    draws: Draws,
-    subset: Subset | None,
-) -> Measurement:
-    row, k = column
-    parts = (row.subset, subset.name if subset else "", WITHOUT_OWN if evidence.without_own else "")
-    key = MetricKey(row.name, direction, evidence.label, k, ", ".join(filter(None, parts)), evidence.folds)
-    sides = [direction] if direction else row.directions
-    return report(row, key, values, direction, draws, sum(map(evidence.gallery, sides)))
 
 
 def report(

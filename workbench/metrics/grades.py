@@ -20,21 +20,6 @@ COPIED = 2**22
 
 
 @dataclass(frozen=True)
-class Retrieved:
-    """Grades of the retrieved items, beside the best that could have been retrieved.
-
-    Args:
-        grade: ``(queries, K)`` grades of the K best scored items, best score first; 0 past the end of a list.
-        place: ``(queries, K)`` where each stands in the order of the grades, 1 = the largest grade.
-        best: ``(queries, M)`` the M largest grades, descending; 0 past the end.
-    """
-
-    grade: Values
-    place: Rows
-    best: Values
-
-
-@dataclass(frozen=True)
 class Lists:
     """Scores and grades of some queries with the whole gallery.
 
@@ -70,8 +55,13 @@ class Lists:
         return np.asarray(~np.isnan(self.grades) & (self.scores > -np.inf))
 
     @cached_property
-    def retrieved(self) -> Retrieved:
-        """The best scored items of each query and what they are worth.
+    def retrieved(self) -> tuple[Values, Rows, Values]:
+        """Grades of the retrieved items, beside the best that could have been retrieved.
+
+        Returns:
+            ``(queries, K)`` grades of the K best scored items, best score first, 0 past the end of a list;
+            ``(queries, K)`` where each stands in the order of the grades, 1 = the largest grade;
+            ``(queries, M)`` the M largest grades, descending, 0 past the end.
 
         Raises:
             ValueError: a grade is negative.
@@ -89,7 +79,7 @@ class Lists:
         for k in range(depth):
             mine = grade[:, [k]]
             place[:, k] = 1 + ((grades > mine) | ((grades == mine) & (rows < top[:, [k]]))).sum(axis=1)
-        return Retrieved(grade, place, -np.sort(np.partition(-grades, width - 1, axis=1)[:, :width], axis=1))
+        return grade, place, -np.sort(np.partition(-grades, width - 1, axis=1)[:, :width], axis=1)
 
 
 def lists(

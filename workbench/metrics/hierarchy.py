@@ -69,10 +69,10 @@ class Chains:
         require(len(lengths) == 1, f"text, captions, level, chain and own have lengths {sorted(lengths)}")
         for name, vectors in (("image", self.image), ("text", self.text), ("root", self.root[None])):
             lengths_off = np.abs(np.linalg.norm(vectors.astype(np.float64), axis=1) - 1).max()
-            if not lengths_off < 1e-3:  # also catches NaN
-                raise ValueError(
-                    f"{name} vectors must have length 1, one is off by {format_number(lengths_off, 4)}"
-                )
+            require(
+                lengths_off < 1e-3,  # false for NaN too
+                f"{name} vectors must have length 1, one is off by {format_number(lengths_off, 4)}",
+            )
         levels, chain, own = (values[self.rows] for values in (self.level, self.chain, self.own))
         require(
             (levels == levels[0]).all() and (chain == chain[:, :1]).all(),

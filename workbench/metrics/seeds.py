@@ -182,8 +182,7 @@ def choices(table: pd.DataFrame, truth: str) -> pd.DataFrame:
     """
     _check(table)
     means = table.pivot_table(index="objective", columns="key", values="value", aggfunc="mean")
-    if truth not in means:
-        raise KeyError(f"no {truth!r} in the table; it has {', '.join(map(str, means))}")
+    require(truth in means, f"no {truth!r} in the table; it has {', '.join(map(str, means))}", KeyError)
     out = pd.DataFrame({"chosen": means.idxmax(), "tau": means.corrwith(means[truth], method="kendall")})
     out["truth"] = means[truth].reindex(out["chosen"]).to_numpy()
     out["lost"] = means[truth].max() - out["truth"]

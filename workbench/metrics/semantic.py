@@ -69,8 +69,8 @@ def ncs(found: Lists, k: int | None = None) -> Values:
     >>> ncs(found, 2).tolist()  # (1 + 0) / (3 + 1)
     [0.25]
     """
-    retrieved = found.retrieved
-    return np.nan_to_num(ratio(retrieved.grade[:, :k].sum(axis=1), retrieved.best[:, :k].sum(axis=1)))
+    grade, _, best = found.retrieved
+    return np.nan_to_num(ratio(grade[:, :k].sum(axis=1), best[:, :k].sum(axis=1)))
 
 
 def nsum(found: Lists, k: int | None = None) -> Values:
@@ -80,16 +80,16 @@ def nsum(found: Lists, k: int | None = None) -> Values:
 
 def ncs_top(found: Lists, k: int | None, m: int) -> Values:
     """Printed NCS (equation 5): grades of the retrieved items among the m best by phi, against all m."""
-    retrieved = found.retrieved
-    counted = np.where(retrieved.place[:, :k] <= m, retrieved.grade[:, :k], 0).sum(axis=1)
-    return ratio(counted, retrieved.best[:, :m].sum(axis=1))
+    grade, place, best = found.retrieved
+    counted = np.where(place[:, :k] <= m, grade[:, :k], 0).sum(axis=1)
+    return ratio(counted, best[:, :m].sum(axis=1))
 
 
 def sr_top(found: Lists, k: int | None, m: int) -> Values:
     """Share of the m best items by phi (of those above 0) that are among the K best scored."""
-    retrieved = found.retrieved
-    hits = ((retrieved.place[:, :k] <= m) & (retrieved.grade[:, :k] > 0)).sum(axis=1)
-    return ratio(hits, (retrieved.best[:, :m] > 0).sum(axis=1))
+    grade, place, best = found.retrieved
+    hits = ((place[:, :k] <= m) & (grade[:, :k] > 0)).sum(axis=1)
+    return ratio(hits, (best[:, :m] > 0).sum(axis=1))
 
 
 def sr_votes(found: Side, k: int | None, m: int) -> Values:
@@ -106,9 +106,9 @@ def any_top(found: Lists, k: int | None, m: int) -> Values:
     """Whether one of the m best items by phi (of those above 0) is among the K best scored: the paper's R^V
     over the extended set.
     """
-    retrieved = found.retrieved
-    hit = ((retrieved.place[:, :k] <= m) & (retrieved.grade[:, :k] > 0)).any(axis=1)
-    return np.where(retrieved.best[:, 0] > 0, hit, np.nan)
+    grade, place, best = found.retrieved
+    hit = ((place[:, :k] <= m) & (grade[:, :k] > 0)).any(axis=1)
+    return np.where(best[:, 0] > 0, hit, np.nan)
 
 
 def asp(found: Lists, k: int | None = None) -> Values:

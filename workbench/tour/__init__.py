@@ -181,7 +181,11 @@ def render(stops: Sequence[Stop], results: Sequence[RunResult], seconds: float) 
         failed=[one for one in shown if one["result"].exit_code],
         count=len(stops),
         models=[title for title, _ in arms],
-        rows=[_row(key, says, arms, compared) for key, says in PAGE["rows"].items() if _measured(key, arms)],
+        rows=[
+            _row(key, says, arms, compared)
+            for key, says in PAGE["rows"].items()
+            if arms and all(key in of["metrics"] for _, of in arms)
+        ],
         world=list(_world()),
         picture=Markup(_picture(stops, results)),
         explore=[format_path(one["result"].folder) for one in shown if one["stop"].notebook == "03_train"],
@@ -211,10 +215,6 @@ def _verdicts(compared: Mapping[str, Any]) -> str:
     )  # fmt: skip
     fig.update_layout(showlegend=False, margin={"t": 60}, height=434)
     return report.div(json.loads(fig.to_json()), "verdicts", static=True)
-
-
-def _measured(key: str, arms: Sequence[tuple[str, Mapping[str, Any]]]) -> bool:
-    return bool(arms) and all(key in results["metrics"] for _, results in arms)
 
 
 def _row(

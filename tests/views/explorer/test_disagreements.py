@@ -26,7 +26,7 @@ def test_the_first_is_the_worst_ratio_by_hand():
     other = hand_space([[1.0, 0.0], [0.0, 1.0], [0.6, 0.8]])
     turned = one.with_embeddings("turned", one.image, other.text.take(np.array([1, 1, 2])))
     (found,) = Engine([one, turned]).disagreements()
-    assert (found["row"], found["ranks"], found["thumbnail"]) == (0, [1, 3], "i0")
+    assert (found["row"], found["ranks"], found["thumbnail"]) == (0, [1, 3], "0")
 
 
 def test_by_grade_the_first_images_have_different_truth():

@@ -43,11 +43,11 @@ def test_a_thumbnail_keeps_its_proportions_and_is_never_enlarged():
 def test_an_image_is_opened_once_until_it_leaves_the_memory_and_sent_once_to_a_page():
     opener = Opener()
     pictures = Pictures(split_of(opener), most=1)
-    assert pictures.new_to("a page", ["i0"])[0] == ["i0"]
-    assert pictures.new_to("a page", ["i0"]) == ([], [])
-    assert pictures.new_to("another page", ["i0"])[0] == ["i0"]
+    assert pictures.new_to("a page", ["0"])[0] == ["0"]
+    assert pictures.new_to("a page", ["0"]) == ([], [])
+    assert pictures.new_to("another page", ["0"])[0] == ["0"]
     assert opener.opened == [0]
-    pictures.new_to("a page", ["i1"])
+    pictures.new_to("a page", ["1"])
     pictures.thumbnail(0)
     assert opener.opened == [0, 1, 0]
 

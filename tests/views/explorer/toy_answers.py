@@ -35,7 +35,7 @@ def item(row: int, ranks: tuple[int, int], *, caption: str = "", mark: str = "no
         row,
         f"image-{row}.jpg",
         captions,
-        f"i{row}",
+        str(row),
         {"own": 1.0, "not": 0.0}.get(mark),
         mark,
         None,
@@ -68,7 +68,7 @@ def answer(
     ]
     way = [
         {"run": run, "walk": walk, "text": caption or f"step {walk}", "level": 2, "cosine": 0.5 + walk / 4,
-         "image": f"image-{rows[run]}.jpg", "thumbnail": f"i{rows[run]}"}
+         "image": f"image-{rows[run]}.jpg", "thumbnail": str(rows[run])}
         for run in range(2)
         for walk in (0.0, 0.5, 1.0)
     ]  # fmt: skip
@@ -76,9 +76,9 @@ def answer(
         {"text": caption or "dog", "effects": (0.2, -0.1)},
         {"text": "red", "effects": (0.1, 0.3)},
     ]
-    pictures = {f"i{row}": picture(row) for row in (*rows, 9)}
+    pictures = {str(row): picture(row) for row in (*rows, 9)}
     return Answer(
-        Query(label, "images", label, "i9"), runs, items, (rows, rows[::-1]), 50, 50, "exact", (), rows[0],
+        Query(label, "images", label, "9"), runs, items, (rows, rows[::-1]), 50, 50, "exact", (), rows[0],
         None, edits, way, words, caption or "a note", pictures,
     )  # fmt: skip
 

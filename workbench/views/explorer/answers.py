@@ -4,7 +4,7 @@ read.
 One answer is one question to several runs. An item (an image, a caption or an entity) is described once, with
 its score and its rank in *every* run; a column is the list of the rows that one run puts first. Ranks count
 from 1 and are places in the whole gallery: a filter hides items and never moves a rank. What is not known is
-``None``, never NaN, so that ``as_dict`` is JSON.
+``None``, never NaN, so that ``as_dict`` is JSON. The key of a picture is the row of its image as text.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,24 +19,6 @@ from workbench.views.explorer.questions import Mark, Seeks
 Row = Mapping[str, Any]
 
 
-def thumbnail_key(row: int) -> str:
-    """Key of the thumbnail of an image of the split.
-
-    >>> thumbnail_key(7)
-    'i7'
-    """
-    return f"i{row}"
-
-
-def image_row(key: str) -> int:
-    """Row of the image that a key names.
-
-    >>> image_row("i7")
-    7
-    """
-    return int(key.removeprefix("i"))
-
-
 @dataclass(frozen=True)
 class Query:
     """What was asked.
@@ -45,7 +27,7 @@ class Query:
         label: the question in words, as a heading shows it.
         seeks: what is looked for.
         text: the words that were asked, if any.
-        image: thumbnail key of the image that was asked, if it is one of the data; ``""`` = none.
+        image: key of the image that was asked, if it is one of the data; ``""`` = none.
         walk: how far towards the root the query was moved, 0 = not at all, 1 = the root itself.
         measure: what a score is: ``"score of the objective"`` or ``"cosine"``.
     """

@@ -12,25 +12,18 @@ from workbench.records import require
 from workbench.registry import require_known
 from workbench.runs import compare
 from workbench.runs.result import OpenRun
-from workbench.views.explorer.answers import thumbnail_key
-from workbench.views.explorer.gallery import Gallery
 
-By = Literal["rank", "grade"]
 MOST = 100
 
 
-def disagreements(
-    runs: Sequence[OpenRun], gallery: Gallery, by: By = "rank", most: int = MOST
-) -> list[dict[str, Any]]:
-    """The captions on which the runs differ most, one an image, most different first.
+def disagreements(runs: Sequence[OpenRun], by: Literal["rank", "grade"] = "rank") -> list[dict[str, Any]]:
+    """The hundred captions on which the runs differ most, one an image, most different first.
 
     Args:
-        runs: over the split of the gallery.
-        gallery: of the explorer.
+        runs: over one split.
         by: ``"rank"`` = by the ratio of the worst to the best rank of the caption's own image, as
             ``07_compare`` lists them; ``"grade"`` = by the difference between the grades of the images that
             the runs put first.
-        most: how many.
 
     Returns:
         ``Difference`` of ``types.d.ts``; no grades where none were asked for.
@@ -40,16 +33,16 @@ def disagreements(
     """
     require_known("disagreements go by rank or grade, not by", by, ["rank", "grade"], ValueError)
     require(len(runs) > 1, "one run has nothing to disagree with; open the explorer on two or more")
-    split, ranks = gallery.split, compare.ranks(runs, "t2i")
+    split, ranks = runs[0].split, compare.ranks(runs, "t2i")
     if by == "grade":
-        grades = _first_grades(runs, most)
+        grades = _first_grades(runs)
     else:
-        grades = {row: [] for _, row in compare.chosen(ranks, split, "t2i", (), most)}
+        grades = {row: [] for _, row in compare.chosen(ranks, split, "t2i", (), MOST)}
     return [
         {
             "row": row,
             "text": split.captions[row],
-            "thumbnail": thumbnail_key(int(split.own[row])),
+            "thumbnail": str(split.own[row]),
             "ranks": ranks[:, row].astype(int).tolist(),
             "grades": of_first,
         }
@@ -57,7 +50,7 @@ def disagreements(
     ]
 
 
-def _first_grades(runs: Sequence[OpenRun], most: int) -> dict[int, list[float | None]]:
+def _first_grades(runs: Sequence[OpenRun]) -> dict[int, list[float | None]]:
     """Caption rows with the grades of the runs' first images, where these differ, one an image."""
     split, grade = runs[0].split, compare.grader(runs[0].split)
     if grade is None:
@@ -68,7 +61,7 @@ def _first_grades(runs: Sequence[OpenRun], most: int) -> dict[int, list[float | 
     table = pd.DataFrame(graded, differ, range(len(runs)), dtype=float)
     gap = table.max(axis=1) - table.min(axis=1)
     rows = gap[gap > 0].sort_values(ascending=False, kind="stable").index.to_numpy(dtype=int)
-    chosen = rows[~pd.Series(split.own[rows]).duplicated().to_numpy()][:most]
+    chosen = rows[~pd.Series(split.own[rows]).duplicated().to_numpy()][:MOST]
     return {
         row: [None if np.isnan(one) else one for one in table.loc[row].tolist()] for row in chosen.tolist()
     }

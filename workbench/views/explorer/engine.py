@@ -14,10 +14,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from workbench.records import Embedding
+from workbench.records import Embedding, require
 from workbench.runs.result import OpenRun
 from workbench.views.explorer import notes
-from workbench.views.explorer.answers import Answer, Item, Query, Row, thumbnail_key
+from workbench.views.explorer.answers import Answer, Item, Query, Row
 from workbench.views.explorer.disagreements import disagreements
 from workbench.views.explorer.gallery import Entities, Gallery, Grader, cosines, ranking
 from workbench.views.explorer.questions import (
@@ -49,10 +49,9 @@ def unit(vector: NDArray[Any]) -> NDArray[np.float32]:
         ValueError: it has no direction, e.g. since what is added and what is taken away cancel out.
     """
     length = float(np.linalg.norm(vector))
-    if not length > 1e-6:
-        raise ValueError(
-            "the question has no direction left: what is added and what is taken away cancel out"
-        )
+    require(
+        length > 1e-6, "the question has no direction left: what is added and what is taken away cancel out"
+    )
     return np.asarray(vector / length, dtype=np.float32)
 
 
@@ -77,7 +76,7 @@ def between(start: NDArray[Any], end: NDArray[Any], share: float) -> NDArray[np.
 
 
 class Asker:
-    """One run that is asked: what a question is in its space, and how the gallery scores against it.
+    """Answers questions with one run: what a question is in its space, and how the gallery scores against it.
 
     Args:
         run: model, split and embeddings.
@@ -140,10 +139,10 @@ class Asker:
             return self.run.model.embed_images([term.value], features=features)
         vectors = np.asarray(term.value, dtype=np.float32)
         vector, width = vectors if vectors.ndim == 1 else vectors[self.number], self.run.image.mean.shape[1]
-        if vector.shape != (width,):
-            raise ValueError(
-                f"{self.run.name} embeds to {width} dimensions, the given embedding has {vector.shape}"
-            )
+        require(
+            vector.shape == (width,),
+            f"{self.run.name} embeds to {width} dimensions, the given embedding has {vector.shape}",
+        )
         return Embedding(torch.from_numpy(unit(vector))[None])
 
     def _of_points(self, points: NDArray[Any], seeks: Seeks) -> Scores:
@@ -170,17 +169,18 @@ class Engine:
     """
 
     def __init__(self, runs: Sequence[OpenRun], *, grades: str = "") -> None:
-        if not runs:
-            raise ValueError("nothing to explore: give at least one run, e.g. those of workbench.open_runs()")
+        require(runs, "nothing to explore: give at least one run, e.g. those of workbench.open_runs()")
         self.split = runs[0].split
-        if any(run.split is not self.split for run in runs):
-            raise ValueError("the runs are of different splits; open them together with workbench.open_runs")
+        require(
+            all(run.split is self.split for run in runs),
+            "the runs are of different splits; open them together with workbench.open_runs",
+        )
         entities = Entities(runs)
         self.names = tuple(run.name for run in runs)
         self.gallery = Gallery(self.split, entities)
         self.grader = Grader(self.gallery, grades)
         self.askers = tuple(Asker(run, number, entities) for number, run in enumerate(runs))
-        self.disagreements = cache(partial(disagreements, runs, self.gallery))
+        self.disagreements = cache(partial(disagreements, runs))
         self._scores = lru_cache(QUESTIONS)(lambda bare: tuple(asker.scores(bare) for asker in self.askers))
 
     def answer(self, question: Question) -> Answer:
@@ -190,20 +190,20 @@ class Engine:
             ValueError: a row outside the gallery, nothing to seek, or a question without a direction.
         """
         size, skip = len(self.gallery.ids(question.seeks)), question.skip
-        if not size:
-            raise ValueError("no run embeds entities; train one with the objective cora to ask for them")
-        if any(not 0 <= row < size for row in (*question.pins, question.watched or 0)):
-            raise ValueError(f"a pinned or watched row lies outside of 0..{size - 1}")
-        asked = question
-        if question.changes:
-            asked = replace(question, terms=(Term("text", sentence(question.graph)),))
+        require(size, "no run embeds entities; train one with the objective cora to ask for them")
+        require(
+            all(0 <= row < size for row in (*question.pins, question.watched or 0)),
+            f"a pinned or watched row lies outside of 0..{size - 1}",
+        )
+        terms = (Term("text", sentence(question.graph)),) if question.changes else question.terms
+        asked = replace(question, terms=terms)
         scores, passes = self.scores(asked), self._passes(question)
         orders = (ranking(one)[0] for one in scores)
         columns = tuple(tuple(order[passes[order]][skip : skip + question.k].tolist()) for order in orders)
         first = next((column[0] for column in columns if column), None)
         watched = first if question.watched is None else question.watched
         rows = dict.fromkeys([*question.pins, *(row for column in columns for row in column)])
-        image = next((thumbnail_key(term.value) for term in question.terms if term.kind == "image"), "")
+        image = next((str(term.value) for term in question.terms if term.kind == "image"), "")
         measure = "score of the objective" if by_objective(asked) else "cosine"
         return Answer(
             Query(asked.label, question.seeks, asked.words, image, question.walk, measure),
@@ -330,7 +330,7 @@ class Engine:
                     "level": self.gallery.item("captions", caption)["level"],
                     "cosine": float(captions[number, caption]),
                     "image": self.split.image_ids[image],
-                    "thumbnail": thumbnail_key(image),
+                    "thumbnail": str(image),
                 }
 
     def _words(self, question: Question, watched: int | None) -> Sequence[Row]:

@@ -22,7 +22,7 @@ from workbench.runs.evaluate import look
 from workbench.runs.model import AnyModel
 from workbench.runs.result import OpenRun, together
 from workbench.views.explorer import twin
-from workbench.views.explorer.answers import Answer, image_row
+from workbench.views.explorer.answers import Answer
 from workbench.views.explorer.engine import Engine
 from workbench.views.explorer.pictures import Pictures, uploaded
 from workbench.views.explorer.questions import MARKS, Kind, Question, Seeks, Term, asked_by
@@ -138,7 +138,7 @@ class Explorer(anywidget.AnyWidget):
             {
                 "id": item.id,
                 "caption": item.captions[0] if item.captions else "",
-                "image": picture(split, image_row(item.thumbnail)) if item.thumbnail else None,
+                "image": picture(split, int(item.thumbnail)) if item.thumbnail else None,
                 "similarity": item.scores[run],
                 "grade": item.grade,
             }
@@ -154,8 +154,7 @@ class Explorer(anywidget.AnyWidget):
         if kind != "picture" or not isinstance(value, str):
             return Term(kind, value, name=value if kind == "text" else f"a given {kind}")
         name, ids = self.engine.split.name, self.engine.split.image_ids
-        if value not in ids:
-            raise ValueError(f"{name} has no image {value!r}; ids look like {ids[0]!r}")
+        require(value in ids, f"{name} has no image {value!r}; ids look like {ids[0]!r}")
         return Term("image", ids.index(value), name=f"image {value}")
 
     def selection(self) -> pd.DataFrame:
@@ -183,8 +182,7 @@ class Explorer(anywidget.AnyWidget):
         Raises:
             ValueError: the other has no ``selected_idx``.
         """
-        if not other.has_trait("selected_idx"):
-            raise ValueError(f"{type(other).__name__} has no selected_idx to link with")
+        require(other.has_trait("selected_idx"), f"{type(other).__name__} has no selected_idx to link with")
         traitlets.link((self, "selected_idx"), (other, "selected_idx"))
         if other.has_trait("asked"):
             self._map = other
@@ -201,10 +199,11 @@ class Explorer(anywidget.AnyWidget):
             FileExistsError: there is such a file.
             ValueError: another ending, or nothing was asked yet.
         """
-        if Path(path).exists() and not overwrite:
-            raise FileExistsError(
-                f"{path} is there already; give another name, or overwrite=True to replace it"
-            )
+        require(
+            overwrite or not Path(path).exists(),
+            f"{path} is there already; give another name, or overwrite=True to replace it",
+            FileExistsError,
+        )
         return write_table(path, self.table())
 
     def table(self) -> pd.DataFrame:

@@ -20,7 +20,6 @@ from workbench import text
 from workbench.records import Rows, SceneGraph, Split, Truth, densest
 from workbench.registry import require_known
 from workbench.runs.result import OpenRun
-from workbench.views.explorer.answers import thumbnail_key
 from workbench.views.explorer.questions import Filters, Mark, Question, Seeks, Term
 
 BLOCK = 65_536
@@ -89,7 +88,7 @@ class Gallery:
         elif seeks == "captions":
             rows, image = [row], int(split.own[row])
             level = None if split.level is None else int(split.level[row])
-        key = "" if image is None else thumbnail_key(image)
+        key = "" if image is None else str(image)
         captions = (name,) if image is None else tuple(split.captions[one] for one in rows)
         return {"id": name, "captions": captions, "rows": tuple(rows), "thumbnail": key, "level": level}
 

@@ -29,7 +29,7 @@ export class Inspector {
     /** @type {string | null} */
     this.large = null;
     this.draw();
-    if (thumbnail) this.view.exchange.send({ kind: "open", row: Number(thumbnail.slice(1)) });
+    if (thumbnail) this.view.exchange.send({ kind: "open", row: Number(thumbnail) });
   }
 
   /**
@@ -38,7 +38,7 @@ export class Inspector {
    */
   take(row, buffer) {
     const item = this.view.items.get(this.row ?? -1);
-    if (!item || item.thumbnail !== `i${row}`) return;
+    if (!item || item.thumbnail !== String(row)) return;
     if (this.large) URL.revokeObjectURL(this.large);
     this.large = address(buffer);
     this.draw();
@@ -52,7 +52,7 @@ export class Inspector {
       this.box.replaceChildren();
       return;
     }
-    const image = Number(item.thumbnail.slice(1));
+    const image = Number(item.thumbnail);
     const picture = item.thumbnail
       ? h("img", { src: this.large || view.pictures.urls.get(item.thumbnail), alt: item.captions[0] ?? item.id })
       : null;

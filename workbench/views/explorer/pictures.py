@@ -20,7 +20,7 @@ from workbench.io import NUMPY_ERRORS, reading_errors
 from workbench.io.ahead import in_threads
 from workbench.records import Split, require
 from workbench.views import photographs
-from workbench.views.explorer.answers import Answer, image_row
+from workbench.views.explorer.answers import Answer
 from workbench.views.pages import scaled
 
 SIDE = 224
@@ -78,12 +78,11 @@ class Pictures:
         Raises:
             IndexError: there is no such image.
         """
-        if not 0 <= row < len(self.split.image_ids):
-            raise IndexError(f"there is no image number {row}")
+        require(0 <= row < len(self.split.image_ids), f"there is no image number {row}", IndexError)
         return encoded(photographs.picture(self.split, row), LARGE, "WEBP", 85)
 
     def _bytes(self, keys: Sequence[str]) -> list[bytes]:
-        return in_threads(self.thumbnail, map(image_row, keys))
+        return in_threads(self.thumbnail, map(int, keys))
 
 
 def encoded(image: Image.Image, side: int, kind: str, quality: int) -> bytes:

@@ -16,12 +16,11 @@ import numpy as np
 
 from workbench import text
 from workbench.english import article, participle, plural
-from workbench.records import SceneGraph, Split
+from workbench.records import SceneGraph, Split, require
 from workbench.registry import Count, Natural, Share, check_options
 
 Kind = Literal["text", "image", "caption", "picture", "embedding"]
 Seeks = Literal["images", "captions", "entities"]
-Extra = Literal["graph", "way", "words"]
 Part = Literal["objects", "attributes", "relations"]
 Mark = Literal["own", "relevant", "not", "unknown"]
 MARKS: dict[Mark, str] = {
@@ -141,12 +140,14 @@ class Question:
     pins: tuple[int, ...] = ()
     watched: int | None = None
     changes: tuple[Change, ...] = ()
-    extras: frozenset[Extra] = frozenset()
+    extras: frozenset[Literal["graph", "way", "words"]] = frozenset()
     skip: Count = 0
 
     def __post_init__(self) -> None:
-        if not any(term.sign > 0 for term in self.terms):
-            raise ValueError("the question is empty; give a text, an image, a caption or an embedding")
+        require(
+            any(term.sign > 0 for term in self.terms),
+            "the question is empty; give a text, an image, a caption or an embedding",
+        )
         check_options(
             "a question", Question, {"seeks": self.seeks, "k": self.k, "walk": self.walk, "skip": self.skip}
         )
@@ -172,8 +173,7 @@ class Question:
         Raises:
             ValueError: the question is not a text alone.
         """
-        if not self.words:
-            raise ValueError("only a question that is a text alone has a scene graph to edit")
+        require(self.words, "only a question that is a text alone has a scene graph to edit")
         return reduce(changed, self.changes, parsed(self.words))
 
 
@@ -218,8 +218,7 @@ def _term(message: dict[str, Any], uploads: Sequence[Any], split: Split) -> Term
         given = uploads[int(value)]
         return Term("embedding" if isinstance(given, np.ndarray) else "picture", given, sign, message["name"])
     row, names = int(value), split.captions if kind == "caption" else split.image_ids
-    if not 0 <= row < len(names):
-        raise ValueError(f"there is no {kind} number {row}")
+    require(0 <= row < len(names), f"there is no {kind} number {row}")
     return Term(kind, row, sign, names[row] if kind == "caption" else f"image {names[row]}")
 
 

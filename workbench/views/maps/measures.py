@@ -19,19 +19,17 @@ def nearest_in_space(vectors: Array, k: int) -> Rows:
     Raises:
         ValueError: there are not so many others.
     """
-    _check(len(vectors), k)
+    size = len(vectors)
+    require(1 <= k < size, f"k = {k} neighbours of {size} points: k must lie in 1..{size - 1}")
     return _without_itself(top_k(vectors, vectors, k + 1)[1])
 
 
 def nearest_on_map(points: Array, k: int) -> Rows:
-    """``(N, k)`` nearest other rows of each of ``(N, 2)`` points by Euclidean distance, nearest first.
-
-    Raises:
-        ValueError: there are not so many others.
+    """``(N, k)`` nearest other rows of each of ``(N, 2)`` points by Euclidean distance, nearest first; there
+    are more than ``k`` points.
     """
     from scipy.spatial import cKDTree
 
-    _check(len(points), k)
     return _without_itself(np.asarray(cKDTree(points).query(points, k + 1)[1], dtype=np.int64))
 
 
@@ -51,10 +49,6 @@ def _without_itself(near: Rows) -> Rows:
     itself = near == np.arange(len(near))[:, None]
     itself[~itself.any(axis=1), -1] = True
     return np.asarray(near[~itself].reshape(len(near), -1))
-
-
-def _check(size: int, k: int) -> None:
-    require(1 <= k < size, f"k = {k} neighbours of {size} points: k must lie in 1..{size - 1}")
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ import pandas as pd
 from workbench import metrics
 from workbench.formatting import format_count
 from workbench.io import flat, write_text
-from workbench.metrics.comparison import BETTER, WORSE, Difference
+from workbench.metrics.comparison import BETTER, MARKS, WORSE
 from workbench.metrics.seeds import t_interval
 from workbench.records import MetricKey, require
 from workbench.records.measurement import contracts_of, headline, measurement_row, unit_of
@@ -135,13 +135,15 @@ def _metric(label: str) -> str:
 
 def _row(run: runs.Run) -> dict[str, Any]:
     split = {"name": "", "images": 0, "captions": 0, **run.results.get("split", {})}
+    # a field as the run was made with it: of its configuration, else of its parameters
+    made = run.params | runs.load(run.folder / runs.CONFIG)
     row: dict[str, Any] = {
         "of": run,
         "notebook": run.notebook,
         "run": run.arms.get("", run.id),
         "status": run.status,
         **{name: run.results.get(name, "") for name in ("objective", "seed")},
-        **{name: _used(run, name) for name in ("train_images", "epochs")},
+        **{name: made.get(name, "") for name in ("train_images", "epochs")},
         "arm": "; ".join(f"{grid}: {label}" for grid, label in run.arms.items() if grid),
         "dataset": (dataset := run.results.get("dataset", "")),
         "training": run.results.get("training", dataset),
@@ -152,11 +154,6 @@ def _row(run: runs.Run) -> dict[str, Any]:
         row[label] = contract["value"]
         row |= {f"{label} {part}": contract.get(part) for part in PARTS}
     return row
-
-
-def _used(run: runs.Run, name: str) -> Any:
-    """A field as the run was made with it: of its configuration, else of its parameters."""
-    return runs.load(run.folder / runs.CONFIG).get(name, run.params.get(name, ""))
 
 
 def _options(alike: Sequence[runs.Run]) -> list[str]:
@@ -185,37 +182,31 @@ def _group(part: pd.DataFrame, page_folder: Path) -> dict[str, Any]:
     trained = "" if training == dataset else f", trained on {training}"
     labels, read = _labels(part), lru_cache(runs.ByQuery.read)
     first, *others = part["of"]
-    differences = {
-        run.folder: {one.label: one for one in runs.differences(first, run, labels, read=read)}
+    told = {
+        run.folder: {one.label: one.verdict for one in runs.differences(first, run, labels, read=read)}
         for run in others
     }
     # the first is the best in a number in which all others are worse
-    leads = {
-        label for label in labels if others and all(_is(of, label, WORSE) for of in differences.values())
-    }
+    leads = {label for label in labels if others and all(of.get(label) == WORSE for of in told.values())}
     behind = [name for name in BEHIND if set(part[name]) - ({"", "ok"} if name == "status" else {""})]
     rows = [*part.to_dict("records"), *_means(part, labels)]
     lines = []
     for row in sorted(rows, key=lambda row: (np.isnan(row[FIRST]), -row[FIRST])):
         run = row["of"]
-        of = differences.get(run.folder, {}) if run else {}
+        of = told.get(run.folder, {}) if run else {}
         cells: list[str | Cell] = [
             Cell(row["run"], note=row["arm"], link=_link(run, page_folder) if run else ""),
             str(row["objective"]),
             str(row["seed"]),
         ]
         for label in labels:
-            verdict = f"{of[label].mark} {of[label].verdict}" if label in of else ""
-            best = label in leads if run is first else _is(of, label, BETTER)
+            verdict = f"{MARKS[of[label]]} {of[label]}" if label in of else ""
+            best = label in leads if run is first else of.get(label) == BETTER
             cells.append(_number(row, label, verdict, best))
         lines.append([*cells, *(str(row[name]) for name in behind)])
     title = f"{named}: {format_count(images, 'image')}, {format_count(captions, 'caption')}{trained}"
     heads = [Cell(MetricKey.parse(label).title, hover=label) for label in labels]
     return {"heading": title, "names": ["run", "objective", "seed", *heads, *behind], "rows": lines}
-
-
-def _is(differences: Mapping[str, Difference], label: str, verdict: str) -> bool:
-    return label in differences and differences[label].verdict == verdict
 
 
 def _labels(part: pd.DataFrame) -> list[str]:

@@ -16,6 +16,7 @@ from PIL import Image
 
 from workbench.formatting import format_number
 from workbench.records import Array, Rows
+from workbench.views.plots.descriptiveness import distributions
 from workbench.views.plots.theme import (
     CATEGORIES,
     INK,
@@ -27,7 +28,6 @@ from workbench.views.plots.theme import (
     level_colour,
     lines,
     panels,
-    steps,
     wrapped,
 )
 
@@ -241,19 +241,17 @@ def moved(
     return fig.update_xaxes(**HIDDEN).update_layout(hovermode="closest", margin=MARGIN)
 
 
-def along_gap(by_run: Mapping[str, tuple[Array, Array]], *, bins: int = 40) -> go.Figure:
+def along_gap(by_run: Mapping[str, tuple[Array, Array]]) -> go.Figure:
     """One panel a run: places ``(I,)`` of the images and ``(T,)`` of the captions along the line from the
     captions' centre to that of the images; 0 = half way.
     """
-    x, y = "place along the gap, 0 = half way", "share of the kind"
     gaps = [f"{format_number(of[0].mean() - of[1].mean(), 2)} for {run}" for run, of in by_run.items()]
-    fig = panels(list(by_run), f"Along the modality gap: {', '.join(gaps)}", x, y)
-    edges = np.histogram_bin_edges(np.concatenate([*chain.from_iterable(by_run.values())]), bins)
-    for column, pair in enumerate(by_run.values(), 1):
-        for name, values, *look in zip(("images", "captions"), pair, CATEGORIES, ("solid", "dash")):
-            line = dict(zip(("color", "dash"), look, strict=True))
-            steps(fig, values, edges, line, **entry(fig, name, column))
-    return fig.update_yaxes(rangemode="tozero", tickformat=".0%")
+    edges = np.histogram_bin_edges(np.concatenate([*chain.from_iterable(by_run.values())]), 40)
+    return distributions(
+        {run: {"images": images, "captions": captions} for run, (images, captions) in by_run.items()},
+        title=f"Along the modality gap: {', '.join(gaps)}", x="place along the gap, 0 = half way", of="kind",
+        bins=edges,
+    )  # fmt: skip
 
 
 def hubness(by_run: Mapping[str, tuple[Array, Array]], *, k: int) -> go.Figure:

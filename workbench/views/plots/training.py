@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from workbench.formatting import format_count, format_number, format_value, unit_heading
-from workbench.records import Measurement, MetricKey
+from workbench.records import Measurement, MetricKey, require
 from workbench.records.measurement import not_above_chance, unit_of
 from workbench.records.metric_key import WAYS
 from workbench.training.averaging import best_epoch
@@ -71,8 +71,7 @@ def curves(
     Raises:
         ValueError: there was no epoch.
     """
-    if not history:
-        raise ValueError("no epoch was trained (epochs=0), so there are no curves")
+    require(history, "no epoch was trained (epochs=0), so there are no curves")
     keys = list(dict.fromkeys(["rsum", select]))
     rsum = [history[0]["val/rsum"], max(row["val/rsum"] for row in history)]
     fig = figure(
