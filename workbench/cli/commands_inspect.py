@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from workbench import devices
+import workbench as wb
 from workbench.cli import describe
 from workbench.cli.base import (
     USUAL,
@@ -28,7 +28,7 @@ from workbench.cli.base import (
     writable,
 )
 from workbench.cli.output import changed, columns, cut, evaluated, learnt, numbers, screen
-from workbench.execution import library
+from workbench.execution import library, parameters
 from workbench.execution.doctor import examine
 from workbench.formatting import format_count
 from workbench.io import flat
@@ -73,7 +73,7 @@ def explore(  # noqa: PLR0913 - typer reads the options from the signature
     from workbench.execution import jupyter
 
     with usage():
-        devices.use(device, precision)
+        wb.use_device(device, precision)
         require(not (run and model), "give runs, or --model with --images, not both")
         if images and run and len(run) == 1:
             model, run = str(runs.find(run[0], root).folder), None
@@ -99,20 +99,16 @@ def _page(
     """The explorer's answers as a page; without a question, to the one it opens with."""
     require(not file.is_dir(), f"{file} is a folder; name a file, such as {file / 'answers.html'}", OSError)
     writable(file.parent)
-    from workbench import explore, open_model, open_runs
-
     model, pretrained, images = own
-    given = [open_model(model, pretrained)] if model else open_runs(names, root=root)
-    return explore(*given, images=images or None).to_html(file, questions=asked)
+    given = [wb.open_model(model, pretrained)] if model else wb.open_runs(names, root=root)
+    return wb.explore(*given, images=images or None).to_html(file, questions=asked)
 
 
 @app.command(epilog="Example: workbench params 03_train")
 @usage()
 def params(notebook: str, as_json: AsJson = False) -> None:
     """List the parameters of a notebook: name, type, default, help."""
-    from workbench.execution.parameters import inspect
-
-    rows = [asdict(parameter) for parameter in inspect(library.find(notebook)).values()]
+    rows = [asdict(parameter) for parameter in parameters.inspect(library.find(notebook)).values()]
     emit(rows, as_json, columns((p["name"], p["type"], repr(p["default"]), p["help"]) for p in rows))
 
 
@@ -166,8 +162,8 @@ def show(run: str, every: Every = False, root: Root = "runs", as_json: AsJson = 
     Each number has its interval and the count of its queries.
     """
     found = runs.find(run, root)
-    parameters = columns((f"  {name}", value) for name, value in found.params.items())
-    parameters = parameters if every else cut(parameters)
+    given = columns((f"  {name}", value) for name, value in found.params.items())
+    given = given if every else cut(given)
     about = columns((f"  {name}", value) for name, value in flat(found.env).items()) if every else []
     lines = numbers(found.results, every=every) + learnt(found.results)
     for results in found.evaluations.values():
@@ -175,7 +171,7 @@ def show(run: str, every: Every = False, root: Root = "runs", as_json: AsJson = 
     arms = columns((f"  arm of {grid}" if grid else "  name", label) for grid, label in found.arms.items())
     if found.status not in ("ok", "unwatched"):
         lines += ["run failed; results may be incomplete. Rerun with the same command."]
-    emit(facts(found), as_json, [f"{found.folder}  {found.status}", *arms, *parameters, *lines, *about])
+    emit(facts(found), as_json, [f"{found.folder}  {found.status}", *arms, *given, *lines, *about])
 
 
 @app.command(epilog="Example: workbench diff runs/mine runs/other")
@@ -236,14 +232,12 @@ def data(name: str, parameter: Pairs = None, split: str = "", as_json: AsJson = 
     Without --split it takes the test split of a name, or all that lies at a path. It also lists what is
     doubtful there, such as one picture under two names.
     """
-    from workbench import data as shelf
     from workbench.data.opening import doubts
-    from workbench.execution import parameters
 
     options = parameters.override((), parameters.parse_values({}, pairs(parameter)))
-    if path := shelf.path_of(name):
+    if path := wb.data.path_of(name):
         options = {"check_images": False, **options}
-    found = shelf.load(name, split=split or ("all" if path else "test"), **options)
+    found = wb.load_data(name, split=split or ("all" if path else "test"), **options)
     about = {"name": found.name, **found.fingerprint(), "judgements": sorted(found.judgements)}
     about["notes"] = list(found.notes)
     if path:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from workbench import devices
+import workbench as wb
 from workbench.cli.base import (
     AsJson,
     Device,
@@ -32,7 +32,7 @@ from workbench.cli.base import (
     writable,
 )
 from workbench.cli.output import columns, evaluated, learnt, numbers, outcomes
-from workbench.execution import executors, library, needs
+from workbench.execution import executors, library, needs, parameters
 from workbench.formatting import format_number
 from workbench.io import ChecksumError, read_options
 from workbench.records import require
@@ -58,7 +58,7 @@ def tour(
     from workbench import tour as guided
 
     with usage():
-        devices.use(device, precision)
+        wb.use_device(device, precision)
         stops = guided.stops_on(device, precision)
         guided.check_stops(root, stops)
     result = guided.tour(root, say=lambda line: typer.echo(line, err=as_json), stops=stops)
@@ -200,8 +200,6 @@ def train(
 
     Fields come from a configuration and from -p; the others keep their defaults.
     """
-    from workbench import runs as experiment
-    from workbench.execution import parameters
     from workbench.runs import measure
     from workbench.runs import train as standalone
     from workbench.training import processes
@@ -214,11 +212,9 @@ def train(
             f"{config} is a grid and no configuration; `workbench grid 03_train {config}` runs it",
         )
         standalone.check_folder(out, resume)
-        chosen = experiment.Config(
-            **parameters.override((), values, parameters.parse_values({}, pairs(parameter)))
-        )
+        chosen = wb.Config(**parameters.override((), values, parameters.parse_values({}, pairs(parameter))))
         writable(out or "runs")
-        ready = experiment.prepare(chosen, progress=not processes.rank())
+        ready = wb.runs.prepare(chosen, progress=not processes.rank())
         for note in ready.test.split.notes if not processes.rank() else ():
             typer.echo(note, err=True)
     with usage((ChecksumError, ImportError, OSError, measure.NotMeasuredError)):
@@ -261,18 +257,14 @@ def evaluate(  # noqa: PLR0913 - typer reads the options from the signature
     data sets make one table with paired differences. A finished run is evaluated on its own data or on other
     data, and keeps the numbers. Several runs are one ensemble: the mean of their scores.
     """
-    from workbench.execution import parameters
-    from workbench.runs import Target
-    from workbench.runs.models import open_model
-
-    devices.use(device, precision)
+    wb.use_device(device, precision)
     options = parameters.override((), parameters.parse_values({}, pairs(parameter)))
     require(data or not options, "-p gives options of other data; name these with --data")
     outside = bool(model or images or texts)
     require(run or outside, "name a run, a model with --model, or vectors with --images and --texts")
     require(not run or not (outside or out), "give runs, or --model or vectors, not both")
     require(run or not rerank, "--rerank is for finished runs; name one")
-    targets = [Target.read(one, options, split) for one in data or ()]
+    targets = [wb.runs.Target.read(one, options, split) for one in data or ()]
     if run:
         folders = [runs.find(name, root).folder for name in run]
         return _evaluate_runs(folders, targets, split, (rerank, reranker), as_json)
@@ -280,7 +272,7 @@ def evaluate(  # noqa: PLR0913 - typer reads the options from the signature
     require(not pretrained or len(model or ()) == 1, ONE_MODEL)
     writable(out or root)
     vectors = {name: file for name, file in (("images", images), ("texts", texts)) if file}
-    opened = [open_model(name, pretrained) for name in model or []]
+    opened = [wb.open_model(name, pretrained) for name in model or []]
     return _evaluate_models(opened, vectors, targets, (out, root), as_json)
 
 
@@ -314,14 +306,11 @@ def _evaluate_models(
     models: list[Any], vectors: dict[str, Any], targets: list[Any], place: tuple[str, str], as_json: bool
 ) -> None:
     """Models or vectors on data sets: each result a run, those of one data set one table."""
-    from workbench.runs import compare
-    from workbench.runs import evaluate as evaluation
-
     found, folders, lines, differences = [], list[Path](), list[str](), list[Any]()
     many = (len(models) + bool(vectors)) * len(targets) > 1
     for target in targets:
-        asked = [partial(evaluation.evaluate, one) for one in models]
-        asked += [partial(evaluation.evaluate, **vectors)] if vectors else []
+        asked = [partial(wb.evaluate, one) for one in models]
+        asked += [partial(wb.evaluate, **vectors)] if vectors else []
         several = list[Any]()
         for evaluate in asked:
             one = evaluate(data=target)
@@ -335,7 +324,7 @@ def _evaluate_models(
             lines += [several[0].split.name, *numbers(several[0].measurements, every=len(targets) == 1)]
             lines += learnt(several[0].as_dict())
             continue
-        told = compare.compare(*several)
+        told = wb.compare(*several)
         table = told.shown().fillna("").reset_index(names="number")
         lines += [several[0].split.name, *columns([list(table), *table.to_numpy().tolist()])]
         differences += told.differences.to_dict("records")

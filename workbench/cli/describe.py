@@ -12,6 +12,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, get_type_hints
 
+import workbench as wb
 from workbench.cli.output import columns
 from workbench.execution import library
 from workbench.io import flat
@@ -160,8 +161,6 @@ def sources(path: Path) -> dict[str, str]:
     A comment before the values says it: ``# From the paper, section 3: lr, objective_options``. What it says
     of a group of options holds for those in it of which nothing is said.
     """
-    from workbench.runs.config import Config
-
     told = {
         name: source
         for line in path.read_text(encoding="utf-8").splitlines()
@@ -169,18 +168,16 @@ def sources(path: Path) -> dict[str, str]:
         if line.startswith("# From ")
         for name in names.split(", ")
     }
-    fields = flat(Config.read(path).given())
+    fields = flat(wb.Config.read(path).given())
     groups = {field: [one for one in told if f"{field}.".startswith(f"{one}.")] for field in fields}
     return {field: told[max(names, key=len)] if names else "" for field, names in groups.items()}
 
 
 def _preset(path: Path) -> Iterator[str]:
     """A configuration, line by line: what it is, and its values by where they are from."""
-    from workbench.runs.config import Config
-
     yield f"{path.stem}: configuration"
     yield from ("", *textwrap.wrap(_comment(path), WIDTH))
-    values, origins = flat(Config.read(path).given()), sources(path)
+    values, origins = flat(wb.Config.read(path).given()), sources(path)
     for source in dict.fromkeys(origins.values()):
         yield from ("", f"From {source}:" if source else "Its file does not say from where:")
         yield from (f"  {name} = {values[name]!r}" for name in values if origins[name] == source)

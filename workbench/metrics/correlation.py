@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 import numpy as np
+import scipy
 
 from workbench.metrics import blocks
 from workbench.metrics.blocks import AnyScores, by_rows
@@ -52,9 +53,7 @@ def spearman(first: Array, second: Array) -> float:
     >>> round(spearman(np.array([2, 1, 4, 3, 5]), np.array([1, 2, 3, 4, 5])), 6)
     0.8
     """
-    from scipy.stats import rankdata  # seconds to import
-
-    return pearson(rankdata(first), rankdata(second))
+    return pearson(scipy.stats.rankdata(first), scipy.stats.rankdata(second))
 
 
 def kendall_tau_c(first: Array, second: Array) -> float:
@@ -68,11 +67,9 @@ def kendall_tau_c(first: Array, second: Array) -> float:
     >>> kendall_tau_c(np.array([1, 2, 3, 4]), np.array([1, 1, 2, 2]))  # 4 concordant: 2 x 4 / (16 / 2)
     1.0
     """
-    from scipy.stats import kendalltau  # seconds to import
-
     if len(first) == 0 or min(np.ptp(first), np.ptp(second)) == 0:
         return float("nan")
-    return float(kendalltau(first, second, variant="c").statistic)
+    return float(scipy.stats.kendalltau(first, second, variant="c").statistic)
 
 
 def at_pairs(graded: AnyScores, judgements: Judgements) -> Values:

@@ -10,6 +10,7 @@ measure of association for ordinal variables, American Sociological Review 27, 1
 """
 
 import numpy as np
+import scipy
 
 from workbench.metrics.grades import Lists
 from workbench.metrics.ndcg import GRADED_TIES
@@ -33,15 +34,13 @@ def kendall_tau(found: Lists, k: int | None = None) -> Values:
 
 def _counts(codes: Rows) -> tuple[float, int]:
     """Discordant pairs of a list of codes, best score first, and pairs of different codes."""
-    from scipy.stats import kendalltau  # seconds to import
-
     size, same = len(codes), np.bincount(codes)
     every = size * (size - 1) // 2
     pairs = every - int((same * (same - 1)).sum()) // 2
     if not pairs:
         return 0, 0
     # no two scores are equal here, so that tau-b is the concordant less the discordant over this root
-    gap = round(kendalltau(np.arange(size, 0, -1), codes).statistic * (every * pairs) ** 0.5)
+    gap = round(scipy.stats.kendalltau(np.arange(size, 0, -1), codes).statistic * (every * pairs) ** 0.5)
     return (pairs - gap) / 2, pairs
 
 

@@ -7,6 +7,7 @@ neighbours that are none.
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 
 from workbench.metrics.blocks import top_k
 from workbench.records import Array, Rows, require
@@ -28,9 +29,7 @@ def nearest_on_map(points: Array, k: int) -> Rows:
     """``(N, k)`` nearest other rows of each of ``(N, 2)`` points by Euclidean distance, nearest first; there
     are more than ``k`` points.
     """
-    from scipy.spatial import cKDTree
-
-    return _without_itself(np.asarray(cKDTree(points).query(points, k + 1)[1], dtype=np.int64))
+    return _without_itself(np.asarray(scipy.spatial.cKDTree(points).query(points, k + 1)[1], dtype=np.int64))
 
 
 def overlap(one: Rows, other: Rows) -> Array:
@@ -115,15 +114,13 @@ def modality_gap(image: Array, text: Array) -> Gap:
         Liang et al., "Mind the gap: understanding the modality gap in multi-modal contrastive representation
         learning", NeurIPS 2022, Sec. 4.2: the gap is the difference of the centres of the two clouds.
     """
-    from scipy.stats import mannwhitneyu
-
     image, text = image.astype(np.float64), text.astype(np.float64)
     ends = image.mean(axis=0), text.mean(axis=0)
     distance, half_way = float(np.linalg.norm(ends[0] - ends[1])), (ends[0] + ends[1]) / 2
     direction = (ends[0] - ends[1]) / (distance or 1.0)
     of_images, of_texts = (image - half_way) @ direction, (text - half_way) @ direction
     accuracy = ((of_images > 0).mean() + (of_texts < 0).mean()) / 2
-    auc = mannwhitneyu(of_images, of_texts).statistic / (len(image) * len(text))
+    auc = scipy.stats.mannwhitneyu(of_images, of_texts).statistic / (len(image) * len(text))
     return Gap(distance, direction, of_images, of_texts, float(auc), float(accuracy))
 
 
@@ -134,9 +131,7 @@ def skewness(counts: Array) -> float:
     >>> round(skewness(np.array([0, 0, 0, 4])), 4)
     1.1547
     """
-    from scipy.stats import skew
-
-    return float(skew(counts)) if np.ptp(counts) else 0.0
+    return float(scipy.stats.skew(counts)) if np.ptp(counts) else 0.0
 
 
 def hubness(image: Array, text: Array, k: int) -> tuple[Rows, Rows]:
