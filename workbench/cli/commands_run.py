@@ -55,9 +55,8 @@ def tour(
     """
     with usage():
         writable(root)
-    from workbench import tour as guided
+        from workbench import tour as guided
 
-    with usage():
         wb.use_device(device, precision)
         stops = guided.stops_on(device, precision)
         guided.check_stops(root, stops)

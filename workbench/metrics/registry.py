@@ -141,8 +141,7 @@ def member(name: str) -> type[Metric]:
     known = known if name in known else rows()
     if name not in known and ":" not in name:
         raise KeyError(f"metrics: no {name!r}; {did_you_mean(name, list(known))}")
-    metric: type[Metric] = known[name] if name in known else _shelf.member(name)
-    return metric
+    return known.get(name) or _shelf.member(name)
 
 
 def load(name: str, **options: Any) -> Metric:

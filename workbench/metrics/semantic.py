@@ -164,11 +164,11 @@ def votes(phi: RowScores, own: Rows, m: int, *, ballots: int = BALLOTS, without_
     earlier row first. Each caption gives its ``ballots`` best images its grade with them, and the votes of an
     image's captions are summed. Without own, an image comes last in its own captions' vote.
     """
-    images, captions = phi.shape
-    parts = []
-    for first in range(0, captions, BLOCK):
-        rows = np.nan_to_num(phi.T.rows(slice(first, first + BLOCK)))
-        parts.append(blocks.best_of(rows, min(ballots, images)))
+    images = phi.shape[0]
+    parts = [
+        blocks.best_of(np.nan_to_num(rows), min(ballots, images))
+        for _, rows in blocks.blocks(phi.T, phi.T.shape, BLOCK, checked=False)
+    ]
     given, voted_for = map(np.concatenate, zip(*parts, strict=True))
     at = np.repeat(own, voted_for.shape[1]), voted_for.ravel()
     box = sparse.csr_array((given.astype(np.float64).ravel(), at), shape=(images, images))

@@ -4,7 +4,7 @@ Everything that the widget shows comes from here as plain records, so that it ca
 written to a page.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache, cached_property, lru_cache, partial
 from itertools import accumulate, pairwise
@@ -181,7 +181,9 @@ class Engine:
         self.grader = Grader(self.gallery, grades)
         self.askers = tuple(Asker(run, number, entities) for number, run in enumerate(runs))
         self.disagreements = cache(partial(disagreements, runs))
-        self._scores = lru_cache(QUESTIONS)(lambda bare: tuple(asker.scores(bare) for asker in self.askers))
+        self._scores: Callable[[Question], tuple[Scores, ...]] = lru_cache(QUESTIONS)(
+            lambda bare: tuple(asker.scores(bare) for asker in self.askers)
+        )
 
     def answer(self, question: Question) -> Answer:
         """What every run answers.
@@ -226,10 +228,7 @@ class Engine:
 
     def scores(self, question: Question) -> tuple[Scores, ...]:
         """``(N,)`` scores of the whole gallery, one array a run; the last questions are remembered."""
-        scores: tuple[Scores, ...] = self._scores(
-            Question(question.terms, question.seeks, walk=question.walk)
-        )
-        return scores
+        return self._scores(Question(question.terms, question.seeks, walk=question.walk))
 
     def _passes(self, question: Question) -> NDArray[np.bool_]:
         passes = self.gallery.passes(question.seeks, question.filters)

@@ -12,7 +12,6 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from PIL import Image
 
 from workbench.data.images import read_image
 from workbench.formatting import format_number
@@ -21,7 +20,7 @@ from workbench.io.ahead import in_threads
 from workbench.records import Split, require
 from workbench.views import photographs
 from workbench.views.explorer.answers import Answer
-from workbench.views.pages import scaled
+from workbench.views.pages import encoded
 
 SIDE = 224
 LARGE = 512
@@ -51,7 +50,7 @@ class Pictures:
         except (OSError, ValueError) as error:
             picture = photographs.card([f"{type(error).__name__}: {error}"])
         # JPEG and not WebP: it is made eight times faster, and a page waits for it
-        return encoded(picture, SIDE, "JPEG", 72)
+        return encoded(picture, SIDE, "JPEG", quality=72)
 
     def new_to(self, page: str, keys: Sequence[str]) -> tuple[list[str], list[bytes]]:
         """Those keys that a page has not got yet, with their pictures.
@@ -79,17 +78,10 @@ class Pictures:
             IndexError: there is no such image.
         """
         require(0 <= row < len(self.split.image_ids), f"there is no image number {row}", IndexError)
-        return encoded(photographs.picture(self.split, row), LARGE, "WEBP", 85)
+        return encoded(photographs.picture(self.split, row), LARGE, "WEBP", quality=85)
 
     def _bytes(self, keys: Sequence[str]) -> list[bytes]:
         return in_threads(self.thumbnail, map(int, keys))
-
-
-def encoded(image: Image.Image, side: int, kind: str, quality: int) -> bytes:
-    """A picture of at most so many pixels a side, as the bytes of a ``"JPEG"`` or ``"WEBP"`` file."""
-    file = io.BytesIO()
-    scaled(image, side).save(file, format=kind, quality=quality)
-    return file.getvalue()
 
 
 def uploaded(name: str, content: bytes) -> Any:

@@ -103,11 +103,18 @@ def scaled(image: "Image.Image", side: int) -> "Image.Image":
     return small
 
 
+def encoded(image: "Image.Image", side: int, kind: str, **options: Any) -> bytes:
+    """A picture of at most so many pixels a side, as the bytes of a ``"PNG"``, ``"JPEG"`` or ``"WEBP"`` file;
+    the options are those of Pillow.
+    """
+    file = io.BytesIO()
+    scaled(image, side).save(file, format=kind, **options)
+    return file.getvalue()
+
+
 def data_uri(image: "Image.Image", side: int = 112) -> str:
     """A thumbnail inside the page: a PNG of at most ``side`` pixels as a data URI."""
-    file = io.BytesIO()
-    scaled(image, side).save(file, format="PNG", optimize=True)
-    return "data:image/png;base64," + base64.b64encode(file.getvalue()).decode()
+    return "data:image/png;base64," + base64.b64encode(encoded(image, side, "PNG", optimize=True)).decode()
 
 
 def module(folder: Path, names: Sequence[str]) -> str:
@@ -136,16 +143,18 @@ def _environment() -> "Environment":
         loader=loader, autoescape=True, undefined=StrictUndefined, finalize=_printed,
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
-    formatters = (
-        formatting.format_value,
-        formatting.format_interval,
-        formatting.format_number,
-        formatting.format_count,
-        formatting.unit_heading,
-        data_uri,
-        data_tables,
-    )
-    made.globals |= {one.__name__: one for one in formatters}
+    made.globals |= {
+        one.__name__: one
+        for one in (
+            formatting.format_value,
+            formatting.format_interval,
+            formatting.format_number,
+            formatting.format_count,
+            formatting.unit_heading,
+            data_uri,
+            data_tables,
+        )
+    }
     made.globals["file"] = lambda name: Markup(loader.get_source(made, name)[0])
     # a number that is not finite is an error here, not a script that no browser reads
     made.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "allow_nan": False}
