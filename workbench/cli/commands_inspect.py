@@ -163,7 +163,6 @@ def show(run: str, every: Every = False, root: Root = "runs", as_json: AsJson = 
     """
     found = runs.find(run, root)
     given = columns((f"  {name}", value) for name, value in found.params.items())
-    given = given if every else cut(given)
     about = columns((f"  {name}", value) for name, value in flat(found.env).items()) if every else []
     lines = numbers(found.results, every=every) + learnt(found.results)
     for results in found.evaluations.values():
@@ -171,7 +170,11 @@ def show(run: str, every: Every = False, root: Root = "runs", as_json: AsJson = 
     arms = columns((f"  arm of {grid}" if grid else "  name", label) for grid, label in found.arms.items())
     if found.status not in ("ok", "unwatched"):
         lines += ["run failed; results may be incomplete. Rerun with the same command."]
-    emit(facts(found), as_json, [f"{found.folder}  {found.status}", *arms, *given, *lines, *about])
+    emit(
+        facts(found),
+        as_json,
+        [f"{found.folder}  {found.status}", *arms, *(given if every else cut(given)), *lines, *about],
+    )
 
 
 @app.command(epilog="Example: workbench diff runs/mine runs/other")
@@ -238,10 +241,13 @@ def data(name: str, parameter: Pairs = None, split: str = "", as_json: AsJson = 
     if path := wb.data.path_of(name):
         options = {"check_images": False, **options}
     found = wb.load_data(name, split=split or ("all" if path else "test"), **options)
-    about = {"name": found.name, **found.fingerprint(), "judgements": sorted(found.judgements)}
-    about["notes"] = list(found.notes)
-    if path:
-        about["doubtful"] = doubts(found)
+    about = {
+        "name": found.name,
+        **found.fingerprint(),
+        "judgements": sorted(found.judgements),
+        "notes": list(found.notes),
+        **({"doubtful": doubts(found)} if path else {}),
+    }
     said = {name.replace("_", " "): _plain(value) for name, value in about.items()}
     emit(about, as_json, columns(said.items()))
 

@@ -308,8 +308,10 @@ def _evaluate_models(
     found, folders, lines, differences = [], list[Path](), list[str](), list[Any]()
     many = (len(models) + bool(vectors)) * len(targets) > 1
     for target in targets:
-        asked = [partial(wb.evaluate, one) for one in models]
-        asked += [partial(wb.evaluate, **vectors)] if vectors else []
+        asked = [
+            *(partial(wb.evaluate, one) for one in models),
+            *([partial(wb.evaluate, **vectors)] if vectors else []),
+        ]
         several = list[Any]()
         for evaluate in asked:
             one = evaluate(data=target)
@@ -320,8 +322,11 @@ def _evaluate_models(
             several.append(one)
         found += several
         if len(several) == 1:
-            lines += [several[0].split.name, *numbers(several[0].measurements, every=len(targets) == 1)]
-            lines += learnt(several[0].as_dict())
+            lines += [
+                several[0].split.name,
+                *numbers(several[0].measurements, every=len(targets) == 1),
+                *learnt(several[0].as_dict()),
+            ]
             continue
         told = wb.compare(*several)
         table = told.shown().fillna("").reset_index(names="number")

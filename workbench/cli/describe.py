@@ -67,8 +67,10 @@ def lines(members: Sequence[Mapping[str, str]], width: int) -> list[str]:
 def every(width: int) -> tuple[list[dict[str, Any]], list[str]]:
     """All shelves with the names of their members, and as lines that are at most so many characters wide."""
     shelves = {shelf: import_module(f"workbench.{shelf}").names() for shelf in KINDS}
-    texts = {shelf: ", ".join(names) for shelf, names in shelves.items()}
-    texts |= {name: about for name, (about, _) in LISTS.items()}
+    texts = {
+        **{shelf: ", ".join(names) for shelf, names in shelves.items()},
+        **{name: about for name, (about, _) in LISTS.items()},
+    }
     begin = max(map(len, texts)) + 2
     wrapped = [
         textwrap.wrap(f"{name:{begin}}{text}", width, subsequent_indent=" " * begin)
@@ -129,9 +131,8 @@ def explain(name: str) -> list[str]:
         with suppress(FileNotFoundError):
             library.find(name, kind)
             raise KeyError(f"{name} is a {kind}; `workbench {words.format(name)}` tells of it")
-    known = sorted({one for shelf in KINDS for one in import_module(f"workbench.{shelf}").names()})
-    known += config.FIELDS
-    remedy = did_you_mean(near, known, "`workbench list` names what there is")
+    known = {one for shelf in KINDS for one in import_module(f"workbench.{shelf}").names()}
+    remedy = did_you_mean(near, [*sorted(known), *config.FIELDS], "`workbench list` names what there is")
     raise KeyError(f"no shelf has {name!r}; {remedy}")
 
 
@@ -219,10 +220,13 @@ def _about_key(key: MetricKey, metric: Any) -> list[str]:
     signals = import_module("workbench.text").names()
     judged = JUDGED | {one: f"the grades that {one} gives to pairs" for one in signals}
     rule = judged.get(key.judgements, f"no data set here calls its judgements so, yours may; {near}")
-    parts = [ASKED.get(key.direction, ""), f"relevant by {key.judgements!r}: {rule}"]
-    parts += [f"among the first {key.k}"] if key.k else []
-    parts += [f"queries: {key.subset}"] if key.subset else []
-    parts += [f"the mean of {key.folds} galleries"] if key.folds > 1 else []
+    parts = [
+        ASKED.get(key.direction),
+        f"relevant by {key.judgements!r}: {rule}",
+        f"among the first {key.k}" if key.k else None,
+        f"queries: {key.subset}" if key.subset else None,
+        f"the mean of {key.folds} galleries" if key.folds > 1 else None,
+    ]
     return [*textwrap.wrap(f"{key}: {'; '.join(filter(None, parts))}", WIDTH, subsequent_indent="  "), ""]
 
 

@@ -233,11 +233,13 @@ class Retrieval(Metric):
 
     def per_query(self, found: Chains, k: int | None = None) -> Values:
         """``(C,)`` in [0, 1]."""
-        if self.way == "radius":
-            retrieved = hierarcaps_radius(found, steps=self.steps)
-        else:
-            options = {"start": self.start, "root_in_pool": self.root_in_pool, "steps": self.steps}
-            retrieved = hierarcaps_traversal(found, **options)
+        retrieved = (
+            hierarcaps_radius(found, steps=self.steps)
+            if self.way == "radius"
+            else hierarcaps_traversal(
+                found, start=self.start, root_in_pool=self.root_in_pool, steps=self.steps
+            )
+        )
         return self.of(retrieved, found.first[found.rows], k)
 
 
@@ -346,9 +348,11 @@ def hierarchy_scores(
         seed: of the bootstrap.
     """
     draws, depth = Draws(chains.own, len(chains.image), rounds, seed), chains.rows.shape[1]
-    rows: list[Metric] = [row() for row in CORRELATIONS]
-    rows += [row(steps=steps, start=start, root_in_pool=root_in_pool) for row in RETRIEVALS]
-    rows += [load(row) if isinstance(row, str) else row for row in more]
+    rows: list[Metric] = [
+        *(row() for row in CORRELATIONS),
+        *(row(steps=steps, start=start, root_in_pool=root_in_pool) for row in RETRIEVALS),
+        *(load(row) if isinstance(row, str) else row for row in more),
+    ]
     return [
         report(row, MetricKey(row.name, judgements="chains", k=k), row.per_query(chains, k), chains.image_of,
                draws, len(chains.pool))

@@ -230,8 +230,10 @@ def _row(
     for row, name in zip(rows, compared.get("models", [""] * len(rows))):
         told = verdicts.get(name, {})
         than = f" than {arms[0][0]}" if told.get("worth_noting") else ""
-        notes = [f"{row['queries']} queries" if row["queries"] else ""]
-        notes += [f"{told['mark']} {told['verdict']}{than}"] if told else []
+        notes = [
+            f"{row['queries']} queries" if row["queries"] else "",
+            f"{told['mark']} {told['verdict']}{than}" if told else "",
+        ]
         best = told.get("verdict") == BETTER
         cells.append(Cell(row["value"], note="; ".join(filter(None, notes)), best=best))
     return cells

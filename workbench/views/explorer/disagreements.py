@@ -34,10 +34,11 @@ def disagreements(runs: Sequence[OpenRun], by: Literal["rank", "grade"] = "rank"
     require_known("disagreements go by rank or grade, not by", by, ["rank", "grade"], ValueError)
     require(len(runs) > 1, "one run has nothing to disagree with; open the explorer on two or more")
     split, ranks = runs[0].split, compare.ranks(runs, "t2i")
-    if by == "grade":
-        grades = _first_grades(runs)
-    else:
-        grades = {row: [] for _, row in compare.chosen(ranks, split, "t2i", (), MOST)}
+    grades = (
+        _first_grades(runs)
+        if by == "grade"
+        else {row: [] for _, row in compare.chosen(ranks, split, "t2i", (), MOST)}
+    )
     return [
         {
             "row": row,

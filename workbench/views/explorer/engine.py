@@ -266,10 +266,13 @@ class Engine:
         """What is true of the images, how a typed sentence was read, and which words nobody knows here."""
         truth = self.grader.truth(question)
         models = {asker.run.name: asker.run.model for asker in self.askers}
-        lines = [] if truth is None else [notes.truth_line(truth, question.pins)]
-        if truth and question.words and (question.changes or question.words not in self.gallery.rows):
-            lines.append(f"Read as: {sentence(question.graph).rstrip('.')}.")
-        return " ".join(filter(None, [*lines, notes.unseen(asked.terms, models)]))
+        typed = question.words and (question.changes or question.words not in self.gallery.rows)
+        lines = [
+            "" if truth is None else notes.truth_line(truth, question.pins),
+            f"Read as: {sentence(question.graph).rstrip('.')}." if truth and typed else "",
+            notes.unseen(asked.terms, models),
+        ]
+        return " ".join(filter(None, lines))
 
     def _note(self, question: Question) -> str:
         truth = self.grader.truth(question)
