@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from workbench.data import load as load_data
-    from workbench.devices import use as use_device  # noqa: F401
     from workbench.encoders import Encoder
     from workbench.metrics import Metric
     from workbench.objectives import Objective

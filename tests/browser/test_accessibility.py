@@ -18,7 +18,7 @@ from workbench.execution.report import to_html
 from workbench.records import Judgements, Split
 from workbench.tour import STOPS, TourResult
 from workbench.views.explorer import twin
-from workbench.views.plots.retrieval import Answers, sheet
+from workbench.views.plots.retrieval import sheet
 from workbench.views.plots.tables import listing
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def _report() -> str:
         lambda row: Image.new("RGB", (30, 30), (row * 30, 0, 0)),
         judgements={"own": Judgements.own(own, 7)},
     )
-    runs, queries = {HOSTILE[1]: Answers(scores, own + 1.0)}, [(HOSTILE[0], row) for row in range(7)]
+    runs, queries = {HOSTILE[1]: scores}, [(HOSTILE[0], row) for row in range(7)]
     found, back = sheet(runs, queries, split), sheet(runs, queries, split, direction="i2t")
     table = listing({HOSTILE[2]: HOSTILE, "other": HOSTILE}, title=HOSTILE[0])
     shown = [

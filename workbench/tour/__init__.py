@@ -30,7 +30,7 @@ from workbench.runs import compare, open_runs
 from workbench.runs import store as runs
 from workbench.views.pages import Cell, page
 from workbench.views.plots.relevance import two_verdicts
-from workbench.views.plots.retrieval import Answers, sheet
+from workbench.views.plots.retrieval import sheet
 
 EXPLORER = "06_retrieval_explorer"
 
@@ -275,5 +275,5 @@ def _picture(stops: Sequence[Stop], results: Sequence[RunResult]) -> str:
         [str(folders[name]) for name in stop.models_of], images=stop.parameters.get("images", 0)
     )
     ranked, split = compare.ranks(opened, "t2i"), opened[0].split
-    answers = {run.name: Answers(run.scores, ranks) for run, ranks in zip(opened, ranked, strict=True)}
-    return sheet(answers, compare.chosen(ranked, split, "t2i", (), 1), split, grade=compare.grader(split))
+    scores = {run.name: run.scores for run in opened}
+    return sheet(scores, compare.chosen(ranked, split, "t2i", (), 1), split, grade=compare.grader(split))

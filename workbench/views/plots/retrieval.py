@@ -1,38 +1,19 @@
 """What was retrieved: the same queries under every run, as a sheet that needs nothing but itself."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
 from workbench.formatting import format_count, format_number, format_value
-from workbench.metrics.ranks import ranks_of
-from workbench.records import Array, Judgements, Rows, Split, require
+from workbench.metrics.ranks import rank
+from workbench.records import Array, Rows, Split, require
 from workbench.views.pages import page
 from workbench.views.photographs import picture
 
 Grade = Callable[[Rows, Rows], Array]
 MARKS = {"own": "✓ annotated", "true": "○ true", "partly": "◐ partly", "": "✕ wrong"}
 TITLES = {"t2i": "Captions and the images they find", "i2t": "Images and the captions they find"}
-
-
-@dataclass(frozen=True)
-class Answers:
-    """What one run answers.
-
-    Args:
-        scores: ``(I, T)``, larger = more alike.
-        ranks: ``(queries,)`` rank of each query's own item (its best one where there are several), 1 = first.
-    """
-
-    scores: Array
-    ranks: Array
-
-    @classmethod
-    def of(cls, scores: Array, own: Judgements, direction: str) -> "Answers":
-        """The answers of scores, with the ranks of the own items in one direction."""
-        return cls(scores, ranks_of(scores, own, direction).first)
 
 
 def best_median_worst(ranks: Array) -> list[tuple[str, int]]:
@@ -57,7 +38,7 @@ def best_median_worst(ranks: Array) -> list[tuple[str, int]]:
 
 
 def sheet(
-    runs: Mapping[str, Answers],
+    runs: Mapping[str, Array],
     queries: Sequence[tuple[str, int]],
     split: Split,
     *,
@@ -67,14 +48,14 @@ def sheet(
     said: Sequence[str] = (),
     k: int = 5,
 ) -> str:
-    """Each query with a line for every run: the rank of its own item, and the ``k`` best items with
-    thumbnails or texts.
+    """Each query with a line for every run: the rank of its own item (its best one where there are several),
+    and the ``k`` best items with thumbnails or texts.
 
     Colour, line and sign of an item all say what it is: its own; another one that is true, by a grade of at
     least 1; one that is true in part, by a grade of at least one half; or none of these.
 
     Args:
-        runs: name -> answers.
+        runs: name -> scores ``(I, T)``, larger = more alike.
         queries: why a query is shown, and its row.
         split: images, captions, and which belong together.
         direction: image to text or text to image.
@@ -94,10 +75,8 @@ def sheet(
             "why": why,
             "asked": _item(split, query, direction[0], said),
             "lines": [
-                {"run": name, "rank": format_number(answers.ranks[query], 0),
-                 "items": [{"shown": _item(split, item, direction[-1], said), **what} for item, what
-                           in _items(answers.scores, query, split, direction, grade, phi, k)]}
-                for name, answers in runs.items()
+                {"run": name, **_line(scores, query, split, direction, grade, phi, said, k)}
+                for name, scores in runs.items()
             ],
         }
         for why, query in queries
@@ -108,10 +87,19 @@ def sheet(
     )  # fmt: skip
 
 
-def _items(
-    scores: Array, query: int, split: Split, direction: str, grade: Grade | None, phi: Grade | None, k: int
-) -> list[tuple[int, dict[str, Any]]]:
-    """The best items of a query: what each is, what is said below it, and its phi as a share of the best."""
+def _line(
+    scores: Array,
+    query: int,
+    split: Split,
+    direction: str,
+    grade: Grade | None,
+    phi: Grade | None,
+    said: Sequence[str],
+    k: int,
+) -> dict[str, Any]:
+    """The rank of a query's own item, and the best items: what each is, what is said below it, and its phi as
+    a share of the best.
+    """
     line, one = scores[:, query] if direction == "t2i" else scores[query], np.array([query])
     every = np.argsort(-line, kind="stable")
 
@@ -121,20 +109,19 @@ def _items(
     def graded(by: Grade | None, items: Rows) -> Array:
         return np.zeros(len(items)) if by is None else np.asarray(by(*pairs(items))).ravel()
 
-    images, captions = pairs(every[:k])
-    grades, worth = graded(grade, every[:k]), graded(phi, every)
-    found, ways = [], zip(every[:k].tolist(), split.own[captions] == images, grades.tolist(), worth.tolist())
-    for item, is_own, value, of_phi in ways:
+    images, captions = pairs(every)
+    own, grades, worth = split.own[captions] == images, graded(grade, every[:k]), graded(phi, every)
+    items = []
+    for item, is_own, value, of_phi in zip(every.tolist(), own.tolist(), grades.tolist(), worth.tolist()):
         kind = "own" if is_own else "true" if value >= 1 else "partly" if value >= 0.5 else ""
         note = MARKS[kind]
         if kind in ("partly", ""):
             note = "✕ another's" if grade is None else f"{note}, {format_value(value)} % true"
         note += "" if phi is None else f", phi {format_number(of_phi, 2)}"
         share = None if phi is None else of_phi / (worth.max() or 1)
-        found.append(
-            (item, {"kind": kind, "note": f"{note}, score {format_number(line[item], 3)}", "share": share})
-        )
-    return found
+        shown, note = _item(split, item, direction[-1], said), f"{note}, score {format_number(line[item], 3)}"
+        items.append({"shown": shown, "kind": kind, "note": note, "share": share})
+    return {"rank": format_number(rank(line[None, every], own[None]).first[0], 0), "items": items}
 
 
 def _item(split: Split, row: int, kind: str, said: Sequence[str]) -> dict[str, Any]:
