@@ -239,7 +239,7 @@ def nearest(run: OpenRun) -> float:
     of each the distance from the images of other chains is taken off.
     """
     sides = (run.image.mean.numpy(), run.text.mean.numpy(), run.model.embed_texts([""]).mean[0].numpy())
-    chains = Chains.of(run.split, *sides)
+    chains = Chains(run.split, *sides)
     own = chains.distance[chains.rows]
     cosines = chains.text[chains.rows] @ chains.image.T.astype(np.float64)
     others = np.sqrt(np.maximum(2 - 2 * cosines, 0)).mean(axis=2)

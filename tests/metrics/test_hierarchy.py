@@ -44,9 +44,18 @@ ROOT = np.array([0.0, 0.0, 1.0])
 LEVEL, CHAIN = np.tile([1, 2, 3, 4], 2), np.repeat([0, 1], 4)
 
 
+def chains_of(image, text, root, captions, level, chain, own=None):
+    """Chains of a split of these captions; a chain describes the image of its number."""
+    own, ids = chain if own is None else own, tuple(map(str, range(len(captions))))
+    split = Split(
+        "toy/test", ids[: len(image)], tuple(captions), ids, own, lambda row: None, level=level, chain=chain
+    )
+    return Chains(split, image, text, root)
+
+
 @pytest.fixture
 def toy():
-    return Chains(IMAGE, TEXT, ROOT, NAMES, LEVEL, CHAIN, CHAIN)
+    return chains_of(IMAGE, TEXT, ROOT, NAMES, LEVEL, CHAIN)
 
 
 def random_chains(rng, images=6, levels=4, size=5, distinct=17):
@@ -59,7 +68,7 @@ def random_chains(rng, images=6, levels=4, size=5, distinct=17):
     image, root = unit(rng.standard_normal((images, size))), unit(rng.standard_normal(size))
     shuffled = rng.permutation(count)
     rows = [np.asarray(x)[shuffled] for x in (text, captions, level, chain)]
-    return Chains(image, rows[0], root, rows[1].tolist(), rows[2], rows[3], rows[3])
+    return chains_of(image, rows[0], root, rows[1].tolist(), rows[2], rows[3])
 
 
 @pytest.mark.parametrize(
@@ -93,13 +102,16 @@ def test_both_correlations_of_the_toy(toy):
 def test_the_correlation_with_other_images_equals_a_double_loop(rng, shared):
     chains = random_chains(rng)
     if shared:  # two chains of one image, whose own it is for both
-        chains = replace(chains, own=np.where(chains.chain == 5, 0, chains.chain))
+        split = chains.split
+        own = np.where(split.chain == 5, 0, split.chain)
+        split = replace(split, image_ids=split.image_ids[:5], own=own, judgements={})
+        chains = replace(chains, split=split, image=chains.image[:5])
     other, gain = d_corr_other(chains), d_corr_gain(chains)
     for chain, rows in enumerate(chains.rows.tolist()):
-        own, taus = int(chains.own[rows[0]]), {}
-        for image in set(chains.own.tolist()):
+        own, taus = int(chains.split.own[rows[0]]), {}
+        for image in set(chains.split.own.tolist()):
             near = [float(np.dot(chains.text[row], chains.image[image])) for row in rows]
-            same = [chains.captions[row] for row in rows]
+            same = [chains.split.captions[row] for row in rows]
             signs = [
                 0 if same[a] == same[b] else (1 if near[b] > near[a] else -1)
                 for a in range(4) for b in range(a + 1, 4)
@@ -112,10 +124,10 @@ def test_the_correlation_with_other_images_equals_a_double_loop(rng, shared):
 def test_a_model_that_reads_no_image_gains_nothing_and_one_image_has_no_other():
     text = unit([[1, 0, 0], [1, 0, 1], [1, 1, 1], [1, 2, 2]])
     text = np.concatenate([text, text[::-1]])
-    blind = Chains(unit([[-1, 0, 0.0], [-1, 0, 0.0]]), text, ROOT, NAMES, LEVEL, CHAIN, CHAIN)
+    blind = chains_of(unit([[-1, 0, 0.0], [-1, 0, 0.0]]), text, ROOT, NAMES, LEVEL, CHAIN)
     assert_array_equal(d_corr_image(blind), [1, -1])
     assert_array_equal(d_corr_gain(blind), [0, 0])
-    alone = Chains(IMAGE[:1], TEXT[:4], ROOT, NAMES[:4], LEVEL[:4], CHAIN[:4], CHAIN[:4])
+    alone = chains_of(IMAGE[:1], TEXT[:4], ROOT, NAMES[:4], LEVEL[:4], CHAIN[:4])
     assert np.isnan(d_corr_other(alone)).all()
     found = {m.key.metric: m for m in hierarchy.hierarchy_scores(alone)}
     assert (found["d_corr_gain"].queries, found["d_corr_gain"].left_out) == (0, 1)
@@ -144,14 +156,14 @@ def test_measure_reports_both_protocols_and_both_correlations(toy):
 @pytest.mark.parametrize("root_in_pool", [True, False])
 def test_the_traversal_equals_the_slow_walk(seed, start, root_in_pool):
     chains = random_chains(np.random.default_rng(seed))
-    names = [chains.captions[row] for row in chains.pool]
+    names = [chains.split.captions[row] for row in chains.pool]
     texts = chains.text[chains.pool].tolist()
     for chain, path in enumerate(hierarcaps_traversal(chains, start=start, root_in_pool=root_in_pool)):
         image = chains.image[chains.image_of[chain]].tolist()
         walk = oracle.traversal(
             image, texts, names, chains.root.tolist(), start=start, root_in_pool=root_in_pool
         )
-        assert [None if row == NO_TEXT else chains.captions[row] for row in path] == walk
+        assert [None if row == NO_TEXT else chains.split.captions[row] for row in path] == walk
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -159,8 +171,10 @@ def test_the_radius_sweep_equals_the_slow_one_over_all_texts(seed):
     chains = random_chains(np.random.default_rng(seed))
     for chain, path in enumerate(hierarcaps_radius(chains)):
         image = chains.image[chains.image_of[chain]].tolist()
-        found = oracle.radius_sweep(image, chains.text.tolist(), list(chains.captions), chains.root.tolist())
-        assert [chains.captions[row] for row in path] == found
+        found = oracle.radius_sweep(
+            image, chains.text.tolist(), list(chains.split.captions), chains.root.tolist()
+        )
+        assert [chains.split.captions[row] for row in path] == found
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -168,7 +182,10 @@ def test_precision_and_recall_compare_strings(seed):
     chains = random_chains(np.random.default_rng(seed))
     found = hierarcaps_radius(chains)
     for chain, rows in enumerate(chains.rows):
-        wanted, got = [chains.captions[row] for row in rows], {chains.captions[row] for row in found[chain]}
+        wanted, got = (
+            [chains.split.captions[row] for row in rows],
+            {chains.split.captions[row] for row in found[chain]},
+        )
         assert_allclose(precision(chains, found)[chain], len(got & set(wanted)) / len(got))
         assert_array_equal(level_recall(chains, found)[chain], [text in got for text in wanted])
 
@@ -197,7 +214,7 @@ def test_an_unknown_start_is_refused(toy):
 def test_a_split_without_chains_is_refused():
     split = Split("some/test", ("i",), ("a text",), ("t",), np.zeros(1, int), lambda row: None)
     with pytest.raises(ValueError, match="the captions of some/test form no chains"):
-        Chains.of(split, IMAGE[:1], TEXT[:1], ROOT)
+        Chains(split, IMAGE[:1], TEXT[:1], ROOT)
 
 
 def test_a_chain_in_order_correlates_fully_and_a_reversed_one_negatively():
@@ -206,17 +223,15 @@ def test_a_chain_in_order_correlates_fully_and_a_reversed_one_negatively():
         [np.sin(angles), np.cos(angles)], axis=1
     )  # away from the root (0, 1), towards the image (1, 0)
     image, root, chain = np.array([[1.0, 0.0]]), np.array([0.0, 1.0]), np.zeros(4, dtype=int)
-    right = Chains(image, text, root, list("abcd"), np.arange(4), chain, chain)
-    wrong = Chains(image, text[::-1], root, list("abcd"), np.arange(4), chain, chain)
+    right = chains_of(image, text, root, list("abcd"), np.arange(4), chain)
+    wrong = chains_of(image, text[::-1], root, list("abcd"), np.arange(4), chain)
     assert (d_corr_radius(right)[0], d_corr_image(right)[0]) == (1.0, 1.0)
     assert (d_corr_radius(wrong)[0], d_corr_image(wrong)[0]) == (-1.0, -1.0)
 
 
 def test_a_collapsed_model_has_no_correlation_and_finds_one_text():
     same = np.tile(unit([1.0, 2.0]), (4, 1))
-    chains = Chains(
-        same[:1], same, np.array([0.0, 1.0]), list("abcd"), np.arange(4), np.zeros(4, int), np.zeros(4, int)
-    )
+    chains = chains_of(same[:1], same, np.array([0.0, 1.0]), list("abcd"), np.arange(4), np.zeros(4, int))
     assert (d_corr_radius(chains)[0], d_corr_image(chains)[0]) == (0.0, 0.0)
     assert [path.tolist() for path in hierarcaps_radius(chains)] == [[0]]
 
@@ -225,20 +240,20 @@ def test_recall_is_a_multiple_of_a_quarter_and_the_order_of_the_captions_does_no
     chains = random_chains(rng)
     assert_allclose(level_recall(chains, hierarcaps_traversal(chains)).mean(axis=1) * 4 % 1, 0)
     rows = rng.permutation(8)
-    moved = Chains(IMAGE, TEXT[rows], ROOT, [NAMES[r] for r in rows], LEVEL[rows], CHAIN[rows], CHAIN[rows])
+    moved = chains_of(IMAGE, TEXT[rows], ROOT, [NAMES[r] for r in rows], LEVEL[rows], CHAIN[rows])
     first, second = ({m.key: m.value for m in hierarchy.hierarchy_scores(c, rounds=0)} for c in (toy, moved))
     assert first == pytest.approx(second)
 
 
 def test_a_second_block_of_images_is_retrieved_like_the_first(rng):
     chains = random_chains(rng, images=300, distinct=60)
-    names, texts = [chains.captions[row] for row in chains.pool], chains.text[chains.pool].tolist()
+    names, texts = [chains.split.captions[row] for row in chains.pool], chains.text[chains.pool].tolist()
     found = hierarcaps_traversal(chains)
     assert len(found) == 300
     for chain in (255, 256, 299):
         image = chains.image[chains.image_of[chain]].tolist()
         walk = oracle.traversal(image, texts, names, chains.root.tolist(), start="text", root_in_pool=True)
-        assert [None if row == NO_TEXT else chains.captions[row] for row in found[chain]] == walk
+        assert [None if row == NO_TEXT else chains.split.captions[row] for row in found[chain]] == walk
 
 
 @pytest.mark.parametrize(
@@ -246,7 +261,7 @@ def test_a_second_block_of_images_is_retrieved_like_the_first(rng):
     [
         ({"text": TEXT * 2}, "text vectors must have length 1"),
         ({"root": np.full(3, np.nan)}, "root vectors must have length 1"),
-        ({"level": LEVEL[:-1]}, "have lengths"),
+        ({"text": TEXT[:-1]}, "7 vectors for 8 captions"),
         ({"level": np.array([1, 2, 3, 4, 1, 2, 3, 3])}, "every chain must have the levels"),
         ({"level": np.array([1, 2, 3, 4, 5, 1, 2, 3])}, "do not make chains of 5 levels"),
         ({"own": np.array([0, 0, 0, 1, 1, 1, 1, 1])}, "a chain describes two images"),
@@ -263,4 +278,4 @@ def test_what_is_not_a_set_of_chains_is_refused(change, message):
         "own": CHAIN,
     }
     with pytest.raises(ValueError, match=message):
-        Chains(**(parts | change))
+        chains_of(**(parts | change))

@@ -21,7 +21,7 @@ ICML 2023 (image traversals); DITM's description of its HierarCaps experiment (t
 from the released radius code: equal strings are one candidate, which changes no set.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any, Literal
@@ -40,79 +40,67 @@ ROOT = -1
 
 @dataclass(frozen=True, eq=False)
 class Chains:
-    """What the hierarchy metrics read.
+    """What the hierarchy metrics read: a split whose captions form chains, with its embeddings.
 
     Args:
+        split: equal captions are one text, embedded as at their first place; every chain has the same levels,
+            once each, and describes one image.
         image: ``(I, D)`` unit vectors.
         text: ``(T, D)`` unit vectors of the captions.
         root: ``(D,)`` unit vector of the empty string.
-        captions: ``(T,)`` texts; equal strings are one text, embedded as at their first place.
-        level: ``(T,)`` larger = more specific; every chain has the same levels, once each.
-        chain: ``(T,)`` number of the caption's chain.
-        own: ``(T,)`` row of the caption's image; a chain describes one image.
 
     Raises:
-        ValueError: lengths differ, a vector is not of unit length, a chain lacks a level or describes two
-            images.
+        ValueError: the captions form no chains, a caption has no vector, a vector is not of unit length, a
+            chain lacks a level or describes two images.
     """
 
+    split: Split
     image: Array
     text: Array
     root: Array
-    captions: Sequence[str]
-    level: Rows
-    chain: Rows
-    own: Rows
 
     def __post_init__(self) -> None:
-        lengths = {len(self.text), len(self.captions), len(self.level), len(self.chain), len(self.own)}
-        require(len(lengths) == 1, f"text, captions, level, chain and own have lengths {sorted(lengths)}")
+        level, chain, own = (
+            np.asarray(values)[self.rows] for values in (self.split.level, self.split.chain, self.split.own)
+        )
+        captions = len(self.split.captions)
+        require(len(self.text) == captions, f"{len(self.text)} vectors for {captions} captions")
         for name, vectors in (("image", self.image), ("text", self.text), ("root", self.root[None])):
             lengths_off = np.abs(np.linalg.norm(vectors.astype(np.float64), axis=1) - 1).max()
             require(
                 lengths_off < 1e-3,  # false for NaN too
                 f"{name} vectors must have length 1, one is off by {format_number(lengths_off, 4)}",
             )
-        levels, chain, own = (values[self.rows] for values in (self.level, self.chain, self.own))
         require(
-            (levels == levels[0]).all() and (chain == chain[:, :1]).all(),
-            f"every chain must have the levels {levels[0].tolist()}, once each",
+            (level == level[0]).all() and (chain == chain[:, :1]).all(),
+            f"every chain must have the levels {level[0].tolist()}, once each",
         )
         require((own == own[:, :1]).all(), "a chain describes two images")
-
-    @staticmethod
-    def of(split: Split, image: Array, text: Array, root: Array) -> "Chains":
-        """The chains of a split with its embeddings, see the arguments of the class.
-
-        Raises:
-            ValueError: the split's captions form no chains.
-        """
-        if split.level is None or split.chain is None:
-            raise ValueError(
-                f"the captions of {split.name} form no chains; load chains, e.g. scenes with texts='chains'"
-            )
-        return Chains(image, text, root, split.captions, split.level, split.chain, split.own)
 
     @cached_property
     def rows(self) -> Rows:
         """``(C, L)`` caption rows of each chain, generic first."""
-        depth = len(np.unique(self.level))
-        require(
-            len(self.level) % depth == 0, f"{len(self.level)} captions do not make chains of {depth} levels"
-        )
-        return np.lexsort((self.level, self.chain)).reshape(-1, depth)
+        level, chain = self.split.level, self.split.chain
+        if level is None or chain is None:
+            raise ValueError(
+                f"the captions of {self.split.name} form no chains; load chains, "
+                "e.g. scenes with texts='chains'"
+            )
+        depth = len(np.unique(level))
+        require(len(level) % depth == 0, f"{len(level)} captions do not make chains of {depth} levels")
+        return np.lexsort((level, chain)).reshape(-1, depth)
 
     @cached_property
     def image_of(self) -> Rows:
         """``(C,)`` image row of each chain."""
-        return self.own[self.rows[:, 0]]
+        return self.split.own[self.rows[:, 0]]
 
     @cached_property
     def first(self) -> Rows:
         """``(T,)`` first row that holds the same string: the name of a text."""
         place: dict[str, int] = {}
         return np.array(
-            [place.setdefault(text, row) for row, text in enumerate(self.captions)], dtype=np.int64
+            [place.setdefault(text, row) for row, text in enumerate(self.split.captions)], dtype=np.int64
         )
 
     @cached_property
@@ -123,7 +111,7 @@ class Chains:
     @property
     def cosine(self) -> Values:
         """``(T,)`` cosine of each caption with its own image."""
-        return np.asarray(np.einsum("td,td->t", self.text, self.image[self.own], dtype=np.float64))
+        return np.asarray(np.einsum("td,td->t", self.text, self.image[self.split.own], dtype=np.float64))
 
     @property
     def distance(self) -> Values:
@@ -200,11 +188,11 @@ def described(
     """What one chain's image retrieved, in words: the texts without the root, their levels in the chain (0 =
     not in it), and whether they are true of the image, by ``true`` ``(I, T)`` or by its chain alone.
     """
-    own = chains.rows[chain]
-    level = dict(zip(chains.first[own].tolist(), chains.level[own].tolist(), strict=True))
+    own, levels = chains.rows[chain], np.asarray(chains.split.level)
+    level = dict(zip(chains.first[own].tolist(), levels[own].tolist(), strict=True))
     rows = [row for row in retrieved.tolist() if row != ROOT]
     holds = [row in level or (true is not None and bool(true[chains.image_of[chain], row])) for row in rows]
-    return [chains.captions[row] for row in rows], [level.get(row, 0) for row in rows], holds
+    return [chains.split.captions[row] for row in rows], [level.get(row, 0) for row in rows], holds
 
 
 class Retrieval(Metric):
@@ -347,7 +335,7 @@ def hierarchy_scores(
         rounds: bootstrap rounds; images are drawn, each with its chains; 0 = no intervals.
         seed: of the bootstrap.
     """
-    draws, depth = Draws(chains.own, len(chains.image), rounds, seed), chains.rows.shape[1]
+    draws, depth = Draws(chains.split.own, len(chains.image), rounds, seed), chains.rows.shape[1]
     rows: list[Metric] = [
         *(row() for row in CORRELATIONS),
         *(row(steps=steps, start=start, root_in_pool=root_in_pool) for row in RETRIEVALS),

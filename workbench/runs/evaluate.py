@@ -238,7 +238,7 @@ def evaluate_on(folder: Path | str, target: Target, *, device: str = "") -> Open
     measurements = found.measurements
     if split.level is not None and split.chain is not None:
         sides = (found.image.mean.numpy(), found.text.mean.numpy(), model.embed_texts([""]).mean[0].numpy())
-        measurements = [*measurements, *hierarchy.hierarchy_scores(hierarchy.Chains.of(split, *sides))]
+        measurements = [*measurements, *hierarchy.hierarchy_scores(hierarchy.Chains(split, *sides))]
     known = {m.key.metric for m in measurements}
     left = [name for name in wanted.metrics if shelf.load(name).name not in known]
     notes = (f"not measured, since {split.name} has no judgements for it: {', '.join(left)}",) if left else ()
