@@ -4,7 +4,6 @@ import json
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Annotated, Any
@@ -165,11 +164,6 @@ def told(as_json: bool) -> Callable[[str], None]:
 def pairs(given: list[str] | None) -> dict[str, str]:
     """``["a=1"]`` as ``{"a": "1"}``."""
     return {name: value for name, _, value in (pair.partition("=") for pair in given or [])}
-
-
-def facts(run: Any) -> dict[str, Any]:
-    """A run as JSON values."""
-    return {**asdict(run), "folder": str(run.folder)}
 
 
 @app.callback(invoke_without_command=True)

@@ -22,7 +22,6 @@ from workbench.cli.base import (
     WithPairs,
     app,
     emit,
-    facts,
     pairs,
     usage,
     writable,
@@ -132,7 +131,7 @@ def ls(notebook: str = "*", root: Root = "runs", as_json: AsJson = False) -> Non
     if max(map(len, lines)) > screen():
         halves = (columns(row[part] for row in [heads, *rows]) for part in (slice(5), slice(5, None)))
         lines = [line for one, two in zip(*halves, strict=True) for line in (one, f"    {two}")]
-    emit([facts(run) for run in found], as_json, [*lines, *bad])
+    emit([asdict(run) for run in found], as_json, [*lines, *bad])
 
 
 def _line(run: Any) -> tuple[object, ...]:
@@ -171,7 +170,7 @@ def show(run: str, every: Every = False, root: Root = "runs", as_json: AsJson = 
     if found.status not in ("ok", "unwatched"):
         lines += ["run failed; results may be incomplete. Rerun with the same command."]
     emit(
-        facts(found),
+        asdict(found),
         as_json,
         [f"{found.folder}  {found.status}", *arms, *(given if every else cut(given)), *lines, *about],
     )

@@ -25,7 +25,6 @@ from workbench.cli.base import (
     WithPairs,
     app,
     emit,
-    facts,
     pairs,
     told,
     usage,
@@ -221,7 +220,7 @@ def train(
     if not processes.rank():
         found = runs.read(folder)
         emit(
-            facts(found),
+            asdict(found),
             as_json,
             [*numbers(found.results), *learnt(found.results), f"{found.status}  {found.folder}"],
         )

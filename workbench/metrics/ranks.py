@@ -180,9 +180,10 @@ def rank_all(
     pairs = np.unique(np.concatenate(names))
     query, item = np.divmod(pairs, max(gallery, 1))
     start = np.searchsorted(query, np.arange(queries + 1))
-    passed = [_read(0, np.empty((0, gallery)), start, item, k)] * (queries == 0)
-    for first, rows in blocks(scores, relevant[0].shape, block, checked=False):
-        passed.append(_read(first, rows, start, item, k))
+    passed = [
+        _read(first, rows, start, item, k)
+        for first, rows in blocks(scores, relevant[0].shape, block, checked=False)
+    ] or [_read(0, np.empty((0, gallery)), start, item, k)]
     not_below, *best = map(np.concatenate, zip(*passed, strict=True))
     ranks = [
         _ranks(one, not_below[np.searchsorted(pairs, name)]) for one, name in zip(listed, names, strict=True)
