@@ -17,8 +17,8 @@ def test_a_map_that_is_the_space_is_perfect():
     rng = np.random.default_rng(3)
     circle = unit(rng, 30, 2)
     found = measures.quality(circle, circle, measures.nearest_in_space(circle, 5))
-    assert (found.trustworthiness, found.overlap) == (1, 1)
-    assert found.chance == pytest.approx(5 / 29)
+    assert (found["trustworthiness"], found["overlap"]) == (1, 1)
+    assert found["chance"] == pytest.approx(5 / 29)
 
 
 def test_a_sample_is_measured_as_a_map_of_its_own():
@@ -26,7 +26,7 @@ def test_a_sample_is_measured_as_a_map_of_its_own():
     vectors, points = unit(rng, 400, 6), rng.normal(size=(400, 2))
     near = measures.nearest_in_space(vectors, 5)
     whole, part = measures.quality(vectors, points, near), measures.quality(vectors, points, near, sample=200)
-    assert part.trustworthiness == pytest.approx(whole.trustworthiness, abs=0.05)
-    assert part.overlap == whole.overlap
+    assert part["trustworthiness"] == pytest.approx(whole["trustworthiness"], abs=0.05)
+    assert part["overlap"] == whole["overlap"]
     with pytest.raises(ValueError, match="should be less than n_samples / 2"):
         measures.quality(vectors[:9], points[:9], measures.nearest_in_space(vectors[:9], 5))

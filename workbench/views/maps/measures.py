@@ -50,27 +50,16 @@ def _without_itself(near: Rows) -> Rows:
     return np.asarray(near[~itself].reshape(len(near), -1))
 
 
-@dataclass(frozen=True)
-class Quality:
-    """What a map keeps of the space that it shows.
+def quality(
+    vectors: Array, points: Array, near: Rows, *, sample: int = 2000, seed: int = 0
+) -> dict[str, float]:
+    """What a map keeps of the space that it shows, ``near`` being the ``(N, k)`` nearest others in the space.
 
-    Args:
-        k: neighbours that were asked for.
-        trustworthiness: 1 = no point has a neighbour on the map that is far away in the space; about 0.5 = at
-            random.
-        overlap: share of the ``k`` nearest in the space that are among the ``k`` nearest on the map.
-        chance: what the overlap would be for a map drawn at random.
-    """
-
-    k: int
-    trustworthiness: float
-    overlap: float
-    chance: float
-
-
-def quality(vectors: Array, points: Array, near: Rows, *, sample: int = 2000, seed: int = 0) -> Quality:
-    """Trustworthiness and neighbourhood overlap of a map, ``near`` being the nearest others in the space;
-    trustworthiness is that of a ``sample`` of so many points where there are more.
+    Returns:
+        ``trustworthiness``: 1 = no point has a neighbour on the map that is far away in the space, about 0.5
+        = at random; it is that of a ``sample`` of so many points where there are more. ``overlap``: share of
+        the ``k`` nearest in the space that are among the ``k`` nearest on the map. ``chance``: what the
+        overlap would be for a map drawn at random.
 
     Source:
         Venna, Kaski, "Neighborhood preservation in nonlinear projection methods", ICANN 2001, Eq. 1.
@@ -81,7 +70,7 @@ def quality(vectors: Array, points: Array, near: Rows, *, sample: int = 2000, se
     rows = np.sort(np.random.default_rng(seed).choice(size, min(size, sample), replace=False))
     trusted = trustworthiness(vectors[rows], points[rows], n_neighbors=k, metric="cosine")
     kept = float(overlap(near, nearest_on_map(points, k)).mean())
-    return Quality(k, float(trusted), kept, k / (size - 1))
+    return {"trustworthiness": float(trusted), "overlap": kept, "chance": k / (size - 1)}
 
 
 @dataclass(frozen=True)

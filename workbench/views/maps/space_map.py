@@ -40,7 +40,7 @@ class SpaceMap:
         points: ``(N, 2)`` places.
         neighbours: ``(N, k)`` nearest others in the full space by cosine, of both kinds.
         gap: the modality gap.
-        quality: what the map keeps of the space.
+        quality: what the map keeps of the space, see ``measures.quality``.
         settings: how the places were computed.
     """
 
@@ -51,7 +51,7 @@ class SpaceMap:
     points: Array
     neighbours: Rows
     gap: measures.Gap
-    quality: measures.Quality
+    quality: dict[str, float]
     settings: Settings
 
     def marks(self, colour: str) -> Marks:
@@ -86,9 +86,7 @@ class SpaceMap:
         """
         counts, image = self.items["hubness"].to_numpy(), (self.items["kind"] == "image").to_numpy()
         return {
-            "trustworthiness": self.quality.trustworthiness,
-            "overlap": self.quality.overlap,
-            "chance": self.quality.chance,
+            **self.quality,
             "gap": self.gap.distance,
             "gap_auc": self.gap.auc,
             "gap_accuracy": self.gap.accuracy,

@@ -220,8 +220,9 @@ def rows(maps: Sequence[SpaceMap], chosen: Iterable[int]) -> pd.DataFrame:
 def _map(one: SpaceMap, k: int) -> dict[str, Any]:
     return {
         "name": one.name,
-        "about": f"trustworthiness {format_number(one.quality.trustworthiness, 3)}, "
-        f"keeps {format_value(one.quality.overlap)} % of the {one.quality.k} nearest neighbours, "
+        "about": f"trustworthiness {format_number(one.quality['trustworthiness'], 3)}, "
+        f"keeps {format_value(one.quality['overlap'])} % "
+        f"of the {one.neighbours.shape[1]} nearest neighbours, "
         f"modality gap {format_number(one.gap.distance, 2)}",
         "points": one.points.astype(np.float32).tobytes(),
         "near": np.ascontiguousarray(one.neighbours[:, :k], dtype=np.int32).tobytes(),
