@@ -3,7 +3,7 @@
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Annotated, Any
@@ -42,9 +42,7 @@ class Verbs(TyperGroup):
         """Read the options that stand before the verb; without a word comes the help."""
         # shells leave ~ as it is behind =
         args = ["=".join(map(with_home, word.split("="))) for word in args]
-        if not args:
-            return super().make_context(info_name, args, *rest, **extra)
-        with in_one_line():
+        with in_one_line() if args else nullcontext():
             return super().make_context(info_name, args, *rest, **extra)
 
     def invoke(self, ctx: Any) -> Any:

@@ -225,12 +225,11 @@ def walk(
         parts = [columns[side][row, k] for side in sides]
         if not any(np.isnan(part[0]).all() for part in parts):
             values, chances = np.concatenate(parts, axis=1)
-            known = not np.isnan(chances).all()
-            chance = draws.value(chances, way, row.statistic) if known else np.nan
+            chance = draws.value(chances, way, row.statistic)
             marked = ", ".join(filter(None, [row.subset, *marks]))
             key = MetricKey(row.name, way, evidence.label, k, marked, evidence.folds)
-            number = report(row, key, values, way, draws, sum(map(evidence.gallery, sides)))
-            yield replace(number, chance=None if np.isnan(chance) else chance), values
+            gallery = sum(map(evidence.gallery, sides))
+            yield report(row, key, values, way, draws, gallery, chance), values
 
 
 def evaluate(
@@ -285,7 +284,13 @@ def _by_query(
 
 
 def report(
-    row: Metric, key: MetricKey, values: Values, at: str | Rows, draws: Draws, gallery: int
+    row: Metric,
+    key: MetricKey,
+    values: Values,
+    at: str | Rows,
+    draws: Draws,
+    gallery: int,
+    chance: float = np.nan,
 ) -> Measurement:
     """One number with its interval and contract.
 
@@ -296,6 +301,7 @@ def report(
         at: direction, or the image row of each value.
         draws: resamples of the images.
         gallery: how many items a query is compared with.
+        chance: what a random order has on average; NaN = nobody knows.
     """
     value, resampled = row.number(values, at, draws)
     low, high = interval(resampled)
@@ -303,4 +309,5 @@ def report(
     return Measurement(
         key, value, low, high, len(values) - left_out, left_out, row.face, row.smaller_is_better,
         gallery=gallery, hit=row.phrase(key.k, key.judgements), ties=row.ties, unit=UNIT,
+        chance=None if np.isnan(chance) else chance,
     )  # fmt: skip

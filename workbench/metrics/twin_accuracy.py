@@ -9,7 +9,6 @@ Source: M. Yuksekgonul et al., When and why vision-language models behave like b
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -64,7 +63,7 @@ def twin_accuracies(
         for row in rows:
             values = row.per_query((above, image, scores.shape[0]))
             key = MetricKey(row.name, "i2t", subset=kind)
-            yield replace(report(row, key, values, "i2t", draws, 2), chance=CHANCE), values
+            yield report(row, key, values, "i2t", draws, 2, CHANCE), values
 
 
 MEMBER = TwinAccuracy

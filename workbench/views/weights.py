@@ -62,14 +62,12 @@ def of_run(run: OpenRun, images: Sequence[int]) -> list[PartWeights]:
     if pair is None or not all(getattr(side, "weighs", False) for side in (pair.image, pair.text)):
         return []
     source, weighing = model.source(split, every_signal=False), pair.eval()
-    image: Any = weighing.image
-    text: Any = weighing.text
     found = []
     for row in images:
         own = np.flatnonzero(split.own == row)
         given = batches.to(source.of_images(np.array([row])), model.device)
-        regions = image.image_weights(given)[0][0].float().cpu().numpy()
-        words, real = text.text_weights(batches.to(source.of_captions(own), model.device))
+        regions = weighing.image.image_weights(given)[0][0].float().cpu().numpy()
+        words, real = weighing.text.text_weights(batches.to(source.of_captions(own), model.device))
         of_words = [one[seen].tolist() for one, seen in zip(words.float().cpu(), real.cpu(), strict=True)]
         try:
             texts = model.spelt([split.captions[caption] for caption in own.tolist()])
