@@ -197,7 +197,7 @@ class Explorer(anywidget.AnyWidget):
 
         Raises:
             FileExistsError: there is such a file.
-            ValueError: another ending, or nothing was asked yet.
+            ValueError: another ending.
         """
         require(
             overwrite or not Path(path).exists(),
@@ -260,9 +260,7 @@ class Explorer(anywidget.AnyWidget):
         return tuple(map(self.pictures.inside, answers))
 
     def _answered(self) -> Answer:
-        if self.answer is None:
-            return self.ask(Question((self._start,), k=self._k))
-        return self.answer
+        return self.answer or self.ask(Question((self._start,), k=self._k))
 
     def _on_message(self, _: Any, message: dict[str, Any], buffers: list[memoryview]) -> None:
         """Answer the browser; whatever goes wrong is shown there, since nobody sees a kernel's log."""

@@ -7,7 +7,6 @@ al., "Composing object relations and attributes for image-text matching" (CORA),
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import cached_property, lru_cache
 from itertools import chain, islice
 from typing import Any
@@ -106,11 +105,9 @@ class Gallery:
 
     def passes(self, seeks: Seeks, filters: Filters) -> NDArray[np.bool_]:
         """``(N,)`` which items pass the filters of captions. An entity is filtered by its words."""
-        wanted, asked = filters.text.lower(), replace(filters, marks=()) != Filters()
+        wanted = filters.text.lower()
         if seeks == "entities":
             return np.array([wanted in name.lower() for name in self.entities.names], dtype=bool)
-        if not asked:
-            return np.ones(len(self.ids(seeks)), dtype=bool)
         kept = np.ones(len(self.split.captions), dtype=bool)
         if filters.levels and self.split.level is not None:
             kept &= np.isin(self.split.level, filters.levels)
