@@ -270,8 +270,9 @@ def evaluate(  # noqa: PLR0913 - typer reads the options from the signature
     require(not pretrained or len(model or ()) == 1, ONE_MODEL)
     writable(out or root)
     vectors = {name: file for name, file in (("images", images), ("texts", texts)) if file}
-    opened = [wb.open_model(name, pretrained) for name in model or []]
-    return _evaluate_models(opened, vectors, targets, (out, root), as_json)
+    asked = [partial(wb.evaluate, wb.open_model(name, pretrained)) for name in model or []]
+    asked += [partial(wb.evaluate, **vectors)] if vectors else []
+    return _evaluate_models(asked, targets, (out, root), as_json)
 
 
 def _evaluate_runs(
@@ -300,17 +301,11 @@ def _evaluate_runs(
     emit([m.as_dict() for m in measurements], as_json, [*numbers(measurements, every=True), *about])
 
 
-def _evaluate_models(
-    models: list[Any], vectors: dict[str, Any], targets: list[Any], place: tuple[str, str], as_json: bool
-) -> None:
+def _evaluate_models(asked: list[Any], targets: list[Any], place: tuple[str, str], as_json: bool) -> None:
     """Models or vectors on data sets: each result a run, those of one data set one table."""
     found, folders, lines, differences = [], list[Path](), list[str](), list[Any]()
-    many = (len(models) + bool(vectors)) * len(targets) > 1
+    many = len(asked) * len(targets) > 1
     for target in targets:
-        asked = [
-            *(partial(wb.evaluate, one) for one in models),
-            *([partial(wb.evaluate, **vectors)] if vectors else []),
-        ]
         several = list[Any]()
         for evaluate in asked:
             one = evaluate(data=target)
