@@ -79,17 +79,15 @@ class Gap:
 
     Args:
         distance: of the centres, 0 to 2 for unit vectors.
-        direction: ``(D,)`` unit vector from the captions' centre to the images' centre; zeros where the
-            centres coincide.
-        image: ``(I,)`` place of each image along the direction; 0 lies half way between the centres.
+        image: ``(I,)`` place of each image along the gap, from the captions' centre to the images' centre; 0
+            lies half way between them, and everywhere where they coincide.
         text: ``(T,)`` the same of the captions.
-        auc: chance that an image lies farther along the direction than a caption; 1 = the gap alone tells
+        auc: chance that an image lies farther along the gap than a caption; 1 = the gap alone tells
             them apart, 0.5 = not at all. A tie counts half.
         accuracy: share that the half-way plane sorts rightly, the mean of both kinds.
     """
 
     distance: float
-    direction: Array
     image: Array
     text: Array
     auc: float
@@ -97,7 +95,7 @@ class Gap:
 
 
 def modality_gap(image: Array, text: Array) -> Gap:
-    """Distance and direction of the gap between unit vectors, and how well it separates the kinds.
+    """The gap between unit vectors: its distance, places along it, and how well it separates the kinds.
 
     Source:
         Liang et al., "Mind the gap: understanding the modality gap in multi-modal contrastive representation
@@ -110,7 +108,7 @@ def modality_gap(image: Array, text: Array) -> Gap:
     of_images, of_texts = (image - half_way) @ direction, (text - half_way) @ direction
     accuracy = ((of_images > 0).mean() + (of_texts < 0).mean()) / 2
     auc = scipy.stats.mannwhitneyu(of_images, of_texts).statistic / (len(image) * len(text))
-    return Gap(distance, direction, of_images, of_texts, float(auc), float(accuracy))
+    return Gap(distance, of_images, of_texts, float(auc), float(accuracy))
 
 
 def skewness(counts: Array) -> float:
