@@ -269,7 +269,8 @@ def evaluate(  # noqa: PLR0913 - typer reads the options from the signature
     require(targets, "name the data with --data: a name of `workbench list data`, or a path")
     require(not pretrained or len(model or ()) == 1, ONE_MODEL)
     writable(out or root)
-    vectors = {name: file for name, file in (("images", images), ("texts", texts)) if file}
+    named = {"images": images, "texts": texts}
+    vectors: dict[str, Any] = {name: file for name, file in named.items() if file}
     asked = [partial(wb.evaluate, wb.open_model(name, pretrained)) for name in model or []]
     asked += [partial(wb.evaluate, **vectors)] if vectors else []
     return _evaluate_models(asked, targets, (out, root), as_json)

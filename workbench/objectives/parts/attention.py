@@ -65,7 +65,7 @@ class CrossAttention:
         of_image = _Side.of(full_precision(regions), seen)
         ends = (read * torch.arange(1, read.shape[1] + 1, device=read.device)).amax(dim=1)
         order, columns = ends.argsort(stable=True), []
-        for rows in order.split(GROUP):
+        for rows in torch.split(order, GROUP):
             longest = max(1, *ends[rows].tolist())
             of_text = _Side.of(full_precision(words[rows, :longest]), read[rows, :longest])
             blocks = blocks_of(of_image, seen, of_text.mask)
@@ -257,7 +257,7 @@ def blocks_of(of_image: Iterable[Tensor], seen: Tensor, read: Tensor) -> Iterato
         read: ``(T, L)`` mask of the words.
     """
     each = max(1, ELEMENTS // max(1, seen.shape[1] * read.numel()))
-    return zip(*(part.split(each) for part in of_image), strict=True)
+    return zip(*(torch.split(part, each) for part in of_image), strict=True)
 
 
 class _Side(NamedTuple):
