@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from tests.oracles import encoders as oracle
 from workbench.encoders import load
-from workbench.encoders.pooling import GPO, POOLINGS, pool, position_code, softmax_weights, sorted_sum
+from workbench.encoders.pooling import GPO, POOLINGS, position_code, softmax_weights, sorted_sum
 
 X = torch.tensor([[[1.0, 5.0], [3.0, 2.0], [2.0, 4.0], [9.0, 9.0]]])
 THREE_REAL = torch.tensor([[True, True, True, False]])
@@ -23,7 +23,7 @@ def sets(sizes, dim=5, length=None, seed=0):
 def double(name, seed=0):
     with torch.random.fork_rng():
         torch.manual_seed(seed)
-        return pool(name).double()
+        return POOLINGS[name]().double()
 
 
 def test_sorted_columns_are_weighted_by_hand():
@@ -86,13 +86,13 @@ def test_the_first_weight_alone_is_max_pooling():
     parts, mask = sets((4, 2, 6))
     first = torch.zeros(3, 6, dtype=torch.float64)
     first[:, 0] = 1
-    torch.testing.assert_close(sorted_sum(parts, mask, first), pool("max")(parts, mask))
+    torch.testing.assert_close(sorted_sum(parts, mask, first), POOLINGS["max"]()(parts, mask))
 
 
 def test_equal_weights_are_mean_pooling():
     parts, mask = sets((4, 2, 6))
     equal = mask / mask.sum(1, keepdim=True)
-    torch.testing.assert_close(sorted_sum(parts, mask, equal.double()), pool("mean")(parts, mask))
+    torch.testing.assert_close(sorted_sum(parts, mask, equal.double()), POOLINGS["mean"]()(parts, mask))
 
 
 def test_equal_weights_on_the_first_k_are_k_max_pooling():
@@ -161,7 +161,7 @@ def test_equal_parts_share_the_gradient_as_in_the_padded_form(name):
     }
     found, expected = (
         torch.autograd.grad((made * weight).sum(), parts)[0]
-        for made in (pool(name)(parts, mask), padded[name]())
+        for made in (POOLINGS[name]()(parts, mask), padded[name]())
     )
     torch.testing.assert_close(found, expected)
 
@@ -177,7 +177,7 @@ def test_without_a_mask_all_parts_are_real(name):
 def test_an_empty_set_is_refused_by_its_row(name):
     parts, mask = sets((2, 0, 1))
     with pytest.raises(ValueError, match=r"set \[1\] has no real part"):
-        pool(name).double()(parts, mask)
+        POOLINGS[name]().double()(parts, mask)
 
 
 def test_an_unknown_pooling_names_the_near_ones():

@@ -11,7 +11,7 @@ from PIL import Image
 from torch.nn.functional import normalize
 
 from workbench.encoders import load, member
-from workbench.encoders._open_clip import build, describe, export
+from workbench.encoders._open_clip import build, describe
 from workbench.encoders._open_clip_towers import depths_of
 from workbench.encoders.backbones import Preparation
 from workbench.encoders.towers import Towers
@@ -235,8 +235,7 @@ def test_a_local_checkpoint_gives_back_the_same_bits(towers, tmp_path, suffix):
     if suffix == ".pt":
         torch.save({"state_dict": first.network.state_dict()}, path)
     else:
-        description = describe(str(tmp_path / "resnet.json"))
-        export(first.network, description, tmp_path / "out", dtype=torch.float32).rename(path)
+        first.export(tmp_path / "out", torch.float32).rename(path)
     second = towers("resnet", pretrained=str(path)).eval()
     assert torch.equal(first.images(a_batch(first)).mean, second.images(a_batch(first)).mean)
     assert torch.equal(first.texts(a_batch(first)).mean, second.texts(a_batch(first)).mean)
@@ -244,7 +243,7 @@ def test_a_local_checkpoint_gives_back_the_same_bits(towers, tmp_path, suffix):
 
 def test_an_exported_model_is_read_by_open_clip_itself(towers, tmp_path):
     encoder = towers("vit").eval()
-    export(encoder.network, describe(str(tmp_path / "vit.json")), tmp_path / "out", dtype=torch.float32)
+    encoder.export(tmp_path / "out", torch.float32)
     other = open_clip.create_model(f"local-dir:{tmp_path / 'out'}")
     pixels = torch.randn(2, 3, 32, 32, generator=torch.Generator().manual_seed(0))
     torch.testing.assert_close(encoder.network.encode_image(pixels), other.encode_image(pixels))

@@ -18,11 +18,9 @@ from typing import Any
 from zipfile import ZipFile, is_zipfile
 
 import open_clip
-import torch
 from open_clip.convert import convert_state_dict
 from open_clip.model import convert_to_custom_text_state_dict, resize_pos_embed, resize_text_pos_embed
-from safetensors.torch import save_file
-from torch import Tensor, nn
+from torch import Tensor
 
 from workbench import assets
 from workbench.formatting import format_count
@@ -87,17 +85,17 @@ def describe(model: str) -> Description:
 
 
 def _read(path: Path, name: str) -> Description:
-    if not path.is_file():
-        raise FileNotFoundError(
-            f"towers: no model configuration at {path}; give the path of a JSON file or an open_clip name"
-        )
+    require(
+        path.is_file(),
+        f"towers: no model configuration at {path}; give the path of a JSON file or an open_clip name",
+        FileNotFoundError,
+    )
     content = read_options(path)
     architecture = content.get(
         "model_cfg", {k: v for k, v in content.items() if k not in ("preprocess_cfg", "vocabulary")}
     )
     missing = [key for key in ("embed_dim", "vision_cfg", "text_cfg") if key not in architecture]
-    if missing:
-        raise ValueError(f"towers: {path} describes no open_clip model; missing: {', '.join(missing)}")
+    require(not missing, f"towers: {path} describes no open_clip model; missing: {', '.join(missing)}")
     return Description(
         name, architecture, content.get("preprocess_cfg", {}), tuple(content.get("vocabulary", ()))
     )
@@ -249,7 +247,8 @@ def build(description: Description, pretrained: str) -> Any:
         if place.is_dir():
             load_weights(network, _weights_in(place))
         return network.train()
-    if pretrained and not is_file_of_weights(pretrained) and pretrained not in assets.models():
+    is_file = pretrained.endswith(CHECKPOINTS) or Path(pretrained).is_file()
+    if pretrained and not is_file and pretrained not in assets.models():
         _require_tag(description, pretrained)
         wanted = f"{description.name}:{pretrained}"
         with reading_errors(wanted, "cannot be downloaded", RuntimeError), hub(wanted):
@@ -258,11 +257,6 @@ def build(description: Description, pretrained: str) -> Any:
     if pretrained:
         load_weights(network, _checkpoint(description, pretrained))
     return network.train()
-
-
-def is_file_of_weights(pretrained: str) -> bool:
-    """Whether weights are named by the path of a file, and not by a tag."""
-    return pretrained.endswith(CHECKPOINTS) or Path(pretrained).is_file()
 
 
 def _require_tag(description: Description, tag: str) -> None:
@@ -275,16 +269,17 @@ def _require_tag(description: Description, tag: str) -> None:
 
 
 def _checkpoint(description: Description, pretrained: str) -> Path:
-    if pretrained in assets.models() and pretrained != description.name:
-        raise ValueError(
-            f"towers: the shipped weights {pretrained!r} fit model='{pretrained}', not {description.name!r}; "
-            "set pretrained to a tag, to the path of a checkpoint, or to '' for random weights"
-        )
+    require(
+        pretrained not in assets.models() or pretrained == description.name,
+        f"towers: the shipped weights {pretrained!r} fit model='{pretrained}', not {description.name!r}; "
+        "set pretrained to a tag, to the path of a checkpoint, or to '' for random weights",
+    )
     path = assets.path(f"{pretrained}/{WEIGHTS}") if pretrained in assets.models() else Path(pretrained)
-    if not path.is_file():
-        raise FileNotFoundError(
-            f"towers: no checkpoint at {path}; give the path of a file that exists, or an open_clip tag"
-        )
+    require(
+        path.is_file(),
+        f"towers: no checkpoint at {path}; give the path of a file that exists, or an open_clip tag",
+        FileNotFoundError,
+    )
     return path
 
 
@@ -316,33 +311,3 @@ def _weights_in(folder: Path) -> Path:
     files = [file for file in sorted(folder.iterdir()) if file.suffix in CHECKPOINTS]
     require(files, f"{folder} holds no weights ({', '.join(CHECKPOINTS)})", FileNotFoundError)
     return min(files, key=lambda file: (not file.name.startswith("open_clip"), file.suffix != CHECKPOINTS[0]))
-
-
-def export(
-    network: nn.Module, description: Description, folder: str | Path, *, dtype: torch.dtype = torch.float16
-) -> Path:
-    """Write a model in the layout of open_clip's local folders, so that open_clip itself can read it too.
-
-    Args:
-        network: the open_clip model.
-        description: its configuration, with the vocabulary where it has one.
-        folder: receives ``open_clip_config.json`` and ``open_clip_model.safetensors``.
-        dtype: of the stored weights.
-
-    Returns:
-        The path of the weights.
-    """
-    place = Path(folder)
-    place.mkdir(parents=True, exist_ok=True)
-    content = {
-        "model_cfg": dict(description.architecture),
-        "preprocess_cfg": dict(description.preprocess),
-        "vocabulary": list(description.vocabulary),
-    }
-    (place / CONFIG).write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
-    weights = {
-        name: (value.to(dtype) if value.is_floating_point() else value).detach().cpu().clone().contiguous()
-        for name, value in network.state_dict().items()
-    }
-    save_file(weights, place / WEIGHTS)
-    return place / WEIGHTS

@@ -186,11 +186,6 @@ def sorted_sum(parts: Tensor, mask: Tensor, weights: Tensor) -> Tensor:
 POOLINGS: dict[str, type[Pooling]] = {"gpo": GPO, "max": Max, "mean": Mean}
 
 
-def pool(name: PoolingName) -> Pooling:
-    """Make a pooling by name."""
-    return POOLINGS[name]()
-
-
 class Projection(nn.Module):
     """A linear layer, with or without a residual MLP ``D_in - hidden - D_out`` with batch normalisation
     beside it.
@@ -220,7 +215,7 @@ class Projection(nn.Module):
 TOTAL = 0.1
 
 
-class LogVar(nn.Module):
+class LogVar(Pooling):
     """What an encoder adds to be probabilistic: a head that turns parts into log sigma squared.
 
     Source: Chun, "Improved probabilistic image-text representations", ICLR 2024, released code: a linear map
@@ -240,16 +235,11 @@ class LogVar(nn.Module):
         self.linear = nn.Linear(width, embed_dim)
         nn.init.zeros_(self.linear.weight)
         nn.init.constant_(self.linear.bias, log(TOTAL / embed_dim))
-        self.pooling = pool(pooling)
+        self.pooling = POOLINGS[pooling]()
 
-    def forward(self, parts: Tensor, mask: Tensor) -> Tensor:
-        """Parts ``(N, P, W)`` and mask ``(N, P)`` to log sigma squared ``(N, D)``."""
-        index = PackedIndex(mask)
-        return self.of_rows(index.rows(parts), index)
-
-    def of_rows(self, rows: Tensor, index: PackedIndex) -> Tensor:
-        """As ``forward``, of real parts ``(R, W)`` end to end."""
-        return self.pooling.of_rows(self.linear(rows), index)
+    def pool(self, rows: Tensor, index: PackedIndex) -> Tensor:
+        """Log sigma squared ``(N, D)`` of the real parts ``(R, W)``."""
+        return self.pooling.pool(self.linear(rows), index)
 
 
 HEADS, EPS = (16, 8, 6, 5, 4, 3, 2, 1), 1e-8
@@ -353,9 +343,8 @@ class Gate(nn.Module):
 
     def forward(self, local: Tensor, guide: Tensor) -> Tensor:
         """Mix ``(N, D)`` with ``(N, D)``."""
-        gate = self.linear(torch.cat([local, guide], dim=-1)).sigmoid()
-        out: Tensor = gate * local + (1 - gate) * guide
-        return out
+        gate: Tensor = self.linear(torch.cat([local, guide], dim=-1)).sigmoid()
+        return gate * local + (1 - gate) * guide
 
 
 def fitting_heads(embed_dim: int, most: int) -> int:

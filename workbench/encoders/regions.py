@@ -14,7 +14,7 @@ from torch.nn.functional import normalize
 
 from workbench.encoders.base import Encoder
 from workbench.encoders.packed import PackedIndex
-from workbench.encoders.pooling import LogVar, PoolingName, Projection, RegionAttention, pool
+from workbench.encoders.pooling import POOLINGS, LogVar, PoolingName, Projection, RegionAttention
 from workbench.records import Batch, Embedding, require
 from workbench.registry import Count, Dropped, Natural, Share
 
@@ -58,7 +58,7 @@ class Regions(Encoder):
         self.projection = Projection(in_dim, embed_dim, hidden_dim)
         self.feature_dropout = nn.Dropout(feature_dropout)
         self.attention = RegionAttention(embed_dim, attention_heads, renumber) if attention_heads else None
-        self.pooling = pool(pooling)
+        self.pooling = POOLINGS[pooling]()
         self.log_var = LogVar(embed_dim, embed_dim, pooling) if log_var else None
 
     def images(self, batch: Batch) -> Embedding:

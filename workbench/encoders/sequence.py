@@ -18,7 +18,7 @@ from torch.nn.functional import normalize
 
 from workbench.encoders.base import Encoder
 from workbench.encoders.packed import PackedIndex, gru, transformer
-from workbench.encoders.pooling import LogVar, PoolingName, Projection, fitting_heads, pool
+from workbench.encoders.pooling import POOLINGS, LogVar, PoolingName, Projection, fitting_heads
 from workbench.encoders.words import FIRST_WORD, UNKNOWN, TextBackbone, touch, word_table
 from workbench.io import cache_folder
 from workbench.records import Batch, Embedding, require
@@ -84,7 +84,7 @@ class Sequence(Encoder):
         self.backbone = None if kept else TextBackbone(features, word_dim, weights=backbone == "trained")
         self.warm_start = bool(pretrained)
         self.layer = _Gru(word_dim, embed_dim) if layer == "gru" else _Reader(layer, word_dim, embed_dim)
-        self.pooling = pool(pooling)
+        self.pooling = POOLINGS[pooling]()
         self.log_var = LogVar(embed_dim, embed_dim, pooling) if log_var else None
 
     @classmethod

@@ -5,17 +5,18 @@ all output tokens of a tower, a linear map, GPO pooling, L2 norm (Chun, "Improve
 representations", ICLR 2024).
 """
 
+import json
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
 import torch
 from PIL import Image
+from safetensors.torch import save_file
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
-from workbench.encoders._open_clip import build, describe, export, fitting, reads_words
+from workbench.encoders._open_clip import CONFIG, WEIGHTS, build, describe, fitting, reads_words
 from workbench.encoders._open_clip_towers import (
     Branch,
     depths,
@@ -29,12 +30,11 @@ from workbench.encoders._open_clip_towers import (
 )
 from workbench.encoders.backbones import INTERPOLATIONS, RESIZES, Preparation
 from workbench.encoders.base import Encoder, ParameterGroup
-from workbench.encoders.pooling import LogVar, PoolingName, pool
-from workbench.encoders.words import drop_tokens, touch_words
+from workbench.encoders.pooling import POOLINGS, LogVar, PoolingName
+from workbench.encoders.words import UNKNOWN, drop_tokens, touch_words
 from workbench.records import Batch, Embedding, require
 from workbench.registry import Count
 
-UNKNOWN_WORD = 1
 CLIP = "ViT-B-32"
 
 
@@ -67,14 +67,6 @@ class Towers(Encoder):
 
     image_input: str | None = "pixels"
     encodes_text: ClassVar[bool] = True
-    mean: Tensor
-    std: Tensor
-    size: Tensor
-    recipe: Tensor
-    image_log_var: LogVar | None
-    text_log_var: LogVar | None
-    image_branch: Branch | None
-    text_branch: Branch | None
 
     # Ten options: each is a choice of its own that a config names, and a group of them would only hide it.
     def __init__(  # noqa: PLR0913
@@ -101,7 +93,7 @@ class Towers(Encoder):
         )
         self.embed_dim = (embed_dim or 1024) if self.by_tokens else own
         self.augments = self.by_tokens if size_augmentation is None else size_augmentation
-        self.mask_id = UNKNOWN_WORD if reads_words(description) else 0
+        self.mask_id = UNKNOWN if reads_words(description) else 0
         self.network: Any = build(description, pretrained)
         # Convolutions with few channels run 1.3 to 1.8 times as fast on a CPU when the channels lie together.
         self.network.visual.to(memory_format=torch.channels_last)
@@ -110,9 +102,7 @@ class Towers(Encoder):
             self.image_head, self.text_head = (
                 TokenHead(width, self.embed_dim, pooling) for width in token_widths(self.network, joint=False)
             )
-        self.image_log_var = self.text_log_var = self.image_branch = self.text_branch = None
-        if log_var:
-            self._add_log_var(pooling, log_var_blocks if self.by_tokens else 0)
+        self._add_log_var(pooling, log_var_blocks if log_var and self.by_tokens else 0, log_var=log_var)
         self._choose_parameters()
         self._keep_recipe(self.network.visual.preprocess_cfg)
 
@@ -226,19 +216,33 @@ class Towers(Encoder):
         Returns:
             The path of the weights.
         """
-        preprocess = {
-            **{name: getattr(self, name).flatten().tolist() for name in ("size", "mean", "std")},
-            "interpolation": list(INTERPOLATIONS)[int(self.recipe[1])],
-            "resize_mode": RESIZES[int(self.recipe[0])],
+        place = Path(folder)
+        place.mkdir(parents=True, exist_ok=True)
+        content = {
+            "model_cfg": dict(self.description.architecture),
+            "preprocess_cfg": {
+                **{name: getattr(self, name).flatten().tolist() for name in ("size", "mean", "std")},
+                "interpolation": list(INTERPOLATIONS)[int(self.recipe[1])],
+                "resize_mode": RESIZES[int(self.recipe[0])],
+            },
+            "vocabulary": list(self.description.vocabulary),
         }
-        return export(self.network, replace(self.description, preprocess=preprocess), folder, dtype=dtype)
+        (place / CONFIG).write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+        weights = {
+            name: (one.to(dtype) if one.is_floating_point() else one).detach().cpu().clone().contiguous()
+            for name, one in self.network.state_dict().items()
+        }
+        save_file(weights, place / WEIGHTS)
+        return place / WEIGHTS
 
-    def _add_log_var(self, pooling: PoolingName, blocks: int) -> None:
-        tower = text_tower(self.network)
-        widths = token_widths(self.network, joint=not self.by_tokens)
-        self.image_log_var, self.text_log_var = (LogVar(width, self.embed_dim, pooling) for width in widths)
-        if blocks:
-            self.image_branch, self.text_branch = Branch(self.network.visual, blocks), Branch(tower, blocks)
+    def _add_log_var(self, pooling: PoolingName, blocks: int, *, log_var: bool) -> None:
+        """The heads that say log sigma squared, and the branches that they read; ``None`` where unasked."""
+        towers = self.network.visual, text_tower(self.network)
+        widths = token_widths(self.network, joint=not self.by_tokens) if log_var else (0, 0)
+        self.image_log_var, self.text_log_var = (
+            LogVar(width, self.embed_dim, pooling) if log_var else None for width in widths
+        )
+        self.image_branch, self.text_branch = (Branch(tower, blocks) if blocks else None for tower in towers)
 
     def _choose_parameters(self) -> None:
         """Only what takes part trains: no logit scale (an objective has its own), no decoder, no unused
@@ -259,14 +263,14 @@ class Towers(Encoder):
         """Keep the preparation of images beside the weights, since a checkpoint is read without asking where
         they came from.
         """
-        for name in ("mean", "std"):
-            self.register_buffer(name, torch.tensor(preprocess[name], dtype=torch.float32).view(1, 3, 1, 1))
-        size = preprocess["size"]
-        self.register_buffer("size", torch.tensor([size, size] if isinstance(size, int) else list(size)))
-        interpolation = list(INTERPOLATIONS).index(preprocess["interpolation"])
-        self.register_buffer(
-            "recipe", torch.tensor([RESIZES.index(preprocess["resize_mode"]), interpolation])
+        self.mean, self.std = (
+            nn.Buffer(torch.tensor(preprocess[name], dtype=torch.float32).view(1, 3, 1, 1))
+            for name in ("mean", "std")
         )
+        size = preprocess["size"]
+        self.size = nn.Buffer(torch.tensor([size, size] if isinstance(size, int) else list(size)))
+        interpolation = list(INTERPOLATIONS).index(preprocess["interpolation"])
+        self.recipe = nn.Buffer(torch.tensor([RESIZES.index(preprocess["resize_mode"]), interpolation]))
 
 
 class TokenHead(nn.Module):
@@ -281,7 +285,7 @@ class TokenHead(nn.Module):
     def __init__(self, width: int, embed_dim: int, pooling: PoolingName) -> None:
         super().__init__()
         self.linear = nn.Linear(width, embed_dim)
-        self.pooling = pool(pooling)
+        self.pooling = POOLINGS[pooling]()
 
     def forward(self, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         """Tokens ``(N, P, W)`` and mask ``(N, P)`` to the pooled ``(N, D)`` and the mapped tokens ``(N, P,

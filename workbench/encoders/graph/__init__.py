@@ -37,7 +37,7 @@ from workbench.encoders.graph.layers import (
     thin,
 )
 from workbench.encoders.packed import PackedIndex
-from workbench.encoders.pooling import PoolingName, pool, position_code
+from workbench.encoders.pooling import POOLINGS, PoolingName, position_code
 from workbench.encoders.towers import Towers
 from workbench.io import cache_folder
 from workbench.records import Batch, Embedding, require
@@ -135,7 +135,7 @@ class Graph(Encoder):
         self.context_norm = nn.LayerNorm(embed_dim) if self.structure.context == "joint" else None
         self.code = nn.Linear(CODE, embed_dim) if self.structure.position else None
         self.code_norm = nn.LayerNorm(embed_dim) if self.structure.position else None
-        self.dropout, self.pooling = nn.Dropout(dropout), pool(pooling)
+        self.dropout, self.pooling = nn.Dropout(dropout), POOLINGS[pooling]()
 
     @property
     def gives(self) -> tuple[str, ...]:
