@@ -42,7 +42,8 @@ class Encoder(Checked, nn.Module):
     or caption; with ``parts (N, P, W)`` (local features before pooling) and their ``mask (N, P)`` where it
     has them. ``gives`` lists the optional fields that it fills, ``groups`` the parameters by learning rate.
     Options are keyword arguments of ``__init__``, held to their annotations. Like every module it is moved by
-    ``.to``, and makes new tensors on the device of its inputs.
+    ``.to``, and makes new tensors on the device of its inputs. ``frozen_inputs`` are inputs that the
+    ``frozen_encoder`` reads and nothing else does.
 
     >>> import torch
     >>> from torch.nn.functional import normalize
@@ -62,6 +63,7 @@ class Encoder(Checked, nn.Module):
 
     image_input: str | None = None
     encodes_text: ClassVar[bool] = False
+    frozen_inputs: tuple[str, ...] = ()
     embed_dim: int
 
     @property
@@ -77,11 +79,6 @@ class Encoder(Checked, nn.Module):
         none. A batch may bring what it says as ``inputs["vectors"]`` and ``signals["vectors"]``.
         """
         return None
-
-    @property
-    def frozen_inputs(self) -> tuple[str, ...]:
-        """Inputs that the frozen encoder reads and nothing else does."""
-        return ()
 
     @classmethod
     def text_features(cls, **options: Any) -> dict[str, dict[str, Any]]:

@@ -238,6 +238,8 @@ class MultiGrain(Encoder):
         self.guide = self._make_guide(guide_options or {})
         readers = [image] if self.guide is None else [image, self.guide.image]
         self.image_input = "+".join(dict.fromkeys(str(reader.image_input) for reader in readers))
+        of_base = str(image.image_input).split("+")
+        self.frozen_inputs = tuple(name for name in self.image_input.split("+") if name not in of_base)
         self.embed_dim = embed_dim or image.embed_dim
         widths = self._guide_dims()
         grain = ReleasedGrain if how.variant == "released" else Grain
@@ -282,12 +284,6 @@ class MultiGrain(Encoder):
     def frozen_encoder(self) -> Encoder | None:
         """The encoder that guides, where it is another than the base."""
         return None if self.guide is None else self.guide.image
-
-    @property
-    def frozen_inputs(self) -> tuple[str, ...]:
-        """Pixels, where the base reads features."""
-        base = str(self.base.image.image_input).split("+")
-        return tuple(name for name in str(self.image_input).split("+") if name not in base)
 
     @property
     def transform(self) -> Any:

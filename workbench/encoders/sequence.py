@@ -134,9 +134,8 @@ class Sequence(Encoder):
         if self.backbone is not None:
             pieces: Tensor = batch.signals["word_pieces"]
             if share:
-                pieces, _ = touch(
-                    pieces, pieces != 0, self.backbone.is_sign(pieces), self.backbone.blank, share
-                )
+                signs = torch.isin(pieces, self.backbone.signs)
+                pieces, _ = touch(pieces, pieces != 0, signs, self.backbone.blank, share)
             return self.backbone(pieces), pieces != 0
         values, mask = batch.signals["word_features"]["values"], batch.signals["word_features"]["mask"]
         width = values.shape[2]

@@ -128,9 +128,6 @@ class TextBackbone(nn.Module):
         ValueError: its vectors have another width.
     """
 
-    blank: Tensor
-    signs: Tensor
-
     def __init__(self, model: str, width: int, *, weights: bool) -> None:
         super().__init__()
         source = text_models.locate(model, "sequence")
@@ -150,8 +147,9 @@ class TextBackbone(nn.Module):
         blank = tokenizer.unk_token_id if tokenizer.mask_token_id is None else tokenizer.mask_token_id
         # Ids of the signal word_pieces are those of the tokenizer plus 1.
         self.padding = int(tokenizer.pad_token_id or 0)
-        self.register_buffer("blank", torch.tensor((blank or 0) + 1), persistent=False)
-        self.register_buffer("signs", torch.tensor(tokenizer.all_special_ids) + 1, persistent=False)
+        self.blank = nn.Buffer(torch.tensor((blank or 0) + 1), persistent=False)
+        # the start, the end and other signs that are no part of a word
+        self.signs = nn.Buffer(torch.tensor(tokenizer.all_special_ids) + 1, persistent=False)
 
     def forward(self, ids: Tensor) -> Tensor:
         """``(T, L, width)`` vectors of the word pieces ``(T, L)``, 0 = padding."""
@@ -160,10 +158,6 @@ class TextBackbone(nn.Module):
             input_ids=torch.where(real, ids - 1, self.padding), attention_mask=real.long()
         ).last_hidden_state
         return made
-
-    def is_sign(self, ids: Tensor) -> Tensor:
-        """Bool, the shape of ``ids``: the start, the end and other signs that are no part of a word."""
-        return torch.isin(ids, self.signs)
 
     def depths(self) -> dict[str, int]:
         """Blocks between each parameter and the top, by name: the first of 12 blocks has 12 as the embeddings

@@ -96,6 +96,7 @@ class Graph(Encoder):
     """
 
     encodes_text: ClassVar[bool] = True
+    gives = ("parts", "entities")
 
     def __init__(
         self,
@@ -136,11 +137,6 @@ class Graph(Encoder):
         self.code = nn.Linear(CODE, embed_dim) if self.structure.position else None
         self.code_norm = nn.LayerNorm(embed_dim) if self.structure.position else None
         self.dropout, self.pooling = nn.Dropout(dropout), POOLINGS[pooling]()
-
-    @property
-    def gives(self) -> tuple[str, ...]:
-        """Objects in relation, and entities."""
-        return ("parts", "entities")
 
     @classmethod
     def text_features(
@@ -195,7 +191,7 @@ class Graph(Encoder):
             entities = objects = self._jointly(graphs, nodes, stars, relations)
         else:
             entities = self._attend(self.stars, nodes, stars)[: len(graphs.objects)]
-            links = graphs.links(fully_connected=self.structure.fully_connected)
+            links = same_caption(graphs.owner) if self.structure.fully_connected else graphs.links()
             objects = self._attend(self.links, self._in_context(graphs, entities, relations), links)
         index = PackedIndex(graphs.mask)
         parts = index.padded(objects)

@@ -148,9 +148,6 @@ class WordGru(Reader):
         augmentation: of phrases, for training.
     """
 
-    plural: Tensor
-    singular: Tensor
-
     def __init__(
         self,
         vocabulary: Sequence[str] | None,
@@ -164,11 +161,15 @@ class WordGru(Reader):
         self.words = word_table("graph", vocabulary, width, pretrained)
         grus = {kind: nn.GRU(width, width, batch_first=True, bidirectional=both_ways) for kind in KINDS}
         self.readers = nn.ModuleDict(grus)
-        other = numbers_of(vocabulary or ())
-        for name, table in (("plural", other), ("singular", {many: one for one, many in other.items()})):
-            ids = torch.arange(FIRST_WORD + len(vocabulary or ()))
-            ids[list(table)] = torch.tensor(list(table.values()), dtype=torch.long)
-            self.register_buffer(name, ids, persistent=False)
+        plurals = numbers_of(vocabulary or ())
+        singulars = {many: one for one, many in plurals.items()}
+        self.plural, self.singular = (
+            nn.Buffer(
+                torch.tensor([other.get(word, word) for word in range(self.words.num_embeddings)]),
+                persistent=False,
+            )
+            for other in (plurals, singulars)
+        )
 
     def forward(self, words: Tensor, rows: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """Each kind by a GRU of its own; in training every occurrence is touched by itself."""

@@ -67,14 +67,10 @@ class Graphs:
         edges = torch.stack([torch.cat([loops, holder, node]), torch.cat([loops, node, holder])])
         return self.attributes[holder, column], edges
 
-    def links(self, *, fully_connected: bool = False) -> Tensor:
-        """``(2, E)`` edges between objects, both ways, each once, and a loop at each object.
-
-        Args:
-            fully_connected: all objects of a caption, whether related or not.
+    def links(self) -> Tensor:
+        """``(2, E)`` edges between objects that are related, both ways, each once, and a loop at each
+        object.
         """
-        if fully_connected:
-            return same_caption(self.owner)
         loops = torch.arange(len(self.objects), device=self.objects.device)
         ends = torch.cat([loops, self.subject, self.thing]), torch.cat([loops, self.thing, self.subject])
         distinct: Tensor = torch.unique(torch.stack(ends), dim=1)
