@@ -13,7 +13,7 @@ from workbench.encoders.multigrain import Fusion, ReleasedGrain, two_largest
 from workbench.encoders.pooling import ValuePooling
 from workbench.objectives.contract import check_objective
 from workbench.objectives.parts.neighbourhood import attention_bias
-from workbench.objectives.parts.released_graph import Convolution, across, within
+from workbench.objectives.parts.released_graph import Convolution, averaged, best_matches, within
 from workbench.records import Embedding
 
 OWN = [0, 0, 1, 2, 2, 2, 3, 3]
@@ -105,7 +105,7 @@ def test_relevance_across_and_within_is_that_of_the_loops():
     image, text = embedding(3, seed=1), embedding(4, seed=2)
     mask = torch.tensor([[True, True, True, False]] * 3)
     image = Embedding(image.mean, parts=image.parts, mask=mask, local=image.local)
-    found = across(image, text)
+    found = averaged(best_matches(image, text), image, text)
     expected = oracle.scan_relevance(
         image.parts.tolist(), mask.tolist(), text.parts.tolist(), text.mask.tolist()
     )
@@ -138,7 +138,7 @@ def test_enhanced_vectors_are_what_the_parts_of_the_graph_make_of_the_local_vect
     objective, image, text, _ = world()
     graph = objective.neighbourhood
     v, u = graph(image, text)
-    to_text, to_image = across(image, text)
+    to_text, to_image = averaged(best_matches(image, text), image, text)
     a, b = within(image.local), within(text.local)
     whole = torch.cat([torch.cat([a, to_text], 1), torch.cat([to_image, b], 1)])
     hidden = torch.cat([graph.of_images(image.local, a), graph.of_texts(text.local, b)])

@@ -18,7 +18,6 @@ from workbench.objectives.dias import (
     inter_difference,
     intra_difference,
     one_caption_an_image,
-    rows_of,
 )
 from workbench.objectives.parts import attention
 from workbench.objectives.parts.attention import CrossAttention
@@ -338,8 +337,7 @@ def test_a_square_batch_takes_of_every_image_the_caption_with_the_least_id_and_n
     given = Batch(["a", "b", "a", "c"], ["t3", "t1", "t2", "t0"], torch.tensor([1, 2, 1, 0]))
     images, captions = one_caption_an_image(given)
     assert (images.tolist(), captions.tolist()) == ([1, 0], [2, 3])
-    taken = rows_of(embedding(4, seed=0), images)
-    assert taken.log_var is None
+    taken = embedding(4, seed=0).take(images)
     torch.testing.assert_close(taken.parts, embedding(4, seed=0).parts[[1, 0]])
 
 

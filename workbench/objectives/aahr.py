@@ -117,8 +117,10 @@ class AAHR(Objective):
     ) -> None:
         super().__init__()
         self.released, self.cutoff = variant == "released", cutoff
-        given = {"alignment": alignment or {}, "contrast": contrast or {}, "graph": graph or {}}
-        given = merge(RELEASED, given) if self.released else given
+        given = merge(
+            RELEASED if self.released else {},
+            {"alignment": alignment or {}, "contrast": contrast or {}, "graph": graph or {}},
+        )
         self.alignment = make("aahr: alignment", Alignment, given["alignment"])
         self.contrast = make("aahr: contrast", Contrast, given["contrast"])
         self.graph = make("aahr: graph", Graph, given["graph"])
@@ -157,7 +159,11 @@ class AAHR(Objective):
             v, u = image.mean, text.mean
             terms = self.weighted(
                 triplet=lambda: self._triplet(self.scores(image, text), batch),
-                pga=lambda: self._aligned(v, u, batch) if self._begun(self.alignment.after) else v.sum() * 0,
+                pga=lambda: (
+                    self.prototypes.forward(v[batch.own], u)
+                    if self._begun(self.alignment.after)
+                    else v.sum() * 0
+                ),
                 mcl=lambda: (
                     self._from_banks(image, text, batch) if self.released else self._contrasted(v, u, batch)
                 ),
@@ -181,9 +187,6 @@ class AAHR(Objective):
         if self.released:
             return drawn_triplets(scores, batch.positives, margin=self.margin, cutoff=self.cutoff)
         return torch.stack([*self.triplets(scores, batch.positives, self.margin, "mean").values()]).sum()
-
-    def _aligned(self, image: Tensor, text: Tensor, batch: Batch) -> Tensor:
-        return self.prototypes.forward(image[batch.own], text)
 
     def _contrasted(self, image: Tensor, text: Tensor, batch: Batch) -> Tensor:
         """Eqs. 12-15: images with the captions' bank and captions with the images' bank, the batch already in
@@ -228,7 +231,7 @@ class AAHR(Objective):
             nsi_cross=lambda: (
                 self._triplet(cosine(plain[0], u), batch) + self._triplet(cosine(v, plain[1]), batch)
             ),
-            nsi_pga=lambda: self._aligned(v, u, batch),
+            nsi_pga=lambda: self.prototypes.forward(v[batch.own], u),
         )
 
 

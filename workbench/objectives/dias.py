@@ -23,7 +23,6 @@ Departures:
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 import torch
@@ -132,19 +131,6 @@ def one_caption_an_image(batch: Batch) -> tuple[Tensor, Tensor]:
     return batch.own[captions], captions
 
 
-def rows_of(made: Embedding, rows: Tensor) -> Embedding:
-    """Some rows of an embedding, its mean and its parts; variances and entities are left out.
-
-    Args:
-        made: ``N`` images or captions.
-        rows: which of them, in any order and any number of times.
-    """
-    parts, mask = (None if value is None else value[rows] for value in (made.parts, made.mask))
-    return replace(
-        made, mean=made.mean[rows], parts=parts, mask=mask, log_var=None, entities=None, owner=None
-    )
-
-
 class DIAS(Objective):
     """Triplet with drawn negatives, dimension alignment, and two spatial constraints.
 
@@ -204,7 +190,7 @@ class DIAS(Objective):
         self.weigh(WEIGHTS | dict(weights or {}))
         self.selections = make("dias: selection", Selections, named(selection)).each()
         # of inter and intra, each of rows (images) and of columns (captions)
-        start = torch.tensor([[one.start] * 2 for one in self.selections])
+        start = torch.tensor([[0.0 if one.learned else float(one.beta)] * 2 for one in self.selections])
         learned = any(one.learned for one in self.selections)
         self.beta = nn.Parameter(start) if learned else nn.Buffer(start, persistent=False)
         self.attention = CrossAttention()
@@ -231,13 +217,13 @@ class DIAS(Objective):
         return self.weighted(
             loc=lambda: self._triplet(scores, batch.positives) + self._triplet(scores.T, batch.positives.T),
             dim=lambda: alignment(
-                correlation(*self._rows(rows_of(image, batch.own), text)),
+                correlation(*self._rows(image.take(batch.own), text)),
                 denominators=self.denominators,
                 reduction=self.reduction,
             ),
             inter=lambda: self._constraint(0, inter_difference(scores[images][:, captions])),
             intra=lambda: self._constraint(
-                1, intra_difference(*self._vectors(rows_of(image, images), rows_of(text, captions)))
+                1, intra_difference(*self._vectors(image.take(images), text.take(captions)))
             ),
         )
 

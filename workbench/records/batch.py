@@ -64,8 +64,8 @@ class Embedding:
     def __len__(self) -> int:
         return int(self.mean.shape[0])
 
-    def take(self, rows: Rows | slice) -> "Embedding":
-        """Some distinct rows ``(n,)``, with the entities that belong to them."""
+    def take(self, rows: "Rows | torch.Tensor | slice") -> "Embedding":
+        """Some rows ``(n,)``, with the entities that belong to them; each once, where there are entities."""
         import torch
 
         if isinstance(rows, slice):

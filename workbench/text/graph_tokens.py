@@ -104,10 +104,14 @@ class GraphTokens(SignalMaker):
         self.objects, self.attributes, self.relations = objects, attributes, relations
         self.cache, self.cache_from = cache, cache_from
         self.processes = processes
-        self.features = WordFeatures(model=features, cache=cache, cache_from=cache_from) if features else None
         given = {"max_length": LONGEST} if tokens is None else dict(tokens)
-        self.tokens: Tokens | WordPieces = WordPieces(**given) if "model" in given else Tokens(**given)
-        self._reader: SignalMaker = self.features or self.tokens
+        self._reader: WordFeatures | WordPieces | Tokens = (
+            WordFeatures(model=features, cache=cache, cache_from=cache_from)
+            if features
+            else WordPieces(**given)
+            if "model" in given
+            else Tokens(**given)
+        )
 
     @cached_property
     def parser(self) -> Any:
@@ -117,13 +121,13 @@ class GraphTokens(SignalMaker):
         return load("scene_graph", processes=self.processes)
 
     @property
-    def vocabulary(self) -> tuple[str, ...]:
+    def vocabulary(self) -> list[str]:
         """Words that the tokens know; empty for features, word pieces and open_clip's tokenizers."""
-        return self.tokens.vocabulary if isinstance(self.tokens, Tokens) else ()
+        return self._reader.vocabulary if isinstance(self._reader, Tokens) else []
 
     def fit(self, captions: Sequence[str]) -> Self:
         """Learn the vocabulary, where words are read."""
-        if self._reader is self.tokens and isinstance(self.tokens, Tokens):
+        if isinstance(self._reader, Tokens):
             phrases = (
                 phrase
                 for graph in self.graphs(captions)
@@ -133,7 +137,7 @@ class GraphTokens(SignalMaker):
                     (relation for _, relation, _ in graph.relations),
                 )
             )
-            self.tokens.fit([*dict.fromkeys(phrases), *captions])
+            self._reader.fit([*dict.fromkeys(phrases), *captions])
         return self
 
     def graphs(self, captions: Sequence[str]) -> tuple[SceneGraph, ...]:
@@ -177,9 +181,9 @@ class GraphTokens(SignalMaker):
         return objects, [row + [0] * (self.attributes - len(row)) for row in attributes], relations
 
     def _words(self, phrases: tuple[str, ...]) -> TokenSignal | Array:
-        if self.features is None:
-            return self.tokens.of(phrases)
-        made = self.features.of(phrases)
+        if not isinstance(self._reader, WordFeatures):
+            return self._reader.of(phrases)
+        made = self._reader.of(phrases)
         sums = np.add.reduceat(made.flat.astype(np.float32), made.starts[:-1], axis=0)
         return np.asarray(sums / np.diff(made.starts)[:, None], dtype=np.float32)
 

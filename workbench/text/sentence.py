@@ -195,7 +195,9 @@ class Sentence(RelevanceMaker):
             return [vector.tobytes() for vector in self._encoded(texts)]
 
         if self.cache:
-            rows = cached_texts(self._database(self.cache), distinct, encode)
+            # one database for these weights, which several processes may share
+            weights = hashlib.sha256(json.dumps(self.state()).encode()).hexdigest()[:24]
+            rows = cached_texts(self.cache / f"sentence-{weights}.sqlite", distinct, encode)
         else:
             rows = dict(zip(distinct, encode(distinct), strict=True))
         if not distinct:
@@ -214,11 +216,6 @@ class Sentence(RelevanceMaker):
             for row, vector in zip(rows.tolist(), pooled.astype(np.float32), strict=True):
                 out[row] = vector
         return out
-
-    def _database(self, cache: Path) -> Path:
-        """The vectors of these weights, which several processes may share."""
-        weights = hashlib.sha256(json.dumps(self.state()).encode()).hexdigest()[:24]
-        return cache / f"sentence-{weights}.sqlite"
 
 
 def _check_pooling(source: str | Path, pooling: str) -> None:

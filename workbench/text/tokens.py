@@ -54,6 +54,7 @@ class Tokens(SignalMaker):
     """
 
     name = "tokens"
+    learnt = ("vocabulary",)
 
     def __init__(
         self,
@@ -68,7 +69,7 @@ class Tokens(SignalMaker):
             f"tokens: tokenizer is {tokenizer!r}; choose 'words' or 'open_clip:<model name>'",
         )
         self.tokenizer, self.max_length, self.min_count = tokenizer, max_length, min_count
-        self.fixed, self.vocabulary = vocabulary is not None, tuple(vocabulary or ())
+        self.fixed, self.vocabulary = vocabulary is not None, list(vocabulary or ())
         self._open_clip: Any = (
             None if tokenizer == "words" else _open_clip(tokenizer.removeprefix(OPEN_CLIP), max_length)
         )
@@ -78,7 +79,7 @@ class Tokens(SignalMaker):
         if self.tokenizer == "words" and not self.fixed:
             # the most frequent first; of equally frequent words the first in the alphabet
             counts = Counter(sorted(chain.from_iterable(map(words, captions))))
-            self.vocabulary = tuple(word for word, n in counts.most_common() if n >= self.min_count)
+            self.vocabulary = [word for word, n in counts.most_common() if n >= self.min_count]
         return self
 
     def of(self, captions: Sequence[str]) -> TokenSignal:
@@ -107,15 +108,6 @@ class Tokens(SignalMaker):
             name = inner.decode if inner is not None else self._open_clip.decode
             return [[name([int(one)]).strip() for one in ids] for ids in _read(self._open_clip, captions)]
         return self.of(captions).spelt((*SPECIAL, *self.vocabulary).__getitem__)
-
-    def state(self) -> dict[str, Any]:
-        """The vocabulary; nothing for open_clip's tokenizers."""
-        return {"vocabulary": list(self.vocabulary)}
-
-    def restore(self, state: dict[str, Any]) -> Self:
-        """Take the vocabulary over."""
-        self.vocabulary = tuple(state["vocabulary"])
-        return self
 
 
 def _open_clip(model: str, max_length: int | None) -> Any:

@@ -58,11 +58,6 @@ def averaged(matches: tuple[Tensor, Tensor], image: Embedding, text: Embedding) 
     return of_regions[..., 0], masked_mean(matches[1][..., None], parts_of(text)[1][None])[..., 0].T
 
 
-def across(image: Embedding, text: Embedding) -> tuple[Tensor, Tensor]:
-    """Relevance of captions to images ``(I, T)`` and of images to captions ``(T, I)``."""
-    return averaged(best_matches(image, text), image, text)
-
-
 class Convolution(nn.Module):
     """``LeakyReLU(A X W + b)`` with relevance ``A`` as it is, and dropout of ``X``."""
 
@@ -96,7 +91,7 @@ class ReleasedNeighbourhood(nn.Module):
         """Unit vectors ``(I, D)`` and ``(T, D)``, from the local vectors and the parts."""
         v, u, n = local_of(image), local_of(text), len(image)
         of_images, of_texts = within(v, self.graph.epsilon), within(u, self.graph.epsilon)
-        to_text, to_image = across(image, text)
+        to_text, to_image = averaged(best_matches(image, text), image, text)
         whole = four_blocks(of_images, to_text, to_image, of_texts)
         hidden = torch.cat([self.of_images(v, of_images), self.of_texts(u, of_texts)])
         nodes = normalize(self.joint(hidden, whole), dim=1) + torch.cat([v, u])

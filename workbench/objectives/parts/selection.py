@@ -42,7 +42,7 @@ class Selection:
         rule: ``"p"`` = above the thresholds, ``"printed"`` = Eq. 14 to the letter, ``"top_k"`` = among the
             largest ``P`` of their row and of their column, ``"l1"`` = all, with absolute values for squares,
             ``"dense"`` = all.
-        beta: standard deviations above the mean, or ``"learned"``.
+        beta: standard deviations above the mean, or ``"learned"``, which begins at 0.
         keep: share of the other instances that ``"top_k"`` keeps in a row, and that a learned ``beta`` aims
             at.
         diagonal: the diagonal counts towards the thresholds.
@@ -66,11 +66,6 @@ class Selection:
     def learned(self) -> bool:
         """Whether ``beta`` is a parameter."""
         return self.beta == "learned"
-
-    @property
-    def start(self) -> float:
-        """What ``beta`` is at first; 0 where it is learned."""
-        return 0.0 if isinstance(self.beta, str) else float(self.beta)
 
     def mask(self, difference: Tensor, beta: Tensor) -> Tensor:
         """``(N, N)`` bool, the entries that are kept; never the diagonal where it does not count.
