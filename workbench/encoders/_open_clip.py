@@ -27,7 +27,7 @@ from workbench.formatting import format_count
 from workbench.io import hub, read_options, reading_errors
 from workbench.io.tensors import loaded
 from workbench.records import require
-from workbench.registry import did_you_mean
+from workbench.registry import did_you_mean, require_known
 
 CONFIG, WEIGHTS = "open_clip_config.json", "open_clip_model.safetensors"
 LOCAL, NO_MODEL = "local-dir:", "describes no model that open_clip builds"
@@ -74,11 +74,8 @@ def describe(model: str) -> Description:
     if model in assets.models() or model.endswith(".json"):
         return _read(assets.path(f"{model}/{CONFIG}") if model in assets.models() else Path(model), model)
     name = model if ":" in model else model.replace("/", "-")
-    known = open_clip.list_models()
-    if ":" not in name and name not in known:
-        raise KeyError(
-            f"towers: no open_clip model {model!r}; {did_you_mean(name, [*assets.models(), *known])}"
-        )
+    if ":" not in name:
+        require_known("towers: no open_clip model", name, [*assets.models(), *open_clip.list_models()])
     place = name.removeprefix(LOCAL) if ":" in name else ""
     with reading_errors(place, NO_MODEL), hub(place):
         return Description(name, open_clip.get_model_config(name), registered=True)

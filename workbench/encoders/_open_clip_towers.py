@@ -28,6 +28,7 @@ from torch import Tensor, nn
 
 from workbench.encoders.base import ParameterGroup
 from workbench.encoders.words import lengths
+from workbench.records import require
 
 BUCKETS = 4
 
@@ -212,20 +213,20 @@ def _projected(projection: Any, values: Tensor) -> Any:
 
 
 def _require_readable(tower: Any, ids: Tensor) -> None:
-    hugging_face, largest = isinstance(tower, HFTextEncoder), int(ids.max())
-    if hugging_face and tower.config.pad_token_id != 0:
-        found = (
-            f"this text tower pads with id {tower.config.pad_token_id}; only towers that pad with 0 are read"
-        )
-    elif not hugging_face and ids.shape[1] > tower.context_length:
-        found = (
-            f"a caption has {ids.shape[1]} tokens, the model reads {tower.context_length}; lower max_length"
-        )
-    elif largest >= tower.vocab_size:
-        found = f"token id {largest}, but the model knows {tower.vocab_size} ids; it has another vocabulary"
-    else:
-        return
-    raise ValueError(f"towers: {found}")
+    hugging_face, length, largest = isinstance(tower, HFTextEncoder), ids.shape[1], int(ids.max())
+    padding = tower.config.pad_token_id if hugging_face else 0
+    most = length if hugging_face else tower.context_length
+    require(
+        padding == 0,
+        f"towers: this text tower pads with id {padding}; only towers that pad with 0 are read",
+    )
+    require(
+        length <= most, f"towers: a caption has {length} tokens, the model reads {most}; lower max_length"
+    )
+    require(
+        largest < tower.vocab_size,
+        f"towers: token id {largest}, but the model knows {tower.vocab_size} ids; it has another vocabulary",
+    )
 
 
 # The number of a block, or of a ResNet's stage, which counts from 1.
@@ -387,11 +388,11 @@ def _blocks(tower: Any, count: int) -> list[nn.Module]:
     timm = isinstance(tower, TimmModel)
     holder = getattr(tower, "trunk" if timm else "transformer", None)
     found = list(getattr(holder, "blocks" if timm else "resblocks", []))
-    if not 0 < count <= len(found):
-        raise ValueError(
-            f"towers: log_var_blocks={count}, and {type(tower).__name__} has {len(found)} blocks that "
-            "can be copied; set log_var_blocks=0 for a head without a copy"
-        )
+    require(
+        0 < count <= len(found),
+        f"towers: log_var_blocks={count}, and {type(tower).__name__} has {len(found)} blocks that can be "
+        "copied; set log_var_blocks=0 for a head without a copy",
+    )
     return found[-count:]
 
 

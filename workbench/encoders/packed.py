@@ -92,21 +92,13 @@ def transformer(layer: nn.TransformerEncoderLayer, rows: Tensor, index: PackedIn
     if padded_form(rows):
         return index.rows(layer(index.padded(rows), src_key_padding_mask=~index.mask))
 
-    def forward(parts: Tensor) -> Tensor:
-        hidden = layer.dropout(layer.activation(layer.linear1(parts)))
-        made: Tensor = layer.dropout2(layer.linear2(hidden))
-        return made
-
-    def among(parts: Tensor) -> Tensor:
-        made: Tensor = layer.dropout1(attention(layer.self_attn, parts, index))
-        return made
-
-    if layer.norm_first:
-        rows = rows + among(layer.norm1(rows))
-        return rows + forward(layer.norm2(rows))
-    rows = layer.norm1(rows + among(rows))
-    made: Tensor = layer.norm2(rows + forward(rows))
-    return made
+    given = layer.norm1(rows) if layer.norm_first else rows
+    rows = rows + layer.dropout1(attention(layer.self_attn, given, index))
+    rows = rows if layer.norm_first else layer.norm1(rows)
+    given = layer.norm2(rows) if layer.norm_first else rows
+    hidden = layer.dropout(layer.activation(layer.linear1(given)))
+    rows = rows + layer.dropout2(layer.linear2(hidden))
+    return rows if layer.norm_first else layer.norm2(rows)
 
 
 def gru(rnn: nn.GRU, rows: Tensor, sizes: Tensor) -> list[Tensor]:

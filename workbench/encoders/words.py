@@ -46,9 +46,8 @@ def read_vectors(source: str, vocabulary: Sequence[str]) -> dict[str, Vector]:
     wanted = set(vocabulary)
     found = dict(_package(wanted) if source == PACKAGE else _text_file(Path(source), wanted))
     widths = sorted({len(vector) for vector in found.values()})
-    if len(widths) != 1:
-        what = f"vectors have widths {widths}" if widths else "no word of the vocabulary has a vector"
-        raise ValueError(f"word vectors: {source}: {what}")
+    what = f"vectors have widths {widths}" if widths else "no word of the vocabulary has a vector"
+    require(len(widths) == 1, f"word vectors: {source}: {what}")
     return found
 
 
@@ -103,9 +102,8 @@ def word_table(
     table = nn.Embedding(FIRST_WORD + len(vocabulary), word_dim, padding_idx=0)
     known = read_vectors(pretrained, vocabulary) if pretrained else {}
     vectors = torch.tensor(np.array([*known.values()], dtype=np.float32)) if known else None
-    if vectors is not None and vectors.shape[1] != word_dim:
-        found = vectors.shape[1]
-        raise ValueError(f"{encoder}: {pretrained} has {found} dimensions; set word_dim={found}")
+    found = word_dim if vectors is None else vectors.shape[1]
+    require(found == word_dim, f"{encoder}: {pretrained} has {found} dimensions; set word_dim={found}")
     with torch.no_grad():
         table.weight[1:].normal_().mul_(0.1 if vectors is None else vectors.std())
         for row, word in enumerate(vocabulary, start=FIRST_WORD):

@@ -34,7 +34,7 @@ from workbench.losses.distance_weighted import NEAREST, distance_weighted
 from workbench.losses.terms import Reduction, ScalarReduction, full_precision, reduce
 from workbench.losses.triplet import triplet
 from workbench.objectives.base import Objective, settings
-from workbench.objectives.parts.attention import ByParts, CrossAttention, Form, masked_mean, parts_of
+from workbench.objectives.parts.attention import ByParts, CrossAttention, masked_mean, parts_of
 from workbench.objectives.parts.selection import Rule, Selections, constraint, named
 from workbench.records import Batch, Embedding, require
 from workbench.registry import Group, NotNegative, make
@@ -193,16 +193,14 @@ class DIAS(Objective):
         start = torch.tensor([[0.0 if one.learned else float(one.beta)] * 2 for one in self.selections])
         learned = any(one.learned for one in self.selections)
         self.beta = nn.Parameter(start) if learned else nn.Buffer(start, persistent=False)
-        self.attention = CrossAttention()
         self.declare()
         if scorer != "dual":
             self.score_by(scorer)
 
-    def score_by(self, scorer: Form | Mapping[str, Any]) -> None:
-        """Let ``scores`` compare parts, and the parts of a pair see one another in that way."""
-        super().score_by(scorer)
-        if isinstance(self.local_scorer, CrossAttention):
-            self.attention = self.local_scorer
+    @property
+    def attention(self) -> CrossAttention:
+        """How the parts of a pair see one another: as in ``scores`` where these compare parts."""
+        return self.local_scorer if isinstance(self.local_scorer, CrossAttention) else CrossAttention()
 
     def declare(self) -> None:
         """What reads no parts asks for none."""

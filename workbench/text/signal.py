@@ -38,11 +38,10 @@ class Maker(Checked):
             ValueError: it was learnt with other options.
         """
         for option in self.bound:
-            if state[option] != getattr(self, option):
-                made, own = state[option], getattr(self, option)
-                raise ValueError(
-                    f"{self.name}: the state was made with {option} {made!r}, this one has {own!r}"
-                )
+            made, own = state[option], getattr(self, option)
+            require(
+                made == own, f"{self.name}: the state was made with {option} {made!r}, this one has {own!r}"
+            )
         for key in self.learnt:
             setattr(self, key, state[key])
         return self

@@ -13,7 +13,7 @@ from annotated_types import Ge
 
 from workbench.io import hub
 from workbench.records import Rows, require
-from workbench.registry import Natural, did_you_mean
+from workbench.registry import Natural, require_known
 from workbench.text.signal import Ragged, SignalMaker
 from workbench.text.words import words
 
@@ -88,17 +88,17 @@ class Tokens(SignalMaker):
         Raises:
             ValueError: the word tokenizer has no vocabulary yet.
         """
+        require(
+            self._open_clip is not None or self.vocabulary,
+            "tokens: there is no vocabulary yet; call fit(captions), or give vocabulary=(...)",
+        )
         if self._open_clip is not None:
             rows = _read(self._open_clip, captions)
-        elif self.vocabulary:
+        else:
             number = {word: FIRST_WORD + n for n, word in enumerate(self.vocabulary)}
             most = None if self.max_length is None else self.max_length - 2
             known = ([number.get(word, UNKNOWN) for word in words(caption)[:most]] for caption in captions)
             rows = [[START, *ids, END] for ids in known]
-        else:
-            raise ValueError(
-                "tokens: there is no vocabulary yet; call fit(captions), or give vocabulary=(...)"
-            )
         return TokenSignal.of(rows, np.int32)
 
     def spelt(self, captions: Sequence[str]) -> list[list[str]]:
@@ -114,9 +114,8 @@ def _open_clip(model: str, max_length: int | None) -> Any:
     """The tokenizer of an open_clip model; open_clip itself answers an unknown name with CLIP's."""
     import open_clip
 
-    known = open_clip.list_models()
-    if ":" not in model and model not in known:
-        raise ValueError(f"tokens: no open_clip model {model!r}; {did_you_mean(model, known)}")
+    if ":" not in model:
+        require_known("tokens: no open_clip model", model, open_clip.list_models(), ValueError)
     fetched = ":" in model or "hf_tokenizer_name" in open_clip.get_model_config(model)["text_cfg"]
     with hub(model.removeprefix("local-dir:") if fetched else ""):
         return open_clip.get_tokenizer(model, context_length=max_length)
