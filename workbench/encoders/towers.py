@@ -122,8 +122,7 @@ class Towers(Encoder):
             "tokenizer": "words" if words else f"open_clip:{CLIP}",
             "max_length": description.architecture["text_cfg"].get("context_length", 77),
         }
-        known = words and description.vocabulary
-        return {"tokens": tokens | ({"vocabulary": known} if known else {})}
+        return {"tokens": tokens | ({"vocabulary": description.vocabulary} if description.vocabulary else {})}
 
     @classmethod
     def complete(cls, options: Mapping[str, Any], facts: Mapping[str, Any]) -> dict[str, Any]:

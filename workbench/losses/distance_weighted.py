@@ -12,8 +12,6 @@ Departures: what belongs to the anchor is never its negative; an anchor may have
 of them is a pair.
 """
 
-from typing import Any
-
 import torch
 from torch import Tensor
 
@@ -115,5 +113,5 @@ def drawn_triplets(scores: Tensor, positives: Tensor, *, margin: float, cutoff: 
         margin: see ``distance_weighted``.
         cutoff: see ``draw_probabilities``.
     """
-    how: dict[str, Any] = {"margin": margin, "cutoff": cutoff, "reduction": "sum"}
-    return torch.stack([*both_ways(distance_weighted, scores, positives, **how)]).sum()
+    both = both_ways(distance_weighted, scores, positives, margin=margin, cutoff=cutoff, reduction="sum")
+    return torch.stack(both).sum()

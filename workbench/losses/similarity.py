@@ -20,17 +20,17 @@ def cosine(image: Tensor, text: Tensor) -> Tensor:
     return image @ text.T
 
 
-def distance(scores: Tensor, *, floor: float = 1e-12) -> Tensor:
-    """Euclidean distance between unit vectors from their cosine, ``sqrt(2 - 2 s)``.
+def distance(scores: Tensor) -> Tensor:
+    """Euclidean distance between unit vectors from their cosine, ``sqrt(2 - 2 s)``; its square is at least
+    1e-12, since the root has an infinite slope at 0.
 
     Args:
         scores: cosines, any shape.
-        floor: the squared distance is at least this, since the root has an infinite slope at 0.
 
     Returns:
         Distances, same shape; larger = less alike.
     """
-    return (2 - 2 * scores).clamp(min=floor).sqrt()
+    return (2 - 2 * scores).clamp(min=1e-12).sqrt()
 
 
 def squared_distance(image: Tensor, text: Tensor) -> Tensor:

@@ -157,8 +157,10 @@ class Objective(Checked, nn.Module):
         self, scores: Tensor, positives: Tensor, margin: float, reduction: ScalarReduction = "sum"
     ) -> dict[str, Tensor]:
         """Triplet losses ``i2t`` and ``t2i`` of ``(I, T)`` scores, with the negatives of ``mining``."""
-        how: dict[str, Any] = {"margin": margin, "negatives": self.mining, "reduction": reduction}
-        return dict(zip(("i2t", "t2i"), both_ways(triplet, scores, positives, **how), strict=True))
+        i2t, t2i = both_ways(
+            triplet, scores, positives, margin=margin, negatives=self.mining, reduction=reduction
+        )
+        return {"i2t": i2t, "t2i": t2i}
 
     def setup(self, embed_dim: int) -> None:
         """Make what depends on the width ``D`` of the embeddings (prototypes, banks, layers); most objectives

@@ -200,7 +200,12 @@ class Graph(Encoder):
             mean = normalize(self.reader.read(batch.signals["tokens"]) + self.gate * mean, dim=-1)
             entities = normalize(_of_phrases(graphs, read) + self.gate * entities, dim=-1)
         return Embedding(
-            mean, parts=parts, mask=index.mask, entities=entities, owner=graphs.owner, labels=graphs.labels
+            mean,
+            parts=parts,
+            mask=index.mask,
+            entities=entities,
+            owner=graphs.owner,
+            labels=torch.cat([graphs.objects[:, None], graphs.attributes], dim=1),
         )
 
     def _concept(self, kind: str, vectors: Tensor) -> Tensor:

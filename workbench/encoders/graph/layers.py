@@ -49,11 +49,6 @@ class Graphs:
         counts = torch.bincount(self.owner, minlength=self.captions)
         return torch.arange(int(counts.max()), device=counts.device) < counts[:, None]
 
-    @property
-    def labels(self) -> Tensor:
-        """``(N, 1 + A)`` what each entity says: the phrase of its object, then those of its attributes."""
-        return torch.cat([self.objects[:, None], self.attributes], dim=1)
-
     def stars(self) -> tuple[Tensor, Tensor]:
         """Every attribute as a node after the objects.
 
