@@ -203,8 +203,16 @@ class Projection(nn.Module):
     def __init__(self, in_dim: int, out_dim: int, hidden_dim: int = 0) -> None:
         super().__init__()
         self.linear = nn.Linear(in_dim, out_dim)
-        hidden = (nn.Linear(in_dim, hidden_dim), nn.BatchNorm1d(hidden_dim), nn.ReLU()) if hidden_dim else ()
-        self.mlp = nn.Sequential(*hidden, nn.Linear(hidden_dim, out_dim)) if hidden_dim else None
+        self.mlp = (
+            nn.Sequential(
+                nn.Linear(in_dim, hidden_dim),
+                nn.BatchNorm1d(hidden_dim),
+                nn.ReLU(),
+                nn.Linear(hidden_dim, out_dim),
+            )
+            if hidden_dim
+            else None
+        )
 
     def forward(self, rows: Tensor) -> Tensor:
         """The real parts ``(R, D_in)`` to ``(R, D_out)``."""
