@@ -47,9 +47,10 @@ class Tfidf(RelevanceMaker):
     """Compares captions by their words."""
 
     name = "tfidf"
+    learnt = ("idf",)
 
     def __init__(self) -> None:
-        self._vectorizer: Any = None
+        self.idf: dict[str, float] = {}
 
     def fit(self, captions: Sequence[str], own: Rows) -> Self:
         """Learn the words and how many captions hold each.
@@ -57,7 +58,8 @@ class Tfidf(RelevanceMaker):
         Raises:
             ValueError: no caption holds a word of two letters.
         """
-        self._vectorizer = TfidfVectorizer().fit(captions)
+        made = TfidfVectorizer().fit(captions)
+        self.idf = dict(zip(made.get_feature_names_out().tolist(), made.idf_.tolist(), strict=True))
         return self
 
     def against(
@@ -68,22 +70,10 @@ class Tfidf(RelevanceMaker):
         return TfidfRelevance(self._vectors(hypotheses), self._vectors(references), own, images)
 
     def _vectors(self, captions: Sequence[str]) -> sparse.csr_array:
-        require(self._vectorizer is not None, "tfidf: no words yet; call fit(captions, own) first")
-        made = self._vectorizer.transform(captions) if captions else (0, len(self._vectorizer.vocabulary_))
-        return sparse.csr_array(made)
-
-    def state(self) -> dict[str, Any]:
-        """The words with their weights."""
-        if self._vectorizer is None:
-            return {}
-        known = self._vectorizer.get_feature_names_out().tolist()
-        return dict(zip(known, self._vectorizer.idf_.tolist(), strict=True))
-
-    def restore(self, state: dict[str, Any]) -> Self:
-        """Take over what ``state`` returned."""
-        self._vectorizer = TfidfVectorizer(vocabulary=list(state))
-        self._vectorizer.idf_ = np.array(list(state.values()))
-        return self
+        require(self.idf, "tfidf: no words yet; call fit(captions, own) first")
+        vectorizer: Any = TfidfVectorizer(vocabulary=list(self.idf))
+        vectorizer.idf_ = np.array(list(self.idf.values()))
+        return sparse.csr_array(vectorizer.transform(captions) if captions else (0, len(self.idf)))
 
 
 MEMBER = Tfidf
