@@ -81,7 +81,7 @@ def test_a_full_disk_is_an_error_before_the_first_caption_is_read(folder, tmp_pa
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("os.posix_fallocate", full)
-    monkeypatch.setattr(module.WordFeatures, "_fill", None)
+    monkeypatch.setattr(module.WordFeatures, "states", None)
     with pytest.raises(OSError, match="No space left"):
         load(folder, cache=str(tmp_path)).of(CAPTIONS)
     assert list(tmp_path.glob("[!.]*")) == []
@@ -99,11 +99,11 @@ def test_other_captions_another_length_and_other_weights_have_other_files(folder
 
 
 def test_an_extraction_that_breaks_leaves_nothing_that_looks_whole(folder, tmp_path, monkeypatch):
-    def broken(self, flat, tokens):
+    def broken(self, tokens):
         raise RuntimeError("out of power")
 
     with monkeypatch.context() as patch:
-        patch.setattr(module.WordFeatures, "_fill", broken)
+        patch.setattr(module.WordFeatures, "states", broken)
         with pytest.raises(RuntimeError, match="out of power"):
             load(folder, cache=str(tmp_path)).of(CAPTIONS)
     assert list(tmp_path.glob("[!.]*")) == []

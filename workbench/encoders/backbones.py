@@ -260,7 +260,6 @@ def extract(
     *,
     cache: str | Path | None = None,
     batch_size: int = 32,
-    device: str = "",
     progress: bool = True,
 ) -> Features:
     """Features of a split's images, from the cache where they lie there.
@@ -270,7 +269,6 @@ def extract(
         backbone: a name as above, e.g. ``"efficientnet_lite0"``.
         cache: folder of the feature files; ``None`` = ``cache_folder()``.
         batch_size: images a forward pass.
-        device: where the backbone runs; empty = see ``devices``.
         progress: show a bar where somebody can see it.
 
     Returns:
@@ -285,7 +283,7 @@ def extract(
     file = folder / f"{re.sub(r'[^A-Za-z0-9_.-]+', '-', backbone)[-60:]}-{key(split, model)}.npy"
 
     def write(temporary: Path) -> dict[str, Any]:
-        model.network.to(devices.find(device))
+        model.network.to(devices.find())
         _write(temporary, split, model, batch_size, progress)
         return {"backbone": backbone, "weights": model.identity(), "images": len(split.image_ids)}
 

@@ -188,25 +188,20 @@ class Sentence(RelevanceMaker):
         Raises:
             ChecksumError: the cache is damaged; the message names it and the remedy.
         """
-        place = {caption: row for row, caption in enumerate(dict.fromkeys(captions))}
-        distinct = list(place)
-
-        def encode(texts: list[str]) -> list[bytes]:
-            return [vector.tobytes() for vector in self._encoded(texts)]
-
+        distinct = list(dict.fromkeys(captions))
         if self.cache:
             # one database for these weights, which several processes may share
             weights = hashlib.sha256(json.dumps(self.state()).encode()).hexdigest()[:24]
-            rows = cached_texts(self.cache / f"sentence-{weights}.sqlite", distinct, encode)
+            rows = cached_texts(self.cache / f"sentence-{weights}.sqlite", distinct, self._encoded)
         else:
-            rows = dict(zip(distinct, encode(distinct), strict=True))
+            rows = dict(zip(distinct, self._encoded(distinct), strict=True))
         if not distinct:
             return np.zeros((0, 1), dtype=np.float32)
-        vectors = [np.frombuffer(rows[caption], np.float32) for caption in distinct]
-        return np.stack(vectors)[[place[caption] for caption in captions]]
+        return np.stack([np.frombuffer(rows[caption], np.float32) for caption in captions])
 
-    def _encoded(self, captions: Sequence[str]) -> list[Array]:
-        out: list[Array] = [np.zeros(0, dtype=np.float32)] * len(captions)
+    def _encoded(self, captions: Sequence[str]) -> list[bytes]:
+        """The numbers of each caption's vector."""
+        out = [b""] * len(captions)
         for rows, states, mask in self._words.states(self._words.tokens(captions)) if captions else ():
             weights = mask / mask.sum(axis=1, keepdims=True)
             if self.pooling == "first":
@@ -214,7 +209,7 @@ class Sentence(RelevanceMaker):
             pooled = np.einsum("nl,nld->nd", weights, states)
             pooled /= np.maximum(np.linalg.norm(pooled, axis=1, keepdims=True), 1e-12)
             for row, vector in zip(rows.tolist(), pooled.astype(np.float32), strict=True):
-                out[row] = vector
+                out[row] = vector.tobytes()
         return out
 
 

@@ -7,7 +7,7 @@ captions, the model and its revision (see ``io.cached_file``).
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Self
@@ -99,10 +99,7 @@ class WordFeatures(SignalMaker):
     def of(self, captions: Sequence[str]) -> WordFeatureSignal:
         """Features of the captions, from the cache where they lie there."""
         if self.cache is None or len(captions) < self.cache_from:
-            tokens = self.tokens(captions)
-            flat = np.empty((len(tokens.flat), self._width), dtype=np.float16)
-            self._fill(flat, tokens)
-            return WordFeatureSignal(flat, tokens.starts)
+            return self._filled(captions, partial(np.empty, dtype=np.float16))
         key = json.dumps([self.revision, self.max_length])
         key += "".join(f"{len(caption)}:{caption}" for caption in captions)
         file = self.cache / f"{self.name}-{hashlib.sha256(key.encode()).hexdigest()[:24]}.npy"
@@ -110,15 +107,9 @@ class WordFeatures(SignalMaker):
         return WordFeatureSignal(np.load(file, mmap_mode="r"), offsets(facts["lengths"]))
 
     def _write(self, captions: Sequence[str], file: Path) -> dict[str, Any]:
-        tokens = self.tokens(captions)
-        flat = new_memmap(file, (len(tokens.flat), self._width), np.float16)
-        self._fill(flat, tokens)
-        flat.flush()
-        return {"model": self.model, "revision": self.revision, "lengths": np.diff(tokens.starts).tolist()}
-
-    @property
-    def _width(self) -> int:
-        return int(self._encoder[1].config.hidden_size)
+        made: Any = self._filled(captions, partial(new_memmap, file, dtype=np.float16))
+        made.flat.flush()
+        return {"model": self.model, "revision": self.revision, "lengths": np.diff(made.starts).tolist()}
 
     def tokens(self, captions: Sequence[str]) -> TokenSignal:
         """The ids that the encoder reads of each caption."""
@@ -146,8 +137,10 @@ class WordFeatures(SignalMaker):
                 yield rows, made.float().cpu().numpy(), mask
                 shown.update(len(rows))
 
-    def _fill(self, flat: Array, tokens: TokenSignal) -> None:
-        """Write the features of all tokens into an array."""
+    def _filled(self, captions: Sequence[str], empty: Callable[..., Any]) -> WordFeatureSignal:
+        """The features of all tokens in an array that ``empty`` makes of a shape."""
+        tokens = self.tokens(captions)
+        flat = empty(shape=(len(tokens.flat), int(self._encoder[1].config.hidden_size)))
         for rows, made, mask in self.states(tokens):
             require(
                 np.abs(made[mask]).max(initial=0) <= np.finfo(np.float16).max,
@@ -155,6 +148,7 @@ class WordFeatures(SignalMaker):
             )
             for row, vectors, length in zip(rows, made, mask.sum(axis=1), strict=True):
                 flat[tokens.starts[row] : tokens.starts[row + 1]] = vectors[:length]
+        return WordFeatureSignal(flat, tokens.starts)
 
     def restore(self, state: dict[str, Any]) -> Self:
         """Check that the weights are those of training.
