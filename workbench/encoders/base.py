@@ -68,8 +68,8 @@ class Encoder(Checked, nn.Module):
 
     @property
     def gives(self) -> tuple[str, ...]:
-        """Optional fields of ``Embedding`` that it fills: parts, and log variances where it has a head
-        ``log_var`` that says them.
+        """Optional fields of ``Embedding`` that it fills: parts, and log variances where its ``log_var`` is a
+        head that says them, or true.
         """
         return ("parts", "log_var") if getattr(self, "log_var", None) else ("parts",)
 

@@ -127,20 +127,17 @@ class Sequence(Encoder):
         share = self.word_dropout if self.training else 0.0
         if self.words is not None:
             ids: Tensor = batch.signals["tokens"]
-            if share:
-                blank = torch.tensor(UNKNOWN, device=ids.device)
-                ids, _ = touch(ids, ids != 0, ids < FIRST_WORD, blank, share)
-            return ids, ids != 0
+            blank = torch.tensor(UNKNOWN, device=ids.device)
+            return touch(ids, ids != 0, ids < FIRST_WORD, blank, share)
         if self.backbone is not None:
             pieces: Tensor = batch.signals["word_pieces"]
-            if share:
-                signs = torch.isin(pieces, self.backbone.signs)
-                pieces, _ = touch(pieces, pieces != 0, signs, self.backbone.blank, share)
-            return self.backbone(pieces), pieces != 0
+            signs = torch.isin(pieces, self.backbone.signs)
+            pieces, real = touch(pieces, pieces != 0, signs, self.backbone.blank, share)
+            return self.backbone(pieces), real
         values, mask = batch.signals["word_features"]["values"], batch.signals["word_features"]["mask"]
         width = values.shape[2]
         require(width == self.word_dim, f"sequence: the features have width {width}; set word_dim={width}")
-        if share and self.blank is not None:
+        if self.blank is not None:
             # The first sign of a text encoder stands for the whole caption and is kept.
             first = torch.arange(mask.shape[1], device=mask.device).expand_as(mask) == 0
             values, mask = touch(values, mask, first, self.blank, share)

@@ -97,19 +97,14 @@ class Towers(Encoder):
         self.network: Any = build(description, pretrained)
         # Convolutions with few channels run 1.3 to 1.8 times as fast on a CPU when the channels lie together.
         self.network.visual.to(memory_format=torch.channels_last)
-        self.freeze_image, self.freeze_text = freeze_image, freeze_text
+        self.freeze_image, self.freeze_text, self.log_var = freeze_image, freeze_text, log_var
         if self.by_tokens:
             self.image_head, self.text_head = (
                 TokenHead(width, self.embed_dim, pooling) for width in token_widths(self.network, joint=False)
             )
-        self._add_log_var(pooling, log_var_blocks if log_var and self.by_tokens else 0, log_var=log_var)
+        self._add_log_var(pooling, log_var_blocks if log_var and self.by_tokens else 0)
         self._choose_parameters()
         self._keep_recipe(self.network.visual.preprocess_cfg)
-
-    @property
-    def gives(self) -> tuple[str, ...]:
-        """Parts always, log variances where asked for."""
-        return ("parts", "log_var") if self.image_log_var else ("parts",)
 
     @classmethod
     def text_features(cls, **options: Any) -> dict[str, dict[str, Any]]:
@@ -234,12 +229,12 @@ class Towers(Encoder):
         save_file(weights, place / WEIGHTS)
         return place / WEIGHTS
 
-    def _add_log_var(self, pooling: PoolingName, blocks: int, *, log_var: bool) -> None:
+    def _add_log_var(self, pooling: PoolingName, blocks: int) -> None:
         """The heads that say log sigma squared, and the branches that they read; ``None`` where unasked."""
         towers = self.network.visual, text_tower(self.network)
-        widths = token_widths(self.network, joint=not self.by_tokens) if log_var else (0, 0)
+        widths = token_widths(self.network, joint=not self.by_tokens) if self.log_var else (0, 0)
         self.image_log_var, self.text_log_var = (
-            LogVar(width, self.embed_dim, pooling) if log_var else None for width in widths
+            LogVar(width, self.embed_dim, pooling) if self.log_var else None for width in widths
         )
         self.image_branch, self.text_branch = (Branch(tower, blocks) if blocks else None for tower in towers)
 

@@ -188,7 +188,7 @@ def touch(
         mask: ``(N, L)`` True where a word is real; real words come first.
         untouchable: ``(N, L)`` True for signs that are no words.
         blank: id or ``(D,)`` vector of a masked word.
-        share: probability.
+        share: probability; 0 draws nothing and leaves all as it is.
 
     Returns:
         Words and mask; deleted words are gone and the rest has closed up. A replaced word becomes some other
@@ -198,11 +198,11 @@ def touch(
         Chen et al., "Learning the best pooling strategy for visual semantic embedding", CVPR 2021, released
         code.
     """
+    if share == 0 or not (mask & ~untouchable).any():
+        return words, mask
     chosen = (torch.rand(mask.shape, device=mask.device) < share) & mask & ~untouchable
     fate = torch.rand(mask.shape, device=mask.device)
     others = words[mask & ~untouchable]
-    if len(others) == 0:
-        return words, mask
     pick = torch.randint(len(others), mask.shape, device=mask.device)
     shape = (*mask.shape, *[1] * (words.ndim - 2))
     words = torch.where((chosen & (fate < MASKED)).view(shape), blank, words)

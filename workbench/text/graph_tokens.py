@@ -59,8 +59,11 @@ class GraphTokenSignal:
         named = graphs["objects"], graphs["attributes"], graphs["relations"][..., 1]
         phrases = np.setdiff1d(np.concatenate([one.ravel() for one in named]), [0])
         taken = {key: torch.from_numpy(value) for key, value in graphs.items()}
-        own = self.words
-        words = torch.from_numpy(own[phrases - 1]) if isinstance(own, np.ndarray) else own.take(phrases - 1)
+        words = (
+            torch.from_numpy(self.words[phrases - 1])
+            if isinstance(self.words, np.ndarray)
+            else self.words.take(phrases - 1)
+        )
         return {**taken, "phrases": torch.from_numpy(phrases), "words": words}
 
 

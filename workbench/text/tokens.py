@@ -103,11 +103,10 @@ class Tokens(SignalMaker):
 
     def spelt(self, captions: Sequence[str]) -> list[list[str]]:
         """What each id of the captions stands for; special ids in brackets."""
-        if self._open_clip is not None:
-            inner = getattr(self._open_clip, "tokenizer", None)
-            name = inner.decode if inner is not None else self._open_clip.decode
-            return [[name([int(one)]).strip() for one in ids] for ids in _read(self._open_clip, captions)]
-        return self.of(captions).spelt((*SPECIAL, *self.vocabulary).__getitem__)
+        if self._open_clip is None:
+            return self.of(captions).spelt((*SPECIAL, *self.vocabulary).__getitem__)
+        decode = getattr(self._open_clip, "tokenizer", self._open_clip).decode
+        return self.of(captions).spelt(lambda one: str(decode([one])).strip())
 
 
 def _open_clip(model: str, max_length: int | None) -> Any:
