@@ -47,7 +47,7 @@ from workbench.objectives.parts.neighbourhood import Graph, Neighbourhood
 from workbench.objectives.parts.released_graph import ReleasedNeighbourhood
 from workbench.objectives.parts.sinkhorn import Alignment, Prototypes
 from workbench.records import Batch, Embedding
-from workbench.registry import Group, NotNegative, Positive, make, merge
+from workbench.registry import Group, NotNegative, Positive, merge
 
 # what the released code sets otherwise than the paper, on Flickr30K
 RELEASED: Mapping[str, Mapping[str, Any]] = {
@@ -121,9 +121,9 @@ class AAHR(Objective):
             RELEASED if self.released else {},
             {"alignment": alignment or {}, "contrast": contrast or {}, "graph": graph or {}},
         )
-        self.alignment = make("aahr: alignment", Alignment, given["alignment"])
-        self.contrast = make("aahr: contrast", Contrast, given["contrast"])
-        self.graph = make("aahr: graph", Graph, given["graph"])
+        self.alignment = Alignment(**given["alignment"])
+        self.contrast = Contrast(**given["contrast"])
+        self.graph = Graph(**given["graph"])
         pga = (0.2 if self.released else 1.0) if pga is None else pga
         cross, with_pga = nsi * self.graph.cross, nsi if pga and not self.released else 0.0
         self.weigh(

@@ -37,7 +37,7 @@ from workbench.objectives.base import Objective, settings
 from workbench.objectives.parts.attention import ByParts, CrossAttention, masked_mean, parts_of
 from workbench.objectives.parts.selection import Rule, Selections, constraint, named
 from workbench.records import Batch, Embedding, require
-from workbench.registry import Group, NotNegative, make
+from workbench.registry import Group, NotNegative
 
 WEIGHTS = {"loc": 1.0, "dim": 10.0, "inter": 0.05, "intra": 0.1}
 LEAST = 1e-12
@@ -188,7 +188,7 @@ class DIAS(Objective):
         self.margin, self.cutoff, self.reduction = margin, cutoff, reduction
         self.rows, self.denominators = rows, denominators
         self.weigh(WEIGHTS | dict(weights or {}))
-        self.selections = make("dias: selection", Selections, named(selection)).each()
+        self.selections = Selections(**named(selection)).each()
         # of inter and intra, each of rows (images) and of columns (captions)
         start = torch.tensor([[0.0 if one.learned else float(one.beta)] * 2 for one in self.selections])
         learned = any(one.learned for one in self.selections)

@@ -28,7 +28,7 @@ from torch import Tensor
 
 from workbench.losses.terms import ScalarReduction
 from workbench.records import require
-from workbench.registry import Group, make
+from workbench.registry import Group
 
 Rule = Literal["p", "printed", "top_k", "l1", "dense"]
 SLOPE = 0.05
@@ -118,7 +118,7 @@ class Selections(Selection):
     def each(self) -> tuple[Selection, Selection]:
         """Those of ``inter`` and of ``intra``."""
         both = {name: getattr(self, name) for name in ("rule", "beta", "keep", "diagonal")}
-        inter, intra = (make("selection", Selection, both | named(part)) for part in (self.inter, self.intra))
+        inter, intra = (Selection(**both | named(part)) for part in (self.inter, self.intra))
         return inter, intra
 
 
