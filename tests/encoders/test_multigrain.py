@@ -250,8 +250,8 @@ def test_the_arms_of_the_ablation_differ_only_in_what_they_fuse(batch, branches,
 
 def test_weights_over_regions_and_words_can_be_shown(batch):
     encoder = made().eval()
-    regions, seen = encoder.image_weights(batch)
-    words, real = encoder.text_weights(batch)
+    regions, seen = encoder.weights("image", batch)
+    words, real = encoder.weights("text", batch)
     assert seen.all()
     assert torch.equal(real, batch.signals["word_features"]["mask"])
     for weights, mask in ((regions, seen), (words, real)):
@@ -259,7 +259,7 @@ def test_weights_over_regions_and_words_can_be_shown(batch):
         assert (weights[~mask] == 0).all()
         assert not weights.requires_grad
     with pytest.raises(ValueError, match="set pooling='ggla'"):
-        made(fusion={"pooling": "mean"}).image_weights(batch)
+        made(fusion={"pooling": "mean"}).weights("image", batch)
 
 
 def test_facts_of_the_experiment_reach_the_wrapped_encoders():

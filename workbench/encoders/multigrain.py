@@ -311,24 +311,22 @@ class MultiGrain(Encoder):
         return grain.pooling is not None and grain.branches != "global"
 
     @torch.no_grad()
-    def image_weights(self, batch: Batch) -> tuple[Tensor, Tensor]:
-        """How much each region or patch counts, for a picture.
+    def weights(self, side: Literal["image", "text"], batch: Batch) -> tuple[Tensor, Tensor]:
+        """How much each region, patch or word counts, for a picture.
 
         Args:
-            batch: with image inputs.
+            side: whose.
+            batch: with the inputs of its images, or the signals of its captions.
 
         Returns:
-            ``(I, K)`` weights that sum to 1 over an image, and ``(I, K)`` which of them are real.
+            ``(I, K)`` or ``(T, L)`` weights that sum to 1 over an image or caption, and which of them are
+            real, of the same shape.
 
         Raises:
             ValueError: the pooling is not GGLA.
         """
-        return self.image_grain.weights(*self._side("image", batch))
-
-    @torch.no_grad()
-    def text_weights(self, batch: Batch) -> tuple[Tensor, Tensor]:
-        """How much each word counts: ``(T, L)`` weights and mask, as ``image_weights``."""
-        return self.text_grain.weights(*self._side("text", batch))
+        grain = self.image_grain if side == "image" else self.text_grain
+        return grain.weights(*self._side(side, batch))
 
     def train(self, mode: bool = True) -> Self:
         """Training mode, except for what is frozen."""

@@ -136,8 +136,7 @@ class TextBackbone(nn.Module):
 
             models: Any = transformers.AutoModel
             network = models.from_config(text_models.read("AutoConfig", source))
-        if getattr(network, "pooler", None) is not None:
-            network.pooler = None  # it reads the first token alone, and nobody reads it here
+        network.pooler = None  # it reads the first token alone, and nobody reads it here
         self.network = network.float()
         own = int(network.config.hidden_size)
         require(own == width, f"{model!r} gives vectors of width {own}; set word_dim={own}")

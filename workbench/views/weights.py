@@ -66,8 +66,8 @@ def of_run(run: OpenRun, images: Sequence[int]) -> list[PartWeights]:
     for row in images:
         own = np.flatnonzero(split.own == row)
         given = batches.to(source.of_images(np.array([row])), model.device)
-        regions = weighing.image.image_weights(given)[0][0].float().cpu().numpy()
-        words, real = weighing.text.text_weights(batches.to(source.of_captions(own), model.device))
+        regions = weighing.image.weights("image", given)[0][0].float().cpu().numpy()
+        words, real = weighing.text.weights("text", batches.to(source.of_captions(own), model.device))
         of_words = [one[seen].tolist() for one, seen in zip(words.float().cpu(), real.cpu(), strict=True)]
         try:
             texts = model.spelt([split.captions[caption] for caption in own.tolist()])
