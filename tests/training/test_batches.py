@@ -83,18 +83,19 @@ def test_pixels_are_opened_once():
     assert opened == [1, 0]
 
 
-def pixels(images=3, **options):
+def pixels(images=3):
     """Images of one shade of their row, 12 bytes each, and the rows that this process has opened."""
     opened: list[int] = []
     ids, own = tuple(map(str, range(images))), np.arange(images)
     split = Split("toy", ids, ("a caption",) * images, ids, own, lambda row: opened.append(row) or row)
     shade = lambda row: torch.full((3, 2, 2), row, dtype=torch.uint8)  # noqa: E731
-    return batches.Pixels(split, shade, **options), opened
+    return batches.Pixels(split, shade), opened
 
 
-def test_pixels_stay_within_their_memory_and_the_one_unused_longest_leaves():
+def test_pixels_stay_within_their_memory_and_the_one_unused_longest_leaves(monkeypatch):
     # room for two images of 12 bytes; 0 is used again before 2 comes, so that 1 leaves
-    read, opened = pixels(memory=30)
+    monkeypatch.setenv("WORKBENCH_PIXELS_GB", "30e-9")
+    read, opened = pixels()
     for row in (0, 1, 0, 2):
         assert read(np.array([row])).tolist() == [[[[row] * 2] * 2] * 3]
     assert opened == [0, 1, 2]
@@ -103,7 +104,8 @@ def test_pixels_stay_within_their_memory_and_the_one_unused_longest_leaves():
     read(np.array([1]))
     assert opened == [0, 1, 2, 1]
     # where there is no room for one, each is opened each time
-    read, opened = pixels(memory=11)
+    monkeypatch.setenv("WORKBENCH_PIXELS_GB", "11e-9")
+    read, opened = pixels()
     read(np.array([0, 0]))
     assert opened == [0, 0]
 

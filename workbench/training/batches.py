@@ -5,7 +5,7 @@ import re
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.utils.data import DataLoader, Dataset, get_worker_info
 
 from workbench.io.ahead import in_threads
-from workbench.records import Batch, Computed, Judgements, Rows, Signal, Split, require
+from workbench.records import Batch, Computed, Graded, Judgements, Rows, Signal, Split, require
 from workbench.training.mixing import Mixture, draw
 from workbench.training.processes import rank, world
 
@@ -24,23 +24,22 @@ VARIABLE, GIGABYTES = "WORKBENCH_PIXELS_GB", "2"
 
 
 class Pixels:
-    """Reads a split's images as uint8 tensors and keeps those that were used last, within a bound. Workers of
-    a loader decode for themselves.
+    """Reads a split's images as uint8 tensors and keeps those that were used last: as many GB as
+    ``WORKBENCH_PIXELS_GB`` says, or 2. Workers of a loader decode for themselves.
 
     Args:
         split: the split whose images are opened.
         transform: ``PIL.Image`` -> ``(3, H, W)`` uint8, all of one size, deterministic.
-        memory: bytes of pixels that are kept. ``None`` = as many GB as ``WORKBENCH_PIXELS_GB`` says, or 2.
 
     Raises:
         ValueError: ``WORKBENCH_PIXELS_GB`` is no number of gigabytes.
     """
 
-    def __init__(
-        self, split: Split, transform: Callable[[Any], Tensor], *, memory: int | None = None
-    ) -> None:
-        self.split, self.transform = split, transform
-        self.memory = _memory() if memory is None else memory
+    def __init__(self, split: Split, transform: Callable[[Any], Tensor]) -> None:
+        value = os.environ.get(VARIABLE) or GIGABYTES
+        plain = re.fullmatch(r"\d*\.?\d+(e-?\d+)?", value)
+        require(plain, f"{VARIABLE} is {value!r}; give a number of gigabytes, such as 2 or 0.5")
+        self.split, self.transform, self.memory = split, transform, int(float(value) * 1e9)
         self._images: OrderedDict[int, Tensor] = OrderedDict()
 
     def __call__(self, rows: Rows) -> Tensor:
@@ -59,14 +58,6 @@ class Pixels:
         return pixels
 
 
-def _memory() -> int:
-    """Bytes of pixels that are kept of a split where the caller says nothing."""
-    value = os.environ.get(VARIABLE) or GIGABYTES
-    plain = re.fullmatch(r"\d*\.?\d+(e-?\d+)?", value)
-    require(plain, f"{VARIABLE} is {value!r}; give a number of gigabytes, such as 2 or 0.5")
-    return int(float(value) * 1e9)
-
-
 def regions(split: Split) -> Reader:
     """Reads a split's region features as float32.
 
@@ -80,13 +71,6 @@ def regions(split: Split) -> Reader:
             f"set features='efficientnet_lite0' (or another backbone) in the config"
         )
     return lambda rows: torch.from_numpy(np.asarray(features[rows], dtype=np.float32))
-
-
-class Relevant(Protocol):
-    """Graded relevance of any image to any caption of a split."""
-
-    def take(self, images: Rows, captions: Rows) -> Any:
-        """``(n, m)`` grades of these image rows and caption rows."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +90,7 @@ class Source:
     split: Split
     inputs: Mapping[str, Reader]
     signals: Mapping[str, Signal]
-    relevance: Mapping[str, Relevant] = field(default_factory=dict)
+    relevance: Mapping[str, Graded] = field(default_factory=dict)
     clusters: Rows | None = None
     positives: Judgements | Computed | None = None
 

@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from workbench.encoders.base import Pair
 from workbench.formatting import format_number, format_value
@@ -114,7 +114,8 @@ class Training:
         rates = optimiser.parameter_groups(groups, objective, settings)
         self.optimiser = self.accelerator.prepare(optimiser.make_optimiser(rates, settings))
         backbones = [group.parameters.values() for group in groups if group.role == "image_backbone"]
-        self.image_backbone = [p for parameters in backbones for p in parameters if p.requires_grad]
+        trained = [p for parameters in backbones for p in parameters if p.requires_grad]
+        self.image_backbone = nn.ParameterList(trained)
         self.momentum = averaging.Momentum(model, objective.momentum) if objective.momentum else None
         self.steps_per_epoch = len(self.order(0))
         self.step, self.in_step = 0, False
@@ -135,7 +136,7 @@ class Training:
         self.model.train()
         self.objective.train()
         self.objective.warm_up(warming)
-        self.freeze_image_backbone(warming)
+        self.image_backbone.requires_grad_(not warming)
         for shard in self.shards(number, self.step - number * self.steps_per_epoch, mix=self.settings.mix):
             with signals.deferred():
                 self.in_step = True
@@ -313,10 +314,5 @@ class Training:
                 lambda shard: self.encode(self.model, shard.to(self.device)),
                 self.shards(0),
             )
-        self.freeze_image_backbone(False)
+        self.image_backbone.requires_grad_(True)
         self.accelerator.end_training()
-
-    def freeze_image_backbone(self, frozen: bool) -> None:
-        """Freeze the image backbone, or let it train again."""
-        for parameter in self.image_backbone:
-            parameter.requires_grad_(not frozen)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.records import Rows
+from workbench.records import Rows, require
 
 
 def shuffled(own: Rows, size: int, rng: np.random.Generator) -> list[Rows]:
@@ -52,12 +52,12 @@ def grouped(
         ValueError: an image has fewer captions.
     """
     counts = np.bincount(own)
-    if counts.min() < captions_per_image:
-        raise ValueError(
-            f"image row {int(counts.argmin())} has {counts.min()} captions, "
-            f"but captions_per_image={captions_per_image}; "
-            f"lower captions_per_image, or choose an objective that needs fewer"
-        )
+    require(
+        counts.min() >= captions_per_image,
+        f"image row {int(counts.argmin())} has {counts.min()} captions, "
+        f"but captions_per_image={captions_per_image}; "
+        f"lower captions_per_image, or choose an objective that needs fewer",
+    )
     order = rng.permutation(len(own))
     by_image = np.split(order[np.argsort(own[order], kind="stable")], np.cumsum(counts)[:-1])
     batches: list[Rows] = []
@@ -175,9 +175,8 @@ def k_means(features: NDArray[Any], clusters: int, *, seed: int) -> Rows:
     """
     from sklearn.cluster import KMeans
 
-    if len(features) < clusters:
-        raise ValueError(
-            f"{len(features)} images cannot form {clusters} clusters; "
-            f"lower clusters, or set sampler='shuffled'"
-        )
+    require(
+        len(features) >= clusters,
+        f"{len(features)} images cannot form {clusters} clusters; lower clusters, or set sampler='shuffled'",
+    )
     return np.asarray(KMeans(clusters, n_init=1, random_state=seed).fit_predict(features), dtype=np.int64)

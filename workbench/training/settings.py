@@ -11,7 +11,7 @@ from annotated_types import Ge
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from workbench.io import flat
-from workbench.records import MetricKey
+from workbench.records import MetricKey, require
 from workbench.registry import Count, Natural, NotNegative, Share
 
 
@@ -112,24 +112,25 @@ class Settings(Section):
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
         MetricKey.parse(self.select)
-        if self.epochs and self.swa_from > self.epochs:
-            raise ValueError(
-                f"swa_from={self.swa_from}: the run ends with epoch {self.epochs}; lower it, or set 0"
-            )
-        if self.swa_from and self.patience:
-            raise ValueError(
-                f"patience={self.patience} may end the run before the epochs whose mean swa_from="
-                f"{self.swa_from} takes; set one of them to 0"
-            )
-        if self.sampler == "clusters" and (
-            self.batch_size % self.clusters_per_batch or self.clusters < self.clusters_per_batch
-        ):
-            raise ValueError(
-                f"clusters_per_batch={self.clusters_per_batch}: it must divide "
-                f"batch_size={self.batch_size}, and clusters={self.clusters} must be at least as many"
-            )
-        if self.precision == "bf16" and self.device == "cpu":
-            raise ValueError("precision='bf16' is for a GPU; use precision='auto' or device='cuda'")
+        require(
+            not self.epochs or self.swa_from <= self.epochs,
+            f"swa_from={self.swa_from}: the run ends with epoch {self.epochs}; lower it, or set 0",
+        )
+        require(
+            not (self.swa_from and self.patience),
+            f"patience={self.patience} may end the run before the epochs whose mean swa_from="
+            f"{self.swa_from} takes; set one of them to 0",
+        )
+        divided = self.batch_size % self.clusters_per_batch == 0 and self.clusters >= self.clusters_per_batch
+        require(
+            self.sampler != "clusters" or divided,
+            f"clusters_per_batch={self.clusters_per_batch}: it must divide "
+            f"batch_size={self.batch_size}, and clusters={self.clusters} must be at least as many",
+        )
+        require(
+            self.precision != "bf16" or self.device != "cpu",
+            "precision='bf16' is for a GPU; use precision='auto' or device='cuda'",
+        )
         return self
 
 
