@@ -95,7 +95,7 @@ def test_what_rsum_would_have_kept_stands_beside_what_is_kept(spaces):
 def test_an_unknown_number_or_judgement_is_refused_by_name(spaces):
     with pytest.raises(KeyError, match=r"no 'zzz'; known: .*map_at_r.*rsum"):
         compare.numbers(spaces[0], ["t2i/zzz"])
-    with pytest.raises(KeyError, match="the split has no judgements 'cxc'; it has own, exact"):
+    with pytest.raises(KeyError, match="the split has no judgements 'cxc'; known: own, exact"):
         compare.numbers(spaces[0], ["cxc:t2i/R@1"])
 
 
@@ -142,7 +142,7 @@ def test_queries_asked_for_come_before_those_on_which_the_runs_differ(spaces, sp
 
 
 def test_an_id_that_is_nobodys_is_refused(spaces, split):
-    with pytest.raises(KeyError, match=r"no image or caption '3.jpg#9' in toy/test; there is 3.jpg#"):
+    with pytest.raises(KeyError, match=r"no image or caption '3.jpg#9' in toy/test; did you mean 3.jpg#"):
         compare.chosen(compare.ranks(spaces, "t2i"), split, "t2i", ["3.jpg#9"], 1)
 
 

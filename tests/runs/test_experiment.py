@@ -134,7 +134,7 @@ def test_subsets_ranks_and_grades_may_choose_too(tiny, select):
 def test_a_number_that_validation_does_not_have_is_refused_before_the_first_step(tiny, monkeypatch):
     monkeypatch.setattr("torch.optim.AdamW.step", lambda *_, **__: pytest.fail("a step was made"))
     with pytest.raises(
-        ValueError, match=r"no such number.*near ones are exact:t2i/map_at_r, exact:i2t/map_at_r"
+        ValueError, match=r"no number 'exakt.*did you mean exact:t2i/map_at_r, exact:i2t/map_at_r"
     ):
         run(tiny(select="exakt:t2i/map_at_r"), progress=False)
 

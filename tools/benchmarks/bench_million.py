@@ -35,7 +35,7 @@ from tools.benchmarks.recorded import record
 from workbench import data
 from workbench.runs import Config, prepare
 from workbench.runs.measure import measure, validate
-from workbench.runs.result import Contents, OpenRun
+from workbench.runs.result import OpenRun
 from workbench.training import fit
 from workbench.training.batches import Pixels, Source
 from workbench.training.samplers import shuffled
@@ -139,15 +139,19 @@ def main(pairs: int = 1_000_000, place: str = "") -> None:
         fit(model.pair, model.objective, train, choose, ready.config.training, progress=False)
         torch.save(model.pair.state_dict(), weights)
 
+    def evaluate() -> tuple[Any, ...]:
+        image, text = model.embed(train)
+        return measure(model, train.split, image, text), image, text
+
     if weights.exists():
         model.pair.load_state_dict(torch.load(weights, weights_only=True))
     else:
         parts.timed("training", pairs, learn)
     if "evaluation_seconds" not in parts.figures:
-        found = parts.timed("evaluation", pairs, lambda: measure(model, train))
+        found, image, text = parts.timed("evaluation", pairs, evaluate)
         parts.note("rsum", next(one.value for one in found.measurements if one.label == "rsum"))
-        load = partial(Contents, model, found.image, found.text)
-        opened = OpenRun("infonce", train.split, load, None, ready.config.as_dict(), [], best=found.best)
+        config = ready.config.as_dict()
+        opened = OpenRun("infonce", train.split, lambda: (model, image, text), None, config, best=found.best)
         parts.note("rows", len(opened.rankings()))
     record("million", {"pairs": pairs, **parts.figures})
 

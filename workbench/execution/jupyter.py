@@ -104,10 +104,11 @@ def require_model(model: str, images: str, pretrained: str = "") -> None:
         (place,) = getattr(find_spec("open_clip"), "submodule_search_locations", None) or [""]
         known = [file.stem for file in Path(place, "model_configs").glob("*.json")]
         require_known("no open_clip model", model.replace("/", "-"), [*known, *assets.models()])
-    if Path(pretrained).suffix in CHECKPOINTS and not Path(pretrained).is_file():
-        raise FileNotFoundError(
-            f"no checkpoint at {pretrained}; give the path of a file that exists, or a tag"
-        )
+    require(
+        Path(pretrained).suffix not in CHECKPOINTS or Path(pretrained).is_file(),
+        f"no checkpoint at {pretrained}; give the path of a file that exists, or a tag",
+        FileNotFoundError,
+    )
 
 
 def open_lab(path: Path) -> int:

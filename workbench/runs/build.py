@@ -156,11 +156,11 @@ def prepare(config: Config, *, progress: bool = True) -> Prepared:
     split, val, test = (_with_features(one, config.model.features, progress) for one in read)
     test = replace(test, notes=(*test.notes, *notes, *more))
     right = positives(config.objective.positives, split) if config.training.epochs else None
-    if encoders.member(config.model.image_encoder).image_input == "regions" and split.regions is None:
-        raise ValueError(
-            f"encoder {config.model.image_encoder!r} reads region features and {split.name} has none; "
-            "set features='efficientnet_lite0' (or another backbone)"
-        )
+    require(
+        split.regions is not None or encoders.member(config.model.image_encoder).image_input != "regions",
+        f"encoder {config.model.image_encoder!r} reads region features and {split.name} has none; "
+        "set features='efficientnet_lite0' (or another backbone)",
+    )
     config = with_widths(config, split)
     model = build(config, split.captions, objective=objective)
 
@@ -256,13 +256,12 @@ def _read_part(config: Config, name: str) -> Split:
     return _read(Target(config.data.name, options, name, getattr(config.data, f"{name}_images", 0)))
 
 
-def load_target(config: Config, target: Target, *, progress: bool = True) -> Split:
+def load_target(config: Config, target: Target) -> Split:
     """A split of another data set, as the model of a run reads it: with the features that it was trained on.
 
     Args:
         config: of the run.
         target: what to measure on.
-        progress: show a bar where somebody can see it.
 
     Raises:
         FileNotFoundError: the data are not there.
@@ -270,16 +269,16 @@ def load_target(config: Config, target: Target, *, progress: bool = True) -> Spl
             reads, or none; the message says what to give.
     """
     widths = [width for name, width in flat(config.model.image_options).items() if name.endswith("in_dim")]
-    if widths and config.model.features == "scenes_backbone" and target.data != "scenes":
-        raise ValueError(
-            f"the run reads features={config.model.features!r}, which know the embedded world alone, and "
-            f"{target.data!r} holds photographs; measure a run that was trained with features="
-            f"'{backbones.LITE0}' or another backbone"
-        )
+    require(
+        not widths or config.model.features != "scenes_backbone" or target.data == "scenes",
+        f"the run reads features={config.model.features!r}, which know the embedded world alone, and "
+        f"{target.data!r} holds photographs; measure a run that was trained with features="
+        f"'{backbones.LITE0}' or another backbone",
+    )
     split = _read(target)
     if not widths:
         return split
-    split = _with_features(split, config.model.features, progress)
+    split = _with_features(split, config.model.features)
     found = None if split.regions is None else int(split.regions.shape[-1])
     if found not in widths:
         known = "has none" if found is None else f"has regions of width {found}"
@@ -300,7 +299,7 @@ def _read(target: Target) -> Split:
     return split.first(images) if images else split
 
 
-def _with_features(split: Split, features: str, progress: bool) -> Split:
+def _with_features(split: Split, features: str, progress: bool = True) -> Split:
     """The split with the features of a backbone.
 
     Raises:
@@ -308,11 +307,11 @@ def _with_features(split: Split, features: str, progress: bool) -> Split:
     """
     if not features:
         return split
-    if split.regions is not None:
-        raise ValueError(
-            f"{split.name} has region features of its own, and features={features!r} would replace them; "
-            "leave out features, or load the photographs (source='photographs')"
-        )
+    require(
+        split.regions is None,
+        f"{split.name} has region features of its own, and features={features!r} would replace them; "
+        "leave out features, or load the photographs (source='photographs')",
+    )
     return replace(split, regions=backbones.extract(split, features, progress=progress))
 
 
@@ -425,6 +424,5 @@ def positives(name: str, train: Split) -> Judgements | Computed | None:
 
 
 def _judged(name: str, train: Split, wanted: str) -> Judgements | Computed:
-    if name not in (judged := train.judgements):
-        raise ValueError(f"{wanted} {train.name} has {', '.join(judged)}")
+    require(name in train.judgements, f"{wanted} {train.name} has {', '.join(train.judgements)}")
     return train.relevance(name)

@@ -1,6 +1,5 @@
 """Several open runs on the same queries: numbers and verdicts, queries that differ, what runs cost."""
 
-import difflib
 import timeit
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -29,6 +28,7 @@ from workbench.records import (
     require,
 )
 from workbench.records.measurement import measurement_row, unit_of
+from workbench.registry import did_you_mean, require_known
 from workbench.runs.model import KeptVectors
 from workbench.runs.result import OpenRun, together
 from workbench.training import averaging, checkpoint
@@ -72,9 +72,7 @@ def numbers(run: OpenRun, keys: Sequence[str]) -> dict[str, tuple[Measurement, V
     split, asked = run.split, {}
     for text in (text for text in keys if text not in kept):
         key = MetricKey.parse(text)
-        known = ", ".join(split.judgements)
-        wrong = f"{text}: the split has no judgements {key.judgements!r}; it has {known}"
-        require(key.judgements in split.judgements, wrong, KeyError)
+        require_known(f"{text}: the split has no judgements", key.judgements, split.judgements)
         metric = metrics.load(key.metric)
         metric.ks = (key.k,) if key.k and any(metric.ks) else metric.ks
         asked[text] = key.judgements, metric
@@ -231,8 +229,8 @@ def chosen(
     ids = split.image_ids if direction == "i2t" else split.caption_ids
     known = [*split.image_ids, *split.caption_ids]
     for one in sorted(set(asked) - set(known)):
-        near = difflib.get_close_matches(one, sorted(known), n=3) or known[:3]
-        raise KeyError(f"no image or caption {one!r} in {split.name}; there is {', '.join(near)}")
+        near = did_you_mean(one, known, f"there is {', '.join(known[:3])}")
+        raise KeyError(f"no image or caption {one!r} in {split.name}; {near}")
     given = [("asked for", ids.index(one)) for one in asked if one in ids]
     for row in comparison.most_different(ranked, count, split.own if direction == "t2i" else None):
         first, last = (format_number(end, 0) for end in (ranked[:, row].min(), ranked[:, row].max()))

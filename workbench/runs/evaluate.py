@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +23,11 @@ from workbench.registry import merge
 from workbench.runs import store
 from workbench.runs.build import Target, check_reads, load_split, load_target
 from workbench.runs.config import Config
-from workbench.runs.measure import calibrate, ensemble, evaluate_split, measure, of_embeddings
+from workbench.runs.measure import calibrate, ensemble, evaluate_split, measure
 from workbench.runs.model import AnyModel, Encodes, KeptVectors, Model
 from workbench.runs.models import evaluated, kept_config, load_model, open_model
 from workbench.runs.resolve import make_objective
-from workbench.runs.result import Contents, OpenRun, open_runs
+from workbench.runs.result import OpenRun, open_runs
 from workbench.runs.vectors import in_order, read_vectors, split_of_rows
 
 # pictures on which a model is tried, and what they are where nobody names any
@@ -95,7 +95,7 @@ def evaluate(  # noqa: PLR0913
     )
     part, target = (None, None) if data is None else _data(made, data, split, data_options or {})
     part, image, text = _embedded(made, part, images, texts, own)
-    found = of_embeddings(made, part, image, text, metrics=metrics, judge=judge, rounds=rounds)
+    found = measure(made, part, image, text, metrics=metrics, judge=judge, rounds=rounds)
     config = {
         **made.config.as_dict(), "objective": name or made.name, "split": split, "epochs": 0,
         "data": Path(target.data).name if target else part.name, **dict.fromkeys(("model", "pretrained"), ""),
@@ -103,7 +103,7 @@ def evaluate(  # noqa: PLR0913
         "target": asdict(target) if target else None,
     }  # fmt: skip
     return OpenRun(
-        name or made.name, part, partial(Contents, made, image, text), None, config, found.measurements,
+        name or made.name, part, lambda: (made, image, text), None, config, found.measurements,
         values=found.values, best=found.best,
     )  # fmt: skip
 
@@ -149,7 +149,7 @@ def look(model: AnyModel, images: Any, *, name: str = "") -> OpenRun:
         FileNotFoundError, ValueError: there is no such folder, or no picture in it.
     """
     split = images if isinstance(images, Split) else pictures(images)
-    load = cache(lambda: Contents(model, *model.embed(model.source(split, every_signal=False))))
+    load = cache(lambda: (model, *model.embed(model.source(split, every_signal=False))))
     return OpenRun(name or model.name, split, load)
 
 
@@ -233,18 +233,18 @@ def evaluate_on(folder: Path | str, target: Target, *, device: str = "") -> Open
     """
     config = kept_config(Path(folder))
     model, split, wanted = load_model(folder, device=device), load_target(config, target), config.objective
-    source = model.source(split, every_signal=False)
-    found = measure(model, source, metrics=wanted.metrics, strict=False, judge=wanted.judge)
+    image, text = model.embed(model.source(split, every_signal=False))
+    found = measure(model, split, image, text, metrics=wanted.metrics, strict=False, judge=wanted.judge)
     measurements = found.measurements
     if split.level is not None and split.chain is not None:
-        sides = (found.image.mean.numpy(), found.text.mean.numpy(), model.embed_texts([""]).mean[0].numpy())
+        sides = (image.mean.numpy(), text.mean.numpy(), model.embed_texts([""]).mean[0].numpy())
         measurements = [*measurements, *hierarchy.hierarchy_scores(hierarchy.Chains(split, *sides))]
     known = {m.key.metric for m in measurements}
     left = [name for name in wanted.metrics if shelf.load(name).name not in known]
     notes = (f"not measured, since {split.name} has no judgements for it: {', '.join(left)}",) if left else ()
     run = OpenRun(
         wanted.name, replace(split, notes=(*split.notes, *notes)),
-        partial(Contents, model, found.image, found.text), Path(folder), config.as_dict(), measurements,
+        lambda: (model, image, text), Path(folder), config.as_dict(), measurements,
         values=found.values, target=target, best=found.best,
     )  # fmt: skip
     run.save(folder)

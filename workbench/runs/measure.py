@@ -1,10 +1,7 @@
 """Every number of scores on a split: which metrics its judgements allow, walked in one order."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from difflib import SequenceMatcher
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -14,7 +11,6 @@ from torch import Tensor
 
 from workbench import metrics as shelf
 from workbench import text as signals
-from workbench.formatting import format_count
 from workbench.metrics import correlation, cxc, pmrp, twin_accuracy
 from workbench.metrics.blocks import AnyScores, at_pairs, by_rows, products
 from workbench.metrics.evaluation import Evidence, Subset, walk
@@ -22,7 +18,8 @@ from workbench.metrics.evaluation import evaluate as measured
 from workbench.metrics.intervals import ROUNDS
 from workbench.metrics.ranks import Best, Ranked, Ranks
 from workbench.metrics.registry import Metric
-from workbench.records import Array, Embedding, Judgements, Measurement, MetricKey, Split, Values
+from workbench.records import Array, Embedding, Judgements, Measurement, MetricKey, Split, Values, require
+from workbench.registry import require_known
 from workbench.runs.model import AnyModel, Model, scored
 from workbench.runs.resolve import chooser
 from workbench.training.batches import Source
@@ -32,8 +29,6 @@ from workbench.training.batches import Source
 CXC = ("cxc", "sits")
 # items of every query that a run keeps
 BEST = 10
-# numbers that are named where one is not there
-NEAR = 4
 
 
 class Evaluation(NamedTuple):
@@ -43,14 +38,11 @@ class Evaluation(NamedTuple):
         measurements: every number with its contract.
         values: text of the key -> ``(queries,)`` the values that the number is made of, NaN for a query that
             does not count; of a sum over directions those of the images and then those of the captions.
-        image, text: embeddings.
         best: by direction, the scores and rows of the ``BEST`` best items of every query.
     """
 
     measurements: list[Measurement]
     values: dict[str, Values]
-    image: Embedding
-    text: Embedding
     best: dict[str, Best]
 
 
@@ -98,43 +90,23 @@ def validate(model: Model, source: Source, select: str, metrics: Sequence[str] =
     found |= {m.label: m.value for m in measurements if m.label == select}
     if select not in found:
         every = dict.fromkeys(m.label for m in walked(split, metrics=metrics)[0])
-        near = sorted(every, key=lambda label: -SequenceMatcher(None, select, label).ratio())
-        raise NotMeasuredError(
-            f"select={select!r}: {split.name} has no such number, but {format_count(len(every), 'other')}; "
-            f"near ones are {', '.join(near[:NEAR])}"
-        )
+        require_known(f"select: {split.name} has no number", select, every, NotMeasuredError)
     return found
 
 
-def measure(
-    model: AnyModel,
-    source: Source,
-    *,
-    metrics: Sequence[str] = (),
-    strict: bool = True,
-    judge: str = "",
-    rounds: int = ROUNDS,
-) -> Evaluation:
+def measure(model: AnyModel, split: Split, image: Embedding, text: Embedding, **how: Any) -> Evaluation:
     """All metrics that the split's judgements allow, of a model.
 
     Args:
-        model: encoders and objective.
-        source: the split, its inputs and signals.
-        metrics: names of further ones, see ``evaluate_split``.
-        strict: see there.
-        judge: see there.
-        rounds: bootstrap rounds of the intervals; 0 = none.
+        model: scores the embeddings.
+        split: whose images and captions they are.
+        image: embeddings of the images.
+        text: embeddings of the captions.
+        how: ``metrics``, ``strict``, ``judge`` and ``rounds``, as ``evaluate_split`` takes them.
     """
-    return of_embeddings(
-        model, source.split, *model.embed(source), metrics=metrics, strict=strict, judge=judge, rounds=rounds
-    )
-
-
-def of_embeddings(model: AnyModel, split: Split, image: Embedding, text: Embedding, **how: Any) -> Evaluation:
-    """``measure`` of what is embedded already; ``how`` is what ``evaluate_split`` takes."""
     ranked = Ranked(scored(model, image, text), list(split.judgements.values()), BEST)
     found = evaluate_split(ranked, split, vectors=(image.mean.numpy(), text.mean.numpy()), **how)
-    return Evaluation(*found, image, text, ranked.best)
+    return Evaluation(*found, ranked.best)
 
 
 def evaluate_split(
@@ -195,11 +167,11 @@ def evaluate_split(
     rated = [row for row in table if "rated" in row.by]
     measurements += _correlations(scores, split, vectors, rated, rounds)
     for row in more if strict else ():
-        if row.name not in {m.key.metric for m in measurements}:
-            raise ValueError(
-                f"metric {row.name!r} is measured by {' or '.join(row.by)}, and {split.name} has only "
-                f"the judgements {', '.join(split.judgements)}"
-            )
+        require(
+            row.name in {m.key.metric for m in measurements},
+            f"metric {row.name!r} is measured by {' or '.join(row.by)}, and {split.name} has only "
+            f"the judgements {', '.join(split.judgements)}",
+        )
     return measurements, {m.label: values for m, values in found}
 
 
@@ -221,16 +193,14 @@ def ensemble(
     Raises:
         ValueError: no model, or splits that differ.
     """
-    if not members:
-        raise ValueError("an ensemble needs at least one model")
+    require(members, "an ensemble needs at least one model")
     first = members[0][1].split
     for _, source in members:
         split = source.split
-        if (split.image_ids, split.caption_ids) != (first.image_ids, first.caption_ids):
-            raise ValueError(
-                f"an ensemble scores one split: {split.name} and {first.name} differ in their images "
-                "or captions"
-            )
+        require(
+            (split.image_ids, split.caption_ids) == (first.image_ids, first.caption_ids),
+            f"an ensemble scores one split: {split.name} and {first.name} differ in their images or captions",
+        )
     total, kind = np.zeros(()), np.dtype(np.float32)
     for model, source in members:
         scores = by_rows(scored(model, *model.embed(source), say=say)).rows()

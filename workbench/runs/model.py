@@ -140,11 +140,11 @@ class Model:
         """
         features = features or self.config.model.features
         none, reads = torch.empty(0, dtype=torch.long), (self.pair.image.image_input or "").split("+")
-        if "regions" in reads and not features:
-            raise ValueError(
-                "this model reads region features that came with its data and cannot encode a new picture; "
-                "train with features='efficientnet_lite0' or another backbone"
-            )
+        require(
+            features or "regions" not in reads,
+            "this model reads region features that came with its data and cannot encode a new picture; "
+            "train with features='efficientnet_lite0' or another backbone",
+        )
 
         def batch(rows: Rows) -> Batch:
             given, inputs = [images[row] for row in rows], dict[str, Tensor]()

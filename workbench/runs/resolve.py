@@ -29,7 +29,7 @@ from workbench.encoders import backbones
 from workbench.metrics import Metric
 from workbench.objectives import Objective
 from workbench.objectives.parts.attention import scorer_of
-from workbench.records import MetricKey
+from workbench.records import MetricKey, require
 from workbench.registry import check_options, merge, require_known
 from workbench.runs.config import Config, flat
 
@@ -205,11 +205,11 @@ def _needed(values: Mapping[str, Any], objective: Objective, *, graph: bool) -> 
     image, words = merge(image, values["image_options"]), merge(words, values["text_options"])
     begun = {image.get("model", "scenes"), image.get("pretrained", "scenes")}
     begun |= {words.get("pretrained", "")} if encoder != image_encoder else set()
-    if values["start"] and (image_encoder != "towers" or begun - {"scenes"}):
-        raise ValueError(
-            "start='scenes' names the model that encoders start from; give it, or the encoders and "
-            "their options, not both"
-        )
+    require(
+        not values["start"] or (image_encoder == "towers" and begun <= {"scenes"}),
+        "start='scenes' names the model that encoders start from; give it, or the encoders and "
+        "their options, not both",
+    )
     return {"image_options": image, "text_options": words}
 
 
@@ -220,13 +220,15 @@ def _variance_head(encoder: str) -> dict[str, Any]:
 
 def _check_objective(values: Mapping[str, Any], objective: Objective) -> None:
     """Refuse fields that contradict the objective, and options of what it reads that are not there."""
-    name, options = values["objective"], values["objective_options"]
-    if values["captions_per_image"] < (least := objective.captions_per_image):
-        raise ValueError(
-            f"objective {name!r} needs {least} captions an image; set captions_per_image={least}"
-        )
-    if values["mix"] and not objective.soft_labels:
-        raise ValueError(f"objective {name!r} reads no soft labels, so images cannot be mixed; set mix=0")
+    name, options, least = values["objective"], values["objective_options"], objective.captions_per_image
+    require(
+        values["captions_per_image"] >= least,
+        f"objective {name!r} needs {least} captions an image; set captions_per_image={least}",
+    )
+    require(
+        objective.soft_labels or not values["mix"],
+        f"objective {name!r} reads no soft labels, so images cannot be mixed; set mix=0",
+    )
     for signal, wanted in {**objective.text_features(), **objective.relevance_sources()}.items():
         if signal in text.names():  # the name of a relevance may also be that of judgements of the data
             held = (option for option, value in options.items() if value and value == wanted)
@@ -242,16 +244,16 @@ def _check_objective(values: Mapping[str, Any], objective: Objective) -> None:
 def _check_members(config: Config) -> None:
     """Refuse the data set, encoders and metrics that are not there, and options that they do not take."""
     model, name, positives = config.model, config.data.name, config.objective.positives
-    if model.text_encoder == model.image_encoder and model.text_options:
-        raise ValueError(
-            f"text_options: {model.text_encoder!r} serves both sides here; give its options as image_options"
-        )
+    require(
+        model.text_encoder != model.image_encoder or not model.text_options,
+        f"text_options: {model.text_encoder!r} serves both sides here; give its options as image_options",
+    )
     check_options(f"data {name!r}", data.member(name), config.data.options, "data_options")
-    if (judged := judgements_of(name)) and positives not in judged:
-        raise ValueError(
-            f"positives={positives!r} names judgements; the training split of {name!r} has "
-            f"{', '.join(judged)}"
-        )
+    judged = judgements_of(name)
+    require(
+        not judged or positives in judged,
+        f"positives={positives!r} names judgements; the training split of {name!r} has {', '.join(judged)}",
+    )
     _check_encoder(model.image_encoder, model.image_options, "image_options")
     _check_encoder(model.text_encoder, model.text_options, "text_options")
     if model.features:
@@ -259,11 +261,11 @@ def _check_members(config: Config) -> None:
     chosen = [metrics.member(metric) for metric in config.objective.metrics]
     if judge := config.objective.judge:
         require_known("judge: no", judge, text.judges())
-        if not any("graded" in row.by for row in chosen):
-            raise ValueError(
-                f"judge={judge!r} grades for metrics, and none that reads grades is asked for; "
-                'name one, such as metrics=["nsum"]'
-            )
+        require(
+            any("graded" in row.by for row in chosen),
+            f"judge={judge!r} grades for metrics, and none that reads grades is asked for; "
+            'name one, such as metrics=["nsum"]',
+        )
     chooser(config.training.select, config.objective.metrics)
 
 
@@ -321,11 +323,11 @@ def check_fit(config: Config, given: Mapping[str, Any] = MappingProxyType({})) -
     sides = [given.get(f"{side}_options", {}) for side in ("image", "text")]
     stands = {given.get("features"), given.get("start")}.union(*map(_named, sides))
     wrong = sorted(named.intersection(SHIPPED_MODELS) - stands)
-    if config.data.name != "scenes" and wrong:
-        raise ValueError(
-            f"data={config.data.name!r}, and {', '.join(wrong)} has only seen the embedded world; "
-            f"name no encoder, and features={PHOTOGRAPHS} are read by regions and sequence; or {WAYS}"
-        )
+    require(
+        config.data.name == "scenes" or not wrong,
+        f"data={config.data.name!r}, and {', '.join(wrong)} has only seen the embedded world; "
+        f"name no encoder, and features={PHOTOGRAPHS} are read by regions and sequence; or {WAYS}",
+    )
 
 
 def _models(encoder: str, options: Mapping[str, Any]) -> set[Any]:

@@ -6,15 +6,15 @@ explorer look into them.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import cache, cached_property, partial
+from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 import torch
 
-from workbench.io import ChecksumError, only_writer, replacing, write_json, write_table
+from workbench.io import ChecksumError, only_writer, replacing, write_checksums, write_json, write_table
 from workbench.metrics.blocks import AnyScores, best, by_rows
 from workbench.metrics.ranks import Best, ranks_of
 from workbench.records import Array, Embedding, Measurement, Split, Values, require
@@ -26,7 +26,7 @@ from workbench.runs.environment import environment
 from workbench.runs.model import WHOLE, AnyModel, ExternalModel, scored
 from workbench.runs.models import evaluated, kept_config, load_model
 from workbench.runs.resolve import chooser, resolve
-from workbench.runs.store import checksum_files, verify_files
+from workbench.runs.store import verify_files
 from workbench.runs.vectors import BARE, no_picture
 from workbench.training import checkpoint
 from workbench.training.averaging import best_epoch
@@ -37,18 +37,9 @@ MOST_DIFFER = 2
 KEPT = (runs.STATES, runs.RESULTS, "*.parquet", runs.VALUES, "embeddings/*")
 
 
-class Contents(NamedTuple):
-    """What is opened when it is first asked for.
-
-    Args:
-        model: answers new questions: loose captions, loose images, scores.
-        image, text: embeddings of the split, on the CPU in float32; parts are left out where ``scores`` does
-            not read them.
-    """
-
-    model: AnyModel
-    image: Embedding
-    text: Embedding
+# a model, and the embeddings of a split's images and captions on the CPU in float32; parts are left out where
+# its scores do not read them
+Contents = tuple[AnyModel, Embedding, Embedding]
 
 
 @dataclass(frozen=True)
@@ -109,22 +100,22 @@ class OpenRun:
     @cached_property
     def contents(self) -> Contents:
         """The model and the embeddings of the split."""
-        return Contents(*self.load())
+        return self.load()
 
     @property
     def model(self) -> AnyModel:
         """The model, with its best weights."""
-        return self.contents.model
+        return self.contents[0]
 
     @property
     def image(self) -> Embedding:
         """The embeddings of the split's images."""
-        return self.contents.image
+        return self.contents[1]
 
     @property
     def text(self) -> Embedding:
         """The embeddings of the split's captions."""
-        return self.contents.text
+        return self.contents[2]
 
     @cached_property
     def scores(self) -> Array:
@@ -140,8 +131,9 @@ class OpenRun:
 
     def with_embeddings(self, name: str, image: Embedding, text: Embedding) -> "OpenRun":
         """The same model and split with other embeddings, under another name and in no folder."""
-        contents = partial(Contents, self.model, image, text)
-        return OpenRun(name, self.split, contents, config=self.config, target=self.target)
+        return OpenRun(
+            name, self.split, lambda: (self.model, image, text), config=self.config, target=self.target
+        )
 
     def table(self) -> pd.DataFrame:
         """The measurements with their contracts, one a row, indexed by label."""
@@ -267,7 +259,9 @@ class OpenRun:
             about = {"target": params} if self.target else {"split": split.identity()}
             runs.ByQuery(split.image_ids, split.caption_ids, split.own, self.values).write(path)
             results = runs.write_results(path, self.as_dict())
-            checksum_files(path, KEPT, {"config": self.config, **about})
+            # a file that begins with a dot is one that was never finished
+            files = {file for kept in KEPT for file in path.glob(kept) if not file.name.startswith(".")}
+            write_checksums(path / runs.CHECKSUMS, sorted(files), {"config": self.config, **about})
             if self.target or outside:
                 runs.write_status(path, "ok")
         return results
@@ -412,9 +406,8 @@ def _contents(folder: Path | None, split: Split, device: str, own: bool = True) 
         sides = (("image", split.image_ids), ("text", split.caption_ids))
         width = None if isinstance(model, ExternalModel) else model.pair.image.embed_dim
         kept = [found for side, ids in sides if (found := _of_side(width, folder, side, ids))]
-    return Contents(
-        model, *(kept if len(kept) == 2 else model.embed(model.source(split, every_signal=False)))
-    )
+    image, text = kept if len(kept) == 2 else model.embed(model.source(split, every_signal=False))
+    return model, image, text
 
 
 def _of_side(width: int | None, folder: Path, side: str, ids: Sequence[str]) -> Embedding | None:

@@ -8,7 +8,7 @@ kernel died), ``interrupted`` (by a signal) and ``timeout``. Nothing here needs 
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -27,7 +27,6 @@ from workbench.io import (
     update_checksums,
     verify,
     with_home,
-    write_checksums,
     write_json,
     write_text,
 )
@@ -418,18 +417,6 @@ def write_status(folder: Path | str, status: str) -> Path:
     known = status in ENDS or status.startswith("failed:")
     require(known, f"status {status!r} is none of {', '.join(ENDS)}, failed:<cell>")
     return write_text(Path(folder) / STATUS, status + "\n")
-
-
-def checksum_files(folder: Path, patterns: Iterable[str], facts: Mapping[str, Any]) -> None:
-    """Write the checksums of files of a run.
-
-    Args:
-        folder: of the run.
-        patterns: of their places in it; files that begin with a dot are left out.
-        facts: what the files were made from, as JSON values.
-    """
-    files = [file for pattern in patterns for file in folder.glob(pattern) if not file.name.startswith(".")]
-    write_checksums(folder / CHECKSUMS, sorted(set(files)), facts)
 
 
 def verify_files(folder: Path, *files: Path) -> dict[str, Any]:

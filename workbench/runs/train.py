@@ -18,7 +18,7 @@ from workbench.runs.config import Config
 from workbench.runs.environment import code_hash, environment
 from workbench.runs.measure import calibrate, measure, validate
 from workbench.runs.resolve import chooser
-from workbench.runs.result import Contents, OpenRun
+from workbench.runs.result import OpenRun
 from workbench.training import checkpoint, deterministic_algorithms, fit
 from workbench.training.processes import rank
 
@@ -61,11 +61,11 @@ def run(
                     progress=progress,
                 )  # fmt: skip
         calibrate(model, ready.val)
-        found = measure(model, ready.test, metrics=metrics, judge=config.objective.judge)
-    load = partial(Contents, model, found.image, found.text)
+        image, text = model.embed(ready.test)
+        found = measure(model, ready.test.split, image, text, metrics=metrics, judge=config.objective.judge)
     return OpenRun(
-        config.objective.name, ready.test.split, load, None, config.as_dict(), found.measurements, history,
-        found.values, best=found.best,
+        config.objective.name, ready.test.split, lambda: (model, image, text), None, config.as_dict(),
+        found.measurements, history, found.values, best=found.best,
     )  # fmt: skip
 
 

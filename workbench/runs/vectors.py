@@ -257,11 +257,6 @@ def split_of_rows(
         f"own: caption {outside[:1].tolist()} belongs to image {rows[outside[:1]].tolist()}, and there are "
         f"{format_count(images, 'image')}, 0 to {images - 1}",
     )
-    lone = np.setdiff1d(np.arange(images), rows)
-    require(
-        not len(lone),
-        f"own: image {lone[:1].tolist()} has no caption ({format_count(len(lone), 'image')} of {images})",
-    )
     image_ids, caption_ids = (
         tuple(one) or tuple(map(str, range(n))) for one, n in zip(ids, (images, captions))
     )
