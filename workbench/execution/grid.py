@@ -123,8 +123,11 @@ def prepared(
     >>> [prepared(both, {}, "", paper=paper)["arms"] for paper in (True, False)]
     [{'a': {'x': 1, 'preset': 'ditm'}}, {'a': {'x': 1}}]
     """
-    none = f"{path} has no settings of a paper, no key `paper`; leave out --paper"
-    require(not paper or grid.get(PAPER), none, parameters.ParameterError)
+    require(
+        not paper or grid.get(PAPER),
+        f"{path} has no settings of a paper, no key `paper`; leave out --paper",
+        parameters.ParameterError,
+    )
     if paper:
         grid = merge({**grid, "fixed": {}}, grid[PAPER])
     else:
@@ -355,12 +358,12 @@ def run_grid(
     """
     path, place = find(notebook).resolve(), Path(root).resolve()
     good = [run for run in runs.list_runs(root, path.stem) if skip_existing and run.status == "ok"]
-    folders = {runs.key_of(run.id): run.folder for run in good}
     keys = {label: runs.run_key(values, code(path)) for label, values in arms.items()}
     results = {
-        label: RunResult(folders[key], "ok", OK, label=label, skipped=True)
+        label: RunResult(run.folder, "ok", OK, label=label, skipped=True)
         for label, key in keys.items()
-        if key in folders
+        for run in good
+        if f"-{key}" in run.id
     }
     for label, kept in results.items() if name else ():
         runs.name_arm(kept.folder, {name: label})

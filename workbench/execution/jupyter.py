@@ -40,11 +40,13 @@ def explorer(names: Sequence[str] = (), *, root: str = "runs", on: tuple[str, st
 
     opened = [runs.find(name, root) for name in names]
     for run in opened:
-        none = f"{format_path(run.folder)} keeps no model; name the folder of a finished training run"
-        require((run.folder / runs.CONFIG).is_file(), none, FileNotFoundError)
+        require(
+            (run.folder / runs.CONFIG).is_file(),
+            f"{format_path(run.folder)} keeps no model; name the folder of a finished training run",
+            FileNotFoundError,
+        )
     data = sorted({str(run.results.get("dataset") or run.params.get("data", "")) for run in opened})
-    several = f"the runs are of several data sets ({', '.join(data)}); choose those of one"
-    require(len(data) <= 1, several)
+    require(len(data) <= 1, f"the runs are of several data sets ({', '.join(data)}); choose those of one")
     target = Path(root) / "explore" / f"{EXPLORER}.ipynb"
     target.parent.mkdir(parents=True, exist_ok=True)
     chosen = {"runs": [str(run.folder.resolve()) for run in opened], "device": on[0], "precision": on[1]}

@@ -45,18 +45,21 @@ def find(name: Path | str, kind: str = "notebook") -> Path:
         FileNotFoundError: there is none; the message lists the near names.
     """
     below, suffixes = KINDS[kind]
-    ends = " or ".join(suffixes)
-    require(not Path(name).is_file() or Path(name).suffix in suffixes,
-            f"{name} is no {kind}, whose name ends with {ends}", FileNotFoundError)  # fmt: skip
-    held = f"{name} is a folder; name a {kind} in it"
-    require(not Path(name).is_dir() or not str(name), held, FileNotFoundError)
+    require(
+        not Path(name).is_file() or Path(name).suffix in suffixes,
+        f"{name} is no {kind}, whose name ends with {' or '.join(suffixes)}",
+        FileNotFoundError,
+    )
+    require(
+        not Path(name).is_dir() or not str(name),
+        f"{name} is a folder; name a {kind} in it",
+        FileNotFoundError,
+    )
     folders = [Path(), *(folder / below for folder in (Path("notebooks"), *sources()))]
     for path in (folder / f"{name}{suffix}" for folder in folders for suffix in ("", *suffixes)):
         if path.suffix in suffixes and path.is_file():
             return path
-    known = sorted(
-        {path.stem for folder in folders[1:] for path in folder.glob("*") if path.suffix in suffixes}
-    )
+    known = [path.stem for path in every(kind)]
     raise FileNotFoundError(
         f"no {kind} {str(name)!r}, neither as a path nor by name; {did_you_mean(Path(name).stem, known)}"
     )
@@ -83,8 +86,11 @@ def lay_out(target: Path | str) -> list[Path]:
         FileExistsError: a file of that name is there already; then nothing is written.
     """
     place = Path(target)
-    is_folder = place.is_dir() or not place.exists()
-    require(is_folder, f"{target} is a file; name a folder that is to be made", FileExistsError)
+    require(
+        place.is_dir() or not place.exists(),
+        f"{target} is a file; name a folder that is to be made",
+        FileExistsError,
+    )
     files = {
         place / path.relative_to(source): path
         for source in sources()

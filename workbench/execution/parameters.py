@@ -95,8 +95,11 @@ def inspect(path: Path | str) -> dict[str, Parameter]:
         book = nbformat.read(path, 4)
         nbformat.validate(book)
     sources = [cell.source for cell in book.cells if "parameters" in cell.metadata.get("tags", [])]
-    count = f"{path}: exactly one cell must be tagged 'parameters', found {len(sources)}"
-    require(len(sources) == 1, count, ParameterError)
+    require(
+        len(sources) == 1,
+        f"{path}: exactly one cell must be tagged 'parameters', found {len(sources)}",
+        ParameterError,
+    )
     with reading_errors(path, "has a cell of parameters that cannot be read", SyntaxError, MemoryError):
         lines = ast.parse(sources[0]).body
     read = [_parameter(line, sources[0], f"{path}, parameters line {line.lineno}") for line in lines]

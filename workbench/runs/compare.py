@@ -193,9 +193,11 @@ def same_list(split: Split) -> dict[str, float]:
         Key -> value in both directions; nothing where a split has its own pairs alone.
     """
     dense = densest(split.judgements)
-    judged = split.judgements[dense]
     ways = ("i2t", "t2i") if dense != "own" else ()
-    return {str(MetricKey("map_at_r", way, dense)): map_at_r.same_list(judged, way) for way in ways}
+    return {
+        str(MetricKey("map_at_r", way, dense)): map_at_r.same_list(split.judgements[dense], way)
+        for way in ways
+    }
 
 
 def ranks(opened: Sequence[OpenRun], direction: Literal["i2t", "t2i"]) -> Values:

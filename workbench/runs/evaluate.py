@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 from PIL import Image
+from torch import Tensor
 
 from workbench import data as datasets
 from workbench import metrics as shelf
@@ -115,16 +116,21 @@ def _embedded(
     if split is not None and images is None:
         return split, *model.embed(model.source(split, every_signal=False))
     (image, image_ids), (text, text_ids) = read_vectors(images, "image"), read_vectors(texts, "text")
-    wide = f"images have {image.shape[1]} dimensions and texts {text.shape[1]}; both sides need the same"
-    require(image.shape[1] == text.shape[1], wide)
+    _require_one_width(image, text)
     split = split or split_of_rows(own, len(image), len(text), (image_ids, text_ids))
     image = in_order(image, image_ids, split.image_ids, "image", split.name)
     return split, Embedding(image), Embedding(in_order(text, text_ids, split.caption_ids, "text", split.name))
 
 
+def _require_one_width(image: Tensor, text: Tensor) -> None:
+    require(
+        image.shape[1] == text.shape[1],
+        f"images have {image.shape[1]} dimensions and texts {text.shape[1]}; both sides need the same",
+    )
+
+
 def _data(model: AnyModel, data: Any, split: str, options: Mapping[str, Any]) -> tuple[Split, Target | None]:
     """A split as the model reads it, and how its data are named, if they have a name."""
-    load: Any = datasets.load
     if isinstance(data, Split):
         return data, None
     if isinstance(data, str | Path):
@@ -133,7 +139,7 @@ def _data(model: AnyModel, data: Any, split: str, options: Mapping[str, Any]) ->
         if place := datasets.path_of(data.data):
             data = replace(data, data=str(place.resolve()))
         return load_target(model.config, data), data
-    return load(data, **({"split": split} if split else {}), **options), None
+    return datasets.load(data, **({"split": split} if split else {}), **options), None
 
 
 def look(model: AnyModel, images: Any, *, name: str = "") -> OpenRun:
@@ -149,8 +155,11 @@ def look(model: AnyModel, images: Any, *, name: str = "") -> OpenRun:
         FileNotFoundError, ValueError: there is no such folder, or no picture in it.
     """
     split = images if isinstance(images, Split) else pictures(images)
-    load = cache(lambda: (model, *model.embed(model.source(split, every_signal=False))))
-    return OpenRun(name or model.name, split, load)
+    return OpenRun(
+        name or model.name,
+        split,
+        cache(lambda: (model, *model.embed(model.source(split, every_signal=False)))),
+    )
 
 
 def evaluate_run(
@@ -191,8 +200,9 @@ def evaluate_run(
         model = rescored(model, scoring) if scoring else model
         members.append((model, model.source(part, every_signal=False)))
     scores, first = ensemble(members, say=say), members[0][1].split
-    asked = {"metrics": wanted["metrics"], "judge": wanted["judge"]}
-    return evaluate_split(scores, first, strict=target is None, **asked)[0]
+    return evaluate_split(
+        scores, first, strict=target is None, metrics=wanted["metrics"], judge=wanted["judge"]
+    )[0]
 
 
 def rescored(model: AnyModel, scoring: Mapping[str, Any]) -> Model:
@@ -306,8 +316,7 @@ def check_model(
     between = time.perf_counter()
     text = made.embed_texts(texts).mean
     end = time.perf_counter()
-    wide = f"images have {image.shape[1]} dimensions and texts {text.shape[1]}; both sides need the same"
-    require(image.shape[1] == text.shape[1], wide)
+    _require_one_width(image, text)
     for side, vectors in (("images", image), ("texts", text)):
         same = len(vectors) > 1 and torch.allclose(vectors, vectors[:1].expand_as(vectors), atol=1e-6)
         require(not same, f"all {side} have the same vector")

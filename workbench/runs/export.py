@@ -121,8 +121,11 @@ def export(run: str | Path, to: str, folder: str | Path, *, licence: str = "unkn
     """
     require_known("no form", to, READ)
     place = Path(folder)
-    full = f"{place} is there already; name another folder"
-    require(not (place.exists() and any(place.iterdir())), full, FileExistsError)
+    require(
+        not (place.exists() and any(place.iterdir())),
+        f"{place} is there already; name another folder",
+        FileExistsError,
+    )
     model = open_model(run, device="cpu")
     pair, encoder = getattr(model, "pair", None), getattr(model, "encoder", None)
     towers = pair.image if pair and pair.image is pair.text and isinstance(pair.image, Towers) else None

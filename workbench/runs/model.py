@@ -93,25 +93,28 @@ class Model:
         names = self.makers if every_signal else self.reads
         return Source(split, inputs, {name: self.makers[name].of(split.captions) for name in names})
 
-    def embed(self, source: Source, *, parts: bool | None = None) -> tuple[Embedding, Embedding]:
+    def embed(self, source: Source) -> tuple[Embedding, Embedding]:
         """Embed all images and captions of a split, on the model's device; the result is on the CPU in
         float32.
+
+        Args:
+            source: what ``source()`` made.
+        """
+        image, captions = self.embed_images_of(source), len(source.split.captions)
+        return image, self._embed(self.pair.text.texts, source.of_captions, captions)
+
+    def embed_images_of(self, source: Source, *, parts: bool | None = None) -> Embedding:
+        """Embed all images of a split.
 
         Args:
             source: what ``source()`` made.
             parts: keep token-level parts, which need far more memory than the pooled vectors; ``None`` =
                 where ``scores`` reads them.
         """
-        image = self.embed_images_of(source, parts=parts)
-        captions = len(source.split.captions)
-        return image, self._embed(self.pair.text.texts, source.of_captions, captions, parts)
-
-    def embed_images_of(self, source: Source, *, parts: bool | None = None) -> Embedding:
-        """Embed all images of a split; for the arguments see ``embed``."""
         images = len(source.split.image_ids)
         return self._embed(self.pair.image.images, source.of_images, images, parts)
 
-    def embed_texts(self, captions: Sequence[str], *, parts: bool | None = None) -> Embedding:
+    def embed_texts(self, captions: Sequence[str]) -> Embedding:
         """Embed loose captions; the empty string is allowed (it is the root of the hierarchy)."""
         signals = {name: self.makers[name].of(captions) for name in self.reads}
 
@@ -119,21 +122,18 @@ class Model:
             taken = {name: signal.take(rows) for name, signal in signals.items()}
             return Batch([], [str(row) for row in rows], torch.from_numpy(rows), signals=taken)
 
-        return self._embed(self.pair.text.texts, batch, len(captions), parts)
+        return self._embed(self.pair.text.texts, batch, len(captions))
 
     def spelt(self, captions: Sequence[str]) -> list[list[str]]:
         """The words or tokens that the text encoder reads of each caption, as texts."""
         return self.makers[self.reads[0]].spelt(captions)
 
-    def embed_images(
-        self, images: Sequence[Image.Image], *, features: str = "", parts: bool | None = None
-    ) -> Embedding:
+    def embed_images(self, images: Sequence[Image.Image], *, features: str = "") -> Embedding:
         """Embed loose images.
 
         Args:
             images: any sizes.
             features: the frozen backbone whose features the image encoder reads; empty = that of its config.
-            parts: see ``embed``.
 
         Raises:
             ValueError: the encoder reads features, and no backbone makes them.
@@ -154,7 +154,7 @@ class Model:
                 inputs["regions"] = backbones.of_images(given, features)
             return Batch([str(row) for row in rows], [], none, inputs)
 
-        return self._embed(self.pair.image.images, batch, len(images), parts)
+        return self._embed(self.pair.image.images, batch, len(images))
 
     @torch.no_grad()
     def scores(self, image: Embedding, text: Embedding) -> Array:
@@ -177,7 +177,7 @@ class Model:
         encode: Callable[[Batch], Embedding],
         batch: Callable[[Rows], Batch],
         count: int,
-        parts: bool | None,
+        parts: bool | None = None,
     ) -> Embedding:
         was_training = self.pair.training
         parts = "parts" in self.objective.compares if parts is None else parts
@@ -263,13 +263,16 @@ class ExternalModel:
 
     def __init__(self, encoder: Encodes, name: str = "", named: Mapping[str, str] | None = None) -> None:
         for method in ("encode_image", "encode_text"):
-            said = f"{type(encoder).__name__} has no {method}(); a model has encode_image and encode_text"
-            require(callable(getattr(encoder, method, None)), said, TypeError)
+            require(
+                callable(getattr(encoder, method, None)),
+                f"{type(encoder).__name__} has no {method}(); a model has encode_image and encode_text",
+                TypeError,
+            )
         self.encoder, self.name, self.named = encoder, name or type(encoder).__name__, dict(named or {})
         self.makers: dict[str, Any] = {}
         self.config, self.precision = Config(), ""
-        # where scores are computed, and the vectors lie
-        self.device = torch.device("cpu")
+        # where scores are computed, and the vectors lie; the encoder may have another place
+        self.device = self._place = torch.device("cpu")
 
     def to(self, device: str = "", precision: str = "") -> Self:
         """Move the encoder where it is a module of PyTorch; an object of another kind stays where it is.
@@ -281,8 +284,6 @@ class ExternalModel:
         if isinstance(self.encoder, nn.Module):
             self.encoder.to(self._place).eval()
         return self
-
-    _place = torch.device("cpu")
 
     def source(self, split: Split, *, every_signal: bool = False) -> Source:
         """The split as ``embed`` reads it."""
@@ -332,8 +333,10 @@ class ExternalModel:
                 ) from error
             said = next((getattr(said, field) for field in OUTPUTS if hasattr(said, field)), said)
             made = torch.as_tensor(said).detach().float().cpu()
-            wrong = f"{name}() of {len(part)} gave shape {tuple(made.shape)}; ({len(part)}, D) is needed"
-            require(made.ndim == 2 and len(made) == len(part), wrong)
+            require(
+                made.ndim == 2 and len(made) == len(part),
+                f"{name}() of {len(part)} gave shape {tuple(made.shape)}; ({len(part)}, D) is needed",
+            )
             require(bool(made.isfinite().all()), f"{name}() gave numbers that are not finite")
             parts.append(normalize(made, dim=1))
         return Embedding(torch.cat(parts))

@@ -56,9 +56,9 @@ class HuggingFace(nn.Module):
             self.model, self.processor = (
                 text_models.read(kind, name) for kind in ("AutoModel", "AutoProcessor")
             )
-        dual = all(hasattr(self.model, f"get_{side}_features") for side in ("image", "text"))
         require(
-            dual, f"{name} is a {type(self.model).__name__}, which does not encode images and texts apart"
+            all(hasattr(self.model, f"get_{side}_features") for side in ("image", "text")),
+            f"{name} is a {type(self.model).__name__}, which does not encode images and texts apart",
         )
         broken = next((part for part, one in self.named_parameters() if not one.isfinite().all()), "")
         require(not broken, f"{name}: {broken} holds numbers that are not finite")
@@ -177,8 +177,11 @@ def _in_folder(folder: Path, pretrained: str) -> AnyModel:
     if (folder / runs.RESULTS).is_file() or (folder / runs.STATES).is_file():
         return _of_run(folder)
     reader = next((of for file, of in FOLDERS.items() if (folder / file).is_file()), "")
-    none = f"{folder} holds no model: neither a run nor {', '.join(FOLDERS)}; name the folder that does"
-    require(reader, none, FileNotFoundError)
+    require(
+        reader,
+        f"{folder} holds no model: neither a run nor {', '.join(FOLDERS)}; name the folder that does",
+        FileNotFoundError,
+    )
     for file in (one for one in sorted(folder.rglob("*")) if one.suffix in KEPT):
         require_itself(file, "part of a model")
     where = str(folder.resolve())
@@ -211,8 +214,11 @@ def kept_config(folder: Path) -> Config:
         ChecksumError: the run's weights or its other files were made with another one.
     """
     file = folder / runs.CONFIG
-    remedy = f"{folder} keeps no model; name the folder of a finished training run"
-    require(file.is_file(), remedy, FileNotFoundError)
+    require(
+        file.is_file(),
+        f"{folder} keeps no model; name the folder of a finished training run",
+        FileNotFoundError,
+    )
     said = read_options(file)
     weights = checkpoint.facts(folder / runs.MODEL) if (folder / runs.MODEL).is_file() else {}
     for other, facts in {runs.MODEL: weights, runs.CHECKSUMS: verify_files(folder)}.items():

@@ -89,8 +89,7 @@ class OpenRun:
         return "\n".join([self._title(), self.shown().to_string(), *self.split.notes])
 
     def _repr_html_(self) -> str:
-        styled = self.shown().style.set_caption(self._title())
-        return str(styled.to_html())
+        return str(self.shown().style.set_caption(self._title()).to_html())
 
     @property
     def dataset(self) -> str:
@@ -156,12 +155,6 @@ class OpenRun:
         smaller = chooser(self.select, self.config.get("metrics", ())).smaller_is_better
         return [int(self.history[best_epoch(self.history, self.select, smaller=smaller)]["epoch"])]
 
-    @property
-    def validation(self) -> dict[str, float]:
-        """What validation measured in the last of the epochs that are kept."""
-        rows = [row for row in self.history if row["epoch"] in self.kept[-1:]]
-        return {name[4:]: value for row in rows for name, value in row.items() if name.startswith("val/")}
-
     def __getitem__(self, label: str) -> float:
         """The value of one measurement, by label, e.g. ``"t2i/R@1"`` or ``"exact:t2i/map_at_r"``."""
         return {m.label: m.value for m in self.measurements}[label]
@@ -222,10 +215,14 @@ class OpenRun:
         }
         if self.target:
             return measured | {"training": self.config["data"], "target": asdict(self.target)}
+        # of several epochs that are kept, validation tells of the last
+        last = {
+            name: of for row in self.history if row["epoch"] in self.kept[-1:] for name, of in row.items()
+        }
         return measured | {
             "select": self.select,
             "kept": self.kept,
-            "validation": self.validation,
+            "validation": {name[4:]: value for name, value in last.items() if name.startswith("val/")},
             "steps": int(self.history[-1].get("steps", 0)) if self.history else 0,
             "history": [{name: row[name] for name in row if name != "seconds"} for row in self.history],
         }
@@ -247,8 +244,7 @@ class OpenRun:
         if outside:
             known = isinstance(self.model, ExternalModel) or self.config["model"]
             require(known, f"{self.name} has no run folder; save its run first, and evaluate that")
-            trained = f"{folder} holds a run that trained"
-            require(not (path / runs.MODEL).is_file(), trained, FileExistsError)
+            require(not (path / runs.MODEL).is_file(), f"{folder} holds a run that trained", FileExistsError)
         with only_writer(path):
             if self.target or outside:
                 params = asdict(self.target) if self.target else dict(self.config)

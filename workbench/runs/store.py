@@ -111,8 +111,10 @@ def load(file: Path) -> dict[str, Any]:
         of_model = ("split", "validation") if "objective" in found else ()
         parts |= {name: found.get(name, {}) for name in ("metrics", "contracts", *of_model)}
     for name, part in parts.items():
-        what = f"{name or 'it'} holds {type(part).__name__} and no mapping of names"
-        require(isinstance(part, dict), f"{file} cannot be read: {what}")
+        require(
+            isinstance(part, dict),
+            f"{file} cannot be read: {name or 'it'} holds {type(part).__name__} and no mapping of names",
+        )
     for label, value in parts.get("metrics", {}).items():
         known = isinstance(value, int | float) and isinstance(found.get("contracts", {}).get(label, {}), dict)
         require(known, f"{file} cannot be read: metrics: {label} is no number with a contract")
@@ -308,15 +310,6 @@ def run_key(params: Mapping[str, Any], code: str = "") -> str:
     return hashlib.sha256(key.encode()).hexdigest()[:8]
 
 
-def key_of(run_id: str) -> str:
-    """The key in a run id.
-
-    >>> key_of("20260102-000000-0000bbbb.2")
-    '0000bbbb'
-    """
-    return run_id.rpartition("-")[2].partition(".")[0]
-
-
 def folder(notebook: str, out: Path | str, params: Mapping[str, Any]) -> Path:
     """The folder a notebook writes to: the one it was given, or a new one below ``runs/``.
 
@@ -414,8 +407,10 @@ def write_status(folder: Path | str, status: str) -> Path:
     Raises:
         ValueError: it is none of ``ENDS`` and not ``failed:<cell>``.
     """
-    known = status in ENDS or status.startswith("failed:")
-    require(known, f"status {status!r} is none of {', '.join(ENDS)}, failed:<cell>")
+    require(
+        status in ENDS or status.startswith("failed:"),
+        f"status {status!r} is none of {', '.join(ENDS)}, failed:<cell>",
+    )
     return write_text(Path(folder) / STATUS, status + "\n")
 
 

@@ -163,8 +163,10 @@ def read_vectors(given: Any, side: Side) -> tuple[Tensor, tuple[str, ...]]:
         ids = tuple(map(str, np.asarray(known).tolist()))
         arrays = {key: value for key, value in held.items() if getattr(value, "ndim", 0) == 2}
         arrays = arrays if len(arrays) == 1 else {k: v for k, v in arrays.items() if k.startswith(side)}
-        one = f"{name} holds {', '.join(held) or 'nothing'}; one array (N, D) is needed, called {side}s"
-        require(len(arrays) == 1, one)
+        require(
+            len(arrays) == 1,
+            f"{name} holds {', '.join(held) or 'nothing'}; one array (N, D) is needed, called {side}s",
+        )
         given = next(iter(arrays.values()))
     with reading_errors(name, "holds no vectors", TypeError, RuntimeError):
         vectors = (
@@ -222,8 +224,11 @@ def in_order(vectors: Tensor, ids: Sequence[str], wanted: Sequence[str], side: S
     """
     what = "image" if side == "image" else "caption"
     if not ids:
-        counts = f"{format_count(len(vectors), 'vector')} of {what}s and {format_count(len(wanted), what)}"
-        require(len(vectors) == len(wanted), f"{split}: {counts}; give one each, in the order of the data")
+        require(
+            len(vectors) == len(wanted),
+            f"{split}: {format_count(len(vectors), 'vector')} of {what}s and "
+            f"{format_count(len(wanted), what)}; give one each, in the order of the data",
+        )
         return vectors
     rows = pd.Index(ids).get_indexer(pd.Index(wanted))
     lone = [one for one, row in zip(wanted, rows, strict=True) if row < 0]
@@ -249,8 +254,10 @@ def split_of_rows(
         ValueError: a caption without image, or an image without caption.
     """
     rows = np.asarray(own)
-    fits = rows.shape == (captions,) and rows.dtype.kind in "iu"
-    require(fits, f"own has the shape {rows.shape}; give the image row of each of {captions} captions")
+    require(
+        rows.shape == (captions,) and rows.dtype.kind in "iu",
+        f"own has the shape {rows.shape}; give the image row of each of {captions} captions",
+    )
     outside = np.flatnonzero((rows < 0) | (rows >= images))
     require(
         not len(outside),
