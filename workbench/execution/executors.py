@@ -68,8 +68,9 @@ def executor(name: str, root: Path, options: dict[str, Any]) -> Iterator[Any]:
         ExecutorError: the executor refuses its options, or cannot be started with them.
     """
     check(name, options)
-    opening: dict[str, Callable[..., AbstractContextManager[Any]]]
-    opening = {"local": _local, "submitit": partial(_submitit, root), "dask": _dask}
+    opening: dict[str, Callable[..., AbstractContextManager[Any]]] = {
+        "local": _local, "submitit": partial(_submitit, root), "dask": _dask,
+    }  # fmt: skip
     try:
         opened = opening[name](**options)
     except (NameError, TypeError, ValueError, RuntimeError, OSError) as error:

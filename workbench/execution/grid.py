@@ -223,8 +223,9 @@ def expand(
         layers = [dict(layer) for layer in (grid.get("fixed") or {}, arm, point, changes or {})]
         named = [layer.pop(PRESET) for layer in layers if PRESET in layer]
         said = parameters.override((), *layers)
-        files = [find(str(one).format(**said), "configuration") for one in named[-1:]]
-        presets = [config.flat(read_options(file)) for file in files]
+        presets = [
+            config.flat(read_options(find(str(one).format(**said), "configuration"))) for one in named[-1:]
+        ]
         for preset in presets:
             if said.get("objective") not in (None, preset.get("objective")):
                 preset.pop("objective_options", None)  # which are those of another objective

@@ -242,8 +242,7 @@ def chosen(
 
 def grader(split: Split) -> Callable[[Rows, Rows], Array] | None:
     """What grades any image and caption of a split between 0 and 1, where its data know; else ``None``."""
-    judged = split.judgements
-    name = densest([name for name in ("graded", "exact") if name in judged], graded=True)
+    name = densest([name for name in ("graded", "exact") if name in split.judgements], graded=True)
     if name == "own":
         return None
     return split.relevance(name).take

@@ -75,5 +75,7 @@ def environment(seed: int | None = None) -> dict[str, Any]:
     command = ["git", "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
     with suppress(OSError, subprocess.CalledProcessError):  # no git, or an installed package and no clone
         commit = subprocess.check_output(command, cwd=PACKAGE, text=True, stderr=subprocess.DEVNULL).strip()
-    machine = {"platform": platform.platform(), "cpus": os.cpu_count(), "device": device}
-    return machine | {"versions": versions, "commit": commit, "code": code_hash()[:16], "seed": seed}
+    return {
+        "platform": platform.platform(), "cpus": os.cpu_count(), "device": device, "versions": versions,
+        "commit": commit, "code": code_hash()[:16], "seed": seed,
+    }  # fmt: skip

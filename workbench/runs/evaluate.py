@@ -263,10 +263,10 @@ def evaluate_on(folder: Path | str, target: Target, *, device: str = "") -> Open
 
 def _plain() -> Split:
     """Pictures of one colour each."""
-    captions = tuple(f"a {colour} picture" for colour in COLOURS)
     return Split(
-        "plain colours", COLOURS, captions, tuple(f"{colour}#0" for colour in COLOURS),
-        np.arange(len(COLOURS)), lambda row: Image.new("RGB", (64, 64), COLOURS[row]),
+        "plain colours", COLOURS, tuple(f"a {colour} picture" for colour in COLOURS),
+        tuple(f"{colour}#0" for colour in COLOURS), np.arange(len(COLOURS)),
+        lambda row: Image.new("RGB", (64, 64), COLOURS[row]),
     )  # fmt: skip
 
 

@@ -266,8 +266,7 @@ def _hugging_face_onnx(encoder: HuggingFace, folder: Path) -> None:
     _written(model, model.get_image_features, {"pixel_values": given["pixel_values"]}, folder / "image.onnx")
     ids = torch.ones(2, encoder.longest, dtype=torch.long)
     real = ids.tril(encoder.longest // 2)  # of all ones the exporter would take for granted that they are
-    texts = {"input_ids": ids, "attention_mask": real}
-    _written(model, model.get_text_features, texts, folder / "text.onnx")
+    _written(model, model.get_text_features, {"input_ids": ids, "attention_mask": real}, folder / "text.onnx")
     processor.save_pretrained(folder)
 
 

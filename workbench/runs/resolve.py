@@ -173,8 +173,11 @@ def _needed(values: Mapping[str, Any], objective: Objective, *, graph: bool) -> 
     image: dict[str, Any] = {}
     words: dict[str, Any] = {}
     if graph:
-        concepts = {"kind": "towers", "name": "scenes", "whole": True}
-        words = {"concepts": concepts, "pretrained": "scenes", "embed_dim": 0}
+        words = {
+            "concepts": {"kind": "towers", "name": "scenes", "whole": True},
+            "pretrained": "scenes",
+            "embed_dim": 0,
+        }
     if "log_var" in objective.inputs:
         image |= _variance_head(image_encoder)
         words |= _variance_head(encoder) if encoder != image_encoder else {}
@@ -278,8 +281,7 @@ def _check_encoder(name: str, options: Mapping[str, Any], path: str) -> None:
 
 def judgements_of(name: str) -> tuple[str, ...]:
     """The judgements that the training split of a data set has, nothing where its file does not say."""
-    judged: tuple[str, ...] = getattr(inspect.getmodule(data.member(name)), "POSITIVES", ())
-    return judged
+    return tuple(getattr(inspect.getmodule(data.member(name)), "POSITIVES", ()))
 
 
 def check_fit(config: Config, given: Mapping[str, Any] = MappingProxyType({})) -> None:

@@ -363,14 +363,17 @@ def publish(
         }
     path = write_results(folder, results)
     write_json(path.with_name(ENV), environment(seed))
-    about = {"name": "results", "encoder": "json", "display": None, "version": 1}
     then = f"{'explore' if (path.parent / MODEL).is_file() else 'show'} {format_path(path.parent)}"
-    data = {
+    shown = {
         "text/plain": f"results: {format_path(path)}\nnext: workbench {then}",
-        SCRAP: {**about, "data": json_value(results, RESULTS)},
-    }
-    scrapbook = {"name": "results", "data": True, "display": False}
-    display.display(data, metadata={"scrapbook": scrapbook}, raw=True)
+        SCRAP: {
+            "name": "results", "encoder": "json", "display": None, "version": 1,
+            "data": json_value(results, RESULTS),
+        },
+    }  # fmt: skip
+    display.display(
+        shown, metadata={"scrapbook": {"name": "results", "data": True, "display": False}}, raw=True
+    )
     return path
 
 

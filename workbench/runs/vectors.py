@@ -239,9 +239,7 @@ def in_order(vectors: Tensor, ids: Sequence[str], wanted: Sequence[str], side: S
     return vectors[rows]
 
 
-def split_of_rows(
-    own: Any, images: int, captions: int, ids: tuple[Sequence[str], Sequence[str]] = ((), ())
-) -> Split:
+def split_of_rows(own: Any, images: int, captions: int, ids: tuple[Sequence[str], Sequence[str]]) -> Split:
     """A split that knows whose caption is whose, and neither words nor pictures.
 
     Args:
@@ -267,9 +265,10 @@ def split_of_rows(
     image_ids, caption_ids = (
         tuple(one) or tuple(map(str, range(n))) for one, n in zip(ids, (images, captions))
     )
-    words = tuple(f"caption {one}" for one in caption_ids)
-    notes = ("vectors came without words and pictures",)
-    return Split(BARE, image_ids, words, caption_ids, rows.astype(np.int64), no_picture, notes=notes)
+    return Split(
+        BARE, image_ids, tuple(f"caption {one}" for one in caption_ids), caption_ids, rows.astype(np.int64),
+        no_picture, notes=("vectors came without words and pictures",),
+    )  # fmt: skip
 
 
 def no_picture(row: int) -> Any:

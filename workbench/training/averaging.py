@@ -101,8 +101,11 @@ class Momentum:
         frozen = {id(parameter): parameter for parameter in model.parameters() if not parameter.requires_grad}
         self.pair = deepcopy(model, dict(frozen)).requires_grad_(False).eval()
         self.shared = {name for name, mine in self.pair.named_parameters() if id(mine) in frozen}
-        both = zip(self.pair.parameters(), model.parameters(), strict=True)
-        self.followed = [(mine, theirs) for mine, theirs in both if mine is not theirs]
+        self.followed = [
+            (mine, theirs)
+            for mine, theirs in zip(self.pair.parameters(), model.parameters(), strict=True)
+            if mine is not theirs
+        ]
         self.buffers = list(zip(self.pair.buffers(), model.buffers(), strict=True))
 
     @torch.no_grad()

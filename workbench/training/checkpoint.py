@@ -106,8 +106,7 @@ def facts(path: Path) -> dict[str, Any]:
         ChecksumError: the file is not such a checkpoint.
     """
     with _opened(path) as (_, header):
-        content: dict[str, Any] = json.loads(header["facts"])
-    return content
+        return dict(json.loads(header["facts"]))
 
 
 @contextmanager

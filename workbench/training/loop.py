@@ -113,9 +113,10 @@ class Training:
         groups = model.groups()
         rates = optimiser.parameter_groups(groups, objective, settings)
         self.optimiser = self.accelerator.prepare(optimiser.make_optimiser(rates, settings))
-        backbones = [group.parameters.values() for group in groups if group.role == "image_backbone"]
-        trained = [p for parameters in backbones for p in parameters if p.requires_grad]
-        self.image_backbone = nn.ParameterList(trained)
+        backbones = [group for group in groups if group.role == "image_backbone"]
+        self.image_backbone = nn.ParameterList(
+            p for group in backbones for p in group.parameters.values() if p.requires_grad
+        )
         self.momentum = averaging.Momentum(model, objective.momentum) if objective.momentum else None
         self.steps_per_epoch = len(self.order(0))
         self.step, self.in_step = 0, False
