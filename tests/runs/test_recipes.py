@@ -35,7 +35,7 @@ MORE = {
 def measured(name: str, **changes: object) -> tuple[dict[str, float], dict[str, float]]:
     """The numbers on the test split of a model before and after a run with the defaults of its objective."""
     ready = prepare(Config(objective=name, device="cpu", **changes), progress=False)
-    before = measure(ready.model, ready.test.split, *ready.model.embed(ready.test), rounds=0).measurements
+    before = measure(ready.model, ready.test.split, *ready.model.embed(ready.test), rounds=0)[0]
     after = run(ready, progress=False).measurements
     first, last = ({one.label: one.value for one in several} for several in (before, after))
     return first, last

@@ -38,7 +38,7 @@ from workbench.runs.measure import measure, validate
 from workbench.runs.result import OpenRun
 from workbench.training import fit
 from workbench.training.batches import Pixels, Source
-from workbench.training.samplers import shuffled
+from workbench.training.samplers import epoch
 
 CAPTIONS, SHARD, SIDE, BATCH = 5, 2_000, 32, 256
 COLOURS = {
@@ -125,7 +125,7 @@ def main(pairs: int = 1_000_000, place: str = "") -> None:
 
     def read() -> None:
         source = Source(split, {"pixels": Pixels(split, tensor)}, {})
-        for captions in shuffled(split.own, BATCH, np.random.default_rng(0)):
+        for captions in epoch(split.own, size=BATCH, captions_per_image=1, seed=0, number=0):
             source.batch(captions)
 
     if not weights.exists():
@@ -141,17 +141,17 @@ def main(pairs: int = 1_000_000, place: str = "") -> None:
 
     def evaluate() -> tuple[Any, ...]:
         image, text = model.embed(train)
-        return measure(model, train.split, image, text), image, text
+        return *measure(model, train.split, image, text), image, text
 
     if weights.exists():
         model.pair.load_state_dict(torch.load(weights, weights_only=True))
     else:
         parts.timed("training", pairs, learn)
     if "evaluation_seconds" not in parts.figures:
-        found, image, text = parts.timed("evaluation", pairs, evaluate)
-        parts.note("rsum", next(one.value for one in found.measurements if one.label == "rsum"))
+        found, _, best, image, text = parts.timed("evaluation", pairs, evaluate)
+        parts.note("rsum", next(one.value for one in found if one.label == "rsum"))
         config = ready.config.as_dict()
-        opened = OpenRun("infonce", train.split, lambda: (model, image, text), None, config, best=found.best)
+        opened = OpenRun("infonce", train.split, lambda: (model, image, text), None, config, best=best)
         parts.note("rows", len(opened.rankings()))
     record("million", {"pairs": pairs, **parts.figures})
 

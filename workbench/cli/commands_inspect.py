@@ -331,5 +331,5 @@ def doctor(
         emit(rows, as_json, columns(lines))
         return
     found = examine()
-    emit([asdict(f) for f in found], as_json, columns((f.state, f.name, f.detail) for f in found))
-    raise typer.Exit(any(f.state == "missing" for f in found))
+    emit(found, as_json, columns((one["state"], one["name"], one["detail"]) for one in found))
+    raise typer.Exit(any(one["state"] == "missing" for one in found))

@@ -4,7 +4,6 @@ import os
 import platform
 import shutil
 from collections.abc import Iterable
-from dataclasses import dataclass
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,23 +15,13 @@ from workbench.io import with_home
 OPTIONAL = ("GPU", "real data", "browser for tests")
 
 
-@dataclass(frozen=True)
-class Finding:
-    """One thing looked at.
+def examine() -> list[dict[str, str]]:
+    """Look at everything; nothing is changed and nothing is fetched.
 
-    Args:
-        name: what.
-        state: ``ok``, ``missing`` (must be mended) or ``optional`` (not there, and only some work needs it).
-        detail: what was found, or how to mend it.
+    Returns:
+        One row a thing: its ``name``; its ``state``, ``ok``, ``missing`` (must be mended) or ``optional``
+        (not there, and only some work needs it); in ``detail`` what was found, or how to mend it.
     """
-
-    name: str
-    state: str
-    detail: str
-
-
-def examine() -> list[Finding]:
-    """Look at everything; nothing is changed and nothing is fetched."""
     import torch
     from jupyter_client.kernelspec import KernelSpecManager
     from jupyter_core.paths import jupyter_path
@@ -67,7 +56,11 @@ def examine() -> list[Finding]:
         "browser for tests": (_first(browsers), "install chromium to run the browser tests"),
     }
     return [
-        Finding(name, "ok" if found else "optional" if name in OPTIONAL else "missing", str(found or remedy))
+        {
+            "name": name,
+            "state": "ok" if found else "optional" if name in OPTIONAL else "missing",
+            "detail": str(found or remedy),
+        }
         for name, (found, remedy) in looked.items()
     ]
 

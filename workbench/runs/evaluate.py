@@ -96,7 +96,7 @@ def evaluate(  # noqa: PLR0913
     )
     part, target = (None, None) if data is None else _data(made, data, split, data_options or {})
     part, image, text = _embedded(made, part, images, texts, own)
-    found = measure(made, part, image, text, metrics=metrics, judge=judge, rounds=rounds)
+    measurements, values, best = measure(made, part, image, text, metrics=metrics, judge=judge, rounds=rounds)
     config = {
         **made.config.as_dict(), "objective": name or made.name, "split": split, "epochs": 0,
         "data": Path(target.data).name if target else part.name, **dict.fromkeys(("model", "pretrained"), ""),
@@ -104,8 +104,8 @@ def evaluate(  # noqa: PLR0913
         "target": asdict(target) if target else None,
     }  # fmt: skip
     return OpenRun(
-        name or made.name, part, lambda: (made, image, text), None, config, found.measurements,
-        values=found.values, best=found.best,
+        name or made.name, part, lambda: (made, image, text), None, config, measurements, values=values,
+        best=best,
     )  # fmt: skip
 
 
@@ -244,18 +244,19 @@ def evaluate_on(folder: Path | str, target: Target, *, device: str = "") -> Open
     config = kept_config(Path(folder))
     model, split, wanted = load_model(folder, device=device), load_target(config, target), config.objective
     image, text = model.embed(model.source(split, every_signal=False))
-    found = measure(model, split, image, text, metrics=wanted.metrics, strict=False, judge=wanted.judge)
-    measurements = found.measurements
+    measurements, values, best = measure(
+        model, split, image, text, metrics=wanted.metrics, strict=False, judge=wanted.judge
+    )
     if split.level is not None and split.chain is not None:
         sides = (image.mean.numpy(), text.mean.numpy(), model.embed_texts([""]).mean[0].numpy())
-        measurements = [*measurements, *hierarchy.hierarchy_scores(hierarchy.Chains(split, *sides))]
+        measurements += hierarchy.hierarchy_scores(hierarchy.Chains(split, *sides))
     known = {m.key.metric for m in measurements}
     left = [name for name in wanted.metrics if shelf.load(name).name not in known]
     notes = (f"not measured, since {split.name} has no judgements for it: {', '.join(left)}",) if left else ()
     run = OpenRun(
         wanted.name, replace(split, notes=(*split.notes, *notes)),
         lambda: (model, image, text), Path(folder), config.as_dict(), measurements,
-        values=found.values, target=target, best=found.best,
+        values=values, target=target, best=best,
     )  # fmt: skip
     run.save(folder)
     return run

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -29,21 +29,6 @@ from workbench.training.batches import Source
 CXC = ("cxc", "sits")
 # items of every query that a run keeps
 BEST = 10
-
-
-class Evaluation(NamedTuple):
-    """What an evaluation found.
-
-    Args:
-        measurements: every number with its contract.
-        values: text of the key -> ``(queries,)`` the values that the number is made of, NaN for a query that
-            does not count; of a sum over directions those of the images and then those of the captions.
-        best: by direction, the scores and rows of the ``BEST`` best items of every query.
-    """
-
-    measurements: list[Measurement]
-    values: dict[str, Values]
-    best: dict[str, Best]
 
 
 def calibrate(model: Model, source: Source) -> None:
@@ -94,7 +79,9 @@ def validate(model: Model, source: Source, select: str, metrics: Sequence[str] =
     return found
 
 
-def measure(model: AnyModel, split: Split, image: Embedding, text: Embedding, **how: Any) -> Evaluation:
+def measure(
+    model: AnyModel, split: Split, image: Embedding, text: Embedding, **how: Any
+) -> tuple[list[Measurement], dict[str, Values], dict[str, Best]]:
     """All metrics that the split's judgements allow, of a model.
 
     Args:
@@ -103,10 +90,14 @@ def measure(model: AnyModel, split: Split, image: Embedding, text: Embedding, **
         image: embeddings of the images.
         text: embeddings of the captions.
         how: ``metrics``, ``strict``, ``judge`` and ``rounds``, as ``evaluate_split`` takes them.
+
+    Returns:
+        The two that ``evaluate_split`` returns, and by direction the scores and rows of the ``BEST`` best
+        items of every query.
     """
     ranked = Ranked(scored(model, image, text), list(split.judgements.values()), BEST)
     found = evaluate_split(ranked, split, vectors=(image.mean.numpy(), text.mean.numpy()), **how)
-    return Evaluation(*found, ranked.best)
+    return *found, ranked.best
 
 
 def evaluate_split(
@@ -142,7 +133,9 @@ def evaluate_split(
         rounds: bootstrap rounds of the intervals; 0 = none.
 
     Returns:
-        The measurements, and by the text of the key the values by query.
+        Every number with its contract; and text of the key -> ``(queries,)`` the values that the number is
+        made of, NaN for a query that does not count; of a sum over directions those of the images and then
+        those of the captions.
 
     Raises:
         KeyError: no such metric. ValueError: the split has nothing that an asked metric is measured by.

@@ -62,10 +62,12 @@ def run(
                 )  # fmt: skip
         calibrate(model, ready.val)
         image, text = model.embed(ready.test)
-        found = measure(model, ready.test.split, image, text, metrics=metrics, judge=config.objective.judge)
+        measurements, values, best = measure(
+            model, ready.test.split, image, text, metrics=metrics, judge=config.objective.judge
+        )
     return OpenRun(
         config.objective.name, ready.test.split, lambda: (model, image, text), None, config.as_dict(),
-        found.measurements, history, found.values, best=found.best,
+        measurements, history, values, best=best,
     )  # fmt: skip
 
 

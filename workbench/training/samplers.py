@@ -1,8 +1,7 @@
 """The order in which an epoch visits the captions: shuffled, image by image, or neighbouring images together.
 
-A sampler is a function of ``own`` and a numpy generator that returns an epoch as a list of caption rows, one
-array a batch. The order of an epoch depends on ``(seed, epoch)`` alone, so that a run can stop at any step
-and go on at the next one.
+An epoch is a list of caption rows, one array a batch. Its order depends on ``(seed, epoch)`` alone, so that a
+run can stop at any step and go on at the next one.
 
 Source of neighbours in one batch: the "neighbour sampling" of DIAS, batches of M clusters with P images each.
 The paper gives neither the number of clusters nor M and P.
@@ -15,18 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.records import Rows, require
-
-
-def shuffled(own: Rows, size: int, rng: np.random.Generator) -> list[Rows]:
-    """The classic epoch: all captions in random order, ``size`` captions a batch; a short last batch is left
-    out.
-
-    Args:
-        own: ``(T,)`` image row of each caption.
-        size: captions a batch.
-        rng: numpy generator.
-    """
-    return _cut(rng.permutation(len(own)), size)
 
 
 def grouped(
@@ -87,6 +74,9 @@ def epoch(
 ) -> list[Rows]:
     """The caption rows of every batch of one epoch; depends on ``seed`` and the epoch's ``number`` alone.
 
+    With one caption an image it is the classic epoch: all captions in random order; a short last batch is
+    left out.
+
     Args:
         own: ``(T,)`` image row of each caption.
         size: images a batch; captions, where ``captions_per_image`` is 1 and neighbours do not matter.
@@ -113,9 +103,9 @@ def epoch(
             rng,
             lambda images: neighbours_together(images, clusters, each, clusters_per_batch, rng),
         )
-    return (
-        shuffled(own, size, rng) if captions_per_image == 1 else grouped(own, size, captions_per_image, rng)
-    )
+    if captions_per_image == 1:
+        return _cut(rng.permutation(len(own)), size)
+    return grouped(own, size, captions_per_image, rng)
 
 
 def neighbours_together(
