@@ -32,6 +32,10 @@ from workbench.records import MetricKey, require
 from workbench.registry import check_options, merge, require_known
 from workbench.runs.config import Config
 
+# The text graph where nobody chose it: its words are those of the shipped model.
+GRAPH = {
+    "concepts": {"kind": "towers", "name": "scenes", "whole": True}, "pretrained": "scenes", "embed_dim": 0,
+}  # fmt: skip
 # Small encoders that begin with random weights.
 _REGIONS = {"embed_dim": 256, "hidden_dim": 256, "pooling": "max", "region_dropout": 0.2}
 _WORDS = {"word_dim": 128, "embed_dim": 256, "layer": "mlp", "pooling": "max", "word_dropout": 0.1}
@@ -171,16 +175,10 @@ def _needed(values: Mapping[str, Any], objective: Objective, *, graph: bool) -> 
     """
     image_encoder, encoder = values["image_encoder"], values["text_encoder"]
     image: dict[str, Any] = {}
-    words: dict[str, Any] = {}
-    if graph:
-        words = {
-            "concepts": {"kind": "towers", "name": "scenes", "whole": True},
-            "pretrained": "scenes",
-            "embed_dim": 0,
-        }
+    words: dict[str, Any] = GRAPH if graph else {}
     if "log_var" in objective.inputs:
         image |= _variance_head(image_encoder)
-        words |= _variance_head(encoder) if encoder != image_encoder else {}
+        words = words | (_variance_head(encoder) if encoder != image_encoder else {})
     if "local" in objective.inputs and image_encoder == "multigrain":
         image |= {"fusion": {"variant": "released"}}
     image, words = merge(image, values["image_options"]), merge(words, values["text_options"])

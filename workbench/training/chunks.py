@@ -56,18 +56,17 @@ class ChunkedEmbedding:
 
     def backward(self) -> None:
         """Encode again, and add to the encoder's gradient what that of ``embedding`` makes it."""
-        after = random_state(self._device)
-        for chunk, state, leaf in zip(self._chunks, self._states, self._leaves, strict=True):
-            restore_random_state(state, self._device)
-            encoded = vars(self._encode(chunk))
-            pairs = [
-                (encoded[name], value.grad)
-                for name, value in vars(leaf).items()
-                if value is not None and value.grad is not None and encoded[name].requires_grad
-            ]
-            if pairs:  # none in an encoder that is frozen
-                torch.autograd.backward([one for one, _ in pairs], [gradient for _, gradient in pairs])
-        restore_random_state(after, self._device)
+        with torch.random.fork_rng([self._device] if self._device.type == "cuda" else []):
+            for chunk, state, leaf in zip(self._chunks, self._states, self._leaves, strict=True):
+                restore_random_state(state, self._device)
+                encoded = vars(self._encode(chunk))
+                pairs = [
+                    (encoded[name], value.grad)
+                    for name, value in vars(leaf).items()
+                    if value is not None and value.grad is not None and encoded[name].requires_grad
+                ]
+                if pairs:  # none in an encoder that is frozen
+                    torch.autograd.backward([one for one, _ in pairs], [gradient for _, gradient in pairs])
 
 
 def _leaf(embedding: Embedding) -> Embedding:
