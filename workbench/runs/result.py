@@ -49,7 +49,8 @@ class OpenRun:
     Args:
         name: how tables and figures call it; unique among runs that are shown together.
         split: whose images and captions are embedded.
-        load: gives the model and the embeddings; called once, when one of them is first asked for.
+        load: gives the model and the embeddings; called whenever one of them is asked for, so that what costs
+            time stands in ``functools.cache``.
         folder: the run folder that it came from; ``None`` = it lies in no folder.
         config: the resolved configuration as JSON values.
         measurements: every number with its contract.
@@ -96,25 +97,20 @@ class OpenRun:
         """Name of the data set of the split; ``config["data"]`` is what the model was trained on."""
         return self.target.data if self.target else str(self.config["data"])
 
-    @cached_property
-    def contents(self) -> Contents:
-        """The model and the embeddings of the split."""
-        return self.load()
-
     @property
     def model(self) -> AnyModel:
         """The model, with its best weights."""
-        return self.contents[0]
+        return self.load()[0]
 
     @property
     def image(self) -> Embedding:
         """The embeddings of the split's images."""
-        return self.contents[1]
+        return self.load()[1]
 
     @property
     def text(self) -> Embedding:
         """The embeddings of the split's captions."""
-        return self.contents[2]
+        return self.load()[2]
 
     @cached_property
     def scores(self) -> Array:
@@ -354,8 +350,7 @@ def _open(name: str, root: str, images: int, device: str, target: Target | None)
     if found and evaluated(found.folder):
         settings = runs.load(found.folder / runs.CONFIG)
         config, title = Config(features=settings["features"]), settings["objective"]
-        made_on = Target.of(settings["target"]) if settings["target"] else None
-        on = target or made_on
+        on = target or (Target.of(settings["target"]) if settings["target"] else None)
         split = load_target(config, on) if on else _kept_split(found.folder, settings["data"])
         split = split.first(images) if images else split
     else:
