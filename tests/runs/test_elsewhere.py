@@ -284,7 +284,10 @@ def eccv_options(place):
     return {"root": str(place), "complete": False}
 
 
-@pytest.mark.parametrize("options", [{"source": "precomp"}, {"source": "regions"}, {"regions": "butd"}])
-def test_encoders_that_fit_other_data_read_the_regions_that_come_with_them(options):
-    made = resolve(Config(data="coco", data_options=options)).model
+@pytest.mark.parametrize(
+    ("data", "options"),
+    [("coco", {"source": "precomp"}), ("coco", {"source": "regions"}), ("folder", {"regions": "butd"})],
+)
+def test_encoders_that_fit_other_data_read_the_regions_that_come_with_them(data, options):
+    made = resolve(Config(data=data, data_options=options)).model
     assert (made.image_encoder, made.features) == ("regions", "")

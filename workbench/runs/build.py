@@ -33,8 +33,6 @@ from workbench.training.processes import check_machine
 from workbench.training.samplers import epoch, k_means, mean_regions
 
 FILES = (".json", ".yaml", ".yml")
-# hexadecimal digits that tell options apart in a name
-DIGITS = 8
 HOW_TO_GIVE = {
     "log_var": "set log_var=true in the options of both encoders",
     "parts": "choose encoders that keep regions, patches or words, such as 'towers', 'regions', 'sequence'",
@@ -109,7 +107,7 @@ class Target:
         """
         more = {"data_options": self.data_options, "images": self.images}
         text = json.dumps(more, sort_keys=True, default=str)
-        ending = f"-{hashlib.sha256(text.encode()).hexdigest()[:DIGITS]}" if any(more.values()) else ""
+        ending = f"-{hashlib.sha256(text.encode()).hexdigest()[:8]}" if any(more.values()) else ""
         return re.sub(r"[^\w.-]+", "-", "-".join(filter(None, (self.data, self.split)))) + ending
 
 
@@ -248,10 +246,9 @@ def load_split(config: Config, name: str, *, progress: bool = True) -> Split:
 
 def _read_part(config: Config, name: str) -> Split:
     """One split of the config's data set, cut to size; of a share, each seed takes other images."""
-    alone, options = getattr(inspect.getmodule(data.member(config.data.name)), "TRAINING", ()), {}
-    if "share" in config.data.options and "share_seed" in alone:
-        options = {"share_seed": config.training.seed}
-    options |= config.data.options
+    alone = getattr(inspect.getmodule(data.member(config.data.name)), "TRAINING", ())
+    shared = "share" in config.data.options and "share_seed" in alone
+    options = ({"share_seed": config.training.seed} if shared else {}) | config.data.options
     options = {option: value for option, value in options.items() if name == "train" or option not in alone}
     return _read(Target(config.data.name, options, name, getattr(config.data, f"{name}_images", 0)))
 

@@ -190,8 +190,9 @@ def deterministic_algorithms(wanted: bool) -> Iterator[None]:
         yield
     except RuntimeError as error:
         if wanted and "deterministic" in str(error):
-            said = str(error).split(". ")[0]
-            raise RuntimeError(f"{said}; set deterministic=false to allow it") from error
+            raise RuntimeError(
+                f"{str(error).partition('. ')[0]}; set deterministic=false to allow it"
+            ) from error
         raise
     finally:
         torch.use_deterministic_algorithms(before)
