@@ -390,17 +390,14 @@ def relevance(objective: Objective, train: Split) -> dict[str, Any]:
     Raises:
         ValueError: neither has it.
     """
-    asked = objective.relevance_sources()
-    makers = text.judges()
-    judged = {
-        name: _judged(
+    makers, pool = text.judges(), (train.captions, train.own)
+    return {
+        name: text.load(name, **options).fit(*pool).of(*pool)
+        if name in makers
+        else _judged(
             name, train, f"the objective needs the relevance {name!r}; captions give {', '.join(makers)}, and"
         )
-        for name in asked.keys() - makers
-    }
-    pool = (train.captions, train.own)
-    return judged | {
-        name: text.load(name, **asked[name]).fit(*pool).of(*pool) for name in asked if name in makers
+        for name, options in objective.relevance_sources().items()
     }
 
 

@@ -63,15 +63,14 @@ def validate(model: Model, source: Source, select: str, metrics: Sequence[str] =
     """
     image, text = model.embed(source)
     scores, split, key = scored(model, image, text), source.split, MetricKey.parse(select)
-    own = split.judgements["own"]
-    found = {m.label: m.value for m in measured(Evidence(scores, own), ["rsum"], rounds=0)}
+    evidence = Evidence(scores, split.judgements["own"])
+    found = {m.label: m.value for m in measured(evidence, ["rsum"], rounds=0)}
     if select in found:
         return found
     walked = partial(evaluate_split, scores, vectors=(image.mean.numpy(), text.mean.numpy()), rounds=0)
     # judgements that nobody asks for cost a pass over all pairs
-    asked = [name for name in ("own", key.judgements) if name in split.judgements]
-    part = replace(split, judgements={name: split.judgements[name] for name in asked})
-    measurements = walked(part, table=[chooser(select, metrics)()])[0]
+    asked = {name: split.judgements[name] for name in split.judgements if name in ("own", key.judgements)}
+    measurements = walked(replace(split, judgements=asked), table=[chooser(select, metrics)()])[0]
     found |= {m.label: m.value for m in measurements if m.label == select}
     if select not in found:
         every = dict.fromkeys(m.label for m in walked(split, metrics=metrics)[0])
@@ -154,11 +153,11 @@ def evaluate_split(
     asked = [row for row in more if "graded" in row.by]
     for evidence in _judged(scores, split, judge) if judge and asked else ():
         found += walk(evidence, asked, rounds=rounds)
-    reading = [row for row in table if "twins" in row.by]
-    found += twin_accuracy.twin_accuracies(scores, split.twins, split.own, rows=reading, rounds=rounds)
+    found += twin_accuracy.twin_accuracies(
+        scores, split.twins, split.own, rows=[row for row in table if "twins" in row.by], rounds=rounds
+    )
     measurements = [m for m, _ in found]
-    rated = [row for row in table if "rated" in row.by]
-    measurements += _correlations(scores, split, vectors, rated, rounds)
+    measurements += _correlations(scores, split, vectors, [row for row in table if "rated" in row.by], rounds)
     for row in more if strict else ():
         require(
             row.name in {m.key.metric for m in measurements},

@@ -151,7 +151,11 @@ class Training:
 
     def train_step(self, shard: BatchShard) -> None:
         """One step of the optimiser."""
-        optimiser.set_learning_rates(self.optimiser, self.step, self.steps_per_epoch, self.settings)
+        factor = optimiser.learning_rate_factor(
+            self.step, steps_per_epoch=self.steps_per_epoch, settings=self.settings
+        )
+        for group in self.optimiser.param_groups:
+            group["lr"] = group["base_lr"] * factor
         image, text, chunks = self.encode(self.model, shard)
         batch = shard.batch
         if self.momentum:

@@ -56,13 +56,6 @@ def make_optimiser(groups: Groups, settings: Settings) -> Optimizer:
     return (Adam if settings.optimizer == "adam" else AdamW)(groups)
 
 
-def set_learning_rates(optimiser: Optimizer, step: int, steps_per_epoch: int, settings: Settings) -> None:
-    """Give every group its rate of this step."""
-    factor = learning_rate_factor(step, steps_per_epoch=steps_per_epoch, settings=settings)
-    for group in optimiser.param_groups:
-        group["lr"] = group["base_lr"] * factor
-
-
 def learning_rate_factor(step: int, *, steps_per_epoch: int, settings: Settings) -> float:
     """What the learning rates are multiplied by at a step."""
     if step < settings.lr_warmup_steps:
