@@ -36,7 +36,7 @@ from workbench.execution.executors import TIME_LIMIT
 from workbench.execution.executors import executor as open_executor
 from workbench.execution.library import find
 from workbench.execution.needs import missing_data
-from workbench.execution.notebook import FAILED, KILLED, OK, RunResult, check, code, run_notebook, silent
+from workbench.execution.notebook import FAILED, KILLED, OK, RunResult, check, code, run_notebook
 from workbench.formatting import format_number
 from workbench.io import flat, read_options, reading_errors, write_recorded
 from workbench.records import MetricKey, require
@@ -332,7 +332,7 @@ def run_grid(
     executor: str = "local",
     options: Mapping[str, Any] | None = None,
     skip_existing: bool = False,
-    say: Callable[[str], None] = silent,
+    say: Callable[[str], None] = lambda line: None,
 ) -> list[RunResult]:
     """Run every arm; one that fails does not keep the others from running.
 

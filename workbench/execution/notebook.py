@@ -132,10 +132,6 @@ def _sources(path: Path | str) -> list[str]:
     return [cell.source for cell in nbformat.read(path, 4).cells if cell.cell_type == "code"]
 
 
-def silent(line: str) -> None:
-    """Tell nobody."""
-
-
 def run_notebook(
     path: Path | str,
     given: Mapping[str, Any] | None = None,
@@ -144,7 +140,7 @@ def run_notebook(
     folder: Path | str | None = None,
     arms: Mapping[str, str] | None = None,
     time_limit: float | None = None,
-    say: Callable[[str], None] = silent,
+    say: Callable[[str], None] = lambda line: None,
 ) -> RunResult:
     """Execute a notebook with parameters and leave a run folder with a status that can be trusted.
 
