@@ -168,7 +168,7 @@ def evaluate_run(
     target: Target | None = None,
     device: str = "",
     scoring: Mapping[str, Any] | None = None,
-    say: Callable[[str], None] | None = None,
+    say: Callable[[str], None] = lambda line: None,
 ) -> list[Measurement]:
     """Measure the model of a finished run again, on a split of its data or on other data; of several runs the
     mean of their scores. Nothing is stored.

@@ -168,7 +168,7 @@ def evaluate_split(
 
 
 def ensemble(
-    members: Sequence[tuple[AnyModel, Source]], *, say: Callable[[str], None] | None = None
+    members: Sequence[tuple[AnyModel, Source]], *, say: Callable[[str], None] = lambda line: None
 ) -> Array:
     """The mean of the score matrices of several models, as the papers' ensemble rows have it.
 

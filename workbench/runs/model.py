@@ -193,7 +193,11 @@ class Model:
 
 
 def scored(
-    model: "AnyModel", image: Embedding, text: Embedding, *, say: Callable[[str], None] | None = None
+    model: "AnyModel",
+    image: Embedding,
+    text: Embedding,
+    *,
+    say: Callable[[str], None] = lambda line: None,
 ) -> Array | RowScores:
     """``(I, T)`` scores of embeddings: a matrix where it has at most 2 ** 28 entries, else by blocks of rows;
     where the configuration asks for it, re-ranked.
@@ -223,19 +227,17 @@ def scored(
 
 @torch.no_grad()
 def _again(
-    scorer: Scorer, images: Embedding, texts: Embedding, say: Callable[[str], None] | None, rows: Rows,
-    items: Rows,
-) -> Array:  # fmt: skip
+    scorer: Scorer, images: Embedding, texts: Embedding, say: Callable[[str], None], rows: Rows, items: Rows
+) -> Array:
     """``(N,)`` scores of the pairs of these images, ascending, and these captions, image by image."""
     began, found = time.perf_counter(), []
     starts = np.flatnonzero(np.diff(rows, prepend=-1))
     for row, some in zip(rows[starts], np.split(items, starts[1:]), strict=True):
         made: Tensor = scorer.scores(images.take(np.array([row])), texts.take(some))
         found.append(made[0].float().cpu().numpy())
-    if say:
-        took = format_number(time.perf_counter() - began, 1)
-        counts = (format_number(count, 0) for count in (len(rows), len(images) * len(texts)))
-        say(f"re-ranked {' of '.join(counts)} pairs by {scorer.form} in {took} s")
+    took = format_number(time.perf_counter() - began, 1)
+    counts = (format_number(count, 0) for count in (len(rows), len(images) * len(texts)))
+    say(f"re-ranked {' of '.join(counts)} pairs by {scorer.form} in {took} s")
     return np.concatenate(found)
 
 
