@@ -123,11 +123,8 @@ def prepared(
     >>> [prepared(both, {}, "", paper=paper)["arms"] for paper in (True, False)]
     [{'a': {'x': 1, 'preset': 'ditm'}}, {'a': {'x': 1}}]
     """
-    require(
-        not paper or grid.get(PAPER),
-        f"{path} has no settings of a paper, no key `paper`; leave out --paper",
-        parameters.ParameterError,
-    )
+    none = f"{path} has no settings of a paper, no key `paper`; leave out --paper"
+    require(not paper or grid.get(PAPER), none, parameters.ParameterError)
     if paper:
         grid = merge({**grid, "fixed": {}}, grid[PAPER])
     else:
