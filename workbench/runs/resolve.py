@@ -33,7 +33,7 @@ from workbench.registry import check_options, merge, require_known
 from workbench.runs.config import Config
 
 # The text graph where nobody chose it: its words are those of the shipped model.
-GRAPH = {
+GRAPH: dict[str, Any] = {
     "concepts": {"kind": "towers", "name": "scenes", "whole": True}, "pretrained": "scenes", "embed_dim": 0,
 }  # fmt: skip
 # Small encoders that begin with random weights.
