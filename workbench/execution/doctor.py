@@ -56,13 +56,10 @@ def examine() -> list[dict[str, str]]:
         "browser for tests": (_first(browsers), "install chromium to run the browser tests"),
     }
     return [
-        {
-            "name": name,
-            "state": "ok" if found else "optional" if name in OPTIONAL else "missing",
-            "detail": str(found or remedy),
-        }
+        {"name": name, "detail": str(found or remedy),
+         "state": "ok" if found else "optional" if name in OPTIONAL else "missing"}
         for name, (found, remedy) in looked.items()
-    ]
+    ]  # fmt: skip
 
 
 def _first(found: Iterable[Any]) -> Any:
