@@ -32,7 +32,7 @@ def summary(notebook: str, results: Results) -> str:
 
 
 def favourite(results: Results) -> str:
-    """Who leads by RSUM, how well they rank the true captions of an image, and which model does better.
+    """Who leads by RSUM, and whether they or another model find the most true captions of an image.
 
     Args:
         results: of ``07_compare``.
@@ -48,13 +48,10 @@ def favourite(results: Results) -> str:
     leads = f"{listed(leaders)} {'share' if several else 'has'} the highest RSUM"
     if top == best or not _apart(results, TRUE["i2t"], top, best):
         than = f" than {top}" if several else ""
-        found = format_value(truths[top])
-        return f"{leads}. No model ranks an image's true captions significantly better{than}: mAP@R {found}."
-    few = ", with mAP@R {} from image to text"
+        return f"{leads}, and no model finds significantly more true captions{than}."
     if truths[top] < min(truths[name] for name in names if name not in leaders):
-        few = f" and {'rank' if several else 'ranks'} an image's true captions worst: mAP@R {{}}"
-    found = listed([format_value(truths[name]) for name in leaders])
-    return f"{leads}{few.format(found)}. {best} reaches {format_value(truths[best])}."
+        return f"{leads} but {'find' if several else 'finds'} the fewest true captions."
+    return f"{leads}, but {best} finds the most true captions."
 
 
 def _apart(results: Results, key: str, name: str, other: str) -> bool:

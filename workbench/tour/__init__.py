@@ -175,7 +175,7 @@ def render(stops: Sequence[Stop], results: Sequence[RunResult], seconds: float) 
         "tour/index.html.j2",
         minutes=format_number(seconds / 60, 1),
         headline=favourite(compared) if compared else "",
-        reverse=_reverse(compared),
+        found={way: _found(compared, key) for way, key in TRUE.items()} if compared else {},
         verdicts=Markup(_verdicts(compared)) if compared else "",
         chapters=[chapter for chapter in chapters if chapter["notebooks"]],
         failed=[one for one in shown if one["result"].exit_code],
@@ -194,10 +194,10 @@ def render(stops: Sequence[Stop], results: Sequence[RunResult], seconds: float) 
     )
 
 
-def _reverse(compared: Mapping[str, Any]) -> str:
-    """mAP@R of all models from text to image, where it was compared."""
-    labels = {name: f"{name}: {TRUE['t2i']}" for name in compared.get("models", ())}
-    return listed([f"{format_value(compared['metrics'].get(of))} by {name}" for name, of in labels.items()])
+def _found(compared: Mapping[str, Any], key: str) -> str:
+    """A number of all models that were compared."""
+    values = {name: compared["metrics"].get(f"{name}: {key}") for name in compared["models"]}
+    return listed([f"{format_value(value)} for {name}" for name, value in values.items()])
 
 
 def _verdicts(compared: Mapping[str, Any]) -> str:
