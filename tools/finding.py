@@ -12,6 +12,7 @@ import plotly.graph_objects as go
 from playwright.sync_api import sync_playwright
 
 from tools.numbers import GROUPS, ROOT, recorded_points, same_list
+from workbench.english import listed
 from workbench.formatting import display_value, unit_heading
 from workbench.views.plots.theme import CATEGORIES, INK, SYMBOLS, dots, entry, panels
 
@@ -26,8 +27,11 @@ JUDGED = {
 def title(points: pd.DataFrame) -> str:
     """For how many objectives binary labels are the better training, by each number."""
     own, exact = (points[points.group == group] for group in GROUPS.values())
-    wins = [f"in {name}, for {(own[axis] > exact[axis]).sum()}" for axis, (name, _) in JUDGED.items()]
-    return f"Binary labels are higher {'; '.join(wins)} of {len(own)} objectives"
+    wins = [
+        f"{(own[axis] > exact[axis]).sum()} by {name.replace(',', ' from')}"
+        for axis, (name, _) in JUDGED.items()
+    ]
+    return f"Of {len(own)} objectives, binary labels are the better training for {listed(wins)}"
 
 
 def draw(points: pd.DataFrame) -> go.Figure:

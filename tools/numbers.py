@@ -57,29 +57,30 @@ def finding() -> str:
     """What the picture shows, in short sentences."""
     points, same, rows = recorded_points(), same_list()[TRUTH], _comparison()
     binary, exact = (points[points.group == group] for group in GROUPS.values())
-    first, best = binary.x.idxmax(), exact.y.idxmax()
+    first, known, best = binary.x.idxmax(), binary.y.idxmax(), exact.y.idxmax()
     pairs = seeds.pairs(rows[rows.positives == "own"], LABELS)
     close = int((~pairs.apart & ((pairs.objective == first) | (pairs.against == first))).sum())
     lead = f"reaches {format_value(binary.x[first], 'sum')} of 600"
     if close:
         lead += f", and {format_count(close, 'other')} do not differ from it significantly"
     newer = [TITLES[name] for name in objectives.names() if TITLES[name] not in binary.index]
-    below, verb = int((binary.y < same).sum()), "is" if len(newer) == 1 else "are"
-    wins = int((binary.z > exact.z).sum())
+    below, verb = int((binary.y < same).sum()), "was" if len(newer) == 1 else "were"
+    back = (binary.z - exact.z)[binary.z > exact.z]
     sentences = [
         f"{len(binary)} of {len(objectives.names())} objectives were trained in two ways, with "
         f"{format_count(rows.seed.nunique(), 'seed')} each: with binary labels, and with every true pair as "
         "positive."
-        f"{f' {listed(newer)} {verb} newer than these runs.' if newer else ''}",
+        f"{f' {listed(newer)} {verb} added later.' if newer else ''}",
         f"By RSUM, the sum of six recalls, {first} with binary labels {lead}.",
-        "mAP@R goes by the truth: at 100 percent, the R true captions of an image are its first R answers.",
-        f"From image to text, {first} reaches {format_value(binary.y[first])} percent, and {best} with every "
-        f"true pair {format_value(exact.y[best])}.",
-        f"One ranking for every image, the captions that are most often true first, reaches "
-        f"{format_value(same)} percent.",
+        "mAP@R counts every true pair: at 100 percent, the R true captions of an image are its first R "
+        "answers.",
+        f"From image to text, the best trained with binary labels is {known}, with "
+        f"{format_value(binary.y[known])} percent, and with every true pair {best}, with "
+        f"{format_value(exact.y[best])}.",
         f"{'All' if below == len(binary) else f'{below} of'} {len(binary)} models trained with binary labels "
-        "stay below it.",
-        f"From text to image, binary labels have the higher mAP@R for {wins} of {len(binary)} objectives.",
+        f"stay below one fixed ranking for every image, which reaches {format_value(same)} percent.",
+        f"From text to image, binary labels are the better training for {len(back)} of {len(binary)} "
+        f"objectives, by {format_value(back.min())} to {format_value(back.max())} percentage points.",
     ]
     return "\n".join(textwrap.wrap(" ".join(sentences), 150))
 

@@ -136,6 +136,11 @@ def smallest() -> dict[str, float]:
     return dict(_read()["smallest"])
 
 
+def words() -> dict[str, str]:
+    """How an arm is said, by its label, where that is a code of its paper."""
+    return dict(_read()["words"])
+
+
 def budget(where: str) -> dict[str, Any]:
     """Values that lie below those of every grid on this data."""
     return dict(_read()["budgets"][where])

@@ -35,7 +35,6 @@ METRICS = {
     "kendall_tau": "Kendall's tau", "spearman": "Spearman", "pearson": "Pearson", "families": "silhouette",
     "named": "weight of named things",
 }  # fmt: skip
-READINGS = {"l2_sum": "descriptiveness by normalised TF-IDF", "printed": "descriptiveness as printed"}
 PARTINGS = {
     "disagree": "they decide differently",
     "agree": "they agree",
@@ -147,12 +146,10 @@ def _recorded_images(where: str) -> int:
 
 
 def _arms(contrast: str) -> list[str]:
-    """The arms of a contrast; a paper numbers the rows of its table, and says what one adds to another."""
-    raw = [READINGS.get(one, one) for one in contrast.split(" | ")]
-    rows = dict(re.findall(r"(?m)^\(([ivx]+)\) (.*)$", "\n".join(raw)))
-    bare = [re.sub(r"^\([ivx]+\) ", "", one).replace(" - ", " without ") for one in raw]
-    whole = [re.sub(r"\(([ivx]+)\)", lambda row: rows.get(row[1], row[0]), one) for one in bare]
-    return [re.sub(r"[a-z]+", lambda word: TITLES.get(word[0], word[0]), one) for one in whole]
+    """The arms of a contrast in words."""
+    known = claims.words()
+    said = [known.get(one, one).replace(" - ", " without ") for one in contrast.split(" | ")]
+    return [re.sub(r"[a-z]+", lambda word: TITLES.get(word[0], word[0]), one) for one in said]
 
 
 def by_seed(line: Line) -> str:

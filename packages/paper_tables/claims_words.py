@@ -96,7 +96,7 @@ def central(lines: Sequence[Mapping[str, Any]]) -> str:
     not. Where a claim was also tried with more images, fewer do not speak for it.
     """
     asked = questions(lines)
-    judged = len(claims.load()) - len(unjudged(asked))
+    tally = " ".join([_tried(asked), _tally(lines)])
     # the recorded comparisons, which have the most images
     whole = {key for key, of in asked.items() if not any("budget" in line for line in of.values())}
     tried = {key[:2] for key in whole}
@@ -115,14 +115,32 @@ def central(lines: Sequence[Mapping[str, Any]]) -> str:
         for key in rows
     ]  # fmt: skip
     told = (
-        f"{judged} of {format_count(len(claims.load()), 'claim')} of these papers were tried. The table has "
-        "each paper's largest effect that [held](docs/claims.md), and the largest that did not. A verdict "
-        "has to hold among all claims of its paper (Holm's rule). So it can be undecided although its "
-        "interval excludes zero. Data are small, features frozen and budgets those of a CPU. "
-        "[Do not conclude](docs/claims_limits.md) that a paper's own setting gives the same."
+        f"{tally} The table has each paper's largest effect that [held](docs/claims.md), and the largest "
+        "that did not. Holm's rule corrects verdicts for the claims of a paper, so an interval may exclude "
+        "zero and the verdict be undecided. With small data and budgets, no verdict is "
+        "[about](docs/claims_limits.md) a paper's own setting."
     )
     heads = ("claim", "data and arms", "by binary labels", "by the truth")
     return "\n".join([*textwrap.wrap(told, 150), "", *_rows(heads, table)])
+
+
+def _tried(asked: Asked) -> str:
+    every = len(claims.load())
+    return f"Of {format_count(every, 'claim')} of these papers, {every - len(unjudged(asked))} were tried."
+
+
+def _tally(lines: Sequence[Mapping[str, Any]]) -> str:
+    """How many claims held and did not, over all data and judges that decide."""
+    decided: dict[str, set[bool]] = {line["claim"]: set() for line in lines}
+    for line in lines:
+        if line["verdict"] not in OPEN:
+            decided[line["claim"]].add(line["verdict"] in HELD)
+    counts = Counter(map(frozenset, decided.values()))
+    held, failed, both, never = (counts[frozenset(of)] for of in ([True], [False], [True, False], []))
+    return (
+        f"{held} held wherever a verdict fell, {failed} nowhere, and {both} in part. "
+        f"{never} stayed undecided."
+    )
 
 
 def _size(judges: Mapping[str, Mapping[str, Any]], words: Sequence[str]) -> float:

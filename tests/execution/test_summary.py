@@ -18,9 +18,9 @@ def compared(sums, truth):
 @pytest.mark.parametrize(
     ("truth", "said"),
     [
-        ((0.223, 0.293, 0.698), " but finds the fewest true captions."),
-        ((0.293, 0.223, 0.698), ", but C finds the most true captions."),
-        ((0.693, 0.223, 0.698), ", and no model finds significantly more true captions."),
+        ((0.223, 0.293, 0.698), " but finds the fewest of an image's true captions."),
+        ((0.293, 0.223, 0.698), ", but C finds the most of an image's true captions."),
+        ((0.693, 0.223, 0.698), ", and no model finds significantly more of an image's true captions."),
     ],
 )
 def test_the_first_sentence_says_what_the_favourite_of_the_labels_finds(truth, said):
@@ -29,9 +29,11 @@ def test_the_first_sentence_says_what_the_favourite_of_the_labels_finds(truth, s
 
 def test_models_that_do_not_differ_significantly_share_the_lead():
     near = compared((4.168, 4.15, 2.0), (0.22, 0.26, 0.7))
-    assert favourite(near) == "A and B share the highest RSUM but find the fewest true captions."
+    assert (
+        favourite(near) == "A and B share the highest RSUM but find the fewest of an image's true captions."
+    )
     best = compared((4.168, 4.15, 2.0), (0.22, 0.71, 0.7))
-    assert favourite(best).endswith("no model finds significantly more true captions than B.")
+    assert favourite(best).endswith("no model finds significantly more of an image's true captions than B.")
     # the paired comparison goes before intervals, which may overlap all the same
     near["differences"] = {"": {"key": "rsum", "run": "B", "verdict": "worse"}}
     assert favourite(near).startswith("A has the highest RSUM but finds")
@@ -52,11 +54,11 @@ def test_training_says_where_it_began_and_what_the_kept_weights_have():
     history = [{"val/rsum": 0.31}, {"val/rsum": 3.9}, {"val/rsum": 3.7}]
     metrics = {"exact:i2t/map_at_r": 0.293, "exact:t2i/map_at_r": 0.453}
     said = summary("03_train", {"history": history, "metrics": metrics, "kept": [1]})
-    assert "took the model from RSUM 31.0 to 390.0" in said
+    assert "of the model on the validation images from 31.0 to 390.0" in said
     assert "its mAP@R is 29.3 from image to text and 45.3 from text to image." in said
     # another number chose the epoch
     said = summary("03_train", {"history": history, "metrics": metrics, "kept": [2]})
-    assert "from RSUM 31.0 to 370.0" in said
+    assert "from 31.0 to 370.0" in said
 
 
 def test_differences_are_counted_by_who_judges():
@@ -64,10 +66,8 @@ def test_differences_are_counted_by_who_judges():
     verdicts |= {"exact:i2t/map_at_r": "better", "exact:t2i/map_at_r": "worse"}
     differences = {key: {"key": key, "verdict": verdict} for key, verdict in verdicts.items()}
     said = summary("07_compare", {"models": ["A", "B"], "differences": differences})
-    labels, truth = (f"Of 2 comparisons with A by {one} (1 model x 2 metrics)," for one in JUDGED)
-    assert said == f"{labels} none are significantly better and 1 worse. " + (
-        f"{truth} 1 are significantly better and 1 worse."
-    )
+    labels, truth = (f"By {one}, another model is significantly better than A in" for one in JUDGED)
+    assert said == f"{labels} 0 of 2 comparisons, and worse in 1. {truth} 1 of 2 comparisons, and worse in 1."
 
 
 def test_metrics_are_counted_by_the_order_that_they_give():

@@ -48,10 +48,10 @@ def favourite(results: Results) -> str:
     leads = f"{listed(leaders)} {'share' if several else 'has'} the highest RSUM"
     if top == best or not _apart(results, TRUE["i2t"], top, best):
         than = f" than {top}" if several else ""
-        return f"{leads}, and no model finds significantly more true captions{than}."
+        return f"{leads}, and no model finds significantly more of an image's true captions{than}."
     if truths[top] < min(truths[name] for name in names if name not in leaders):
-        return f"{leads} but {'find' if several else 'finds'} the fewest true captions."
-    return f"{leads}, but {best} finds the most true captions."
+        return f"{leads} but {'find' if several else 'finds'} the fewest of an image's true captions."
+    return f"{leads}, but {best} finds the most of an image's true captions."
 
 
 def _apart(results: Results, key: str, name: str, other: str) -> bool:
@@ -89,7 +89,7 @@ def _train(results: Results) -> str:
     sums, metrics = [row["val/rsum"] for row in results["history"]], results["metrics"]
     start, kept = (format_value(sums[n], "sum") for n in (0, (results["kept"] or [-1])[-1]))
     (name,) = results.get("models", ("the model",))
-    learnt = f"Training took {name} from RSUM {start} to {kept} on the validation images."
+    learnt = f"Training raised the RSUM of {name} on the validation images from {start} to {kept}."
     if not metrics.keys() >= {*TRUE.values()}:
         return f"{learnt} On the test images its RSUM is {format_value(metrics[RSUM], 'sum')} of 600."
     images, captions = (format_value(metrics[key]) for key in TRUE.values())
@@ -103,11 +103,11 @@ def _compare(results: Results) -> str:
     counted: dict[str, Counter[str]] = {}
     for row in results["differences"].values():
         counted.setdefault(MetricKey.parse(row["key"]).judgements, Counter())[row["verdict"]] += 1
-    first, others = results["models"][0], len(results["models"]) - 1
+    first = results["models"][0]
     return " ".join(
-        f"Of {format_count(verdicts.total(), 'comparison')} with {first} by {JUDGES.get(judged, judged)} "
-        f"({format_count(others, 'model')} x {format_count(verdicts.total() // others, 'metric')}), "
-        f"{verdicts[BETTER] or 'none'} are significantly better and {verdicts[WORSE] or 'none'} worse."
+        f"By {JUDGES.get(judged, judged)}, another model is significantly better than {first} in "
+        f"{verdicts[BETTER]} of {format_count(verdicts.total(), 'comparison')}, and worse in "
+        f"{verdicts[WORSE]}."
         for judged, verdicts in sorted(counted.items(), key=lambda one: one[0] != "own")
     )
 

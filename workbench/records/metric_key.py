@@ -22,8 +22,8 @@ SAID = {
 # judgements that say more about all pairs stand before those that say less
 DENSEST = ("exact", "eccv", "cxc", "human", "graded")
 JUDGES = {
-    "own": "binary labels", "exact": "the truth", "truth": "the truth", "pooled": "pooled labels",
-    "phi": "a judge (phi)", "categories": "kinds of things",
+    "own": "binary labels", "exact": "the truth", "truth": "the truth", "pooled": "pooled answers",
+    "phi": "a judge of text (phi)", "categories": "object classes",
 }  # fmt: skip
 FORM = "[judgements:][direction/]metric[@k][[subset]][[n folds]], e.g. t2i/R@1 or exact:i2t/map_at_r"
 WORD = r"[^:/@\[\]]+"

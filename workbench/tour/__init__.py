@@ -29,6 +29,7 @@ from workbench.records.measurement import measurement_row
 from workbench.runs import compare, open_runs
 from workbench.runs import store as runs
 from workbench.views.pages import Cell, page
+from workbench.views.plots.comparison import against_same_list
 from workbench.views.plots.relevance import two_verdicts
 from workbench.views.plots.retrieval import sheet
 
@@ -176,6 +177,7 @@ def render(stops: Sequence[Stop], results: Sequence[RunResult], seconds: float) 
         minutes=format_number(seconds / 60, 1),
         headline=favourite(compared) if compared else "",
         found={way: _found(compared, key) for way, key in TRUE.items()} if compared else {},
+        below=_below(compared),
         verdicts=Markup(_verdicts(compared)) if compared else "",
         chapters=[chapter for chapter in chapters if chapter["notebooks"]],
         failed=[one for one in shown if one["result"].exit_code],
@@ -198,6 +200,13 @@ def _found(compared: Mapping[str, Any], key: str) -> str:
     """A number of all models that were compared."""
     values = {name: compared["metrics"].get(f"{name}: {key}") for name in compared["models"]}
     return listed([f"{format_value(value)} for {name}" for name, value in values.items()])
+
+
+def _below(compared: Mapping[str, Any]) -> str:
+    """Which models one list for all images beats."""
+    key = TRUE["i2t"]
+    values = {name: compared["metrics"].get(f"{name}: {key}") for name in compared.get("models", ())}
+    return against_same_list({key: values}, compared.get("same_list", {}))
 
 
 def _verdicts(compared: Mapping[str, Any]) -> str:

@@ -230,7 +230,7 @@ def test_arms_are_called_as_one_reads_them() -> None:
     line = {"claim": "D2", "expected": "+", "judge": "no training", "values": {"more": [1.0], "less": [0.0]}}
     for contrast, said in (
         ("ditm | ditm - ordering", "DITM minus DITM without ordering"),
-        ("(iii) (ii) + Ordering | (ii) Adaptive", "Adaptive + Ordering minus Adaptive"),
+        ("HARD+CON+SPEC | HARD+CON", "CORA minus CORA without specificity"),
         ("A | B | C | D", "(A minus B) minus (C minus D)"),
     ):
         assert claims_told.contrast_of({**line, "contrast": contrast}) == said

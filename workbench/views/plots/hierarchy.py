@@ -118,7 +118,7 @@ def share_by_value(
     Args:
         answered: judgement -> ``(T,)`` whether a caption was answered.
         values: ``(T,)`` what orders the captions, e.g. descriptiveness; equal values stay in one group.
-        title: what the figure shows.
+        title: what the share of the lowest values is, which ends it.
         x: name of the values, with their unit.
         y: what the shares are of; the axis is in percent.
         groups: about equally many captions each; a point stands at its group's mean value, its bar is the 95
@@ -128,8 +128,8 @@ def share_by_value(
     _, group = np.unique(np.searchsorted(edges[1:-1], values, side="right"), return_inverse=True)
     sizes = np.bincount(group)
     shares = {JUDGES.get(name, name): np.bincount(group, found) / sizes for name, found in answered.items()}
-    least = [f"{format_value(of.min())} percent by {name}" for name, of in shares.items()]
-    fig = figure(f"{title}: lowest {', '.join(least[:2])}", x, f"{y}, {unit_heading()}")
+    first = [f"{format_value(of[0])} percent by {name}" for name, of in shares.items()]
+    fig = figure(f"{title}: {', '.join(first[:2])}", x, f"{y}, {unit_heading()}")
     for (name, share), colour, symbol in zip(shares.items(), cycle(CATEGORIES), cycle(MARKERS)):
         fig.add_scatter(
             x=np.bincount(group, values) / sizes, y=on_axis(share), name=escape(name), mode="lines+markers",

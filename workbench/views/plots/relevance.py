@@ -148,7 +148,8 @@ def agreement(orders: pd.DataFrame, *, truth: str, models: int = 0) -> go.Figure
     ceiling = _metric(truth)
     others = orders[[_metric(key) != ceiling for key in orders.index]]
     pairs, same = models * (models - 1) // 2, int((others["tau"] >= 1).sum())
-    title = f"Order of the models: {same} of {format_count(len(others), 'metric')} give the truth's order"
+    ways = format_count(others.index.map(lambda key: MetricKey.parse(key).direction).nunique(), "direction")
+    title = f"Order of the models: {same} of {len(others)} metrics in {ways} give the truth's order"
     fig = panels(list(DIRECTIONS.values()), title, "", "", spacing=0.06)
     for column, side in enumerate(DIRECTIONS, start=1):
         table = orders[[MetricKey.parse(key).direction == side for key in orders.index]]

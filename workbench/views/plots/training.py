@@ -10,6 +10,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 from PIL import Image
 
+from workbench.english import listed
 from workbench.formatting import format_count, format_number, format_value, unit_heading
 from workbench.records import Measurement, MetricKey, require
 from workbench.records.measurement import not_above_chance, unit_of
@@ -28,7 +29,7 @@ from workbench.views.plots.theme import (
 
 ANSWERS = (
     ("the annotated one", CATEGORIES[0], "white"),
-    ("another one that is true", CATEGORIES[1], "black"),
+    ("true, but not annotated", CATEGORIES[1], "black"),
     ("a wrong one", CATEGORIES[6], "black"),
 )
 NOT_A_TERM = ("epoch", "steps", "loss", "seconds")
@@ -164,8 +165,8 @@ def first_answers(own: Mapping[str, float], true: Mapping[str, float]) -> go.Fig
     """What the best scored item is: the query's own, another one that is truly relevant, or a wrong one; for
     the arguments see ``found_first``.
     """
-    shares = "; ".join(f"{way}, {format_value(one)} %" for way, one in true.items())
-    title = f"First answers that are true: {shares}"
+    shares = [f"{format_value(one)} % from {way}" for way, one in true.items() if "," not in way]
+    title = f"First answers that are true: {listed(shares)}"
     fig = figure(title, f"queries, {unit_heading()}", height=210 + 60 * len(own))
     parts = [(own[d], max(true[d] - own[d], 0.0), 1 - max(true[d], own[d])) for d in own]
     for (name, colour, ink), values in zip(ANSWERS, zip(*parts, strict=True), strict=True):
