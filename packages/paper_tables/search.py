@@ -1,10 +1,5 @@
-"""The best settings of the recorded searches, objective by objective.
+"""What lies around the recipes of the objectives, by the recorded searches."""
 
-``python -m paper_tables.search`` prints those by which the recipes of the objectives are chosen;
-``python -m paper_tables.search GRID ...`` those of other grids.
-"""
-
-import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,7 +9,6 @@ import pandas as pd
 from workbench import assets, objectives
 from workbench.execution.grid import read_grid
 from workbench.execution.library import find
-from workbench.formatting import format_number
 
 GRIDS = ("search_scenes", "search_longer_scenes", "search_cora_scenes", "search_seeds_scenes")
 FIELDS = ("epochs", "warmup_epochs", "lr")
@@ -23,46 +17,8 @@ WIDER = ("search_rates_scenes", "search_epochs_scenes")
 AROUND = {"half the rate": ("lr", 0.5), "twice the rate": ("lr", 2), "twice the epochs": ("epochs", 2)}
 
 
-def best(grid: Mapping[str, Any], table: pd.DataFrame) -> pd.DataFrame:
-    """The settings whose number that chooses the epoch is best on the validation split, in the mean over
-    seeds.
-
-    Args:
-        grid: from ``grid.read_grid``; its first recorded key is the number.
-        table: what it recorded.
-
-    Returns:
-        One row an objective: the settings that are swept, and ``value``, the larger the better.
-    """
-    swept = [axis for axis in grid["grid"] if axis not in ("objective", "seed")]
-    asked = table[table["key"] == grid["record"][0]]
-    means = asked.groupby(["objective", *swept], as_index=False)["value"].mean()
-    best_rows: pd.DataFrame = means.loc[means.groupby("objective")["value"].idxmax()]
-    return best_rows.set_index("objective")
-
-
-def recipes(*names: str) -> dict[str, dict[str, Any]]:
-    """The best settings of each objective by some recorded searches.
-
-    Args:
-        names: of the grids; each has its table beside the other recorded results. A later search of an
-            objective, which has more epochs or more seeds, goes before an earlier one.
-
-    Returns:
-        Objective -> what is swept, epochs and warm-up, and ``value``.
-    """
-    found: dict[str, dict[str, Any]] = {}
-    for name in names:
-        grid = read_grid(find(name, "grid"))
-        same = _same(grid)
-        for objective, row in best(grid, assets.recorded(name)).to_dict("index").items():
-            given: dict[str, Any] = {field: same[field] for field in FIELDS if field in same}
-            found[str(objective)] = given | {str(field): value for field, value in row.items()}
-    return found
-
-
-def _same(grid: Mapping[str, Any]) -> dict[str, Any]:
-    """What a grid holds equal, parameters of the notebook and fields of the configuration alike."""
+def same_of(grid: Mapping[str, Any]) -> dict[str, Any]:
+    """What a grid holds equal, parameters of its notebook and fields of its configuration alike."""
     fixed_values = grid.get("fixed", {})
     return {**fixed_values, **fixed_values.get("settings", {})}
 
@@ -80,7 +36,7 @@ def tried(*names: str) -> pd.DataFrame:
     tables = []
     for name in names:
         grid, recorded = read_grid(find(name, "grid")), assets.recorded(name)
-        same = _same(grid)
+        same = same_of(grid)
         axes = [axis for axis in recorded if axis not in ("key", "value")]
         table = recorded.pivot(index=axes, columns="key", values="value").reset_index()
         for field in [field for field in FIELDS if field not in axes]:
@@ -109,15 +65,3 @@ def around() -> pd.DataFrame:
         changes = {said: values.get((name, *to.values()), np.nan) - values[at] for said, to in other.items()}
         rows.append({**own, "steps": steps[at], "scatter": scatter[name], "value": values[at], **changes})
     return pd.DataFrame(rows, index=names)
-
-
-def main(*names: str) -> None:
-    """Print the best settings of each objective."""
-    for objective, row in recipes(*(names or GRIDS)).items():
-        value = row.pop("value")
-        settings = ", ".join(f"{field}={setting}" for field, setting in row.items())
-        sys.stdout.write(f"{objective}: {settings} ({format_number(value, 3)})\n")
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])

@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 from paper_tables import search
 
+from tools import recipes
 from workbench import assets, objectives
 from workbench.execution import grid, library
 
@@ -28,7 +29,7 @@ def test_the_best_mean_over_seeds_is_found_for_each_objective():
         for seed, value in enumerate(found)
         for key in ("val/rsum", "steps")
     ]
-    found = search.best(described, pd.DataFrame(rows))
+    found = recipes.best(described, pd.DataFrame(rows))
     # of "a" (.2 + .4) / 2 = .3 is more than (.5 + 0) / 2
     assert found["lr"].to_dict() == {"a": 1, "b": 2}
     assert found["value"].to_dict() == pytest.approx({"a": 0.3, "b": 0.2})
@@ -46,14 +47,14 @@ def test_the_search_has_every_objective_and_what_it_sweeps_stands_in_the_recipes
 
 
 def test_the_recipes_are_the_best_settings_of_the_recorded_searches(capsys):
-    found = search.recipes(*search.GRIDS)
+    found = recipes.recipes(*search.GRIDS)
     assert list(found) == SEARCHED
     for name, row in found.items():
         assert row.pop("value") > 0
         assert {field: objectives.member(name).recipe[field] for field in row} == row, name
-    search.main()
+    recipes.main()
     assert len(capsys.readouterr().out.splitlines()) == len(SEARCHED)
-    longer = search.recipes(search.GRIDS[1])["pcmepp"]
+    longer = recipes.recipes(search.GRIDS[1])["pcmepp"]
     assert (longer["epochs"], longer["warmup_epochs"]) == (6, 5)
 
 
@@ -62,7 +63,7 @@ def test_what_lies_around_a_recipe_is_what_was_recorded():
     assert found.index.tolist() == SEARCHED
     assert not found.drop(index=["cora", "pcme", "pcmepp"]).isna().any(axis=None)
     rates = assets.recorded("search_rates_scenes").query("objective == 'vsepp' and key == @KEY")
-    chosen = search.recipes(*search.GRIDS)["vsepp"]
+    chosen = recipes.recipes(*search.GRIDS)["vsepp"]
     above = rates.set_index("lr").value[2 * chosen["lr"]]
     assert found["value"]["vsepp"] == pytest.approx(chosen["value"])
     assert found["twice the rate"]["vsepp"] == pytest.approx(above - chosen["value"])

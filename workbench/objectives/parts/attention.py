@@ -27,7 +27,7 @@ from workbench.records import Embedding
 from workbench.registry import Positive, Share, make
 
 # cosines that are held at a time, and captions of like length that are scored together
-ELEMENTS, GROUP = 2**23, 32
+ELEMENTS, GROUP = 2**21, 32
 EPS = 1e-12
 # images whose cosines with all entities are held at a time
 BLOCK = 512
