@@ -117,8 +117,8 @@ def central(lines: Sequence[Mapping[str, Any]]) -> str:
     told = (
         f"{tally} The table has each paper's largest effect that [held](docs/claims.md), and the largest "
         "that did not. Holm's rule corrects verdicts for the claims of a paper, so an interval may exclude "
-        "zero and the verdict be undecided. With small data and budgets, no verdict is "
-        "[about](docs/claims_limits.md) a paper's own setting."
+        "zero and the verdict be undecided. Data and budgets are small, so no verdict is "
+        "[about](docs/claims_limits.md) a paper's setting."
     )
     heads = ("claim", "data and arms", "by binary labels", "by the truth")
     return "\n".join([*textwrap.wrap(told, 150), "", *_rows(heads, table)])

@@ -148,7 +148,7 @@ def parse_values(known: Mapping[str, Parameter], words: Mapping[str, str]) -> di
 
     Args:
         known: parameters of a notebook, from ``inspect``; nothing where there is none.
-        words: name -> text; a name may point into a mapping, ``objective_options.margin``.
+        words: name -> text; a name may point into a mapping, ``objective_options.tau``.
 
     Raises:
         ParameterError: the text does not read as the declared type.
@@ -184,7 +184,7 @@ def override(known: Container[str], *layers: Mapping[str, Any]) -> dict[str, Any
     Args:
         known: names of a notebook's parameters. Where ``settings`` is one of them, it stands for all fields
             of ``Config`` that are no parameter, and a field may be given there or by itself.
-        layers: name -> value; a name may point into a mapping, ``objective_options.margin``, or a section of
+        layers: name -> value; a name may point into a mapping, ``objective_options.tau``, or a section of
             ``Config``, ``training.epochs``.
 
     Raises:

@@ -26,8 +26,9 @@ from workbench.losses.terms import full_precision
 from workbench.records import Embedding
 from workbench.registry import Positive, Share, make
 
-# cosines that are held at a time, and captions of like length that are scored together
-ELEMENTS, GROUP = 2**21, 32
+# cosines that are held at a time, and captions of like length that are scored together: few on a CPU, whose
+# cache they fit, and many where each call costs more than its work
+ELEMENTS, GROUP = {"cpu": 2**21, "other": 2**23}, {"cpu": 32, "other": 256}
 EPS = 1e-12
 # images whose cosines with all entities are held at a time
 BLOCK = 512
@@ -65,7 +66,7 @@ class CrossAttention:
         of_image = _Side.of(full_precision(regions), seen)
         ends = (read * torch.arange(1, read.shape[1] + 1, device=read.device)).amax(dim=1)
         order, columns = ends.argsort(stable=True), []
-        for rows in torch.split(order, GROUP):
+        for rows in torch.split(order, _limit(GROUP, words)):
             longest = max(1, *ends[rows].tolist())
             of_text = _Side.of(full_precision(words[rows, :longest]), read[rows, :longest])
             blocks = blocks_of(of_image, seen, of_text.mask)
@@ -248,6 +249,10 @@ def masked_mean(values: Tensor, mask: Tensor) -> Tensor:
     return kept.sum(dim=-2) / mask.sum(dim=-1, keepdim=True).clamp(min=1)
 
 
+def _limit(limits: Mapping[str, int], where: Tensor) -> int:
+    return limits["cpu" if where.device.type == "cpu" else "other"]
+
+
 def blocks_of(of_image: Iterable[Tensor], seen: Tensor, read: Tensor) -> Iterator[tuple[Tensor, ...]]:
     """What is known of images, so many at a time that a table of cosines with all words stays small.
 
@@ -256,7 +261,7 @@ def blocks_of(of_image: Iterable[Tensor], seen: Tensor, read: Tensor) -> Iterato
         seen: ``(I, K)`` mask of the regions.
         read: ``(T, L)`` mask of the words.
     """
-    each = max(1, ELEMENTS // max(1, seen.shape[1] * read.numel()))
+    each = max(1, _limit(ELEMENTS, read) // max(1, seen.shape[1] * read.numel()))
     return zip(*(torch.split(part, each) for part in of_image), strict=True)
 
 
