@@ -232,7 +232,8 @@ def test_scores_by_parts_equal_a_loop_over_pairs(form, one):
 def test_scores_in_chunks_are_those_of_the_whole(monkeypatch):
     image, text = padded(7, seed=0), padded(5, seed=1)
     whole = CrossAttention().scores(image, text)
-    monkeypatch.setattr(attention, "ELEMENTS", 160)
+    monkeypatch.setattr(attention, "ELEMENTS", {"cpu": 160})
+    monkeypatch.setattr(attention, "GROUP", {"cpu": 2})
     torch.testing.assert_close(CrossAttention().scores(image, text), whole)
 
 
