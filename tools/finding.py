@@ -24,11 +24,17 @@ JUDGED = {
 }  # fmt: skip
 
 
+WAYS = {"x": "by RSUM", "y": "from image to text", "z": "from text to image"}
+
+
 def title(points: pd.DataFrame) -> str:
     """For how many objectives binary labels are the better training, by each number."""
     own, exact = (points[points.group == group] for group in GROUPS.values())
-    wins = [str((own[axis] > exact[axis]).sum()) for axis in JUDGED]
-    return f"Binary labels are the better training for {listed(wins)} of {len(own)} objectives"
+    wins = {ways: int((own[axis] > exact[axis]).sum()) for axis, ways in WAYS.items()}
+    won = [f"{ways} ({count})" for ways, count in wins.items() if 2 * count > len(own)]
+    lost = [f"{ways} ({len(own) - count})" for ways, count in wins.items() if 2 * count <= len(own)]
+    sides = {"binary labels win": won, "all true pairs win": lost}
+    return f"Of {len(own)} objectives, {'; '.join(f'{who} {listed(of)}' for who, of in sides.items() if of)}"
 
 
 def draw(points: pd.DataFrame) -> go.Figure:

@@ -78,7 +78,7 @@ def finding() -> str:
         f"{format_value(binary.y[known])} percent, and with every true pair {best}, with "
         f"{format_value(exact.y[best])}.",
         f"{'All' if below == len(binary) else f'{below} of'} {len(binary)} models trained with binary labels "
-        f"stay below one fixed ranking for every image, which reaches {format_value(same)} percent.",
+        f"stay below a ranking that ignores the image, which reaches {format_value(same)} percent.",
         f"From text to image, binary labels are the better training for {len(back)} of {len(binary)} "
         f"objectives, by {format_value(back.min())} to {format_value(back.max())} percentage points.",
     ]

@@ -33,7 +33,12 @@ METRICS = {
     "rsum": "RSUM", "map_at_r": "mAP@R", "ndcg": "nDCG", "R@1": "R@1", "ncs@10": "NCS@10",
     "ncs@10[without own]": "NCS@10 without own items", "nsum[without own]": "NCS without own items",
     "kendall_tau": "Kendall's tau", "spearman": "Spearman", "pearson": "Pearson", "families": "silhouette",
-    "named": "weight of named things",
+    "named": "weight of named things", "true@1": "true@1", "attributes": "twin accuracy",
+    "order": "Kendall's tau with descriptiveness", "entities": "mAP@R by one entity",
+    "above entities": "captions above their entities", "first epoch": "RSUM after one epoch",
+    "reranked": "RSUM after re-ranking", "growth": "growth of Semantic Recall", "gap": "distance of centres",
+    "sets 30": "Semantic Recall of 30", "dimensions": "own dimension less others",
+    "without_graph": "captions without a graph",
 }  # fmt: skip
 PARTINGS = {
     "disagree": "they decide differently",

@@ -115,9 +115,9 @@ def central(lines: Sequence[Mapping[str, Any]]) -> str:
         for key in rows
     ]  # fmt: skip
     told = (
-        f"{tally} The table has each paper's largest effect that [held](docs/claims.md), and the largest "
-        "that did not. Holm's rule corrects verdicts for the claims of a paper, so an interval may exclude "
-        "zero and the verdict be undecided. Data and budgets are small, so no verdict is "
+        f"{tally} Of each paper, the table has the largest effect that [held](docs/claims.md) and the "
+        "largest that did not, if any. Holm's rule corrects verdicts for the claims of a paper, so an "
+        "interval may exclude zero and the verdict be undecided. Data and budgets are small, so none is "
         "[about](docs/claims_limits.md) a paper's setting."
     )
     heads = ("claim", "data and arms", "by binary labels", "by the truth")
@@ -138,8 +138,8 @@ def _tally(lines: Sequence[Mapping[str, Any]]) -> str:
     counts = Counter(map(frozenset, decided.values()))
     held, failed, both, never = (counts[frozenset(of)] for of in ([True], [False], [True, False], []))
     return (
-        f"{held} held wherever a verdict fell, {failed} nowhere, and {both} in part. "
-        f"{never} stayed undecided."
+        f"{held} held wherever a verdict fell, {failed} nowhere, {both} in part, and {never} stayed "
+        "undecided."
     )
 
 

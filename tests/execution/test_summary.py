@@ -76,7 +76,7 @@ def test_metrics_are_counted_by_the_order_that_they_give():
     pairs = [{"key": key, "better": "C", "worse": "A"}, {"key": key, "better": "A", "worse": "B"}]
     orders = {key: {"tau": tau} for key, tau in taus.items()}
     said = summary("08_relevance", {"orders": orders, "differences": pairs})
-    assert said.startswith("From image to text, the truth has C before A before B.")
+    assert said.startswith("From image to text, the truth puts C, then A, then B.")
     assert "Of 3 metrics that know only labels or captions, 1 give the truth's order." in said
     assert "1 give its reverse, such as R@1, image to text." in said
 

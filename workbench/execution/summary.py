@@ -125,7 +125,7 @@ def _relevance(results: Results) -> str:
             ordered.setdefault(WAYS[key.direction], [row["better"]]).append(row["worse"])
     # a sentence has room for three
     orders = [
-        f"From {way}, the truth has {' before '.join(of)}."
+        f"From {way}, the truth puts {', then '.join(of)}."
         for way, of in sorted(ordered.items()) if len(of) < 4
     ]  # fmt: skip
     counted = (

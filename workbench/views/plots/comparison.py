@@ -129,21 +129,24 @@ def differences(table: pd.DataFrame, *, against: str) -> go.Figure:
         fig.add_vline(0, line=ZERO, row=row, col=1)
         end = 1.08 * display_value(farthest[key], unit) or 1
         fig.update_xaxes(range=[-end, end], row=row)
-        _values(fig, table[table["key"] == key], end, row)
-    return fig.update_xaxes(tickangle=0).update_yaxes(
-        categoryorder="array",
-        categoryarray=[escape(name) for name in names[::-1]],
-        range=[-0.6, len(names) - 0.3],
+        _values(fig, table[table["key"] == key], row)
+    return (
+        fig.update_layout(margin={"r": 64})
+        .update_xaxes(tickangle=0)
+        .update_yaxes(
+            categoryorder="array",
+            categoryarray=[escape(name) for name in names[::-1]],
+            range=[-0.6, len(names) - 0.3],
+        )
     )
 
 
-def _values(fig: go.Figure, table: pd.DataFrame, end: float, row: int) -> None:
-    """Write each difference in a panel from ``-end`` to ``end``, on the side where its mark is not."""
+def _values(fig: go.Figure, table: pd.DataFrame, row: int) -> None:
+    """Write each difference at the right of its panel."""
     for one in each(table):
-        side = {"x": end, "xanchor": "right"} if one.value < 0 else {"x": -end, "xanchor": "left"}
         fig.add_annotation(
-            y=escape(one.run), text=format_value(one.value, one.face, sign=True), showarrow=False,
-            font={"color": INK, "size": 12}, yshift=8, row=row, col=1, **side,
+            x=1.01, xref="x domain", xanchor="left", y=escape(one.run), showarrow=False, row=row, col=1,
+            text=format_value(one.value, one.face, sign=True), font={"color": INK, "size": 12},
         )  # fmt: skip
 
 

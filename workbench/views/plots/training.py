@@ -156,7 +156,7 @@ def found_first(measurements: Sequence[Measurement]) -> tuple[dict[str, float], 
     for m in measurements:
         key = MetricKey.parse(m.label)
         if key.metric in shares and key.k == 1:
-            subset = f", {key.subset}" if key.subset else ""
+            subset = f", {key.subset} captions" if key.subset else ""
             shares[key.metric][WAYS[key.direction] + subset] = m.value
     return shares["own"], shares["true"]
 
