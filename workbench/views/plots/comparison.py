@@ -114,7 +114,7 @@ def differences(table: pd.DataFrame, *, against: str) -> go.Figure:
         )
         .set_subplots(len(heads), 1, subplot_titles=heads, vertical_spacing=0.5 / len(heads))
         .update_annotations(font={"size": 13, "color": INK})
-        .update_layout(legend={"y": 1 + 0.2 / len(heads)})
+        .update_layout(legend={"y": 1 + 0.2 / len(heads)}, margin={"r": 64})
     )
     table = table.assign(about=[
         f", {row.mark} {row.verdict}; sign test: p (Holm) {format_p_value(row.p_holm)}, "
@@ -130,14 +130,10 @@ def differences(table: pd.DataFrame, *, against: str) -> go.Figure:
         end = 1.08 * display_value(farthest[key], unit) or 1
         fig.update_xaxes(range=[-end, end], row=row)
         _values(fig, table[table["key"] == key], row)
-    return (
-        fig.update_layout(margin={"r": 64})
-        .update_xaxes(tickangle=0)
-        .update_yaxes(
-            categoryorder="array",
-            categoryarray=[escape(name) for name in names[::-1]],
-            range=[-0.6, len(names) - 0.3],
-        )
+    return fig.update_xaxes(tickangle=0).update_yaxes(
+        categoryorder="array",
+        categoryarray=[escape(name) for name in names[::-1]],
+        range=[-0.6, len(names) - 0.3],
     )
 
 
