@@ -20,7 +20,6 @@ from collections.abc import Iterator
 from functools import cache, lru_cache
 from math import log
 from string import ascii_lowercase
-from typing import NamedTuple
 from zlib import crc32
 
 from safetensors.numpy import load_file
@@ -49,18 +48,15 @@ ENDINGS = (
 )
 NEIGHBOURS = ASSETS / "neighbours.safetensors"
 UNSEEN = 0.2  # added to how often two words stand next to each other, so that it is never nothing
-
-
-class WordTables(NamedTuple):
-    """Words of captions with their rank, known slips with what is meant, words that are slips in some places,
-    with what may be meant and how much likelier it has to be there, and things whose name is a slip where
-    they do what only the living do.
-    """
-
-    frequent: dict[str, int]
-    slips: dict[str, str]
-    doubtful: dict[str, dict[str, float]]
-    alive: dict[str, str]
+_TABLES = tomllib.loads((ASSETS / "spelling.toml").read_text(encoding="utf-8"))
+# words of captions with their rank
+FREQUENT = {word: rank for rank, word in enumerate(_TABLES["frequent"].split())}
+# known slips with what is meant
+SLIPS: dict[str, str] = _TABLES["slips"]
+# words that are slips in some places, with what may be meant and how much likelier it has to be there
+DOUBTFUL: dict[str, dict[str, float]] = _TABLES["doubtful"]
+# things whose name is a slip where they do what only the living do
+ALIVE: dict[str, str] = _TABLES["alive"]
 
 
 def words(caption: str) -> list[str]:
@@ -72,14 +68,14 @@ def words(caption: str) -> list[str]:
     >>> words("A brow dog runs acros a feild.")
     ['a', 'brown', 'dog', 'runs', 'across', 'a', 'field', '.']
     """
-    written, tables = alone(caption), word_tables()
+    written = alone(caption)
     right = written.copy()
     for at, word in enumerate(written):
         before, after = peek(written, at - 1), peek(written, at + 1)
-        if word in tables.doubtful:
+        if word in DOUBTFUL:
             right[at] = meant(before, word, after)
-        elif word in tables.alive and _lives(before, after):
-            right[at] = tables.alive[word]
+        elif word in ALIVE and _lives(before, after):
+            right[at] = ALIVE[word]
     return right
 
 
@@ -105,13 +101,11 @@ def meant(before: str, word: str, after: str) -> str:
     >>> meant("a", "brow", "and"), meant("raised", "brow", "."), meant("electronic", "devise", ".")
     ('brown', 'brow', 'device')
     """
-    found, best = word, 0.0
     own = _likely(before, word, after)
-    for other, least in word_tables().doubtful.get(word, {}).items():
-        gain = _likely(before, other, after) - own - least
-        if gain > best:
-            found, best = other, gain
-    return found
+    likelier = DOUBTFUL.get(word, {}).items()
+    # the word itself, which stands first, remains where nothing gains
+    gains = {word: 0.0} | {other: _likely(before, other, after) - own - least for other, least in likelier}
+    return max(gains, key=gains.__getitem__)
 
 
 def _likely(before: str, word: str, after: str) -> float:
@@ -140,27 +134,18 @@ def spelt(word: str) -> str:
     >>> spelt("cemetary"), spelt("bicyle"), spelt("lookingin"), spelt("frisbee"), spelt("qwxz")
     ('cemetery', 'bicycle', 'looking in', 'frisbee', 'qwxz')
     """
-    return word_tables().slips.get(word) or guess(word)
+    return SLIPS.get(word) or guess(word)
 
 
 def guess(word: str) -> str:
     """The most frequent word of captions that is one slip away from one that looks misspelt and is no known
     slip; else the word itself.
     """
-    frequent = word_tables().frequent
     plain = len(word) >= SHORTEST and word.isascii() and word.isalpha()
-    if not plain or word in frequent or _in_dictionary(word):
+    if not plain or word in FREQUENT or _in_dictionary(word):
         return word
-    near = [other for other in _slips(word) if other in frequent and other[0] == word[0]]
-    return min(near, key=frequent.__getitem__, default=word)
-
-
-@cache
-def word_tables() -> WordTables:
-    """What ``assets/spelling.toml`` holds."""
-    tables = tomllib.loads((ASSETS / "spelling.toml").read_text(encoding="utf-8"))
-    frequent = {word: rank for rank, word in enumerate(tables["frequent"].split())}
-    return WordTables(frequent, tables["slips"], tables["doubtful"], tables["alive"])
+    near = [other for other in _slips(word) if other in FREQUENT and other[0] == word[0]]
+    return min(near, key=FREQUENT.__getitem__, default=word)
 
 
 def _in_dictionary(word: str) -> bool:

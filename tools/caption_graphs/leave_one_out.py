@@ -45,9 +45,9 @@ def rules() -> dict[str, AbstractContextManager[Any]]:
     without["hyphenated"] = patch.object(wording, "hyphenated", Word)
     without |= {name: patch.object(placement, name, lambda tree, i: None) for name in MOVERS}
     without["spelling: guess"] = patch.object(spelling, "guess", lambda word: word)
-    without["spelling: slips"] = patch.dict(spelling.word_tables().slips, clear=True)
+    without["spelling: slips"] = patch.dict(spelling.SLIPS, clear=True)
     without["spelling: meant"] = patch.object(spelling, "meant", lambda before, word, after: word)
-    without["spelling: alive"] = patch.dict(spelling.word_tables().alive, clear=True)
+    without["spelling: alive"] = patch.dict(spelling.ALIVE, clear=True)
     return without
 
 
