@@ -6,7 +6,7 @@ left of a tree": each is replaced by one plain word of the same kind, which reme
 
 import re
 import unicodedata
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Set
 from functools import cache
 from typing import NamedTuple
 
@@ -71,10 +71,11 @@ def fold(words: list[str]) -> list[Word]:
     ['several', 'dogs', '.']
     """
     folded: list[Word] = []
-    at, due = opening_frame(words), _due(words)
+    at = opening_frame(words)
     while at < len(words):
-        for rule in due.get(at, ()):
-            length, replacement = RULES[rule].apply(words, at)
+        due = [rule for rule in RULES if not rule.trigger.isdisjoint(words[at : at + rule.ahead + 1])]
+        for rule in due:
+            length, replacement = rule.apply(words, at)
             if length:
                 folded += replacement
                 at += length
@@ -83,16 +84,6 @@ def fold(words: list[str]) -> list[Word]:
             folded.append(hyphenated(words[at]))
             at += 1
     return [*folded, Word(".")]
-
-
-def _due(words: list[str]) -> dict[int, list[int]]:
-    """The rules that may apply at each position, by their place in ``RULES``."""
-    due: dict[int, set[int]] = {}
-    for i, word in enumerate(words):
-        for rule in _TRIGGERED.get(word, ()):
-            for at in range(max(i - RULES[rule].ahead, 0), i + 1):
-                due.setdefault(at, set()).add(rule)
-    return {at: sorted(rules) for at, rules in due.items()}
 
 
 def _phrases() -> dict[str, list[tuple[list[str], Word]]]:
@@ -258,7 +249,7 @@ class Rule(NamedTuple):
     """
 
     apply: Callable[[list[str], int], Folded]
-    trigger: Collection[str]
+    trigger: Set[str]
     ahead: int = 0
 
 
@@ -272,7 +263,3 @@ RULES = (
     Rule(look_of_two_words, SHADED, 1),
     Rule(stand_in, STAND_INS.keys() | {"her"}),
 )
-_TRIGGERED = {
-    word: [number for number, rule in enumerate(RULES) if word in rule.trigger]
-    for word in frozenset().union(*(rule.trigger for rule in RULES))
-}
