@@ -12,8 +12,8 @@ phrases are moved to the word they belong to (``placement``), and rules read wha
 import hashlib
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, replace
-from functools import cache
+from dataclasses import dataclass
+from functools import cache, partial
 from itertools import chain
 from multiprocessing import get_context
 from pathlib import Path
@@ -25,15 +25,15 @@ from threadpoolctl import threadpool_limits
 
 from caption_graphs import spelling, tree, wording
 from caption_graphs.placement import placed
-from caption_graphs.read import PLURAL, read_graph
+from caption_graphs.read import read_graph
 from caption_graphs.vocabulary import ASSETS, Word
-from workbench.records import Rows, SceneGraph
+from workbench.records import Rows, SceneGraph, require
 from workbench.registry import Natural
 from workbench.text.signal import SignalMaker
 
 CHUNK = 1024  # captions whose trees are in memory together
 WORTH = 16_384  # captions, 10 s of work for one process; below that, others would cost more than they bring
-__all__ = ["SceneGraphSignal", "SceneGraphs", "graph_of", "parse", "split", "to_networkx"]
+__all__ = ["SceneGraphSignal", "SceneGraphs", "parse", "split", "to_networkx"]
 
 
 @dataclass(frozen=True)
@@ -83,23 +83,19 @@ class SceneGraphs(SignalMaker):
             OSError: no English spaCy model is installed.
         """
         new = list(dict.fromkeys(caption for caption in captions if caption not in self._parsed))
-        self._parsed.update(zip(new, _graphs(new, self.processes), strict=True))
+        self._parsed.update(zip(new, _graphs(new, self.processes, self.plurals), strict=True))
         graphs = [self._parsed[caption] for caption in captions]
         lost = [row for row, graph in enumerate(graphs) if graph is None]
-        return SceneGraphSignal(
-            tuple(map(self._shown, captions, graphs)), np.array(lost, dtype=np.int64), tree.model()[1]
+        whole = tuple(
+            graph or SceneGraph((caption,)) for caption, graph in zip(captions, graphs, strict=True)
         )
+        return SceneGraphSignal(whole, np.array(lost, dtype=np.int64), tree.model()[1])
 
     def identity(self) -> str:
         """What tells the graphs of this parser from those of another: a hash of its rules, words, weights and
         spaCy model, and whether it marks plurals.
         """
         return f"{_code()}{'-plurals' if self.plurals else ''}"
-
-    def _shown(self, caption: str, graph: SceneGraph | None) -> SceneGraph:
-        if graph is None:
-            return SceneGraph((caption,))
-        return graph if self.plurals else _unmarked(graph)
 
 
 def parse(captions: Sequence[str]) -> tuple[SceneGraph, ...]:
@@ -118,44 +114,32 @@ def parse(captions: Sequence[str]) -> tuple[SceneGraph, ...]:
         >>> parse(["A man rides a brown horse."])[0].relations
         ((0, 'ride', 1),)
     """
-    if isinstance(captions, str):
-        raise TypeError("parse: give a list of captions, such as [caption], not one text")
+    several = not isinstance(captions, str)
+    require(several, "parse: give a list of captions, such as [caption], not one text", TypeError)
     return SceneGraphs().of(captions).graphs
 
 
-def _graphs(captions: Sequence[str], processes: int) -> list[SceneGraph | None]:
+def _graphs(captions: Sequence[str], processes: int, plurals: bool) -> list[SceneGraph | None]:
     """Graphs of distinct captions, None for one without an object."""
+    read = partial(_read, plurals=plurals)
     chunks = [captions[start : start + CHUNK] for start in range(0, len(captions), CHUNK)]
     if processes == 1 or len(captions) < WORTH:
-        return list(chain.from_iterable(map(_read, chunks)))
+        return list(chain.from_iterable(map(read, chunks)))
     with ProcessPoolExecutor(processes, get_context("spawn")) as pool:
-        return list(chain.from_iterable(pool.map(_read, chunks)))
+        return list(chain.from_iterable(pool.map(read, chunks)))
 
 
-def _read(captions: Sequence[str]) -> list[SceneGraph | None]:
+def _read(captions: Sequence[str], plurals: bool) -> list[SceneGraph | None]:
     sentences = [split(caption) for caption in captions]
     # One thread: the model's matrices are so small that two wait for each other longer than they work.
     with threadpool_limits(1, "blas"):
         trees = map(placed, tree.trees(list(chain.from_iterable(sentences))))
-        return [read_graph([next(trees) for _ in several]) for several in sentences]
+        return [read_graph([next(trees) for _ in several], plurals=plurals) for several in sentences]
 
 
 def split(caption: str) -> list[list[Word]]:
     """The sentences of a caption as words that the parser reads."""
     return [wording.fold(sentence) for sentence in wording.sentences(spelling.words(caption))]
-
-
-def graph_of(trees: Sequence[tree.Tree]) -> SceneGraph | None:
-    """The scene graph that the trees of a caption's sentences give; they are changed. None where no word
-    names an object.
-    """
-    graph = read_graph([placed(one) for one in trees])
-    return _unmarked(graph) if graph else None
-
-
-def _unmarked(graph: SceneGraph) -> SceneGraph:
-    """A graph without the marks of plurals."""
-    return replace(graph, attributes=tuple(pair for pair in graph.attributes if pair[1] != PLURAL))
 
 
 @cache

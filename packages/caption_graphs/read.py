@@ -34,11 +34,12 @@ class _Node:
         return self.label.rpartition(" ")[2] in words
 
 
-def read_graph(trees: Sequence[Tree]) -> SceneGraph | None:
-    """The scene graph of a caption, plurals marked, or None where no word names an object.
+def read_graph(trees: Sequence[Tree], *, plurals: bool = False) -> SceneGraph | None:
+    """The scene graph of a caption, or None where no word names an object.
 
     Args:
-        trees: its parsed sentences.
+        trees: its parsed sentences, with phrases where they belong.
+        plurals: mark things that are many, though no word says how many.
     """
     nodes: list[_Node] = []
     relations: list[tuple[int, str, int]] = []
@@ -46,7 +47,9 @@ def read_graph(trees: Sequence[Tree]) -> SceneGraph | None:
         relations += _Sentence(number, tree, nodes).read()
     if not nodes:
         return None
-    attributes = dict.fromkeys((n, a) for n, node in enumerate(nodes) for a in node.attributes)
+    attributes = dict.fromkeys(
+        (n, a) for n, node in enumerate(nodes) for a in node.attributes if plurals or a != PLURAL
+    )
     return SceneGraph(tuple(n.label for n in nodes), tuple(attributes), tuple(dict.fromkeys(relations)))
 
 
@@ -84,19 +87,14 @@ class _Sentence:
         attributes += [tree.said(i)] if named != i else []
         definite = any(tree.given(c) in ("the", "this", "these", "that") for c in tree.below(i, "det"))
         bare = len(tree.children[i]) == 1 + bool(tree.below(i, "case")) and tree.deps[i] != "conj"
-        if definite and not attributes and (before := self._told_before(label, bare=bare)):
-            return before[-1]
+        # "the cat" is one that an earlier sentence named, or any before where nothing else is said of it
+        told = self._where(lambda n: n.label == label and (n.sentence < self.number or bare))
+        if definite and not attributes and told:
+            return told[-1]
         plural = tree.tags[i] in ("NNS", "NNPS") or label == "people"
         if plural and not any(tree.tags[at] == "CD" or a in known.counted for at, a in looks_of(tree, i)):
             attributes.append(PLURAL)
-        self.nodes.append(_Node(label, self.number, i, plural, attributes))
-        return len(self.nodes) - 1
-
-    def _told_before(self, label: str, *, bare: bool) -> list[int]:
-        """Which nodes "the cat" may be: those of that name, in an earlier sentence or where nothing else is
-        said of it.
-        """
-        return self._where(lambda n: n.label == label and (n.sentence < self.number or bare))
+        return self._new(i, label, attributes, plural=plural)
 
     def _nodes_of_pronoun(self, i: int, word: str) -> list[int]:
         """The nodes that a pronoun means; where it tells of something else of that name, "a man holds up
@@ -110,12 +108,12 @@ class _Sentence:
         if meant and (look or word == "another"):
             return [self._new(i, self.nodes[meant[0]].label, look)]
         # "he rides a moped" -> he
-        alone = not meant and self._does(i) and word in ("he", "she", "they")
+        alone = not meant and self.tree.deps[i] in SUBJECTS and word in ("he", "she", "they")
         return [self._new(i, self.tree.said(i), [])] if alone else meant
 
-    def _new(self, i: int, label: str, look: list[str]) -> int:
-        """A node for a pronoun."""
-        self.nodes.append(_Node(label, self.number, i, plural=False, attributes=look))
+    def _new(self, i: int, label: str, attributes: list[str], *, plural: bool = False) -> int:
+        """A new node, which a word names first."""
+        self.nodes.append(_Node(label, self.number, i, plural, attributes))
         return len(self.nodes) - 1
 
     def _where(self, test: Callable[[_Node], bool], among: Iterable[int] | None = None) -> list[int]:
@@ -152,10 +150,6 @@ class _Sentence:
         bare = self._where(lambda n: not n.among(known.clothes), things)
         return (bare or things or free)[:1] if word == "it" else []
 
-    def _does(self, i: int) -> bool:
-        """Whether a word is the subject of a verb."""
-        return self.tree.deps[i] in SUBJECTS
-
     def _nodes(self, words: Iterable[int]) -> list[int]:
         """The nodes that words mean."""
         return [node for word in words for node in self.means.get(word, ())]
@@ -179,7 +173,7 @@ class _Sentence:
         """
         tree, above = self.tree, self.tree.heads[i]
         head = tree.heads[above] if tree.deps[i] == "pobj" else above
-        doers = subjects(tree, head) if tree.verb(head) and not self._does(i) else []
+        doers = subjects(tree, head) if tree.verb(head) and tree.deps[i] not in SUBJECTS else []
         return set(self._nodes([*described(tree, head), *doers]))
 
     def _related(self, statement: Statement) -> Iterator[tuple[int, str, int]]:

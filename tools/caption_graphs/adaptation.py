@@ -20,7 +20,9 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import typer
-from caption_graphs import graph_of, split
+from caption_graphs import split
+from caption_graphs.placement import placed
+from caption_graphs.read import read_graph
 from caption_graphs.tree import (
     Tree,
     labels,
@@ -129,7 +131,7 @@ def right(
         readings = teacher.read([[word.given for word in words] for words, _ in single])
         for (words, graph), one in zip(single, readings, strict=True):
             if one and len(words) > 2:
-                parsed = graph_of([Tree(words, one.tags.copy(), one.deps.copy(), one.heads.copy())])
+                parsed = read_graph([placed(Tree(words, one.tags.copy(), one.deps.copy(), one.heads.copy()))])
                 found += [one] if parsed and parsed.tuples() == graph.tuples() else []
     return found
 
