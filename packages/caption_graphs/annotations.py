@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from workbench.io import parse_json, read_csv, read_text, reading_errors, with_home
-from workbench.records import SceneGraph
+from workbench.records import SceneGraph, require
 from workbench.text.tuple_f1 import PARTS, TupleScore, tuple_scores
 
 TEXTS = {
@@ -68,8 +68,7 @@ def annotated(file: Path | str, root: Path | str = "", part: Part = "test") -> A
 
 def records(file: Path | str) -> list[dict[str, Any]]:
     """Every annotated caption of all parts, as the file has it."""
-    lines = Path(file).read_text(encoding="utf-8").splitlines()
-    return [parse_json(line, file) for line in lines]
+    return [parse_json(line, file) for line in Path(file).read_text(encoding="utf-8").splitlines()]
 
 
 def texts(path: Path, source: str) -> dict[str, str]:
@@ -84,8 +83,8 @@ def texts(path: Path, source: str) -> dict[str, str]:
         FileNotFoundError: the file is absent.
         ValueError: it is damaged, or something else.
     """
-    if not path.is_file():
-        raise FileNotFoundError(f"annotated captions: no {path}; the texts of {source} are looked up there")
+    absent = f"annotated captions: no {path}; the texts of {source} are looked up there"
+    require(path.is_file(), absent, FileNotFoundError)
     with reading_errors(path, f"does not hold the texts of {source}"):
         if source == "coco":
             return {str(one["id"]): one["caption"].strip() for one in coco_annotations(path)}
@@ -105,11 +104,11 @@ def coco_annotations(path: Path) -> list[dict[str, Any]]:
 
 
 def _checked(row: dict[str, Any], texts: dict[str, str]) -> str:
-    text, name = texts.get(row["id"]), f"{row['source']} {row['id']!r}"
-    if text is None:
-        raise ValueError(f"annotated captions: there is no caption {name}; is the file complete?")
-    if hashlib.sha256(text.encode()).hexdigest()[:16] != row["sha256"]:
-        raise ValueError(f"annotated captions: the text of {name} is not the one that was annotated")
+    name = f"{row['source']} {row['id']!r}"
+    require(row["id"] in texts, f"annotated captions: there is no caption {name}; is the file complete?")
+    text = texts[row["id"]]
+    same = hashlib.sha256(text.encode()).hexdigest()[:16] == row["sha256"]
+    require(same, f"annotated captions: the text of {name} is not the one that was annotated")
     return text
 
 
@@ -131,10 +130,10 @@ def agreement(parsed: Sequence[SceneGraph], truth: Sequence[SceneGraph]) -> dict
         >>> agreement([found], [SceneGraph(("man", "hat"))])["objects"]
         Agreement(precision=0.5, recall=0.5, f1=0.5)
     """
-    if len(parsed) != len(truth):
-        raise ValueError(
-            f"agreement: {len(parsed)} parsed graphs, {len(truth)} annotated ones; give the same captions"
-        )
+    require(
+        len(parsed) == len(truth),
+        f"agreement: {len(parsed)} parsed graphs, {len(truth)} annotated ones; give the same captions",
+    )
     scores = [tuple_scores(mine, [theirs]) for mine, theirs in zip(parsed, truth, strict=True)]
     totals = {part: sum((one[part] for one in scores), TupleScore(0, 0, 0)) for part in PARTS}
     return {part: Agreement(total.precision, total.recall, total.f1) for part, total in totals.items()}

@@ -37,12 +37,11 @@ def is_object(tree: Tree, i: int) -> bool:
         adverb = word in known.adverbs and not tree.below(i, "det")
         return not inner(tree, i) and (names or not adverb)
     # An adjective or number may stand for a thing: "a man in red", "two are playing".
-    named = word not in known.amounts
     first = i
     while tree.deps[first] == "conj" and tree.said(first) in known.colours:
         first = tree.heads[first]
     return (
-        named
+        word not in known.amounts
         and tree.deps[first] in ("nsubj", "nsubjpass", "dobj", "pobj")
         and (
             # "in orange and | black"

@@ -157,8 +157,7 @@ def of_verb(tree: Tree, verb: int) -> Iterator[Statement]:
         # "is shown | in a mirror" is about the picture, "is shown | with cabinets" about the thing
         yield from (one for one in told if not shown or one.object is None or one.says in ("with", "of"))
         return
-    begins = root in known.beginnings and any(map(tree.verb, tree.below(verb, "xcomp"))) and not objects
-    if begins:
+    if root in known.beginnings and any(map(tree.verb, tree.below(verb, "xcomp"))) and not objects:
         return
     given = objects or _made_to_do(tree, verb, root)
     name, things = phrase(tree, verb), joined(tree, given)
@@ -194,8 +193,7 @@ def _told_by(tree: Tree, verb: int) -> list[int]:
     # "painted | red white and blue", "a kitchen that is cluttered and | messy"
     own = [look for a in own for look in (*tree.below(a, "amod"), a)]
     own += tree.below(verb, "conj") if tree.tags[verb] == "VBN" else []
-    shown = [a for a in own if tree.adjective(a)]
-    shown = [a for a in shown if not _completes(tree, verb, a)]
+    shown = [a for a in own if tree.adjective(a) and not _completes(tree, verb, a)]
     beside = [a for a in tree.below(verb, "advmod") if tree.given(a) in known.beside_verbs]
     return [a for a in (*shown, *beside) if tree.given(a) not in known.heights]
 

