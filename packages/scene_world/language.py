@@ -37,11 +37,6 @@ _COUNTED = (*COUNTS.values(),)
 _NUMBERS = (*_COUNTED, PLURAL)
 
 
-def things_of(scene: SceneGraph) -> int:
-    """How many nodes of a scene's graph are things; the backdrop comes after them."""
-    return len(scene.objects) - 1
-
-
 def part(
     scene: SceneGraph, names: dict[int, str], attributes: list[tuple[int, str]], relations: list[Triple]
 ) -> SceneGraph:
@@ -107,7 +102,7 @@ def _joined(dice: Dice, scene: SceneGraph, nodes: list[int]) -> list[Triple]:
 
 def _stage(scene: SceneGraph, node: int) -> Triple:
     """The relation of a node to the backdrop."""
-    return node, BACKDROPS[scene.objects[-1]][0], things_of(scene)
+    return node, BACKDROPS[scene.objects[-1]][0], len(scene.objects) - 1
 
 
 def _named(dice: Dice, scene: SceneGraph, nodes: list[int], kind_percent: int) -> dict[int, str]:
@@ -133,7 +128,7 @@ def statement(dice: Dice, scene: SceneGraph, level: int) -> SceneGraph:
     Returns:
         A graph that is true of the scene.
     """
-    backdrop = things_of(scene)
+    backdrop = len(scene.objects) - 1
     if level == 1:
         return part(scene, _named(dice, scene, [dice.below(backdrop)], 60), [], [])
     if level == 2:
@@ -162,7 +157,8 @@ def chain(dice: Dice, scene: SceneGraph) -> list[SceneGraph]:
     """Four statements about a scene, each of which follows from the next: a kind, a noun with a look, a
     relation, everything.
     """
-    nodes, backdrop = dice.shuffled(range(things_of(scene))), things_of(scene)
+    *things, backdrop = range(len(scene.objects))
+    nodes = dice.shuffled(things)
     first = nodes[0]
     look = dice.pick([a for a in looks(scene, first) if a[1] in COLOURS or a[1] in PATTERNS])
     ties = [*_joined(dice, scene, nodes), _stage(scene, first)]

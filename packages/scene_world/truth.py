@@ -28,7 +28,7 @@ from scene_world.vocabulary import (
     RELATIONS,
     is_a,
 )
-from workbench.records import Judgements, LazyJudgements, Rows, SceneGraph
+from workbench.records import Judgements, LazyJudgements, Rows, SceneGraph, require
 
 Bytes = NDArray[np.uint8]
 _NAMES = (*NOUNS, *BACKDROPS)
@@ -62,7 +62,10 @@ class World:
         looks = np.zeros(noun.shape, dtype=np.uint32)
         links = np.zeros((slots, *noun.shape), dtype=np.uint16)
         for i, graph in enumerate(graphs):
-            slot = _slots(graph)
+            # the first backdrop has slot 0, everything else follows
+            nodes = range(len(graph.objects))
+            backdrop = next((n for n in nodes if graph.objects[n] in BACKDROPS), len(nodes))
+            slot = [0 if n == backdrop else n + (n < backdrop) for n in nodes]
             noun[slot, i] = [_NUMBER.get(name, len(_NAMES)) for name in graph.objects]
             for node, a in graph.attributes:
                 looks[slot[node], i] |= _BIT.get(a, np.uint32(0))
@@ -70,12 +73,6 @@ class World:
                 links[slot[s], slot[o], i] |= _LINK.get(r, np.uint16(0))
         numbered = sum((looks & _BIT[count]) for count in COUNTS.values()) > 0
         return World(noun, looks | np.where(numbered, _BIT[PLURAL], np.uint32(0)), links)
-
-
-def _slots(graph: SceneGraph) -> list[int]:
-    """A slot for each node: the first backdrop has slot 0, everything else follows."""
-    backdrop = next((n for n, name in enumerate(graph.objects) if name in BACKDROPS), len(graph.objects))
-    return [0 if n == backdrop else n + (n < backdrop) for n in range(len(graph.objects))]
 
 
 @cache
@@ -110,10 +107,10 @@ def held(caption: SceneGraph, world: World) -> Bytes:
         ValueError: the caption has no object, or more than seven.
     """
     nodes, (slots, scenes) = len(caption.objects), world.noun.shape
-    if not 1 <= nodes <= MOST:
-        raise ValueError(
-            f"a caption graph has {nodes} objects, 1 to {MOST} can be checked; leave it out, or split it"
-        )
+    require(
+        1 <= nodes <= MOST,
+        f"a caption graph has {nodes} objects, 1 to {MOST} can be checked; leave it out, or split it",
+    )
     never = np.zeros(len(_NAMES) + 1, dtype=bool)
     fits = np.zeros((nodes, slots + 1, scenes), dtype=bool)
     for n, word in enumerate(caption.objects):

@@ -36,15 +36,15 @@ from workbench import text
 from workbench.english import plural
 from workbench.records import SceneGraph, Truth
 
-_OBJECTS = (
-    {said: name for name, noun in NOUNS.items() for said in noun.says}
-    | {said: kind for kind, says in KINDS.items() for said in says}
-    | {
-        said.removeprefix("a ").removeprefix("the "): name
-        for name, (_, says) in BACKDROPS.items()
-        for said in says
-    }
-)
+# nouns and kinds by any of their words
+_NAMES = {said: name for name, noun in NOUNS.items() for said in noun.says} | {
+    said: kind for kind, says in KINDS.items() for said in says
+}
+_OBJECTS = _NAMES | {
+    said.removeprefix("a ").removeprefix("the "): name
+    for name, (_, says) in BACKDROPS.items()
+    for said in says
+}
 _LOOKS = {said: name for table in (SIZES, PATTERNS) for name, says in table.items() for said in says} | {
     "2": "two", "pair": "two", "couple": "two", "3": "three",
 }  # fmt: skip
@@ -225,11 +225,8 @@ def _named_twice(graph: SceneGraph) -> bool:
 @cache
 def _synonyms() -> dict[str, str]:
     """Phrases without their articles, and the canonical words for them."""
-    names = {word: name for name, noun in NOUNS.items() for word in noun.says}
-    names |= {word: kind for kind, words in KINDS.items() for word in words}
-    several = {plural(word): plural(name) for word, name in names.items()}
-    numbers = {"pair of": "two", "couple of": "two", "2": "two", "3": "three"}
-    table = {**_OBJECTS, **several, **_LOOKS, **numbers, **_TIES}
+    several = {plural(word): plural(name) for word, name in _NAMES.items()}
+    table = {**_OBJECTS, **several, **_LOOKS, "pair of": "two", "couple of": "two", **_TIES}
     return {" ".join(_words(phrase)): name for phrase, name in table.items()}
 
 
