@@ -41,8 +41,6 @@ SIZES, SMALL = (5_000, 10_000, 20_000), 64
 # fields of an embedding by what an objective reads
 FIELDS = {"log_var": ["log_var"], "parts": ["parts", "mask"], "entities": ["entities", "owner", "labels"]}
 
-Call = Callable[[], object]
-
 
 @dataclass(frozen=True)
 class Figure:
@@ -122,7 +120,7 @@ def figures() -> Iterator[Figure]:
     yield search()
 
 
-def seconds(call: Call, rounds: int = 3) -> float:
+def seconds(call: Callable[[], object], rounds: int = 3) -> float:
     """Median of some rounds after one to warm up."""
     found = []
     for _ in range(1 + rounds):

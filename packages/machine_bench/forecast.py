@@ -238,8 +238,7 @@ def _speed() -> float:
 @cache
 def _loss(objective: str, images: int) -> float:
     """Seconds of a loss and its gradients, of an objective as JSON."""
-    made = make_objective(Config(objective=json.loads(objective)))
-    return loss(made, images)
+    return loss(make_objective(Config(objective=json.loads(objective))), images)
 
 
 @cache
