@@ -144,10 +144,9 @@ def split(caption: str) -> list[list[Word]]:
 
 @cache
 def _code() -> str:
-    files = [*sorted(Path(__file__).parent.glob("*.py")), *sorted(ASSETS.iterdir())]
     pipeline, name = tree.model()
     digest = hashlib.sha256(f"{name} {pipeline.meta['version']}".encode())
-    for file in files:
+    for file in [*sorted(Path(__file__).parent.glob("*.py")), *sorted(ASSETS.iterdir())]:
         digest.update(file.read_bytes())
     return digest.hexdigest()[:16]
 

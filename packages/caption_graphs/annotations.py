@@ -99,8 +99,7 @@ def texts(path: Path, source: str) -> dict[str, str]:
 
 def coco_annotations(path: Path) -> list[dict[str, Any]]:
     """The captions of a file of COCO, each with its id and that of its image."""
-    annotations: list[dict[str, Any]] = parse_json(read_text(path), path)["annotations"]
-    return annotations
+    return list(parse_json(read_text(path), path)["annotations"])
 
 
 def _checked(row: dict[str, Any], texts: dict[str, str]) -> str:

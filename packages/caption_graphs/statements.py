@@ -176,13 +176,10 @@ def of_verb(tree: Tree, verb: int) -> Iterator[Statement]:
                 # "holds it | up to his face"
                 says = f"{name.removesuffix(f' {tie.split()[0]}')} {tie}"
                 yield Statement(target, name, doer) if by else Statement(doer, says, target)
-    if not (things or tied or _goes_on(tree, verb, root)):
+    # not "looks like it works", "says it works": such verbs say nothing without what follows
+    follows = [c for c in tree.below(verb, "ccomp", "acomp") if not _completes(tree, verb, c)]
+    if not (things or tied or follows or root == "have"):
         yield from (Statement(doer, name) for doer in doers)
-
-
-def _goes_on(tree: Tree, verb: int, root: str) -> bool:
-    """Whether a verb says nothing without what follows: "looks like it works", "says it works"."""
-    return root == "have" or any(not _completes(tree, verb, c) for c in tree.below(verb, "ccomp", "acomp"))
 
 
 def _told_by(tree: Tree, verb: int) -> list[int]:

@@ -39,15 +39,13 @@ class Tree:
     heads: list[int]
     children: list[Sequence[int]] = field(init=False)
 
-    def link(self) -> None:
+    def __post_init__(self) -> None:
         """Read the children off the heads, at first and after a move."""
         found: dict[int, list[int]] = {}
         for i, head in enumerate(self.heads):
             if head != i:
                 found.setdefault(head, []).append(i)
         self.children = [found.get(i, ()) for i in range(len(self.heads))]
-
-    __post_init__ = link
 
     def below(self, i: int, *deps: str) -> list[int]:
         """Children of ``i`` that hang on it by one of these relations."""
@@ -77,7 +75,7 @@ class Tree:
             above = self.heads[above]
         if above != i:
             self.heads[i], self.deps[i] = head, dep
-            self.link()
+            self.__post_init__()
 
     def given(self, i: int) -> str:
         """The word as the parser read it."""
