@@ -41,8 +41,7 @@ class Canvas:
 
     def disc(self, x: int, y: int, r: int, colour: Colour, flat: int = 100) -> None:
         """An ellipse, ``flat`` percent as high as wide."""
-        (ax, ay), (bx, by) = self.points(x - r, y - r * flat // 100, x + r, y + r * flat // 100)
-        self.draw.ellipse((ax, ay, bx, by), colour)
+        self.draw.ellipse(self.points(x - r, y - r * flat // 100, x + r, y + r * flat // 100), colour)
 
     def crescent(self, x: int, y: int, r: int, colour: Colour) -> None:
         """A moon: a disc without another."""

@@ -21,7 +21,6 @@ from scene_world.placement import Scene, Thing
 from scene_world.raster import Colour, Points, mixed, polygon, rounded, smooth
 from scene_world.vocabulary import COLOURS
 
-Looks = tuple[str, str, str]
 FINE = 4
 _INK = (44, 42, 56)
 _FIXED: dict[str, Colour] = {
@@ -36,18 +35,14 @@ _MARKS: dict[str, Colour] = {
 _PAINTS = ("", "main", "dark", "light", "outline", *_FIXED)
 
 
-def _bounds(p: Points) -> tuple[int, int, int, int]:
-    return p[0][0], p[0][1], p[1][0], p[1][1]
-
-
-Shape = Callable[[Image.Image, Points, list[int], int], None]
-_SHAPES: dict[str, tuple[int, int, Shape]] = {
+# of each shape: how many numbers stand before its points, how many after them, and what draws it
+_SHAPES: dict[str, tuple[int, int, Callable[[Image.Image, Points, list[int], int], None]]] = {
     "polygon": (0, 0, lambda sheet, p, _, fill: polygon(sheet, p, fill)),
     "blob": (0, 0, lambda sheet, p, _, fill: polygon(sheet, smooth(p), fill)),
-    "ellipse": (0, 0, lambda sheet, p, _, fill: ImageDraw.Draw(sheet).ellipse(_bounds(p), fill)),
-    "round": (0, 1, lambda sheet, p, n, fill: rounded(ImageDraw.Draw(sheet), _bounds(p), n[0], fill)),
-    "pie": (0, 2, lambda sheet, p, n, fill: ImageDraw.Draw(sheet).pieslice(_bounds(p), n[0], n[1], fill)),
-    "arc": (1, 2, lambda sheet, p, n, fill: ImageDraw.Draw(sheet).arc(_bounds(p), n[1], n[2], fill, n[0])),
+    "ellipse": (0, 0, lambda sheet, p, _, fill: ImageDraw.Draw(sheet).ellipse(p, fill)),
+    "round": (0, 1, lambda sheet, p, n, fill: rounded(ImageDraw.Draw(sheet), (*p[0], *p[1]), n[0], fill)),
+    "pie": (0, 2, lambda sheet, p, n, fill: ImageDraw.Draw(sheet).pieslice(p, n[0], n[1], fill)),
+    "arc": (1, 2, lambda sheet, p, n, fill: ImageDraw.Draw(sheet).arc(p, n[1], n[2], fill, n[0])),
     "line": (1, 0, lambda sheet, p, n, fill: ImageDraw.Draw(sheet).line(p, fill, n[0], "curve")),
 }  # fmt: skip
 _LENGTHS = {"round": (0,), "arc": (0,), "line": (0,)}
@@ -117,7 +112,9 @@ def _grown(mask: Image.Image, radius: int) -> Image.Image:
 
 
 @lru_cache(maxsize=8192)
-def sprite(looks: Looks, size: tuple[int, int], layer: str, flipped: bool, side: int) -> Image.Image:
+def sprite(
+    looks: tuple[str, str, str], size: tuple[int, int], layer: str, flipped: bool, side: int
+) -> Image.Image:
     """A pictogram with a thin dark outline and a white edge, like a sticker.
 
     Args:

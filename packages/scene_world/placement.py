@@ -17,7 +17,6 @@ from scene_world.dice import Dice
 from scene_world.vocabulary import BACKDROPS, COLOURS, CONVERSE, COUNTS, NOUNS, PATTERNS, SIZES
 from workbench.records import SceneGraph
 
-Box = tuple[int, int, int, int]
 SIDE = {("small", False): 205, ("large", False): 345, ("small", True): 180, ("large", True): 285}
 # the nouns that may be in a place, as often as their entry says
 _WHO = {
@@ -38,7 +37,7 @@ class Thing:
     size: str
     count: int
     row: str
-    box: Box = (0, 0, 0, 0)
+    box: tuple[int, int, int, int] = (0, 0, 0, 0)
     column: int = 0
     flipped: bool = False
 

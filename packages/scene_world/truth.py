@@ -30,7 +30,6 @@ from scene_world.vocabulary import (
 )
 from workbench.records import Judgements, LazyJudgements, Rows, SceneGraph, require
 
-Bytes = NDArray[np.uint8]
 _NAMES = (*NOUNS, *BACKDROPS)
 _NUMBER = {name: i for i, name in enumerate(_NAMES)}
 WORDS = (*_NAMES, *KINDS)
@@ -93,7 +92,7 @@ def statements(graph: SceneGraph) -> int:
     return len(graph.objects) + len(set(graph.attributes)) + len(set(graph.relations))
 
 
-def held(caption: SceneGraph, world: World) -> Bytes:
+def held(caption: SceneGraph, world: World) -> NDArray[np.uint8]:
     """How many of a caption's statements hold in each scene, at the best assignment of its nodes.
 
     Args:
