@@ -204,8 +204,9 @@ def loss(objective: str | Objective, pairs: int, *, width: int = WIDTH, rounds: 
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     objective.to(device).train()
     captions = pairs * objective.captions_per_image
-    unread = (one for what, several in FIELDS.items() if what not in objective.reads for one in several)
-    nothing: dict[str, Any] = dict.fromkeys(unread)
+    nothing: dict[str, Any] = {
+        one: None for what, several in FIELDS.items() if what not in objective.reads for one in several
+    }
 
     def embedding(count: int, parts: int) -> Embedding:
         made = contract.embedding(count, seed=count, dimensions=width, parts=parts, dtype=torch.float32)
@@ -292,8 +293,7 @@ def cider(split: Split) -> Figure:
 
 def every_cider(split: Split) -> None:
     """Scores of all captions against all images, kept nowhere."""
-    maker = text.load("cider").fit(split.captions, split.own)
-    for _ in maker.of(split.captions, split.own).blocks():
+    for _ in text.load("cider").fit(split.captions, split.own).of(split.captions, split.own).blocks():
         pass
 
 

@@ -156,14 +156,10 @@ def _sides(config: Config) -> tuple[Load, Load]:
         image, text = _towers(str(options.get("model", "scenes")))
         return image, text if side == "towers" else _own(side, model.text_options, WORDS)
     if model.text_encoder != model.image_encoder:
-        sides = (
-            (model.image_encoder, model.image_options, PARTS),
-            (model.text_encoder, model.text_options, WORDS),
-        )
-        first, second = (_own(*one) for one in sides)
-        return first, second
+        image = _own(model.image_encoder, model.image_options, PARTS)
+        return image, _own(model.text_encoder, model.text_options, WORDS)
     made = _own(model.image_encoder, model.image_options, (PARTS + WORDS) // 2)
-    half = Load(*(part / 2 for part in made[:2]), *(part / 2 for part in made[2:]))
+    half = Load(*(part / 2 for part in made))
     return half, half
 
 
@@ -198,7 +194,9 @@ def _own(name: str, options: Mapping[str, Any], positions: int) -> Load:
 
 @cache
 def _made(name: str, options: str, positions: int) -> Load:
-    plain, more = _plain(json.loads(options), positions)
+    given = json.loads(options)
+    # towers are what an open_clip model is made into; with other encoders such a model is a guide
+    plain, more = (given, Load()) if name == "towers" else _plain(given, positions)
     facts = {"vocabulary": tuple(map(str, range(STAND_IN))), "pretrained": ""}
     with torch.random.fork_rng(devices=[]):
         made = encoders.load(name, **encoders.member(name).complete(plain, facts))

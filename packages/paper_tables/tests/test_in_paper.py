@@ -10,6 +10,7 @@ import pytest
 from machine_bench import forecast
 from typer.testing import CliRunner
 
+from workbench import encoders
 from workbench.cli import app
 from workbench.execution import grid, library
 from workbench.io import read_options
@@ -107,3 +108,9 @@ def test_a_grid_without_a_paper_is_forecast_and_refused_in_its_paper() -> None:
     assert "GFLOP/s" in said.output
     said = CliRunner().invoke(app, ["grid", "03_train", "comparison_scenes", "--paper"])
     assert (said.exit_code, "leave out --paper" in said.output) == (2, True)
+
+
+def test_towers_that_are_no_plain_transformers_are_made_and_counted() -> None:
+    both, text = forecast._towers("scenes")
+    assert both.weights == sum(one.numel() for one in encoders.load("towers").parameters())
+    assert (text.weights, text.work) == (0, both.work / 2)
