@@ -25,7 +25,7 @@ from workbench.execution.needs import reads_pixels
 from workbench.formatting import format_count, format_number
 from workbench.io import read_options
 from workbench.runs.build import load_split
-from workbench.runs.config import Config
+from workbench.runs.config import Config, ModelSection
 from workbench.runs.resolve import make_objective, resolve
 from workbench.training import samplers
 
@@ -113,7 +113,7 @@ def _arm(config: Config) -> dict[str, Any]:
     settings, objective = config.training, make_objective(config)
     images = settings.batch_size
     captions = images * settings.captions_per_image
-    image, text = _sides(config)
+    image, text = _sides(config.model.model_dump_json())
     work = (BOTH + FORWARD * objective.momentum) * (images * image.work + captions * text.work)
     measured = min(images, MANY if torch.cuda.is_available() else SOME)
     taken = work / _speed() + _loss(config.objective.model_dump_json(), measured) * (images / measured) ** 2
@@ -148,9 +148,12 @@ def _steps(where: str, size: int, each: int) -> int:
     return len(own) // size or 1
 
 
-def _sides(config: Config) -> tuple[Load, Load]:
-    """What the encoder of images takes, and that of captions; one that serves both counts half at each."""
-    model = config.model
+@cache
+def _sides(section: str) -> tuple[Load, Load]:
+    """What the encoder of images takes, and that of captions, of a section of a configuration as JSON; one
+    that serves both counts half at each.
+    """
+    model = ModelSection.model_validate_json(section)
     if model.image_encoder == "towers":
         options, side = model.image_options, model.text_encoder
         image, text = _towers(str(options.get("model", "scenes")))
@@ -189,14 +192,8 @@ def _transformer(layers: int, width: int, positions: int) -> Load:
 
 def _own(name: str, options: Mapping[str, Any], positions: int) -> Load:
     """An encoder of ours, made with random weights, and what stands in it that would have to be fetched."""
-    return _made(name, json.dumps(options), positions)
-
-
-@cache
-def _made(name: str, options: str, positions: int) -> Load:
-    given = json.loads(options)
     # towers are what an open_clip model is made into; with other encoders such a model is a guide
-    plain, more = (given, Load()) if name == "towers" else _plain(given, positions)
+    plain, more = (options, Load()) if name == "towers" else _plain(options, positions)
     facts = {"vocabulary": tuple(map(str, range(STAND_IN))), "pretrained": ""}
     with torch.random.fork_rng(devices=[]):
         made = encoders.load(name, **encoders.member(name).complete(plain, facts))
