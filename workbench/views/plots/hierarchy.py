@@ -124,9 +124,7 @@ def share_by_value(
         groups: about equally many captions each; a point stands at its group's mean value, its bar is the 95
             % Wilson interval.
     """
-    # groups nearer than a hundredth of the range would draw a zigzag
-    step = np.ptp(values) / 100 or 1.0
-    edges = np.unique((np.quantile(values, np.linspace(0, 1, groups + 1)) / step).round()) * step
+    edges = np.unique(np.quantile(values, np.linspace(0, 1, groups + 1)))
     _, group = np.unique(np.searchsorted(edges[1:-1], values, side="right"), return_inverse=True)
     sizes = np.bincount(group)
     shares = {JUDGES.get(name, name): np.bincount(group, found) / sizes for name, found in answered.items()}
