@@ -38,7 +38,7 @@ napoleon_custom_sections = [("Source", "notes_style")]
 def tables() -> str:
     """Every table and figure of the papers with the command that makes it, as Markdown."""
     rows = [
-        f"| {one.table} | {one.shows} | {f'`{one.command}`' if one.command else ''} | {one.remark} |"
+        f"| {one['table']} | {one['shows']} | `{one['command']}` | {one['remark']} |"
         for one in table.listed()
     ]
     return "\n".join(["| table | shows | command | to know |", "|---|---|---|---|", *rows])

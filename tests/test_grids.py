@@ -138,14 +138,14 @@ def test_what_an_arm_chooses_stands_and_what_cannot_be_had_is_said(monkeypatch):
         resolve(Config(data="flickr8k"))
 
 
-LISTED = {one.table: one for one in table.listed()}
+LISTED = {one["table"]: one for one in table.listed()}
 
 
 def test_the_five_papers_have_so_many_tables_and_figures():
     # Tables I to V, 1 to 4, 1 to 5, 1 to 5 and 1 to 6, CORA's third in three parts; 5, 2, 3, 2 and 5 figures
     tables, figures = ([name for name in LISTED if ("Fig." in name) == figure] for figure in (False, True))
     assert (len(tables), len(figures)) == (5 + (4 + 2) + 5 + 5 + 6, 5 + 2 + 3 + 2 + 5)
-    assert all(one.command and "not yet" not in one.remark for one in LISTED.values())
+    assert all(one["command"] and "not yet" not in one["remark"] for one in LISTED.values())
     printed = {
         (paper, number) for paper, number in published.load()[["paper", "table"]].itertuples(index=False)
     }
@@ -156,7 +156,7 @@ def test_the_five_papers_have_so_many_tables_and_figures():
 
 @pytest.mark.parametrize("name", LISTED)
 def test_the_command_of_a_table_is_one_that_the_program_takes(name):
-    program, verb, *words = LISTED[name].command.split()
+    program, verb, *words = LISTED[name]["command"].split()
     assert program == "workbench"
     if verb == "grid":
         layout = layouts.read(read_grid(library.find(words[1], "grid")))

@@ -67,7 +67,8 @@ def with_printed(opened: Sequence[OpenRun], named: str) -> tuple[dict[str, list[
     rows = published.load(dataset=dataset, protocol=protocol)
     folds = published.folds_of(dataset, protocol, len(opened[0].split.image_ids))
     reason = why_not(opened, dataset, protocol, folds=folds)
-    return beside_printed(opened, rows, folds=folds), published.remarks(rows), reason
+    remarks = {paper: published.COMPARABLE[paper] for paper in rows["paper"].unique()}
+    return beside_printed(opened, rows, folds=folds), remarks, reason
 
 
 def why_not(opened: Sequence[OpenRun], dataset: str, protocol: str, *, folds: int = 1) -> str:

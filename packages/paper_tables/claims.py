@@ -57,7 +57,7 @@ class Claim:
     models: str = ""
     judge: str = "labels"
     bound: float | None = None
-    printed: float = float("nan")
+    printed: float | None = None
     printed_in: str = ""
     remark: str = ""
 
@@ -92,7 +92,7 @@ class Claim:
     def about(self) -> list[str]:
         """Lines that tell it: what it says, its arms, and the command that makes them."""
         sign = {"+": "more", "-": "less", "0": "no difference"}[self.expected]
-        told = "" if np.isnan(self.printed) else f", {format_number(self.printed, 1)} printed"
+        told = "" if self.printed is None else f", {format_number(self.printed, 1)} printed"
         arms = [" minus ".join(label for _, label in of) for of in self.contrasts]
         return [
             f"{self.id}  {self.paper}, {self.place}: {self.says}",
@@ -195,10 +195,8 @@ def evidence(line: Mapping[str, Any]) -> Evidence:
     apart = values["more"] - values.get("less", np.zeros(1))
     rates = (np.subtract(of["more"], of["less"]) for of in line.get("rates", {}).values())
     sign, arms = -1 if line["expected"] == "-" else 1, tuple(float(of.mean()) for of in values.values())
-    printed = float("nan") if line["printed"] is None else line["printed"]
-    chance = float("-inf") if line["chance"] is None else line["chance"]
     elsewhere = tuple(sign * one for one in rates)
-    return Evidence(sign * apart, line["smallest"], printed, arms, chance, elsewhere=elsewhere)
+    return Evidence(sign * apart, line["smallest"], line["printed"], arms, line["chance"], elsewhere)
 
 
 def record(found: Iterable[Mapping[str, Any]], day: str, path: Path = LEDGER) -> int:
@@ -225,6 +223,7 @@ def from_recorded() -> list[dict[str, Any]]:
         line
         for claim in load().values()
         for where in claim.data
+        if where in TABLES
         for who, keys in claim.keys.items()
         for line in _contrasts(claim, where, who, keys)
     ]
@@ -238,21 +237,19 @@ def line_of(
         "claim": claim.id, "data": where, "contrast": contrast, "judge": who,
         "metric": claim.keys.get(who, claim.own),
         "expected": claim.expected, "unit": claim.unit, "smallest": claim.smallest,
-        "printed": None if np.isnan(claim.printed) else claim.printed, "chance": None,
+        "printed": claim.printed, "chance": None,
         "values": {name: [round(float(one), 4) for one in of] for name, of in values.items()},
         **about,
     }  # fmt: skip
 
 
 def _contrasts(claim: Claim, where: str, who: str, keys: list[str]) -> Iterable[dict[str, Any]]:
-    if where not in TABLES:
-        return
     table = _numbers(where)
     if claim.models and not claim.arms and where == "W":
-        about = {"source": _source(where), "seconds": None}
         yield line_of(
-            claim, where, "all objectives", who, {"more": _over_models(claim, keys, table)}, **about
-        )
+            claim, where, "all objectives", who, {"more": _over_models(claim, keys, table)},
+            source=_source(where), seconds=None,
+        )  # fmt: skip
     for more, less in claim.recorded:
         arms = [_arm(table, name, keys) for name in (more, less)]
         both = sorted(set(arms[0].index) & set(arms[1].index))

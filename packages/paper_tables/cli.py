@@ -208,10 +208,10 @@ def listed() -> tuple[list[dict[str, str]], list[str]]:
 
     found, lines = tables.listed(), list[str]()
     for one in found:
-        wrapped = textwrap.wrap(one.remark, min(screen(), 1000) - 4)
-        lines += [f"{one.table}: {one.shows}", *(f"    {text}" for text in (one.command, *wrapped))]
+        wrapped = textwrap.wrap(one["remark"], min(screen(), 1000) - 4)
+        lines += [f"{one['table']}: {one['shows']}", *(f"    {text}" for text in (one["command"], *wrapped))]
     lines += ['RUN is a finished run, RUNS is a list of them: \'["RUN", "RUN"]\'']
-    return [one._asdict() for one in found], lines
+    return found, lines
 
 
 describe.LISTS["tables"] = ("tables and figures of the papers, each with its command", listed)

@@ -23,16 +23,15 @@ class Evidence:
     """Runs of one claim; a difference is positive where it has the sign that the paper expects.
 
     ``differences`` is ``(seeds,)``; ``smallest`` the smallest effect of interest and ``printed`` the paper's
-    effect in the same unit (NaN: none). ``arms`` are means of the metric by arm, against its ``chance`` and
-    ``ceiling``. ``elsewhere`` holds the differences at other learning rates.
+    effect in the same unit. ``arms`` are means of the metric by arm, against its ``chance``. ``elsewhere``
+    holds the differences at other learning rates.
     """
 
     differences: Values
     smallest: float
-    printed: float = float("nan")
+    printed: float | None = None
     arms: tuple[float, ...] = ()
-    chance: float = float("-inf")
-    ceiling: float = float("inf")
+    chance: float | None = None
     elsewhere: tuple[Values, ...] = ()
 
 
@@ -47,7 +46,7 @@ class Verdict:
     p_holm: float
 
 
-def judge(claims: Sequence[Evidence], alpha: float = ALPHA) -> list[Verdict]:
+def judge(claims: Sequence[Evidence]) -> list[Verdict]:
     """Verdicts of the claims of one paper, in their order; a void claim takes no part in Holm's rule.
 
     Raises:
@@ -60,14 +59,11 @@ def judge(claims: Sequence[Evidence], alpha: float = ALPHA) -> list[Verdict]:
     adjusted = iter(
         _adjust(np.array([_tests(one) for one, void in zip(claims, voids, strict=True) if not void]))
     )
-    return [
-        _verdict(one, None if void else next(adjusted), alpha)
-        for one, void in zip(claims, voids, strict=True)
-    ]
+    return [_verdict(one, None if void else next(adjusted)) for one, void in zip(claims, voids, strict=True)]
 
 
 def _void(one: Evidence) -> bool:
-    return any(mean < CHANCE_TIMES * one.chance or mean >= one.ceiling for mean in one.arms)
+    return one.chance is not None and any(mean < CHANCE_TIMES * one.chance for mean in one.arms)
 
 
 def _tests(one: Evidence) -> tuple[float, float]:
@@ -89,15 +85,15 @@ def _adjust(tests: Values) -> Values:
     return out.reshape(tests.shape)
 
 
-def _verdict(one: Evidence, adjusted: Values | None, alpha: float) -> Verdict:
+def _verdict(one: Evidence, adjusted: Values | None) -> Verdict:
     effect, word = float(one.differences.mean()), "undecided"
     apart, within = (float("nan"),) * 2 if adjusted is None else map(float, adjusted)
     if adjusted is None:
         word = "void"
-    elif apart < alpha:
+    elif apart < ALPHA:
         word = "replicated" if effect > 0 else "refuted"
-    elif within < alpha:
-        word = "refuted" if one.printed > one.smallest else "equivalent"
+    elif within < ALPHA:
+        word = "refuted" if (one.printed or 0) > one.smallest else "equivalent"
     if word in ("replicated", "refuted") and any(effect * other.mean() < 0 for other in one.elsewhere):
         word = "undecided"
     return Verdict(word, effect, *t_interval(one.differences), min(apart, within))

@@ -1,12 +1,11 @@
 """A paper's table that was made here, as page, Markdown, LaTeX and CSV: the same rows and texts in each."""
 
-import csv
-import io
 import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 from markupsafe import Markup
 
 from paper_tables.layout import Part
@@ -146,17 +145,8 @@ def comma_separated(table: Table) -> str:
         for name, unit in table.columns.items()
         for end in ("", " low", " high")
     ]
-    file = io.StringIO()
-    rows = csv.writer(file, lineterminator="\n")
-    rows.writerow(
-        [
-            "row",
-            "printed as",
-            "seeds",
-            *ours,
-            *(f"{_as_printed(table, head)} {head}, {part.heading}" for part, head in printed),
-        ]
-    )
+    theirs = [f"{_as_printed(table, head)} {head}, {part.heading}" for part, head in printed]
+    lines = []
     for row in table.rows:
         own = [
             "" if value is None else display_value(value, unit)
@@ -164,8 +154,9 @@ def comma_separated(table: Table) -> str:
             for value in row.values.get(name, (None,) * 3)
         ]
         cells = (part.values.get(row.printed or "", {}).get(head, "") for part, head in printed)
-        rows.writerow([row.name, row.printed or "", row.seeds if row.ours else "", *own, *cells])
-    return file.getvalue()
+        lines.append([row.name, row.printed or "", row.seeds if row.ours else "", *own, *cells])
+    heads = ["row", "printed as", "seeds", *ours, *theirs]
+    return pd.DataFrame(lines, columns=heads, dtype=object).to_csv(index=False, lineterminator="\n")
 
 
 def curves(table: Table) -> dict[str, Any]:

@@ -8,6 +8,7 @@ evaluate``).
 Printed rows that no arm makes stand in the table too, with printed values alone.
 """
 
+import csv
 import json
 import os
 import re
@@ -15,7 +16,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -89,26 +90,16 @@ class Table:
     curves: dict[str, dict[str, float]] = field(default_factory=dict)
 
 
-class Listed(NamedTuple):
-    """A table or figure of the five papers.
+def listed() -> list[dict[str, str]]:
+    """All tables and figures of the papers, in their order.
 
-    Args:
-        table: its name, e.g. ``"DITM Table IV"``.
-        shows: what it shows.
-        command: the one that makes it; ``RUNS`` stands for finished runs, as a list.
-        remark: what is not made here, such as rows of another's model, or what the runs must be of.
+    Returns:
+        Of each ``table``, its name, e.g. ``"DITM Table IV"``; ``shows``, what it shows; ``command``, the one
+        that makes it, in which ``RUNS`` stands for finished runs, as a list; and ``remark``, what is not made
+        here, such as rows of another's model, or what the runs must be of.
     """
-
-    table: str
-    shows: str
-    command: str
-    remark: str
-
-
-def listed() -> list[Listed]:
-    """All tables and figures of the papers, in their order, each with the command that makes it."""
-    lines = assets.path("tables.tsv").read_text(encoding="utf-8").splitlines()
-    return [Listed(*line.split("\t")) for line in lines[1:]]
+    with assets.path("tables.tsv").open(encoding="utf-8") as file:
+        return list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
 
 
 def make(

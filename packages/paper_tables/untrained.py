@@ -4,6 +4,7 @@ Each is measured on ten groups of images, which take the place of seeds.
 """
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -85,7 +86,9 @@ def graphs(split: Split) -> Found:
 
 
 def people(split: Split, *, unlabelled: bool = False) -> Found:
-    """Pearson's correlation of CIDEr with people, and that of the labels."""
+    """Pearson's correlation of CIDEr with people, and that of the labels; ``unlabelled`` takes pairs that no
+    label names, of which the labels say nothing.
+    """
     rated, own = split.judgements["human"], split.judgements["own"]
     judge = text.load("cider").fit(split.captions, split.own).of(split.captions, split.own)
     scored, labelled = (at_pairs(one, rated) for one in (judge, own))
@@ -98,13 +101,9 @@ def people(split: Split, *, unlabelled: bool = False) -> Found:
     yield "CIDEr", dict(zip(("more", "less"), agree))
 
 
-def people_unlabelled(split: Split) -> Found:
-    """The same over pairs that no label names; the labels say nothing there."""
-    return people(split, unlabelled=True)
-
-
 MEASURES: dict[str, Callable[[Split], Found]] = {
-    one.__name__: one for one in (levels, margins, generality, widths, graphs, people, people_unlabelled)
+    "levels": levels, "margins": margins, "generality": generality, "widths": widths, "graphs": graphs,
+    "people": people, "people_unlabelled": partial(people, unlabelled=True),
 }  # fmt: skip
 
 

@@ -5,7 +5,7 @@ what that does to the metrics.
 the view in which they decide it. ``named`` looks judgements up, ``corrected`` turns labels into judgements,
 ``recompute`` measures everything anew, ``write_qrels`` and ``write_parquet`` pass them on.
 ``false_negatives_in_batches`` counts the same thing where it does harm first: among the negatives of
-training. ``judge_advice`` says which judge to take, ``judge_agreement`` why, and ``judged_objectives`` which
+training. ``judge_advice`` says which judge to take, ``judge_agreement`` why, and ``judges_choices`` which
 objective each would choose. ``order_agreement`` and its like hold metrics against the truth, and ``models``
 has what the notebooks measure of several models.
 """
@@ -28,7 +28,7 @@ from relevance_audit.judgements import (
     write_parquet,
     write_qrels,
 )  # fmt: skip
-from relevance_audit.judges import judge_advice, judge_agreement, judged_objectives, judges_choices
+from relevance_audit.judges import judge_advice, judge_agreement, judges_choices
 from relevance_audit.labeller import Labeller
 from relevance_audit.labels import LABELS, Decision, Labels, judged
 from relevance_audit.models import (
@@ -82,7 +82,6 @@ __all__ = [
     "judge_advice",
     "judge_agreement",
     "judged",
-    "judged_objectives",
     "judges_choices",
     "kinds_of_relevance",
     "kinds_shown",

@@ -202,8 +202,6 @@ def false_negatives_in_batches(
         raise ValueError(
             f"batches of {wrong[0]} captions cannot be drawn from {len(own)}; give sizes from 2 to {len(own)}"
         )
-    if not sizes:
-        return pd.DataFrame(columns=["size", "key", "value", "low", "high", "expected", "batches"])
     listed = truth.unlisted is None or truth.unlisted < truth.relevant_from
     counted = _counted(own, truth) if draw is None and listed else None
     made = draw or (
@@ -223,7 +221,7 @@ def false_negatives_in_batches(
                 {"size": size, "key": key, "value": shares.mean(), "low": low, "high": high}
                 | {"expected": expected.get(key, np.nan), "batches": len(found)}
             )
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows, columns=["size", "key", "value", "low", "high", "expected", "batches"])
 
 
 def _shares(captions: Rows, own: Rows, truth: Judgements, scores: Array | None) -> dict[str, float]:

@@ -56,22 +56,18 @@ def judge_advice(key: str = KEY) -> str:
     )
 
 
-def judged_objectives(truth: str) -> pd.DataFrame:
-    """The recorded comparison by the judges' NCS at 10 and by the exact truth, for ``metrics.seeds.choices``.
+def judges_choices(truth: str) -> pd.DataFrame:
+    """What each judge's NCS at 10 would choose of the recorded comparison, and what the exact truth does.
 
     Args:
         truth: key of the number that is true, e.g. ``"exact:t2i/map_at_r"``; its direction is that of NCS.
 
     Returns:
-        One row for each way of training, seed and number, which is named as in ``"t2i/ncs@10 by cider"``.
+        As ``metrics.seeds.choices``; a number of a judge is named as in ``"t2i/ncs@10 by cider"``.
     """
     judged, exact = assets.recorded("judge_orders"), assets.recorded("comparison_scenes")
     direction = MetricKey.parse(truth).direction
     judged = judged[[MetricKey.parse(key).direction == direction for key in judged.key]]
     named = judged.assign(key=judged.key + " by " + judged.judge).drop(columns="judge")
-    return seeds.arms(pd.concat([named, exact[exact.key == truth]], ignore_index=True))
-
-
-def judges_choices(truth: str) -> pd.DataFrame:
-    """What each judge would choose of the recorded comparison, by the number ``truth``."""
-    return seeds.choices(judged_objectives(truth), truth)
+    both = pd.concat([named, exact[exact.key == truth]], ignore_index=True)
+    return seeds.choices(seeds.arms(both), truth)

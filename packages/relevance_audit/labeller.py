@@ -14,10 +14,9 @@ from PIL import Image
 
 from relevance_audit.false_negatives import COLUMNS
 from relevance_audit.labels import LABELS, Labels
-from relevance_audit.plots import Card, sheet
 from workbench.formatting import format_number
 from workbench.records import Split, require
-from workbench.views.pages import data_uri
+from workbench.views.pages import data_uri, page
 from workbench.views.photographs import picture
 
 HERE = Path(__file__).parent
@@ -30,30 +29,45 @@ SHEET = 12
 DONE = "every candidate has a label"
 
 
-def card(split: Split, row: "pd.Series[Any]", label: str = "", *, grades: bool = True) -> Card:
-    """One candidate of the table from ``candidates`` as people see it; ``label`` is what was said of it,
-    ``grades`` whether to tell what other judgements say.
+def card(split: Split, row: "pd.Series[Any]", label: str = "", *, grades: bool = True) -> dict[str, Any]:
+    """One candidate of the table from ``candidates`` as people see it.
+
+    Args:
+        split: whose images and captions are shown.
+        row: of the table.
+        label: what a person, or the truth, has answered; empty = nothing yet.
+        grades: whether to tell what other judgements say.
+
+    Returns:
+        ``image``, the picture that was found, or that is the query; ``own_image``, the picture that the
+        ``caption`` was written for; ``own_captions``, the texts that were written for the picture; ``facts``,
+        names and values such as place, score and grades; and the ``label``.
     """
     image, caption = int(row["image_row"]), int(row["caption_row"])
     found, first = FOUND[row["direction"]]
     known = "the query has no match" if pd.isna(row["own_rank"]) else f"{first} {int(row['own_rank'])}"
-    facts = [("found", f"{found} {row['rank']}; {known}"), ("score", format_number(row["score"], 3))]
+    facts = [["found", f"{found} {row['rank']}; {known}"], ["score", format_number(row["score"], 3)]]
     for name in [name for name in row.index if name not in COLUMNS] if grades else []:
         verdict = "right" if name in str(row["right_by"]).split(", ") else "wrong"
-        facts.append(
-            (str(name), "not judged" if pd.isna(row[name]) else f"{format_number(row[name], 2)}, {verdict}")
-        )
-    own = tuple(split.captions[other] for other in np.flatnonzero(split.own == image))
+        graded = "not judged" if pd.isna(row[name]) else f"{format_number(row[name], 2)}, {verdict}"
+        facts.append([str(name), graded])
     pictures = [_opened(split, row, facts) for row in (image, int(split.own[caption]))]
-    return Card(pictures[0], pictures[1], split.captions[caption], own, tuple(facts), label)
+    return {
+        "image": pictures[0],
+        "own_image": pictures[1],
+        "caption": split.captions[caption],
+        "own_captions": [split.captions[other] for other in np.flatnonzero(split.own == image)],
+        "facts": facts,
+        "label": label,
+    }
 
 
-def _opened(split: Split, row: int, facts: list[tuple[str, str]]) -> Image.Image:
+def _opened(split: Split, row: int, facts: list[list[str]]) -> Image.Image:
     """A picture, or a grey one and why it cannot be read: texts can be judged by texts."""
     try:
         return picture(split, row)
     except (OSError, ValueError) as error:
-        facts.append((f"image {split.image_ids[row]}", f"cannot be read: {error}"))
+        facts.append([f"image {split.image_ids[row]}", f"cannot be read: {error}"])
         return Image.new("RGB", (96, 96), (128, 128, 128))
 
 
@@ -134,15 +148,12 @@ class Labeller(anywidget.AnyWidget):
         pair, row = self.pairs[self.position], self.table.iloc[self.position]
         shown = card(self.split, row, self.labels.of(*pair), grades=self.grades)
         self.view = {
+            **shown,
             "at": self.position,
             "total": len(self.pairs),
-            "image": data_uri(shown.image, 320),
-            "caption": shown.caption,
-            "own_image": data_uri(shown.own_image, 96),
-            "own_captions": list(shown.own_captions),
+            "image": data_uri(shown["image"], 320),
+            "own_image": data_uri(shown["own_image"], 96),
             "image_id": pair[0],
-            "facts": [list(fact) for fact in shown.facts],
-            "label": shown.label,
             "counts": self._counts(),
             "status": status,
             "annotator": self.labels.annotator,
@@ -150,14 +161,13 @@ class Labeller(anywidget.AnyWidget):
 
     def sheet(self, most: int = SHEET) -> str:
         """The static twin: the first candidates with their settled labels, as HTML on its own."""
-        settled = self.labels.settled()
-        return sheet(
-            [
-                card(self.split, self.table.iloc[at], settled.get(pair, ""), grades=self.grades)
-                for at, pair in enumerate(self.pairs[:most])
-            ],
-            total=len(self.pairs),
-        )
+        settled, total = self.labels.settled(), len(self.pairs)
+        cards = [
+            card(self.split, self.table.iloc[at], settled.get(pair, ""), grades=self.grades)
+            for at, pair in enumerate(self.pairs[:most])
+        ]
+        some = "" if len(cards) == total else f", {len(cards)} of {total}"
+        return page(HERE / "audit.html.j2", cards=cards, title=f"Candidates for false negatives{some}")
 
     def _repr_mimebundle_(self, **options: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
         twin = {"text/html": self.sheet(), "text/plain": f"{len(self.pairs)} candidates"}

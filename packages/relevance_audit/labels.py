@@ -66,9 +66,7 @@ class Labels:
     def __init__(self, path: Path | str, annotator: str) -> None:
         require(annotator.strip(), "the annotator has no name; give one, since each label is kept with it")
         self.path, self.annotator = Path(path), annotator
-        self._decisions: list[Decision] = []
-        self._stamp: tuple[int, int] | None = None
-        self._refresh()
+        self._decisions = _read(self.path)
 
     def give(self, image: str, caption: str, label: str) -> None:
         """Label a pair; a later label of the same annotator takes the place of an earlier one.
@@ -83,15 +81,14 @@ class Labels:
         at = datetime.now(UTC).isoformat(timespec="seconds")
         new = [Decision(image, caption, label, self.annotator, at) for image, caption, label in labels]
         with self._locked():
-            self._refresh()
-            self._write([*self._decisions, *new])
+            self._write([*_read(self.path), *new])
 
     def undo(self) -> Decision | None:
         """Take back this annotator's last label; an earlier one of the same pair holds again. ``None`` =
         there was none.
         """
         with self._locked():
-            self._refresh()
+            self._decisions = _read(self.path)
             given = (one for one in reversed(self._decisions) if one.annotator == self.annotator)
             if last := next(given, None):
                 self._write([one for one in self._decisions if one is not last])
@@ -131,13 +128,9 @@ class Labels:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         return FileLock(self.path.with_name(f".{self.path.name}.lock"))
 
-    def _refresh(self) -> None:
-        if (stamp := _stamp(self.path)) != self._stamp:
-            self._decisions, self._stamp = _read(self.path) if stamp else [], stamp
-
     def _write(self, decisions: list[Decision]) -> None:
         write_json(self.path, {"format": FORMAT, "decisions": [asdict(one) for one in decisions]})
-        self._decisions, self._stamp = decisions, _stamp(self.path)
+        self._decisions = decisions
 
 
 def judged(table: pd.DataFrame, name: str) -> list[tuple[str, str, str]]:
@@ -152,12 +145,9 @@ def judged(table: pd.DataFrame, name: str) -> list[tuple[str, str, str]]:
     ]
 
 
-def _stamp(path: Path) -> tuple[int, int] | None:
-    found = path.stat() if path.is_file() else None
-    return found and (found.st_mtime_ns, found.st_size)
-
-
 def _read(path: Path) -> list[Decision]:
+    if not path.is_file():
+        return []
     fails = f"is not a file of labels of the format {FORMAT!r}; name another file"
     content = parse_json(read_text(path), path, fails)
     require(isinstance(content, dict) and content.get("format") == FORMAT, f"{path} {fails}")

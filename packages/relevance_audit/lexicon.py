@@ -23,7 +23,6 @@ from typing import Literal
 from workbench import assets
 
 Kind = Literal["noun", "verb", "adj"]
-KINDS: tuple[Kind, ...] = ("noun", "verb", "adj")
 ENDINGS: dict[Kind, tuple[tuple[str, str], ...]] = {
     "noun": (("ies", "y"), ("es", ""), ("s", "")),
     "verb": (("ies", "y"), ("es", ""), ("s", ""), ("ing", ""), ("ing", "e"), ("ed", ""), ("ed", "e")),
@@ -69,6 +68,10 @@ class Lexicon:
                 found.add(one)
                 waiting += self.broader.get(one, [])
         return found
+
+
+# no word has a meaning
+NOTHING = Lexicon({kind: {} for kind in ENDINGS}, {})
 
 
 @cache

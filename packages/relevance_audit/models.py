@@ -18,6 +18,7 @@ from workbench.formatting import format_count, format_number
 from workbench.metrics import correlation, pmrp, semantic
 from workbench.metrics.blocks import AnyScores
 from workbench.metrics.evaluation import Evidence, evaluate
+from workbench.metrics.intervals import ROUNDS, SEED
 from workbench.metrics.registry import Metric, load
 from workbench.records import Array, Judgements, Mask, MetricKey, Rows, Split, Values, densest
 from workbench.records.measurement import Measurement
@@ -93,17 +94,29 @@ def binary_recall(scores: Scores, own: Judgements, k: int) -> dict[str, dict[str
     }
 
 
-def measure(scores: Scores, judged: AnyScores, rows: Sequence[str | Metric], **how: Any) -> Measured:
+def measure(
+    scores: Scores,
+    judged: AnyScores,
+    rows: Sequence[str | Metric],
+    *,
+    rounds: int = ROUNDS,
+    seed: int = SEED,
+    **how: Any,
+) -> Measured:
     """Metrics of every model by the same judgements.
 
     Args:
         scores: by model.
         judged: grades of the pairs.
         rows: names of metrics, or metrics.
-        how: fields of ``Evidence``, and ``rounds`` and ``seed`` of the intervals.
+        rounds: of the intervals, see ``evaluate``.
+        seed: of the intervals.
+        how: fields of ``Evidence``.
     """
-    draws = {name: how.pop(name) for name in ("rounds", "seed") if name in how}
-    return {name: evaluate(Evidence(one, judged, **how), rows, **draws) for name, one in scores.items()}
+    return {
+        name: evaluate(Evidence(one, judged, **how), rows, rounds=rounds, seed=seed)
+        for name, one in scores.items()
+    }
 
 
 def by_labels_and_truth(scores: Scores, own: Judgements, true: Judgements, rows: Rows) -> pd.DataFrame:
@@ -163,9 +176,12 @@ def correlations(
 ) -> Measured:
     """How far each kind of relevance agrees with ratings: Pearson, Spearman, tau-c, with intervals."""
     rows: list[str | Metric] = ["pearson", "spearman", "spearman_half", correlation.TauC()]
-    values = {name: correlation.at_pairs(one, judged) for name, one in kinds.items()}
-    how: dict[str, Any] = {"rows": rows, "rounds": min(rounds, 200), "seed": seed}
-    return {name: correlation.correlations(one, judged, own, **how) for name, one in values.items()}
+    return {
+        name: correlation.correlations(
+            correlation.at_pairs(one, judged), judged, own, rows=rows, rounds=min(rounds, 200), seed=seed
+        )
+        for name, one in kinds.items()
+    }
 
 
 def correlation_table(found: Measured) -> pd.DataFrame:
@@ -221,12 +237,14 @@ def by_batch_size(
     runs: Sequence[OpenRun], truth: Judgements, *, rounds: int, seed: int
 ) -> dict[str, pd.DataFrame]:
     """False negatives in twenty training batches of 8, 32, 128 and 512 captions, by run."""
-    own, out = runs[0].split.own, {}
+    own = runs[0].split.own
     sizes = [size for size in (8, 32, 128, 512) if size <= len(own)]
-    how: dict[str, Any] = {"batches": 20, "rounds": rounds, "seed": seed}
-    for run in runs:
-        out[run.name] = false_negatives_in_batches(own, truth, sizes, scores=run.scores, **how)
-    return out
+    return {
+        run.name: false_negatives_in_batches(
+            own, truth, sizes, scores=run.scores, batches=20, rounds=rounds, seed=seed
+        )
+        for run in runs
+    }
 
 
 def as_records(tables: Mapping[str, pd.DataFrame]) -> dict[str, list[dict[str, Any]]]:

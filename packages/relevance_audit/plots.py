@@ -1,22 +1,16 @@
-"""Figures of the false-negative audit: a sheet of candidates, metrics before and after labels, false
-negatives by batch size.
-"""
+"""Figures of the false-negative audit: metrics before and after labels, false negatives by batch size."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from itertools import cycle
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
-from PIL import Image
 
 from workbench.formatting import format_count, format_interval, unit_heading
 from workbench.records import MetricKey
 from workbench.records.measurement import unit_of
-from workbench.views.pages import page
 from workbench.views.plots.theme import CATEGORIES, INK, each, escape, on_axis, panels, whiskers
 
 # lines of runs that agree lie on one another: marks and dashes let the lower one be seen
@@ -35,55 +29,25 @@ SHARES = {
 }
 
 
-@dataclass(frozen=True)
-class Card:
-    """A candidate as people see it.
-
-    Args:
-        image: the picture that was found, or that is the query.
-        own_image: the picture that the caption was written for.
-        caption: the text in question.
-        own_captions: the texts that were written for the picture.
-        facts: names and values: place, score, grades.
-        label: what a person, or the truth, has answered; empty = nothing yet.
-    """
-
-    image: Image.Image
-    own_image: Image.Image
-    caption: str
-    own_captions: tuple[str, ...]
-    facts: tuple[tuple[str, str], ...]
-    label: str = ""
-
-
-def sheet(
-    cards: Sequence[Card], *, total: int | None = None, title: str = "Candidates for false negatives"
-) -> str:
-    """Candidates one below the other, of ``total``, as a page that needs nothing but itself."""
-    title += "" if total in (None, len(cards)) else f", {len(cards)} of {total}"
-    return page(Path(__file__).with_name("audit.html.j2"), cards=cards, title=title)
-
-
-def before_and_after(
-    table: pd.DataFrame, *, names: tuple[str, str] = ("before", "after"), title: str
-) -> go.Figure:
-    """Each metric by two judgements, from ``recompute``: a hollow mark before, a filled one after, with their
-    intervals; one panel a run. Ranks and RSUM, which are no percentages, are left out.
+def before_and_after(table: pd.DataFrame, *, title: str) -> go.Figure:
+    """Each metric by the judgements ``before`` and ``after``, from ``recompute``: a hollow mark before, a
+    filled one after, with their intervals; one panel a run. Ranks and RSUM, which are no percentages, are
+    left out.
     """
     drawn = table[[unit_of(key) == "share" for key in table.index.get_level_values("key")]]
     runs = drawn.index.get_level_values("run").unique().tolist()
     fig = panels(runs, title, unit_heading(), "", spacing=0.03)
     for column, run in enumerate(runs, 1):
         part = drawn.loc[run]
-        for name, symbol, colour in zip(names, ("circle-open", "circle"), (INK, CATEGORIES[0]), strict=True):
+        for name, symbol, colour in (("before", "circle-open", INK), ("after", "circle", CATEGORIES[0])):
             value, low, high = (part[name, what] for what in ("value", "low", "high"))
             fig.add_scatter(
                 x=on_axis(value), y=part.index.tolist(), error_x=whiskers(value, low, high, colour, width=0),
                 mode="markers", marker={"symbol": symbol, "size": 10, "color": colour, "line": {"width": 2}},
                 hovertext=[
-                    f"{escape(name)}: {format_interval(*ends)}" for ends in zip(value, low, high, strict=True)
+                    f"{name}: {format_interval(*ends)}" for ends in zip(value, low, high, strict=True)
                 ],
-                name=escape(name), legendgroup=name, showlegend=column == 1, hoverinfo="text+y", row=1,
+                name=name, legendgroup=name, showlegend=column == 1, hoverinfo="text+y", row=1,
                 col=column,
             )  # fmt: skip
     return (

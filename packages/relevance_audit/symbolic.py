@@ -37,7 +37,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from relevance_audit.lexicon import Kind, Lexicon, shipped
+from relevance_audit.lexicon import NOTHING, Kind, Lexicon, shipped
 from workbench.records import Array, Rows, SceneGraph, require
 from workbench.registry import NotNegative, Share
 from workbench.text.cider import Cider
@@ -57,15 +57,14 @@ class Reader:
     """Turns graphs into statements.
 
     Args:
-        lexicon: meanings of words and what is broader; ``None`` = words as they stand.
+        lexicon: meanings of words and what is broader; where it is empty, words count as they stand.
         senses: meanings of a word that count, the most frequent first.
     """
 
-    def __init__(self, lexicon: Lexicon | None, senses: int) -> None:
+    def __init__(self, lexicon: Lexicon, senses: int) -> None:
         self.lexicon, self.senses = lexicon, senses
-        self._words: dict[tuple[str, Kind], Statements] = {}
         # asked anew for every word of every caption
-        self._meaning = cache(self._meaning_of)
+        self._word, self._meaning = cache(self._word_of), cache(self._meaning_of)
 
     def of(self, graph: SceneGraph) -> Statements:
         """All statements of a graph, the broader ones included."""
@@ -85,21 +84,15 @@ class Reader:
             out[" | ".join((ends[0], verb, ends[1]))] = (parts, "relations")
         return out
 
-    def _word(self, name: str, kind: Kind, part: str) -> Statements:
+    def _word_of(self, name: str, kind: Kind, part: str) -> Statements:
         """A word, its meanings, and everything broader."""
-        if (name, kind) not in self._words:
-            found = self._synsets(name, kind)
-            made: Statements = {f"{kind}:{name}": (tuple(found), part)}
-            if self.lexicon:
-                made |= {
-                    one: (tuple(self.lexicon.broader.get(one, ())), part) for one in self.lexicon.above(found)
-                }
-            self._words[name, kind] = made
-        return self._words[name, kind]
+        found = self._synsets(name, kind)
+        made: Statements = {f"{kind}:{name}": (tuple(found), part)}
+        return made | {
+            one: (tuple(self.lexicon.broader.get(one, ())), part) for one in self.lexicon.above(found)
+        }
 
     def _synsets(self, name: str, kind: Kind) -> list[str]:
-        if not self.lexicon:
-            return []
         found = self.lexicon.synsets(name, kind)
         if kind == "adj" and not found:  # "running", "parked"
             found = self.lexicon.synsets(name, "verb")
@@ -211,7 +204,7 @@ class Symbolic(RelevanceMaker):
         self.synonyms, self.senses, self.weighted = synonyms, senses, weighted
         self.factors = {"objects": 1.0, "attributes": attributes, "relations": relations}
         self.precision, self.tuples, self.parser = precision, tuples, parser
-        self._reader = Reader(shipped() if synonyms else None, senses)
+        self._reader = Reader(shipped() if synonyms else NOTHING, senses)
         self.documents = 0
         self.holding: dict[str, int] = {}
         self.ngrams: dict[str, Any] = {}

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from pathlib import Path
 
-from relevance_audit.lexicon import ENDINGS, KINDS, Kind, Lexicon
+from relevance_audit.lexicon import ENDINGS, Kind, Lexicon
 
 from workbench.io import read_text, reading_errors, replacing
 from workbench.records import require
@@ -32,7 +32,7 @@ def from_files(folder: Path | str, words: Iterable[str] | None = None) -> Lexico
     folder, kept = Path(folder), None if words is None else set(words)
     senses: dict[str, dict[str, list[str]]] = {}
     direct: dict[str, list[str]] = {}
-    for kind in KINDS:
+    for kind in ENDINGS:
         files = [folder / f"{part}.{kind}" for part in ("index", "data")]
         for file in files:
             require(

@@ -7,7 +7,6 @@ against its parts (six numbers and their sum, each rounded to one decimal, may d
 as they were.
 """
 
-import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -17,6 +16,7 @@ import pandas as pd
 
 from workbench.formatting import format_count, format_number
 from workbench.records import MetricKey, require
+from workbench.registry import require_known
 
 ROW = ("paper", "table", "dataset", "protocol", "group", "method")
 COLUMNS = (*ROW, "metric", "printed", "value")
@@ -81,10 +81,9 @@ def load(
 
 
 def _values(name: str, given: str | Sequence[str]) -> list[str]:
-    values, known = [given] if isinstance(given, str) else list(given), sorted(set(_all()[name]))
-    for value in (one for one in values if one not in known):
-        near = difflib.get_close_matches(value, known, n=3, cutoff=0.5) or known
-        raise KeyError(f"published: no {name} {value!r}; there is {', '.join(near)}")
+    values = [given] if isinstance(given, str) else list(given)
+    for value in values:
+        require_known(f"published: no {name}", value, sorted(set(_all()[name])))
     return values
 
 
@@ -273,6 +272,7 @@ QUOTED = (
     "rows of other methods are quoted from their papers and read bottom-up region features; "
     "only rows of one text encoder compare"
 )
+# paper -> which of its rows compare with one another
 COMPARABLE = {
     "DITM": "the baselines are the authors' own runs with CLIP's ViT and GPO pooling: "
     "the rows of one backbone compare",
@@ -377,18 +377,6 @@ def marked(paper: str, method: str) -> str:
     ('mean of two models', 'extra augmentation', '')
     """
     return next((meaning for sign, meaning in MARKS[paper].items() if sign in method), "")
-
-
-def remarks(rows: pd.DataFrame) -> dict[str, str]:
-    """Which rows compare with one another, for each paper among the rows.
-
-    Args:
-        rows: what ``load`` gave.
-
-    Returns:
-        Paper -> one sentence, in the order of the rows.
-    """
-    return {str(paper): COMPARABLE[str(paper)] for paper in dict.fromkeys(rows["paper"])}
 
 
 def beside(rows: pd.DataFrame) -> dict[tuple[str, ...], str]:

@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[3]
 def test_every_table_is_named_and_every_arm_is_one_of_its_grid() -> None:
     made = claims.load()
     assert len(made) >= 70
-    assert {name for one in made.values() for name in one.tables} == {one.table for one in table.listed()}
+    assert {name for one in made.values() for name in one.tables} == {one["table"] for one in table.listed()}
     for one in made.values():
         assert one.arms or one.recorded or one.needs or one.text or one.models, one.id
         for name, label in {arm for of in one.contrasts for arm in of}:

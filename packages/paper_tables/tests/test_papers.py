@@ -39,7 +39,7 @@ from workbench.runs.models import load_model
 
 pytestmark = pytest.mark.slow
 
-COMMANDS = {one.table: shlex.split(one.command)[1:] for one in table.listed()}
+COMMANDS = {one["table"]: shlex.split(one["command"])[1:] for one in table.listed()}
 FEW = {
     "train_images": 12, "seed": 0, "device": "cpu", "epochs": 1, "batch_size": 8, "clusters": 3,
     "clusters_per_batch": 2, "val_images": 6, "test_images": 10,

@@ -210,7 +210,7 @@ def test_a_table_of_settings_is_read_by_its_protocols_or_metrics():
         ({"from": {"HARD": {"mean": "CON"}}}, ParameterError, r"write \{mean: ARM\}.* that no arm has"),
         ({"row": "methods"}, ParameterError, "did you mean method"),
         ({"printed": [{"datset": "Flickr30K"}]}, ParameterError, "no key 'datset'; did you mean dataset"),
-        ({"printed": [{"dataset": "Flickr30"}]}, KeyError, "no dataset 'Flickr30'; there is Flickr30K"),
+        ({"printed": [{"dataset": "Flickr30"}]}, KeyError, "no dataset 'Flickr30'; did you mean Flickr30K"),
         ({"printed": [PRINTED | {"measured": ["a", "b"]}]}, ParameterError, "choose one of .*Flickr30K"),
         (
             {"printed": [PRINTED | {"metrics": {"RSUM": "rsu"}}]},

@@ -35,7 +35,7 @@ def test_several_values_of_one_column_are_taken_together():
 
 
 def test_an_unknown_value_names_the_near_ones_and_an_empty_choice_says_so():
-    with pytest.raises(KeyError, match="no dataset 'MS-COCO 2K'; there is MS-COCO"):
+    with pytest.raises(KeyError, match="no dataset 'MS-COCO 2K'; did you mean MS-COCO"):
         published.load(dataset="MS-COCO 2K")
     with pytest.raises(KeyError, match="AAHR, CORA, DIAS, DITM, SAM"):
         published.load(paper="zzz")

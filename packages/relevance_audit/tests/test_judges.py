@@ -8,7 +8,6 @@ import relevance_audit as audit
 from relevance_audit import judges
 
 from workbench import assets, text
-from workbench.metrics import seeds
 
 COLUMNS = ["judge", "data", "key", "pairs", "value", "low", "high"]
 ROWS = [
@@ -69,7 +68,7 @@ def test_objectives_are_judged_in_the_direction_of_the_truth(monkeypatch):
     )
     tables = {"judge_orders": ncs, "comparison_scenes": exact}
     monkeypatch.setattr(assets, "recorded", tables.__getitem__)
-    found = seeds.choices(audit.judged_objectives("exact:t2i/map_at_r"), "exact:t2i/map_at_r")
+    found = audit.judges_choices("exact:t2i/map_at_r")
     assert found.index.tolist() == ["exact:t2i/map_at_r", "t2i/ncs@10 by far", "t2i/ncs@10 by near"]
     assert found.chosen.tolist() == ["a", "b, every true pair", "b, every true pair"]
     assert found.tau.tolist() == pytest.approx([1, -1, -1])

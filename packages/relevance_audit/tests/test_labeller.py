@@ -99,6 +99,20 @@ def test_the_static_twin_escapes_texts_and_takes_the_place_of_the_view_in_a_batc
     assert still["text/html"].count("<img alt=") == 2 * min(len(widget.pairs), 12)
 
 
+def test_the_sheet_of_candidates_escapes_all_texts_and_says_how_many_there_are(split, table, tmp_path):
+    captions = tuple(f"<i>{caption}</i>" for caption in split.captions)
+    hostile = table.rename(columns={"exact": "<u>exact"})
+    widget = Labeller(replace(split, captions=captions), hostile, Labels(tmp_path / "labels.json", "ann"))
+    widget.answer({"do": "label", "label": "valid", "at": 0})
+    html = widget.sheet(1)
+    assert f"Candidates for false negatives, 1 of {len(widget.pairs)}<" in html
+    assert not any(tag in html for tag in ("<i>", "<u>"))
+    assert "&lt;u&gt;exact: " in html
+    assert "label: valid" in html
+    assert html.count("data:image/png;base64,") == 2
+    assert "Candidates for false negatives<" in widget.sheet(len(widget.pairs))
+
+
 def test_grades_can_be_kept_from_the_annotator(split, table, tmp_path):
     widget = Labeller(split, table, Labels(tmp_path / "labels.json", "ann"), grades=False)
     assert [name for name, _ in widget.view["facts"]] == ["found", "score"]
