@@ -111,10 +111,6 @@ class Layout:
     sums: frozenset[str] = frozenset()
     derived: dict[str, Derived] = field(default_factory=dict)
 
-    def sums_up(self, column: str) -> bool:
-        """Whether a column of the table, headed by one of the layout and where it was measured, is a sum."""
-        return any(f"{column}, ".startswith(f"{head}, ") for head in self.sums)
-
 
 def over_seeds(grid: Mapping[str, Any], changes: Mapping[str, Any] | None = None) -> Mapping[str, Any]:
     """A grid with a ``table`` in which every arm meets each of ``SEEDS``, unless a seed is given.

@@ -312,12 +312,12 @@ def _human() -> Split:
         data.load("hierarcaps", split="test", texts="captions"),
     )
     rows = np.flatnonzero(np.isin(whole.image_ids, there.image_ids))
-    keep, number = np.flatnonzero(np.isin(whole.own, rows)), {row: n for n, row in enumerate(rows.tolist())}
+    keep = np.flatnonzero(np.isin(whole.own, rows))
     return Split(
         "photographs of hierarcaps, captions of coco",
         tuple(whole.image_ids[row] for row in rows),
         tuple(whole.captions[row] for row in keep),
         tuple(whole.caption_ids[row] for row in keep),
-        np.array([number[row] for row in whole.own[keep].tolist()], dtype=np.int64),
+        np.searchsorted(rows, whole.own[keep]).astype(np.int64),
         lambda row: whole.open_image(int(rows[row])),
     )

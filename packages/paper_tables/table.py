@@ -40,8 +40,8 @@ MOST_SAID = 120
 # a d_corr above which nothing is left to tell rows apart
 CEILING = 0.95
 SAME, OTHER, UNSAID = "same test set", "another test set", "protocol not said"
-# what was measured beside a run's own data, and the keys whose mean a column is
-Source = tuple[str, list[str]]
+# heading in the layout, what was measured beside a run's own data, and the keys whose mean or sum a column is
+Source = tuple[str, str, list[str]]
 # mean and the ends of its interval; None = not known
 Interval = tuple[float | None, float | None, float | None]
 
@@ -171,12 +171,13 @@ def _table(
     parts = [_placed(part, every[0]) for part in layout.parts]
     columns = _columns(layout, parts, every)
     units = {
-        head: "sum" if layout.sums_up(head) else unit_of(keys[0], contracts.get(keys[0]))
-        for head, (_, keys) in columns.items()
+        column: "sum" if head in layout.sums else unit_of(keys[0], contracts.get(keys[0]))
+        for column, (head, _, keys) in columns.items()
     }
     filled = [
         Row(row, layout.rows[row], len(of), {
-            head: _mean(of, *source, total=layout.sums_up(head)) for head, source in columns.items()
+            column: _mean(of, place, keys, total=head in layout.sums)
+            for column, (head, place, keys) in columns.items()
         })
         for row, of in by_row.items()
     ]  # fmt: skip
@@ -253,7 +254,7 @@ def _columns(layout: Layout, parts: Sequence[Part], good: Sequence[runs.Run]) ->
             new = {(head, name, on) for name in named for on in found} - seen
             if new:
                 folds = format_count(number, "fold") if number > 1 else ""
-                out[", ".join(filter(None, (head, place, folds)))] = place, named
+                out[", ".join(filter(None, (head, place, folds)))] = head, place, named
                 seen |= new
     return out
 
@@ -339,11 +340,11 @@ def _notes(
     out = [f"Measured here on the test split of {good[0].results.get('dataset', '')}, {sizes}: {said}."]
     out += _measured_on(columns, good)
     out += [
-        f"{head}: the {'sum' if layout.sums_up(head) else 'mean'} of {', '.join(keys)}."
-        for head, (_, keys) in columns.items() if len(keys) > 1
+        f"{column}: the {'sum' if head in layout.sums else 'mean'} of {', '.join(keys)}."
+        for column, (head, _, keys) in columns.items() if len(keys) > 1
     ]  # fmt: skip
     out += [f"{row}: {how}." for row, how in layout.derived.items()]
-    left = [head for head in layout.columns if not any(f"{one}, ".startswith(f"{head}, ") for one in columns)]
+    left = [head for head in layout.columns if head not in {source[0] for source in columns.values()}]
     out += [f"Not measured on these data: {', '.join(left)}."] if left else []
     reasons = {part.heading: _why_not(part, good[0]) for part in parts}
     out += [f"{heading}: {reason}." for heading, reason in reasons.items() if reason]
@@ -359,7 +360,7 @@ def _notes(
 def _measured_on(columns: Mapping[str, Source], good: Sequence[runs.Run]) -> list[str]:
     """Which columns were measured on other data than the runs' own, or by chains of captions."""
     own, where = good[0].results.get("dataset", ""), dict[str, list[str]]()
-    for head, (place, keys) in columns.items():
+    for column, (_, place, keys) in columns.items():
         results = next((one for run in good if (one := _results(run, place, keys))), {})
         split = {"name": "", "images": 0, "captions": 0, **results.get("split", {})}
         chains = MetricKey.parse(keys[0]).judgements == "chains"
@@ -367,9 +368,9 @@ def _measured_on(columns: Mapping[str, Source], good: Sequence[runs.Run]) -> lis
             sizes = (
                 f"{format_count(split['images'], 'image')} and {format_count(split['captions'], 'caption')}"
             )
-            where.setdefault(f"Measured on {split['name']}, {sizes}", []).append(head)
+            where.setdefault(f"Measured on {split['name']}, {sizes}", []).append(column)
         elif chains:
-            where.setdefault(f"Measured on the chains of captions of {own}", []).append(head)
+            where.setdefault(f"Measured on the chains of captions of {own}", []).append(column)
     return [f"{on}: {', '.join(heads)}." for on, heads in where.items()]
 
 
@@ -401,12 +402,13 @@ def _equal(rows: Sequence[Row]) -> list[str]:
 def _at_the_ceiling(columns: Mapping[str, Source], rows: Sequence[Row]) -> list[str]:
     """Where d_corr is near 1 in every row: a word count would have that as well."""
     out = []
-    for head, (_, keys) in columns.items():
-        found = [value for row in rows if (value := row.values.get(head, (None,))[0]) is not None]
+    for column, (_, _, keys) in columns.items():
+        found = [value for row in rows if (value := row.values.get(column, (None,))[0]) is not None]
         if MetricKey.parse(keys[0]).metric == "d_corr_image" and found and min(found) > CEILING:
             out.append(
-                f"{head} is at the ceiling in every row, {format_value(min(found), 'correlation')} or more: "
-                "it tells no rows apart. Read what it is with the images of other chains, and the difference."
+                f"{column} is at the ceiling in every row, {format_value(min(found), 'correlation')} or "
+                "more: it tells no rows apart. Read what it is with the images of other chains, and the "
+                "difference."
             )
     return out
 

@@ -126,9 +126,7 @@ class SymbolicRelevance(Relevance):
     ) -> None:
         shape = len(references), len(candidates)
         super().__init__("symbolic", RULE, shape, relevant_from=RIGHT_FROM)
-        every: Statements = {}
-        for statements in (*references, *candidates):
-            every |= statements
+        every: Statements = dict(chain.from_iterable(one.items() for one in (*references, *candidates)))
         self._statements = list(every)
         place = {statement: row for row, statement in enumerate(every)}
         self._weights = np.array([maker.weight(one, *broader) for one, broader in every.items()])
