@@ -121,8 +121,10 @@ def measure(
 
 def by_labels_and_truth(scores: Scores, own: Judgements, true: Judgements, rows: Rows) -> pd.DataFrame:
     """Each metric by the labels and by the truth: columns ``(labels or truth, model)``."""
-    how: dict[str, Any] = {"rows": ["R", "r_precision", "map_at_r"], "own": rows, "name": "own", "rounds": 0}
-    by = {"labels": measure(scores, own, **how), "truth": measure(scores, true, **how)}
+    by = {
+        what: measure(scores, one, ["R", "r_precision", "map_at_r"], own=rows, name="own", rounds=0)
+        for what, one in (("labels", own), ("truth", true))
+    }
     found = {(what, name): {m.label: m.value for m in by[what][name]} for name in scores for what in by}
     return pd.DataFrame(found).loc[[f"{side}/{metric}" for side in ("i2t", "t2i") for metric in TABLE]]
 
