@@ -56,7 +56,7 @@ def with_printed(opened: Sequence[OpenRun], named: str) -> tuple[dict[str, list[
 
     Returns:
         Columns as of ``beside_printed``; paper -> which of its rows compare; and why one's own do not compare
-        with them, empty where they do.
+        with them, a sentence for each data set that runs were trained on, empty where they do.
 
     Raises:
         KeyError, ValueError: nothing is printed under this name.
@@ -65,32 +65,13 @@ def with_printed(opened: Sequence[OpenRun], named: str) -> tuple[dict[str, list[
         return {}, {}, "No rows were asked for."
     dataset, _, protocol = named.partition(", ")
     rows = published.load(dataset=dataset, protocol=protocol)
-    folds = published.folds_of(dataset, protocol, len(opened[0].split.image_ids))
-    reason = why_not(opened, dataset, protocol, folds=folds)
-    remarks = {paper: published.COMPARABLE[paper] for paper in rows["paper"].unique()}
-    return beside_printed(opened, rows, folds=folds), remarks, reason
-
-
-def why_not(opened: Sequence[OpenRun], dataset: str, protocol: str, *, folds: int = 1) -> str:
-    """Why numbers of open runs do not compare with printed rows; see ``published.why_not``.
-
-    Args:
-        opened: open runs of one split.
-        dataset: of the printed rows.
-        protocol: of the printed rows.
-        folds: as in ``beside_printed``.
-
-    Returns:
-        One sentence for each data set that runs were trained on; empty where all of them compare.
-
-    Raises:
-        KeyError, ValueError: nothing is printed under these names.
-    """
     data, split = opened[0].dataset, opened[0].split
+    folds = published.folds_of(dataset, protocol, len(split.image_ids))
     sizes = {"images": len(split.image_ids), "captions": len(split.captions), "folds": folds}
     trained = dict.fromkeys(str(run.config["data"]) for run in opened)
     told = [published.why_not(dataset, protocol, data=data, training=one, **sizes) for one in trained]
-    return "; ".join(filter(None, told))
+    remarks = {paper: published.COMPARABLE[paper] for paper in rows["paper"].unique()}
+    return beside_printed(opened, rows, folds=folds), remarks, "; ".join(filter(None, told))
 
 
 def _own_numbers(run: OpenRun, dataset: str, folds: int) -> dict[str, float]:

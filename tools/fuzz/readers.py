@@ -285,14 +285,14 @@ def _flickr8k(name: str) -> Callable[[Path], tuple[str, list[bytes]]]:
 
 
 def _lexicon(folder: Path) -> tuple[str, list[bytes]]:
-    from relevance_audit.lexicon import KINDS
+    from relevance_audit.lexicon import ENDINGS
 
-    for kind in KINDS:
+    for kind in ENDINGS:
         (folder / f"index.{kind}").write_text("  1 notice\ncat n 1 1 @ 1 0 00000002\n")
         (folder / f"data.{kind}").write_text(
             "00000002 05 n 02 cat 0 house_cat 0 001 @ 00000001 n 0000 | pet\n"
         )
-    return f"data.{KINDS[0]}", [(folder / f"index.{KINDS[0]}").read_bytes()]
+    return "data.noun", [(folder / "index.noun").read_bytes()]
 
 
 def _notebook(folder: Path) -> tuple[str, list[bytes]]:
