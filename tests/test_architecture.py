@@ -64,7 +64,7 @@ def lines(files: list[Path]) -> int:
 
 
 # What the house may hold. A change that raises a number says by how much and why in its commit.
-MOST = {"statements": 16_540, "lines": 34_599, "files": 197, "all statements": 21_979, "all lines": 45_277}
+MOST = {"statements": 16_540, "lines": 34_603, "files": 197, "all statements": 21_979, "all lines": 45_281}
 
 
 def test_the_library_is_thin():

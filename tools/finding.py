@@ -22,19 +22,18 @@ SIZE = {"width": 1000, "height": 520}
 JUDGED = {
     "x": ("RSUM", "sum"), "y": ("mAP@R, image to text", "share"), "z": ("mAP@R, text to image", "share"),
 }  # fmt: skip
-
-
-WAYS = {"x": "by RSUM", "y": "from image to text", "z": "from text to image"}
+WAYS = {"x": "RSUM", "y": "image-to-text mAP@R", "z": "text-to-image mAP@R"}
 
 
 def title(points: pd.DataFrame) -> str:
     """For how many objectives binary labels are the better training, by each number."""
     own, exact = (points[points.group == group] for group in GROUPS.values())
     wins = {ways: int((own[axis] > exact[axis]).sum()) for axis, ways in WAYS.items()}
-    won = [f"{ways} ({count})" for ways, count in wins.items() if 2 * count > len(own)]
-    lost = [f"{ways} ({len(own) - count})" for ways, count in wins.items() if 2 * count <= len(own)]
-    sides = {"binary labels win": won, "all true pairs win": lost}
-    return f"Of {len(own)} objectives, {'; '.join(f'{who} {listed(of)}' for who, of in sides.items() if of)}"
+    n = len(own)
+    won = [f"{ways} ({count} of {n})" for ways, count in wins.items() if 2 * count > n]
+    lost = [f"{ways} ({n - count} of {n})" for ways, count in wins.items() if 2 * count <= n]
+    sides = {"Binary labels win": won, "true pairs win": lost}
+    return "; ".join(f"{who} {listed(of)}" for who, of in sides.items() if of)
 
 
 def draw(points: pd.DataFrame) -> go.Figure:
@@ -50,7 +49,7 @@ def draw(points: pd.DataFrame) -> go.Figure:
     for column, at in enumerate(same_list().values(), 2):
         fig.add_vline(
             display_value(at), line={"color": INK, "dash": "dot"}, row=1, col=column,
-            annotation={"text": "one ranking for all", "font": {"color": INK}},
+            annotation={"text": "ignores the query", "font": {"color": INK}},
             annotation_position="bottom right",
         )  # fmt: skip
     order = points[points.group == GROUPS["own"]].sort_values("x").index

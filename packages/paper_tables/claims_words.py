@@ -116,11 +116,11 @@ def central(lines: Sequence[Mapping[str, Any]]) -> str:
     ]  # fmt: skip
     told = (
         f"{tally} Of each paper, the table has the largest effect that [held](docs/claims.md) and the "
-        "largest that did not, if any. Holm's rule corrects verdicts for the claims of a paper, so an "
-        "interval may exclude zero and the verdict be undecided. Data and budgets are small, so none is "
+        "largest that did not, if any. By Holm's rule over a paper's claims, a verdict may be undecided "
+        "although its interval excludes zero. Data and budgets are small, so none is "
         "[about](docs/claims_limits.md) a paper's setting."
     )
-    heads = ("claim", "data and arms", "by binary labels", "by the truth")
+    heads = ("claim", "data and arms", "by labels or captions", "by the truth")
     return "\n".join([*textwrap.wrap(told, 150), "", *_rows(heads, table)])
 
 
@@ -138,8 +138,8 @@ def _tally(lines: Sequence[Mapping[str, Any]]) -> str:
     counts = Counter(map(frozenset, decided.values()))
     held, failed, both, never = (counts[frozenset(of)] for of in ([True], [False], [True, False], []))
     return (
-        f"{held} held wherever a verdict fell, {failed} nowhere, {both} in part, and {never} stayed "
-        "undecided."
+        f"{held} held in every test that decided, {failed} in none, {both} in some, and {never} had no "
+        "decision."
     )
 
 

@@ -18,7 +18,7 @@ def compared(sums, truth):
 @pytest.mark.parametrize(
     ("truth", "said"),
     [
-        ((0.223, 0.293, 0.698), " but finds the fewest of an image's true captions."),
+        ((0.223, 0.293, 0.698), ", but C finds the most of an image's true captions."),
         ((0.293, 0.223, 0.698), ", but C finds the most of an image's true captions."),
         ((0.693, 0.223, 0.698), ", and no model finds significantly more of an image's true captions."),
     ],
@@ -30,13 +30,15 @@ def test_the_first_sentence_says_what_the_favourite_of_the_labels_finds(truth, s
 def test_models_that_do_not_differ_significantly_share_the_lead():
     near = compared((4.168, 4.15, 2.0), (0.22, 0.26, 0.7))
     assert (
-        favourite(near) == "A and B share the highest RSUM but find the fewest of an image's true captions."
+        favourite(near) == "A and B share the highest RSUM, but C finds the most of an image's true captions."
     )
     best = compared((4.168, 4.15, 2.0), (0.22, 0.71, 0.7))
     assert favourite(best).endswith("no model finds significantly more of an image's true captions than B.")
+    below = near | {"same_list": {"exact:i2t/map_at_r": 0.3}}
+    assert favourite(below).endswith("but rank true captions worse than a list that ignores the image.")
     # the paired comparison goes before intervals, which may overlap all the same
     near["differences"] = {"": {"key": "rsum", "run": "B", "verdict": "worse"}}
-    assert favourite(near).startswith("A has the highest RSUM but finds")
+    assert favourite(near).startswith("A has the highest RSUM, but C finds")
 
 
 def test_a_formula_that_orders_against_the_levels_is_said_to():
@@ -77,8 +79,8 @@ def test_metrics_are_counted_by_the_order_that_they_give():
     orders = {key: {"tau": tau} for key, tau in taus.items()}
     said = summary("08_relevance", {"orders": orders, "differences": pairs})
     assert said.startswith("From image to text, the truth puts C, then A, then B.")
-    assert "Of 3 metrics that know only labels or captions, 1 give the truth's order." in said
-    assert "1 give its reverse, such as R@1, image to text." in said
+    assert "Of the 3 orders by other metrics, 1 is the truth's." in said
+    assert "1 is its reverse, such as by R@1, image to text." in said
 
 
 @pytest.mark.parametrize(("last", "said"), [(0.9, "both are 90.0"), (0.8, "these are 90.0 and 80.0")])

@@ -32,7 +32,7 @@ def summary(notebook: str, results: Results) -> str:
 
 
 def favourite(results: Results) -> str:
-    """Who leads by RSUM, and whether they or another model find the most true captions of an image.
+    """Who leads by RSUM, and how well they rank the true captions of an image.
 
     Args:
         results: of ``07_compare``.
@@ -49,8 +49,11 @@ def favourite(results: Results) -> str:
     if top == best or not _apart(results, TRUE["i2t"], top, best):
         than = f" than {top}" if several else ""
         return f"{leads}, and no model finds significantly more of an image's true captions{than}."
-    if truths[top] < min(truths[name] for name in names if name not in leaders):
-        return f"{leads} but {'find' if several else 'finds'} the fewest of an image's true captions."
+    if truths[top] < results.get("same_list", {}).get(TRUE["i2t"], 0):
+        return (
+            f"{leads} but {'rank' if several else 'ranks'} true captions worse than a list that ignores the "
+            "image."
+        )
     return f"{leads}, but {best} finds the most of an image's true captions."
 
 
@@ -129,8 +132,9 @@ def _relevance(results: Results) -> str:
         for way, of in sorted(ordered.items()) if len(of) < 4
     ]  # fmt: skip
     counted = (
-        f"Of {len(taus)} metrics that know only labels or captions, {len(same) or 'none'} give the truth's "
-        f"order. {len(reverse) or 'None'} give its reverse{f', such as {usual.title}' if usual else ''}."
+        f"Of the {format_count(len(taus), 'order')} by other metrics, {len(same) or 'none'} "
+        f"{'is' if len(same) < 2 else 'are'} the truth's. {len(reverse) or 'None'} "
+        f"{'is' if len(reverse) < 2 else 'are'} its reverse{f', such as by {usual.title}' if usual else ''}."
     )
     return " ".join([*orders, counted])
 

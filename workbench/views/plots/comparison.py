@@ -222,7 +222,7 @@ def against_same_list(values: Mapping[str, Mapping[str, float]], same: Mapping[s
             )
             verb = "has" if len(below) < 2 else "have"
             said.append(
-                f"One fixed list of {items} for every {query}, the most often true first, has "
+                f"A list of {items} that ignores the {query}, the most often true first, has "
                 f"{format_value(at)} percent mAP@R. {who or 'No model'} {verb} less."
             )
     return " ".join(said)

@@ -266,7 +266,7 @@ def two_verdicts(points: pd.DataFrame, *, title: str, x: str, y: str, line: floa
             hoverinfo="text",
         )  # fmt: skip
     if line is not None:
-        text = {"text": "one ranking for every image", "font": {"color": INK}}
+        text = {"text": "a list that ignores the image", "font": {"color": INK}}
         fig.add_hline(
             display_value(line),
             line={"color": INK, "dash": "dot"},
