@@ -283,7 +283,8 @@ def test_thinning_keeps_one_object_a_caption_and_drops_what_hangs_on_the_others(
     assert len(bare.relations) == 0
     assert thin(graphs, objects=0, attributes=1, relations=1).attributes.sum() == 0
     same = thin(graphs, objects=0, attributes=0, relations=0)
-    assert torch.equal(same.labels, graphs.labels)
+    assert torch.equal(same.objects, graphs.objects)
+    assert torch.equal(same.attributes, graphs.attributes)
     assert torch.equal(same.thing, graphs.thing)
 
 
