@@ -64,7 +64,7 @@ def lines(files: list[Path]) -> int:
 
 
 # What the house may hold. A change that raises a number says by how much and why in its commit.
-MOST = {"statements": 16_540, "lines": 34_603, "files": 197, "all statements": 21_979, "all lines": 45_281}
+MOST = {"statements": 16_540, "lines": 34_608, "files": 197, "all statements": 21_979, "all lines": 45_286}
 
 
 def test_the_library_is_thin():
