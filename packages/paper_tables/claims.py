@@ -196,7 +196,9 @@ def evidence(line: Mapping[str, Any]) -> Evidence:
     rates = (np.subtract(of["more"], of["less"]) for of in line.get("rates", {}).values())
     sign, arms = -1 if line["expected"] == "-" else 1, tuple(float(of.mean()) for of in values.values())
     elsewhere = tuple(sign * one for one in rates)
-    return Evidence(sign * apart, line["smallest"], line["printed"], arms, line["chance"], elsewhere)
+    return Evidence(
+        sign * apart, line["smallest"], line["printed"], arms, line["chance"], elsewhere=elsewhere
+    )
 
 
 def record(found: Iterable[Mapping[str, Any]], day: str, path: Path = LEDGER) -> int:

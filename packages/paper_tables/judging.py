@@ -23,8 +23,8 @@ class Evidence:
     """Runs of one claim; a difference is positive where it has the sign that the paper expects.
 
     ``differences`` is ``(seeds,)``; ``smallest`` the smallest effect of interest and ``printed`` the paper's
-    effect in the same unit. ``arms`` are means of the metric by arm, against its ``chance``. ``elsewhere``
-    holds the differences at other learning rates.
+    effect in the same unit. ``arms`` are means of the metric by arm, against its ``chance`` and
+    ``ceiling``. ``elsewhere`` holds the differences at other learning rates.
     """
 
     differences: Values
@@ -32,6 +32,7 @@ class Evidence:
     printed: float | None = None
     arms: tuple[float, ...] = ()
     chance: float | None = None
+    ceiling: float = float("inf")
     elsewhere: tuple[Values, ...] = ()
 
 
@@ -63,7 +64,8 @@ def judge(claims: Sequence[Evidence]) -> list[Verdict]:
 
 
 def _void(one: Evidence) -> bool:
-    return one.chance is not None and any(mean < CHANCE_TIMES * one.chance for mean in one.arms)
+    low = float("-inf") if one.chance is None else CHANCE_TIMES * one.chance
+    return any(mean < low or mean >= one.ceiling for mean in one.arms)
 
 
 def _tests(one: Evidence) -> tuple[float, float]:
