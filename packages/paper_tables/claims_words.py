@@ -96,7 +96,7 @@ def central(lines: Sequence[Mapping[str, Any]]) -> str:
     not. Where a claim was also tried with more images, fewer do not speak for it.
     """
     asked = questions(lines)
-    tally = " ".join([_tried(asked), _tally(lines)])
+    tally = _tally(lines, len(unjudged(asked)))
     # the recorded comparisons, which have the most images
     whole = {key for key, of in asked.items() if not any("budget" in line for line in of.values())}
     tried = {key[:2] for key in whole}
@@ -124,22 +124,18 @@ def central(lines: Sequence[Mapping[str, Any]]) -> str:
     return "\n".join([*textwrap.wrap(told, 150), "", *_rows(heads, table)])
 
 
-def _tried(asked: Asked) -> str:
-    every = len(claims.load())
-    return f"Of {format_count(every, 'claim')} of these papers, {every - len(unjudged(asked))} were tried."
-
-
-def _tally(lines: Sequence[Mapping[str, Any]]) -> str:
-    """How many claims held and did not, over all data and judges that decide."""
+def _tally(lines: Sequence[Mapping[str, Any]], waiting: int) -> str:
+    """How many claims were tried, how many of them held and did not, over all data and judges that decide."""
     decided: dict[str, set[bool]] = {line["claim"]: set() for line in lines}
     for line in lines:
         if line["verdict"] not in OPEN:
             decided[line["claim"]].add(line["verdict"] in HELD)
     counts = Counter(map(frozenset, decided.values()))
     held, failed, both, never = (counts[frozenset(of)] for of in ([True], [False], [True, False], []))
+    every = len(claims.load())
     return (
-        f"{held} held in every test that decided, {failed} in none, {both} in some, and {never} had no "
-        "decision."
+        f"Of {format_count(every, 'claim')} of these papers, {every - waiting} were tried. {held} held in "
+        f"every test that decided, {failed} in none, {both} in some, and {never} had no decision."
     )
 
 

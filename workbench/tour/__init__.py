@@ -172,12 +172,13 @@ def render(stops: Sequence[Stop], results: Sequence[RunResult], seconds: float) 
         chapter | {"notebooks": [one for one in shown if one["stop"].chapter == name]}
         for name, chapter in PAGE["chapters"].items()
     ]
+    found_by_way = {way: _found(compared, key) for way, key in TRUE.items()}
     return page(
         "tour/index.html.j2",
         minutes=format_number(seconds / 60, 1),
         headline=favourite(compared) if compared else "",
-        found={way: _found(compared, key) for way, key in TRUE.items()} if compared else {},
-        below=_below(compared),
+        found={way: _said(values) for way, values in found_by_way.items()},
+        below=against_same_list({TRUE["i2t"]: found_by_way["i2t"]}, compared.get("same_list", {})),
         verdicts=Markup(_verdicts(compared)) if compared else "",
         chapters=[chapter for chapter in chapters if chapter["notebooks"]],
         failed=[one for one in shown if one["result"].exit_code],
@@ -196,17 +197,13 @@ def render(stops: Sequence[Stop], results: Sequence[RunResult], seconds: float) 
     )
 
 
-def _found(compared: Mapping[str, Any], key: str) -> str:
+def _found(compared: Mapping[str, Any], key: str) -> dict[str, Any]:
     """A number of all models that were compared."""
-    values = {name: compared["metrics"].get(f"{name}: {key}") for name in compared["models"]}
+    return {name: compared["metrics"].get(f"{name}: {key}") for name in compared.get("models", ())}
+
+
+def _said(values: Mapping[str, Any]) -> str:
     return listed([f"{format_value(value)} for {name}" for name, value in values.items()])
-
-
-def _below(compared: Mapping[str, Any]) -> str:
-    """Which models one list for all images beats."""
-    key = TRUE["i2t"]
-    values = {name: compared["metrics"].get(f"{name}: {key}") for name in compared.get("models", ())}
-    return against_same_list({key: values}, compared.get("same_list", {}))
 
 
 def _verdicts(compared: Mapping[str, Any]) -> str:
