@@ -64,7 +64,7 @@ def lines(files: list[Path]) -> int:
 
 
 # What the house may hold. A change that raises a number says by how much and why in its commit.
-MOST = {"statements": 16_537, "lines": 34_605, "files": 197, "all statements": 21_976, "all lines": 45_283}
+MOST = {"statements": 16_541, "lines": 34_655, "files": 197, "all statements": 21_988, "all lines": 45_341}
 
 
 def test_the_library_is_thin():

@@ -26,13 +26,13 @@ WAYS = {"x": "RSUM", "y": "image-to-text mAP@R", "z": "text-to-image mAP@R"}
 
 
 def title(points: pd.DataFrame) -> str:
-    """For how many objectives binary labels are the better training, by each number."""
+    """For how many objectives annotated pairs are the better training, by each number."""
     own, exact = (points[points.group == group] for group in GROUPS.values())
     wins = {ways: int((own[axis] > exact[axis]).sum()) for axis, ways in WAYS.items()}
     n = len(own)
     won = [f"{ways} ({count} of {n})" for ways, count in wins.items() if 2 * count > n]
     lost = [f"{ways} ({n - count} of {n})" for ways, count in wins.items() if 2 * count <= n]
-    sides = {"Binary labels win": won, "true pairs win": lost}
+    sides = {"Training with annotated pairs wins": won, "with every true pair": lost}
     return "; ".join(f"{who} {listed(of)}" for who, of in sides.items() if of)
 
 
@@ -49,7 +49,7 @@ def draw(points: pd.DataFrame) -> go.Figure:
     for column, at in enumerate(same_list().values(), 2):
         fig.add_vline(
             display_value(at), line={"color": INK, "dash": "dot"}, row=1, col=column,
-            annotation={"text": "ignores the query", "font": {"color": INK}},
+            annotation={"text": "one list for all queries", "font": {"color": INK}},
             annotation_position="bottom right",
         )  # fmt: skip
     order = points[points.group == GROUPS["own"]].sort_values("x").index

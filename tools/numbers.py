@@ -33,7 +33,7 @@ from workbench.views.plots.comparison import against_same_list, chosen, not_apar
 ROOT = Path(__file__).parent.parent
 LABELS, TRUTH = "rsum", "exact:i2t/map_at_r"
 WAYS = (TRUTH, "exact:t2i/map_at_r")
-GROUPS = {"own": "trained with binary labels", "exact": "trained with every true pair"}
+GROUPS = {"own": "trained with annotated pairs", "exact": "trained with every true pair"}
 
 
 def recorded_points() -> pd.DataFrame:
@@ -67,20 +67,23 @@ def finding() -> str:
     below, verb = int((binary.y < same).sum()), "was" if len(newer) == 1 else "were"
     back = (binary.z - exact.z)[binary.z > exact.z]
     sentences = [
-        f"{len(binary)} of {len(objectives.names())} objectives were trained in two ways, with "
-        f"{format_count(rows.seed.nunique(), 'seed')} each: with binary labels, and with every true pair as "
-        "positive."
+        f"{f'{len(binary)} of' if newer else 'All'} {len(objectives.names())} objectives were trained in "
+        f"two ways, with {format_count(rows.seed.nunique(), 'seed')} each: with annotated pairs alone, and "
+        "with every true pair as positive."
         f"{f' {listed(newer)} {verb} added later.' if newer else ''}",
-        f"By RSUM, the sum of six recalls, {first} with binary labels {lead}.",
-        "mAP@R counts every true pair: at 100 percent, the R true captions of an image are its first R "
-        "answers.",
-        f"From image to text, the best trained with binary labels is {known}, with "
+        "RSUM, the sum of six recalls, counts annotated pairs alone. "
+        f"By it, {first} trained with them {lead}.",
+        "If an image has R true captions, mAP@R looks at its first R answers; it is 100 percent when all of "
+        "them are true.",
+        f"From image to text, the best trained with annotated pairs is {known}, with "
         f"{format_value(binary.y[known])} percent, and with every true pair {best}, with "
         f"{format_value(exact.y[best])}.",
-        f"{'All' if below == len(binary) else f'{below} of'} {len(binary)} models trained with binary labels "
-        f"stay below a ranking that ignores the image, which reaches {format_value(same)} percent.",
-        f"From text to image, binary labels are the better training for {len(back)} of {len(binary)} "
-        f"objectives, by {format_value(back.min())} to {format_value(back.max())} percentage points.",
+        f"{'All' if below == len(binary) else f'{below} of'} {len(binary)} models trained with annotated "
+        f"pairs stay below {format_value(same)} percent. That is reached by one fixed list for every image, "
+        "the captions that are true most often first.",
+        "From text to image, training with annotated pairs is better for "
+        f"{'all' if len(back) == len(binary) else f'{len(back)} of'} {len(binary)} objectives, by "
+        f"{format_value(back.min())} to {format_value(back.max())} percentage points.",
     ]
     return "\n".join(textwrap.wrap(" ".join(sentences), 150))
 
@@ -98,7 +101,7 @@ def tour() -> str:
 
 
 def comparison_table() -> str:
-    """Every objective in the embedded world, with binary labels and with every true pair."""
+    """Every objective in the embedded world, with annotated pairs and with every true pair."""
     released = assets.recorded("released_scenes").rename(columns={"arm": "objective"})
     rows = pd.concat([_comparison(), _titled(released)])
     means = rows.groupby(["positives", "objective", "key"]).value.mean()
@@ -128,9 +131,9 @@ def comparison() -> str:
     about = (
         f"Numbers are means over {format_count(rows.seed.nunique(), 'seed')}; mAP@R is by the truth. "
         f"All runs took {format_number(hours, 1)} hours of one core. Each objective has the recipe that was "
-        "searched with binary labels. "
+        "searched with annotated pairs. "
         f"{chosen(seeds.choices(arms, TRUTH), TRUTH, seeds.pairs(arms, TRUTH))} {_turned(arms, *WAYS)} "
-        f"With binary labels, {apart[0]} of {format_count(len(pairs[0]), 'pair')} of objectives differ "
+        f"With annotated pairs, {apart[0]} of {format_count(len(pairs[0]), 'pair')} of objectives differ "
         f"significantly by `{WAYS[0]}`, and {apart[1]} by `{WAYS[1]}` "
         "(Welch's t test over seeds, Holm's rule). " + against_same_list({TRUTH: own}, same_list())
     )
@@ -161,7 +164,7 @@ def twins() -> str:
         lines.append(f"| {name} | {' | '.join(cells)} |")
     count = format_count(rows.seed.nunique(), "seed")
     about = (
-        f"Means over {count} in percent, with Student's 95 % interval over seeds; all with binary labels. "
+        f"Means over {count} in percent, with Student's 95 % interval over seeds; all with annotated pairs. "
         "Guessing has 50. Equal scores count against a model, so one that reads a bag of words has 0."
     )
     return "\n".join([*lines, "", *textwrap.wrap(about, 130)])

@@ -16,6 +16,37 @@ The public face::
 
 ``Objective``, ``Encoder`` and ``Metric`` are the classes to derive from. Each name is imported when it is
 first asked for, so that ``import workbench`` stays quick and without PyTorch.
+
+For whoever changes it: a folder imports from lines below it, never from above. A shelf is a folder whose
+files are its menu; a file is a member where it says ``MEMBER = TheClassOrFunction``, and contract tests run
+for each of them::
+
+    cli/ tour/ views/               verbs; the guided first run; figures, the explorer, maps and pages
+    runs/ execution/                one run, from its configuration to its folder; notebooks and grids of runs
+    training/                       the loop
+    objectives/                     shelf: one paper, one file
+    data/ text/ encoders/ metrics/  shelves; text/ holds what captions alone can tell
+    records/ losses/ registry.py    shared: Split, Batch, Embedding, Judgements, MetricKey, Measurement
+    io/ formatting.py english.py    plumbing
+
+    to change                 see
+    an objective              a file like objectives/vsepp.py; objectives/base.py lists what it may say,
+                              objectives/contract.py tests it
+    a metric                  a file like metrics/map_at_r.py; metrics/registry.py lists what it may say, and
+                              runs/measure.py which judgements it meets
+    a layout of data          data/opening.py: Layout, KNOWN, _ways, _in_folders, where one layout alone may
+                              claim a file; a reader in data/layouts.py
+    how equal scores count    metrics/ranks.py: _not_below, _ranks; metrics/compiled.py: _reached; for grades
+                              metrics/grades.py; in words records/measurement.py: TIES
+    an interval               metrics/intervals.py: interval, Draws; of a difference metrics/comparison.py:
+                              _adjusted; over seeds metrics/seeds.py: t_interval
+    what a run folder holds   runs/result.py: OpenRun.save, CHECKSUMMED; names, readers: runs/store.py
+    how captions are parsed   packages/caption_graphs, by its entry point scene_graph in workbench.text; what
+                              a parser offers: text/graph_tokens.py: cached_graphs
+    how the explorer asks     views/explorer/__init__.py tells the way from the page to the scores and back
+
+A run is one training or evaluation and its folder. A row is the place of an image or a caption in its split.
+"Own" names the annotated pairs: caption ``t`` was written for image ``own[t]``.
 """
 
 from typing import TYPE_CHECKING, Any

@@ -18,7 +18,7 @@ import pandas as pd
 
 from paper_tables.judging import Evidence, Verdict, judge
 from workbench import assets
-from workbench.formatting import format_number
+from workbench.formatting import RANGES, format_number
 from workbench.io import read_options
 from workbench.records import Values, require
 from workbench.records.measurement import unit_of
@@ -196,9 +196,9 @@ def evidence(line: Mapping[str, Any]) -> Evidence:
     rates = (np.subtract(of["more"], of["less"]) for of in line.get("rates", {}).values())
     sign, arms = -1 if line["expected"] == "-" else 1, tuple(float(of.mean()) for of in values.values())
     elsewhere = tuple(sign * one for one in rates)
-    return Evidence(
-        sign * apart, line["smallest"], line["printed"], arms, line["chance"], elsewhere=elsewhere
-    )
+    unit = line["unit"]  # one value over all objectives has no ceiling
+    best = RANGES.get(unit, (0, np.inf))[1] * SCALE.get(unit, 1.0) if len(arms) > 1 else np.inf
+    return Evidence(sign * apart, line["smallest"], line["printed"], arms, line["chance"], best, elsewhere)
 
 
 def record(found: Iterable[Mapping[str, Any]], day: str, path: Path = LEDGER) -> int:
@@ -287,7 +287,7 @@ def _chance() -> float:
 
 @cache
 def _numbers(where: str) -> pd.DataFrame:
-    """``(arm, seed, key)`` -> value, of runs that were trained with binary labels."""
+    """``(arm, seed, key)`` -> value, of runs that were trained with annotated pairs."""
     rows = pd.concat([assets.recorded(name) for name in TABLES[where]])
     for column, kept in (("positives", "own"), ("judge", "CIDEr-D")):
         rows = rows[rows[column].isna() | (rows[column] == kept)] if column in rows else rows

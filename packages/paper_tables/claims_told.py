@@ -20,7 +20,7 @@ MEANS = {
     "refuted": "it goes the other way, or is too small to matter where the paper prints one above the limit",
     "equivalent": "it is too small to matter, and its direction is open",
     "undecided": "the seeds allow more than one of these",
-    "void": "an arm has learnt too little to say anything",
+    "void": "an arm has learnt too little to say anything, or all are near the best value of the number",
 }
 UNITS = {"sum": "points of 600", "share": "percentage points", "correlation": "correlation", "number": ""}
 # how papers call the objectives, and the numbers
@@ -31,7 +31,8 @@ TITLES = {
 }  # fmt: skip
 METRICS = {
     "rsum": "RSUM", "map_at_r": "mAP@R", "ndcg": "nDCG", "R@1": "R@1", "ncs@10": "NCS@10",
-    "ncs@10[without own]": "NCS@10 without own items", "nsum[without own]": "NCS without own items",
+    "ncs@10[without own]": "NCS@10 without annotated items",
+    "nsum[without own]": "NCS without annotated items",
     "kendall_tau": "Kendall's tau", "spearman": "Spearman", "pearson": "Pearson", "families": "silhouette",
     "named": "weight of named things", "true@1": "true@1", "attributes": "twin accuracy",
     "order": "Kendall's tau with descriptiveness", "entities": "mAP@R by one entity",
@@ -70,8 +71,9 @@ def interval_of(line: Line) -> str:
 def unit_of(line: Line) -> str:
     """The unit of an effect, and the name of its number where that is one of the field's."""
     last = re.split("[:/]", line["metric"][0])[-1]
-    unit, name = UNITS[line["unit"]], METRICS.get(last, "")
-    return ", ".join(filter(None, (unit, name))) or last.replace("_", " ")
+    unit, name, keys = UNITS[line["unit"]], METRICS.get(last, ""), line["metric"]
+    both = "mean of both directions" if len({key.replace("t2i", "i2t") for key in keys}) < len(keys) else ""
+    return ", ".join(filter(None, (unit, name, both))) or last.replace("_", " ")
 
 
 def told_of(line: Line | None) -> str:
@@ -88,7 +90,8 @@ def reason_of(line: Line) -> str:
     """Why it has its verdict."""
     low, high, small = line["low"], line["high"], line["smallest"]
     if line["verdict"] == "void":
-        return f"an arm is below {CHANCE_TIMES} times chance"
+        best = claims.evidence(line).at_best
+        return "all arms are near the best value" if best else f"an arm is below {CHANCE_TIMES} times chance"
     apart, within, holm = low > 0 or high < 0, max(-low, high) < small, line["p_holm"] < ALPHA
     p, limit = f"Holm's p is {format_p_value(line['p_holm'])}", threshold_of(line)
     if holm and line["verdict"] == "undecided":

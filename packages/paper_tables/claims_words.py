@@ -27,13 +27,13 @@ from workbench import assets
 from workbench.formatting import format_count, format_number
 
 JUDGES = {
-    "labels": "binary labels",
+    "labels": "annotated pairs",
     "truth": "the truth",
     "no training": "no training",
     "neither": "no judge",
 }
 TOLD = {
-    "labels": "By binary labels",
+    "labels": "By annotated pairs",
     "truth": "By the truth",
     "no training": "Without training",
     "neither": "Without a judge",
@@ -48,7 +48,7 @@ LEGEND = (
     "claims less. Arms with 2,000 or 3,000 images are "
     "recorded comparisons of whole objectives. The others were trained for the ledger. "
     "Descriptiveness has two readings: the printed formula, and the sum of normalised TF-IDF (`l2_sum`).",
-    "Judge. By binary labels only the image counts that the caption was written for. By the truth every "
+    "Judge. By annotated pairs only the image counts that the caption was written for. By the truth every "
     "image counts that the caption is true of. Without a judge stand times and the shape of a space.",
     "Effect. It is positive where it goes the paper's way. Points of 600 are those of RSUM, the sum of six "
     "recalls in percent. Brackets hold Student's 95 % interval over seeds, or over groups of images "
@@ -115,12 +115,12 @@ def central(lines: Sequence[Mapping[str, Any]]) -> str:
         for key in rows
     ]  # fmt: skip
     told = (
-        f"{tally} Of each paper, the table has the largest effect that [held](docs/claims.md) and the "
-        "largest that did not, if any. By Holm's rule over a paper's claims, a verdict may be undecided "
-        "although its interval excludes zero. Data and budgets are small, so none is "
-        "[about](docs/claims_limits.md) a paper's setting."
+        f"{tally} For each paper, the table shows the largest effect that [held](docs/claims.md) and the "
+        "largest that did not, if any. Verdicts follow Holm's correction over a paper's claims, and the "
+        "intervals do not: one that excludes zero may be undecided. Data and budgets are small, so no "
+        "verdict [applies](docs/claims_limits.md) to a paper's own setting."
     )
-    heads = ("claim", "data and arms", "by labels or captions", "by the truth")
+    heads = ("claim", "data and arms", "by annotated pairs or similar captions", "by the truth")
     return "\n".join([*textwrap.wrap(told, 150), "", *_rows(heads, table)])
 
 
@@ -135,7 +135,7 @@ def _tally(lines: Sequence[Mapping[str, Any]], waiting: int) -> str:
     every = len(claims.load())
     return (
         f"Of {format_count(every, 'claim')} of these papers, {every - waiting} were tried. {held} held in "
-        f"every test that decided, {failed} in none, {both} in some, and {never} had no decision."
+        f"every conclusive test, {failed} in none and {both} in some; for {never} no test was conclusive."
     )
 
 
@@ -189,7 +189,7 @@ def _partings(asked: Asked) -> list[str]:
     counts = Counter(word for word in partings.values() if word)
     lines = ["# Where labels and truth disagree", "", *textwrap.wrap(
         "`workbench claims report` writes this page from the ledger. The embedded world is drawn, so the "
-        "truth of each caption is known for every image. By binary labels only the image counts that "
+        "truth of each caption is known for every image. By annotated pairs only the image counts that "
         "it was written for. "
         f"Both judge {format_count(counts.total(), 'row')} of [the claims](claims.md):",
         130,

@@ -16,6 +16,7 @@ from workbench.records import Values, require
 
 ALPHA = 0.05
 CHANCE_TIMES = 3  # an arm below three times chance has learnt too little to say anything
+CEILING = 0.95  # where all arms have this share of the best value, a metric tells none apart
 
 
 @dataclass(frozen=True)
@@ -23,8 +24,8 @@ class Evidence:
     """Runs of one claim; a difference is positive where it has the sign that the paper expects.
 
     ``differences`` is ``(seeds,)``; ``smallest`` the smallest effect of interest and ``printed`` the paper's
-    effect in the same unit. ``arms`` are means of the metric by arm, against its ``chance`` and
-    ``ceiling``. ``elsewhere`` holds the differences at other learning rates.
+    effect in the same unit. ``arms`` are means of the metric by arm, against its ``chance`` and its
+    ``best`` value. ``elsewhere`` holds the differences at other learning rates.
     """
 
     differences: Values
@@ -32,8 +33,13 @@ class Evidence:
     printed: float | None = None
     arms: tuple[float, ...] = ()
     chance: float | None = None
-    ceiling: float = float("inf")
+    best: float = float("inf")
     elsewhere: tuple[Values, ...] = ()
+
+    @property
+    def at_best(self) -> bool:
+        """Whether all arms are so near the best value that no difference can be seen."""
+        return min(self.arms, default=float("-inf")) > CEILING * self.best
 
 
 @dataclass(frozen=True)
@@ -65,7 +71,7 @@ def judge(claims: Sequence[Evidence]) -> list[Verdict]:
 
 def _void(one: Evidence) -> bool:
     low = float("-inf") if one.chance is None else CHANCE_TIMES * one.chance
-    return any(mean < low or mean >= one.ceiling for mean in one.arms)
+    return one.at_best or any(mean < low for mean in one.arms)
 
 
 def _tests(one: Evidence) -> tuple[float, float]:

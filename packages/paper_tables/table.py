@@ -22,6 +22,7 @@ import numpy as np
 
 from paper_tables import derived, needs, published
 from paper_tables import layout as layouts
+from paper_tables.judging import CEILING
 from paper_tables.layout import Layout, Part
 from workbench import assets
 from workbench.data.reading import VARIABLE
@@ -37,8 +38,6 @@ from workbench.runs import store as runs
 
 # letters of the changes that the name of a table's files says
 MOST_SAID = 120
-# a d_corr above which nothing is left to tell rows apart
-CEILING = 0.95
 SAME, OTHER, UNSAID = "same test set", "another test set", "protocol not said"
 # heading in the layout, what was measured beside a run's own data, and the keys whose mean or sum a column is
 Source = tuple[str, str, list[str]]

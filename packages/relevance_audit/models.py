@@ -162,7 +162,7 @@ def kinds_of_relevance(rated: Split, judges: Judges, runs: Sequence[OpenRun]) ->
     other judges, and the scores of the runs on these images.
     """
     graphs = rated.caption_graphs or text.load("scene_graph").of(rated.captions).graphs
-    kinds: dict[str, AnyScores] = {"binary label": rated.judgements["own"]}
+    kinds: dict[str, AnyScores] = {"annotated pair": rated.judgements["own"]}
     kinds |= {title: judge("cider", options, rated) for title, options in CIDER.items()}
     kinds["tuple F1"] = TupleF1Relevance(graphs, graphs, rated.own)
     for name, options in judges.items():

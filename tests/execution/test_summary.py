@@ -4,7 +4,7 @@ import pytest
 
 from workbench.execution.summary import favourite, summary
 
-JUDGED = ("binary labels", "the truth")
+JUDGED = ("annotated pairs", "the truth")
 
 
 def compared(sums, truth):
@@ -56,7 +56,7 @@ def test_training_says_where_it_began_and_what_the_kept_weights_have():
     history = [{"val/rsum": 0.31}, {"val/rsum": 3.9}, {"val/rsum": 3.7}]
     metrics = {"exact:i2t/map_at_r": 0.293, "exact:t2i/map_at_r": 0.453}
     said = summary("03_train", {"history": history, "metrics": metrics, "kept": [1]})
-    assert "of the model on the validation images from 31.0 to 390.0" in said
+    assert "of the model from 31.0 to 390.0 on validation images" in said
     assert "its mAP@R is 29.3 from image to text and 45.3 from text to image." in said
     # another number chose the epoch
     said = summary("03_train", {"history": history, "metrics": metrics, "kept": [2]})
@@ -78,19 +78,20 @@ def test_metrics_are_counted_by_the_order_that_they_give():
     pairs = [{"key": key, "better": "C", "worse": "A"}, {"key": key, "better": "A", "worse": "B"}]
     orders = {key: {"tau": tau} for key, tau in taus.items()}
     said = summary("08_relevance", {"orders": orders, "differences": pairs})
-    assert said.startswith("From image to text, the truth puts C, then A, then B.")
-    assert "Of the 3 orders by other metrics, 1 is the truth's." in said
-    assert "1 is its reverse, such as by R@1, image to text." in said
+    assert said.startswith("From image to text, the true order is C, A, B.")
+    assert "1 of the 3 orders by other metrics is the true one." in said
+    assert "1 is exactly reversed, as by R@1, image to text." in said
 
 
 @pytest.mark.parametrize(("last", "said"), [(0.9, "both are 90.0"), (0.8, "these are 90.0 and 80.0")])
 def test_texts_that_find_an_image_are_counted_by_both_judges(last, said):
     answered = {"exact": [1.0, 0.9], "own": [0.1, last]}
     told = summary("05_hierarchy", {"models": ["A"], "texts_answered@5": answered})
-    assert (
-        "A has a true one for 100.0 percent of the most generic texts, and the annotated one for 10.0" in told
+    assert told.startswith(
+        "For 100.0 percent of the most generic captions, the top five images of A include a true one; "
+        "for 10.0 percent, the annotated one."
     )
-    assert told.endswith(f"For the most specific texts, {said} percent.")
+    assert told.endswith(f"For the most specific captions, {said} percent.")
 
 
 def test_the_explorer_gives_each_model_its_own_rank_whatever_the_order_of_the_file():

@@ -3,7 +3,7 @@
 ``runs``).
 
 A twin is the caption with two attributes, two things or the sides of a relation exchanged; one that is true
-of the image is left out. Every run with binary labels is measured on the images of its test split.
+of the image is left out. Every run with annotated pairs is measured on the images of its test split.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ BESIDE = ("rsum", "exact:i2t/map_at_r", "exact:t2i/map_at_r")
 
 
 def main(root: str = "runs") -> None:
-    """Measure every run with binary labels, and record its numbers by kind of twin."""
+    """Measure every run with annotated pairs, and record its numbers by kind of twin."""
     rows = []
     for name in GRIDS:
         arms = grid.plan("03_train", grid.read_grid(find(name, "grid")), {})

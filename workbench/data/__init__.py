@@ -50,7 +50,7 @@ def load(data: Any, **options: Any) -> Split:
     Args:
         data: a name of the shelf, a path (a folder or a file; what lies there is recognised), a pandas
             ``DataFrame``, a ``datasets.Dataset`` or ``DatasetDict``, or a ``Split``, returned as it is.
-        options: ``split``, and what the data set, ``opening.at`` (a path) or ``rooms.held`` (memory) takes.
+        options: ``split``, and what the data set, ``opening.at`` (a path) or ``layouts.held`` (memory) takes.
 
     Raises:
         KeyError: no such data set.
@@ -64,6 +64,6 @@ def load(data: Any, **options: Any) -> Split:
     if isinstance(data, str | Path):
         found: Split = make(f"data {str(data)!r}", member(str(data)), options)
         return found
-    from workbench.data.rooms import held  # slow to import
+    from workbench.data.layouts import held  # slow to import
 
     return held(data, **options)

@@ -1,4 +1,4 @@
-"""What lies at a path is recognised, and read in the room for it.
+"""What lies at a path is recognised, and read by the reader of its layout.
 
 ==============  =======================================================================================
 layout          what is read
@@ -23,12 +23,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
 
-from workbench.data import flickr8k, hierarcaps, rooms
+from workbench.data import flickr8k, hierarcaps, layouts
 from workbench.data.coco import FOLDED, FOLDS
 from workbench.data.images import endings, visible
+from workbench.data.layouts import Name
 from workbench.data.reading import SAME, Ask, Problems, Reading, one_split, said_split
 from workbench.data.region_files import locate
-from workbench.data.rooms import Name
 from workbench.data.shards import found_shards, read_shards
 from workbench.data.tables import READERS, header, inside, names_both
 from workbench.formatting import format_count
@@ -161,7 +161,7 @@ def _ways(ask: Ask) -> list[Found]:
             if whole and all((base / mark).exists() for mark in marks):
                 return [Found(name, f"the files of {name}", partial(_official, name, load))]
         if any((base / name).is_file() for name in ("dataset_dict.json", "state.json")):
-            return [Found("datasets", "a folder of the library datasets", rooms.from_disk)]
+            return [Found("datasets", "a folder of the library datasets", layouts.from_disk)]
     folders = [base] if ask.table and (base / ask.table).is_file() else [base, *_folders(base)]
     inner = [one for one in folders if one == base or said_split(one.name) or one.name == "annotations"]
     ways = _in_folders(ask, inner)
@@ -187,7 +187,7 @@ def _in_folders(ask: Ask, folders: Sequence[Path]) -> list[Found]:
         for one in files
         if not ask.table or fnmatch(one.name, ask.table) or str(one.relative_to(ask.base)) == ask.table
     ]
-    sniffed = {one: rooms.sniffed(one) for one in wanted if one.suffix.lower() == ".json"}
+    sniffed = {one: layouts.sniffed(one) for one in wanted if one.suffix.lower() == ".json"}
     karpathy = [one for one, text in sniffed.items() if '"sentences"' in text and '"images"' in text]
     coco = [
         one
@@ -197,14 +197,14 @@ def _in_folders(ask: Ask, folders: Sequence[Path]) -> list[Found]:
     tables = [one for one in wanted if one not in karpathy + coco and _is_table(one, ask)]
     shards = [one for one in found_shards(ask.base) if not ask.table or one in wanted]
     shards = [one for one in shards if one not in tables and (one.suffix == ".tar" or _holds_images(one))]
-    ways = [Found("karpathy", one.name, partial(rooms.karpathy, one)) for one in karpathy]
-    ways += [Found("coco", _listed(group), partial(rooms.coco, group)) for group in _by_split(coco)]
-    ways += [Found("table", _listed(group), partial(rooms.tables, group)) for group in _by_split(tables)]
+    ways = [Found("karpathy", one.name, partial(layouts.karpathy, one)) for one in karpathy]
+    ways += [Found("coco", _listed(group), partial(layouts.coco, group)) for group in _by_split(coco)]
+    ways += [Found("table", _listed(group), partial(layouts.tables, group)) for group in _by_split(tables)]
     if shards:
         ways.append(Found("shards", _listed(shards), partial(read_shards, shards)))
-    texts = [] if ways or ask.table else rooms.texts_beside(ask.base)
+    texts = [] if ways or ask.table else layouts.texts_beside(ask.base)
     return ways + (
-        [Found("texts", f"{format_count(len(texts), 'text')} beside images", partial(rooms.beside, texts))]
+        [Found("texts", f"{format_count(len(texts), 'text')} beside images", partial(layouts.beside, texts))]
         if texts
         else []
     )
@@ -221,8 +221,8 @@ def _listed(files: Sequence[Path]) -> str:
 
 def _by_split(files: Sequence[Path]) -> list[list[Path]]:
     """Files that each name another split are read together, others are one way each."""
-    named = [one for one in files if rooms.said(one)]
-    groups = [named] if len({rooms.said(one) for one in named}) == len(named) else [[one] for one in named]
+    named = [one for one in files if layouts.said(one)]
+    groups = [named] if len({layouts.said(one) for one in named}) == len(named) else [[one] for one in named]
     return [group for group in groups if group] + [[one] for one in files if one not in named]
 
 

@@ -15,6 +15,7 @@ Results = Mapping[str, Any]
 OWN_RANK = "t2i rank of the annotated image"
 RSUM = str(MetricKey("rsum"))
 TRUE = {way: str(MetricKey("map_at_r", way, "exact")) for way in ("i2t", "t2i")}
+FIRST = str(MetricKey("true", "i2t", "exact", k=1))
 SHOWN = (RSUM, TRUE["i2t"])
 
 
@@ -92,7 +93,7 @@ def _train(results: Results) -> str:
     sums, metrics = [row["val/rsum"] for row in results["history"]], results["metrics"]
     start, kept = (format_value(sums[n], "sum") for n in (0, (results["kept"] or [-1])[-1]))
     (name,) = results.get("models", ("the model",))
-    learnt = f"Training raised the RSUM of {name} on the validation images from {start} to {kept}."
+    learnt = f"Training raised the RSUM of {name} from {start} to {kept} on validation images."
     if not metrics.keys() >= {*TRUE.values()}:
         return f"{learnt} On the test images its RSUM is {format_value(metrics[RSUM], 'sum')} of 600."
     images, captions = (format_value(metrics[key]) for key in TRUE.values())
@@ -128,13 +129,13 @@ def _relevance(results: Results) -> str:
             ordered.setdefault(WAYS[key.direction], [row["better"]]).append(row["worse"])
     # a sentence has room for three
     orders = [
-        f"From {way}, the truth puts {', then '.join(of)}."
+        f"From {way}, the true order is {', '.join(of)}."
         for way, of in sorted(ordered.items()) if len(of) < 4
     ]  # fmt: skip
     counted = (
-        f"Of the {format_count(len(taus), 'order')} by other metrics, {len(same) or 'none'} "
-        f"{'is' if len(same) < 2 else 'are'} the truth's. {len(reverse) or 'None'} "
-        f"{'is' if len(reverse) < 2 else 'are'} its reverse{f', such as by {usual.title}' if usual else ''}."
+        f"{len(same) or 'None'} of the {format_count(len(taus), 'order')} by other metrics "
+        f"{'is' if len(same) < 2 else 'are'} the true one. {len(reverse) or 'None'} "
+        f"{'is' if len(reverse) < 2 else 'are'} exactly reversed{f', as by {usual.title}' if usual else ''}."
     )
     return " ".join([*orders, counted])
 
@@ -143,9 +144,9 @@ def _hierarchy(results: Results) -> str:
     own, exact = (results["texts_answered@5"][name] for name in ("own", "exact"))
     true, annotated, *ends = (format_value(one[n]) for n in (0, -1) for one in (exact, own))
     return (
-        f"Among its first five images, {results['models'][0]} has a true one for {true} percent of the most "
-        f"generic texts, and the annotated one for {annotated} percent. "
-        f"For the most specific texts, {'both are' if len({*ends}) == 1 else 'these are'} "
+        f"For {true} percent of the most generic captions, the top five images of {results['models'][0]} "
+        f"include a true one; for {annotated} percent, the annotated one. "
+        f"For the most specific captions, {'both are' if len({*ends}) == 1 else 'these are'} "
         f"{' and '.join(dict.fromkeys(ends))} percent."
     )
 

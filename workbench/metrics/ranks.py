@@ -1,10 +1,11 @@
-"""THE rank: one definition, one tie rule, one pass that serves every metric of an order.
+"""The rank: one definition, one tie rule, one pass that serves every metric of an order of relevant items.
 
 The rank of a relevant item is ``1 + #(greater) + #(equal and not relevant)``, plus the relevant items counted
 before it among its equals. A tie therefore counts against the model: a matrix of equal scores puts every
-relevant item last. Graded orders follow the same rule: larger scores first, among equal scores the lower
-grade first. Only the order of the scores matters, never their sign or scale, and scores are compared in the
-type they come in.
+relevant item last. Graded orders follow the same rule (``grades``): larger scores first, among equal scores
+the lower grade first. ``blocks.best``, which lists items for people, puts the lower row
+first. Only the order of the scores matters, never their sign or scale, and scores are compared in the type
+they come in.
 
 A direction is written once: rows are queries. Image to text is ``rank(scores, relevant)``, text to image is
 ``rank(scores.T, relevant.T)``, and ``Ranked`` is the two. The pass counts, for each relevant item, the items

@@ -32,7 +32,8 @@ class Metric:
             query of each judged pair. ``"chains"``: ``hierarchy.Chains``. ``"twins"``: see ``twin_accuracy``.
         ks: its depths; ``None`` = it has none.
         by: which judgements of a data set it is measured by: ``"own"`` pairs, all ``"others"``, the
-            ``"graded"`` among them, the ``"exact"`` truth, or a name.
+            ``"graded"`` among them, the ``"exact"`` truth, or a name, such as ``"categories"``; see
+            ``runs.measure``.
         face: how a value is shown, see ``formatting``.
         statistic: of the values by query.
         ties: how equal scores are treated, for the contract.

@@ -18,7 +18,7 @@ FIRST = ("rsum", "R", "map_at_r")
 CONFIDENCE = 0.95
 # what a number is where its contract, written by an older version, does not say so
 BY_NAME = {
-    "rsum": "sum", "medr": "rank", "meanr": "rank", "d_corr_gain": "number",
+    "rsum": "sum", "nsum": "sum", "medr": "rank", "meanr": "rank", "d_corr_gain": "number",
     **dict.fromkeys(("pearson", "spearman", "spearman_half", "kendall_tau", "tau"), "correlation"),
     **dict.fromkeys(("d_corr_image", "d_corr_other", "d_corr_radius"), "correlation"),
 }  # fmt: skip

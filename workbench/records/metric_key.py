@@ -1,9 +1,8 @@
 """The name of a number: the metric, the direction, and whose judgements say what is relevant.
 
 This is the one place where such a name is written or read. Its text stands in ``results.json``, in tables and
-on
-pages: ``t2i/R@1``, ``rsum``, ``exact:i2t/map_at_r``, ``exact:t2i/true@1[most specific]``, ``i2t/R@5[5
-folds]``.
+on pages: ``t2i/R@1``, ``rsum``, ``exact:i2t/map_at_r``, ``exact:t2i/true@1[most specific]``,
+``i2t/R@5[5 folds]``.
 """
 
 import re
@@ -22,8 +21,8 @@ SAID = {
 # judgements that say more about all pairs stand before those that say less
 DENSEST = ("exact", "eccv", "cxc", "human", "graded")
 JUDGES = {
-    "own": "binary labels", "exact": "the truth", "truth": "the truth", "pooled": "pooled answers",
-    "phi": "a judge of text (phi)", "categories": "object classes",
+    "own": "annotated pairs", "exact": "the truth", "truth": "the truth", "pooled": "pooled answers",
+    "phi": "similarity of captions", "categories": "object classes",
 }  # fmt: skip
 FORM = "[judgements:][direction/]metric[@k][[subset]][[n folds]], e.g. t2i/R@1 or exact:i2t/map_at_r"
 WORD = r"[^:/@\[\]]+"

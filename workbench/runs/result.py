@@ -34,7 +34,7 @@ from workbench.training.averaging import best_epoch
 # a name says no more settings than these
 MOST_DIFFER = 2
 # the weights hold a checksum of their own
-KEPT = (runs.STATES, runs.RESULTS, "*.parquet", runs.VALUES, "embeddings/*")
+CHECKSUMMED = (runs.STATES, runs.RESULTS, "*.parquet", runs.VALUES, "embeddings/*")
 
 
 # a model, and the embeddings of a split's images and captions on the CPU in float32; parts are left out where
@@ -252,7 +252,9 @@ class OpenRun:
             runs.ByQuery(split.image_ids, split.caption_ids, split.own, self.values).write(path)
             results = runs.write_results(path, self.as_dict())
             # a file that begins with a dot is one that was never finished
-            files = {file for kept in KEPT for file in path.glob(kept) if not file.name.startswith(".")}
+            files = {
+                file for form in CHECKSUMMED for file in path.glob(form) if not file.name.startswith(".")
+            }
             write_checksums(path / runs.CHECKSUMS, sorted(files), {"config": self.config, **about})
             if self.target or outside:
                 runs.write_status(path, "ok")

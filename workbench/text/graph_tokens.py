@@ -201,8 +201,10 @@ class GraphTokens(SignalMaker):
 
 
 def cached_graphs(parser: Any, folder: Path, captions: Sequence[str]) -> tuple[SceneGraph, ...]:
-    """Graphs of captions, from a database that processes may share; what it lacks is parsed and added. The
-    parser has ``of(captions).graphs``, and ``identity()``, which tells it from other parsers.
+    """Graphs of captions, from a database that processes may share; what it lacks is parsed and added. A
+    parser is the member ``scene_graph`` of this shelf, a ``SignalMaker`` of this package or another. It takes
+    ``processes`` and ``plurals``, and has ``of(captions).graphs`` and ``identity()``, which tells it from
+    other parsers.
 
     Raises:
         ChecksumError: the database is damaged; the message names it and the remedy.

@@ -1,5 +1,5 @@
 """The guided first run: the notebooks on the embedded world for three ways of training, and one page that
-tells what came out: where training starts, what binary labels say of the three models, what the truth says,
+tells what came out: where training starts, what annotated pairs say of the three models, what the truth says,
 and why. The page reads offline, in light and dark.
 """
 
@@ -21,7 +21,7 @@ from workbench.english import listed
 from workbench.execution import report
 from workbench.execution.library import find
 from workbench.execution.notebook import NOTEBOOK, RunResult, check, run_notebook
-from workbench.execution.summary import SHOWN, TRUE, favourite, summary
+from workbench.execution.summary import FIRST, SHOWN, TRUE, favourite, summary
 from workbench.formatting import format_number, format_path, format_value
 from workbench.io import read_options, write_text
 from workbench.metrics.comparison import BETTER
@@ -172,13 +172,13 @@ def render(stops: Sequence[Stop], results: Sequence[RunResult], seconds: float) 
         chapter | {"notebooks": [one for one in shown if one["stop"].chapter == name]}
         for name, chapter in PAGE["chapters"].items()
     ]
-    found_by_way = {way: _found(compared, key) for way, key in TRUE.items()}
     return page(
         "tour/index.html.j2",
         minutes=format_number(seconds / 60, 1),
         headline=favourite(compared) if compared else "",
-        found={way: _said(values) for way, values in found_by_way.items()},
-        below=against_same_list({TRUE["i2t"]: found_by_way["i2t"]}, compared.get("same_list", {})),
+        found={name: _said(_found(compared, key)) for name, key in {**TRUE, "first": FIRST}.items()},
+        captions=_true_captions(),
+        below=against_same_list({TRUE["i2t"]: _found(compared, TRUE["i2t"])}, compared.get("same_list", {})),
         verdicts=Markup(_verdicts(compared)) if compared else "",
         chapters=[chapter for chapter in chapters if chapter["notebooks"]],
         failed=[one for one in shown if one["result"].exit_code],
@@ -206,6 +206,12 @@ def _said(values: Mapping[str, Any]) -> str:
     return listed([f"{format_value(value)} for {name}" for name, value in values.items()])
 
 
+def _true_captions() -> str:
+    """How many captions are true of a test image, on average."""
+    split = data.load("scenes", split="test")
+    return format_number(float(split.judgements["exact"].relevant().sum(axis=1).mean()), 0)
+
+
 def _verdicts(compared: Mapping[str, Any]) -> str:
     """The figure of the first screen: each model by its RSUM and by the true captions that it finds."""
     columns: dict[str, list[float]] = {}
@@ -216,7 +222,7 @@ def _verdicts(compared: Mapping[str, Any]) -> str:
             columns[f"{axis}_{end}"] = [compared["contracts"][label][end] for label in labels]
     fig = two_verdicts(
         pd.DataFrame({"group": compared["models"]} | columns, index=compared["models"]),
-        title="", x="RSUM, by binary labels", y="mAP@R, by the truth",
+        title="", x="RSUM, by annotated pairs", y="mAP@R, by the truth",
         line=compared.get("same_list", {}).get(TRUE["i2t"]),
     )  # fmt: skip
     fig.update_layout(showlegend=False, margin={"t": 60}, height=434)

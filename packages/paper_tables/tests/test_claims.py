@@ -190,8 +190,9 @@ def test_one_arm_stands_against_a_bound_and_many_by_how_far_they_are_apart(
 
 def test_a_verdict_that_turns_at_another_rate_is_undecided() -> None:
     line = {
-        "claim": "D1", "data": "W", "judge": "labels", "expected": "+", "smallest": 3.0, "printed": 0.6,
-        "chance": 6.4, "values": {"more": [409.0, 409.1, 409.2], "less": [401.0, 401.1, 401.0]},
+        "claim": "D1", "data": "W", "judge": "labels", "expected": "+", "smallest": 3.0, "unit": "sum",
+        "printed": 0.6, "chance": 6.4,
+        "values": {"more": [409.0, 409.1, 409.2], "less": [401.0, 401.1, 401.0]},
         "rates": {"0.5": {"more": [350.0], "less": [349.0]}, "2": {"more": [420.0], "less": [421.0]}},
     }  # fmt: skip
     assert claims.judged([line])[0]["verdict"] == "undecided"
@@ -214,6 +215,7 @@ def test_a_verdict_that_turns_at_another_rate_is_undecided() -> None:
         ("undecided", -4.0, 1.0, 0.2, "brackets include zero and -3.0"),
         ("undecided", -4.0, 4.0, 0.2, "brackets include zero, -3.0 and +3.0"),
         ("void", -4.0, 4.0, None, "an arm is below 3 times chance"),
+        ("void", 580.0, 590.0, None, "all arms are near the best value"),
     ],
 )
 def test_a_row_says_why_it_has_its_verdict(
@@ -221,7 +223,8 @@ def test_a_row_says_why_it_has_its_verdict(
 ) -> None:
     line = {
         "verdict": verdict, "low": low, "high": high, "effect": (low + high) / 2, "p_holm": p_holm,
-        "smallest": 3.0, "unit": "sum", "printed": 4.5, "expected": "+",
+        "claim": "D1", "smallest": 3.0, "unit": "sum", "printed": 4.5, "expected": "+", "chance": 5.0,
+        "values": {"more": [high, high], "less": [low, low]},
     }  # fmt: skip
     assert claims_told.reason_of(line) == reason
 

@@ -22,7 +22,8 @@ SMALL = np.array([0.1, -0.1, 0.0, 0.1, -0.1])
         (Evidence(np.ones(5), 3), "replicated"),
         (Evidence(20 * SMALL, 1), "undecided"),
         (Evidence(UP, 3, arms=(2.0, 9.0), chance=1.0), "void"),
-        (Evidence(UP, 3, arms=(99.0, 100.0), ceiling=100.0), "void"),
+        (Evidence(UP, 3, arms=(96.0, 100.0), best=100.0), "void"),
+        (Evidence(UP, 3, arms=(47.0, 100.0), best=100.0), "replicated"),
         (Evidence(UP, 3, elsewhere=(UP, -UP)), "undecided"),
     ],
 )

@@ -96,7 +96,7 @@ def test_shares_by_value_stand_at_the_means_of_groups_of_equal_size_with_wilson_
     fig = hierarchy.share_by_value(
         answered, np.array([0.4, 0.2, 0.8, 1.0]), title="t", x="x", y="y", groups=2
     )
-    assert [trace.name for trace in fig.data] == ["binary labels", "exact &lt;b&gt;"]
+    assert [trace.name for trace in fig.data] == ["annotated pairs", "exact &lt;b&gt;"]
     assert_allclose(fig.data[0].x, [0.3, 0.9])
     assert_allclose(fig.data[0].y, [0, 50])
     assert_allclose(fig.data[1].y, [100, 50])
@@ -111,7 +111,7 @@ def test_equal_values_stay_in_one_group():
         {"own": np.ones(4)}, np.array([1.0, 1.0, 1.0, 2.0]), title="t", x="x", y="y", groups=4
     )
     assert fig.data[0].hovertext == (
-        "binary labels: 100.0 % of 3 captions",
-        "binary labels: 100.0 % of 1 caption",
+        "annotated pairs: 100.0 % of 3 captions",
+        "annotated pairs: 100.0 % of 1 caption",
     )
     assert len(set(fig.data[0].x)) == len(fig.data[0].x)

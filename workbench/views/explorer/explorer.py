@@ -1,8 +1,9 @@
 """The retrieval explorer: a widget that asks one or several models the same question and shows what each of
 them finds.
 
-The Python side only passes messages on. What is answered is made by ``engine``, which needs no browser; what
-is seen is made by ``explorer.js`` and ``explorer.css``, which ask nothing of any other place.
+The Python side passes messages on and keeps what was selected. What is answered is made by ``engine``, which
+needs no browser; what is seen is made by ``explorer.js`` and ``explorer.css``, which ask nothing of any other
+place.
 """
 
 import os

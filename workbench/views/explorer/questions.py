@@ -181,12 +181,12 @@ def asked_by(message: dict[str, Any], uploads: Sequence[Any], split: Split) -> Q
     """The question in a message of the browser, every value checked.
 
     Args:
-        message: the JSON that ``explorer.js`` sends.
+        message: the JSON that ``exchange.js`` sends.
         uploads: images and vectors that were uploaded, by their number.
         split: whose images and captions the terms name.
 
     Raises:
-        ValueError, KeyError, IndexError, TypeError: the message is not one that ``explorer.js`` sends.
+        ValueError, KeyError, IndexError, TypeError: the message is not one that ``exchange.js`` sends.
     """
     chosen, watched = message["filters"], message["watched"]
     return Question(

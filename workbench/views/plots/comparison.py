@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
+from workbench.english import listed
 from workbench.formatting import (
     display_value,
     format_count,
@@ -217,13 +218,10 @@ def against_same_list(values: Mapping[str, Mapping[str, float]], same: Mapping[s
             back = MetricKey.parse(key).direction == "t2i"
             items, query = ("images", "caption") if back else ("captions", "image")
             below = [name for name, value in of.items() if value < at]
-            who = (
-                " and ".join(below) if len(below) < 3 else f"{len(below)} of {format_count(len(of), 'model')}"
-            )
-            verb = "has" if len(below) < 2 else "have"
+            who = listed(below) if len(below) < 3 else f"{len(below)} of {format_count(len(of), 'model')}"
             said.append(
-                f"A list of {items} that ignores the {query}, the most often true first, has "
-                f"{format_value(at)} percent mAP@R. {who or 'No model'} {verb} less."
+                f"One fixed list for every {query}, the {items} that are true most often first, has "
+                f"{format_value(at)} percent mAP@R, {f'more than {who}' if who else 'less than every model'}."
             )
     return " ".join(said)
 

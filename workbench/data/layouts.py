@@ -1,4 +1,4 @@
-"""The rooms behind the door of ``opening``: each reads one layout into rows and their images' places."""
+"""The readers of ``opening``: each reads one layout into rows and their images' places."""
 
 import os
 import re
