@@ -4,6 +4,8 @@ can be built."""
 from __future__ import annotations
 
 import inspect
+import json
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -292,6 +294,18 @@ def test_the_presets_of_a_paper_hold_its_settings():
             8000,
         )
         assert released.model.image_options["fusion"] == {"variant": "released", "maps": 8, "padding": True}
+
+
+def test_presets_are_those_that_were_read_against_the_papers():
+    """Each value was read beside its paper when it last changed. ``WORKBENCH_SNAPSHOTS=write`` writes the
+    file again, for whoever has read a new value.
+    """
+    file = Path(__file__).with_name("presets.json")
+    found = {name: resolve(Config.read(path)).as_dict() for name, path in PRESETS.items()}
+    if os.environ.get("WORKBENCH_SNAPSHOTS") == "write":
+        rows = (f"{json.dumps(name)}: {json.dumps(of)}" for name, of in found.items())
+        file.write_text("{\n" + ",\n".join(rows) + "\n}\n", encoding="utf-8")
+    assert json.loads(json.dumps(found)) == json.loads(file.read_text(encoding="utf-8"))
 
 
 def test_the_names_of_the_relevances_are_on_the_shelf():

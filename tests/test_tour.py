@@ -64,7 +64,12 @@ def test_a_failed_stop_is_named_on_the_page_and_by_the_exit_code(tmp_path: Path)
     assert page.count("cell 4: ZeroDivisionError: division by zero") == 2
     assert "curves of vsepp" in page
     assert re.search(r"<td[^>]*>500.0 \(40.0 to 60.0\)", page)
-    assert [line.split()[0] for line in said] == ["1/3", "ok", "2/3", "failed:4", "3/3", "ok"]
+    begun = ["1/3 train-vsepp", "2/3 train-ditm", "3/3 after"]
+    assert [line.partition(":")[0] for line in said if "/3 " in line] == begun
+    ended = {name: word for name, word, *_ in (line.split() for line in said if "/3 " not in line)}
+    assert ended == {"train-vsepp:": "ok", "train-ditm:": "failed:4", "after:": "ok"}
+    # what needs a model begins when it is there
+    assert said.index("3/3 after: after says") > min(said.index(line) for line in said if "vsepp: ok" in line)
     page = re.sub(r"<script>.*?</script>", "", page, flags=re.DOTALL)
     assert not re.findall(r'(?:src|href)="(?:https?:)?//', page)
     for link in re.findall(r'href="([^"#]+)', page):

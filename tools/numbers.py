@@ -165,7 +165,7 @@ def twins() -> str:
     count = format_count(rows.seed.nunique(), "seed")
     about = (
         f"Means over {count} in percent, with Student's 95 % interval over seeds; all with annotated pairs. "
-        "Guessing has 50. Equal scores count against a model, so one that reads a bag of words has 0."
+        "Guessing has 50, and so has a model that reads a bag of words, since equal scores count half."
     )
     return "\n".join([*lines, "", *textwrap.wrap(about, 130)])
 

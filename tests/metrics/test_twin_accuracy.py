@@ -6,6 +6,7 @@ from numpy.testing import assert_allclose
 from PIL import Image
 
 from tests.oracles import metrics as oracle
+from workbench import assets, objectives
 from workbench.data.twins import Twin, with_twins
 from workbench.metrics import blocks
 from workbench.metrics.twin_accuracy import twin_accuracies
@@ -36,9 +37,9 @@ def test_by_hand():
     )
     found = {m.label: (m, values) for m, values in twin_accuracies(scores, split.twins, split.own)}
     looks, of_looks = found["i2t/twin_accuracy[looks]"]
-    # one of the first image's two is higher; the second image scores both alike, which counts against
-    assert (looks.value, looks.queries, looks.left_out, looks.chance) == (0.25, 2, 1, 0.5)
-    assert_allclose(of_looks, [0.5, 0, np.nan])
+    # one of the first image's two is higher; the second image scores both alike, which counts half
+    assert (looks.value, looks.queries, looks.left_out, looks.chance) == (0.5, 2, 1, 0.5)
+    assert_allclose(of_looks, [0.5, 0.5, np.nan])
     assert found["i2t/twin_accuracy[things]"][0].value == 1
 
 
@@ -55,7 +56,7 @@ def test_by_a_double_loop(seed):
         assert_allclose(m.value, oracle.twin_accuracy(scores.tolist(), own, mine))
 
 
-def test_only_the_order_matters_blocks_give_the_same_and_equal_scores_are_worst(monkeypatch):
+def test_only_the_order_matters_blocks_give_the_same_and_equal_scores_are_guesses(monkeypatch):
     split = world([0, 0, 1, 2], [(0, "looks"), (1, "looks"), (3, "looks")])
     rng = np.random.default_rng(1)
     image, text = (rng.integers(-3, 4, (size, 4)).astype(np.float32) for size in (3, 7))
@@ -67,7 +68,21 @@ def test_only_the_order_matters_blocks_give_the_same_and_equal_scores_are_worst(
     assert value(np.exp(image @ text.T / 8)) == value(image @ text.T - 100) == whole
     monkeypatch.setattr(blocks, "COMPUTED", 10)
     assert value(blocks.products(image, text)) == whole
-    assert value(np.zeros((3, 7))) == 0
+    assert value(np.zeros((3, 7))) == 0.5
+    # what rounding moves is equal, whatever the scale
+    moved = 1 + 1e-6 * rng.standard_normal((3, 7))
+    assert value(moved) == value(1e-8 * moved) == value(-moved) == 0.5
+
+
+def test_every_objective_was_asked_over_five_seeds():
+    rows = assets.recorded("twins_scenes")
+    asked = rows[rows.key.str.contains("twin_accuracy")].groupby("objective")
+    assert set(asked.groups) == {*objectives.names(), "aahr as released"}
+    assert {tuple(sorted(set(of.seed))) for _, of in asked} == {(0, 1, 2, 3, 4)}
+    assert {len(of) for _, of in asked} == {15}
+    # what reads words without their order cannot see a twin
+    means = rows[rows.key == "i2t/twin_accuracy[attributes]"].groupby("objective").value.mean()
+    assert means["vsepp"] == means["infonce"] == 0.5 < 0.7 < means["cora"]
 
 
 def test_random_scores_are_at_chance_and_the_interval_says_so():

@@ -202,9 +202,10 @@ def rates(scores, own, folds=1, ks=(1, 5, 10)):
 
 
 def twin_accuracy(scores, own, pairs):
-    """Mean over images of the share of pairs (caption, twin) that the image orders rightly."""
+    """Mean over images of the share of pairs (caption, twin) that the image orders rightly; equal: half."""
     by_image = {}
     for caption, twin in pairs:
-        image = own[caption]
-        by_image.setdefault(image, []).append(1 if scores[image][caption] > scores[image][twin] else 0)
+        first, second = scores[own[caption]][caption], scores[own[caption]][twin]
+        right = 1 if first > second else 0.5 if first == second else 0
+        by_image.setdefault(own[caption], []).append(right)
     return sum(sum(right) / len(right) for right in by_image.values()) / len(by_image)

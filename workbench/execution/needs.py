@@ -41,7 +41,8 @@ def missing_data(arms: Iterable[Mapping[str, Any]]) -> list[str]:
                 if pixels:
                     found.open_image(0)
             except FileNotFoundError as error:
-                lacking.append(str(error))
+                source = "" if "https://" in str(error) else f"; data_cards/{name}.md says where to get it"
+                lacking.append(f"{error}{source}")
     return lacking
 
 

@@ -1,9 +1,10 @@
 """Whether a model binds words to things: its score of a caption and of the caption's twin, in which two of
 its attributes, things or sides of a relation are exchanged, so that it is false of the image.
 
-"Share of an image's captions that score strictly higher with it than their twins, mean over images." A model
-that scores at random has .5. One that reads a bag of words gives a twin of the same words an equal score,
-which counts against it: it has 0, and .5 where rounding or noise breaks the ties.
+"Share of an image's captions that score higher with it than their twins, mean over images." An equal score
+counts half, as a guess between two would: a model that scores at random has .5, and so has one that reads a
+bag of words and cannot see a twin of the same words. Scores are equal up to rounding, since caption and twin
+are encoded in different batches.
 
 Source: M. Yuksekgonul et al., When and why vision-language models behave like bags-of-words, ICLR 2023.
 """
@@ -17,21 +18,23 @@ from workbench.metrics.evaluation import report
 from workbench.metrics.intervals import ROUNDS, SEED, Draws
 from workbench.metrics.ranks import ratio
 from workbench.metrics.registry import Metric
-from workbench.records import Judgements, Mask, Measurement, MetricKey, Rows, Values
+from workbench.records import Judgements, Measurement, MetricKey, Rows, Values
 
 CHANCE = 0.5
+# of the largest score: what rounding alone moves a score by
+ROUNDING = 1e-5
 
 
 class TwinAccuracy(Metric):
-    """Share of an image's captions that score strictly higher with it than their twins."""
+    """Share of an image's captions that score higher with it than their twins; equal scores count half."""
 
     name, hit = "twin_accuracy", "the image scores its caption higher than the caption's twin"
     requires, directions, by = "twins", ("i2t",), ("twins",)
-    ties = "an equal score counts against"
+    ties = "an equal score, up to rounding, counts half"
 
-    def per_query(self, found: tuple[Mask, Rows, int], k: int | None = None) -> Values:
-        """``(I,)`` of ``(N,)`` whether each caption scores higher than its twin, ``(N,)`` its image, and
-        ``I``; NaN for an image without twins.
+    def per_query(self, found: tuple[Values, Rows, int], k: int | None = None) -> Values:
+        """``(I,)`` of ``(N,)`` whether each caption scores higher than its twin, .5 where equal, ``(N,)`` its
+        image, and ``I``; NaN for an image without twins.
         """
         above, image, images = found
         return ratio(np.bincount(image, above, images), np.bincount(image, minlength=images))
@@ -59,7 +62,9 @@ def twin_accuracies(
     draws = Draws(own, scores.shape[0], rounds, seed)
     for kind, pairs in twins.items():
         image = own[pairs.images]
-        above = at_pairs(scores, image, pairs.images) > at_pairs(scores, image, pairs.captions)
+        mine, other = (at_pairs(scores, image, text) for text in (pairs.images, pairs.captions))
+        close = ROUNDING * np.abs([mine, other]).max(initial=0)
+        above = np.where(np.abs(mine - other) <= close, CHANCE, mine > other)
         for row in rows:
             values = row.per_query((above, image, scores.shape[0]))
             key = MetricKey(row.name, "i2t", subset=kind)

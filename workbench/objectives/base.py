@@ -129,6 +129,10 @@ class Objective(Checked, nn.Module):
         made = scorer_of(scorer)
         own = f"scorer={scorer!r}: {type(self).__name__} makes its scores itself; leave scorer out"
         require(type(self).scores is Objective.scores, own)
+        require(
+            self.local_scorer is None,
+            f"scorer={scorer!r}: the options of {type(self).__name__} name a scorer already; leave one out",
+        )
         self.local_scorer, self.scores_parts = made, "parts" in made.reads
         self.declare()
 

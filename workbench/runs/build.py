@@ -37,7 +37,7 @@ HOW_TO_GIVE = {
     "log_var": "set log_var=true in the options of both encoders",
     "parts": "choose encoders that keep regions, patches or words, such as 'towers', 'regions', 'sequence'",
     "local": "set fusion={'variant': 'released'} in the options of 'multigrain'",
-    "entities": "set text_encoder='graph'",
+    "entities": "set text_encoder='graph', with text_options={'embed_dim': %d}, the width of images",
 }
 
 
@@ -375,7 +375,7 @@ def check_reads(name: str, objective: Objective, pair: Pair) -> None:
                 given = ", ".join(side.gives) or "nothing beside the pooled vector"
                 raise ValueError(
                     f"objective {name!r} reads {wanted!r} and {type(side).__name__} gives {given}; "
-                    f"{HOW_TO_GIVE[wanted]}"
+                    f"{HOW_TO_GIVE[wanted].replace('%d', str(pair.image.embed_dim))}"
                 )
 
 

@@ -7,6 +7,7 @@ import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from markupsafe import Markup
 from workbench import data
 from workbench.english import listed
 from workbench.execution import report
+from workbench.execution.executors import executor
 from workbench.execution.library import find
 from workbench.execution.notebook import NOTEBOOK, RunResult, check, run_notebook
 from workbench.execution.summary import FIRST, SHOWN, TRUE, favourite, summary
@@ -34,6 +36,7 @@ from workbench.views.plots.relevance import two_verdicts
 from workbench.views.plots.retrieval import sheet
 
 EXPLORER = "06_retrieval_explorer"
+JOBS = 2  # notebooks at a time: one alone leaves half of two cores idle while it starts
 
 
 @dataclass(frozen=True)
@@ -89,7 +92,7 @@ def tour(
     say: Callable[[str], None] = lambda line: None,
     stops: tuple[Stop, ...] = STOPS,
 ) -> TourResult:
-    """Run all stops, one after the other, and write ``<root>/tour/index.html``.
+    """Run all stops, two at a time, and write ``<root>/tour/index.html``.
 
     A notebook that fails does not stop those that do not need it; the page says which cell failed.
 
@@ -104,23 +107,32 @@ def tour(
     """
     check_stops(root, stops)
     folder = Path(root).resolve() / "tour"
-    began, results = time.perf_counter(), {}
+    began, started = time.perf_counter(), dict[str, Any]()
     write_text(folder / "index.html", page("views/pages/base.html.j2", title="The tour is running"))
-    for number, stop in enumerate(stops, 1):
-        say(f"{number}/{len(stops)} {stop.name}: {stop.says}")
-        done = results[stop.name] = run_notebook(
-            find(stop.notebook), _parameters(stop, folder), folder=folder / stop.name,
-            arms={"": stop.title or stop.name},
-        )  # fmt: skip
-        say(
-            f"    {done.status} after {format_number(done.seconds, 0)} "
-            f"s{': ' + done.error if done.error else ''}"
-        )
+    with executor("local", folder, {"jobs": JOBS}) as pool:
+        for number, stop in enumerate(stops, 1):
+            for name in stop.models_of:
+                started[name].result()
+            told = partial(say, f"{number}/{len(stops)} {stop.name}: {stop.says}")
+            started[stop.name] = pool.submit(_run, stop, folder, told, say)
+        results = {name: future.result() for name, future in started.items()}
     seconds = time.perf_counter() - began
     index = write_text(folder / "index.html", render(stops, list(results.values()), seconds))
     code = next((result.exit_code for result in results.values() if result.exit_code), 0)
     ended = {name: result.status for name, result in results.items()}
     return TourResult(index, code, round(seconds, 1), ended)
+
+
+def _run(stop: Stop, folder: Path, begin: Callable[[], None], say: Callable[[str], None]) -> RunResult:
+    """Run one stop, and say that it begins and how it ended."""
+    begin()
+    done = run_notebook(
+        find(stop.notebook), _parameters(stop, folder), folder=folder / stop.name,
+        arms={"": stop.title or stop.name},
+    )  # fmt: skip
+    after = f"{done.status} after {format_number(done.seconds, 0)} s"
+    say(f"    {stop.name}: {after}{': ' + done.error if done.error else ''}")
+    return done
 
 
 def stops_on(device: str, precision: str) -> tuple[Stop, ...]:

@@ -70,10 +70,26 @@ def test_a_dry_run_of_a_table_says_what_it_takes_and_all_that_is_missing(name: s
             for word in ("openai", "laion2b_s34b_b79k", "bert-base-uncased", "glove.6B.300d.txt")
             if word in options
         }
+        beside = described["table"].get("evaluate") or {}
+        asked = {one["data"] for one in beside.get(values["data"], beside.get("others", []))}
+        needed |= asked - {"eccv_caption"}  # its judgements come with a package, its photographs are COCO's
     assert not [word for word in needed if not any(word in line for line in found["missing"])]
     assert all(remedy_of(line) for line in found["missing"])
     heads = ("coco:", "flickr30k:", "cxc:", "hierarcaps:", "eccv_caption:", "weights", "text encoder", "word")
     assert all(line.startswith(heads) for line in found["missing"])
+
+
+def test_what_an_extra_brings_is_in_the_list(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("workbench.data.eccv_caption.find_spec", lambda name: None)
+    monkeypatch.setattr("paper_tables.needs.find_spec", lambda name: None)
+    said = CliRunner().invoke(
+        app, ["grid", "03_train", "aahr_table3", "--paper", "--dry-run", "-p", "seed=0", "--json"]
+    )
+    assert said.exit_code == 0, said.output
+    missing = json.loads(said.stdout)["missing"]
+    for head in ("coco:", "weights laion2b_s34b_b79k", "text encoder bert-base-uncased: needs transformers"):
+        assert [line for line in missing if line.startswith(head)], head
+    assert all("pip install" in line for line in missing if "eccv_caption" in line or "transformers" in line)
 
 
 def remedy_of(line: str) -> bool:
