@@ -64,7 +64,7 @@ def lines(files: list[Path]) -> int:
 
 
 # What the house may hold. A change that raises a number says by how much and why in its commit.
-MOST = {"statements": 16_541, "lines": 34_655, "files": 197, "all statements": 21_988, "all lines": 45_341}
+MOST = {"statements": 16_551, "lines": 34_677, "files": 197, "all statements": 22_002, "all lines": 45_367}
 
 
 def test_the_library_is_thin():

@@ -105,7 +105,7 @@ def test_a_mistake_in_a_name_or_an_option_is_refused_with_the_remedy(
     own_file: Path, name: str, options: dict[str, float], error: type[Exception], message: str
 ) -> None:
     with pytest.raises(error, match=message.replace("?", r"\?")):
-        objectives.check(name, options)
+        objectives.load(name, **options)
 
 
 def test_a_metric_is_found_by_module_and_class(own_file: Path) -> None:

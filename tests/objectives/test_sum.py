@@ -153,7 +153,7 @@ def test_options_are_given_by_paper():
 )
 def test_what_cannot_be_read_is_refused(name, options, error, message):
     with pytest.raises(error, match=message):
-        objectives.check(name, options)
+        objectives.load(name, **options)
 
 
 @pytest.mark.parametrize(

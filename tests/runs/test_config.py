@@ -212,7 +212,7 @@ def test_one_run_makes_its_objective_once(monkeypatch):
     made: Counter[str] = Counter()
     load = objectives.load
     monkeypatch.setattr(
-        objectives, "load", lambda name, **options: made.update([name]) or load(name, **options)
+        objectives, "load", lambda name, *path, **options: made.update([name]) or load(name, **options)
     )
     ready = prepare(Config(objective="vsepp", train_images=8, val_images=4, test_images=4), progress=False)
     run(ready, progress=False)

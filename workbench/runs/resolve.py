@@ -110,9 +110,8 @@ def make_objective(config: Config) -> Objective:
     Raises:
         KeyError, TypeError, ValueError: a name or an option that is refused.
     """
-    name, options = config.objective.name, config.objective.options
-    objectives.check(name, options, "objective_options")
-    made: Objective = objectives.load(name, **options)
+    chosen = config.objective
+    made: Objective = objectives.load(chosen.name, "objective_options", **chosen.options)
     if config.model.scorer != "cosine":
         made.score_by(config.model.scorer)
     if config.model.rerank:
