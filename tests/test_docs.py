@@ -9,9 +9,11 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
+import numpy as np
 import pytest
 import typer
 
+import workbench as wb
 from workbench.cli import app
 
 ROOT = Path(__file__).parent.parent
@@ -31,6 +33,20 @@ def test_the_python_of_a_guide_runs(name: str, tmp_path: Path, monkeypatch: pyte
     names: dict[str, object] = {"__name__": name}
     for body in blocks:
         exec(compile(body, f"{name}.md", "exec"), names)
+
+
+def test_the_page_on_python_has_every_public_name_and_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
+    assert sorted(set(re.findall(r"`wb\.(\w+)", page))) == sorted(wb.__all__)
+    monkeypatch.chdir(tmp_path)
+    split = wb.load_data("scenes", split="test", size=64)
+    for name, rows in (("images", len(split.image_ids)), ("texts", len(split.captions))):
+        np.save(f"{name}.npy", np.random.default_rng(0).standard_normal((rows, 4), dtype=np.float32))
+    ((_, body),) = BLOCK.findall(page)[:1]
+    exec(compile(body, "python.md", "exec"), {})
+    assert "<html" in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 
 def test_the_encoder_of_the_guide_is_one_that_a_configuration_takes(
