@@ -224,7 +224,7 @@ def _measured(run: runs.Run, where: str) -> runs.Run:
         return run
     target = MEASURED[where]
     if target.name not in run.evaluations:
-        evaluate_on(run.folder, target).save(run.folder)
+        evaluate_on(run.folder, target)
         run = runs.read(run.folder)
     return replace(run, results={**run.results, **run.evaluations[target.name]})
 
