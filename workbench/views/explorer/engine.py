@@ -15,6 +15,7 @@ import torch
 from numpy.typing import NDArray
 
 from workbench.records import Embedding, require
+from workbench.runs.model import KeptVectors
 from workbench.runs.result import OpenRun
 from workbench.views.explorer import notes
 from workbench.views.explorer.answers import Answer, Item, Query, Row
@@ -87,6 +88,12 @@ class Asker:
     def __init__(self, run: OpenRun, number: int, entities: Entities) -> None:
         self.run, self.number, self.entities = run, number, entities
         self._text = lru_cache(TEXTS)(lambda text: run.model.embed_texts([text]))
+
+    def answers(self, question: Question) -> bool:
+        """Whether the run can answer: vectors without their model know images and captions of the data."""
+        return not isinstance(self.run.model, KeptVectors) or not (
+            question.changes or question.walk or {"text", "picture"} & {term.kind for term in question.terms}
+        )
 
     def scores(self, question: Question) -> Scores:
         """``(N,)`` scores of the gallery; by the objective where one item is asked for the other kind, else
@@ -182,7 +189,12 @@ class Engine:
         self.askers = tuple(Asker(run, number, entities) for number, run in enumerate(runs))
         self.disagreements = cache(partial(disagreements, runs))
         self._scores: Callable[[Question], tuple[Scores, ...]] = lru_cache(QUESTIONS)(
-            lambda bare: tuple(asker.scores(bare) for asker in self.askers)
+            lambda bare: tuple(
+                asker.scores(bare)
+                if asker.answers(bare)
+                else np.full(len(self.gallery.ids(bare.seeks)), np.nan, np.float32)
+                for asker in self.askers
+            )
         )
 
     def answer(self, question: Question) -> Answer:
@@ -227,7 +239,9 @@ class Engine:
         )
 
     def scores(self, question: Question) -> tuple[Scores, ...]:
-        """``(N,)`` scores of the whole gallery, one array a run; the last questions are remembered."""
+        """``(N,)`` scores of the whole gallery, one array a run, NaN where it cannot answer; the last
+        questions are remembered.
+        """
         return self._scores(Question(question.terms, question.seeks, walk=question.walk))
 
     def _passes(self, question: Question) -> NDArray[np.bool_]:
@@ -277,6 +291,7 @@ class Engine:
     def _note(self, question: Question) -> str:
         truth = self.grader.truth(question)
         judged = self.grader.about(question) or (truth and not np.isnan(truth.holds).all())
+        silent = " and ".join(asker.run.name for asker in self.askers if not asker.answers(question))
         sentences = {
             "Ranks are places in the whole gallery; filters hide items and move no rank.": (
                 question.filters != Filters()
@@ -284,6 +299,8 @@ class Engine:
             "Captions that read the same are shown once.": question.seeks == "captions",
             "This question is not one of the data, and nobody judged its answers.": (not judged),
             notes.SUM: truth is not None and len(question.terms) > 1,
+            f"No answer from {silent}, which came without a model: ask about an image or caption of the "
+            "data.": bool(silent),
         }
         return " ".join(sentence for sentence, holds in sentences.items() if holds)
 
