@@ -725,3 +725,23 @@ def test_paths_of_windows_are_read_where_no_file_is_called_so(tmp_path):
     put(tmp_path / "mine", 1)
     write(tmp_path / "captions.csv", "image,caption\nmine\\1.jpg,one\n")
     assert wb.load_data(tmp_path, split="all").image_ids == ("mine/1.jpg",)
+
+
+OPEN_QUOTES = {
+    "the image first": 'image,caption\n1.jpg,"a stop sign\n2.jpg,a cat\n3.jpg,a dog"\n4.jpg,the end\n',
+    "the image last": 'caption,image\n"a stop sign,1.jpg\na dog",2.jpg\n',
+    "lines of Windows": 'image;caption\r\n1.jpg;"a stop sign\r\n2.jpg;a dog"\r\n',
+}
+
+
+@pytest.mark.parametrize("kind", OPEN_QUOTES)
+def test_a_quote_that_is_not_closed_swallows_no_row(kind, tmp_path):
+    put(tmp_path, 1, 2, 3, 4)
+    (tmp_path / "captions.csv").write_bytes(OPEN_QUOTES[kind].encode())
+    with pytest.raises(ValueError, match=r"captions.csv row 1, which ends at line \d: a quote is not closed"):
+        wb.load_data(tmp_path)
+    write(tmp_path / "captions.csv", 'image,caption\n1.jpg,"1.jpg is\na stop sign, and a cat"\n')
+    assert wb.load_data(tmp_path).captions == ("1.jpg is\na stop sign, and a cat",)
+    write(tmp_path / "captions.csv", 'image,caption\n1.jpg,"a stop sign\n')
+    with pytest.raises(ValueError, match="unexpected end of data; close every quote, and double one inside"):
+        wb.load_data(tmp_path)

@@ -39,6 +39,7 @@ NUMBERED = re.compile(r"\s*(\d+)\s+(\S.*)")
 TOKEN = re.compile(r"([^\t#]+)#(\w+)\t(.*)")
 # what stands for a byte that is not UTF-8
 HALF = re.compile("[\udc80-\udcff]")
+SAVE = "save it as UTF-8"
 # letters of a first line
 LONGEST = 10_000
 # below it a float tells every whole number from the next
@@ -72,7 +73,8 @@ def read_table(file: Path, problems: Problems) -> Iterator[tuple[str, Record]]:
                 continue
             yield where, {name: value for name, value in record.items() if value is not None and value != ""}
     except (csv.Error, UnicodeDecodeError) as error:
-        raise ValueError(f"{file.name} cannot be read after {where}: {error}") from error
+        remedy = "close every quote, and double one inside" if isinstance(error, csv.Error) else SAVE
+        raise ValueError(f"{file.name} cannot be read after {where}: {error}; {remedy}") from error
 
 
 def separator(line: str) -> str:
@@ -138,10 +140,23 @@ def _lines(file: Path, problems: Problems) -> Iterator[tuple[str, Record]]:
             where = f"{file.name} row {number}"
             if mark == "|" and len(row) == len(header) - 1 and (numbered := NUMBERED.fullmatch(row[-1])):
                 row = [*row[:-1], *numbered.groups()]
-            if len(row) == len(header):
+            if lost := _swallowed(row, mark):
+                problems.add(
+                    "malformed row",
+                    f"{where}, which ends at line {rows.line_num}: a quote is not closed, and {lost!r:.60} "
+                    "looks like a row of its own; close the quote, or write the caption in one line",
+                )
+            elif len(row) == len(header):
                 yield where, dict(zip(header, row, strict=True))
             else:
                 problems.add("malformed row", f"{where}: {len(row)} fields, but the columns are {header}")
+
+
+def _swallowed(row: Sequence[str], mark: str) -> str:
+    """A line inside a field that names an image as a row does, since a quote before it is not closed."""
+    lines = [line for one in row if "\n" in one for line in one.splitlines() if mark in line]
+    ends = [{Path(one.strip()).suffix.lower() for one in line.split(mark)} for line in lines]
+    return next((line for line, own in zip(lines, ends, strict=True) if own & {*endings()}), "")
 
 
 def tokens(file: Path, lines: Iterable[str], problems: Problems) -> Iterator[tuple[str, Record]]:
