@@ -18,6 +18,7 @@ Source: A. Aizman et al., "High Performance I/O For Large Scale Deep Learning", 
 
 import hashlib
 import json
+import re
 import tarfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
@@ -28,12 +29,14 @@ from typing import Any, Literal, NamedTuple
 from workbench.data.images import endings, read_image, visible
 from workbench.data.reading import SAME, Ask, Problems, Reading, Row, find_root, one_split, said_split
 from workbench.data.tables import column_notes, field, find_columns, inside, texts
-from workbench.io import cache_folder, cached_file, parse_json, reading_errors, require_itself
+from workbench.io import cache_folder, cached_file, parse_json, read_text, reading_errors, require_itself
 from workbench.records import Split, require
 
 # judgements of the training split, for ``Config.positives``
 POSITIVES = ("own", SAME)
 REMEDY = "Put the shards, .tar or .parquet, into one folder; train, val or test in a name says its split."
+# the number of a shard and of how many, ``train-00000-of-00003``; the file by ``0.tar`` that holds how many
+NUMBERED, COUNT = re.compile(r"(.*?)(\d+)(?:(-of-(\d+)).*)?"), "nshards.txt"
 VERSION = 4
 # row groups of Parquet files that are kept, each read whole for one of its images
 GROUPS = 8
@@ -141,6 +144,7 @@ def read_shards(files: Sequence[Path], ask: Ask) -> Reading:
         FileNotFoundError, ValueError: see ``shards``.
     """
     base, problems = ask.base, ask.problems
+    gaps = () if ask.table else _gaps(files, ask)
     samples, notes = _index(files, ask)
     if files[0].suffix == ".parquet":
         names = _open(files[0]).schema_arrow.names
@@ -154,8 +158,8 @@ def read_shards(files: Sequence[Path], ask: Ask) -> Reading:
         for sample, said in merged
         for n, text in enumerate(sample.captions)
     ]
-    if repeated:
-        notes = (*notes, f"{repeated} samples repeat the image of another; their captions stand with it")
+    more = [f"{repeated} samples repeat the image of another; their captions stand with it"] * bool(repeated)
+    notes = (*notes, *gaps, *more)
     places = {
         one.key: Stored(files[one.shard], *one.place) if len(one.place) > 1
         else files[one.shard].parent / one.place[0]
@@ -165,6 +169,34 @@ def read_shards(files: Sequence[Path], ask: Ask) -> Reading:
     by = "the field split of the samples" if inner else "the names of the shards"
     unread = problems.on_error != "skip"  # then the index has read each image to its end
     return Reading(base.resolve().name, rows, places.__getitem__, by, notes, needed=unread)
+
+
+def _gaps(files: Sequence[Path], ask: Ask) -> tuple[str, ...]:
+    """Notes on numbers that are left out among shards; where their names or a file tell how many there are,
+    one that is not there is a problem. Splits that are not asked for may lack any.
+    """
+    groups, notes = dict[tuple[str, str, str], dict[int, int]](), list[str]()
+    for file in files:
+        if mark := NUMBERED.fullmatch(file.stem):
+            name = file.relative_to(ask.base).as_posix().removesuffix(file.name) + mark[1]
+            counted = file.with_name(COUNT)
+            total = mark[4] or (read_text(counted).strip() if not mark[1] and counted.is_file() else "")
+            key = name, f"{mark[3] or ''}{file.suffix}", total if total.isdecimal() else ""
+            groups.setdefault(key, {})[int(mark[2])] = len(mark[2])
+    for (name, end, total), own in groups.items():
+        # from 1 where the last of so many is there; far numbers, as of years, count nothing
+        start, size = (int(int(total) in own), int(total)) if total else (min(own), max(own) - min(own) + 1)
+        asked = ask.split in ("", "all", said_split(name) or ask.split)
+        if not asked or not (total or size < 2 * len(own)):
+            continue
+        if lost := [n for n in range(start, start + size) if n not in own]:
+            named = ", ".join(f"{name}{n:0{min(own.values())}}{end}" for n in lost[:3])
+            verb, more = "is" if len(lost) == 1 else "are", " ..." * (len(lost) > 3)
+            notes.append(f"{len(lost)} of {size} shards {verb} not there: {named}{more}")
+            if total:
+                remedy = "download what is missing, or go on without it with on_error='skip'"
+                ask.problems.add("missing shard", f"{notes[-1]}; {remedy}")
+    return tuple(notes)
 
 
 def _merged(samples: list[Sample], told: list[str]) -> tuple[list[tuple[Sample, str]], int]:
