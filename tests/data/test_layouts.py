@@ -743,5 +743,5 @@ def test_a_quote_that_is_not_closed_swallows_no_row(kind, tmp_path):
     write(tmp_path / "captions.csv", 'image,caption\n1.jpg,"1.jpg is\na stop sign, and a cat"\n')
     assert wb.load_data(tmp_path).captions == ("1.jpg is\na stop sign, and a cat",)
     write(tmp_path / "captions.csv", 'image,caption\n1.jpg,"a stop sign\n')
-    with pytest.raises(ValueError, match="unexpected end of data; close every quote, and double one inside"):
+    with pytest.raises(ValueError, match="unexpected end of data; close each quote, double inner ones"):
         wb.load_data(tmp_path)

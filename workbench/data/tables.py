@@ -39,7 +39,6 @@ NUMBERED = re.compile(r"\s*(\d+)\s+(\S.*)")
 TOKEN = re.compile(r"([^\t#]+)#(\w+)\t(.*)")
 # what stands for a byte that is not UTF-8
 HALF = re.compile("[\udc80-\udcff]")
-SAVE = "save it as UTF-8"
 # letters of a first line
 LONGEST = 10_000
 # below it a float tells every whole number from the next
@@ -73,7 +72,9 @@ def read_table(file: Path, problems: Problems) -> Iterator[tuple[str, Record]]:
                 continue
             yield where, {name: value for name, value in record.items() if value is not None and value != ""}
     except (csv.Error, UnicodeDecodeError) as error:
-        remedy = "close every quote, and double one inside" if isinstance(error, csv.Error) else SAVE
+        remedy = (
+            "save it as UTF-8" if isinstance(error, ValueError) else "close each quote, double inner ones"
+        )
         raise ValueError(f"{file.name} cannot be read after {where}: {error}; {remedy}") from error
 
 
@@ -155,8 +156,9 @@ def _lines(file: Path, problems: Problems) -> Iterator[tuple[str, Record]]:
 def _swallowed(row: Sequence[str], mark: str) -> str:
     """A line inside a field that names an image as a row does, since a quote before it is not closed."""
     lines = [line for one in row if "\n" in one for line in one.splitlines() if mark in line]
-    ends = [{Path(one.strip()).suffix.lower() for one in line.split(mark)} for line in lines]
-    return next((line for line, own in zip(lines, ends, strict=True) if own & {*endings()}), "")
+    return next(
+        (line for line in lines for part in line.split(mark) if part.strip().lower().endswith(endings())), ""
+    )
 
 
 def tokens(file: Path, lines: Iterable[str], problems: Problems) -> Iterator[tuple[str, Record]]:
