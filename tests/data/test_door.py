@@ -273,6 +273,7 @@ def test_pictures_without_a_caption_are_counted_and_those_of_other_splits_are_no
     for split, told in (("val", True), ("train", False), ("all", True)):
         notes = wb.load_data(tmp_path, split=split).notes
         assert ("2 pictures beside them without a caption in what was read" in notes) == told
+    assert "2 pictures beside them without a caption" in command(tmp_path).output
 
 
 def test_hidden_files_are_passed_over(tmp_path):

@@ -124,7 +124,7 @@ def _unnamed(read: Reading) -> list[str]:
 def _with_regions(read: Reading, ask: Ask, regions: str, check_images: bool) -> Split:
     """One split, with region features where a folder of them is named: there need not be any images then."""
     if not regions:
-        more = _unnamed(read) if check_images and not ask.images else []
+        more = [] if ask.images else _unnamed(read)
         read = replace(read, notes=(*read.notes, *more))
         return one_split(read, ask.split, ask.problems, check_images=check_images)
     made = one_split(replace(read, needed=False), ask.split, ask.problems, check_images=False)
