@@ -276,6 +276,20 @@ def test_pictures_without_a_caption_are_counted_and_those_of_other_splits_are_no
     assert "2 pictures beside them without a caption" in command(tmp_path).output
 
 
+def test_texts_beside_the_images_of_a_table_are_told_and_can_be_chosen(tmp_path):
+    put(tmp_path, 1, 2)
+    for n in (1, 2, 3):
+        write(tmp_path / f"{n}.txt", f"text {n}")
+    write(tmp_path / "captions.csv", "image,caption\n1.jpg,row 1\n2.jpg,row 2\n")
+    split = wb.load_data(tmp_path)
+    assert split.captions == ("row 1", "row 2")
+    assert "2 texts beside pictures not read; layout='texts' reads these instead" in split.notes
+    (tmp_path / "3.txt").unlink()
+    split = wb.load_data(tmp_path, layout="texts")
+    assert split.captions == ("text 1", "text 2")
+    assert not any("not read" in note for note in split.notes)
+
+
 def test_hidden_files_are_passed_over(tmp_path):
     from workbench.data.images import below
 

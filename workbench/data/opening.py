@@ -98,8 +98,8 @@ def at(path: Path) -> Callable[..., Split]:
         """
         above = path.parent.parent if path.parent.name == "annotations" else path.parent
         base, name = (above, path.name) if path.is_file() else (path, table)
-        ask = Ask(base, split, name, images, columns, Problems(on_error))
-        way = _one_way(path, ask, layout)
+        ask = Ask(base, split, name, images, columns, Problems(on_error), layout)
+        way = _one_way(path, ask)
         read = way.read(ask)
         read = replace(read, notes=(f"read as {way.layout}: {way.what}", *read.notes))
         if isinstance(read, Split):
@@ -112,13 +112,19 @@ def at(path: Path) -> Callable[..., Split]:
 
 
 def _unnamed(read: Reading) -> list[str]:
-    """A note on pictures that lie beside those that captions name, and have none."""
+    """Notes on pictures and on texts that lie beside the pictures that captions name, and were not read."""
     named = {read.path(image) for image in {row.image for row in read.rows}}
     files = {source for source in named if isinstance(source, Path)}
     folders, known = {file.parent for file in files if file.is_file()}, endings()
     there = {one for folder in folders for one in folder.iterdir() if visible(one, folder)}
     lost = len([one for one in there - files if one.suffix.lower() in known])
-    return [f"{format_count(lost, 'picture')} beside them without a caption in what was read"] if lost else []
+    notes = [f"{format_count(lost, 'picture')} beside them without a caption in what was read"] * bool(lost)
+    told = {row.where.rpartition("/")[2] for row in read.rows}
+    unread = [one for one in {file.with_suffix(".txt") for file in files} & there if one.name not in told]
+    texts = (
+        f"{format_count(len(unread), 'text')} beside pictures not read; layout='texts' reads these instead"
+    )
+    return [*notes, texts] if unread else notes
 
 
 def _with_regions(read: Reading, ask: Ask, regions: str, check_images: bool) -> Split:
@@ -132,17 +138,17 @@ def _with_regions(read: Reading, ask: Ask, regions: str, check_images: bool) -> 
     return replace(made, regions=found, open_boxes=found.boxes, notes=(*made.notes, *found.notes()))
 
 
-def _one_way(path: Path, ask: Ask, layout: str) -> Found:
+def _one_way(path: Path, ask: Ask) -> Found:
     """The one way to read a place.
 
     Raises:
         ValueError: there are several. NoDataError: there is none.
     """
-    ways = [one for one in _ways(ask) if layout in ("", one.layout)]
+    ways = [one for one in _ways(ask) if ask.layout in ("", one.layout)]
     if not ways:
         names = sorted(one.name for one in ask.base.iterdir() if visible(one, ask.base))
         listed = f": {', '.join(names[:6]) + ' ...' * (len(names) > 6) or 'nothing'}" if path.is_dir() else ""
-        wanted = f" as layout={layout!r}" if layout else f" named {ask.table}" if ask.table else ""
+        wanted = f" as layout={ask.layout!r}" if ask.layout else f" named {ask.table}" if ask.table else ""
         packed = "unpack the archives, or " if any(name.endswith(PACKED) for name in names) else ""
         raise NoDataError(f"{path} holds no data that can be read{wanted}{listed}; {packed}give {KNOWN}")
     listed = ", ".join(f"{one.what} (layout={one.layout!r})" for one in ways)
@@ -202,7 +208,7 @@ def _in_folders(ask: Ask, folders: Sequence[Path]) -> list[Found]:
     ways += [Found("table", _listed(group), partial(layouts.tables, group)) for group in _by_split(tables)]
     if shards:
         ways.append(Found("shards", _listed(shards), partial(read_shards, shards)))
-    texts = [] if ways or ask.table else layouts.texts_beside(ask.base)
+    texts = [] if (ways and ask.layout != "texts") or ask.table else layouts.texts_beside(ask.base)
     return ways + (
         [Found("texts", f"{format_count(len(texts), 'text')} beside images", partial(layouts.beside, texts))]
         if texts
