@@ -745,3 +745,17 @@ def test_a_quote_that_is_not_closed_swallows_no_row(kind, tmp_path):
     write(tmp_path / "captions.csv", 'image,caption\n1.jpg,"a stop sign\n')
     with pytest.raises(ValueError, match="unexpected end of data; close each quote, double inner ones"):
         wb.load_data(tmp_path)
+
+
+def test_tables_of_one_name_in_several_folders_are_named_and_chosen_by_their_paths(tmp_path):
+    for n in (1, 2):
+        put(tmp_path / f"set{n}", n)
+        write(tmp_path / f"set{n}/captions.csv", f"image,caption\n{n}.jpg,number {n}\n")
+    said = r"2 ways: set1/captions\.csv \(layout='table'\), set2/captions\.csv \(layout='table'\); choose one"
+    for table in ("", "captions.csv", "set*/captions.csv"):
+        with pytest.raises(ValueError, match=said):
+            wb.load_data(tmp_path, table=table)
+    for table in ("set2/captions.csv", "set2/*"):
+        assert wb.load_data(tmp_path, table=table).captions == ("number 2",)
+    with pytest.raises(FileNotFoundError, match=r"holds no data that can be read named \.\./captions.csv"):
+        wb.load_data(tmp_path / "set1", table="../captions.csv")

@@ -61,11 +61,12 @@ class NoDataError(FileNotFoundError):
 
 
 class Found(NamedTuple):
-    """One way to read a place: the layout, what is read in it, and how."""
+    """One way to read a place: the layout, what is read in it, how, and the files where it reads some."""
 
     layout: str
     what: str
     read: Callable[[Ask], Reading | Split]
+    files: Sequence[Path] = ()
 
 
 def at(path: Path) -> Callable[..., Split]:
@@ -89,7 +90,8 @@ def at(path: Path) -> Callable[..., Split]:
                 where they say none. Where they say none, ``"train"``, ``"val"`` and ``"test"`` are cut by a
                 checksum of the images' names.
             layout: how to read, where two ways are possible; see the module.
-            table: name of the file to read, where there are several; ``*`` stands for any letters.
+            table: name of the file to read, or its path below the folder, where there are several; ``*``
+                stands for any letters.
             images: folder that the images lie in, relative to the path.
             columns: names of columns by ours, ``{"image": "photo", "caption": "title"}``.
             regions: folder with region features, see ``folder``.
@@ -151,7 +153,8 @@ def _one_way(path: Path, ask: Ask) -> Found:
         wanted = f" as layout={ask.layout!r}" if ask.layout else f" named {ask.table}" if ask.table else ""
         packed = "unpack the archives, or " if any(name.endswith(PACKED) for name in names) else ""
         raise NoDataError(f"{path} holds no data that can be read{wanted}{listed}; {packed}give {KNOWN}")
-    listed = ", ".join(f"{one.what} (layout={one.layout!r})" for one in ways)
+    base = ask.base if len({one.what for one in ways}) < len(ways) else None
+    listed = ", ".join(f"{_listed(one.files, base) or one.what} (layout={one.layout!r})" for one in ways)
     option = "table=..." if len({one.layout for one in ways}) == 1 else "layout=..."
     require(len(ways) == 1, f"{path} can be read in {len(ways)} ways: {listed}; choose one with {option}")
     return ways[0]
@@ -168,7 +171,11 @@ def _ways(ask: Ask) -> list[Found]:
                 return [Found(name, f"the files of {name}", partial(_official, name, load))]
         if any((base / name).is_file() for name in ("dataset_dict.json", "state.json")):
             return [Found("datasets", "a folder of the library datasets", layouts.from_disk)]
-    folders = [base] if ask.table and (base / ask.table).is_file() else [base, *_folders(base)]
+    # a path with a folder in it leads to one of those that are looked through
+    folders = [
+        base,
+        *([] if ask.table and "/" not in ask.table and (base / ask.table).is_file() else _folders(base)),
+    ]
     inner = [one for one in folders if one == base or said_split(one.name) or one.name == "annotations"]
     ways = _in_folders(ask, inner)
     if ways or len(folders) == 1:
@@ -191,7 +198,9 @@ def _in_folders(ask: Ask, folders: Sequence[Path]) -> list[Found]:
     wanted = [
         one
         for one in files
-        if not ask.table or fnmatch(one.name, ask.table) or str(one.relative_to(ask.base)) == ask.table
+        if not ask.table
+        or fnmatch(one.name, ask.table)
+        or fnmatch(one.relative_to(ask.base).as_posix(), ask.table)
     ]
     sniffed = {one: layouts.sniffed(one) for one in wanted if one.suffix.lower() == ".json"}
     karpathy = [one for one, text in sniffed.items() if '"sentences"' in text and '"images"' in text]
@@ -203,11 +212,11 @@ def _in_folders(ask: Ask, folders: Sequence[Path]) -> list[Found]:
     tables = [one for one in wanted if one not in karpathy + coco and _is_table(one, ask)]
     shards = [one for one in found_shards(ask.base) if not ask.table or one in wanted]
     shards = [one for one in shards if one not in tables and (one.suffix == ".tar" or _holds_images(one))]
-    ways = [Found("karpathy", one.name, partial(layouts.karpathy, one)) for one in karpathy]
-    ways += [Found("coco", _listed(group), partial(layouts.coco, group)) for group in _by_split(coco)]
-    ways += [Found("table", _listed(group), partial(layouts.tables, group)) for group in _by_split(tables)]
+    ways = [Found("karpathy", one.name, partial(layouts.karpathy, one), [one]) for one in karpathy]
+    ways += [Found("coco", _listed(own), partial(layouts.coco, own), own) for own in _by_split(coco)]
+    ways += [Found("table", _listed(own), partial(layouts.tables, own), own) for own in _by_split(tables)]
     if shards:
-        ways.append(Found("shards", _listed(shards), partial(read_shards, shards)))
+        ways.append(Found("shards", _listed(shards), partial(read_shards, shards), shards))
     texts = [] if (ways and ask.layout != "texts") or ask.table else layouts.texts_beside(ask.base)
     return ways + (
         [Found("texts", f"{format_count(len(texts), 'text')} beside images", partial(layouts.beside, texts))]
@@ -216,8 +225,8 @@ def _in_folders(ask: Ask, folders: Sequence[Path]) -> list[Found]:
     )
 
 
-def _listed(files: Sequence[Path]) -> str:
-    names = [one.name for one in files]
+def _listed(files: Sequence[Path], base: Path | None = None) -> str:
+    names = [one.relative_to(base).as_posix() if base else one.name for one in files]
     return (
         ", ".join(names)
         if len(names) < 4
@@ -235,7 +244,7 @@ def _by_split(files: Sequence[Path]) -> list[list[Path]]:
 def _is_table(file: Path, ask: Ask) -> bool:
     readable = file.suffix.lower() in READERS and ".lemma." not in file.name
     shard = file.suffix == ".parquet" and _holds_images(file)
-    known = ask.table == file.name or any(fnmatch(file.name, name) for name in TABLES)
+    known = Path(ask.table).name == file.name or any(fnmatch(file.name, name) for name in TABLES)
     return readable and not shard and (known or names_both(header(file), ask.columns))
 
 
