@@ -29,7 +29,7 @@ def test_a_split_comes_back_and_other_things_are_refused(tmp_path):
         wb.load_data(split, split="test")
     with pytest.raises(TypeError, match="expected a name, a path, a DataFrame"):
         wb.load_data(7)
-    with pytest.raises(KeyError, match="did you mean folder"):
+    with pytest.raises(KeyError, match=r"did you mean folder.*; and there is no file or folder foldre"):
         wb.load_data("foldre")
     with pytest.raises(FileNotFoundError, match="there is no file or folder"):
         wb.load_data("./nothing")
@@ -256,6 +256,31 @@ def test_what_a_download_left_in_place_of_a_file_is_named(tmp_path, name):
     (tmp_path / name).write_text("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 3\n")
     with pytest.raises(ValueError, match=f"{name} holds no .*: it is a Git LFS pointer; download the file"):
         wb.load_data(tmp_path, split="all", table=name if name == "a.jsonl" else "")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("data.json", b'[{"image": "1.jpg", "cap', r"data\.json is not whole"),
+        ("data.jsonl", b'{"image": "1.jpg", "cap', r"data\.jsonl row 1: not JSON"),
+        (
+            "data.csv",
+            "image,caption\n1.jpg,one\n".encode("utf-16"),
+            r"data\.csv cannot be read .*; save it as UTF-8",
+        ),
+    ],
+)
+def test_where_nothing_can_be_read_a_broken_table_says_why(name, content, said, tmp_path):
+    put(tmp_path, 1)
+    (tmp_path / name).write_bytes(content)
+    write(tmp_path / "data.txt", '"a text')
+    (tmp_path / "folder.json").mkdir()
+    with pytest.raises(
+        FileNotFoundError, match=f"can be read: 1.jpg, {name}, data.txt, folder.json; {said}.*; give a table"
+    ):
+        wb.load_data(tmp_path)
+    with pytest.raises(ValueError, match=f"^{said}"):
+        wb.load_data(tmp_path / name)
 
 
 def test_images_that_are_too_few_to_be_cut_say_so(tmp_path):

@@ -30,7 +30,7 @@ from workbench.data.layouts import Name
 from workbench.data.reading import SAME, Ask, Problems, Reading, one_split, said_split
 from workbench.data.region_files import locate
 from workbench.data.shards import found_shards, read_shards
-from workbench.data.tables import READERS, header, inside, names_both
+from workbench.data.tables import READERS, header, inside, names_both, read_table
 from workbench.formatting import format_count
 from workbench.records import Split, require
 from workbench.registry import make
@@ -49,6 +49,8 @@ OFFICIAL: dict[str, tuple[Any, tuple[str, ...]]] = {
     ),
     "hierarcaps": (hierarcaps.MEMBER, (hierarcaps.CHAINS, hierarcaps.IMAGES)),
 }
+# tables whose fault is told where nothing else can be read; archives
+TEXTS = (".json", ".jsonl", ".csv", ".tsv")
 PACKED = (".zip", ".gz", ".tgz", ".7z", ".rar")
 KNOWN = (
     "a table with the columns image and caption (.csv, .tsv, .json, .jsonl, .parquet), annotations of "
@@ -152,7 +154,12 @@ def _one_way(path: Path, ask: Ask) -> Found:
         listed = f": {', '.join(names[:6]) + ' ...' * (len(names) > 6) or 'nothing'}" if path.is_dir() else ""
         wanted = f" as layout={ask.layout!r}" if ask.layout else f" named {ask.table}" if ask.table else ""
         packed = "unpack the archives, or " if any(name.endswith(PACKED) for name in names) else ""
-        raise NoDataError(f"{path} holds no data that can be read{wanted}{listed}; {packed}give {KNOWN}")
+        broken = Problems("skip")
+        for name in [one for one in names if one.endswith(TEXTS) and (ask.base / one).is_file()]:
+            with broken.adding("unreadable table"):
+                next(read_table(ask.base / name, Problems("raise")), None)
+        why = "".join(f"{error}; " for _, error in broken.found[:1])
+        raise NoDataError(f"{path} holds no data that can be read{wanted}{listed}; {why}{packed}give {KNOWN}")
     base = ask.base if len({one.what for one in ways}) < len(ways) else None
     listed = ", ".join(f"{_listed(one.files, base) or one.what} (layout={one.layout!r})" for one in ways)
     option = "table=..." if len({one.layout for one in ways}) == 1 else "layout=..."
