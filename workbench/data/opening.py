@@ -92,8 +92,7 @@ def at(path: Path) -> Callable[..., Split]:
                 where they say none. Where they say none, ``"train"``, ``"val"`` and ``"test"`` are cut by a
                 checksum of the images' names.
             layout: how to read, where two ways are possible; see the module.
-            table: name of the file to read, or its path below the folder, where there are several; ``*``
-                stands for any letters.
+            table: name or path of the file to read, where there are several; ``*`` stands for any letters.
             images: folder that the images lie in, relative to the path.
             columns: names of columns by ours, ``{"image": "photo", "caption": "title"}``.
             regions: folder with region features, see ``folder``.
@@ -158,8 +157,8 @@ def _one_way(path: Path, ask: Ask) -> Found:
         for name in [one for one in names if one.endswith(TEXTS) and (ask.base / one).is_file()]:
             with broken.adding("unreadable table"):
                 next(read_table(ask.base / name, Problems("raise")), None)
-        why = "".join(f"{error}; " for _, error in broken.found[:1])
-        raise NoDataError(f"{path} holds no data that can be read{wanted}{listed}; {why}{packed}give {KNOWN}")
+        packed = "".join(f"{error}; " for _, error in broken.found[:1]) + packed
+        raise NoDataError(f"{path} holds no data that can be read{wanted}{listed}; {packed}give {KNOWN}")
     base = ask.base if len({one.what for one in ways}) < len(ways) else None
     listed = ", ".join(f"{_listed(one.files, base) or one.what} (layout={one.layout!r})" for one in ways)
     option = "table=..." if len({one.layout for one in ways}) == 1 else "layout=..."
