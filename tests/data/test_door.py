@@ -29,7 +29,7 @@ def test_a_split_comes_back_and_other_things_are_refused(tmp_path):
         wb.load_data(split, split="test")
     with pytest.raises(TypeError, match="expected a name, a path, a DataFrame"):
         wb.load_data(7)
-    with pytest.raises(KeyError, match="did you mean folder"):
+    with pytest.raises(KeyError, match=r"did you mean folder.*; and there is no file or folder foldre"):
         wb.load_data("foldre")
     with pytest.raises(FileNotFoundError, match="there is no file or folder"):
         wb.load_data("./nothing")
@@ -258,6 +258,31 @@ def test_what_a_download_left_in_place_of_a_file_is_named(tmp_path, name):
         wb.load_data(tmp_path, split="all", table=name if name == "a.jsonl" else "")
 
 
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("data.json", b'[{"image": "1.jpg", "cap', r"data\.json is not whole"),
+        ("data.jsonl", b'{"image": "1.jpg", "cap', r"data\.jsonl row 1: not JSON"),
+        (
+            "data.csv",
+            "image,caption\n1.jpg,one\n".encode("utf-16"),
+            r"data\.csv cannot be read .*; save it as UTF-8",
+        ),
+    ],
+)
+def test_where_nothing_can_be_read_a_broken_table_says_why(name, content, said, tmp_path):
+    put(tmp_path, 1)
+    (tmp_path / name).write_bytes(content)
+    write(tmp_path / "data.txt", '"a text')
+    (tmp_path / "folder.json").mkdir()
+    with pytest.raises(
+        FileNotFoundError, match=f"can be read: 1.jpg, {name}, data.txt, folder.json; {said}.*; give a table"
+    ):
+        wb.load_data(tmp_path)
+    with pytest.raises(ValueError, match=f"^{said}"):
+        wb.load_data(tmp_path / name)
+
+
 def test_images_that_are_too_few_to_be_cut_say_so(tmp_path):
     put(tmp_path, 1, 2)
     write(tmp_path / "captions.csv", "image,caption\n1.jpg,one\n2.jpg,two\n")
@@ -273,6 +298,21 @@ def test_pictures_without_a_caption_are_counted_and_those_of_other_splits_are_no
     for split, told in (("val", True), ("train", False), ("all", True)):
         notes = wb.load_data(tmp_path, split=split).notes
         assert ("2 pictures beside them without a caption in what was read" in notes) == told
+    assert "2 pictures beside them without a caption" in command(tmp_path).output
+
+
+def test_texts_beside_the_images_of_a_table_are_told_and_can_be_chosen(tmp_path):
+    put(tmp_path, 1, 2)
+    for n in (1, 2, 3):
+        write(tmp_path / f"{n}.txt", f"text {n}")
+    write(tmp_path / "captions.csv", "image,caption\n1.jpg,row 1\n2.jpg,row 2\n")
+    split = wb.load_data(tmp_path)
+    assert split.captions == ("row 1", "row 2")
+    assert "2 texts beside pictures not read; layout='texts' reads these instead" in split.notes
+    (tmp_path / "3.txt").unlink()
+    split = wb.load_data(tmp_path, layout="texts")
+    assert split.captions == ("text 1", "text 2")
+    assert not any("not read" in note for note in split.notes)
 
 
 def test_hidden_files_are_passed_over(tmp_path):

@@ -725,3 +725,37 @@ def test_paths_of_windows_are_read_where_no_file_is_called_so(tmp_path):
     put(tmp_path / "mine", 1)
     write(tmp_path / "captions.csv", "image,caption\nmine\\1.jpg,one\n")
     assert wb.load_data(tmp_path, split="all").image_ids == ("mine/1.jpg",)
+
+
+OPEN_QUOTES = {
+    "the image first": 'image,caption\n1.jpg,"a stop sign\n2.jpg,a cat\n3.jpg,a dog"\n4.jpg,the end\n',
+    "the image last": 'caption,image\n"a stop sign,1.jpg\na dog",2.jpg\n',
+    "lines of Windows": 'image;caption\r\n1.jpg;"a stop sign\r\n2.jpg;a dog"\r\n',
+}
+
+
+@pytest.mark.parametrize("kind", OPEN_QUOTES)
+def test_a_quote_that_is_not_closed_swallows_no_row(kind, tmp_path):
+    put(tmp_path, 1, 2, 3, 4)
+    (tmp_path / "captions.csv").write_bytes(OPEN_QUOTES[kind].encode())
+    with pytest.raises(ValueError, match=r"captions.csv row 1, which ends at line \d: a quote is not closed"):
+        wb.load_data(tmp_path)
+    write(tmp_path / "captions.csv", 'image,caption\n1.jpg,"1.jpg is\na stop sign, and a cat"\n')
+    assert wb.load_data(tmp_path).captions == ("1.jpg is\na stop sign, and a cat",)
+    write(tmp_path / "captions.csv", 'image,caption\n1.jpg,"a stop sign\n')
+    with pytest.raises(ValueError, match="unexpected end of data; close each quote, double inner ones"):
+        wb.load_data(tmp_path)
+
+
+def test_tables_of_one_name_in_several_folders_are_named_and_chosen_by_their_paths(tmp_path):
+    for n in (1, 2):
+        put(tmp_path / f"set{n}", n)
+        write(tmp_path / f"set{n}/captions.csv", f"image,caption\n{n}.jpg,number {n}\n")
+    said = r"2 ways: set1/captions\.csv \(layout='table'\), set2/captions\.csv \(layout='table'\); choose one"
+    for table in ("", "captions.csv", "set*/captions.csv"):
+        with pytest.raises(ValueError, match=said):
+            wb.load_data(tmp_path, table=table)
+    for table in ("set2/captions.csv", "set2/*"):
+        assert wb.load_data(tmp_path, table=table).captions == ("number 2",)
+    with pytest.raises(FileNotFoundError, match=r"holds no data that can be read named \.\./captions.csv"):
+        wb.load_data(tmp_path / "set1", table="../captions.csv")

@@ -1,5 +1,6 @@
 import io
 import json
+import tarfile
 
 import numpy as np
 import pyarrow
@@ -7,6 +8,7 @@ import pyarrow.parquet
 import pytest
 from PIL import Image
 
+import workbench as wb
 from tests.data.fixtures import tar
 from workbench import Config, data, run
 from workbench.io import ChecksumError
@@ -164,6 +166,43 @@ def test_shards_that_cannot_be_read_or_are_not_there_say_so(tmp_path):
     table(tmp_path / "a.parquet", image=["x", "y", "z"], words=["a", "b", "c"])
     with pytest.raises(ValueError, match=r"has the columns .*image, caption are needed"):
         load(tmp_path)
+
+
+def test_a_shard_that_is_not_there_is_missed_where_names_or_a_file_count_them(tmp_path):
+    for n in (0, 2):
+        table(tmp_path / f"train-{n:05d}-of-00003.parquet")
+    table(tmp_path / "test-00001-of-00001.parquet")
+    said = r"^missing shards: train-00001-of-00003\.parquet; download them, or say on_error"
+    for load_it in (load, lambda place: wb.load_data(place)):
+        with pytest.raises(ValueError, match=said):
+            load_it(tmp_path)
+    assert len(load(tmp_path, "test").image_ids) == 3
+    assert any("1 x missing shard" in note for note in load(tmp_path, on_error="skip").notes)
+    assert len(wb.load_data(tmp_path, table="train*").image_ids) == 6
+    webdataset(tmp_path / "0.tar")
+    (tmp_path / "nshards.txt").write_text("5\n")
+    with pytest.raises(ValueError, match=r"^missing shards: 1\.tar, 2\.tar, 3\.tar \.\.\.; "):
+        wb.load_data(tmp_path, split="val")
+
+
+def test_a_gap_between_numbers_of_shards_is_told_and_years_are_no_numbers(tmp_path):
+    for name in ("train-000000", "train-000002", "shard2014", "shard2017"):
+        webdataset(tmp_path / f"{name}.tar")
+    notes = [note for note in load(tmp_path, on_error="skip").notes if note.startswith("missing")]
+    assert notes == ["missing shards: train-000001.tar"]
+
+
+@pytest.mark.parametrize("ending", [b"", b"x" * 100, b"x" * 2000], ids=["no end", "half a block", "damaged"])
+def test_a_tar_that_breaks_off_between_two_files_is_refused(ending, tmp_path):
+    webdataset(tmp_path / "a.tar")
+    with tarfile.open(tmp_path / "a.tar") as tar:
+        third = tar.getmember("00002.png").offset
+    (tmp_path / "a.tar").write_bytes((tmp_path / "a.tar").read_bytes()[:third] + ending)
+    with pytest.raises(ValueError, match=r"^a\.tar breaks off after 00001\.json, without the end of a tar"):
+        load(tmp_path)
+    split = load(tmp_path, on_error="skip")
+    assert len(split.image_ids) == 2
+    assert any("1 x broken shard" in note for note in split.notes)
 
 
 @pytest.mark.slow

@@ -38,7 +38,10 @@ def member(name: str) -> Any:
         FileNotFoundError: what can only be a path leads nowhere.
     """
     if (path := path_of(name)) is None:
-        return _shelf.member(name)
+        try:
+            return _shelf.member(name)
+        except KeyError as error:
+            raise KeyError(f"{error.args[0]}; and there is no file or folder {name}") from None
     from workbench.data.opening import at  # slow to import
 
     return at(path)

@@ -30,7 +30,7 @@ from workbench.data.layouts import Name
 from workbench.data.reading import SAME, Ask, Problems, Reading, one_split, said_split
 from workbench.data.region_files import locate
 from workbench.data.shards import found_shards, read_shards
-from workbench.data.tables import READERS, header, inside, names_both
+from workbench.data.tables import READERS, header, inside, names_both, read_table
 from workbench.formatting import format_count
 from workbench.records import Split, require
 from workbench.registry import make
@@ -49,6 +49,8 @@ OFFICIAL: dict[str, tuple[Any, tuple[str, ...]]] = {
     ),
     "hierarcaps": (hierarcaps.MEMBER, (hierarcaps.CHAINS, hierarcaps.IMAGES)),
 }
+# tables whose fault is told where nothing else can be read; archives
+TEXTS = (".json", ".jsonl", ".csv", ".tsv")
 PACKED = (".zip", ".gz", ".tgz", ".7z", ".rar")
 KNOWN = (
     "a table with the columns image and caption (.csv, .tsv, .json, .jsonl, .parquet), annotations of "
@@ -61,11 +63,12 @@ class NoDataError(FileNotFoundError):
 
 
 class Found(NamedTuple):
-    """One way to read a place: the layout, what is read in it, and how."""
+    """One way to read a place: the layout, what is read in it, how, and the files where it reads some."""
 
     layout: str
     what: str
     read: Callable[[Ask], Reading | Split]
+    files: Sequence[Path] = ()
 
 
 def at(path: Path) -> Callable[..., Split]:
@@ -89,7 +92,7 @@ def at(path: Path) -> Callable[..., Split]:
                 where they say none. Where they say none, ``"train"``, ``"val"`` and ``"test"`` are cut by a
                 checksum of the images' names.
             layout: how to read, where two ways are possible; see the module.
-            table: name of the file to read, where there are several; ``*`` stands for any letters.
+            table: name or path of the file to read, where there are several; ``*`` stands for any letters.
             images: folder that the images lie in, relative to the path.
             columns: names of columns by ours, ``{"image": "photo", "caption": "title"}``.
             regions: folder with region features, see ``folder``.
@@ -98,8 +101,8 @@ def at(path: Path) -> Callable[..., Split]:
         """
         above = path.parent.parent if path.parent.name == "annotations" else path.parent
         base, name = (above, path.name) if path.is_file() else (path, table)
-        ask = Ask(base, split, name, images, columns, Problems(on_error))
-        way = _one_way(path, ask, layout)
+        ask = Ask(base, split, name, images, columns, Problems(on_error), layout)
+        way = _one_way(path, ask)
         read = way.read(ask)
         read = replace(read, notes=(f"read as {way.layout}: {way.what}", *read.notes))
         if isinstance(read, Split):
@@ -112,19 +115,25 @@ def at(path: Path) -> Callable[..., Split]:
 
 
 def _unnamed(read: Reading) -> list[str]:
-    """A note on pictures that lie beside those that captions name, and have none."""
+    """Notes on pictures and on texts that lie beside the pictures that captions name, and were not read."""
     named = {read.path(image) for image in {row.image for row in read.rows}}
     files = {source for source in named if isinstance(source, Path)}
     folders, known = {file.parent for file in files if file.is_file()}, endings()
     there = {one for folder in folders for one in folder.iterdir() if visible(one, folder)}
     lost = len([one for one in there - files if one.suffix.lower() in known])
-    return [f"{format_count(lost, 'picture')} beside them without a caption in what was read"] if lost else []
+    notes = [f"{format_count(lost, 'picture')} beside them without a caption in what was read"] * bool(lost)
+    told = {row.where.rpartition("/")[2] for row in read.rows}
+    unread = [one for one in {file.with_suffix(".txt") for file in files} & there if one.name not in told]
+    texts = (
+        f"{format_count(len(unread), 'text')} beside pictures not read; layout='texts' reads these instead"
+    )
+    return [*notes, texts] if unread else notes
 
 
 def _with_regions(read: Reading, ask: Ask, regions: str, check_images: bool) -> Split:
     """One split, with region features where a folder of them is named: there need not be any images then."""
     if not regions:
-        more = _unnamed(read) if check_images and not ask.images else []
+        more = [] if ask.images else _unnamed(read)
         read = replace(read, notes=(*read.notes, *more))
         return one_split(read, ask.split, ask.problems, check_images=check_images)
     made = one_split(replace(read, needed=False), ask.split, ask.problems, check_images=False)
@@ -132,20 +141,26 @@ def _with_regions(read: Reading, ask: Ask, regions: str, check_images: bool) -> 
     return replace(made, regions=found, open_boxes=found.boxes, notes=(*made.notes, *found.notes()))
 
 
-def _one_way(path: Path, ask: Ask, layout: str) -> Found:
+def _one_way(path: Path, ask: Ask) -> Found:
     """The one way to read a place.
 
     Raises:
         ValueError: there are several. NoDataError: there is none.
     """
-    ways = [one for one in _ways(ask) if layout in ("", one.layout)]
+    ways = [one for one in _ways(ask) if ask.layout in ("", one.layout)]
     if not ways:
         names = sorted(one.name for one in ask.base.iterdir() if visible(one, ask.base))
         listed = f": {', '.join(names[:6]) + ' ...' * (len(names) > 6) or 'nothing'}" if path.is_dir() else ""
-        wanted = f" as layout={layout!r}" if layout else f" named {ask.table}" if ask.table else ""
+        wanted = f" as layout={ask.layout!r}" if ask.layout else f" named {ask.table}" if ask.table else ""
         packed = "unpack the archives, or " if any(name.endswith(PACKED) for name in names) else ""
+        broken = Problems("skip")
+        for name in [one for one in names if one.endswith(TEXTS) and (ask.base / one).is_file()]:
+            with broken.adding("unreadable table"):
+                next(read_table(ask.base / name, Problems("raise")), None)
+        packed = "".join(f"{error}; " for _, error in broken.found[:1]) + packed
         raise NoDataError(f"{path} holds no data that can be read{wanted}{listed}; {packed}give {KNOWN}")
-    listed = ", ".join(f"{one.what} (layout={one.layout!r})" for one in ways)
+    base = ask.base if len({one.what for one in ways}) < len(ways) else None
+    listed = ", ".join(f"{_listed(one.files, base) or one.what} (layout={one.layout!r})" for one in ways)
     option = "table=..." if len({one.layout for one in ways}) == 1 else "layout=..."
     require(len(ways) == 1, f"{path} can be read in {len(ways)} ways: {listed}; choose one with {option}")
     return ways[0]
@@ -162,7 +177,11 @@ def _ways(ask: Ask) -> list[Found]:
                 return [Found(name, f"the files of {name}", partial(_official, name, load))]
         if any((base / name).is_file() for name in ("dataset_dict.json", "state.json")):
             return [Found("datasets", "a folder of the library datasets", layouts.from_disk)]
-    folders = [base] if ask.table and (base / ask.table).is_file() else [base, *_folders(base)]
+    # a path with a folder in it leads to one of those that are looked through
+    folders = [
+        base,
+        *([] if ask.table and "/" not in ask.table and (base / ask.table).is_file() else _folders(base)),
+    ]
     inner = [one for one in folders if one == base or said_split(one.name) or one.name == "annotations"]
     ways = _in_folders(ask, inner)
     if ways or len(folders) == 1:
@@ -185,7 +204,9 @@ def _in_folders(ask: Ask, folders: Sequence[Path]) -> list[Found]:
     wanted = [
         one
         for one in files
-        if not ask.table or fnmatch(one.name, ask.table) or str(one.relative_to(ask.base)) == ask.table
+        if not ask.table
+        or fnmatch(one.name, ask.table)
+        or fnmatch(one.relative_to(ask.base).as_posix(), ask.table)
     ]
     sniffed = {one: layouts.sniffed(one) for one in wanted if one.suffix.lower() == ".json"}
     karpathy = [one for one, text in sniffed.items() if '"sentences"' in text and '"images"' in text]
@@ -197,12 +218,12 @@ def _in_folders(ask: Ask, folders: Sequence[Path]) -> list[Found]:
     tables = [one for one in wanted if one not in karpathy + coco and _is_table(one, ask)]
     shards = [one for one in found_shards(ask.base) if not ask.table or one in wanted]
     shards = [one for one in shards if one not in tables and (one.suffix == ".tar" or _holds_images(one))]
-    ways = [Found("karpathy", one.name, partial(layouts.karpathy, one)) for one in karpathy]
-    ways += [Found("coco", _listed(group), partial(layouts.coco, group)) for group in _by_split(coco)]
-    ways += [Found("table", _listed(group), partial(layouts.tables, group)) for group in _by_split(tables)]
+    ways = [Found("karpathy", one.name, partial(layouts.karpathy, one), [one]) for one in karpathy]
+    ways += [Found("coco", _listed(own), partial(layouts.coco, own), own) for own in _by_split(coco)]
+    ways += [Found("table", _listed(own), partial(layouts.tables, own), own) for own in _by_split(tables)]
     if shards:
-        ways.append(Found("shards", _listed(shards), partial(read_shards, shards)))
-    texts = [] if ways or ask.table else layouts.texts_beside(ask.base)
+        ways.append(Found("shards", _listed(shards), partial(read_shards, shards), shards))
+    texts = [] if (ways and ask.layout != "texts") or ask.table else layouts.texts_beside(ask.base)
     return ways + (
         [Found("texts", f"{format_count(len(texts), 'text')} beside images", partial(layouts.beside, texts))]
         if texts
@@ -210,8 +231,8 @@ def _in_folders(ask: Ask, folders: Sequence[Path]) -> list[Found]:
     )
 
 
-def _listed(files: Sequence[Path]) -> str:
-    names = [one.name for one in files]
+def _listed(files: Sequence[Path], base: Path | None = None) -> str:
+    names = [one.relative_to(base).as_posix() if base else one.name for one in files]
     return (
         ", ".join(names)
         if len(names) < 4
@@ -229,7 +250,7 @@ def _by_split(files: Sequence[Path]) -> list[list[Path]]:
 def _is_table(file: Path, ask: Ask) -> bool:
     readable = file.suffix.lower() in READERS and ".lemma." not in file.name
     shard = file.suffix == ".parquet" and _holds_images(file)
-    known = ask.table == file.name or any(fnmatch(file.name, name) for name in TABLES)
+    known = Path(ask.table).name == file.name or any(fnmatch(file.name, name) for name in TABLES)
     return readable and not shard and (known or names_both(header(file), ask.columns))
 
 

@@ -123,6 +123,7 @@ class Ask:
     images: str
     columns: Mapping[str, str]
     problems: Problems
+    layout: str = ""
 
 
 @dataclass(frozen=True)

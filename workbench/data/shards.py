@@ -18,6 +18,7 @@ Source: A. Aizman et al., "High Performance I/O For Large Scale Deep Learning", 
 
 import hashlib
 import json
+import re
 import tarfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
@@ -28,13 +29,15 @@ from typing import Any, Literal, NamedTuple
 from workbench.data.images import endings, read_image, visible
 from workbench.data.reading import SAME, Ask, Problems, Reading, Row, find_root, one_split, said_split
 from workbench.data.tables import column_notes, field, find_columns, inside, texts
-from workbench.io import cache_folder, cached_file, parse_json, reading_errors, require_itself
+from workbench.io import cache_folder, cached_file, parse_json, read_text, reading_errors, require_itself
 from workbench.records import Split, require
 
 # judgements of the training split, for ``Config.positives``
 POSITIVES = ("own", SAME)
 REMEDY = "Put the shards, .tar or .parquet, into one folder; train, val or test in a name says its split."
-VERSION = 4
+# the number of a shard and of how many, ``train-00000-of-00003.parquet``
+NUMBERED = re.compile(r"((?:.*/)?[^/]*?)(\d{1,6})(?:(-of-(\d{1,6}))[^/]*)?(\.\w+)")
+VERSION = 5
 # row groups of Parquet files that are kept, each read whole for one of its images
 GROUPS = 8
 # what names the image of a sample, where it is repeated for each caption
@@ -141,6 +144,7 @@ def read_shards(files: Sequence[Path], ask: Ask) -> Reading:
         FileNotFoundError, ValueError: see ``shards``.
     """
     base, problems = ask.base, ask.problems
+    gaps = [] if ask.table else [*_gaps(files, ask)]
     samples, notes = _index(files, ask)
     if files[0].suffix == ".parquet":
         names = _open(files[0]).schema_arrow.names
@@ -164,7 +168,27 @@ def read_shards(files: Sequence[Path], ask: Ask) -> Reading:
     require(rows, f"shards: {base} holds no sample. {' '.join(notes)}".rstrip())
     by = "the field split of the samples" if inner else "the names of the shards"
     unread = problems.on_error != "skip"  # then the index has read each image to its end
-    return Reading(base.resolve().name, rows, places.__getitem__, by, notes, needed=unread)
+    return Reading(base.resolve().name, rows, places.__getitem__, by, (*gaps, *notes), needed=unread)
+
+
+def _gaps(files: Sequence[Path], ask: Ask) -> Iterator[str]:
+    """Notes on shards that are missing between others; where their names or a file tell how many there are,
+    it is a problem. Splits that are not asked for may lack any.
+    """
+    marks = [mark for one in files if (mark := NUMBERED.fullmatch(one.relative_to(ask.base).as_posix()))]
+    for (name, of, total, end), group in groupby(marks, key=lambda mark: mark.group(1, 3, 4, 5)):
+        own, count = {int(mark[2]): mark[2] for mark in group}, ask.base / name / "nshards.txt"
+        size = int(total or "".join(re.findall(r"\d+", read_text(count))[:1] if count.is_file() else "") or 0)
+        # from 1 where the last of so many is there
+        start, stop = (int(size in own), size + int(size in own)) if size else (min(own), max(own))
+        lost = sorted({*range(start, stop)} - own.keys())
+        # numbers far from each other, as of years, count nothing
+        if (size and lost) or 0 < len(lost) < len(own):
+            names = [f"{name}{n:0{min(map(len, own.values()))}}{of or ''}{end}" for n in lost[:3]]
+            said = f"missing shards: {', '.join(names)}{' ...' * (len(lost) > 3)}"
+            if size and ask.split in ("", "all", said_split(name) or ask.split):
+                ask.problems.add("missing shard", f"{said}; download them, or say on_error='skip' to go on")
+            yield said
 
 
 def _merged(samples: list[Sample], told: list[str]) -> tuple[list[tuple[Sample, str]], int]:
@@ -249,8 +273,15 @@ def _tar(file: Path, problems: Problems, columns: Mapping[str, str]) -> Iterator
         reading_errors(file.name, message, tarfile.TarError),
     ):
         require_itself(file, "samples")
-        with tarfile.open(file, "r:") as tar:
+        with tarfile.open(file, "r:") as tar, file.open("rb") as opened:
             members += (one for one in tar if one.isfile() and visible(Path(one.name), Path()))
+            # where no file follows, an empty block tells the end; a tar that is cut off or damaged lacks it
+            opened.seek(tar.offset)
+            require(
+                opened.read(tarfile.BLOCKSIZE) == bytes(tarfile.BLOCKSIZE),
+                f"{file.name} breaks off after {members[-1].name if members else 'nothing'}, without the end "
+                "of a tar; download or write it again",
+            )
     with file.open("rb") as opened:
 
         def content_of(member: tarfile.TarInfo) -> bytes:

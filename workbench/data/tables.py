@@ -72,7 +72,10 @@ def read_table(file: Path, problems: Problems) -> Iterator[tuple[str, Record]]:
                 continue
             yield where, {name: value for name, value in record.items() if value is not None and value != ""}
     except (csv.Error, UnicodeDecodeError) as error:
-        raise ValueError(f"{file.name} cannot be read after {where}: {error}") from error
+        remedy = (
+            "save it as UTF-8" if isinstance(error, ValueError) else "close each quote, double inner ones"
+        )
+        raise ValueError(f"{file.name} cannot be read after {where}: {error}; {remedy}") from error
 
 
 def separator(line: str) -> str:
@@ -138,10 +141,24 @@ def _lines(file: Path, problems: Problems) -> Iterator[tuple[str, Record]]:
             where = f"{file.name} row {number}"
             if mark == "|" and len(row) == len(header) - 1 and (numbered := NUMBERED.fullmatch(row[-1])):
                 row = [*row[:-1], *numbered.groups()]
-            if len(row) == len(header):
+            if lost := _swallowed(row, mark):
+                problems.add(
+                    "malformed row",
+                    f"{where}, which ends at line {rows.line_num}: a quote is not closed, and {lost!r:.60} "
+                    "looks like a row of its own; close the quote, or write the caption in one line",
+                )
+            elif len(row) == len(header):
                 yield where, dict(zip(header, row, strict=True))
             else:
                 problems.add("malformed row", f"{where}: {len(row)} fields, but the columns are {header}")
+
+
+def _swallowed(row: Sequence[str], mark: str) -> str:
+    """A line inside a field that names an image as a row does, since a quote before it is not closed."""
+    lines = [line for one in row if "\n" in one for line in one.splitlines() if mark in line]
+    return next(
+        (line for line in lines for part in line.split(mark) if part.strip().lower().endswith(endings())), ""
+    )
 
 
 def tokens(file: Path, lines: Iterable[str], problems: Problems) -> Iterator[tuple[str, Record]]:
