@@ -30,10 +30,14 @@ def title(points: pd.DataFrame) -> str:
     own, exact = (points[points.group == group] for group in GROUPS.values())
     wins = {ways: int((own[axis] > exact[axis]).sum()) for axis, ways in WAYS.items()}
     n = len(own)
-    won = [f"{ways} ({count} of {n})" for ways, count in wins.items() if 2 * count > n]
-    lost = [f"{ways} ({n - count} of {n})" for ways, count in wins.items() if 2 * count <= n]
-    sides = {"Training with annotated pairs wins": won, "with every true pair": lost}
-    return "; ".join(f"{who} {listed(of)}" for who, of in sides.items() if of)
+    said = {
+        ways: ways + ("" if count in (0, n) else f" ({max(count, n - count)} of {n})")
+        for ways, count in wins.items()
+    }
+    won = listed([said[ways] for ways, count in wins.items() if 2 * count > n])
+    lost = listed([said[ways] for ways, count in wins.items() if 2 * count <= n])
+    sides = {f"Annotated pairs train {won} better": won, f"every true pair {lost}": lost}
+    return ", ".join(said for said, of in sides.items() if of)
 
 
 def draw(points: pd.DataFrame) -> go.Figure:

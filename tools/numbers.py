@@ -60,29 +60,28 @@ def finding() -> str:
     first, known, best = binary.x.idxmax(), binary.y.idxmax(), exact.y.idxmax()
     pairs = seeds.pairs(rows[rows.positives == "own"], LABELS)
     close = int((~pairs.apart & ((pairs.objective == first) | (pairs.against == first))).sum())
-    lead = f"reaches {format_value(binary.x[first], 'sum')} of 600"
+    lead = f"leads with {format_value(binary.x[first], 'sum')} of 600"
     if close:
-        lead += f", and {format_count(close, 'other')} do not differ from it significantly"
+        lead += f", and {format_count(close, 'other')} do not differ significantly"
     newer = [TITLES[name] for name in objectives.names() if TITLES[name] not in binary.index]
     below, verb = int((binary.y < same).sum()), "was" if len(newer) == 1 else "were"
     back = (binary.z - exact.z)[binary.z > exact.z]
     sentences = [
         f"{f'{len(binary)} of' if newer else 'All'} {len(objectives.names())} objectives were trained in "
         f"two ways, with {format_count(rows.seed.nunique(), 'seed')} each: with annotated pairs alone, and "
-        "with every true pair as positive."
+        "with every true pair."
         f"{f' {listed(newer)} {verb} added later.' if newer else ''}",
-        "RSUM, the sum of six recalls, counts annotated pairs alone. "
-        f"By it, {first} trained with them {lead}.",
-        "If an image has R true captions, mAP@R looks at its first R answers; it is 100 percent when all of "
-        "them are true.",
-        f"From image to text, the best trained with annotated pairs is {known}, with "
+        f"RSUM, the sum of six recalls, counts annotated pairs alone. {first} {lead}.",
+        "If an image has R true captions, mAP@R looks at its first R answers; it is 100 percent when all "
+        "are true.",
+        f"From image to text, the best with annotated pairs is {known}, with "
         f"{format_value(binary.y[known])} percent, and with every true pair {best}, with "
         f"{format_value(exact.y[best])}.",
         f"{'All' if below == len(binary) else f'{below} of'} {len(binary)} models trained with annotated "
-        f"pairs stay below {format_value(same)} percent. That is reached by one fixed list for every image, "
-        "the captions that are true most often first.",
+        f"pairs stay below {format_value(same)} percent. One fixed list for every image reaches that: the "
+        "captions that are true most often first.",
         "From text to image, training with annotated pairs is better for "
-        f"{'all' if len(back) == len(binary) else f'{len(back)} of'} {len(binary)} objectives, by "
+        f"{'all' if len(back) == len(binary) else f'{len(back)} of'} {len(binary)}, by "
         f"{format_value(back.min())} to {format_value(back.max())} percentage points.",
     ]
     return "\n".join(textwrap.wrap(" ".join(sentences), 150))
