@@ -1,6 +1,5 @@
 """How often a caption scores above its twin, for each objective: ``python -m tools.benchmarks.bench_twins
-[ROOT]``, where ``ROOT`` holds the runs of the grids ``twins_scenes`` and ``released_scenes`` (default
-``runs``).
+[ROOT]``, where ``ROOT`` holds the runs of the grid ``twins_scenes`` (default ``runs``).
 
 A twin is the caption with two attributes, two things or the sides of a relation exchanged; one that is true
 of the image is left out. Every run with annotated pairs is measured on the images of its test split.
@@ -21,32 +20,29 @@ from workbench.runs import Target
 from workbench.runs import store as runs
 from workbench.runs.evaluate import evaluate_on
 
-GRIDS = ("twins_scenes", "released_scenes")
+GRID = "twins_scenes"
 TWINS = Target("scenes", {"texts": "swaps"})
 BESIDE = ("rsum", "exact:i2t/map_at_r", "exact:t2i/map_at_r")
 
 
 def main(root: str = "runs") -> None:
     """Measure every run with annotated pairs, and record its numbers by kind of twin."""
-    rows = []
-    for name in GRIDS:
-        arms = grid.plan("03_train", grid.read_grid(find(name, "grid")), {})
-        arms = {label: of for label, of in arms.items() if of["settings"]["positives"] == "own"}
-        for label, run in runs_of(arms, runs.list_runs(root, "03_train")).items():
-            if not run or run.status != "ok":
-                raise SystemExit(f"{label} is not below {root}; workbench grid 03_train {name} trains it")
-            if TWINS.name not in run.evaluations:
-                evaluate_on(run.folder, TWINS)
-            found = runs.read(run.folder).evaluations[TWINS.name]["metrics"]
-            numbers = {key: value for key, value in found.items() if "twin_accuracy" in key}
-            numbers |= {key: run.results["metrics"][key] for key in BESIDE}
-            of = {
-                "objective": label.partition(",")[0].removeprefix("objective="),
-                "seed": arms[label]["seed"],
-            }
-            rows += [of | {"key": key, "value": float(f"{value:.6g}")} for key, value in numbers.items()]
-            sys.stdout.write(f"{len(rows)} numbers, {label}\n")
-            sys.stdout.flush()
+    rows, arms = [], grid.plan("03_train", grid.read_grid(find(GRID, "grid")), {})
+    for label, run in runs_of(arms, runs.list_runs(root, "03_train")).items():
+        if not run or run.status != "ok":
+            raise SystemExit(f"{label} is not below {root}; workbench grid 03_train {GRID} trains it")
+        if TWINS.name not in run.evaluations:
+            evaluate_on(run.folder, TWINS)
+        found = runs.read(run.folder).evaluations[TWINS.name]["metrics"]
+        numbers = {key: value for key, value in found.items() if "twin_accuracy" in key}
+        numbers |= {key: run.results["metrics"][key] for key in BESIDE}
+        of = {
+            "objective": label.partition(",")[0].removeprefix("objective="),
+            "seed": arms[label]["seed"],
+        }
+        rows += [of | {"key": key, "value": float(f"{value:.6g}")} for key, value in numbers.items()]
+        sys.stdout.write(f"{len(rows)} numbers, {label}\n")
+        sys.stdout.flush()
     file = assets.path("results") / "twins_scenes.tsv"
     write_recorded(file, pd.DataFrame(rows), "python -m tools.benchmarks.bench_twins")
 
