@@ -90,14 +90,14 @@ def values_of(kept: Kept, line: Mapping[str, Any]) -> dict[str, list[float]]:
 
 
 def collect(root: Path, lines: Iterable[Mapping[str, Any]], known: Kept) -> Kept:
-    """Rows of the runs of these lines that are there and not known yet. A line names the runs of its first
-    seed; the others have the same configuration and the same code.
+    """Rows of the runs of these lines that are there and not known yet. A line names the runs of each arm, or
+    those of its first seed; the others have the same configuration and the same code.
     """
     folders = [path for path in sorted((root / trained.FOLDER).iterdir()) if (path / store.STATUS).is_file()]
     there, made = {_text(path): path for path in folders}, Kept()
     for line in lines:
-        claim = claims.find(line["claim"])
-        for arm, first in zip(_arms(line), line.get("source", {}).get("runs", ())):
+        claim, arms, runs = claims.find(line["claim"]), _arms(line), line.get("source", {}).get("runs", ())
+        for arm, first in zip(arms, runs[:: len(runs) // len(arms) or 1] if arms else ()):
             for seed in line["seeds"] if (root / trained.FOLDER / first).is_dir() else ():
                 folder = there.get(_text(root / trained.FOLDER / first, seed))
                 for keys in _averaged(claim, claim.keys[line["judge"]]) if folder else ():

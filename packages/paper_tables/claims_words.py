@@ -51,7 +51,7 @@ LEGEND = (
     "Judge. By annotated pairs only the image counts that the caption was written for. By the truth every "
     "image counts that the caption is true of. Without a judge stand times and the shape of a space.",
     "Effect. It is positive where it goes the paper's way. Points of 600 are those of RSUM, the sum of six "
-    "recalls in percent. Brackets hold Student's 95 % interval over seeds, or over groups of images "
+    "recalls in percent, or of six NCS. Brackets hold Student's 95 % interval over seeds, or over groups of images "
     "where nothing was trained.",
     f"Why. A verdict needs a p value below {ALPHA} by Holm's rule, over all claims of a paper with the same "
     "data and judge. Recorded ones are a family of their own. Brackets are for one row alone, and may "
@@ -224,9 +224,9 @@ def power(lines: Sequence[Mapping[str, Any]]) -> str:
         f"{format_number(100 * row.value, 0)} % with {row.seeds} seeds" for row in of.itertuples()
     )
     return (
-        f"In half of the rows, a difference of RSUM varies from seed to seed with a standard deviation above "
-        f"{format_number(middle, 1)} points. Simulations with {format_number(nearest, 0)} points call a "
-        f"true difference of {format_number(of.effect.iloc[0], 0)} points replicated in {shares}."
+        f"In half of the rows with RSUM, its difference varies from seed to seed with a standard deviation above "
+        f"{format_number(middle, 1)} points. In simulations where it is {format_number(nearest, 0)}, a true "
+        f"difference of {format_number(of.effect.iloc[0], 0)} points is found replicated in {shares}."
     )
 
 
