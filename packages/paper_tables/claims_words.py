@@ -51,8 +51,8 @@ LEGEND = (
     "Judge. By annotated pairs only the image counts that the caption was written for. By the truth every "
     "image counts that the caption is true of. Without a judge stand times and the shape of a space.",
     "Effect. It is positive where it goes the paper's way. Points of 600 are those of RSUM, the sum of six "
-    "recalls in percent, or of six NCS. Brackets hold Student's 95 % interval over seeds, or over groups of images "
-    "where nothing was trained.",
+    "recalls in percent, or of six NCS. Brackets hold Student's 95 % interval over seeds, or over groups of "
+    "images where nothing was trained.",
     f"Why. A verdict needs a p value below {ALPHA} by Holm's rule, over all claims of a paper with the same "
     "data and judge. Recorded ones are a family of their own. Brackets are for one row alone, and may "
     "exclude zero where the verdict does not.",
@@ -224,8 +224,8 @@ def power(lines: Sequence[Mapping[str, Any]]) -> str:
         f"{format_number(100 * row.value, 0)} % with {row.seeds} seeds" for row in of.itertuples()
     )
     return (
-        f"In half of the rows with RSUM, its difference varies from seed to seed with a standard deviation above "
-        f"{format_number(middle, 1)} points. In simulations where it is {format_number(nearest, 0)}, a true "
+        f"In half of the rows with RSUM, its difference varies from seed to seed with a standard deviation "
+        f"above {format_number(middle, 1)} points. In simulations where it is {format_number(nearest, 0)}, a true "
         f"difference of {format_number(of.effect.iloc[0], 0)} points is found replicated in {shares}."
     )
 
