@@ -225,8 +225,8 @@ def power(lines: Sequence[Mapping[str, Any]]) -> str:
     )
     return (
         f"In half of the rows with RSUM, its difference varies from seed to seed with a standard deviation "
-        f"above {format_number(middle, 1)} points. In simulations where it is {format_number(nearest, 0)}, a true "
-        f"difference of {format_number(of.effect.iloc[0], 0)} points is found replicated in {shares}."
+        f"above {format_number(middle, 1)} points. In simulations where it is {format_number(nearest, 0)}, a "
+        f"true difference of {format_number(of.effect.iloc[0], 0)} points is found replicated in {shares}."
     )
 
 
