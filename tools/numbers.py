@@ -15,7 +15,7 @@ from pathlib import Path
 
 import machine_bench as bench
 import pandas as pd
-from paper_tables import claims, claims_words, published
+from paper_tables import claims, claims_words, published, search
 from paper_tables.claims_told import TITLES
 from relevance_audit import judge_advice
 
@@ -126,11 +126,12 @@ def comparison() -> str:
     own_rows = rows[rows.positives == "own"]
     own = own_rows[own_rows.key == TRUTH].groupby("objective").value.mean().to_dict()
     pairs = [seeds.pairs(own_rows, way) for way in WAYS]
+    later = [TITLES[name] for name in objectives.names() if name not in search.around().index]
     apart = [int(of.apart.sum()) for of in pairs]
     about = (
         f"Numbers are means over {format_count(rows.seed.nunique(), 'seed')}; mAP@R is by the truth. "
-        f"All runs took {format_number(hours, 1)} hours of one core. Each objective has the recipe that was "
-        "searched with annotated pairs. "
+        f"All runs took {format_number(hours, 1)} hours of one core. Each objective"
+        f"{f' but {listed(later)}' if later else ''} has the recipe that was searched with annotated pairs. "
         f"{chosen(seeds.choices(arms, TRUTH), TRUTH, seeds.pairs(arms, TRUTH))} {_turned(arms, *WAYS)} "
         f"With annotated pairs, {apart[0]} of {format_count(len(pairs[0]), 'pair')} of objectives differ "
         f"significantly by `{WAYS[0]}`, and {apart[1]} by `{WAYS[1]}` "

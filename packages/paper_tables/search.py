@@ -56,8 +56,8 @@ def around() -> pd.DataFrame:
     scatter = made.groupby("objective")["value"].std()
     values: dict[Any, float] = every["value"].to_dict()
     steps: dict[Any, float] = every["steps"].to_dict()
-    # an objective from elsewhere is on the shelf and was not searched
-    rows, names = [], [name for name in objectives.names() if name in scatter]
+    # one from elsewhere, or one that came later, is on the shelf and was not searched
+    rows, names = [], [name for name in objectives.names() if name in scatter and name in every.index]
     for name in names:
         own = {field: float(objectives.member(name).recipe[field]) for field in FIELDS}
         at = (name, *own.values())
