@@ -171,7 +171,7 @@ def render(stops: Sequence[Stop], results: Sequence[RunResult], seconds: float) 
     found = {stop.name: runs.read(result.folder).results for stop, result in zip(stops, results, strict=True)}
     titles = {stop.name: stop.title or stop.name for stop in stops}
     arms = [(titles[name], one) for name, one in found.items() if "rsum" in one.get("metrics", {})]
-    compared = next((one for one in found.values() if one.get("differences") and "models" in one), {})
+    compared = next((found[stop.name] for stop in stops if stop.notebook == "07_compare"), {})
     shown: list[dict[str, Any]] = [
         {
             "stop": stop, "title": titles[stop.name], "result": result,
