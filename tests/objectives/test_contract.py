@@ -37,7 +37,7 @@ def test_it_keeps_the_contract_with_other_options(name, options):
 def test_an_unknown_option_is_refused_with_the_near_names(name):
     option = next(iter(inspect.signature(type(load(name))).parameters))
     with pytest.raises(
-        TypeError, match=rf"objectives '{name}' has no option '{option}s'; did you mean .*{option}"
+        TypeError, match=rf"objective '{name}' has no option '{option}s'; did you mean .*{option}"
     ):
         objectives.load(name, **{f"{option}s": 1})
 
