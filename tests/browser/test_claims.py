@@ -75,7 +75,12 @@ def test_a_row_names_its_command_and_words_are_explained(shown: Any, axe: str) -
     row = shown.locator("tr[data-id=D2]").nth(1)
     row.locator("summary").click()
     assert "workbench claims run D2 --data scenes --seeds 5" in row.inner_text()
-    assert "runs/claims/e7ccc474" in row.inner_text()
+    (run, *_), *_ = (
+        one["source"]["runs"]
+        for one in LINES
+        if (one["claim"], one["data"]) == ("D2", "W") and "budget" in one
+    )
+    assert f"runs/claims/{run}" in row.inner_text()
     word = shown.locator("dfn", has_text="RSUM")
     word.focus()
     assert "R@10 in both directions" in word.inner_text()
