@@ -140,8 +140,8 @@ def evaluate_split(
         KeyError: no such metric. ValueError: the split has nothing that an asked metric is measured by.
     """
     more = [shelf.load(name) for name in metrics]
-    asked = {(row.name, row.by) for row in more}
-    usual = [row() for row in shelf.rows().values() if row.default and (row.name, row.by) not in asked]
+    named = {(row.name, row.by) for row in more}
+    usual = [row() for row in shelf.rows().values() if row.default and (row.name, row.by) not in named]
     table = table or usual + more
     ranked = scores if isinstance(scores, Ranked) else Ranked(scores, list(split.judgements.values()))
     scores = ranked.scores
