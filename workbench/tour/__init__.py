@@ -7,7 +7,6 @@ import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -113,8 +112,7 @@ def tour(
         for number, stop in enumerate(stops, 1):
             for name in stop.models_of:
                 started[name].result()
-            told = partial(say, f"{number}/{len(stops)} {stop.name}: {stop.says}")
-            started[stop.name] = pool.submit(_run, stop, folder, told, say)
+            started[stop.name] = pool.submit(_run, stop, folder, f"{number}/{len(stops)}", say)
         results = {name: future.result() for name, future in started.items()}
     seconds = time.perf_counter() - began
     index = write_text(folder / "index.html", render(stops, list(results.values()), seconds))
@@ -123,9 +121,9 @@ def tour(
     return TourResult(index, code, round(seconds, 1), ended)
 
 
-def _run(stop: Stop, folder: Path, begin: Callable[[], None], say: Callable[[str], None]) -> RunResult:
-    """Run one stop, and say that it begins and how it ended."""
-    begin()
+def _run(stop: Stop, folder: Path, place: str, say: Callable[[str], None]) -> RunResult:
+    """Run one stop, and say that it begins, at which place of the tour, and how it ended."""
+    say(f"{place} {stop.name}: {stop.says}")
     done = run_notebook(
         find(stop.notebook), _parameters(stop, folder), folder=folder / stop.name,
         arms={"": stop.title or stop.name},
