@@ -4,6 +4,7 @@ Each row sets what the package takes beside a reference on the same machine in t
 ``tools/benchmarks/`` measure more, on real data.
 """
 
+import os
 import subprocess
 import sys
 import time
@@ -12,6 +13,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
+from itertools import pairwise
 from statistics import median
 from typing import Any
 
@@ -30,14 +32,25 @@ from workbench.records import Array, Embedding, Judgements, Rows, Split
 from workbench.runs import Config
 from workbench.runs.build import prepare
 from workbench.training import batches, fit, samplers
+from workbench.training.loop import Training
 
 # pairs of a step, and of a large batch; width of ViT-B/32's embeddings; tokens of an image and of a caption
 PAIRS, MANY, WIDTH, PARTS, WORDS = 128, 1024, 512, 50, 32
 # pairs of ViT-B/32 at a time, so that its step fits a small machine
 SLICE = 16
-IMAGES, CAPTIONS, GALLERY = 1000, 500, (100_000, 256)
+IMAGES, CAPTIONS, GALLERY = 1000, 500, (100_000, 512)
 # images of a pass over all pairs, five captions each, and the width of its vectors
 SIZES, SMALL = (5_000, 10_000, 20_000), 64
+# steps on frozen features: objectives, their encoders and captions of an image
+STEPS = ("infonce", "pcmepp", "aahr")
+SLIM = {"embed_dim": 256}
+BASES = {"base": "regions", "text_base": "sequence"}
+MULTIGRAIN = BASES | {f"{one}_options": SLIM for one in BASES}
+EACH = 5
+# what PyTorch calls a matrix product, attention included
+PRODUCTS = {
+    f"aten::{one}" for one in ("mm", "addmm", "bmm", "baddbmm", "_scaled_dot_product_flash_attention_for_cpu")
+}
 # fields of an embedding by what an objective reads
 FIELDS = {"log_var": ["log_var"], "parts": ["parts", "mask"], "entities": ["entities", "owner", "labels"]}
 
@@ -101,6 +114,7 @@ def figures() -> Iterator[Figure]:
     face = partial(subprocess.run, [sys.executable, "-c", "import workbench"], check=True)
     yield Figure("import workbench", seconds(face), "python -c pass", alone, most=0.03)
     yield training_step()
+    yield from map(frozen_step, STEPS)
     step, losses = vit_step(SLICE) / SLICE, {name: loss(name, PAIRS) for name in objectives.names()}
     slowest = max(losses, key=losses.__getitem__)
     for name, pairs in ((slowest, PAIRS), ("infonce", PAIRS), ("infonce", MANY), ("ditm", MANY)):
@@ -122,14 +136,23 @@ def figures() -> Iterator[Figure]:
 
 def seconds(call: Callable[[], object], rounds: int = 3) -> float:
     """Median of some rounds after one to warm up."""
+    return in_turns(call, rounds=rounds)[0]
+
+
+def in_turns(*calls: Callable[[], object], rounds: int) -> list[float]:
+    """Medians of calls that take turns, since other work on the machine comes and goes; the first round of
+    all warms up.
+    """
     found = []
     for _ in range(1 + rounds):
-        began = time.perf_counter()
-        call()
-        if torch.cuda.is_available():
-            torch.cuda.synchronize()
-        found.append(time.perf_counter() - began)
-    return median(found[1:])
+        times = [time.perf_counter()]
+        for call in calls:
+            call()
+            if torch.cuda.is_available():
+                torch.cuda.synchronize()
+            times.append(time.perf_counter())
+        found.append([end - began for began, end in pairwise(times)])
+    return [median(of) for of in zip(*found[1:], strict=True)]
 
 
 def training_step() -> Figure:
@@ -165,6 +188,43 @@ def training_step() -> Figure:
         found.append((after["seconds"] - before["seconds"], time.perf_counter() - began))
     ours, reference = (min(several) / len(order) for several in zip(*found, strict=True))
     return Figure(f"training step, InfoNCE, {PAIRS} pairs", ours, "a bare loop", reference)
+
+
+def frozen_step(name: str) -> Figure:
+    """A step of an objective from frozen features to its update, beside the matrix products in it; one
+    thread on the processor.
+    """
+    grains = name == "aahr"
+    image, words = ("multigrain", "multigrain") if grains else ("regions", "sequence")
+    options: dict[str, Any] = {
+        "image_options": MULTIGRAIN if grains else SLIM, "text_options": {} if grains else SLIM
+    }  # fmt: skip
+    config = Config(
+        objective=name, features="scenes_backbone", image_encoder=image, text_encoder=words, **options,
+        train_images=PAIRS, val_images=8, test_images=8, batch_size=PAIRS, captions_per_image=EACH, epochs=1,
+        device="cpu",
+    )  # fmt: skip
+    made = prepare(config, progress=False)
+    assert made.train is not None
+    run = Training(made.model.pair, made.model.objective, made.train, made.config.training, None)
+    rows, given, threads = run.order(0)[:1], batches.Shards(made.train), torch.get_num_threads()
+    run.model.train()
+
+    def step() -> None:
+        run.train_step(next(batches.loader(given, rows)))
+
+    # PyTorch's profiler writes to the terminal otherwise
+    os.environ["KINETO_LOG_LEVEL"] = "99"
+    torch.set_num_threads(1)
+    try:
+        taken = seconds(step)
+        with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profile:
+            step()
+    finally:
+        torch.set_num_threads(threads)
+    products = sum(one.self_cpu_time_total for one in profile.key_averages() if one.key in PRODUCTS) / 1e6
+    what = f"training step on frozen features, {name}, {PAIRS} images x {EACH} captions, one thread"
+    return Figure(what, taken, "its matrix products", products, limit=1.5)
 
 
 def vit_step(pairs: int, rounds: int = 3) -> float:
@@ -317,5 +377,5 @@ def search() -> Figure:
         best = np.argpartition(scores, -10)[-10:]
         return best[np.argsort(-scores[best])]
 
-    ours = seconds(lambda: top_k(query, drawn, 10), 9)
-    return Figure(f"search, 1 of {format_count(GALLERY[0])}", ours, "numpy", seconds(plain, 9), limit=1.1)
+    ours, numpy = in_turns(lambda: top_k(query, drawn, 10), plain, rounds=9)
+    return Figure(f"search, 1 of {format_count(GALLERY[0])}", ours, "numpy", numpy, limit=1.1)

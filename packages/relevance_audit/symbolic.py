@@ -132,25 +132,28 @@ class SymbolicRelevance(Relevance):
         self._weights = np.array([maker.weight(one, *broader) for one, broader in every.items()])
         self._captions, self._images = _incidence(candidates, place), _incidence(references, place)
         self._cider, self._precision, self._tuples = cider, maker.precision, maker.tuples
-        self._stated = self._captions @ self._weights, self._images @ self._weights
+        self._weighted = self._captions.multiply(self._weights).astype(np.float32).tocsr()
+        self._weighted.eliminate_zeros()
+        self._stated = [(of @ self._weights).astype(np.float32) for of in (self._captions, self._images)]
 
     def take(self, images: Rows, captions: Rows) -> Array:
         """``(n, m)`` scores of some captions against some images."""
         out = self.tuples_alone(images, captions)
         if self._tuples < 1:
-            shared = self._cider.take(images, captions)
-            out = self._tuples * out + (1 - self._tuples) * np.sqrt(np.clip(shared / 10, 0, 1))
-        return out.astype(np.float32)
+            shared = np.divide(self._cider.take(images, captions), 10, dtype=np.float32)
+            np.sqrt(np.clip(shared, 0, 1, out=shared), out=shared)
+            out *= self._tuples
+            out += (1 - self._tuples) * shared
+        return out
 
     def tuples_alone(self, images: Rows, captions: Rows) -> Array:
         """``(n, m)`` square roots of F, without CIDEr-D."""
-        weighted = self._captions[captions].multiply(self._weights).tocsr()
-        matched = (self._images[images] @ weighted.T).toarray()
+        shares = (self._images[images] @ self._weighted[captions].T).toarray()
         of_caption, of_image = self._stated[0][captions], self._stated[1][images]
         both = self._precision * of_caption + (1 - self._precision) * of_image[:, None]
-        known = (of_image[:, None] > 0) & (both > 0)
-        shares = np.divide(matched, both, where=known, out=np.zeros(matched.shape))
-        return np.asarray(np.sqrt(np.clip(shares, 0, 1)))
+        # where either states nothing, they share nothing
+        shares /= np.maximum(both, np.finfo(np.float32).tiny)
+        return np.asarray(np.sqrt(np.minimum(shares, 1, out=shares), out=shares))
 
     def explain(self, image: int, caption: int) -> pd.DataFrame:
         """Why a pair has its score: the statements of the caption and of the image that weigh something.
@@ -263,4 +266,5 @@ def _incidence(held: Sequence[Statements], place: dict[str, int]) -> sparse.csr_
     """``(N, S)``: 1 where a row holds one of the ``S`` statements."""
     columns = np.array([place[one] for statements in held for one in statements], dtype=np.int64)
     ends = np.concatenate([[0], np.cumsum([len(statements) for statements in held])]).astype(np.int64)
-    return sparse.csr_array((np.ones(len(columns)), columns, ends), shape=(len(held), max(len(place), 1)))
+    ones = np.ones(len(columns), dtype=np.float32)
+    return sparse.csr_array((ones, columns, ends), shape=(len(held), max(len(place), 1)))

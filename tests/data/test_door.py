@@ -18,6 +18,7 @@ from tests.data.fixtures import tar
 from tests.data.test_layouts import MAC, coco_2017, hub_bytes, own, picture, put, write
 from workbench import data
 from workbench.cli import app
+from workbench.records import NoPictureError
 from workbench.runs.resolve import resolve
 
 
@@ -142,6 +143,16 @@ def test_a_text_at_several_images_is_right_for_all_of_them(tmp_path):
         truth = np.array([[one == other for other in split.captions] for one in split.captions])
         np.testing.assert_array_equal(split.judgements["same_text"].relevant(), truth)
         assert any("3 captions stand at another image too" in note for note in split.notes)
+
+
+def test_a_text_at_very_many_images_makes_no_judgements(tmp_path, monkeypatch):
+    put(tmp_path, *range(4))
+    rows = [f"{n}.jpg,a man in a black coat" for n in range(4)]
+    write(tmp_path / "captions.csv", "\n".join(["image,caption", *rows]))
+    monkeypatch.setattr("workbench.data.reading.MOST_SAME", 15)
+    split = wb.load_data(tmp_path)
+    assert "same_text" not in split.judgements
+    assert any("in no judgements, since 16 pairs are many" in note for note in split.notes)
 
 
 def test_splits_that_number_their_captions_and_name_their_images_alike_stay_apart(tmp_path):
@@ -393,3 +404,34 @@ def test_the_command_refuses_in_one_line(tmp_path):
         assert result.exit_code == 2
         assert len(result.output.strip().splitlines()) == 1
     assert "unpack the archives" in command(tmp_path).output
+
+
+def test_vectors_need_no_pictures(tmp_path):
+    put(tmp_path, 0)
+    rows = [f"{n}.jpg,a caption of {n}" for n in range(3)]
+    write(tmp_path / "captions.csv", "\n".join(["image,caption", *rows]))
+    frame = pd.DataFrame({"image": [f"{n}.jpg" for n in range(3)], "caption": ["one", "two", "three"]})
+    for source in (tmp_path, tmp_path / "captions.csv", frame):
+        given = {"images": str(tmp_path)} if source is frame else {}
+        found = wb.evaluate(images=np.eye(3), texts=np.eye(3), data=source, data_options=given)
+        assert found["t2i/R@1"] == 1.0
+        assert any("2 pictures not there" in note for note in found.split.notes)
+        assert found.split.open_image(0).size == (16, 12)
+        with pytest.raises(NoPictureError):
+            found.split.open_image(2)
+    with pytest.raises(FileNotFoundError, match=r"1\.jpg"):
+        wb.load_data(tmp_path)
+
+
+@pytest.mark.parametrize("place", ["/home/someone/photos", r"D:\\photos", r"\\\\server\\share"])
+def test_paths_of_another_machine_are_found_by_their_end(tmp_path, place):
+    put(tmp_path / "one", 0, 1)
+    put(tmp_path / "two", 0)
+    mark = "\\" if "\\" in place else "/"
+    rows = [
+        f"{mark.join([place, *name])},a caption" for name in (("one", "0.jpg"), ("two", "0.jpg"), ("1.jpg",))
+    ]
+    write(tmp_path / "captions.csv", "\n".join(["image,caption", *rows]))
+    split = wb.load_data(tmp_path)
+    assert len(split.image_ids) == 3
+    assert any("images are read from one/, two/" in note for note in split.notes)

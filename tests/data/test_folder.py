@@ -125,7 +125,7 @@ BAD = {
         "leads out of the folder",
     ),
     "absolute path": ({"image": "/etc/hostname", "caption": "root"}, ValueError, "leads out of the folder"),
-    "Windows path": ({"image": "C:\\a.jpg", "caption": "drive"}, ValueError, "leads out of the folder"),
+    "Windows path": ({"image": "C:a.jpg", "caption": "drive"}, ValueError, "leads out of the folder"),
     "link out of the folder": (
         {"image": "link.jpg", "caption": "link"},
         ValueError,

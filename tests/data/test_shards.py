@@ -185,6 +185,15 @@ def test_a_shard_that_is_not_there_is_missed_where_names_or_a_file_count_them(tm
         wb.load_data(tmp_path, split="val")
 
 
+def test_a_shard_that_img2dataset_counted_and_that_is_not_there_is_missed(tmp_path):
+    webdataset(tmp_path / "00000.tar")
+    for n in range(2):
+        (tmp_path / f"{n:05d}_stats.json").write_text('{"count": 7, "successes": 6}')
+    with pytest.raises(ValueError, match=r"^missing shards: 00001\.tar; download them"):
+        wb.load_data(tmp_path)
+    assert any("1 x missing shard" in note for note in load(tmp_path, on_error="skip").notes)
+
+
 def test_a_gap_between_numbers_of_shards_is_told_and_years_are_no_numbers(tmp_path):
     for name in ("train-000000", "train-000002", "shard2014", "shard2017"):
         webdataset(tmp_path / f"{name}.tar")

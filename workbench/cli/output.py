@@ -3,7 +3,7 @@
 import os
 import shutil
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sized
 from typing import Any
 
 from workbench.formatting import format_count, format_interval, format_value, unit_heading
@@ -94,7 +94,13 @@ def changed(first: Any, second: Any, every: bool) -> tuple[list[str], dict[str, 
     places = {str(run.results.get("split")): evaluated_on(run.results) for run in (first, second)}
     notes = [f"A and B were measured on other data: {' and '.join(places.values())}"] * (len(places) > 1)
     told_of = columns(rows) if len(rows) > 1 else []
-    return [*told_of, *notes], {label: one.row() for label, one in paired.items()}
+    return [*told_of, *widened(paired), *notes], {label: one.row() for label, one in paired.items()}
+
+
+def widened(differences: Sized) -> list[str]:
+    """What to know of the intervals of differences that stand in one table."""
+    said = f"intervals of differences are widened for the {len(differences)} made together"
+    return [said] * (len(differences) > 1)
 
 
 def outcomes(done: Iterable[Any]) -> list[str]:

@@ -17,7 +17,7 @@ import numpy as np
 from PIL import Image, ImageOps
 
 from workbench.io import reading_errors, require_itself
-from workbench.records import Split, require
+from workbench.records import NoPictureError, Split, require
 
 # no format whose reader starts another program, as that of EPS does
 FORMATS = ("JPEG", "MPO", "PNG", "WEBP", "TIFF", "GIF", "BMP", "PPM", "JPEG2000", "AVIF")
@@ -66,6 +66,15 @@ def read_image(source: Any, where: str, *, small: bool = False) -> Image.Image:
             with reading_errors(where, message):
                 require_itself(source, "image")
         raise
+
+
+def no_picture(*row: Any) -> Any:
+    """Refuse to open an image.
+
+    Raises:
+        NoPictureError: always.
+    """
+    raise NoPictureError("there is no picture of the image")
 
 
 def visible(path: Path, base: Path) -> bool:

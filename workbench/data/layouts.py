@@ -13,7 +13,16 @@ from PIL import Image
 
 from workbench.data.benchmark import EACH, PARTS, read_karpathy
 from workbench.data.images import endings, pictures, visible
-from workbench.data.reading import Ask, Problems, Reading, Row, choose_split, one_split, said_split
+from workbench.data.reading import (
+    Ask,
+    Problems,
+    Reading,
+    Row,
+    choose_split,
+    one_split,
+    said_split,
+    without_pictures,
+)
 from workbench.data.shards import content
 from workbench.data.tables import Record, find_columns, inside, read_table, table_rows
 from workbench.formatting import format_count
@@ -155,7 +164,7 @@ def _images(
         same = named.get(Path(paths[image]).name, [])
         end = f"/{paths[image]}"
         fit = [one for one in same if end in (f"/{one}"[-len(end) :], f"/{one.with_suffix('')}"[-len(end) :])]
-        fit = fit or same
+        fit = fit or [one for one in same if end.endswith(f"/{one.relative_to(root)}")] or same
         if len(fit) > 1 and (part := said_split(splits.get(image, ""))):
             fit = [one for one in fit if said_split(one.parent.name) == part] or fit
         both = " and ".join(os.path.relpath(one, ask.base) for one in fit[:2])
@@ -230,6 +239,7 @@ def held(
     columns: Mapping[str, str] = {},
     on_error: Literal["raise", "skip"] = "raise",
     check_images: bool = True,
+    pictures: bool = True,
 ) -> Split:
     """Load one split of data in memory.
 
@@ -241,13 +251,16 @@ def held(
         columns: names of columns by ours, ``{"caption": "title"}``.
         on_error: as for a path.
         check_images: read every image now.
+        pictures: as for a path.
 
     Raises:
         TypeError: data of another kind.
         FileNotFoundError, ValueError: as for a path.
     """
     ask = Ask(Path(images or ".").expanduser(), split, "", "", columns, Problems(on_error))
-    return one_split(in_memory(data, ask), split, ask.problems, check_images=check_images)
+    read = in_memory(data, ask)
+    read = read if pictures else without_pictures(read)
+    return one_split(read, split, ask.problems, check_images=check_images)
 
 
 def in_memory(data: Any, ask: Ask) -> Reading:

@@ -27,7 +27,7 @@ from workbench.data import flickr8k, hierarcaps, layouts
 from workbench.data.coco import FOLDED, FOLDS
 from workbench.data.images import endings, visible
 from workbench.data.layouts import Name
-from workbench.data.reading import SAME, Ask, Problems, Reading, one_split, said_split
+from workbench.data.reading import SAME, Ask, Problems, Reading, one_split, said_split, without_pictures
 from workbench.data.region_files import locate
 from workbench.data.shards import found_shards, read_shards
 from workbench.data.tables import READERS, header, inside, names_both, read_table
@@ -74,7 +74,7 @@ class Found(NamedTuple):
 def at(path: Path) -> Callable[..., Split]:
     """What loads the data at a path, so that its options can be checked before."""
 
-    def opened(
+    def opened(  # noqa: PLR0913 - options that a person gives by name
         *,
         split: Name = "",
         layout: Layout = "",
@@ -84,6 +84,7 @@ def at(path: Path) -> Callable[..., Split]:
         regions: str = "",
         on_error: Literal["raise", "skip"] = "raise",
         check_images: bool = True,
+        pictures: bool = True,
     ) -> Split:
         """Load one split of the data at a path.
 
@@ -98,6 +99,7 @@ def at(path: Path) -> Callable[..., Split]:
             regions: folder with region features, see ``folder``.
             on_error: ``"raise"``, or ``"skip"`` to leave out what is bad; ``Split.notes`` counts it.
             check_images: read every image now; otherwise a broken one is found when it is opened.
+            pictures: whether they have to be there; vectors of them need none, and cards are shown then.
         """
         above = path.parent.parent if path.parent.name == "annotations" else path.parent
         base, name = (above, path.name) if path.is_file() else (path, table)
@@ -107,7 +109,7 @@ def at(path: Path) -> Callable[..., Split]:
         read = replace(read, notes=(f"read as {way.layout}: {way.what}", *read.notes))
         if isinstance(read, Split):
             return read
-        made = _with_regions(read, ask, regions, check_images)
+        made = _with_regions(read if pictures else without_pictures(read), ask, regions, check_images)
         folded = read.name == "coco" and way.layout == "karpathy" and len(made.image_ids) == FOLDED
         return replace(made, folds=FOLDS) if folded else made
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.data.images import read_image, require_file
+from workbench.data.images import no_picture, read_image, require_file
 from workbench.formatting import format_count
 from workbench.io import reading_errors, with_home
 from workbench.records import Judgements, Rows, Split, require
@@ -31,6 +31,8 @@ NAMES = {
 Source = Any
 # judgements by which a text that stands at several images is right for all of them
 SAME = "same_text"
+# pairs that these list at most
+MOST_SAME = 10_000_000
 # the split of an image by the last digit of its checksum
 TENTHS = ("test", "val", *["train"] * 8)
 
@@ -260,6 +262,16 @@ class Reading:
     needed: bool = True
 
 
+def without_pictures(read: Reading) -> Reading:
+    """What was read, without the pictures that are not there."""
+    there = {image: read.path(image) for image in dict.fromkeys(row.image for row in read.rows)}
+    lost = [one for one, source in there.items() if isinstance(source, Path) and not source.is_file()]
+    note = f"{format_count(len(lost), 'picture')} not there; cards with the captions stand in their place"
+    notes = [*read.notes, *[note] * bool(lost)]
+    path = (there | dict.fromkeys(lost, no_picture)).__getitem__
+    return replace(read, path=path, notes=tuple(notes), needed=False)
+
+
 def one_split(read: Reading, split: str, problems: Problems, *, check_images: bool) -> Split:
     """One split of what was read.
 
@@ -304,13 +316,13 @@ def one_split(read: Reading, split: str, problems: Problems, *, check_images: bo
     by = f"splits by {read.told}: {listed}" if told else f"nothing tells the splits{cut}"
     shared = same_text(kept)
     facts = [*read.notes, by, *problems.notes()]
+    judge = None
     if shared:
-        many = format_count(sum(row.caption in shared for row in kept), "caption")
-        facts += [
-            f"{many} stand at another image too, which is right by the judgements {SAME!r} and wrong by "
-            "the annotated pairs"
-        ]
-    judge = partial(_judged_same, kept, shared) if shared else None
+        wrong = [len(shared[row.caption]) for row in kept if row.caption in shared]
+        judge = partial(_judged_same, kept, shared) if sum(wrong) <= MOST_SAME else None
+        many, pairs = format_count(len(wrong), "caption"), format_count(sum(wrong), "pair")
+        right = f"right by the judgements {SAME!r}" if judge else f"in no judgements, since {pairs} are many"
+        facts += [f"{many} stand at another image too, which is wrong by the annotated pairs and {right}"]
     return to_split(f"{read.name}/{split}", kept, read.path, judge=judge, notes=tuple(facts))
 
 
@@ -366,12 +378,15 @@ def _judged_same(
     captions: Mapping[str, int],
 ) -> dict[str, Judgements]:
     """Judgements by which a caption is right for every image that it stands at."""
-    pairs = [
-        (images[image], captions[row.id]) for row in rows for image in shared.get(row.caption, [row.image])
-    ]
-    pair = np.array(pairs, dtype=np.int64)
+    pairs = (
+        number
+        for row in rows
+        for image in shared.get(row.caption, [row.image])
+        for number in (images[image], captions[row.id])
+    )
+    pair = np.fromiter(pairs, np.int64).reshape(-1, 2)
     rule = "binary: the caption, word for word, was written for the image"
-    shape, grades = (len(images), len(captions)), np.ones(len(pairs), dtype=np.float32)
+    shape, grades = (len(images), len(captions)), np.ones(len(pair), dtype=np.float32)
     return {SAME: Judgements(SAME, rule, shape, pair[:, 0], pair[:, 1], grades, source="the captions")}
 
 

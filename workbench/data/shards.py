@@ -38,6 +38,7 @@ REMEDY = "Put the shards, .tar or .parquet, into one folder; train, val or test 
 # the number of a shard and of how many, ``train-00000-of-00003.parquet``
 NUMBERED = re.compile(r"((?:.*/)?[^/]*?)(\d{1,6})(?:(-of-(\d{1,6}))[^/]*)?(\.\w+)")
 VERSION = 5
+GO_ON = "download them, or say on_error='skip' to go on"
 # row groups of Parquet files that are kept, each read whole for one of its images
 GROUPS = 8
 # what names the image of a sample, where it is repeated for each caption
@@ -173,8 +174,13 @@ def read_shards(files: Sequence[Path], ask: Ask) -> Reading:
 
 def _gaps(files: Sequence[Path], ask: Ask) -> Iterator[str]:
     """Notes on shards that are missing between others; where their names or a file tell how many there are,
-    it is a problem. Splits that are not asked for may lack any.
+    it is a problem. Splits that are not asked for may lack any. Beside each shard img2dataset leaves what it
+    counted in it.
     """
+    counts = [one for one in ask.base.rglob("*_stats.json") if visible(one, ask.base)]
+    told = {one.with_name(one.name.removesuffix("_stats.json") + files[0].suffix) for one in counts}
+    if lost := sorted(one.name for one in told.difference(files)):
+        ask.problems.add("missing shard", f"missing shards: {_some(lost)}; {GO_ON}")
     marks = [mark for one in files if (mark := NUMBERED.fullmatch(one.relative_to(ask.base).as_posix()))]
     for (name, of, total, end), group in groupby(marks, key=lambda mark: mark.group(1, 3, 4, 5)):
         own, count = {int(mark[2]): mark[2] for mark in group}, ask.base / name / "nshards.txt"
@@ -184,11 +190,15 @@ def _gaps(files: Sequence[Path], ask: Ask) -> Iterator[str]:
         lost = sorted({*range(start, stop)} - own.keys())
         # numbers far from each other, as of years, count nothing
         if (size and lost) or 0 < len(lost) < len(own):
-            names = [f"{name}{n:0{min(map(len, own.values()))}}{of or ''}{end}" for n in lost[:3]]
-            said = f"missing shards: {', '.join(names)}{' ...' * (len(lost) > 3)}"
+            names = [f"{name}{n:0{min(map(len, own.values()))}}{of or ''}{end}" for n in lost]
+            said = f"missing shards: {_some(names)}"
             if size and ask.split in ("", "all", said_split(name) or ask.split):
-                ask.problems.add("missing shard", f"{said}; download them, or say on_error='skip' to go on")
+                ask.problems.add("missing shard", f"{said}; {GO_ON}")
             yield said
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:3]) + " ..." * (len(names) > 3)
 
 
 def _merged(samples: list[Sample], told: list[str]) -> tuple[list[tuple[Sample, str]], int]:

@@ -360,8 +360,11 @@ def inside(base: Path, image: Any) -> str:
     if "\\" in image and not os.path.isfile(base / image):  # a table that was written on Windows
         image = image.replace("\\", "/")
     path = PurePosixPath(image)
+    whole = PureWindowsPath(image)
+    if whole.root and not (path.is_relative_to(base.absolute()) or os.path.exists(image)):
+        path = PurePosixPath(*whole.parts[1:])  # a place on another machine, whose end is looked for here
     require(
-        not (PureWindowsPath(image).drive or ".." in path.parts)
+        not (PureWindowsPath(path).drive or ".." in path.parts)
         and (base / path).resolve().is_relative_to(base.resolve()),
         f"the image path {image!r} leads out of the folder {base}, or is a link that leads out; paths are "
         "relative to it, without '..', or images=... names the folder that they begin in",

@@ -71,7 +71,7 @@ def evaluate(  # noqa: PLR0913
         data_options: of the data.
         metrics: beyond the usual ones, see ``evaluate_split``.
         judge: see there.
-        name: how tables call the result; empty = the model's own.
+        name: how tables call the result; empty = the model's own, of vectors that of their file.
         rounds: bootstrap rounds of the intervals; 0 = none.
 
     Returns:
@@ -94,17 +94,21 @@ def evaluate(  # noqa: PLR0913
     made = (
         KeptVectors() if model is None else open_model(model, pretrained, device=device, precision=precision)
     )
-    part, target = (None, None) if data is None else _data(made, data, split, data_options or {})
+    options = {"pictures": False} if alone else {}
+    part, target = (None, None) if data is None else _data(made, data, split, data_options or {}, options)
     part, image, text = _embedded(made, part, images, texts, own)
+    if isinstance(images, str | Path):
+        name = name or "/".join(Path(images).with_suffix("").parts[-2:])
+    name = name or made.name
     measurements, values, best = measure(made, part, image, text, metrics=metrics, judge=judge, rounds=rounds)
     config = {
-        **made.config.as_dict(), "objective": name or made.name, "split": split, "epochs": 0,
+        **made.config.as_dict(), "objective": name, "split": split, "epochs": 0,
         "data": Path(target.data).name if target else part.name, **dict.fromkeys(("model", "pretrained"), ""),
         **made.named, "precision": precision, "metrics": list(metrics), "judge": judge,
         "target": asdict(target) if target else None,
     }  # fmt: skip
     return OpenRun(
-        name or made.name, part, lambda: (made, image, text), None, config, measurements, values=values,
+        name, part, lambda: (made, image, text), None, config, measurements, values=values,
         best=best,
     )  # fmt: skip
 
@@ -129,17 +133,21 @@ def _require_one_width(image: Tensor, text: Tensor) -> None:
     )
 
 
-def _data(model: AnyModel, data: Any, split: str, options: Mapping[str, Any]) -> tuple[Split, Target | None]:
-    """A split as the model reads it, and how its data are named, if they have a name."""
+def _data(
+    model: AnyModel, data: Any, split: str, options: Mapping[str, Any], unnamed: Mapping[str, Any]
+) -> tuple[Split, Target | None]:
+    """A split as the model reads it, and how its data are named, if they have a name. Data that are not of
+    the shelf take more options.
+    """
     if isinstance(data, Split):
         return data, None
     if isinstance(data, str | Path):
         data = Target(str(data), dict(options), split)
     if isinstance(data, Target):
         if place := datasets.path_of(data.data):
-            data = replace(data, data=str(place.resolve()))
+            data = replace(data, data=str(place.resolve()), data_options={**unnamed, **data.data_options})
         return load_target(model.config, data), data
-    return datasets.load(data, **({"split": split} if split else {}), **options), None
+    return datasets.load(data, **({"split": split} if split else {}), **unnamed, **options), None
 
 
 def look(model: AnyModel, images: Any, *, name: str = "") -> OpenRun:

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 import torch
 
+from workbench.data.images import no_picture
 from workbench.io import ChecksumError, only_writer, replacing, write_checksums, write_json, write_table
 from workbench.metrics.blocks import AnyScores, best, by_rows
 from workbench.metrics.ranks import Best, ranks_of
@@ -27,7 +28,7 @@ from workbench.runs.model import WHOLE, AnyModel, ExternalModel, scored
 from workbench.runs.models import evaluated, kept_config, load_model
 from workbench.runs.resolve import chooser, resolve
 from workbench.runs.store import verify_files
-from workbench.runs.vectors import BARE, no_picture
+from workbench.runs.vectors import BARE
 from workbench.training import checkpoint
 from workbench.training.averaging import best_epoch
 

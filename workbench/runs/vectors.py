@@ -22,12 +22,13 @@ from torch import Tensor
 from torch.nn.functional import normalize
 
 from workbench import devices
+from workbench.data.images import no_picture
 from workbench.encoders.base import Encoder, Pair
 from workbench.formatting import format_count
 from workbench.io import cache_folder, cached_file, new_memmap, read_array, reading_errors, require_itself
 from workbench.io.tensors import loaded
 from workbench.progress import bar
-from workbench.records import Array, Batch, Embedding, NoPictureError, Rows, Split, require
+from workbench.records import Array, Batch, Embedding, Rows, Split, require
 from workbench.training import batches
 from workbench.training.batches import Source
 
@@ -269,12 +270,3 @@ def split_of_rows(own: Any, images: int, captions: int, ids: tuple[Sequence[str]
         BARE, image_ids, tuple(f"caption {one}" for one in caption_ids), caption_ids, rows.astype(np.int64),
         no_picture, notes=("vectors came without words and pictures",),
     )  # fmt: skip
-
-
-def no_picture(row: int) -> Any:
-    """Refuse to open an image.
-
-    Raises:
-        NoPictureError: always.
-    """
-    raise NoPictureError("there are vectors of the images, and no pictures")
