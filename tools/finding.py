@@ -36,7 +36,7 @@ def title(points: pd.DataFrame) -> str:
     }
     won = listed([said[ways] for ways, count in wins.items() if 2 * count > n])
     lost = listed([said[ways] for ways, count in wins.items() if 2 * count <= n])
-    sides = {f"Annotated pairs train {won} better": won, f"every true pair {lost}": lost}
+    sides = {f"Annotated pairs win by {won}": won, f"every true pair by {lost}": lost}
     return ", ".join(said for said, of in sides.items() if of)
 
 
@@ -53,13 +53,13 @@ def draw(points: pd.DataFrame) -> go.Figure:
     for column, at in enumerate(same_list().values(), 2):
         fig.add_vline(
             display_value(at), line={"color": INK, "dash": "dot"}, row=1, col=column,
-            annotation={"text": "one list for all queries", "font": {"color": INK}},
+            annotation={"text": "one list for all queries", "font": {"color": INK}, "bgcolor": "white"},
             annotation_position="bottom right",
         )  # fmt: skip
     order = points[points.group == GROUPS["own"]].sort_values("x").index
     return (
         fig.update_yaxes(categoryorder="array", categoryarray=list(order), range=[-1, len(order) - 0.5])
-        .update_xaxes(range=[0, 100]).update_xaxes(range=[0, 600], col=1)
+        .update_xaxes(range=[-2, 100]).update_xaxes(range=[-12, 600], col=1)
         .update_layout(**SIZE, paper_bgcolor="white", legend={"y": 1.17}, margin={"t": 100, "b": 40})
     )  # fmt: skip
 

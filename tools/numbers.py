@@ -57,34 +57,29 @@ def finding() -> str:
     """What the picture shows, in short sentences."""
     points, same, rows = recorded_points(), same_list()[TRUTH], _comparison()
     binary, exact = (points[points.group == group] for group in GROUPS.values())
-    first, known, best = binary.x.idxmax(), binary.y.idxmax(), exact.y.idxmax()
-    pairs = seeds.pairs(rows[rows.positives == "own"], LABELS)
-    close = int((~pairs.apart & ((pairs.objective == first) | (pairs.against == first))).sum())
-    lead = f"leads with {format_value(binary.x[first], 'sum')} of 600"
-    if close:
-        lead += f", and {format_count(close, 'other')} do not differ significantly"
-    newer = [TITLES[name] for name in objectives.names() if TITLES[name] not in binary.index]
-    below, verb = int((binary.y < same).sum()), "was" if len(newer) == 1 else "were"
-    back = (binary.z - exact.z)[binary.z > exact.z]
-    sentences = [
-        f"{f'{len(binary)} of' if newer else 'All'} {len(objectives.names())} objectives were trained in "
-        f"two ways, with {format_count(rows.seed.nunique(), 'seed')} each: with annotated pairs alone, and "
-        "with every true pair."
-        f"{f' {listed(newer)} {verb} added later.' if newer else ''}",
-        f"RSUM, the sum of six recalls, counts annotated pairs alone. {first} {lead}.",
-        "If an image has R true captions, mAP@R looks at its first R answers; it is 100 percent when all "
-        "are true.",
-        f"From image to text, the best with annotated pairs is {known}, with "
-        f"{format_value(binary.y[known])} percent, and with every true pair {best}, with "
-        f"{format_value(exact.y[best])}.",
-        f"{'All' if below == len(binary) else f'{below} of'} {len(binary)} models trained with annotated "
-        f"pairs stay below {format_value(same)} percent. One fixed list for every image reaches that: the "
-        "captions that are true most often first.",
-        "From text to image, training with annotated pairs is better for "
-        f"{'all' if len(back) == len(binary) else f'{len(back)} of'} {len(binary)}, by "
-        f"{format_value(back.min())} to {format_value(back.max())} percentage points.",
+    count, known, best = len(binary), binary.y.idxmax(), exact.y.idxmax()
+    every = len(objectives.names())
+    of = "all" if count == every else f"{count} of"
+    usual, truth, back = (int((binary[axis] > exact[axis]).sum()) for axis in "xyz")
+    seeded = format_count(rows.seed.nunique(), "seed")
+    paragraphs = [
+        f"On the embedded world, {of} {every} objectives were trained in two ways, with {seeded} each: with "
+        "annotated pairs alone, and with every true pair.",
+        "- **RSUM**, the usual sum of six recalls, is higher with annotated pairs for "
+        f"{_share(usual, count)}.",
+        "- **mAP@R** from image to text sums the precision at each true caption of the first R, over R, the "
+        f"number of true ones. It is higher with every true pair for {_share(count - truth, count)}: {best} "
+        f"reaches {format_value(exact.y[best])} percent, {known} with annotated pairs "
+        f"{format_value(binary.y[known])}, one fixed list for every image {format_value(same)}.",
+        f"- From text to image, mAP@R is higher with annotated pairs for {_share(back, count)}.",
     ]
-    return "\n".join(textwrap.wrap(" ".join(sentences), 150))
+    return "\n".join(
+        textwrap.fill(one, 150, subsequent_indent="  " * one.startswith("-")) for one in paragraphs
+    )
+
+
+def _share(part: int, whole: int) -> str:
+    return f"all {whole}" if part == whole else f"{part} of {whole}"
 
 
 def tour() -> str:
@@ -269,8 +264,10 @@ def million() -> str:
         "data_path": ("one epoch of pictures and captions, in shuffled order", "pairs"),
         "features": ("frozen features of all pictures, read and kept", "pictures"),
         "training": ("one epoch of heads on these features", "pairs"),
-        "evaluation": ("all pictures against all captions, with intervals", "pairs"),
-        "rankings": ("the ten best of every query, in both directions", "queries"),
+        "evaluation": (
+            "all against all: ranks, intervals and the ten best of every query, both directions",
+            "pairs",
+        ),
     }
     rows = [
         (what, format_number(found[f"{part}_seconds"], 0),

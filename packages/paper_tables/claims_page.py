@@ -15,7 +15,7 @@ from workbench.formatting import format_count
 from workbench.views.pages import page
 
 TEMPLATE, SCRIPT = (Path(__file__).with_name(name) for name in ("claims.html.j2", "claims_filters.js"))
-JUDGES = {"labels": "by labels", "truth": "by the truth", "neither": "without either"}
+JUDGES = {"labels": "by annotated pairs", "truth": "by the truth", "neither": "by other measures"}
 Asked = dict[tuple[str, str, str], dict[str, Line]]
 
 
@@ -45,9 +45,9 @@ def columns(lines: Sequence[Line]) -> dict[str, list[str]]:
             "claim": claim.id,
             "says": claim.says,
             "data and arms": f"{claims.DATA[line['data']]}: {claims_told.contrast_of(line)}",
-            "by labels, or without either": first,
+            "by annotated pairs, or by other measures": first,
             JUDGES["truth"]: told_of(truth),
-            "labels and truth": claims_told.parting_of(labels, truth),
+            "together": claims_told.parting_of(labels, truth),
             "runs or tables": ", ".join(Path(of).name for of in claims_told.folders_of(line).values()),
         })  # fmt: skip
     return {head: [row[head] for row in made] for head in (made[0] if made else ())}

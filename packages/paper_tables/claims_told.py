@@ -44,8 +44,8 @@ METRICS = {
 PARTINGS = {
     "disagree": "they decide differently",
     "agree": "they agree",
-    "truth decides, labels do not": "truth decides, labels do not",
-    "labels decide, truth does not": "labels decide, truth does not",
+    "only the truth decides": "only the truth decides",
+    "only annotated pairs decide": "only annotated pairs decide",
     "neither decides": "neither decides",
 }
 RUNS = "runs/claims"
@@ -178,9 +178,9 @@ def parting_of(labels: Line | None, truth: Line | None) -> str:
         case [True, True]:
             return "agree" if words[0] == words[1] else "disagree"
         case [True, False]:
-            return "labels decide, truth does not"
+            return "only annotated pairs decide"
         case [False, True]:
-            return "truth decides, labels do not"
+            return "only the truth decides"
     return "neither decides"
 
 

@@ -116,9 +116,8 @@ def central(lines: Sequence[Mapping[str, Any]]) -> str:
     ]  # fmt: skip
     told = (
         f"{tally} For each paper, the table shows the largest effect that [held](docs/claims.md) and the "
-        "largest that did not. Verdicts have Holm's correction over a paper's claims, and the intervals do "
-        "not. Data and budgets are small, so no verdict [applies](docs/claims_limits.md) to a paper's own "
-        "setting."
+        "largest that did not. Verdicts, unlike intervals, are corrected for all claims of a paper. Data and "
+        "budgets are small, so no verdict [applies](docs/claims_limits.md) to a paper's own setting."
     )
     heads = ("claim", "data and arms", "by annotated pairs or similar captions", "by the truth")
     return "\n".join([*textwrap.wrap(told, 150), "", *_rows(heads, table)])
@@ -169,7 +168,7 @@ def _verdicts(asked: Asked) -> list[str]:
         f"`workbench claims report` writes this page from the ledger. It judges "
         f"{len(claims.load()) - len(waiting)} of {format_count(len(claims.load()), 'claim')}, in "
         f"{format_count(len(asked), 'row')}. A row is a claim on one data set with one contrast. "
-        "[Where labels and truth disagree](claims_limits.md) says what not to conclude.",
+        "[Where annotated pairs and truth disagree](claims_limits.md) says what not to conclude.",
         130,
     ), "", *told, ""]  # fmt: skip
     lines += ["## How to read a row", "", *(f"- {one}" for one in LEGEND), ""]
@@ -187,7 +186,7 @@ def _partings(asked: Asked) -> list[str]:
     """Where the judges part, how much the seeds can find, and what not to conclude."""
     partings = {key: parting_of(of.get("labels"), of.get("truth")) for key, of in asked.items()}
     counts = Counter(word for word in partings.values() if word)
-    lines = ["# Where labels and truth disagree", "", *textwrap.wrap(
+    lines = ["# Where annotated pairs and truth disagree", "", *textwrap.wrap(
         "`workbench claims report` writes this page from the ledger. The embedded world is drawn, so the "
         "truth of each caption is known for every image. By annotated pairs only the image counts that "
         "it was written for. "
@@ -197,7 +196,7 @@ def _partings(asked: Asked) -> list[str]:
     lines += [f"- {told}: {counts[word]}" for word, told in PARTINGS.items()]
     for heading, word in (
         ("They decide differently", "disagree"),
-        ("One decides, the other does not", "not"),
+        ("One decides, the other does not", "only"),
     ):
         parted = {key: asked[key] for key, of in partings.items() if word in of}
         lines += ["", f"## {heading}", "", *_table(parted)]

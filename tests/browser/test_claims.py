@@ -52,7 +52,7 @@ def test_rows_are_those_of_the_lists_the_counts_and_the_words(shown: Any, axe: s
             and (of["labels"]["verdict"], of["truth"]["verdict"]) == ("undecided", "refuted")]  # fmt: skip
     assert names(shown) == set(kept)
     assert told.inner_text() == f"{len(kept)} of {len(asked)} rows"
-    part = shown.get_by_role("button", name=re.compile("CORA, by labels: .* refuted"))
+    part = shown.get_by_role("button", name=re.compile("CORA, by annotated pairs: .* refuted"))
     part.click()
     assert names(shown) == ids("labels", "refuted", "C")
     assert (part.get_attribute("aria-pressed"), truth.input_value()) == ("true", "all")

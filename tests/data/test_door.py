@@ -423,7 +423,7 @@ def test_vectors_need_no_pictures(tmp_path):
         wb.load_data(tmp_path)
 
 
-@pytest.mark.parametrize("place", ["/home/someone/photos", r"D:\\photos", r"\\\\server\\share"])
+@pytest.mark.parametrize("place", ["/srv/photos", r"D:\\photos", r"\\\\server\\share"])
 def test_paths_of_another_machine_are_found_by_their_end(tmp_path, place):
     put(tmp_path / "one", 0, 1)
     put(tmp_path / "two", 0)

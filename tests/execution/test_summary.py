@@ -35,7 +35,7 @@ def test_models_that_do_not_differ_significantly_share_the_lead():
     best = compared((4.168, 4.15, 2.0), (0.22, 0.71, 0.7))
     assert favourite(best).endswith("no model finds significantly more of an image's true captions than B.")
     below = near | {"same_list": {"exact:i2t/map_at_r": 0.3}}
-    assert favourite(below).endswith("but rank true captions worse than a list that ignores the image.")
+    assert favourite(below).endswith("but find fewer true captions than a list that ignores the image.")
     # the paired comparison goes before intervals, which may overlap all the same
     near["differences"] = {"": {"key": "rsum", "run": "B", "verdict": "worse"}}
     assert favourite(near).startswith("A has the highest RSUM, but C finds")
@@ -78,8 +78,8 @@ def test_metrics_are_counted_by_the_order_that_they_give():
     pairs = [{"key": key, "better": "C", "worse": "A"}, {"key": key, "better": "A", "worse": "B"}]
     orders = {key: {"tau": tau} for key, tau in taus.items()}
     said = summary("08_relevance", {"orders": orders, "differences": pairs})
-    assert said.startswith("From image to text, the true order is C, A, B.")
-    assert "1 of the 3 orders by other metrics is the true one." in said
+    assert said.startswith("From image to text, mAP@R orders them C, A, B.")
+    assert "1 of the 3 orders by other metrics is the same." in said
     assert "1 is exactly reversed, as by R@1, image to text." in said
 
 
@@ -88,8 +88,8 @@ def test_texts_that_find_an_image_are_counted_by_both_judges(last, said):
     answered = {"exact": [1.0, 0.9], "own": [0.1, last]}
     told = summary("05_hierarchy", {"models": ["A"], "texts_answered@5": answered})
     assert told.startswith(
-        "For 100.0 percent of the most generic captions, the top five images of A include a true one; "
-        "for 10.0 percent, the annotated one."
+        "A true image is among the first five of A for 100.0 percent of the most generic captions, the "
+        "annotated image for 10.0 percent."
     )
     assert told.endswith(f"For the most specific captions, {said} percent.")
 

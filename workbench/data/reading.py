@@ -267,9 +267,8 @@ def without_pictures(read: Reading) -> Reading:
     there = {image: read.path(image) for image in dict.fromkeys(row.image for row in read.rows)}
     lost = [one for one, source in there.items() if isinstance(source, Path) and not source.is_file()]
     note = f"{format_count(len(lost), 'picture')} not there; cards with the captions stand in their place"
-    notes = [*read.notes, *[note] * bool(lost)]
     path = (there | dict.fromkeys(lost, no_picture)).__getitem__
-    return replace(read, path=path, notes=tuple(notes), needed=False)
+    return replace(read, path=path, notes=(*read.notes, *[note] * bool(lost)), needed=False)
 
 
 def one_split(read: Reading, split: str, problems: Problems, *, check_images: bool) -> Split:
@@ -290,8 +289,8 @@ def one_split(read: Reading, split: str, problems: Problems, *, check_images: bo
     counts = Counter({row.image: home for row, home in homes}.values())
     there = [name for name in SPLITS if counts[name]]
     split = split or (choose_split(read.name, there) if told else "all")
-    before = dict[str, str]()
-    twice = {row.id for row, home in homes if before.setdefault(row.id, home) != home and told}
+    before, joined = dict[str, str](), told and split == "all"
+    twice = {row.id for row, home in homes if joined and before.setdefault(row.id, home) != home}
     # splits that each number their captions from the beginning
     rows = [
         replace(row, id=f"{home}/{row.id}") if split == "all" and row.id in twice else row

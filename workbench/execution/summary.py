@@ -52,7 +52,7 @@ def favourite(results: Results) -> str:
         return f"{leads}, and no model finds significantly more of an image's true captions{than}."
     if truths[top] < results.get("same_list", {}).get(TRUE["i2t"], 0):
         return (
-            f"{leads} but {'rank' if several else 'ranks'} true captions worse than a list that ignores the "
+            f"{leads} but {'find' if several else 'finds'} fewer true captions than a list that ignores the "
             "image."
         )
     return f"{leads}, but {best} finds the most of an image's true captions."
@@ -129,12 +129,12 @@ def _relevance(results: Results) -> str:
             ordered.setdefault(WAYS[key.direction], [row["better"]]).append(row["worse"])
     # a sentence has room for three
     orders = [
-        f"From {way}, the true order is {', '.join(of)}."
+        f"From {way}, mAP@R orders them {', '.join(of)}."
         for way, of in sorted(ordered.items()) if len(of) < 4
     ]  # fmt: skip
     counted = (
         f"{len(same) or 'None'} of the {format_count(len(taus), 'order')} by other metrics "
-        f"{'is' if len(same) < 2 else 'are'} the true one. {len(reverse) or 'None'} "
+        f"{'is' if len(same) < 2 else 'are'} the same. {len(reverse) or 'None'} "
         f"{'is' if len(reverse) < 2 else 'are'} exactly reversed{f', as by {usual.title}' if usual else ''}."
     )
     return " ".join([*orders, counted])
@@ -144,10 +144,9 @@ def _hierarchy(results: Results) -> str:
     own, exact = (results["texts_answered@5"][name] for name in ("own", "exact"))
     true, annotated, *ends = (format_value(one[n]) for n in (0, -1) for one in (exact, own))
     return (
-        f"For {true} percent of the most generic captions, the top five images of {results['models'][0]} "
-        f"include a true one; for {annotated} percent, the annotated one. "
-        f"For the most specific captions, {'both are' if len({*ends}) == 1 else 'these are'} "
-        f"{' and '.join(dict.fromkeys(ends))} percent."
+        f"A true image is among the first five of {results['models'][0]} for {true} percent of the most "
+        f"generic captions, the annotated image for {annotated} percent. For the most specific captions, "
+        f"{'both are' if len({*ends}) == 1 else 'these are'} {' and '.join(dict.fromkeys(ends))} percent."
     )
 
 

@@ -17,15 +17,15 @@ import pandas as pd
 from markupsafe import Markup
 
 from workbench import data
-from workbench.english import listed
 from workbench.execution import report
 from workbench.execution.executors import executor
 from workbench.execution.library import find
 from workbench.execution.notebook import NOTEBOOK, RunResult, check, run_notebook
 from workbench.execution.summary import FIRST, SHOWN, TRUE, favourite, summary
-from workbench.formatting import format_number, format_path, format_value
+from workbench.formatting import format_count, format_number, format_path, format_value
 from workbench.io import read_options, write_text
-from workbench.metrics.comparison import BETTER
+from workbench.metrics.comparison import BETTER, WORSE
+from workbench.records import MetricKey
 from workbench.records.measurement import measurement_row
 from workbench.runs import compare, open_runs
 from workbench.runs import store as runs
@@ -186,7 +186,8 @@ def render(stops: Sequence[Stop], results: Sequence[RunResult], seconds: float) 
         "tour/index.html.j2",
         minutes=format_number(seconds / 60, 1),
         headline=favourite(compared) if compared else "",
-        found={name: _said(_found(compared, key)) for name, key in {**TRUE, "first": FIRST}.items()},
+        back=_back(compared),
+        first=_span(_found(compared, FIRST)),
         captions=_true_captions(),
         below=against_same_list({TRUE["i2t"]: _found(compared, TRUE["i2t"])}, compared.get("same_list", {})),
         verdicts=Markup(_verdicts(compared)) if compared else "",
@@ -212,8 +213,19 @@ def _found(compared: Mapping[str, Any], key: str) -> dict[str, Any]:
     return {name: compared["metrics"].get(f"{name}: {key}") for name in compared.get("models", ())}
 
 
-def _said(values: Mapping[str, Any]) -> str:
-    return listed([f"{format_value(value)} for {name}" for name, value in values.items()])
+def _back(compared: Mapping[str, Any]) -> str:
+    """How the last model differs from the first one from text to image."""
+    first, *_, last = compared.get("models", ["", ""])
+    rows = [row for row in compared.get("differences", {}).values() if row["run"] == last]
+    told = [row["verdict"] for row in rows if MetricKey.parse(row["key"]).direction == "t2i"]
+    said = f"From text to image, {last} is significantly worse than {first} in {told.count(WORSE)} of "
+    return f"{said}{format_count(len(told), 'metric')}." if told else ""
+
+
+def _span(values: Mapping[str, Any]) -> str:
+    """From the least to the most of some models."""
+    ends = (min(values.values()), max(values.values())) if None not in values.values() and values else ()
+    return " to ".join(map(format_value, ends))
 
 
 def _true_captions() -> str:

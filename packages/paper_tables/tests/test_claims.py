@@ -251,8 +251,8 @@ def test_arms_are_called_as_one_reads_them() -> None:
     [
         ("equivalent", "refuted", "disagree"),
         ("refuted", "refuted", "agree"),
-        ("undecided", "refuted", "truth decides, labels do not"),
-        ("refuted", "void", "labels decide, truth does not"),
+        ("undecided", "refuted", "only the truth decides"),
+        ("refuted", "void", "only annotated pairs decide"),
         ("void", "undecided", "neither decides"),
     ],
 )
