@@ -31,8 +31,7 @@ NAMES = {
 Source = Any
 # judgements by which a text that stands at several images is right for all of them
 SAME = "same_text"
-# pairs that these list at most
-MOST_SAME = 10_000_000
+MOST_SAME = 10_000_000  # pairs that these list at most
 # the split of an image by the last digit of its checksum
 TENTHS = ("test", "val", *["train"] * 8)
 
