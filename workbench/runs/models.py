@@ -11,7 +11,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-import open_clip
 from PIL import Image
 from torch import nn
 
@@ -157,6 +156,8 @@ def _named(model: str, pretrained: str) -> AnyModel:
     place = Path(model).expanduser()
     if place.is_dir():
         return _in_folder(place, pretrained)
+    import open_clip  # slow to import
+
     plain, _, tag = model.partition(":")
     known = [*open_clip.list_models(), *assets.models()]
     if tag and not pretrained and plain.replace("/", "-") in known:

@@ -24,11 +24,11 @@ from workbench.runs import store as runs
 from workbench.runs.build import Target, load_split, load_target
 from workbench.runs.config import Config
 from workbench.runs.environment import environment
-from workbench.runs.model import WHOLE, AnyModel, ExternalModel, scored
+from workbench.runs.model import WHOLE, AnyModel, ExternalModel, Model, scored
 from workbench.runs.models import evaluated, kept_config, load_model
 from workbench.runs.resolve import chooser, resolve
 from workbench.runs.store import verify_files
-from workbench.runs.vectors import BARE
+from workbench.runs.vectors import BARE, known
 from workbench.training import checkpoint
 from workbench.training.averaging import best_epoch
 
@@ -393,13 +393,18 @@ def _kept_split(folder: Path, name: str) -> Split:
 
 def _contents(folder: Path | None, split: Split, device: str, own: bool = True) -> Contents:
     """The model, and the embeddings that the run kept of its own data; where they lack an item, or something
-    that the objective's scores read, the split is embedded.
+    that the objective's scores read, the split is embedded. What the shipped encoder says the cache keeps.
     """
     model, kept = load_model(folder or "", device=device), []
     if folder and own and (isinstance(model, ExternalModel) or not model.objective.reads):
         sides = (("image", split.image_ids), ("text", split.caption_ids))
         width = None if isinstance(model, ExternalModel) else model.pair.image.embed_dim
         kept = [found for side, ids in sides if (found := _of_side(width, folder, side, ids))]
+    elif folder is None and isinstance(model, Model):
+        source = model.source(split, every_signal=False)
+        images = known(model.pair.image, "image", split, source.of_images)
+        texts = known(model.pair.text, "text", split, source.of_captions)
+        kept = [Embedding(torch.from_numpy(np.array(one.values))) for one in (images, texts)]
     image, text = kept if len(kept) == 2 else model.embed(model.source(split, every_signal=False))
     return model, image, text
 

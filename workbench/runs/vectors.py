@@ -80,17 +80,18 @@ def brought(source: Source, pair: Pair, reads: Sequence[str], *, progress: bool 
     """
     split, inputs, signals = source.split, dict(source.inputs), dict(source.signals)
     if (frozen := pair.image.frozen_encoder) is not None:
-        inputs["vectors"] = _said(frozen, "image", split, source.of_images, progress).take
+        inputs["vectors"] = known(frozen, "image", split, source.of_images, progress=progress).take
         inputs = {name: read for name, read in inputs.items() if name not in pair.image.frozen_inputs}
     if (frozen := pair.text.frozen_encoder) is not None:
         read = replace(source, signals={name: signals[name] for name in reads}).of_captions
-        signals["vectors"] = _said(frozen, "text", split, read, progress)
+        signals["vectors"] = known(frozen, "text", split, read, progress=progress)
     return replace(source, inputs=inputs, signals=signals)
 
 
-def _said(
-    encoder: Encoder, side: Side, split: Split, read: Callable[[Rows], Batch], progress: bool
+def known(
+    encoder: Encoder, side: Side, split: Split, read: Callable[[Rows], Batch], *, progress: bool = True
 ) -> Vectors:
+    """What an encoder that does not learn says of a whole split: computed once, and then read."""
     file = cache_folder() / f"vectors-{side}-{_key(encoder, side, split, read)}.npy"
     cached_file(file, partial(_write, encoder, side, split, read, progress))
     return Vectors(np.load(file, mmap_mode="r"))

@@ -10,7 +10,6 @@ from pathlib import Path
 
 from markupsafe import Markup
 
-from workbench.execution.report import pages_near
 from workbench.io import write_text
 from workbench.views.explorer.answers import Answer, Item
 from workbench.views.explorer.questions import MARKS
@@ -62,6 +61,8 @@ def write(path: Path | str, answers: Sequence[Answer], *, title: str = TITLE) ->
     Returns:
         The path.
     """
+    from workbench.execution.report import pages_near  # slow to import
+
     body = html(answers, title=", ".join(answers[0].runs if answers else ()))
     return write_text(
         Path(path),
