@@ -122,7 +122,7 @@ def test_a_batch_takes_what_was_asked_for_and_nothing_requires_a_gradient():
     assert fitted("l2_sum", scale="raw").of(POOL).take(rows).tolist() == both["raw"].tolist()
     taken = fitted("l2_sum").of(POOL).take(rows)
     assert (taken.tolist(), str(taken.dtype), taken.requires_grad) == ([0, 1], "torch.float32", False)
-    assert len(fitted("l2_sum").of(POOL)) == 5
+    assert len(fitted("l2_sum").of(POOL).values) == 5
 
 
 @pytest.mark.parametrize("scorer", SCORERS)

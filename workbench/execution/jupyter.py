@@ -21,17 +21,13 @@ EXPLORER = "06_retrieval_explorer"
 CHECKPOINTS = (".safetensors", ".pt", ".pth", ".bin")
 
 
-# device and precision, see ``devices``
-WHEREVER = ("auto", "auto")
-
-
-def explorer(names: Sequence[str] = (), *, root: str = "runs", on: tuple[str, str] = WHEREVER) -> Path:
+def explorer(names: Sequence[str], *, root: str, on: tuple[str, str]) -> Path:
     """A copy of the explorer's notebook that opens these runs, below ``<root>/explore/``.
 
     Args:
         names: run folders, or run ids below ``root``; none = the shipped encoder.
         root: where runs lie.
-        on: device and precision.
+        on: device and precision, see ``devices``.
 
     Raises:
         FileNotFoundError: no such run, or one without a model; ValueError: runs of several data sets.
@@ -57,9 +53,7 @@ def explorer(names: Sequence[str] = (), *, root: str = "runs", on: tuple[str, st
     return target
 
 
-def model_explorer(
-    model: str, images: str, *, pretrained: str = "", root: str = "runs", on: tuple[str, str] = WHEREVER
-) -> Path:
+def model_explorer(model: str, images: str, *, pretrained: str, root: str, on: tuple[str, str]) -> Path:
     """A notebook that opens the explorer on any model, ``<root>/explore/own_model.ipynb``.
 
     Args:

@@ -1,4 +1,4 @@
-"""A number over seeds: mean, t interval, and difference from where training began.
+"""A number over seeds: mean and t interval.
 
 "Every objective was trained with several seeds; given are the mean, and the interval in which the mean of all
 seeds lies with 95 % confidence if single seeds scatter normally: ``mean +- t(seeds - 1) * sd /
@@ -7,12 +7,9 @@ to either side. It says how far chance in training moves the number; how far ano
 move it is the bootstrap's question (``intervals``). An end that would leave the range of the number, such as
 RSUM's 0 to 600, stands at the end of the range.
 
-The starting point is one fixed model, so that the difference from it has the mean's interval, shifted.
-
 Source: W. S. Gosset ("Student"), The probable error of a mean, Biometrika 6, 1908.
 """
 
-from collections.abc import Mapping
 from itertools import combinations
 
 import numpy as np
@@ -51,22 +48,16 @@ def t_interval(
     return (max(least, ends[0]), min(most, ends[1])) if inside else ends
 
 
-def seed_statistics(
-    table: pd.DataFrame, *, start: Mapping[str, float] | None = None, confidence: float = CONFIDENCE
-) -> pd.DataFrame:
-    """Mean, scatter and interval over seeds of every objective and key, and the difference from the starting
-    point.
+def seed_statistics(table: pd.DataFrame, *, confidence: float = CONFIDENCE) -> pd.DataFrame:
+    """Mean, scatter and interval over seeds of every objective and key.
 
     Args:
         table: one row a number: ``objective``, ``seed``, ``key``, ``value``.
-        start: key -> value of the starting point; the difference is given for these keys.
         confidence: of the interval.
 
     Returns:
         One row for each ``(key, objective)``, best mean first within a key: ``seeds``, ``mean``, ``sd``,
-        ``low``, ``high``, then ``start``, ``difference``, ``difference_low``, ``difference_high`` and
-        ``verdict``: ``above`` or ``below`` where the interval leaves the starting point out, ``undecided``
-        where it does not, empty where there is no interval or no start.
+        ``low`` and ``high``.
 
     Raises:
         ValueError: a column is missing, a value is not finite, or a seed comes twice.
@@ -74,17 +65,11 @@ def seed_statistics(
     _check(table)
     grouped = table.groupby(["key", "objective"])["value"]
     out = pd.DataFrame(grouped.agg(seeds="count", mean="mean", sd="std"))
-    out[["low", "high"]] = [t_interval(part.to_numpy(np.float64), confidence) for _, part in grouped]
-    out["start"] = out.index.get_level_values("key").map(dict(start or {})).astype(float)
-    for name, column in (("", "mean"), ("_low", "low"), ("_high", "high")):
-        out[f"difference{name}"] = out[column] - out["start"]
     units = out.index.get_level_values("key").map(unit_of)
     out[["low", "high"]] = [
         t_interval(part.to_numpy(np.float64), confidence, unit=unit)
         for unit, (_, part) in zip(units, grouped, strict=True)
     ]
-    sides = [out["difference_low"] > 0, out["difference_high"] < 0, out["difference_low"].notna()]
-    out["verdict"] = np.select(sides, ["above", "below", "undecided"], "")
     return out.sort_values(["key", "mean"], ascending=[True, False], kind="stable")
 
 

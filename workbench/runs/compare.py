@@ -279,17 +279,16 @@ def distances(run: OpenRun, *, most: int = 1000) -> dict[str, Values]:
     first = np.unique(run.split.own, return_index=True)[1][:most]
     image, text = run.image.mean.numpy()[: len(first)], run.text.mean.numpy()[first]
     within, one_way = np.triu_indices(len(first), 1), ~np.eye(len(first), dtype=bool)
-    images, captions, between = (_far(*pair) for pair in ((image, image), (text, text), (image, text)))
+    images, captions, between = (
+        np.sqrt(np.maximum(2 - 2 * (one.astype(np.float64) @ other.T), 0))
+        for one, other in ((image, image), (text, text), (image, text))
+    )
     return {
         "an image and its caption": between.diagonal(),
         "an image and another's caption": between[one_way],
         "two images": images[within],
         "two captions": captions[within],
     }
-
-
-def _far(first: Array, second: Array) -> Values:
-    return np.sqrt(np.maximum(2 - 2 * (first.astype(np.float64) @ second.T), 0))
 
 
 def costs(opened: Sequence[OpenRun], *, items: int = 32, repeats: int = 3) -> pd.DataFrame:

@@ -9,7 +9,6 @@ import platform
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -32,16 +31,11 @@ def code_hash(code: str = "") -> str:
     """
     digest = hashlib.sha256(code.encode())
     for package in (PACKAGE, *packages(*(f"workbench.{shelf}" for shelf in SHELVES))):
-        for place in _deciding(package):
-            digest.update(f"{package.name}/{place.as_posix()} {checksum(package / place)}\n".encode())
+        for path in sorted(package.rglob("*")):
+            place = path.relative_to(package)
+            if path.suffix in DECIDING and not SHOWING & set(place.parts[:-1]):
+                digest.update(f"{package.name}/{place.as_posix()} {checksum(path)}\n".encode())
     return digest.hexdigest()
-
-
-def _deciding(package: Path) -> Iterator[Path]:
-    for path in sorted(package.rglob("*")):
-        place = path.relative_to(package)
-        if path.suffix in DECIDING and not SHOWING & set(place.parts[:-1]):
-            yield place
 
 
 def refuse_misspelt() -> None:

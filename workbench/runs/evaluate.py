@@ -195,21 +195,20 @@ def evaluate_run(
         KeyError, TypeError: options that the objective does not take.
         ValueError: the runs read different images or captions, or cannot read the other data.
     """
-    members, wanted = [], dict[str, Any]()
+    members = []
     for folder in map(Path, folders):
         model = load_model(folder, device=device)
         if evaluated(folder):
             part = open_runs([str(folder)], on=asdict(target) if target else None)[0].split
-            wanted = wanted or store.load(folder / store.CONFIG)
         else:
             config = kept_config(folder)
             part = load_target(config, target) if target else load_split(config, split)
-            wanted = wanted or config.as_dict()
         model = rescored(model, scoring) if scoring else model
         members.append((model, model.source(part, every_signal=False)))
     scores, first = ensemble(members, say=say), members[0][1].split
+    said = store.load(Path(folders[0]) / store.CONFIG)
     return evaluate_split(
-        scores, first, strict=target is None, metrics=wanted["metrics"], judge=wanted["judge"]
+        scores, first, strict=target is None, metrics=said.get("metrics", ()), judge=said.get("judge", "")
     )[0]
 
 

@@ -53,10 +53,6 @@ class Vectors:
     """
 
     values: Array
-    name = "vectors"
-
-    def __len__(self) -> int:
-        return len(self.values)
 
     def take(self, rows: Rows) -> Tensor:
         """``(n, D)`` of these rows."""

@@ -40,9 +40,6 @@ class DescriptivenessSignal:
     raw: Array
     scale: Scale = "minmax"
 
-    def __len__(self) -> int:
-        return len(self.values)
-
     def take(self, rows: Rows) -> torch.Tensor | dict[str, torch.Tensor]:
         """``(n,)`` float32, or with ``scale="both"`` a mapping of ``minmax`` and ``raw``."""
         both = {"minmax": torch.from_numpy(self.values[rows]), "raw": torch.from_numpy(self.raw[rows])}

@@ -46,9 +46,6 @@ class GraphTokenSignal:
     phrases: tuple[str, ...]
     words: TokenSignal | Array
 
-    def __len__(self) -> int:
-        return len(self.objects)
-
     def take(self, rows: Rows) -> dict[str, torch.Tensor]:
         """The graphs of these captions: ``objects (n, O)``, ``attributes (n, O, A)``, ``relations (n, R,
         3)``, all padded with 0; ``phrases (U,)``, the distinct ones of these captions in ascending order;

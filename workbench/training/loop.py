@@ -163,7 +163,9 @@ class Training:
                 batch = replace(batch, momentum=self.encode(self.momentum.pair, shard)[:2])
         terms = self.objective(image, text, batch)
         loss = torch.stack(list(terms.values())).sum()
-        self.note_losses(terms, loss, batch)
+        self.unread.append((torch.stack([*terms.values(), loss]).detach(), [*terms, "loss"], batch))
+        if len(self.unread) >= self.look_every:
+            self.read_losses()
         self.optimiser.zero_grad()
         ramp = optimiser.loss_ramp(self.step, steps_per_epoch=self.steps_per_epoch, settings=self.settings)
         self.accelerator.backward(loss * ramp)
@@ -217,12 +219,6 @@ class Training:
         s = self.settings
         shards = Shards(self.source, mix=mix, seed=s.seed, chunk=s.chunk_size)
         return loader(shards, self.order(epoch)[done:], workers=s.workers)
-
-    def note_losses(self, terms: Mapping[str, Tensor], loss: Tensor, batch: Batch) -> None:
-        """Remember the terms of a step, and look at them from time to time."""
-        self.unread.append((torch.stack([*terms.values(), loss]).detach(), [*terms, "loss"], batch))
-        if len(self.unread) >= self.look_every:
-            self.read_losses()
 
     def read_losses(self) -> None:
         """Add the losses since the last look to the sums, which waits for the device once."""

@@ -80,16 +80,14 @@ class Gallery:
         first, since it tells most.
         """
         split, name = self.split, self.ids(seeks)[row]
-        rows, image, level = list[int](), None, None
-        if seeks == "images":
-            own = self.captions_of[row].tolist()
-            rows, image = sorted(own, key=lambda one: len(split.captions[one]), reverse=True), row
-        elif seeks == "captions":
-            rows, image = [row], int(split.own[row])
-            level = None if split.level is None else int(split.level[row])
-        key = "" if image is None else str(image)
-        captions = (name,) if image is None else tuple(split.captions[one] for one in rows)
-        return {"id": name, "captions": captions, "rows": tuple(rows), "thumbnail": key, "level": level}
+        if seeks == "entities":
+            return {"id": name, "captions": (name,), "rows": (), "thumbnail": "", "level": None}
+        image = row if seeks == "images" else int(split.own[row])
+        own = self.captions_of[row].tolist() if seeks == "images" else [row]
+        rows = tuple(sorted(own, key=lambda one: len(split.captions[one]), reverse=True))
+        captions = tuple(split.captions[one] for one in rows)
+        level = None if seeks == "images" or split.level is None else int(split.level[row])
+        return {"id": name, "captions": captions, "rows": rows, "thumbnail": str(image), "level": level}
 
     @cached_property
     def captions_of(self) -> list[Rows]:

@@ -144,8 +144,10 @@ def _facts(vectors: Array, settings: Settings, start: Array | None) -> dict[Any,
         else hashlib.sha256(np.ascontiguousarray(values, dtype=np.float32).tobytes()).hexdigest()
         for name, values in (("vectors", vectors), ("start", start))
     }
-    facts = {**asdict(settings), "workbench": __version__, **made}
-    return {**facts, "points": len(vectors), "dimensions": vectors.shape[1]}
+    return {
+        **asdict(settings), "workbench": __version__, **made,
+        "points": len(vectors), "dimensions": vectors.shape[1],
+    }  # fmt: skip
 
 
 METHODS = {"tsne": _tsne, "umap": _umap}

@@ -39,12 +39,6 @@ SECONDS = "seconds"
 # the greatest value of a parameter by the least, from which its axis is logarithmic
 WIDE = 8
 ZERO = {"color": INK, "dash": "dot", "width": 2}
-VERDICTS = {
-    "above": ("above the start", CATEGORIES[0], "circle"),
-    "undecided": ("not told from the start", CATEGORIES[6], "circle-open"),
-    "below": ("below the start", CATEGORIES[3], "diamond"),
-    "": ("mean and interval", CATEGORIES[0], "circle"),
-}
 APART = {
     BETTER: (CATEGORIES[0], "circle"),
     WORSE: (CATEGORIES[3], "diamond"),
@@ -56,7 +50,7 @@ APART = {
 def over_seeds(
     table: pd.DataFrame, *, title: str, x: str, unit: str = "share", lines: Mapping[str, float] | None = None
 ) -> go.Figure:
-    """A dot with its interval for every objective, against the line of the starting point and others.
+    """A dot with its interval for every objective, against lines.
 
     Args:
         table: the rows of one key from ``metrics.seeds.seed_statistics``, indexed by objective. A single seed
@@ -64,7 +58,7 @@ def over_seeds(
         title: what the figure shows.
         x: name of the number.
         unit: what the number is, of ``formatting.UNITS``.
-        lines: name of a further line -> where it stands, as stored.
+        lines: name of a line -> where it stands, as stored.
 
     Raises:
         ValueError: the table is empty.
@@ -78,10 +72,8 @@ def over_seeds(
         face=unit,
         about=[f", mean of {format_count(n, 'seed')}" for n in table["seeds"]],
     )
-    for verdict, (label, *look) in VERDICTS.items():
-        dots(fig, table[table["verdict"] == verdict], *look, **entry(fig, label))
-    starts = [("starting point", start) for start in table["start"].dropna()[:1]]
-    for name, place in [*starts, *(lines or {}).items()]:
+    dots(fig, table, CATEGORIES[0], **entry(fig, "mean and interval"))
+    for name, place in (lines or {}).items():
         fig.add_vline(
             display_value(place, unit), line=ZERO, annotation_position="bottom right",
             annotation={"text": name, "font": {"color": INK}},

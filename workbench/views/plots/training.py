@@ -154,10 +154,9 @@ def found_first(measurements: Sequence[Measurement]) -> tuple[dict[str, float], 
     """
     shares: dict[str, dict[str, float]] = {"own": {}, "true": {}}
     for m in measurements:
-        key = MetricKey.parse(m.label)
-        if key.metric in shares and key.k == 1:
-            subset = f", {key.subset} captions" if key.subset else ""
-            shares[key.metric][WAYS[key.direction] + subset] = m.value
+        if m.key.metric in shares and m.key.k == 1:
+            subset = f", {m.key.subset} captions" if m.key.subset else ""
+            shares[m.key.metric][WAYS[m.key.direction] + subset] = m.value
     return shares["own"], shares["true"]
 
 
