@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -149,6 +149,19 @@ class WordFeatures(SignalMaker):
             for row, vectors, length in zip(rows, made, mask.sum(axis=1), strict=True):
                 flat[tokens.starts[row] : tokens.starts[row + 1]] = vectors[:length]
         return WordFeatureSignal(flat, tokens.starts)
+
+    def restore(self, state: dict[str, Any]) -> Self:
+        """Check that the weights are those of training.
+
+        Raises:
+            ValueError: they are others.
+        """
+        require(
+            state["revision"] == self.revision,
+            f"word_features: {self.model!r} is at revision {self.revision[:12]}, "
+            f"training used {state['revision'][:12]}; install that one",
+        )
+        return self
 
 
 MEMBER = WordFeatures
