@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from importlib import import_module
 from importlib.util import find_spec
 from itertools import pairwise
 from statistics import median
@@ -102,8 +101,8 @@ def milliseconds(seconds: float) -> str:
 
 
 def figures() -> Iterator[Figure]:
-    """All rows, each as soon as it is measured: start-up, a training step, losses, an evaluation, CIDEr-D
-    where its reference is installed, parsing, search.
+    """All rows, each as soon as it is measured: start-up, training steps, losses, an evaluation, passes over
+    all pairs, parsing, search.
     """
     python = partial(subprocess.run, [sys.executable, "-c", "pass"], check=True)
     ours = partial(
@@ -124,8 +123,6 @@ def figures() -> Iterator[Figure]:
     split = data.load("scenes", split="train", size=IMAGES)
     yield evaluation(split)
     yield from passes()
-    if find_spec("pycocoevalcap"):
-        yield cider(split)
     if find_spec("caption_graphs"):
         some = split.captions[:CAPTIONS]
         parsed = seconds(lambda: text.load("scene_graph").of(some))
@@ -336,25 +333,6 @@ def unit(rows: int) -> Array:
     """``(rows, SMALL)`` random vectors of unit length."""
     drawn = np.random.default_rng(rows).standard_normal((rows, SMALL), dtype=np.float32)
     return np.asarray(drawn / np.linalg.norm(drawn, axis=1, keepdims=True))
-
-
-def cider(split: Split) -> Figure:
-    """CIDEr-D of all captions against all images, beside ``pycocoevalcap``, which scores a pair an image."""
-    images, captions = len(split.image_ids), len(split.captions)
-    scorer = import_module("pycocoevalcap.cider.cider_scorer").CiderScorer()
-    for row in range(images):
-        scorer += (split.captions[row], [split.captions[i] for i in np.flatnonzero(split.own == row)])
-    began = time.perf_counter()  # once, since a second call would count the references again
-    scorer.compute_score()
-    reference = (time.perf_counter() - began) * captions
-    name = f"CIDEr-D of {format_count(images)} x {format_count(captions)} pairs"
-    return Figure(name, seconds(partial(every_cider, split), 1), "pycocoevalcap, pair by pair", reference)
-
-
-def every_cider(split: Split) -> None:
-    """Scores of all captions against all images, kept nowhere."""
-    for _ in text.load("cider").fit(split.captions, split.own).of(split.captions, split.own).blocks():
-        pass
 
 
 def spacy_alone(captions: Sequence[str]) -> None:

@@ -89,9 +89,8 @@ def at(path: Path) -> Callable[..., Split]:
         """Load one split of the data at a path.
 
         Args:
-            split: ``""`` = ``"test"`` where the data say splits, the only one that they say, or all images
-                where they say none. Where they say none, ``"train"``, ``"val"`` and ``"test"`` are cut by a
-                checksum of the images' names.
+            split: ``""`` = ``"test"``, or the only one that the data say, or all images where they say none;
+                then ``"train"``, ``"val"`` and ``"test"`` are cut by a checksum of the images' names.
             layout: how to read, where two ways are possible; see the module.
             table: name or path of the file to read, where there are several; ``*`` stands for any letters.
             images: folder that the images lie in, relative to the path.
@@ -104,8 +103,7 @@ def at(path: Path) -> Callable[..., Split]:
         above = path.parent.parent if path.parent.name == "annotations" else path.parent
         base, name = (above, path.name) if path.is_file() else (path, table)
         ask = Ask(base, split, name, images, columns, Problems(on_error), layout)
-        way = _one_way(path, ask)
-        read = way.read(ask)
+        read = (way := _one_way(path, ask)).read(ask)
         read = replace(read, notes=(f"read as {way.layout}: {way.what}", *read.notes))
         if isinstance(read, Split):
             return read

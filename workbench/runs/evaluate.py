@@ -100,17 +100,14 @@ def evaluate(  # noqa: PLR0913
     if isinstance(images, str | Path):
         name = name or "/".join(Path(images).with_suffix("").parts[-2:])
     name = name or made.name
-    measurements, values, best = measure(made, part, image, text, metrics=metrics, judge=judge, rounds=rounds)
+    found, values, best = measure(made, part, image, text, metrics=metrics, judge=judge, rounds=rounds)
     config = {
         **made.config.as_dict(), "objective": name, "split": split, "epochs": 0,
         "data": Path(target.data).name if target else part.name, **dict.fromkeys(("model", "pretrained"), ""),
         **made.named, "precision": precision, "metrics": list(metrics), "judge": judge,
         "target": asdict(target) if target else None,
     }  # fmt: skip
-    return OpenRun(
-        name, part, lambda: (made, image, text), None, config, measurements, values=values,
-        best=best,
-    )  # fmt: skip
+    return OpenRun(name, part, lambda: (made, image, text), None, config, found, values=values, best=best)
 
 
 def _embedded(
