@@ -21,7 +21,7 @@ from workbench.views.explorer import Explorer, explore
 from workbench.views.pages.leaderboard import build
 
 LOOKS = {"": (1400, 900, "light"), "_narrow": (400, 800, "dark")}
-QUESTION = "a small white animal in the snow"
+QUESTION = "an animal in the snow"
 
 
 def shots(browser: Browser, name: str, open_page: Any) -> None:

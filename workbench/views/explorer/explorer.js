@@ -11,7 +11,7 @@ import { GraphPanel, WayPanel, WordsPanel } from "./panels.js";
 import { h, MARK_NAMES, Pictures, shape, toggled, unique, words } from "./parts.js";
 import { Questions } from "./questions.js";
 
-/** @import { Answer, Config, Item, Model, Panel, Question, Seeks, State, Term } from "./types.d.ts" */
+/** @import { Answer, Config, Item, Mark, Model, Panel, Question, Seeks, State, Term } from "./types.d.ts" */
 
 export const NARROW = 760; // css pixels below which the side lies under the answers
 /** @type {[Panel, string][]} */
@@ -85,7 +85,7 @@ export class View {
       this.questions.box,
       footer(this),
     );
-    const strip = h("div", { class: "wbx-strip" }, this.kernel.strip, this.status, this.truth);
+    const strip = h("div", { class: "wbx-strip" }, this.kernel.strip, this.status, this.truth, this.legend());
     this.root.append(
       h("header", { class: "wbx-header" }, this.query.box, this.bar.box, this.query.chipBox, this.trouble, strip),
       h("div", { class: "wbx-body" }, this.aside, this.main, this.inspector.box),
@@ -232,6 +232,15 @@ export class View {
     const item = this.items.get(row);
     if (!item) throw new Error(`no item is in row ${row}`);
     return item;
+  }
+
+  legend() {
+    const marks = /** @type {[Mark, string][]} */ (Object.entries(this.config.marks));
+    return h(
+      "span",
+      { class: "wbx-legend wbx-dim" },
+      marks.map(([mark, told]) => h("span", { title: told }, shape(mark), ` ${MARK_NAMES[mark]}`)),
+    );
   }
 
   runHeads() {
