@@ -98,6 +98,10 @@ HOMES = {
 }
 
 
+def __dir__() -> list[str]:
+    return sorted({*globals(), *HOMES})
+
+
 def __getattr__(name: str) -> Any:
     from workbench.registry import lazily
 

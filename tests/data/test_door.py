@@ -18,6 +18,7 @@ from tests.data.fixtures import tar
 from tests.data.test_layouts import MAC, coco_2017, hub_bytes, own, picture, put, write
 from workbench import data
 from workbench.cli import app
+from workbench.data.opening import doubts
 from workbench.records import NoPictureError
 from workbench.runs.resolve import resolve
 
@@ -257,7 +258,7 @@ def test_a_row_in_another_encoding_and_an_annotation_without_a_caption_are_skipp
     file.write_text(file.read_text().replace('"image_id": 3, "id": 30, ', '"id": 30, ', 1))
     split = wb.load_data(tmp_path / "coco", split="val", on_error="skip")
     assert len(split.captions) == 4
-    assert any("1 x malformed row" in note for note in split.notes)
+    assert any("1 x caption without image" in note for note in split.notes)
 
 
 @pytest.mark.parametrize("name", ["captions.csv", "test-00000-of-00001.parquet", "0.tar", "1.jpg", "a.jsonl"])
@@ -435,3 +436,45 @@ def test_paths_of_another_machine_are_found_by_their_end(tmp_path, place):
     split = wb.load_data(tmp_path)
     assert len(split.image_ids) == 3
     assert any("images are read from one/, two/" in note for note in split.notes)
+
+
+def test_images_of_annotations_stand_in_the_order_of_the_file(tmp_path):
+    coco_2017(tmp_path)
+    file = tmp_path / "annotations/captions_val2017.json"
+    content = json.loads(file.read_text())
+    content["annotations"].reverse()
+    file.write_text(json.dumps(content))
+    split = wb.load_data(tmp_path, split="val")
+    assert split.image_ids == tuple(one["file_name"] for one in content["images"])
+    assert split.captions == tuple(" ".join(one["caption"].split()) for one in content["annotations"])
+    content["images"].append(content["images"][0] | {"id": 77})
+    file.write_text(json.dumps(content))
+    with pytest.raises(ValueError, match="2 images have the file"):
+        wb.load_data(tmp_path, split="val")
+
+
+def test_names_are_found_without_their_case_and_rows_a_line_under_json(tmp_path):
+    put(tmp_path, 0, 1, name="{}.JPG")
+    rows = [json.dumps({"image": f"{n}.jpg", "caption": f"a caption of {n}"}) for n in range(2)]
+    write(tmp_path / "captions.json", "\n".join(rows))
+    split = wb.load_data(tmp_path)
+    assert split.image_ids == ("0.jpg", "1.jpg")
+    assert split.open_image(1).size == (16, 12)
+    assert "0.jpg is 0.JPG" in split.notes
+
+
+def test_a_caption_that_stands_twice_is_doubtful(tmp_path):
+    put(tmp_path, 0)
+    write(tmp_path / "captions.csv", "image,caption\n" + "0.jpg,the same\n" * 3)
+    assert "2 captions standing twice at an image: the same" in doubts(wb.load_data(tmp_path))
+
+
+def test_addresses_are_ids_where_vectors_stand_for_pictures(tmp_path):
+    rows = [f"https://example.org/{n}.jpg,a caption of {n}" for n in range(3)]
+    write(tmp_path / "captions.csv", "\n".join(["image,caption", *rows]))
+    np.savez(tmp_path / "both.npz", images=np.eye(3), texts=np.eye(3))
+    found = wb.evaluate(images=tmp_path / "both.npz", data=tmp_path / "captions.csv", name="mine")
+    assert found["rsum"] == pytest.approx(6)
+    assert any("stand in the order of the data: images https" in note for note in found.split.notes)
+    with pytest.raises(ValueError, match="download the images"):
+        wb.load_data(tmp_path / "captions.csv")

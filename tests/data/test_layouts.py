@@ -598,7 +598,7 @@ TWINS = {
     "Flickr8k as distributed": (without("**/2.jpg"), "there is no image file"),
     "COCO 2014": (
         edit("annotations/captions_val2014.json", '"image_id": 3', '"image_id": 4'),
-        "captions_val2014.json annotation 1: the image path is None",
+        "captions_val2014.json annotation 1: no image has the id",
     ),
     "COCO 2017": (beside(coco_2014), "captions_train2014.json (layout='coco'), captions_train2017.json"),
     "Karpathy's JSON of RSICD": (

@@ -192,6 +192,10 @@ def test_a_shard_that_img2dataset_counted_and_that_is_not_there_is_missed(tmp_pa
     with pytest.raises(ValueError, match=r"^missing shards: 00001\.tar; download them"):
         wb.load_data(tmp_path)
     assert any("1 x missing shard" in note for note in load(tmp_path, on_error="skip").notes)
+    (tmp_path / "00001_stats.json").unlink()
+    (tmp_path / "00000_stats.json").write_text('{"successes": 600}')
+    with pytest.raises(ValueError, match=r"samples, and img2dataset has counted 600; download"):
+        wb.load_data(tmp_path)
 
 
 def test_a_gap_between_numbers_of_shards_is_told_and_years_are_no_numbers(tmp_path):

@@ -164,6 +164,11 @@ def test_wrappings_do_not_change_a_weight(file: str, home: Path):
     assert torch.allclose(open_model(home / "local").embed_images(images).mean, plain, atol=1e-5)
 
 
+def test_weights_that_nobody_gave_are_named(home: Path):
+    assert open_model("tiny").name == open_model(home / "tiny.json").name == "tiny, random weights"
+    assert open_model("tiny", str(home / "plain.safetensors")).name == "tiny:plain"
+
+
 def test_a_finished_run_is_a_model(tmp_path: Path):
     small = {"train_images": 32, "val_images": 16, "test_images": 16, "batch_size": 16, "epochs": 1}
     result = wb.train(wb.Config(objective="infonce", **small), folder=tmp_path / "run", progress=False)

@@ -119,6 +119,20 @@ def test_results_are_compared_and_shown(by_model, photos):
     assert "t2i/R@1" in repr(by_model)
 
 
+def test_a_result_is_evaluated_on_other_data_and_named_by_its_folder(by_model, photos, tmp_path):
+    for name in ("one", "two"):
+        by_model.save(tmp_path / name)
+    given = ["evaluate", str(tmp_path / "one"), "--data", str(photos), "--split", "all"]
+    told = CliRunner().invoke(app, given)
+    assert told.exit_code == 0, told.output
+    assert list((tmp_path / "one" / "evaluations").iterdir())
+    table = wb.compare(tmp_path / "one", str(tmp_path / "two")).shown()
+    assert "no difference" in table.loc["rsum"].iloc[-1]
+    assert {"evaluate", "compare", "Config"} <= {*dir(wb)}
+    with pytest.raises(ValueError, match="nothing to explore"):
+        wb.explore()
+
+
 def test_what_does_not_belong_together_is_one_line(by_model, photos):
     image, text = by_model.image.mean, by_model.text.mean
     for given, message in [

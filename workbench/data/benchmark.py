@@ -12,7 +12,7 @@ papers use, by P. Anderson et al., "Bottom-up and top-down attention", CVPR 2018
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
@@ -20,7 +20,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from workbench.data.reading import Problems, Row, check_counts, find_root, good, share_of, to_split
+from workbench.data.reading import Problems, Row, find_root, good, share_of, to_split
 from workbench.data.region_files import locate
 from workbench.formatting import format_count, format_number
 from workbench.io import parse_json, read_array, read_text, validated
@@ -385,3 +385,28 @@ class Benchmark:
         rows = good(rows, lambda image: None, problems, check_images=False)
         notes = (f"regions from {needed[-1]}; ids from {ids}",)
         return rows, lambda image: folder / IMAGES / paths.get(image, image), regions, notes
+
+
+def check_counts(
+    name: str, rows: Sequence[Row], expected: tuple[int, int], problems: Problems, *, complete: bool
+) -> None:
+    """Refuse a copy that is not whole, if nothing may be left out.
+
+    Args:
+        name: of the split, for the message.
+        rows: all of its rows.
+        expected: how many images and captions the published split has.
+        problems: where these are skipped, any number will do.
+        complete: False = any number will do.
+
+    Raises:
+        ValueError: there are more or fewer.
+    """
+    found = (len({row.image for row in rows}), len(rows))
+    require(
+        not complete or problems.on_error == "skip" or found == expected,
+        f"{name}, from {rows[0].where.split()[0] if rows else 'empty files'}: expected "
+        f"{format_count(expected[0], 'image')} and {format_count(expected[1], 'caption')}, "
+        f"found {format_count(found[0])} and {format_count(found[1])}; get a whole copy, or say "
+        "complete=False",
+    )

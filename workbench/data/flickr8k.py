@@ -13,7 +13,8 @@ from typing import Literal
 
 import numpy as np
 
-from workbench.data.reading import Problems, Row, check_counts, find_root, good, share_of, to_split
+from workbench.data.benchmark import check_counts
+from workbench.data.reading import Problems, Row, find_root, good, share_of, to_split
 from workbench.data.tables import tokens
 from workbench.io import read_text, reading_errors
 from workbench.records import Judgements, Split, require

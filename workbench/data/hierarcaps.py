@@ -12,7 +12,8 @@ from typing import Literal
 
 import numpy as np
 
-from workbench.data.reading import Problems, Row, check_counts, find_root, good, to_split
+from workbench.data.benchmark import check_counts
+from workbench.data.reading import Problems, Row, find_root, good, to_split
 from workbench.io import read_csv
 from workbench.records import Judgements, Split, require
 

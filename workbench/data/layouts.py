@@ -2,6 +2,8 @@
 
 import os
 import re
+import unicodedata
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -70,17 +72,27 @@ def coco(files: Sequence[Path], ask: Ask) -> Reading:
         f"{name} has no annotations of the split {split!r}; choose {', '.join(there)} or all",
     )
     read = {part: file for part, file in there.items() if split in ("all", part) or len(files) == 1}
-    rows: list[Row] = []
+    rows, order = list[Row](), list[Any]()
     for part, file in read.items():
         content = parse_json(file.read_bytes(), file.name, "is not whole")
         kind = dict[str, list[dict[str, Any]]]
         images, annotations = fields_of(content, kind, file.name, "images", "annotations")
         named = {one.get("id"): one.get("file_name") for one in images}
+        order += named.values()
+        for image, count in Counter(named.values()).items():
+            if count > 1:
+                ask.problems.add(
+                    "one file for two images", f"{file.name}: {count} images have the file {image}"
+                )
+        for n, one in enumerate(annotations, start=1):
+            if one.get("image_id") not in named:
+                where = f"{file.name} annotation {n}: no image has the id"
+                ask.problems.add("caption without image", f"{where} {one.get('image_id')!r}")
         records = [
             (f"{file.name} annotation {n}", {
                 "image": named.get(one.get("image_id")), "caption": one.get("caption"), "split": part,
                 "id": one.get("id", n),
-            }) for n, one in enumerate(annotations, start=1)
+            }) for n, one in enumerate(annotations, start=1) if one.get("image_id") in named
         ]  # fmt: skip
         own = table_rows(records, file.name, partial(inside, ask.base), ask.problems)[0]
         own = [replace(row, caption=" ".join(row.caption.split())) for row in own]
@@ -88,7 +100,7 @@ def coco(files: Sequence[Path], ask: Ask) -> Reading:
             ask.problems.add("image without captions", f"{file.name}: {image} has no caption")
         rows += own
     places, notes = _images(ask, ask.base, *_named(rows))
-    return Reading(name, rows, places, "the names of the files", notes)
+    return Reading(name, rows, places, "the names of the files", notes, order=order)
 
 
 def tables(files: Sequence[Path], ask: Ask) -> Reading:
@@ -104,7 +116,8 @@ def tables(files: Sequence[Path], ask: Ask) -> Reading:
         records, name = list(read_table(file, ask.problems)), file.relative_to(ask.base).as_posix()
 
         def place(value: Any, start: Path = start, prefix: Path = prefix) -> str:
-            return (prefix / inside(start, value)).as_posix()
+            web = "://" in str(value) and not ask.pictures
+            return str(value) if web else (prefix / inside(start, value)).as_posix()
 
         own, more = table_rows(records, name, place, ask.problems, ask.columns)
         rows += [replace(row, split=row.split or part or lists.get(row.image, "")) for row in own]
@@ -156,12 +169,12 @@ def _images(
     named, root = dict[str, list[Path]](), start if ask.images else ask.base
     for one in sorted(root.rglob("*")):
         if visible(one, root) and one.is_file():
-            named.setdefault(one.name, []).append(one)
+            named.setdefault(_folded(one.name), []).append(one)
             if one.suffix.lower() in endings():
-                named.setdefault(one.stem, []).append(one)
-    folders, ended = dict[str, None](), ""
+                named.setdefault(_folded(one.stem), []).append(one)
+    folders, renamed = dict[str, None](), ""
     for image in lost:
-        same = named.get(Path(paths[image]).name, [])
+        same = named.get(_folded(Path(paths[image]).name), [])
         end = f"/{paths[image]}"
         fit = [one for one in same if end in (f"/{one}"[-len(end) :], f"/{one.with_suffix('')}"[-len(end) :])]
         fit = fit or [one for one in same if end.endswith(f"/{one.relative_to(root)}")] or same
@@ -174,15 +187,21 @@ def _images(
         )
         if fit:
             places[image] = fit[0]
-            ended = ended or fit[0].name * (fit[0].stem == Path(image).name)
+            if fit[0].name != Path(paths[image]).name:
+                renamed = renamed or f"{Path(paths[image]).name} is {fit[0].name}"
             folders[f"{os.path.relpath(fit[0].parent, ask.base)}/"] = None
     _require_one_name(ask.base, places)
     listed = ", ".join([*folders][:3]) + (" ..." if len(folders) > 3 else "")
     notes = (
         f"images are read from {listed}" if folders else "",
-        f"{Path(ended).stem} is {ended}" if ended else "",
+        renamed,
     )
     return places.__getitem__, tuple(filter(None, notes))
+
+
+def _folded(name: str) -> str:
+    """A name as other file systems know it: without case, with composed letters."""
+    return unicodedata.normalize("NFC", name.strip()).casefold()
 
 
 def _require_one_name(base: Path, places: Mapping[str, Path]) -> None:
@@ -257,7 +276,7 @@ def held(
         TypeError: data of another kind.
         FileNotFoundError, ValueError: as for a path.
     """
-    ask = Ask(Path(images or ".").expanduser(), split, "", "", columns, Problems(on_error))
+    ask = Ask(Path(images or ".").expanduser(), split, "", "", columns, Problems(on_error), "", pictures)
     read = in_memory(data, ask)
     read = read if pictures else without_pictures(read)
     return one_split(read, split, ask.problems, check_images=check_images)

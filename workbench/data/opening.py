@@ -16,6 +16,7 @@ layout          what is read
 import hashlib
 import inspect
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatch
@@ -102,12 +103,12 @@ def at(path: Path) -> Callable[..., Split]:
         """
         above = path.parent.parent if path.parent.name == "annotations" else path.parent
         base, name = (above, path.name) if path.is_file() else (path, table)
-        ask = Ask(base, split, name, images, columns, Problems(on_error), layout)
+        ask = Ask(base, split, name, images, columns, Problems(on_error), layout, pictures)
         read = (way := _one_way(path, ask)).read(ask)
         read = replace(read, notes=(f"read as {way.layout}: {way.what}", *read.notes))
         if isinstance(read, Split):
             return read
-        made = _with_regions(read if pictures else without_pictures(read), ask, regions, check_images)
+        made = _with_regions(read, ask, regions, check_images)
         folded = read.name == "coco" and way.layout == "karpathy" and len(made.image_ids) == FOLDED
         return replace(made, folds=FOLDS) if folded else made
 
@@ -132,6 +133,7 @@ def _unnamed(read: Reading) -> list[str]:
 
 def _with_regions(read: Reading, ask: Ask, regions: str, check_images: bool) -> Split:
     """One split, with region features where a folder of them is named: there need not be any images then."""
+    read = read if ask.pictures else without_pictures(read)
     if not regions:
         more = [] if ask.images else _unnamed(read)
         read = replace(read, notes=(*read.notes, *more))
@@ -276,7 +278,7 @@ def _official(name: str, load: Callable[..., Split], ask: Ask) -> Split:
 
 def doubts(split: Split) -> list[str]:
     """What is doubtful in a split: pictures that cannot be opened, or that are the same under two names, and
-    captions that CLIP's text encoder cuts. The first ``OPENED`` pictures are opened.
+    captions that stand twice or that CLIP's text encoder cuts. The first ``OPENED`` pictures are opened.
     """
     broken, twins, first = list[str](), list[str](), dict[bytes, str]()
     for row, name in enumerate(split.image_ids[:OPENED] if split.regions is None else ()):
@@ -291,9 +293,12 @@ def doubts(split: Split) -> list[str]:
     # a word, a number's digit and a run of signs are a token or more; two more stand around the caption
     long = sum(len(PIECES.findall(caption)) + 2 > TOKENS for caption in split.captions)
     rest = max(0, len(split.image_ids) - OPENED)
+    said = Counter(zip(split.own.tolist(), split.captions, strict=True))
+    again = [caption for (_, caption), n in said.items() for _ in range(n - 1)]
     facts = {
         f"{format_count(len(broken), 'picture')} cannot be opened": broken,
         f"{format_count(len(twins), 'picture')} with the pixels of another one": twins,
+        f"{format_count(len(again), 'caption')} standing twice at an image": again,
         f"{format_count(long, 'caption')} longer than CLIP reads": [f"the limit is {TOKENS} tokens"] * long,
         f"{format_count(rest, 'picture')} not opened": [f"only the first {OPENED} were"] * rest,
     }

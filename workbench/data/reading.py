@@ -31,6 +31,8 @@ NAMES = {
 Source = Any
 # judgements by which a text that stands at several images is right for all of them
 SAME = "same_text"
+# what can be left out without a loss that nobody would want
+SKIPPED = ("missing image", "corrupt image", "empty caption", "image without captions", "missing caption")
 MOST_SAME = 10_000_000  # pairs that these list at most
 # the split of an image by the last digit of its checksum
 TENTHS = ("test", "val", *["train"] * 8)
@@ -93,9 +95,10 @@ class Problems:
 
     def add(self, kind: str, error: Exception | str) -> None:
         """Raise the error, or note it under its kind, as ``"missing image"``; a text is a ``ValueError``."""
-        self.found.append((kind, ValueError(error) if isinstance(error, str) else error))
+        error = ValueError(error) if isinstance(error, str) else error
+        self.found.append((kind, error))
         if self.on_error == "raise":
-            raise self.found[-1][1]
+            raise type(error)(f"{error}; on_error='skip' leaves it out") if kind in SKIPPED else error
 
     @contextmanager
     def adding(self, kind: str, where: str = "") -> Iterator[None]:
@@ -125,6 +128,7 @@ class Ask:
     columns: Mapping[str, str]
     problems: Problems
     layout: str = ""
+    pictures: bool = True
 
 
 @dataclass(frozen=True)
@@ -199,8 +203,9 @@ def to_split(
     *,
     judge: Callable[[Mapping[str, int], Mapping[str, int]], Mapping[str, Judgements]] | None = None,
     notes: tuple[str, ...] = (),
+    order: Sequence[str] = (),
 ) -> Split:
-    """The split of these rows; images stand in order of first mention.
+    """The split of these rows; images stand in order of first mention, or as ``order`` says.
 
     Args:
         name: of the split.
@@ -208,12 +213,14 @@ def to_split(
         path: id of an image -> where it is.
         judge: ``(row of each image id, row of each caption id)`` -> judgements besides ``"own"``.
         notes: facts worth printing.
+        order: see ``Reading``.
 
     Raises:
         ValueError: the rows do not fit together.
     """
     first = {row.image: row.where for row in reversed(rows)}
-    images = {image: number for number, image in enumerate(dict.fromkeys(row.image for row in rows))}
+    named = [image for image in order if image in first] + [row.image for row in rows]
+    images = {image: number for number, image in enumerate(dict.fromkeys(named))}
     captions = {row.id: number for number, row in enumerate(rows)}
     places = [(path(image), first[image]) for image in images]
     with reading_errors(rows[0].where.split()[0], "gives no split"):
@@ -251,6 +258,7 @@ class Reading:
         notes: what was guessed and how the data were read.
         needed: whether images are looked at now; otherwise they are looked for when they are opened, or were
             read already.
+        order: ids of images in the order that the data give them; the others stand as the rows name them.
     """
 
     name: str
@@ -259,6 +267,7 @@ class Reading:
     told: str = "the column split"
     notes: tuple[str, ...] = ()
     needed: bool = True
+    order: Sequence[str] = ()
 
 
 def without_pictures(read: Reading) -> Reading:
@@ -314,14 +323,14 @@ def one_split(read: Reading, split: str, problems: Problems, *, check_images: bo
     by = f"splits by {read.told}: {listed}" if told else f"nothing tells the splits{cut}"
     shared = same_text(kept)
     facts = [*read.notes, by, *problems.notes()]
-    judge = None
+    wrong = [len(shared[row.caption]) for row in kept if row.caption in shared]
+    judge = partial(_judged_same, kept, shared) if 0 < sum(wrong) <= MOST_SAME else None
     if shared:
-        wrong = [len(shared[row.caption]) for row in kept if row.caption in shared]
-        judge = partial(_judged_same, kept, shared) if sum(wrong) <= MOST_SAME else None
         many, pairs = format_count(len(wrong), "caption"), format_count(sum(wrong), "pair")
         right = f"right by the judgements {SAME!r}" if judge else f"in no judgements, since {pairs} are many"
         facts += [f"{many} stand at another image too, which is wrong by the annotated pairs and {right}"]
-    return to_split(f"{read.name}/{split}", kept, read.path, judge=judge, notes=tuple(facts))
+    made = f"{read.name}/{split}"
+    return to_split(made, kept, read.path, judge=judge, notes=tuple(facts), order=read.order)
 
 
 def choose_split(name: str, there: Sequence[str]) -> str:
@@ -419,31 +428,6 @@ def share_of(rows: list[Row], split: str, share: float, seed: int) -> tuple[list
     kept = {images[n] for n in drawn(len(images), share, seed)}
     notes = (f"{format_count(len(kept))} of {format_count(len(images), 'image')}, drawn with seed {seed}",)
     return [row for row in rows if row.image in kept], notes
-
-
-def check_counts(
-    name: str, rows: Sequence[Row], expected: tuple[int, int], problems: Problems, *, complete: bool
-) -> None:
-    """Refuse a copy that is not whole, if nothing may be left out.
-
-    Args:
-        name: of the split, for the message.
-        rows: all of its rows.
-        expected: how many images and captions the published split has.
-        problems: where these are skipped, any number will do.
-        complete: False = any number will do.
-
-    Raises:
-        ValueError: there are more or fewer.
-    """
-    found = (len({row.image for row in rows}), len(rows))
-    require(
-        not complete or problems.on_error == "skip" or found == expected,
-        f"{name}, from {rows[0].where.split()[0] if rows else 'empty files'}: expected "
-        f"{format_count(expected[0], 'image')} and {format_count(expected[1], 'caption')}, "
-        f"found {format_count(found[0])} and {format_count(found[1])}; get a whole copy, or say "
-        "complete=False",
-    )
 
 
 def _column(values: list[int | None]) -> Rows | None:

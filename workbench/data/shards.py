@@ -20,6 +20,7 @@ import hashlib
 import json
 import re
 import tarfile
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from itertools import groupby
@@ -147,6 +148,10 @@ def read_shards(files: Sequence[Path], ask: Ask) -> Reading:
     base, problems = ask.base, ask.problems
     gaps = [] if ask.table else [*_gaps(files, ask)]
     samples, notes = _index(files, ask)
+    found = Counter(files[sample.shard] for sample in samples)
+    for file, count in _counted(base, files[0].suffix).items() if problems.on_error == "raise" else ():
+        said = f"{file.name} holds {found[file]} samples, and img2dataset has counted {count}; {GO_ON}"
+        require(found[file] >= count or file not in files, said)
     if files[0].suffix == ".parquet":
         names = _open(files[0]).schema_arrow.names
         notes = (*column_notes(names, find_columns(names, files[0].name, ask.columns)), *notes)
@@ -177,9 +182,8 @@ def _gaps(files: Sequence[Path], ask: Ask) -> Iterator[str]:
     it is a problem. Splits that are not asked for may lack any. Beside each shard img2dataset leaves what it
     counted in it.
     """
-    counts = [one for one in ask.base.rglob("*_stats.json") if visible(one, ask.base)]
-    told = {one.with_name(one.name.removesuffix("_stats.json") + files[0].suffix) for one in counts}
-    if lost := sorted(one.name for one in told.difference(files)):
+    told = _counted(ask.base, files[0].suffix)
+    if lost := sorted(one.name for one in told.keys() - {*files}):
         ask.problems.add("missing shard", f"missing shards: {_some(lost)}; {GO_ON}")
     marks = [mark for one in files if (mark := NUMBERED.fullmatch(one.relative_to(ask.base).as_posix()))]
     for (name, of, total, end), group in groupby(marks, key=lambda mark: mark.group(1, 3, 4, 5)):
@@ -195,6 +199,16 @@ def _gaps(files: Sequence[Path], ask: Ask) -> Iterator[str]:
             if size and ask.split in ("", "all", said_split(name) or ask.split):
                 ask.problems.add("missing shard", f"{said}; {GO_ON}")
             yield said
+
+
+def _counted(base: Path, ending: str) -> dict[Path, int]:
+    """How many samples of each shard img2dataset has counted; 0 = it does not say."""
+    counted = {}
+    for one in (one for one in base.rglob("*_stats.json") if visible(one, base)):
+        said = parse_json(one.read_bytes(), one.name, "is not whole")
+        shard = one.with_name(one.name.removesuffix("_stats.json") + ending)
+        counted[shard] = int(said.get("successes") or 0) if isinstance(said, dict) else 0
+    return counted
 
 
 def _some(names: Sequence[str]) -> str:

@@ -150,7 +150,9 @@ def _lines(file: Path, problems: Problems) -> Iterator[tuple[str, Record]]:
             elif len(row) == len(header):
                 yield where, dict(zip(header, row, strict=True))
             else:
-                problems.add("malformed row", f"{where}: {len(row)} fields, but the columns are {header}")
+                quote = f"; a text that holds {mark!r} stands in quotes" * (len(row) > len(header))
+                said = f"{where}: {len(row)} fields, but the columns are {header}{quote}"
+                problems.add("malformed row", said)
 
 
 def _swallowed(row: Sequence[str], mark: str) -> str:
@@ -182,7 +184,11 @@ def _json_lines(file: Path, problems: Problems) -> Iterator[tuple[str, Record]]:
 
 
 def _json(file: Path, problems: Problems) -> Iterator[tuple[str, Record]]:
-    content = parse_json(file.read_bytes(), file.name, "is not whole")
+    held = file.read_bytes()
+    if re.match(rb"\s*\{[^\n]*\}\r?\n\s*\{", held):  # a row a line, whatever the name says
+        yield from _json_lines(file, problems)
+        return
+    content = parse_json(held, file.name, "is not whole")
     rows: Any = _rows_of(content) if isinstance(content, dict) else content
     require(isinstance(rows, list), f"{file.name}: expected a list of rows, or captions by image")
     for number, record in enumerate(rows, start=1):

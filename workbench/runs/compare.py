@@ -4,6 +4,7 @@ import timeit
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from statistics import median
 from typing import Any, Literal, NamedTuple
 
@@ -30,7 +31,7 @@ from workbench.records import (
 from workbench.records.measurement import measurement_row, unit_of
 from workbench.registry import did_you_mean, require_known
 from workbench.runs.model import KeptVectors
-from workbench.runs.result import OpenRun, together
+from workbench.runs.result import OpenRun, open_runs, together
 from workbench.training import averaging, checkpoint
 
 
@@ -171,17 +172,23 @@ class Comparison(NamedTuple):
         return str(self.shown().style.to_html())
 
 
-def compare(*results: OpenRun, keys: Sequence[str] = ()) -> Comparison:
+def _opened(given: OpenRun | Sequence[OpenRun] | str | Path) -> Sequence[OpenRun]:
+    if isinstance(given, str | Path):
+        return open_runs([str(given)])
+    return [given] if isinstance(given, OpenRun) else given
+
+
+def compare(*results: OpenRun | str | Path, keys: Sequence[str] = ()) -> Comparison:
     """Results of one data set in one table, with the paired difference of each from the first.
 
     Args:
-        results: of ``evaluate``, ``train`` or ``open_runs``.
+        results: of ``evaluate``, ``train`` or ``open_runs``; or run folders.
         keys: numbers to compare, see ``numbers``; none = the first ones.
 
     Raises:
         ValueError: they were measured on different images or captions.
     """
-    every = [one for given in results for one in ([given] if isinstance(given, OpenRun) else given)]
+    every = [one for given in results for one in _opened(given)]
     require(every, "nothing to compare: give results of evaluate(), train() or open_runs()")
     return Comparison(*table(together(every), keys))
 

@@ -86,17 +86,16 @@ def evaluate(  # noqa: PLR0913
     >>> evaluate(images=vectors, texts=vectors[[0, 0, 1, 2]], own=[0, 0, 1, 2])["t2i/R@1"]
     1.0
     """
-    alone = images is not None and texts is not None
-    require(alone == (images is not None or texts is not None), "give the vectors of images and of texts")
-    require(alone == (model is None), "give a model, or vectors as images and texts, and not both")
-    require((data is None) == (own is not None), "give data, or vectors with own and no data")
-    require(alone or own is None, "own belongs to vectors; a model needs data")
+    if texts is None and str(images).endswith(".npz"):
+        texts = images  # which then holds both
+    _require_one_way(model, data, images, texts, own)
     made = (
         KeptVectors() if model is None else open_model(model, pretrained, device=device, precision=precision)
     )
-    options = {"pictures": False} if alone else {}
+    options = {"pictures": False} if model is None else {}
     part, target = (None, None) if data is None else _data(made, data, split, data_options or {}, options)
     part, image, text = _embedded(made, part, images, texts, own)
+    _require_one_width(image.mean, text.mean)
     if isinstance(images, str | Path):
         name = name or "/".join(Path(images).with_suffix("").parts[-2:])
     name = name or made.name
@@ -110,6 +109,18 @@ def evaluate(  # noqa: PLR0913
     return OpenRun(name, part, lambda: (made, image, text), None, config, found, values=values, best=best)
 
 
+def _require_one_way(model: Any, data: Any, images: Any, texts: Any, own: Any) -> None:
+    """Refuse vectors beside a model, or without what says which text belongs to which image."""
+    alone = images is not None and texts is not None
+    require(alone == (images is not None or texts is not None), "give the vectors of images and of texts")
+    require(alone == (model is None), "give a model, or vectors as images and texts, and not both")
+    require(
+        (data is None) == (own is not None),
+        "give data, or vectors with own and no data; open_runs([RUN])[0] has the numbers of a finished run",
+    )
+    require(alone or own is None, "own belongs to vectors; a model needs data")
+
+
 def _embedded(
     model: AnyModel, split: Split | None, images: Any, texts: Any, own: Any
 ) -> tuple[Split, Embedding, Embedding]:
@@ -117,8 +128,12 @@ def _embedded(
     if split is not None and images is None:
         return split, *model.embed(model.source(split, every_signal=False))
     (image, image_ids), (text, text_ids) = read_vectors(images, "image"), read_vectors(texts, "text")
-    _require_one_width(image, text)
-    split = split or split_of_rows(own, len(image), len(text), (image_ids, text_ids))
+    if split is None:
+        split = split_of_rows(own, len(image), len(text), (image_ids, text_ids))
+    elif not (image_ids and text_ids):
+        ends = [f"{ids[0]} to {ids[-1]}" for ids in (split.image_ids, split.caption_ids)]
+        said = f"vectors without ids stand in the order of the data: images {ends[0]}, captions {ends[1]}"
+        split = replace(split, notes=(*split.notes, said))
     image = in_order(image, image_ids, split.image_ids, "image", split.name)
     return split, Embedding(image), Embedding(in_order(text, text_ids, split.caption_ids, "text", split.name))
 
@@ -245,23 +260,18 @@ def evaluate_on(folder: Path | str, target: Target, *, device: str = "") -> Open
         FileNotFoundError: the folder holds no checkpoint, or the data are not there.
         ValueError: the model cannot read the data, see ``load_target``.
     """
-    config = kept_config(Path(folder))
-    model, split, wanted = load_model(folder, device=device), load_target(config, target), config.objective
-    image, text = model.embed(model.source(split, every_signal=False))
-    measurements, values, best = measure(
-        model, split, image, text, metrics=wanted.metrics, strict=False, judge=wanted.judge
-    )
+    opened = open_runs([str(folder)], device=device, on=asdict(target))[0]
+    (model, image, text), split = opened.load(), opened.split
+    metrics, judge = opened.config.get("metrics", ()), opened.config.get("judge", "")
+    found, values, best = measure(model, split, image, text, metrics=metrics, strict=False, judge=judge)
     if split.level is not None and split.chain is not None:
         sides = (image.mean.numpy(), text.mean.numpy(), model.embed_texts([""]).mean[0].numpy())
-        measurements += hierarchy.hierarchy_scores(hierarchy.Chains(split, *sides))
-    known = {m.key.metric for m in measurements}
-    left = [name for name in wanted.metrics if shelf.load(name).name not in known]
+        found += hierarchy.hierarchy_scores(hierarchy.Chains(split, *sides))
+    known = {m.key.metric for m in found}
+    left = [name for name in metrics if shelf.load(name).name not in known]
     notes = (f"not measured, since {split.name} has no judgements for it: {', '.join(left)}",) if left else ()
-    run = OpenRun(
-        wanted.name, replace(split, notes=(*split.notes, *notes)),
-        lambda: (model, image, text), Path(folder), config.as_dict(), measurements,
-        values=values, target=target, best=best,
-    )  # fmt: skip
+    told = replace(split, notes=(*split.notes, *notes))
+    run = replace(opened, split=told, measurements=found, values=values, best=best)
     run.save(folder)
     return run
 

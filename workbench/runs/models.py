@@ -203,6 +203,8 @@ def _of_open_clip(model: str, pretrained: str) -> Model:
     towers: dict[str, Any] = {"image_encoder": "towers", "text_encoder": "towers", "image_options": options}
     made = build(resolve(Config(data="folder", objective="infonce", **towers)), ())
     made.name = ":".join(dict.fromkeys(Path(one).stem for one in (model, pretrained) if one))
+    if not pretrained and ":" not in model and (model.endswith(".json") or not Path(model).is_file()):
+        made.name += ", random weights"
     made.named = options
     return made
 

@@ -37,7 +37,20 @@ PROBES, SIZE = 8, 128
 FILES = (".npy", ".npz", ".pt", ".safetensors", ".parquet")
 # what holds the ids of vectors beside them
 KEYS: dict[str, tuple[str, ...]] = {
-    "image": ("image_ids", "image_id", "ids", "id", "image", "file_name", "filename"),
+    "image": (
+        "image_ids",
+        "image_id",
+        "ids",
+        "id",
+        "image",
+        "file_name",
+        "filename",
+        "image_names",
+        "file_names",
+        "filenames",
+        "names",
+        "paths",
+    ),
     "text": ("text_ids", "caption_ids", "caption_id", "ids", "id"),
 }
 # name of the data that vectors have which came without any
@@ -187,6 +200,7 @@ def read_vectors(given: Any, side: Side) -> tuple[Tensor, tuple[str, ...]]:
 def _file(file: Path) -> dict[str, Any]:
     """The arrays of a file by name."""
     require(file.suffix in FILES, f"{file} holds no vectors; give one of {', '.join(FILES)}")
+    require(file.is_file(), f"there is no file {file}", FileNotFoundError)
     require_itself(file, "vectors")
     with reading_errors(file, "holds no vectors", RuntimeError, LookupError):
         if file.suffix == ".npy":

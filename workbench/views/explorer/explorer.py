@@ -317,6 +317,7 @@ def explore(*results: OpenRun | AnyModel, images: Any = None, **options: Any) ->
     Raises:
         ValueError: a model without images, or results of different data.
     """
+    require(results, "nothing to explore: give results of evaluate(), train() or open_runs(), or a model")
     known = images is not None or all(isinstance(one, OpenRun) for one in results)
     require(known, "a model needs images: a folder of pictures, or a split")
     asked = [one.model if isinstance(one, OpenRun) and images is not None else one for one in results]
