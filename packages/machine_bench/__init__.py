@@ -38,8 +38,8 @@ PAIRS, MANY, WIDTH, PARTS, WORDS = 128, 1024, 512, 50, 32
 # pairs of ViT-B/32 at a time, so that its step fits a small machine
 SLICE = 16
 IMAGES, CAPTIONS, GALLERY = 1000, 500, (100_000, 512)
-# images of a pass over all pairs, five captions each, and the width of its vectors
-SIZES, SMALL = (5_000, 10_000, 20_000), 64
+# images of a pass over all pairs, five captions each; width of vectors where their products are no matter
+SIZES, SMALL = (2_500, 5_000, 10_000), 64
 # steps on frozen features: objectives, their encoders and captions of an image
 STEPS = ("infonce", "pcmepp", "aahr")
 SLIM = {"embed_dim": 256}
@@ -161,9 +161,8 @@ def training_step() -> Figure:
     pair, objective, train = made.model.pair, made.model.objective, made.train
     assert train is not None
     optimiser, device = torch.optim.AdamW(pair.parameters()), made.model.device
-    order = samplers.epoch(
-        train.split.own, size=PAIRS, captions_per_image=config.training.captions_per_image, seed=0, number=0
-    )
+    each = made.config.training.captions_per_image
+    order = samplers.epoch(train.split.own, size=PAIRS, captions_per_image=each, seed=0, number=0)
 
     def bare() -> None:
         for rows in order:
@@ -308,7 +307,7 @@ def passes() -> Iterator[Figure]:
     """
     found = list[Figure]()
     for images in SIZES:
-        own, image, words = np.repeat(np.arange(images), 5), *map(unit, (images, 5 * images))
+        own, image, words = np.repeat(np.arange(images), 5), unit(images, WIDTH), unit(5 * images, WIDTH)
         scores, judged = products(image, words), Judgements.own(own, images)
 
         def whole(scores: RowScores = scores, judged: Judgements = judged, own: Rows = own) -> None:
@@ -329,9 +328,9 @@ def passes() -> Iterator[Figure]:
     yield from found
 
 
-def unit(rows: int) -> Array:
-    """``(rows, SMALL)`` random vectors of unit length."""
-    drawn = np.random.default_rng(rows).standard_normal((rows, SMALL), dtype=np.float32)
+def unit(rows: int, width: int = SMALL) -> Array:
+    """``(rows, width)`` random vectors of unit length."""
+    drawn = np.random.default_rng(rows).standard_normal((rows, width), dtype=np.float32)
     return np.asarray(drawn / np.linalg.norm(drawn, axis=1, keepdims=True))
 
 
