@@ -53,9 +53,13 @@ def draw(points: pd.DataFrame) -> go.Figure:
     for column, at in enumerate(same_list().values(), 2):
         fig.add_vline(
             display_value(at), line={"color": INK, "dash": "dot"}, row=1, col=column,
-            annotation={"text": "one list for all queries", "font": {"color": INK}, "bgcolor": "white"},
+            annotation={"text": "one fixed list", "font": {"color": INK}, "bgcolor": "white"},
             annotation_position="bottom right",
         )  # fmt: skip
+    fig.add_annotation(
+        text="bars: 95 % intervals over seeds", font={"color": INK}, showarrow=False, xref="paper",
+        yref="paper", x=1, y=1.125, yanchor="middle",
+    )  # fmt: skip
     order = points[points.group == GROUPS["own"]].sort_values("x").index
     return (
         fig.update_yaxes(categoryorder="array", categoryarray=list(order), range=[-1, len(order) - 0.5])

@@ -57,8 +57,7 @@ def finding() -> str:
     """What the picture shows, in short sentences."""
     points, same, rows = recorded_points(), same_list()[TRUTH], _comparison()
     binary, exact = (points[points.group == group] for group in GROUPS.values())
-    count, known, best = len(binary), binary.y.idxmax(), exact.y.idxmax()
-    every = len(objectives.names())
+    count, every = len(binary), len(objectives.names())
     of = "all" if count == every else f"{count} of"
     usual, truth, back = (int((binary[axis] > exact[axis]).sum()) for axis in "xyz")
     seeded = format_count(rows.seed.nunique(), "seed")
@@ -67,10 +66,11 @@ def finding() -> str:
         "annotated pairs alone, and with every true pair.",
         "- **RSUM**, the usual sum of six recalls, is higher with annotated pairs for "
         f"{_share(usual, count)}.",
-        "- **mAP@R** from image to text sums the precision at each true caption of the first R, over R, the "
-        f"number of true ones. It is higher with every true pair for {_share(count - truth, count)}: {best} "
-        f"reaches {format_value(exact.y[best])} percent, {known} with annotated pairs "
-        f"{format_value(binary.y[known])}, one fixed list for every image {format_value(same)}.",
+        "- **mAP@R** from image to text rewards each true caption among the first R, the number of true "
+        "ones, and more where those above it are true. It is higher with every true pair for "
+        f"{_share(count - truth, count)}: at best {format_value(exact.y.max())} percent, against "
+        f"{format_value(binary.y.max())} with annotated pairs and {format_value(same)} for one fixed "
+        "list for every image.",
         f"- From text to image, mAP@R is higher with annotated pairs for {_share(back, count)}.",
     ]
     return "\n".join(

@@ -51,10 +51,7 @@ def favourite(results: Results) -> str:
         than = f" than {top}" if several else ""
         return f"{leads}, and no model finds significantly more of an image's true captions{than}."
     if truths[top] < results.get("same_list", {}).get(TRUE["i2t"], 0):
-        return (
-            f"{leads} but {'find' if several else 'finds'} fewer true captions than a list that ignores the "
-            "image."
-        )
+        return f"{leads}, but one fixed list for every image has a higher mAP@R from image to text."
     return f"{leads}, but {best} finds the most of an image's true captions."
 
 

@@ -25,7 +25,6 @@ from workbench.execution.summary import FIRST, SHOWN, TRUE, favourite, summary
 from workbench.formatting import format_count, format_number, format_path, format_value
 from workbench.io import read_options, write_text
 from workbench.metrics.comparison import BETTER, WORSE
-from workbench.records import MetricKey
 from workbench.records.measurement import measurement_row
 from workbench.runs import compare, open_runs
 from workbench.runs import store as runs
@@ -213,12 +212,12 @@ def _found(compared: Mapping[str, Any], key: str) -> dict[str, Any]:
 
 
 def _back(compared: Mapping[str, Any]) -> str:
-    """How the last model differs from the first one from text to image."""
+    """In how many metrics the last model is better than the first one, and in how many worse."""
     first, *_, last = compared.get("models", ["", ""])
-    rows = [row for row in compared.get("differences", {}).values() if row["run"] == last]
-    told = [row["verdict"] for row in rows if MetricKey.parse(row["key"]).direction == "t2i"]
-    said = f"From text to image, {last} is significantly worse than {first} in {told.count(WORSE)} of "
-    return f"{said}{format_count(len(told), 'metric')}." if told else ""
+    told = [row["verdict"] for row in compared.get("differences", {}).values() if row["run"] == last]
+    better = f"{told.count(BETTER)} of {format_count(len(told), 'metric')}"
+    said = f"{last} is significantly better than {first} in {better}, and worse in {told.count(WORSE)}."
+    return said if told else ""
 
 
 def _span(values: Mapping[str, Any]) -> str:
