@@ -64,7 +64,7 @@ def lines(files: list[Path]) -> int:
 
 
 # What the house may hold. A change that raises a number says by how much and why in its commit.
-MOST = {"statements": 16_674, "lines": 34_853, "files": 197, "all statements": 22_149, "all lines": 45_584}
+MOST = {"statements": 16_676, "lines": 34_858, "files": 197, "all statements": 22_151, "all lines": 45_589}
 
 
 def test_the_library_is_thin():
