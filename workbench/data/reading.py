@@ -31,7 +31,7 @@ NAMES = {
 Source = Any
 # judgements by which a text that stands at several images is right for all of them
 SAME = "same_text"
-# what can be left out without a loss that nobody would want
+# kinds of rows that a person may want to leave out, so that the message says how
 SKIPPED = ("missing image", "corrupt image", "empty caption", "image without captions", "missing caption")
 MOST_SAME = 10_000_000  # pairs that these list at most
 # the split of an image by the last digit of its checksum

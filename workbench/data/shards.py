@@ -146,10 +146,11 @@ def read_shards(files: Sequence[Path], ask: Ask) -> Reading:
         FileNotFoundError, ValueError: see ``shards``.
     """
     base, problems = ask.base, ask.problems
-    gaps = [] if ask.table else [*_gaps(files, ask)]
+    counted = _counted(base, files[0].suffix)
+    gaps = [] if ask.table else [*_gaps(files, ask, counted)]
     samples, notes = _index(files, ask)
     found = Counter(files[sample.shard] for sample in samples)
-    for file, count in _counted(base, files[0].suffix).items() if problems.on_error == "raise" else ():
+    for file, count in counted.items() if problems.on_error == "raise" else ():
         said = f"{file.name} holds {found[file]} samples, and img2dataset has counted {count}; {GO_ON}"
         require(found[file] >= count or file not in files, said)
     if files[0].suffix == ".parquet":
@@ -177,13 +178,12 @@ def read_shards(files: Sequence[Path], ask: Ask) -> Reading:
     return Reading(base.resolve().name, rows, places.__getitem__, by, (*gaps, *notes), needed=unread)
 
 
-def _gaps(files: Sequence[Path], ask: Ask) -> Iterator[str]:
+def _gaps(files: Sequence[Path], ask: Ask, counted: Mapping[Path, int]) -> Iterator[str]:
     """Notes on shards that are missing between others; where their names or a file tell how many there are,
     it is a problem. Splits that are not asked for may lack any. Beside each shard img2dataset leaves what it
     counted in it.
     """
-    told = _counted(ask.base, files[0].suffix)
-    if lost := sorted(one.name for one in told.keys() - {*files}):
+    if lost := sorted(one.name for one in counted.keys() - {*files}):
         ask.problems.add("missing shard", f"missing shards: {_some(lost)}; {GO_ON}")
     marks = [mark for one in files if (mark := NUMBERED.fullmatch(one.relative_to(ask.base).as_posix()))]
     for (name, of, total, end), group in groupby(marks, key=lambda mark: mark.group(1, 3, 4, 5)):

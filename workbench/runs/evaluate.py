@@ -159,7 +159,7 @@ def _data(
         if place := datasets.path_of(data.data):
             data = replace(data, data=str(place.resolve()), data_options={**unnamed, **data.data_options})
         return load_target(model.config, data), data
-    return datasets.load(data, **({"split": split} if split else {}), **unnamed, **options), None
+    return datasets.load(data, **({"split": split} if split else {}), **{**unnamed, **options}), None
 
 
 def look(model: AnyModel, images: Any, *, name: str = "") -> OpenRun:
