@@ -23,6 +23,7 @@ from workbench.encoders import backbones
 from workbench.encoders.base import Pair
 from workbench.formatting import format_number
 from workbench.io.ahead import ahead, in_threads
+from workbench.losses import similarity
 from workbench.metrics.blocks import RowScores, reranked
 from workbench.objectives.base import Objective
 from workbench.objectives.parts.attention import Scorer
@@ -312,7 +313,7 @@ class ExternalModel:
 
     def scores(self, image: Embedding, text: Embedding) -> Array:
         """``(I, T)`` cosines."""
-        return (image.mean @ text.mean.T).numpy()
+        return similarity.cosine(image.mean, text.mean).numpy()
 
     @torch.no_grad()
     def _embedded(

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
 from workbench import text
 from workbench.records import Array, MetricKey, Rows, Split
@@ -235,6 +234,8 @@ def cluster_names(cluster: Rows, kind: Sequence[str], captions: Sequence[str], *
     Returns:
         One name a cluster; a cluster without such words has its number alone.
     """
+    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS  # slow to import
+
     table = pd.DataFrame(
         {"cluster": cluster, "word": [sorted(set(words(text)) - ENGLISH_STOP_WORDS) for text in captions]}
     )
