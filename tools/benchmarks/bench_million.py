@@ -33,6 +33,7 @@ from tests.data.fixtures import tar
 from tools.benchmarks.bench_shards import tensor
 from tools.benchmarks.recorded import record
 from workbench import data
+from workbench.records import Split
 from workbench.runs import Config, prepare
 from workbench.runs.measure import measure, validate
 from workbench.runs.result import OpenRun
@@ -80,6 +81,13 @@ def write(folder: Path, images: int) -> None:
             (folder / "begun").rename(folder / f"{name}.tar")
 
 
+def read(split: Split) -> None:
+    """Every picture of an epoch with its captions, in shuffled order."""
+    source = Source(split, {"pixels": Pixels(split, tensor)}, {})
+    for captions in epoch(split.own, size=BATCH, captions_per_image=1, seed=0, number=0):
+        source.batch(captions)
+
+
 class Parts:
     """The figures of each part, told and written as soon as it has ended.
 
@@ -122,14 +130,10 @@ def main(pairs: int = 1_000_000, place: str = "") -> None:
     write(root / "shards", images)
     given = {"data": "shards", "data_options": {"root": str(root / "shards")}}
     split = parts.timed("index", pairs, lambda: data.load("shards", split="train", root=str(root / "shards")))
-
-    def read() -> None:
-        source = Source(split, {"pixels": Pixels(split, tensor)}, {})
-        for captions in epoch(split.own, size=BATCH, captions_per_image=1, seed=0, number=0):
-            source.batch(captions)
-
     if not weights.exists():
-        parts.timed("data_path", pairs, read)
+        parts.timed("data_path", pairs, partial(read, split))
+    # what follows reads the index itself
+    del split
     ready = parts.timed("features", images, lambda: prepare(Config(**given, **MODEL), progress=False))
     model, train = ready.model, ready.train
     assert train is not None
