@@ -172,6 +172,18 @@ def test_data_that_fail_take_no_earlier_result_along(photos, tmp_path):
     assert ended.exit_code == 2
     assert "there is no image file" in ended.output
     assert wb.open_runs([str(tmp_path / "kept" / "1")])[0].name == "scenes"
+    ended = CliRunner().invoke(app, ["evaluate", "--model", "scenes:scenes", *words])
+    assert "kept holds a result; choose another folder" in ended.output
+
+
+def test_a_result_is_saved_again_but_never_over_another_one(tmp_path):
+    rows = {"own": [0, 1], "texts": np.eye(2)}
+    result = wb.evaluate(images=np.eye(2), **rows)
+    assert result.save(tmp_path) == result.save(tmp_path)
+    with pytest.raises(FileExistsError, match="holds another result; choose another folder"):
+        wb.evaluate(wb.open_model("scenes", "scenes"), wb.load_data("scenes", split="test", size=8)).save(
+            tmp_path
+        )
 
 
 @pytest.mark.parametrize(

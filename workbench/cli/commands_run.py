@@ -268,6 +268,8 @@ def evaluate(  # noqa: PLR0913 - typer reads the options from the signature
         return _evaluate_runs(folders, targets, split, (rerank, reranker), as_json)
     require(targets, "name the data with --data: a name of `workbench list data`, or a path")
     require(not pretrained or len(model or ()) == 1, ONE_MODEL)
+    there = out and any((Path(out) / number / runs.RESULTS).is_file() for number in ("", "1"))
+    require(not there, f"{out} holds a result; choose another folder", FileExistsError)
     writable(out or root)
     named = {"images": images, "texts": texts}
     vectors: dict[str, Any] = {name: file for name, file in named.items() if file}

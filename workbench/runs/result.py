@@ -15,7 +15,15 @@ import pandas as pd
 import torch
 
 from workbench.data.images import no_picture
-from workbench.io import ChecksumError, only_writer, replacing, write_checksums, write_json, write_table
+from workbench.io import (
+    ChecksumError,
+    json_value,
+    only_writer,
+    replacing,
+    write_checksums,
+    write_json,
+    write_table,
+)
 from workbench.metrics.blocks import AnyScores, best, by_rows
 from workbench.metrics.ranks import Best, ranks_of
 from workbench.records import Array, Embedding, Measurement, Split, Values, require
@@ -153,7 +161,9 @@ class OpenRun:
         return [int(self.history[best_epoch(self.history, self.select, smaller=smaller)]["epoch"])]
 
     def __getitem__(self, label: str) -> float:
-        """The value of one measurement, by label, e.g. ``"t2i/R@1"`` or ``"exact:t2i/map_at_r"``."""
+        """The value of one measurement, by label, e.g. ``"t2i/R@1"`` or ``"exact:t2i/map_at_r"``: a share of
+        1, RSUM of 6, where tables show percent.
+        """
         return {m.label: m.value for m in self.measurements}[label]
 
     def ranks(self, direction: Literal["i2t", "t2i"] = "t2i", judgements: str = "own") -> Values:
@@ -234,6 +244,7 @@ class OpenRun:
 
         Raises:
             BlockingIOError: another process writes into the folder.
+            FileExistsError: the folder holds a run that trained, or the result of another evaluation.
         """
         path, split, outside = Path(folder).expanduser(), self.split, "model" in self.config
         if self.target:
@@ -245,6 +256,8 @@ class OpenRun:
         with only_writer(path):
             if self.target or outside:
                 params = asdict(self.target) if self.target else dict(self.config)
+                same = runs.load(path / runs.PARAMS) in ({}, json_value(params, runs.PARAMS))
+                require(same, f"{folder} holds another result; choose another folder", FileExistsError)
                 write_json(path / runs.PARAMS, params)
                 write_json(path / runs.ENV, environment(self.config["seed"]))
             if not self.target:
