@@ -18,6 +18,8 @@ from workbench.views.plots.theme import CATEGORIES, INK, SYMBOLS, dots, entry, p
 
 FILE = ROOT / "docs" / "finding.png"
 SIZE = {"width": 1000, "height": 520}
+# the picture has a white ground of its own
+DARK = "#333333"
 # column of the points -> heading of its panel, unit
 JUDGED = {
     "x": ("RSUM", "sum"), "y": ("mAP@R, image to text", "share"), "z": ("mAP@R, text to image", "share"),
@@ -47,7 +49,8 @@ def draw(points: pd.DataFrame) -> go.Figure:
     for column, (axis, (_, unit)) in enumerate(JUDGED.items(), 1):
         ends = {end: points[f"{axis}_{end}"] for end in ("low", "high")}
         rows = points.assign(run=points.index, value=points[axis], face=unit, about="", **ends)
-        for number, group in enumerate(GROUPS.values()):
+        # a circle on a square shows both
+        for number, group in reversed([*enumerate(GROUPS.values())]):
             look = CATEGORIES[number], SYMBOLS[number]
             dots(fig, rows[rows.group == group], *look, **entry(fig, group, column))
     for column, at in enumerate(same_list().values(), 2):
@@ -57,14 +60,16 @@ def draw(points: pd.DataFrame) -> go.Figure:
             annotation_position="bottom right",
         )  # fmt: skip
     fig.add_annotation(
-        text="bars: 95 % intervals over seeds", font={"color": INK}, showarrow=False, xref="paper",
-        yref="paper", x=1, y=1.125, yanchor="middle",
+        text="bars: 95 % intervals over seeds; rows by RSUM", font={"color": INK}, showarrow=False,
+        xref="paper", yref="paper", x=1, y=1.125, yanchor="middle",
     )  # fmt: skip
     order = points[points.group == GROUPS["own"]].sort_values("x").index
     return (
         fig.update_yaxes(categoryorder="array", categoryarray=list(order), range=[-1, len(order) - 0.5])
         .update_xaxes(range=[-2, 100]).update_xaxes(range=[-12, 600], col=1)
-        .update_layout(**SIZE, paper_bgcolor="white", legend={"y": 1.17}, margin={"t": 100, "b": 40})
+        .update_layout(**SIZE, paper_bgcolor="white", margin={"t": 100, "b": 40})
+        .update_layout(legend={"y": 1.17, "traceorder": "reversed"}, font={"color": DARK})
+        .update_annotations(font={"color": DARK})
     )  # fmt: skip
 
 

@@ -28,12 +28,12 @@ from workbench.formatting import format_count, format_interval, format_number, f
 from workbench.metrics import seeds
 from workbench.records import MetricKey
 from workbench.runs import compare
+from workbench.tour import TRAINED_WITH as GROUPS
 from workbench.views.plots.comparison import against_same_list, chosen, not_apart
 
 ROOT = Path(__file__).parent.parent
 LABELS, TRUTH = "rsum", "exact:i2t/map_at_r"
 WAYS = (TRUTH, "exact:t2i/map_at_r")
-GROUPS = {"own": "trained with annotated pairs", "exact": "trained with every true pair"}
 
 
 def recorded_points() -> pd.DataFrame:
@@ -60,21 +60,22 @@ def finding() -> str:
     count, every = len(binary), len(objectives.names())
     of = "all" if count == every else f"{count} of"
     usual, truth, back = (int((binary[axis] > exact[axis]).sum()) for axis in "xyz")
+    neither = ", so neither way is better in everything" if usual and back and truth < count else ""
     seeded = format_count(rows.seed.nunique(), "seed")
     paragraphs = [
         f"On the embedded world, {of} {every} objectives were trained in two ways, with {seeded} each: with "
         "annotated pairs alone, and with every true pair.",
         "- **RSUM**, the usual sum of six recalls, is higher with annotated pairs for "
         f"{_share(usual, count)}.",
-        "- **mAP@R** from image to text rewards each true caption among the first R, the number of true "
-        "ones, and more where those above it are true. It is higher with every true pair for "
-        f"{_share(count - truth, count)}: at best {format_value(exact.y.max())} percent, against "
-        f"{format_value(binary.y.max())} with annotated pairs and {format_value(same)} for one fixed "
-        "list for every image.",
-        f"- From text to image, mAP@R is higher with annotated pairs for {_share(back, count)}.",
+        "- **[mAP@R](docs/glossary.md)** is high where all true captions stand at the top of the list. From "
+        f"image to text, it is higher with every true pair for {_share(count - truth, count)}. The best of "
+        f"these has {format_value(exact.y.max())} percent. The best with annotated pairs has "
+        f"{format_value(binary.y.max())}. A baseline shows every image the same captions, those true most "
+        f"often first; it has {format_value(same)}.",
+        f"- From text to image, mAP@R is higher with annotated pairs for {_share(back, count)}{neither}.",
     ]
     return "\n".join(
-        textwrap.fill(one, 150, subsequent_indent="  " * one.startswith("-")) for one in paragraphs
+        textwrap.fill(one, 165, subsequent_indent="  " * one.startswith("-")) for one in paragraphs
     )
 
 

@@ -20,6 +20,7 @@ FACES: dict[str, tuple[float, int, str]] = {
     "correlation": (1.0, 3, "correlation"),
     "number": (1.0, 3, "number"),
 }
+DIFFERENCES = {"share": "percentage points", "sum": "points of 600"}
 UNITS: tuple[str, ...] = get_args(Unit)
 # least and largest stored value
 RANGES = {"share": (0.0, 1.0), "sum": (0.0, 6.0), "rank": (1.0, math.inf), "correlation": (-1.0, 1.0)}
@@ -38,9 +39,11 @@ def display_value(value: float, unit: str = "share") -> float:
     return round(FACES[unit][0] * value, 9)
 
 
-def unit_heading(unit: str = "share") -> str:
-    """What a column or an axis with this unit is headed by: ``"percent"``, ``"of 600"``, ..."""
-    return FACES[unit][2]
+def unit_heading(unit: str = "share", *, difference: bool = False) -> str:
+    """What a column or an axis with this unit is headed by: ``"percent"``, ``"of 600"``, ...; of differences
+    ``"percentage points"``, ``"points of 600"``, ...
+    """
+    return DIFFERENCES.get(unit, FACES[unit][2]) if difference else FACES[unit][2]
 
 
 def format_value(value: float | None, unit: str = "share", *, sign: bool = False) -> str:

@@ -11,7 +11,7 @@ from workbench import assets
 from workbench.english import listed
 from workbench.execution.grid import read_grid
 from workbench.execution.library import find
-from workbench.formatting import format_count, format_interval, format_number, format_p_value
+from workbench.formatting import format_count, format_interval, format_number, format_p_value, unit_heading
 
 Line = Mapping[str, Any]
 SIGNS = {"replicated": "\u2714", "refuted": "\u2718", "equivalent": "=", "undecided": "?", "void": "\u2205"}
@@ -22,7 +22,9 @@ MEANS = {
     "undecided": "the seeds allow more than one of these",
     "void": "an arm has learnt too little to say anything, or all are near the best value of the number",
 }
-UNITS = {"sum": "points of 600", "share": "percentage points", "correlation": "correlation", "number": ""}
+UNITS = {unit: unit_heading(unit, difference=True) for unit in ("sum", "share", "correlation")} | {
+    "number": ""
+}
 # how papers call the objectives, and the numbers
 TITLES = {
     "aahr": "AAHR", "cora": "CORA", "daa": "DAA", "dias": "DIAS", "ditm": "DITM", "hrem": "HREM",

@@ -116,12 +116,12 @@ def central(lines: Sequence[Mapping[str, Any]]) -> str:
     ]  # fmt: skip
     told = (
         f"{tally} For each paper, the table shows the largest effect that [held](docs/claims.md) and the "
-        "largest that did not. Only verdicts are corrected for many claims, so an undecided one may have an "
-        "interval without zero. Data and budgets are small, so no verdict [applies](docs/claims_limits.md) "
-        "to a paper's own setting."
+        "largest that did not. An empty cell was not tried. Verdicts allow for the number of claims; "
+        "intervals do not. So the interval of an undecided claim may leave out zero. Data and budgets are "
+        "small, so no verdict [applies](docs/claims_limits.md) to a paper's own setting."
     )
     heads = ("claim", "data and arms", "by annotated pairs or similar captions", "by the truth")
-    return "\n".join([*textwrap.wrap(told, 150), "", *_rows(heads, table)])
+    return "\n".join([*textwrap.wrap(told, 165), "", *_rows(heads, table)])
 
 
 def _tally(lines: Sequence[Mapping[str, Any]], waiting: int) -> str:

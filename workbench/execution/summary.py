@@ -8,7 +8,7 @@ from workbench.english import listed
 from workbench.formatting import format_count, format_number, format_value
 from workbench.metrics.comparison import BETTER, WORSE
 from workbench.records import MetricKey
-from workbench.records.metric_key import JUDGES, WAYS
+from workbench.records.metric_key import WAYS
 
 Results = Mapping[str, Any]
 # how 06_retrieval_explorer calls the number
@@ -49,10 +49,10 @@ def favourite(results: Results) -> str:
     leads = f"{listed(leaders)} {'share' if several else 'has'} the highest RSUM"
     if top == best or not _apart(results, TRUE["i2t"], top, best):
         than = f" than {top}" if several else ""
-        return f"{leads}, and no model finds significantly more of an image's true captions{than}."
+        return f"{leads}, and no model ranks true captions significantly higher{than}."
     if truths[top] < results.get("same_list", {}).get(TRUE["i2t"], 0):
-        return f"{leads}, but one fixed list for every image has a higher mAP@R from image to text."
-    return f"{leads}, but {best} finds the most of an image's true captions."
+        return f"{leads}, but one fixed list for every image ranks true captions higher."
+    return f"{leads}, but {best} ranks true captions highest."
 
 
 def _apart(results: Results, key: str, name: str, other: str) -> bool:
@@ -103,14 +103,15 @@ def _train(results: Results) -> str:
 def _compare(results: Results) -> str:
     counted: dict[str, Counter[str]] = {}
     for row in results["differences"].values():
-        counted.setdefault(MetricKey.parse(row["key"]).judgements, Counter())[row["verdict"]] += 1
-    first = results["models"][0]
-    return " ".join(
-        f"By {JUDGES.get(judged, judged)}, another model is significantly better than {first} in "
-        f"{verdicts[BETTER]} of {format_count(verdicts.total(), 'comparison')}, and worse in "
-        f"{verdicts[WORSE]}."
-        for judged, verdicts in sorted(counted.items(), key=lambda one: one[0] != "own")
-    )
+        counted.setdefault(row["run"], Counter())[row["verdict"]] += 1
+    first, *others = results["models"]
+    return " ".join(better_and_worse(run, first, counted[run]) for run in others)
+
+
+def better_and_worse(run: str, first: str, told: Counter[str]) -> str:
+    """In how many metrics a run is better than the first one, and in how many worse."""
+    better = f"{told[BETTER]} of {format_count(told.total(), 'metric')}"
+    return f"{run} is significantly better than {first} in {better}, and worse in {told[WORSE]}."
 
 
 def _relevance(results: Results) -> str:
@@ -126,13 +127,14 @@ def _relevance(results: Results) -> str:
             ordered.setdefault(WAYS[key.direction], [row["better"]]).append(row["worse"])
     # a sentence has room for three
     orders = [
-        f"From {way}, mAP@R orders them {', '.join(of)}."
+        f"From {way}, the reference ranks {', then '.join(of)}."
         for way, of in sorted(ordered.items()) if len(of) < 4
     ]  # fmt: skip
     counted = (
-        f"{len(same) or 'None'} of the {format_count(len(taus), 'order')} by other metrics "
-        f"{'is' if len(same) < 2 else 'are'} the same. {len(reverse) or 'None'} "
-        f"{'is' if len(reverse) < 2 else 'are'} exactly reversed{f', as by {usual.title}' if usual else ''}."
+        f"The other metrics give {format_count(len(taus), 'order')}, both directions counted. "
+        f"{len(same) or 'None'} {'equals' if len(same) < 2 else 'equal'} that of the reference. "
+        f"{len(reverse) or 'None'} {'reverses' if len(reverse) < 2 else 'reverse'} it"
+        f"{f', such as that by {usual.title}' if usual else ''}."
     )
     return " ".join([*orders, counted])
 

@@ -5,6 +5,7 @@ and why. The page reads offline, in light and dark.
 
 import json
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from html import unescape
@@ -21,10 +22,10 @@ from workbench.execution import report
 from workbench.execution.executors import executor
 from workbench.execution.library import find
 from workbench.execution.notebook import NOTEBOOK, RunResult, check, run_notebook
-from workbench.execution.summary import FIRST, SHOWN, TRUE, favourite, summary
-from workbench.formatting import format_count, format_number, format_path, format_value
+from workbench.execution.summary import FIRST, SHOWN, TRUE, better_and_worse, favourite, summary
+from workbench.formatting import format_number, format_path, format_value
 from workbench.io import read_options, write_text
-from workbench.metrics.comparison import BETTER, WORSE
+from workbench.metrics.comparison import BETTER
 from workbench.records.measurement import measurement_row
 from workbench.runs import compare, open_runs
 from workbench.runs import store as runs
@@ -34,6 +35,8 @@ from workbench.views.plots.relevance import two_verdicts
 from workbench.views.plots.retrieval import sheet
 
 EXPLORER = "06_retrieval_explorer"
+# the judgements that are positive in training, as a legend calls them
+TRAINED_WITH = {"own": "trained with annotated pairs", "exact": "trained with every true pair"}
 JOBS = 2  # notebooks at a time: one alone leaves half of two cores idle while it starts
 
 
@@ -188,7 +191,7 @@ def render(stops: Sequence[Stop], results: Sequence[RunResult], seconds: float) 
         said={"first": _span(_found(compared, FIRST)), "back": _back(compared)},
         captions=_true_captions(),
         below=against_same_list({TRUE["i2t"]: _found(compared, TRUE["i2t"])}, compared.get("same_list", {})),
-        verdicts=Markup(_verdicts(compared)) if compared else "",
+        verdicts=Markup(_verdicts(compared, stops)) if compared else "",
         chapters=[chapter for chapter in chapters if chapter["notebooks"]],
         failed=[one for one in shown if one["result"].exit_code],
         count=len(stops),
@@ -214,10 +217,9 @@ def _found(compared: Mapping[str, Any], key: str) -> dict[str, Any]:
 def _back(compared: Mapping[str, Any]) -> str:
     """In how many metrics the last model is better than the first one, and in how many worse."""
     first, *_, last = compared.get("models", ["", ""])
-    told = [row["verdict"] for row in compared.get("differences", {}).values() if row["run"] == last]
-    better = f"{told.count(BETTER)} of {format_count(len(told), 'metric')}"
-    said = f"{last} is significantly better than {first} in {better}, and worse in {told.count(WORSE)}."
-    return said if told else ""
+    rows = compared.get("differences", {}).values()
+    told = Counter(row["verdict"] for row in rows if row["run"] == last)
+    return better_and_worse(last, first, told) if told else ""
 
 
 def _span(values: Mapping[str, Any]) -> str:
@@ -232,20 +234,23 @@ def _true_captions() -> str:
     return format_number(float(split.judgements["exact"].relevant().sum(axis=1).mean()), 0)
 
 
-def _verdicts(compared: Mapping[str, Any]) -> str:
-    """The figure of the first screen: each model by its RSUM and by the true captions that it finds."""
-    columns: dict[str, list[float]] = {}
+def _verdicts(compared: Mapping[str, Any], stops: Sequence[Stop]) -> str:
+    """The figure of the first screen: each model by its RSUM and by the true captions that it finds, coloured
+    by the pairs that it was trained with.
+    """
+    pairs = {stop.title: stop.parameters.get("settings", {}).get("positives", "own") for stop in stops}
+    columns: dict[str, list[Any]] = {"group": [TRAINED_WITH[pairs[name]] for name in compared["models"]]}
     for axis, key in zip("xy", SHOWN, strict=True):
         labels = [f"{name}: {key}" for name in compared["models"]]
         columns[axis] = [compared["metrics"][label] for label in labels]
         for end in ("low", "high"):
             columns[f"{axis}_{end}"] = [compared["contracts"][label][end] for label in labels]
     fig = two_verdicts(
-        pd.DataFrame({"group": compared["models"]} | columns, index=compared["models"]),
+        pd.DataFrame(columns, index=compared["models"]),
         title="", x="RSUM, by annotated pairs", y="mAP@R, by the truth",
         line=compared.get("same_list", {}).get(TRUE["i2t"]),
     )  # fmt: skip
-    fig.update_layout(showlegend=False, margin={"t": 60}, height=434)
+    fig.update_layout(margin={"t": 70}, height=434)
     return report.div(json.loads(fig.to_json()), "verdicts", static=True)
 
 

@@ -118,7 +118,7 @@ def test_differences_have_a_panel_for_each_number_and_tell_runs_apart_by_their_m
     told, undecided, other = fig.data
     assert (list(told.y), told.marker.symbol, told.error_x.array[0]) == (
         ["a &lt;i&gt;"],
-        "circle",
+        "triangle-up",
         pytest.approx(10.0),
     )
     assert (list(undecided.y), undecided.marker.symbol, undecided.error_x.arrayminus[0]) == (

@@ -40,8 +40,8 @@ SECONDS = "seconds"
 WIDE = 8
 ZERO = {"color": INK, "dash": "dot", "width": 2}
 APART = {
-    BETTER: (CATEGORIES[0], "circle"),
-    WORSE: (CATEGORIES[3], "diamond"),
+    BETTER: (CATEGORIES[2], "triangle-up"),
+    WORSE: (CATEGORIES[3], "triangle-down"),
     ALIKE: (CATEGORIES[6], "square-open"),
     UNDECIDED: (CATEGORIES[6], "circle-open"),
 }
@@ -99,7 +99,10 @@ def differences(table: pd.DataFrame, *, against: str) -> go.Figure:
         f"{(table['verdict'] == one).sum()} {one}" for one in APART if one in set(table["verdict"])
     )
     # one below the other, so that a narrow page has room for the numbers of each axis
-    heads = [escape(f"{MetricKey.parse(key).title}, {unit_heading(unit)}") for key, unit in units.items()]
+    heads = [
+        escape(f"{MetricKey.parse(key).title}, {unit_heading(unit, difference=True)}")
+        for key, unit in units.items()
+    ]
     fig = (
         figure(
             f"Difference from {against}, each metric on its own scale: {told}",
@@ -133,9 +136,11 @@ def differences(table: pd.DataFrame, *, against: str) -> go.Figure:
 def _values(fig: go.Figure, table: pd.DataFrame, row: int) -> None:
     """Write each difference at the right of its panel."""
     for one in each(table):
+        # with the minus that the axis has
+        shown = format_value(one.value, one.face, sign=True).replace("-", "\u2212")
         fig.add_annotation(
             x=1.01, xref="x domain", xanchor="left", y=escape(one.run), showarrow=False, row=row, col=1,
-            text=format_value(one.value, one.face, sign=True), font={"color": INK, "size": 12},
+            text=shown, font={"color": INK, "size": 12},
         )  # fmt: skip
 
 

@@ -10,7 +10,14 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from workbench.formatting import display_value, format_count, format_interval, format_value, unit_heading
+from workbench.formatting import (
+    RANGES,
+    display_value,
+    format_count,
+    format_interval,
+    format_value,
+    unit_heading,
+)
 from workbench.records import Array, Measurement, MetricKey
 from workbench.records.measurement import unit_of
 from workbench.records.metric_key import WAYS
@@ -148,17 +155,17 @@ def agreement(orders: pd.DataFrame, *, truth: str, models: int = 0) -> go.Figure
     ceiling = _metric(truth)
     others = orders[[_metric(key) != ceiling for key in orders.index]]
     pairs, same = models * (models - 1) // 2, int((others["tau"] >= 1).sum())
-    title = f"Orders of the models, by metric and direction: {same} of {len(others)} as by mAP@R"
+    title = f"Orders of the models: {same} of {len(others)} equal that by mAP@R"
     fig = panels(list(DIRECTIONS.values()), title, "", "", spacing=0.06)
     for column, side in enumerate(DIRECTIONS, start=1):
         table = orders[[MetricKey.parse(key).direction == side for key in orders.index]]
         names = [_metric(key) for key in table.index]
-        colours = [INK if name == ceiling else CATEGORIES[column - 1] for name in names]
+        colours = [INK if name == ceiling else CATEGORIES[5] for name in names]
         looks = table.assign(run=names, value=table.tau, face="correlation", colour=colours, key=table.index)
         _dots(fig, looks, column)
     few: dict[str, Any] = {
         "tickvals": np.linspace(-1, 1, pairs + 1), "ticktext": list(range(pairs + 1)),
-        "title": f"pairs in the<br>truth's order, of {pairs}",
+        "title": f"comparisons as<br>by the truth, of {pairs}", "zeroline": False,
     }  # fmt: skip
     return (
         fig.update_layout(showlegend=False, height=150 + 32 * (len(orders) // 2))
@@ -187,7 +194,7 @@ def differences(pairs: pd.DataFrame, *, truth: str) -> go.Figure:
     for column, (_, table) in enumerate(several, start=1):
         names = [_metric(key) for key in table.key]
         colours = np.select(
-            [np.array(names) == _metric(truth), table.high < 0], [INK, CATEGORIES[3]], CATEGORIES[0]
+            [np.array(names) == _metric(truth), table.high < 0], [INK, CATEGORIES[3]], CATEGORIES[5]
         )
         faces = table.key.map(unit_of)
         _dots(fig, table.assign(run=names, value=table.difference, face=faces, colour=colours), column)
@@ -195,7 +202,7 @@ def differences(pairs: pd.DataFrame, *, truth: str) -> go.Figure:
     return (
         fig.update_layout(showlegend=False, height=150 + 32 * len(several[0][1]))
         .update_yaxes(autorange="reversed")
-        .update_xaxes(title=f"difference, {unit_heading()}", range=[-end, end])
+        .update_xaxes(title=f"difference, {unit_heading(difference=True)}", range=[-end, end])
     )
 
 
@@ -249,7 +256,7 @@ def two_verdicts(points: pd.DataFrame, *, title: str, x: str, y: str, line: floa
     """
     fig = figure(title, f"{x}, {unit_heading('sum')}", f"{y}, {unit_heading()}", height=460)
     # names are written inwards, where a narrow page has room
-    end = 1.1 * on_axis(points["x"].max(), "sum")[0]
+    end = display_value(RANGES["sum"][1], "sum")
     for number, (group, part) in enumerate(points.groupby("group", sort=False)):
         colour = CATEGORIES[number]
         fig.add_scatter(

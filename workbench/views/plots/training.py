@@ -28,9 +28,9 @@ from workbench.views.plots.theme import (
 )
 
 ANSWERS = (
-    ("the annotated one", CATEGORIES[0], "white"),
-    ("true, but not annotated", CATEGORIES[1], "black"),
-    ("a wrong one", CATEGORIES[6], "black"),
+    ("annotated", CATEGORIES[0], "white"),
+    ("true, not annotated", CATEGORIES[1], "black"),
+    ("wrong", CATEGORIES[6], "black"),
 )
 NOT_A_TERM = ("epoch", "steps", "loss", "seconds")
 LOOK: dict[str, Any] = {"mode": "lines+markers", "marker": {"size": 7}}
