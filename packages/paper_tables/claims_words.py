@@ -116,8 +116,8 @@ def central(lines: Sequence[Mapping[str, Any]]) -> str:
     ]  # fmt: skip
     told = (
         f"{tally} For each paper, the table shows the largest effect that [held](docs/claims.md) and the "
-        "largest that did not. An empty cell was not tried. Verdicts allow for the number of claims; "
-        "intervals do not. So the interval of an undecided claim may leave out zero. Data and budgets are "
+        "largest that did not. An empty cell was not tried. Verdicts are corrected for many claims by Holm's "
+        "rule; intervals are not. So an undecided claim's interval may leave out zero. Data and budgets are "
         "small, so no verdict [applies](docs/claims_limits.md) to a paper's own setting."
     )
     heads = ("claim", "data and arms", "by annotated pairs or similar captions", "by the truth")
@@ -134,7 +134,7 @@ def _tally(lines: Sequence[Mapping[str, Any]], waiting: int) -> str:
     held, failed, both, never = (counts[frozenset(of)] for of in ([True], [False], [True, False], []))
     every = len(claims.load())
     return (
-        f"Of {format_count(every, 'claim')} of these papers, {every - waiting} were tried. {held} held in "
+        f"Of {format_count(every, 'claim')}, {every - waiting} were tried. {held} held in "
         f"every conclusive test, {failed} in none and {both} in some; for {never} no test was conclusive."
     )
 

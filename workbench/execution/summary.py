@@ -131,10 +131,10 @@ def _relevance(results: Results) -> str:
         for way, of in sorted(ordered.items()) if len(of) < 4
     ]  # fmt: skip
     counted = (
-        f"The other metrics give {format_count(len(taus), 'order')}, both directions counted. "
-        f"{len(same) or 'None'} {'equals' if len(same) < 2 else 'equal'} that of the reference. "
-        f"{len(reverse) or 'None'} {'reverses' if len(reverse) < 2 else 'reverse'} it"
-        f"{f', such as that by {usual.title}' if usual else ''}."
+        f"The other metrics give {format_count(len(taus), 'order')}, one for each direction. "
+        f"{len(same) or 'None'} {'is' if len(same) < 2 else 'are'} the order of the reference. "
+        f"{len(reverse) or 'None'} {'is' if len(reverse) < 2 else 'are'} its reverse"
+        f"{f', such as {usual.title}' if usual else ''}."
     )
     return " ".join([*orders, counted])
 
