@@ -56,7 +56,7 @@ def draw(points: pd.DataFrame) -> go.Figure:
     for column, at in enumerate(same_list().values(), 2):
         fig.add_vline(
             display_value(at), line={"color": INK, "dash": "dot"}, row=1, col=column,
-            annotation={"text": "one fixed list", "font": {"color": INK}, "bgcolor": "white"},
+            annotation={"text": "baseline: one list", "font": {"color": INK}, "bgcolor": "white"},
             annotation_position="bottom right",
         )  # fmt: skip
     fig.add_annotation(

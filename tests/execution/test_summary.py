@@ -79,8 +79,8 @@ def test_metrics_are_counted_by_the_order_that_they_give():
     said = summary("08_relevance", {"orders": orders, "differences": pairs})
     assert said.startswith("From image to text, the reference ranks C, then A, then B.")
     assert said.endswith(
-        "The other metrics give 3 orders, one for each direction. 1 is the order of the reference. 1 is its "
-        "reverse, such as R@1, image to text."
+        "The other metrics give 3 orders, one for each metric and direction. 1 is the order of the "
+        "reference. 1 is its reverse, such as R@1, image to text."
     )
 
 

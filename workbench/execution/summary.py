@@ -131,7 +131,7 @@ def _relevance(results: Results) -> str:
         for way, of in sorted(ordered.items()) if len(of) < 4
     ]  # fmt: skip
     counted = (
-        f"The other metrics give {format_count(len(taus), 'order')}, one for each direction. "
+        f"The other metrics give {format_count(len(taus), 'order')}, one for each metric and direction. "
         f"{len(same) or 'None'} {'is' if len(same) < 2 else 'are'} the order of the reference. "
         f"{len(reverse) or 'None'} {'is' if len(reverse) < 2 else 'are'} its reverse"
         f"{f', such as {usual.title}' if usual else ''}."
