@@ -322,9 +322,7 @@ def passes() -> Iterator[Figure]:
         found.append(Figure(name, seconds(whole, 1), "bare products", seconds(bare, 1), limit=1.3))
     # pairs grow as the square of the images
     power = float(np.polyfit(2 * np.log(SIZES), np.log([one.seconds for one in found]), 1)[0])
-    found[-1] = replace(
-        found[-1], name=f"{found[-1].name}; time grows as pairs to the {format_number(power, 2)}"
-    )
+    found[-1] = replace(found[-1], name=f"{found[-1].name}; pairs to the power {format_number(power, 2)}")
     yield from found
 
 
