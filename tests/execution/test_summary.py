@@ -31,7 +31,7 @@ def test_models_that_do_not_differ_significantly_share_the_lead():
     best = compared((4.168, 4.15, 2.0), (0.22, 0.71, 0.7))
     assert favourite(best).endswith("no model ranks true captions significantly higher than B.")
     below = near | {"same_list": {"exact:i2t/map_at_r": 0.3}}
-    assert favourite(below).endswith(", but one fixed list for every image ranks true captions higher.")
+    assert favourite(below).endswith(", but one list for all images ranks true captions higher.")
     # the paired comparison goes before intervals, which may overlap all the same
     near["differences"] = {"": {"key": "rsum", "run": "B", "verdict": "worse"}}
     assert favourite(near).startswith("A has the highest RSUM, but C ranks")
@@ -77,7 +77,7 @@ def test_metrics_are_counted_by_the_order_that_they_give():
     pairs = [{"key": key, "better": "C", "worse": "A"}, {"key": key, "better": "A", "worse": "B"}]
     orders = {key: {"tau": tau} for key, tau in taus.items()}
     said = summary("08_relevance", {"orders": orders, "differences": pairs})
-    assert said.startswith("From image to text, the reference ranks C, then A, then B.")
+    assert said.startswith("From image to text, the order of the reference is C, A, B.")
     assert said.endswith(
         "The other metrics give 3 orders, one for each metric and direction. 1 is the order of the "
         "reference. 1 is its reverse, such as R@1, image to text."

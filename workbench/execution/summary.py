@@ -51,7 +51,7 @@ def favourite(results: Results) -> str:
         than = f" than {top}" if several else ""
         return f"{leads}, and no model ranks true captions significantly higher{than}."
     if truths[top] < results.get("same_list", {}).get(TRUE["i2t"], 0):
-        return f"{leads}, but one fixed list for every image ranks true captions higher."
+        return f"{leads}, but one list for all images ranks true captions higher."
     return f"{leads}, but {best} ranks true captions highest."
 
 
@@ -127,7 +127,7 @@ def _relevance(results: Results) -> str:
             ordered.setdefault(WAYS[key.direction], [row["better"]]).append(row["worse"])
     # a sentence has room for three
     orders = [
-        f"From {way}, the reference ranks {', then '.join(of)}."
+        f"From {way}, the order of the reference is {', '.join(of)}."
         for way, of in sorted(ordered.items()) if len(of) < 4
     ]  # fmt: skip
     counted = (

@@ -217,7 +217,7 @@ def against_same_list(values: Mapping[str, Mapping[str, float]], same: Mapping[s
             below = [name for name, value in of.items() if value < at]
             who = listed(below) if len(below) < 3 else f"{len(below)} of {format_count(len(of), 'model')}"
             said.append(
-                f"One fixed list for every {query}, the {items} that are true most often first, has "
+                f"One list for all {query}s, the {items} that are true most often first, has "
                 f"{format_value(at)} percent mAP@R, {f'more than {who}' if who else 'less than every model'}."
             )
     return " ".join(said)

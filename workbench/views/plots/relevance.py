@@ -155,7 +155,7 @@ def agreement(orders: pd.DataFrame, *, truth: str, models: int = 0) -> go.Figure
     ceiling = _metric(truth)
     others = orders[[_metric(key) != ceiling for key in orders.index]]
     pairs, same = models * (models - 1) // 2, int((others["tau"] >= 1).sum())
-    title = f"Orders of the models: {same} of {len(others)} are the truth's"
+    title = f"Orders of the models: {same} of {len(others)} agree with the truth"
     fig = panels(list(DIRECTIONS.values()), title, "", "", spacing=0.06)
     for column, side in enumerate(DIRECTIONS, start=1):
         table = orders[[MetricKey.parse(key).direction == side for key in orders.index]]
@@ -273,7 +273,7 @@ def two_verdicts(points: pd.DataFrame, *, title: str, x: str, y: str, line: floa
             hoverinfo="text",
         )  # fmt: skip
     if line is not None:
-        text = {"text": "one fixed list for every image", "font": {"color": INK}}
+        text = {"text": "one list for all images", "font": {"color": INK}}
         fig.add_hline(
             display_value(line),
             line={"color": INK, "dash": "dot"},
