@@ -64,7 +64,7 @@ def lines(files: list[Path]) -> int:
 
 
 # What the house may hold. A change that raises a number says by how much and why in its commit.
-MOST = {"statements": 16_688, "lines": 34_896, "files": 197, "all statements": 22_163, "all lines": 45_629}
+MOST = {"statements": 16_683, "lines": 34_891, "files": 197, "all statements": 22_158, "all lines": 45_622}
 
 
 def test_the_library_is_thin():

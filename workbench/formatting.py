@@ -43,7 +43,7 @@ def unit_heading(unit: str = "share", *, difference: bool = False) -> str:
     """What a column or an axis with this unit is headed by: ``"percent"``, ``"of 600"``, ...; of differences
     ``"percentage points"``, ``"points of 600"``, ...
     """
-    return DIFFERENCES.get(unit, FACES[unit][2]) if difference else FACES[unit][2]
+    return (DIFFERENCES if difference else {}).get(unit, FACES[unit][2])
 
 
 def format_value(value: float | None, unit: str = "share", *, sign: bool = False) -> str:

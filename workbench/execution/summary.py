@@ -101,17 +101,18 @@ def _train(results: Results) -> str:
 
 
 def _compare(results: Results) -> str:
-    counted: dict[str, Counter[str]] = {}
-    for row in results["differences"].values():
-        counted.setdefault(row["run"], Counter())[row["verdict"]] += 1
-    first, *others = results["models"]
-    return " ".join(better_and_worse(run, first, counted[run]) for run in others)
+    return " ".join(better_and_worse(results, run) for run in results["models"][1:])
 
 
-def better_and_worse(run: str, first: str, told: Counter[str]) -> str:
-    """In how many metrics a run is better than the first one, and in how many worse."""
+def better_and_worse(results: Results, run: str) -> str:
+    """In how many metrics of ``07_compare`` a run is better than the first one, and in how many worse; empty
+    where it was not compared.
+    """
+    told = Counter(row["verdict"] for row in results["differences"].values() if row["run"] == run)
     better = f"{told[BETTER]} of {format_count(told.total(), 'metric')}"
-    return f"{run} is significantly better than {first} in {better}, and worse in {told[WORSE]}."
+    first = results["models"][0]
+    said = f"{run} is significantly better than {first} in {better}, and worse in {told[WORSE]}."
+    return said if told else ""
 
 
 def _relevance(results: Results) -> str:

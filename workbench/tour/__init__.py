@@ -5,7 +5,6 @@ and why. The page reads offline, in light and dark.
 
 import json
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from html import unescape
@@ -216,10 +215,7 @@ def _found(compared: Mapping[str, Any], key: str) -> dict[str, Any]:
 
 def _back(compared: Mapping[str, Any]) -> str:
     """In how many metrics the last model is better than the first one, and in how many worse."""
-    first, *_, last = compared.get("models", ["", ""])
-    rows = compared.get("differences", {}).values()
-    told = Counter(row["verdict"] for row in rows if row["run"] == last)
-    return better_and_worse(last, first, told) if told else ""
+    return better_and_worse(compared, compared["models"][-1]) if compared else ""
 
 
 def _span(values: Mapping[str, Any]) -> str:
