@@ -76,6 +76,27 @@ def test_a_run_is_interrupted_killed_and_then_gone_on_with_in_its_own_folder(mak
     assert not [file for file in root.rglob(".*") if not file.name.endswith(".lock")]
 
 
+def test_a_run_killed_between_its_results_and_its_end_is_gone_on_with_in_its_own_folder(
+    make_notebook, tmp_path
+):
+    notes, root = tmp_path / "notes", tmp_path / "runs"
+    publishes = 'runs.publish(out, {"seed": seed}, seed)'
+    # the kernel notes its attempt once the results are there
+    path = make_notebook(
+        publishes, ATTEMPT.format(notes=str(notes)), "time.sleep(600 if attempt < 2 else 0)", publishes=False
+    )
+    command = [sys.executable, "-m", "workbench", "run", str(path), "--root", str(root)]
+    first = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True)
+    kernel = started(notes, 1, first)
+    first.kill()
+    first.communicate()
+    assert gone(kernel)
+    assert [run.status for run in runs.list_runs(root)] == ["unfinished"]
+    again = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert again.returncode == 0, again.stderr
+    assert [(run.status, run.results) for run in runs.list_runs(root)] == [("ok", {"seed": 0})]
+
+
 def test_a_notebook_that_hangs_is_ended_at_its_time_limit(make_notebook, tmp_path):
     notes = tmp_path / "notes"
     path = make_notebook(ATTEMPT.format(notes=str(notes)), "time.sleep(600)")

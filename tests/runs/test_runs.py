@@ -85,6 +85,8 @@ def test_a_run_without_a_status_is_unfinished_or_unwatched(tmp_path: Path) -> No
     assert runs.read(folder).status == "unfinished"
     runs.write_results(folder, {"value": 1})
     assert runs.read(folder).status == "unwatched"
+    (folder / runs.WATCHED).touch()  # whoever watched it was killed before it could say how it ended
+    assert runs.read(folder).status == "unfinished"
 
 
 def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:

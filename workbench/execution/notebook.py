@@ -33,8 +33,6 @@ from workbench.runs.environment import environment
 OK, FAILED, INCOMPLETE, TIMEOUT, KILLED = 0, 1, 3, 124, 138
 LIMIT = 8_000_000
 NOTEBOOK = "notebook.ipynb"
-# held by the process that watches a run; the kernel has a lock of its own
-LOCK = ".watched.lock"
 CUT_OFF = ("unfinished", "killed", "interrupted", "timeout")
 # colours of a traceback
 COLOURS = re.compile(r"\x1b\[[0-9;]*m")
@@ -186,13 +184,13 @@ def _claim(
     for target in _places(path, values, root, folder):
         # the watcher of a run that was just cut off may still be writing how it ended
         with suppress(BlockingIOError):
-            stack.enter_context(only_writer(target, LOCK, wait=GRACE))
+            stack.enter_context(only_writer(target, runs.WATCHED, wait=GRACE))
             if folder is None and not _cut_off(target):
                 continue
             for file in target.iterdir():
                 if file.is_dir() and folder is not None:
                     shutil.rmtree(file)
-                elif file.name in ENDINGS or (folder is not None and file.name != LOCK):
+                elif file.name in ENDINGS or (folder is not None and file.name != runs.WATCHED):
                     file.unlink()
             write_json(target / runs.PARAMS, values)
             return target
@@ -206,7 +204,7 @@ def _places(
     if folder is not None:
         target = Path(folder).resolve()
         target.mkdir(parents=True, exist_ok=True)
-        ours = (target / runs.PARAMS).is_file() or all(file.name == LOCK for file in target.iterdir())
+        ours = (target / runs.PARAMS).is_file() or all(file.name == runs.WATCHED for file in target.iterdir())
         require(ours, f"{target} is not empty and not a run folder; choose another", FileExistsError)
         yield target
         return

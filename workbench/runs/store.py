@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 
 RESULTS, PARAMS, ENV, STATUS, VALUES = "results.json", "params.json", "env.json", "STATUS", "values.npz"
 CHECKSUMS = "checksums.json"
+# held by the process that watches a run; the kernel has a lock of its own
+WATCHED = ".watched.lock"
 # which arm of which grid a run is: one run may serve several grids
 ARMS = "arms.json"
 # folder of what was measured on other data, each in a folder of its own with the files of a run
@@ -62,8 +64,8 @@ class Run:
     Args:
         folder: where it lies.
         notebook, id: the last two names of the path.
-        status: as in ``STATUS``; where none was written ``unwatched`` (with results) or ``unfinished``;
-            in a list also ``unreadable: <file and reason>``, with nothing else.
+        status: as in ``STATUS``; where none was written ``unwatched`` (results of a notebook that nobody
+            watches) or ``unfinished``; in a list also ``unreadable: <file and reason>``, with nothing else.
         params, results, env: contents of the three JSON files.
         evaluations: by name, the ``results.json`` of what the model was measured on beside its own data.
         arms: name of a grid -> label of its arm that this run is; ``""`` -> its name on every page.
@@ -131,18 +133,18 @@ def read(folder: Path | str) -> Run:
     path = with_home(Path(folder))
     require(path.is_dir(), f"no run folder {path}; `workbench ls` lists the runs", FileNotFoundError)
     params, results, env, arms = (load(path / name) for name in (PARAMS, RESULTS, ENV, ARMS))
-    status = _status(path / STATUS) or ("unwatched" if results else "unfinished")
     others = sorted((path / EVALUATIONS).glob(f"*/{RESULTS}"))
     evaluations = {file.parent.name: load(file) for file in others}
     for file in (path / RESULTS, *others):
         verify_files(file.parent, *([file] if file.is_file() else []))
+    status = _status(path, bool(results))
     return Run(path, path.parent.name, path.name, status, params, results, env, evaluations, arms)
 
 
-def _status(file: Path) -> str:
-    """What ``STATUS`` says; empty where it is not there."""
-    if not file.is_file():
-        return ""
+def _status(folder: Path, has_results: bool) -> str:
+    """What ``STATUS`` says. A run may be cut off after its results, before its watcher has written that."""
+    if not (file := folder / STATUS).is_file():
+        return "unwatched" if has_results and not (folder / WATCHED).exists() else "unfinished"
     with reading_errors(file):
         said = file.read_text(encoding="utf-8").strip()
     require(said in ENDS or said.startswith("failed:"), f"{file} cannot be read: it says {said[:40]!r}")
