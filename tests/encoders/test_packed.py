@@ -63,18 +63,21 @@ def test_a_gru_reads_each_set_alone_whatever_the_others_are():
 
 
 @pytest.mark.parametrize("both", [False, True])
-def test_a_gru_and_its_gradients_are_those_of_pytorch_to_the_last_digit(both):
+def test_a_gru_and_its_gradients_are_those_of_pytorch(both):
     torch.manual_seed(0)
-    rnn, sizes = nn.GRU(5, 4, batch_first=True, bidirectional=both), torch.tensor([3, 9, 1, 9, 4])
-    given = torch.randn(26, 5, requires_grad=True)
+    rnn, sizes = nn.GRU(5, 4, batch_first=True, bidirectional=both).double(), torch.tensor([3, 9, 1, 9, 4])
+    given = torch.randn(26, 5, dtype=torch.float64, requires_grad=True)
     mask = torch.arange(9) < sizes[:, None]
     padded = given.new_zeros(5, 9, 5).masked_scatter(mask[..., None], given)
     sequence = pack_padded_sequence(padded, sizes, batch_first=True, enforce_sorted=False)
     expected = pad_packed_sequence(rnn(sequence)[0], batch_first=True)[0][mask]
     found = torch.cat(packed.gru(rnn, given, sizes), dim=1)
-    assert torch.equal(found, expected)
-    ways = [torch.autograd.grad(one.tanh().sum(), [given, *rnn.parameters()]) for one in (found, expected)]
-    assert all(map(torch.equal, *ways))
+    ways = [
+        [one, *torch.autograd.grad(one.tanh().sum(), [given, *rnn.parameters()])] for one in (found, expected)
+    ]
+    # the last digit depends on how many numbers a processor takes at a time
+    for one, other in zip(*ways, strict=True):
+        torch.testing.assert_close(one, other, rtol=0, atol=1e-13)
 
 
 @pytest.mark.parametrize("norm_first", [False, True])
