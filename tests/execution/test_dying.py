@@ -29,6 +29,12 @@ with notes.open("a") as file:
 attempt = notes.read_text().count("\\n")"""
 
 
+def start(*words: Path | str) -> subprocess.Popen:
+    """The command of these words, in a process of its own."""
+    command = [sys.executable, "-m", "workbench", *map(str, words)]
+    return subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True)
+
+
 def started(notes: Path, attempts: int, process: subprocess.Popen) -> int:
     """Wait for the kernel of an attempt; its process number."""
     while not notes.is_file() or notes.read_text().count("\n") < attempts:
@@ -49,12 +55,8 @@ def gone(number: int) -> bool:
 def test_a_run_is_interrupted_killed_and_then_gone_on_with_in_its_own_folder(make_notebook, tmp_path):
     notes, root = tmp_path / "notes", tmp_path / "runs"
     path = make_notebook(ATTEMPT.format(notes=str(notes)), "time.sleep(600 if attempt < 3 else 0)")
-    command = [sys.executable, "-m", "workbench", "run", str(path), "--root", str(root)]
-
-    def start() -> subprocess.Popen:
-        return subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True)
-
-    first = start()
+    words = ["run", path, "--root", root]
+    first = start(*words)
     kernel = started(notes, 1, first)
     first.send_signal(signal.SIGTERM)
     said = first.communicate()[1]
@@ -63,13 +65,13 @@ def test_a_run_is_interrupted_killed_and_then_gone_on_with_in_its_own_folder(mak
     assert "cell 4 of 6" in said
     assert gone(kernel)
     assert [run.status for run in runs.list_runs(root)] == ["interrupted"]
-    second = start()
+    second = start(*words)
     kernel = started(notes, 2, second)
     second.kill()
     second.communicate()
     assert gone(kernel)
     assert [run.status for run in runs.list_runs(root)] == ["unfinished"]
-    third = start()
+    third = start(*words)
     said = third.communicate()[1]
     assert third.returncode == 0, said
     assert [(run.status, run.results) for run in runs.list_runs(root)] == [("ok", {"seed": 0})]
@@ -85,15 +87,16 @@ def test_a_run_killed_between_its_results_and_its_end_is_gone_on_with_in_its_own
     path = make_notebook(
         publishes, ATTEMPT.format(notes=str(notes)), "time.sleep(600 if attempt < 2 else 0)", publishes=False
     )
-    command = [sys.executable, "-m", "workbench", "run", str(path), "--root", str(root)]
-    first = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True)
+    words = ["run", path, "--root", root]
+    first = start(*words)
     kernel = started(notes, 1, first)
     first.kill()
     first.communicate()
     assert gone(kernel)
     assert [run.status for run in runs.list_runs(root)] == ["unfinished"]
-    again = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert again.returncode == 0, again.stderr
+    second = start(*words)
+    said = second.communicate()[1]
+    assert second.returncode == 0, said
     assert [(run.status, run.results) for run in runs.list_runs(root)] == [("ok", {"seed": 0})]
 
 
@@ -182,17 +185,17 @@ def test_a_killed_grid_leaves_no_process_and_repeats_no_arm_when_started_again(m
     notes, root = tmp_path / "notes", tmp_path / "runs"
     path = make_notebook(ATTEMPT.format(notes=str(notes)), "time.sleep(3)")
     (tmp_path / "grid.yaml").write_text(json.dumps({"grid": {"seed": [1, 2, 3, 4]}}))
-    words = ["grid", str(path), str(tmp_path / "grid.yaml"), "--jobs", "2", "--skip-existing"]
-    command = [sys.executable, "-m", "workbench", *words, "--root", str(root)]
-    first = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True)
+    words = ["grid", path, tmp_path / "grid.yaml", "--jobs", "2", "--skip-existing", "--root", root]
+    first = start(*words)
     started(notes, 3, first)
     children = psutil.Process(first.pid).children(recursive=True)
     first.kill()
     first.communicate()
     assert children
     assert all(gone(child.pid) for child in children)
-    again = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert again.returncode == 0, again.stderr
+    again = start(*words)
+    said = again.communicate()[1]
+    assert again.returncode == 0, said
     found = runs.list_runs(root)
     assert sorted(run.params["seed"] for run in found) == [1, 2, 3, 4]
     assert {run.status for run in found} == {"ok"}
@@ -202,9 +205,7 @@ def test_a_grid_that_is_asked_to_end_ends_its_kernels_and_its_arms_can_be_resume
     notes, root = tmp_path / "notes", tmp_path / "runs"
     path = make_notebook(ATTEMPT.format(notes=str(notes)), "time.sleep(600)")
     (tmp_path / "grid.yaml").write_text(json.dumps({"grid": {"seed": [1, 2, 3]}}))
-    words = ["grid", str(path), str(tmp_path / "grid.yaml"), "--jobs", "2", "--root", str(root)]
-    command = [sys.executable, "-m", "workbench", *words]
-    process = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True)
+    process = start("grid", path, tmp_path / "grid.yaml", "--jobs", "2", "--root", root)
     started(notes, 2, process)
     process.send_signal(signal.SIGTERM)
     said = process.communicate(timeout=60)[1]
