@@ -55,26 +55,6 @@ def imports_of(path: Path) -> Iterator[str]:
                 yield inner if inner in known else node.module
 
 
-def statements(files: list[Path]) -> int:
-    return sum(isinstance(node, ast.stmt) for file in files for node in ast.walk(ast.parse(file.read_text())))
-
-
-def lines(files: list[Path]) -> int:
-    return sum(len(file.read_text().splitlines()) for file in files)
-
-
-# What the house may hold. A change that raises a number says by how much and why in its commit.
-MOST = {"statements": 16_683, "lines": 34_891, "files": 197, "all statements": 22_158, "all lines": 45_622}
-
-
-def test_the_library_is_thin():
-    found = {
-        "statements": statements(FILES), "lines": lines(FILES), "files": len(FILES),
-        "all statements": statements(SHIPPED), "all lines": lines(SHIPPED),
-    }  # fmt: skip
-    assert {name: n for name, n in found.items() if n > MOST[name]} == {}
-
-
 def imported(files: list[Path]) -> set[tuple[str, str]]:
     """Pairs of a file's name and the top-level package that it imports."""
     return {
