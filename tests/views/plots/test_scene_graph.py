@@ -6,7 +6,7 @@ import json
 import nbformat
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from PIL import Image
 
@@ -163,7 +163,16 @@ def any_graph(draw, words=NAMES):
     return SceneGraph(objects, tuple(attributes), tuple(relations))
 
 
-@settings(deadline=None, max_examples=60)
+# Things without names, and several relations of a thing to itself, one of them long.
+SEVERAL_LOOPS = SceneGraph(("", ""), (), ((0, "000", 0), (1, "000000000000", 1), (1, "", 1), (1, "", 1)))
+# One very long name, the same relation twice and both ways.
+LONG_NAME = SceneGraph(
+    ("a" * 200, "b"), ((0, "c" * 200),), ((0, "on", 1), (0, "on", 1), (1, "d" * 200, 0), (0, "d" * 200, 0))
+)
+
+
+@example(SEVERAL_LOOPS)
+@example(LONG_NAME)
 @given(any_graph())
 def test_no_boxes_of_a_row_touch_and_all_lie_inside_the_edges(graph):
     drawing = plots.arrange(graph)
@@ -246,13 +255,11 @@ def test_no_text_passes_into_a_figure_as_markup(text):
     check(text)
 
 
-@settings(deadline=None, max_examples=12)
 @given(st.text(st.sampled_from("<>&$'\"/!-=;%{}abscript \n\x00\u202eك😀"), max_size=40))
 def test_no_mixture_of_signs_passes_into_a_figure_as_markup(text):
     check(text)
 
 
-@settings(deadline=None, max_examples=60)
 @given(st.text(max_size=60))
 def test_escaped_text_has_no_markup_no_mathematics_and_no_control(text):
     made = escape(text)

@@ -106,8 +106,10 @@ def arrange(graph: SceneGraph, limit: int = 12) -> Drawing:
     looks = [[look for node, look in graph.attributes if node == i] for i in range(len(names))]
     ties = [tie for tie in graph.relations if tie[0] < limit and tie[2] < limit][: 2 * limit]
     widths = [max(width_of(name), PORT * (_ports(ties, i) + 1)) for i, name in enumerate(names)]
-    places = _places(widths, looks, ties)
-    boxes, paths, arrows, depths = list[Box](), list[str](), list[Point](), _depths(ties)
+    depths = _depths(ties)
+    ports = _port_offsets(ties, depths, len(names))
+    places = _places(widths, looks, ties, ports)
+    boxes, paths, arrows = list[Box](), list[str](), list[Point]()
     for name, x, w, of in zip(names, places, widths, looks, strict=True):
         boxes.append(Box("object", name, (x, 0.0), w, ", ".join(of)))
         boxes += [
@@ -115,7 +117,8 @@ def arrange(graph: SceneGraph, limit: int = 12) -> Drawing:
             for i, look in enumerate(of[:MANY], 1)
         ]
         paths.append(f"M {x},0 V {ROW * len(of[:MANY])}")
-    for (s, label, o), depth, (start, end) in zip(ties, depths, _ends(ties, depths, places), strict=True):
+    for (s, label, o), depth, (leaves, arrives) in zip(ties, depths, ports, strict=True):
+        start, end = places[s] + leaves, places[o] + arrives
         y = -ROW * (depth + 1) - 12
         paths.append(_bracket(start, end, y))
         arrows.append((end, -BOX / 2 - 6))
@@ -123,7 +126,6 @@ def arrange(graph: SceneGraph, limit: int = 12) -> Drawing:
         boxes.append(Box("relation", label, middle, width_of(label), about))
     return Drawing(
         tuple(boxes), tuple(paths), tuple(arrows),
-        # nothing is drawn around (0, 0)
         min((box.centre[0] - box.width / 2 for box in boxes), default=0.0),
         max((box.centre[0] + box.width / 2 for box in boxes), default=0.0),
         min((box.centre[1] for box in boxes), default=0.0) - BOX / 2,
@@ -137,17 +139,20 @@ def _ports(ties: list[Tie], i: int) -> int:
     return sum((s == i) + (o == i) for s, _, o in ties)
 
 
-def _places(widths: list[float], looks: list[list[str]], ties: list[Tie]) -> list[float]:
+def _places(widths: list[float], looks: list[list[str]], ties: list[Tie], ports: list[Point]) -> list[float]:
     """The middle of each object: no boxes touch, and every relation has room between its ends."""
-    loops = [[width_of(label) for s, label, o in ties if s == o == i] for i in range(len(widths))]
-    rooms = [max(w, *map(width_of, looks[i][:MANY]), *loops[i], 0.0) for i, w in enumerate(widths)]
+    rooms = [max(width, *map(width_of, looks[i][:MANY]), 0.0) for i, width in enumerate(widths)]
+    for (s, label, o), (leaves, arrives) in zip(ties, ports, strict=True):
+        # a relation of a thing to itself hangs below it, beside its middle where there are several
+        if s == o:
+            rooms[s] = max(rooms[s], width_of(label) + abs(leaves + arrives))
     places: list[float] = []
     for i, room in enumerate(rooms):
         least = [places[i - 1] + (rooms[i - 1] + room) / 2 + GAP] if i else [room / 2]
         for s, label, o in ties:
             if (first := min(s, o)) < i == max(s, o):
-                ports = PORT * (_ports(ties, first) + _ports(ties, i)) / 2
-                least.append(places[first] + width_of(label) + ports)
+                ends = PORT * (_ports(ties, first) + _ports(ties, i)) / 2
+                least.append(places[first] + width_of(label) + ends)
         places.append(max(least))
     return places
 
@@ -165,23 +170,22 @@ def _depths(ties: list[Tie]) -> list[int]:
     return [depths[i] for i in range(len(ties))]
 
 
-def _ends(ties: list[Tie], depths: list[int], places: list[float]) -> list[tuple[float, float]]:
-    """Where each relation leaves its subject and arrives at its object, side by side along the bottom of the
-    boxes.
+def _port_offsets(ties: list[Tie], depths: list[int], objects: int) -> list[Point]:
+    """Where each relation leaves its subject and arrives at its object, counted from the middles of both.
 
-    Brackets to the left end at the left, the deepest innermost; so no line cuts another one of the same
-    object.
+    Ends stand side by side. Brackets to the left end at the left, the deepest innermost; so no line cuts
+    another one of the same object.
     """
-    at: list[list[tuple[int, int, int, int]]] = [[] for _ in places]
+    at: list[list[tuple[int, int, int, int]]] = [[] for _ in range(objects)]
     for i, (s, _, o) in enumerate(ties):
         for here, there, which in ((s, o, 0), (o, s, 1)):
             side = (there > here) - (there < here)
             at[here].append((side, -side * depths[i], i, which))
-    x: dict[tuple[int, int], float] = {}
-    for middle, several in zip(places, at, strict=True):
+    offsets: dict[tuple[int, int], float] = {}
+    for several in at:
         for number, (_, _, i, which) in enumerate(sorted(several)):
-            x[i, which] = middle + PORT * (number - (len(several) - 1) / 2)
-    return [(x[i, 0], x[i, 1]) for i in range(len(ties))]
+            offsets[i, which] = PORT * (number - (len(several) - 1) / 2)
+    return [(offsets[i, 0], offsets[i, 1]) for i in range(len(ties))]
 
 
 # colour of the box, ink on it, symbol in the legend
