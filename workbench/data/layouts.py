@@ -14,6 +14,7 @@ import numpy as np
 from PIL import Image
 
 from workbench.data.benchmark import EACH, PARTS, read_karpathy
+from workbench.data.columns import find_columns
 from workbench.data.images import endings, pictures, visible
 from workbench.data.reading import (
     Ask,
@@ -26,7 +27,7 @@ from workbench.data.reading import (
     without_pictures,
 )
 from workbench.data.shards import content
-from workbench.data.tables import Record, find_columns, inside, read_table, table_rows
+from workbench.data.tables import Record, inside, read_table, table_rows
 from workbench.formatting import format_count
 from workbench.io import fields_of, parse_json, read_text
 from workbench.records import Split, require
@@ -255,7 +256,7 @@ def held(
     *,
     split: Name = "",
     images: str | Path = "",
-    columns: Mapping[str, str] = {},
+    columns: Mapping[str, str | None] = {},
     on_error: Literal["raise", "skip"] = "raise",
     check_images: bool = True,
     pictures: bool = True,

@@ -26,12 +26,13 @@ from typing import Any, Literal, NamedTuple, get_args
 
 from workbench.data import flickr8k, hierarcaps, layouts
 from workbench.data.coco import FOLDED, FOLDS
+from workbench.data.columns import names_both
 from workbench.data.images import endings, visible
 from workbench.data.layouts import Name
 from workbench.data.reading import SAME, Ask, Problems, Reading, one_split, said_split, without_pictures
 from workbench.data.region_files import locate
 from workbench.data.shards import found_shards, read_shards
-from workbench.data.tables import READERS, header, inside, names_both, read_table
+from workbench.data.tables import READERS, header, inside, read_table
 from workbench.formatting import format_count
 from workbench.records import Split, require
 from workbench.registry import make
@@ -81,7 +82,7 @@ def at(path: Path) -> Callable[..., Split]:
         layout: Layout = "",
         table: str = "",
         images: str = "",
-        columns: Mapping[str, str] = {},
+        columns: Mapping[str, str | None] = {},
         regions: str = "",
         on_error: Literal["raise", "skip"] = "raise",
         check_images: bool = True,

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from workbench.data.columns import Columns
 from workbench.data.images import no_picture, read_image, require_file
 from workbench.formatting import format_count
 from workbench.io import reading_errors, with_home
@@ -125,7 +126,7 @@ class Ask:
     split: str
     table: str
     images: str
-    columns: Mapping[str, str]
+    columns: Columns
     problems: Problems
     layout: str = ""
     pictures: bool = True

@@ -27,9 +27,10 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+from workbench.data.columns import Columns, column_notes, field, find_columns
 from workbench.data.images import endings, read_image, visible
 from workbench.data.reading import SAME, Ask, Problems, Reading, Row, find_root, one_split, said_split
-from workbench.data.tables import column_notes, field, find_columns, inside, texts
+from workbench.data.tables import inside, texts
 from workbench.io import cache_folder, cached_file, parse_json, read_text, reading_errors, require_itself
 from workbench.records import Split, require
 
@@ -267,7 +268,7 @@ def _index(files: Sequence[Path], ask: Ask) -> tuple[list[Sample], tuple[str, ..
 Unread = tuple[str, str, Callable[[], tuple[Any, Any, Mapping[str, Any], tuple[Any, ...]]]]
 
 
-def _samples(file: Path, number: int, problems: Problems, columns: Mapping[str, str]) -> Iterator[Sample]:
+def _samples(file: Path, number: int, problems: Problems, columns: Columns) -> Iterator[Sample]:
     """The samples of a shard that can be used."""
     for key, said, read in READERS[file.suffix](file, problems, columns):
         where = f"{file.name}, {said}"
@@ -289,7 +290,7 @@ def _samples(file: Path, number: int, problems: Problems, columns: Mapping[str, 
                         yield Sample(key, where, number, place, captions, str(about.get("split") or ""), mark)
 
 
-def _tar(file: Path, problems: Problems, columns: Mapping[str, str]) -> Iterator[Unread]:
+def _tar(file: Path, problems: Problems, columns: Columns) -> Iterator[Unread]:
     members: list[tarfile.TarInfo] = []
     message = "is not a tar file (a compressed one is to be unpacked)"
     with (
@@ -365,7 +366,7 @@ def _open(file: Path) -> Any:
         return parquet.ParquetFile(file)
 
 
-def _parquet(file: Path, problems: Problems, columns: Mapping[str, str]) -> Iterator[Unread]:
+def _parquet(file: Path, problems: Problems, columns: Columns) -> Iterator[Unread]:
     import pyarrow
 
     table = _open(file)
@@ -417,7 +418,7 @@ def _row_group(file: Path, date: int, number: int, column: str) -> Any:
     return parquet.ParquetFile(file).read_row_group(number, columns=[column])[column]
 
 
-READERS: dict[str, Callable[[Path, Problems, Mapping[str, str]], Iterator[Unread]]] = {
+READERS: dict[str, Callable[[Path, Problems, Columns], Iterator[Unread]]] = {
     ".tar": _tar, ".parquet": _parquet,
 }  # fmt: skip
 MEMBER = shards

@@ -13,25 +13,15 @@ from contextlib import suppress
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
 
+from workbench.data.columns import column_notes, field, find_columns, names_both
 from workbench.data.images import endings
 from workbench.data.reading import Problems, Row, said_split
 from workbench.io import parse_json, reading_errors, require_itself
 from workbench.records import require
 
 Record = dict[str, Any]
-# what a column is -> the names that it has in the field; the first is ours. The last three have only ours.
-IMAGE = (
-    "image", "image_path", "image_file", "image_filename", "image_name", "filepath", "file_path", "file_name",
-    "filename", "file", "path", "img", "img_path", "photo", "images",
-)  # fmt: skip
-CAPTION = (
-    "caption", "captions", "text", "texts", "title", "sentence", "sentences", "sentences_raw", "comment",
-    "raw", "description", "alt_text", "conversations", "messages",
-)  # fmt: skip
-NEEDED = {"image": IMAGE, "caption": CAPTION}
-COLUMNS = {**NEEDED, "split": ("split",), "id": (), "level": (), "chain": ()}
-# what names an image where nothing else does; who answers in a conversation
-IDS, ANSWERING = ("image_id", "img_id"), ("gpt", "assistant", "model")
+# who answers in a conversation
+ANSWERING = ("gpt", "assistant", "model")
 # what separates the fields of a line, the likeliest first
 SEPARATORS = {"\t": "tabs", "|": "bars", ",": "commas", ";": "semicolons"}
 # a row of Flickr30k's results.csv lacks the bar between the number of the caption and the caption
@@ -94,28 +84,6 @@ def header(file: Path) -> list[str]:
         return list(next(iter(read_table(file, Problems("raise"))), ("", {}))[1])
     except ValueError:
         return []
-
-
-def names_both(names: Iterable[str], chosen: Mapping[str, str]) -> bool:
-    """Whether columns have names that an image and a caption have."""
-    plain = [_plain(name) for name in names]
-    return all(_fit(plain, ours) or _plain(chosen.get(ours, ours)) in plain for ours in NEEDED)
-
-
-def _plain(name: Any) -> str:
-    return re.sub(r"[\s-]+", "_", str(name).strip(' "\r\n').lower())
-
-
-def _stem(name: Any) -> str:
-    """A name without the number at its end, as that of ``caption_1``."""
-    return re.sub(r"[_.]?\d+$", "", _plain(name))
-
-
-def _fit(names: Iterable[str], ours: str) -> list[str]:
-    """The columns that may hold what we call so; captions may stand in numbered ones."""
-    plain, known = _stem if ours == "caption" else _plain, COLUMNS[ours]
-    fit = [name for name in names if name == ours or plain(name) in known]
-    return fit or [name for name in names if ours == "image" and _plain(name) in IDS]
 
 
 def _on_errors(problems: Problems) -> str:
@@ -237,55 +205,12 @@ READERS: dict[str, Callable[[Path, Problems], Iterator[tuple[str, Record]]]] = {
 }  # fmt: skip
 
 
-def find_columns(names: Iterable[str], table: str, chosen: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
-    """Which column holds what.
-
-    Args:
-        names: of the columns.
-        table: its name, for messages.
-        chosen: ``{"caption": "title"}``, where the caller says it.
-
-    Returns:
-        What columns are, by our name -> their names in the table: one, or numbered ones of captions.
-        ``image`` and ``caption`` are always there.
-
-    Raises:
-        ValueError: no column, or more than one, can hold the image or the caption.
-    """
-    names, found = list(dict.fromkeys(names)), dict[str, tuple[str, ...]]()
-    listed = ", ".join(map(str, names))
-    exact = {"image"} if "caption" not in names else {"image", "caption"} if "image" in names else set()
-    for ours in COLUMNS:
-        fit = [chosen[ours]] if ours in chosen else _fit(names, ours)
-        if ours in fit and (ours in exact or ours not in NEEDED):
-            fit = [name for name in fit if name == ours or (ours == "caption" and _stem(name) == ours)]
-        require(
-            len(fit) < 2 or (ours == "caption" and len({*map(_stem, fit)}) == 1),
-            f"{table} has the columns {' and '.join(fit)}, and each may hold the {ours}; choose one with "
-            f"columns={{'{ours}': '{fit[0] if fit else ''}'}}",
-        )
-        require(
-            (fit or ours not in NEEDED) and set(fit) <= set(names),
-            f"{table} has the columns {listed}; image, caption are needed, in the first line of a text; name "
-            "others with columns={'image': ..., 'caption': ...}",
-        )
-        if fit:
-            found[ours] = tuple(fit)
-    return found
-
-
-def field(record: Mapping[str, Any], columns: Sequence[str]) -> Any:
-    """What a column of a record holds, or what several hold where they hold anything."""
-    held = [record.get(name) for name in columns]
-    return held[0] if len(held) == 1 else [one for one in held if one is not None and one != ""]
-
-
 def table_rows(
     records: list[tuple[str, Record]],
     table: str,
     place: Callable[[Any], str],
     problems: Problems,
-    columns: Mapping[str, str] | None = None,
+    columns: Mapping[str, str | None] = {},
 ) -> tuple[list[Row], tuple[str, ...]]:
     """A row a caption; captions without an id are numbered within their image.
 
@@ -301,7 +226,7 @@ def table_rows(
     """
     require(records, f"{table} holds no row. {' '.join(problems.notes())}".rstrip(". "))
     names = {name: None for _, record in records for name in record}
-    at, counted, rows = find_columns(names, table, columns or {}), Counter[str](), list[Row]()
+    at, counted, rows = find_columns(names, table, columns), Counter[str](), list[Row]()
     # a name stands at each caption of its image, and to follow its links takes time
     placed: dict[str, str] = {}
     for where, record in records:
@@ -318,17 +243,6 @@ def table_rows(
                 counted[image] += 1
                 rows.append(Row(where, image, caption.strip(), row_id, level, chain, split))
     return rows, column_notes(names, at)
-
-
-def column_notes(names: Iterable[str], at: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
-    """Notes on columns with other names than ours, see ``find_columns``, and on those that are not read."""
-    others = ", ".join(f"{ours} = {' and '.join(one)}" for ours, one in at.items() if one != (ours,))
-    unread = ", ".join(sorted(map(str, {*names} - {one for read in at.values() for one in read})))
-    notes = (
-        f"columns: {others}" if others else "",
-        f"columns that were not read: {unread}" if unread else "",
-    )
-    return tuple(filter(None, notes))
 
 
 def texts(given: Any) -> list[str]:

@@ -1,0 +1,174 @@
+"""Which column, field or array holds what: the one table of accepted names, for tables, shards and vectors.
+
+A name counts without its case, with a blank or a hyphen for an underscore. A column whose name is not in
+``NAMES`` is not read, and a note lists it.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from workbench.records import require
+from workbench.registry import require_known
+
+# what a column holds -> the names that it has in the field; the first is ours
+NAMES: dict[str, tuple[str, ...]] = {
+    "image": (
+        "image", "image_path", "image_file", "image_filename", "image_name", "filepath", "file_path",
+        "file_name", "filename", "file", "path", "img", "img_path", "photo", "images",
+    ),
+    "caption": (
+        "caption", "captions", "text", "texts", "title", "sentence", "sentences", "sentences_raw", "comment",
+        "raw", "description", "alt_text", "conversations", "messages",
+    ),
+    "split": ("split",),
+    "id": ("id", "ids", "caption_id", "caption_ids", "text_id", "text_ids"),
+    "image_id": ("image_id", "image_ids", "img_id", "imgid", "cocoid"),
+    "level": ("level",),
+    "chain": ("chain",),
+}  # fmt: skip
+# what every table has; what has no other name, nor another case
+NEEDED, EXACT = ("image", "caption"), ("level", "chain")
+# names of columns by ours, as a person gives them; None = it is not read
+Columns = Mapping[str, str | None]
+
+
+def plain(name: Any) -> str:
+    """Return a name without its case, and with underscores for blanks and hyphens."""
+    return re.sub(r"[\s-]+", "_", str(name).strip(' "\r\n').lower())
+
+
+def _stem(name: Any) -> str:
+    """A name without the number at its end, as that of ``caption_1``."""
+    return re.sub(r"[_.]?\d+$", "", plain(name))
+
+
+def fitting(names: Iterable[Any], ours: str) -> list[Any]:
+    """Return the columns that may hold something.
+
+    Args:
+        names: of all columns.
+        ours: a key of ``NAMES``. Captions may stand in numbered columns, and an image's id names the image
+            where nothing else does.
+
+    Returns:
+        Their names, in their order; several are candidates between which a person has to choose.
+    """
+    names = list(names)
+    if ours in EXACT:
+        return [name for name in names if name == ours]
+    form = _stem if ours == "caption" else plain
+    columns = [name for name in names if form(name) in NAMES[ours]]
+    return columns or (fitting(names, "image_id") if ours == "image" else [])
+
+
+def names_both(names: Iterable[Any], chosen: Columns) -> bool:
+    """Return whether columns have names that an image and a caption have."""
+    names = list(names)
+    known = [plain(name) for name in names]
+    return all(_column_of(plain(chosen.get(ours) or ours), known) or fitting(names, ours) for ours in NEEDED)
+
+
+def _column_of(path: str, names: Sequence[Any]) -> Any:
+    """The column in which a path begins, ``caption`` of ``caption.en``; ``""`` = there is none."""
+    parts = path.split(".")
+    heads = [".".join(parts[:stop]) for stop in range(len(parts), 0, -1)]
+    return next((head for head in heads if head in names), "")
+
+
+def find_columns(names: Iterable[Any], table: str, chosen: Columns) -> dict[str, tuple[Any, ...]]:
+    """Return which column holds what.
+
+    Args:
+        names: of the columns.
+        table: its name, for messages.
+        chosen: ``{"caption": "title"}``, where the caller says it; ``"caption.en"`` is the field ``en`` of
+            the objects in a column, and ``None`` leaves a column unread.
+
+    Returns:
+        What columns are, by our name -> their names in the table: one, or numbered ones of captions.
+        ``image`` and ``caption`` are always there.
+
+    Raises:
+        ValueError: no column, or more than one, can hold the image or the caption, or a chosen column is not
+            there.
+    """
+    names = list(dict.fromkeys(names))
+    listed = ", ".join(map(str, names))
+    for ours, name in chosen.items():
+        require_known(f"{table}: columns has no name", ours, list(NAMES), ValueError)
+        require(
+            name is None or name in names or _column_of(name, names),
+            f"{table} has the columns {listed}; columns={{{ours!r}: {name!r}}} names none of them",
+        )
+    columns = {ours: _candidates(names, table, ours, chosen) for ours in NAMES}
+    for ours in NEEDED:
+        require(
+            columns[ours],
+            f"{table} has the columns {listed}; image, caption are needed, in the first line of a text; name "
+            "others with columns={'image': ..., 'caption': ...}",
+        )
+    if columns["image"] == columns["image_id"]:
+        columns["image_id"] = ()
+    return {ours: held for ours, held in columns.items() if held}
+
+
+def _candidates(names: Sequence[Any], table: str, ours: str, chosen: Columns) -> tuple[Any, ...]:
+    """The column of something, or numbered ones; none where there is no such column."""
+    if ours in chosen:
+        return () if chosen[ours] is None else (chosen[ours],)
+    fit = fitting(names, ours)
+    # our own names go before others, that of the caption only beside that of the image
+    if ours in fit and (ours != "caption" or "image" in names):
+        fit = [name for name in fit if name == ours or (ours == "caption" and _stem(name) == ours)]
+    numbered = ours == "caption" and len({_stem(name) for name in fit}) == 1
+    require(
+        len(fit) < 2 or numbered,
+        f"{table} has the columns {' and '.join(map(str, fit))}, and each may hold the {ours}; choose one "
+        f"with columns={{{ours!r}: {', '.join(map(repr, fit[:1]))}}}",
+    )
+    return tuple(fit)
+
+
+def field(record: Mapping[Any, Any], columns: Sequence[Any]) -> Any:
+    """Return what a column of a record holds, or a list of what several hold where they hold anything."""
+    values = [_value(record, name) for name in columns]
+    return values[0] if len(values) == 1 else [value for value in values if value is not None and value != ""]
+
+
+def _value(record: Mapping[Any, Any], path: Any) -> Any:
+    """What a column holds, or a field inside it: of each object, where it holds a list of them."""
+    if path in record or "." not in str(path):
+        return record.get(path)
+    column = _column_of(path, list(record))
+    value = record.get(column)
+    for name in path.removeprefix(f"{column}.").split("."):
+        value = _inside(value, name)
+    return value
+
+
+def _inside(value: Any, name: str) -> Any:
+    if isinstance(value, Mapping):
+        return value.get(name)
+    value = value.tolist() if hasattr(value, "tolist") else value
+    return [_inside(item, name) for item in value] if isinstance(value, list | tuple) else None
+
+
+def column_notes(names: Iterable[Any], columns: Mapping[str, Sequence[Any]]) -> tuple[str, ...]:
+    """Return notes on columns with other names than ours, and on those that are not read.
+
+    Args:
+        names: of all columns.
+        columns: those that are read, see ``find_columns``.
+    """
+    names = list(names)
+    others = ", ".join(
+        f"{ours} = {' and '.join(map(str, held))}" for ours, held in columns.items() if held != (ours,)
+    )
+    read = {_column_of(str(name), names) or name for held in columns.values() for name in held}
+    unread = ", ".join(sorted(str(name) for name in set(names) - read))
+    notes = (
+        f"columns: {others}" if others else "",
+        f"columns that were not read: {unread}" if unread else "",
+    )
+    return tuple(filter(None, notes))
