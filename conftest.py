@@ -12,9 +12,30 @@ from typing import TYPE_CHECKING
 
 import pytest
 from filelock import FileLock
+from hypothesis import HealthCheck, settings
 
 if TYPE_CHECKING:
     from workbench.tour import TourResult
+
+# Property tests draw the same examples on every run, whatever the machine's load. With
+# --hypothesis-profile=fresh they draw new and more ones, and those that fail are kept in .hypothesis.
+settings.register_profile(
+    "repeatable",
+    settings.get_profile("default"),
+    derandomize=True,
+    deadline=None,
+    max_examples=25,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.register_profile(
+    "fresh",
+    settings.get_profile("default"),
+    deadline=None,
+    max_examples=300,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("repeatable")
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -76,6 +97,13 @@ def _follows(item: pytest.Item) -> tuple[bool, bool]:
 @cache
 def _shares_fixtures(path: Path) -> bool:
     return 'scope="module"' in path.read_text(encoding="utf-8")
+
+
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """Two processes for a round of all tests, none beside this one where files are named: there the start
+    takes longer than the tests.
+    """
+    return 0 if config.args_source is pytest.Config.ArgsSource.ARGS else 2
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -263,7 +263,7 @@ TEXTS = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\0
 
 
 @given(captions=st.lists(TEXTS, min_size=1, max_size=6))
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @pytest.mark.parametrize("kind", KINDS)
 def test_any_caption_survives_any_kind_of_table(tmp_path, kind, captions):
     picture(tmp_path / "a.jpg")
@@ -279,7 +279,7 @@ PARTS = st.lists(
 
 
 @given(parts=PARTS)
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_no_path_leads_out_of_the_folder(tmp_path, parts):
     inner = tmp_path / "inner"
     if not inner.exists():

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.oracles import encoders as oracle
@@ -122,7 +122,6 @@ def test_a_set_of_one_is_returned_as_it_is(name):
     padding=st.integers(0, 3),
     seed=st.integers(0, 99),
 )
-@settings(max_examples=15, deadline=None)
 def test_order_and_padding_make_no_difference(name, sizes, padding, seed):
     pooling = double(name)
     parts, mask = sets(sizes, length=6, seed=seed)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
@@ -73,7 +73,6 @@ def test_random_scores_give_chance(name):
     assert_allclose(found, chance[name], atol=0.015)
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.integers(0, 10_000))
 def test_hits_and_recall_grow_with_k_and_a_hit_is_at_least_the_recall(seed):
     rng = np.random.default_rng(seed)

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
@@ -48,7 +48,6 @@ def test_scores_of_another_shape_are_refused():
         rank(np.zeros((2, 3)), np.eye(2, dtype=bool))
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_ranks_equal_those_of_an_insertion_sort(data):
     queries, gallery = data.draw(st.integers(1, 6)), data.draw(st.integers(1, 9))
@@ -83,7 +82,6 @@ def test_unjudged_items_stand_at_the_end_of_a_graded_order():
     assert ranked.tolist() == [[2.0, 1.0, 0.0, 0.0]]
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.lists(st.tuples(st.integers(-2, 2), st.integers(0, 3)), min_size=1, max_size=12))
 def test_a_graded_order_equals_that_of_an_insertion_sort(pairs):
     scores, grades = (np.array(column, dtype=np.float32) for column in zip(*pairs, strict=True))

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
@@ -9,7 +9,6 @@ from workbench.metrics import blocks
 from workbench.metrics.blocks import top_k
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.integers(0, 10_000), st.integers(1, 12), st.integers(1, 60))
 def test_every_size_of_block_finds_what_the_double_loop_finds(seed, k, entries):
     rng = np.random.default_rng(seed)

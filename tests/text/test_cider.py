@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.oracles import cider as oracle
@@ -59,7 +59,6 @@ def test_texts_from_elsewhere_give_the_worked_rows():
 
 
 @pytest.mark.parametrize("variant", ["cider-d", "cider"])
-@settings(deadline=None, max_examples=60)
 @given(world=WORLDS, loose=LOOSE, corpus=WORLDS)
 def test_it_equals_a_loop_over_ngrams_with_frequencies_of_any_corpus(variant, world, loose, corpus):
     captions, own = flat(world)
@@ -72,7 +71,6 @@ def test_it_equals_a_loop_over_ngrams_with_frequencies_of_any_corpus(variant, wo
         np.testing.assert_allclose(found, np.array(expected).reshape(found.shape), atol=1e-6)
 
 
-@settings(deadline=None, max_examples=40)
 @given(world=WORLDS, seed=st.integers(0, 99))
 def test_a_batch_and_a_block_are_cut_from_the_whole_matrix(world, seed):
     captions, own = flat(world)
@@ -88,7 +86,6 @@ def test_a_batch_and_a_block_are_cut_from_the_whole_matrix(world, seed):
         assert not whole[-1].any()
 
 
-@settings(deadline=None, max_examples=40)
 @given(world=WORLDS)
 def test_a_caption_that_is_left_out_is_compared_with_the_others_of_its_image(world):
     captions, own = flat(world)

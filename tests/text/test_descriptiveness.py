@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import kendalltau
 
@@ -54,7 +54,6 @@ def test_a_repeated_word_tells_the_two_readings_of_the_printed_formula_apart():
 
 
 @pytest.mark.parametrize("scorer", SCORERS)
-@settings(deadline=None, max_examples=40)
 @given(pool=CAPTIONS)
 def test_it_equals_a_loop_over_words_inside_and_outside_the_pool(scorer, pool):
     maker = text.load("descriptiveness", scorer=scorer)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.oracles import cider as oracle
@@ -69,7 +69,6 @@ def test_graphs_without_tuples_match_nothing():
     assert TupleF1Relevance([empty, GIRL], [empty], np.array([1]), 2).dense().tolist() == [[0, 0], [0, 0]]
 
 
-@settings(deadline=None, max_examples=60)
 @given(candidates=st.lists(graphs(), max_size=5), references=st.lists(graphs(), max_size=6), data=st.data())
 def test_the_matrix_and_the_pairwise_function_equal_a_loop_over_tuples(candidates, references, data):
     own = np.array([data.draw(st.integers(0, 3)) for _ in references], dtype=np.int64)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from caption_graphs import to_networkx, tree
 from caption_graphs.vocabulary import known
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scene_world import vocabulary as world
 
@@ -209,7 +209,6 @@ def test_no_text_crashes_the_parser(caption):
     assert len(graph.objects) <= max(len(caption), 1)
 
 
-@settings(deadline=None, max_examples=150)
 @given(st.text(max_size=80))
 def test_any_text_gives_a_graph(caption):
     assert scene_graph.parse([caption])[0].objects
@@ -254,7 +253,6 @@ WORDS += [
 ]
 
 
-@settings(deadline=None, max_examples=150)
 @given(st.lists(st.sampled_from(WORDS), max_size=25).map(" ".join))
 def test_any_order_of_words_gives_a_graph(caption):
     assert scene_graph.parse([caption])[0].objects

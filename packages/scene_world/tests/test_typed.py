@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 import pytest
 from caption_graphs import SceneGraphs
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scene_world import canonical, grade
 from scene_world.typed import folded, says
@@ -218,7 +218,6 @@ def split():
     return data.load("scenes", split="test", size=100)
 
 
-@settings(max_examples=60, deadline=None)
 @given(rows=st.lists(st.integers(0, 499), min_size=1, max_size=4))
 def test_captions_that_are_typed_have_the_truth_that_the_data_have(split, rows):
     for row in rows:

@@ -1,7 +1,7 @@
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.records import Measurement, MetricKey
@@ -30,7 +30,6 @@ def test_columns_of_different_length_are_refused():
         listing({"a": ["x"], "b": []}, title="t")
 
 
-@settings(deadline=None)
 @given(st.text(max_size=80))
 def test_no_text_is_markup(text):
     plain = body(listing({"h": ["x"]}, title="h"))
