@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 from workbench import formatting
 from workbench.cli import app
 from workbench.io import write_json
+from workbench.metrics.comparison import stated
 from workbench.records.measurement import headline
 from workbench.runs import Config, compare, open_runs, run
 from workbench.runs import store as runs
@@ -90,9 +91,8 @@ def test_a_diff_prints_both_values_and_the_interval_of_their_paired_difference(r
             values = [formatting.format_value(kept[key]["value"], one.face) for kept in (first, second)]
             paired = formatting.format_interval(one.value, one.low, one.high, one.face, sign=True)
             assert rows[key][1:3] == values
-            assert f"{paired} {formatting.unit_heading(one.face)} {one.mark} {one.verdict}" in " ".join(
-                rows[key]
-            )
+            verdict = stated(one.verdict, "A")
+            assert f"{paired} {formatting.unit_heading(one.face)} {verdict}" in " ".join(rows[key])
         as_json = json.loads(printed(root, "diff", *names, *more, "--json"))
         assert as_json["differences"] == {key: one.row() for key, one in told.items()}
 

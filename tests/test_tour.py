@@ -11,13 +11,14 @@ from pathlib import Path
 import nbformat
 import pytest
 
+from workbench.execution.notebook import RunResult
 from workbench.execution.parameters import ParameterError
 from workbench.execution.summary import favourite
 from workbench.formatting import UNITS
 from workbench.records.measurement import unit_of
 from workbench.runs import Config, compare, open_runs, run
 from workbench.runs import store as runs
-from workbench.tour import PAGE, STOPS, TRAINED, Stop, TourResult, tour
+from workbench.tour import PAGE, STOPS, TRAINED, Stop, TourResult, render, tour
 
 TRAIN = """
 import plotly.graph_objects as go
@@ -82,6 +83,36 @@ def test_a_tour_that_cannot_be_run_starts_nothing(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"no notebook .98_none."):
         tour(tmp_path / "runs", stops=(Stop("none", "98_none", ""),))
     assert not (tmp_path / "runs").exists()
+
+
+def _ended(folder: Path, stop: Stop, results: dict[str, object]) -> RunResult:
+    runs.write_results(folder / stop.name, results)
+    return RunResult(folder / stop.name, "ok", 0, 1.0)
+
+
+def test_the_table_of_the_tour_names_the_model_that_a_mark_compares_with(tmp_path: Path) -> None:
+    names, verdicts = ("A", "B", "C"), {"B": "worse", "C": "undecided"}
+    contract = {"low": 0.1, "high": 0.2, "face": "sum", "queries": 9}
+    stops = [Stop(name, "03_train", "", title=name) for name in names]
+    ended = [
+        _ended(tmp_path, stop, {"metrics": {"rsum": 2.0}, "contracts": {"rsum": contract}}) for stop in stops
+    ]
+    keys = [f"{name}: {key}" for name in names for key in ("rsum", "exact:i2t/map_at_r")]
+    differences = {
+        name: {"key": "rsum", "run": name, "against": "A", "verdict": verdict}
+        for name, verdict in verdicts.items()
+    }
+    compared = {
+        "models": names,
+        "metrics": dict.fromkeys(keys, 0.5),
+        "contracts": dict.fromkeys(keys, contract),
+        "differences": differences,
+    }
+    stops.append(Stop("compare", "07_compare", ""))
+    ended.append(_ended(tmp_path, stops[-1], compared))
+    table = render(stops, ended, 1.0).partition("<tbody>")[2].partition("</tbody>")[0]
+    notes = re.findall(r"<small>9 queries(.*?)</small>", table)
+    assert notes == ["", "; ▼ worse than A", "; ? undecided against A"]
 
 
 @pytest.mark.slow

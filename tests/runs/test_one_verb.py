@@ -112,7 +112,7 @@ def test_results_are_compared_and_shown(by_model, photos):
     other = wb.evaluate(images=noise, texts=by_model.text.mean, data=photos, name="noise", rounds=50)
     table = wb.compare(by_model, other).shown()
     assert list(table) == ["in", "chance", "scenes", "noise", "noise - scenes"]
-    assert "worse" in table.loc["rsum", "noise - scenes"]
+    assert "worse than scenes" in table.loc["rsum", "noise - scenes"]
     kept = wb.compare(by_model, other, keys=["rsum", "t2i/medr"]).numbers["chance"]
     assert [one is None for one in kept] == [False, True, False, True]
     assert "chance" in by_model._repr_html_()

@@ -105,32 +105,52 @@ def test_without_runs_the_message_says_how_to_make_one(tmp_path):
         leaderboard.build(tmp_path)
 
 
-def test_a_number_is_shaded_where_the_comparison_tells_the_runs_apart(tmp_path):
-    ids, own = tuple("abcdefghijklmnopqrst"), np.arange(20)
+def answered(folder, hits):
+    """Let a run keep values by query, ``hits`` for each of 20."""
+    ids = tuple("abcdefghijklmnopqrst")
+    values = dict.fromkeys(("i2t/R@1", "t2i/R@1"), np.full(20, hits))
+    runs.ByQuery(ids, ids, np.arange(20), values).write(folder)
+    return folder
+
+
+def notes_of(row):
+    """The notes below the cells of a row that have one, without markup."""
+    return re.findall("<small>(.*?)</small>", row)
+
+
+def test_a_mark_names_the_run_that_it_compares_with(tmp_path):
     for name, rsum, hits in (("aaaa0000", 2.0, 0.0), ("bbbb0000", 3.0, 1.0), ("cccc0000", 2.9, 1.0)):
-        folder = make(tmp_path, name, rsum)
-        runs.ByQuery(ids, ids, own, dict.fromkeys(("i2t/R@1", "t2i/R@1"), np.full(20, hits))).write(folder)
-    first, second, third = (
-        leaderboard.build(tmp_path)
-        .html.read_text()
-        .split("<tbody>")[1]
-        .split("</tbody>")[0]
-        .split("<tr>")[1:]
-    )
-    assert "best" not in first + second
-    assert "= no difference worth noting" in second
-    assert "▼ worse" in third
-    # without the run that does as well, the first is better than all others
-    make(tmp_path, "cccc0000", 0.0, metrics={"P": 0.5})
-    first, other = (
-        leaderboard.build(tmp_path)
-        .html.read_text()
-        .split("<tbody>")[1]
-        .split("</tbody>")[0]
-        .split("<tr>")[1:]
-    )
+        folder = answered(make(tmp_path, name, rsum), hits)
+        runs.name_arm(folder, {"": name[0].upper()})
+    first, second, third = rows_of(leaderboard.build(tmp_path))
+    assert notes_of(first) == ["reference"]
+    assert notes_of(second) == ["= no difference worth noting from B"]
+    assert notes_of(third) == ["▼ worse than B"]
+    assert "best" not in first + second + third
+
+
+def test_a_number_is_shaded_where_the_reference_is_better_than_all_others(tmp_path):
+    answered(make(tmp_path, "aaaa0000", 2.0), 0.0)
+    answered(make(tmp_path, "bbbb0000", 3.0), 1.0)
+    first, other = rows_of(leaderboard.build(tmp_path))
     assert 'class="best" data-order="0.3">30.0' in first
-    assert "▼ worse" in other
+    assert notes_of(first) == ["reference", "▲ better than all others"]
+    assert notes_of(other) == ["▼ worse than 20260101-000000-bbbb0000"]
+
+
+def test_a_number_that_is_better_than_the_reference_is_shaded_and_says_so(tmp_path):
+    answered(make(tmp_path, "aaaa0000", 2.0), 1.0)
+    answered(make(tmp_path, "bbbb0000", 3.0), 0.0)
+    first, other = rows_of(leaderboard.build(tmp_path))
+    assert notes_of(first) == ["reference"]
+    assert notes_of(other) == ["▲ better than 20260101-000000-bbbb0000"]
+    assert 'class="best" data-order="0.2">20.0' in other
+
+
+def test_a_single_run_is_no_reference(tmp_path):
+    make(tmp_path, "aaaa0000", 2.0)
+    (row,) = rows_of(leaderboard.build(tmp_path))
+    assert notes_of(row) == []
 
 
 def test_a_run_without_rsum_is_there_with_its_arm_and_what_differs(tmp_path):

@@ -72,6 +72,9 @@ def changed(first: Any, second: Any, every: bool) -> tuple[list[str], dict[str, 
         second: likewise.
         every: all numbers; else those to look at first.
     """
+    # what the help of a verb need not load
+    from workbench.metrics.comparison import stated
+
     one, two = (dict(contracts_of(run.results)) for run in (first, second))
     if (one or two) and not one.keys() & two.keys():
         return ["no metric in common (different data, or one run failed)"], {}
@@ -84,7 +87,7 @@ def changed(first: Any, second: Any, every: bool) -> tuple[list[str], dict[str, 
             unit, told = unit_of(label, one.get(label, two.get(label))), paired.get(label)
             alone = None if a is None or b is None else b - a, None, None
             value, low, high = (told.value, told.low, told.high) if told else alone
-            verdict = f"{told.mark} {told.verdict}" if told else ""
+            verdict = stated(told.verdict, "A") if told else ""
             values = (
                 format_value(a, unit),
                 format_value(b, unit),

@@ -48,6 +48,24 @@ SMALLEST = 0.5
 SCALE = {"share": 0.01, "sum": 0.06, "rank": 2.0, "correlation": 0.01, "number": 0.01}
 BETTER, WORSE, ALIKE, UNDECIDED = "better", "worse", "no difference worth noting", "undecided"
 MARKS = {BETTER: "▲", WORSE: "▼", ALIKE: "=", UNDECIDED: "?"}
+# what follows a verdict when it names the other run
+BESIDE = {BETTER: "than", WORSE: "than", ALIKE: "from", UNDECIDED: "against"}
+
+
+def stated(verdict: str, against: str) -> str:
+    """State a verdict as every page, figure and table prints it: with its mark, and with the other run.
+
+    Args:
+        verdict: of ``MARKS``.
+        against: name of the run on the other side of the comparison.
+
+    Raises:
+        KeyError: there is no such verdict.
+
+    >>> stated("worse", "VSE++")
+    '▼ worse than VSE++'
+    """
+    return f"{MARKS[verdict]} {verdict} {BESIDE[verdict]} {against}"
 
 
 @dataclass(frozen=True)

@@ -162,7 +162,8 @@ class Comparison(NamedTuple):
         for one in differences:
             unit = unit_of(one["key"], one)
             value = format_interval(one["value"], one["low"], one["high"], unit, sign=True)
-            rows[one["key"]][f"{one['run']} - {one['against']}"] = f"{value}, {one['verdict']}"
+            verdict = comparison.stated(one["verdict"], one["against"])
+            rows[one["key"]][f"{one['run']} - {one['against']}"] = f"{value}, {verdict}"
         return pd.DataFrame.from_dict(rows, orient="index")
 
     def __repr__(self) -> str:

@@ -24,7 +24,7 @@ from workbench.execution.notebook import NOTEBOOK, RunResult, check, run_noteboo
 from workbench.execution.summary import FIRST, SHOWN, TRUE, better_and_worse, favourite, summary
 from workbench.formatting import format_number, format_path, format_value
 from workbench.io import read_options, write_text
-from workbench.metrics.comparison import BETTER
+from workbench.metrics.comparison import BETTER, stated
 from workbench.records.measurement import measurement_row
 from workbench.runs import compare, open_runs
 from workbench.runs import store as runs
@@ -262,10 +262,9 @@ def _row(
     cells = [Cell(says, note=rows[0]["in"], hover=key)]
     for row, name in zip(rows, compared.get("models", [""] * len(rows))):
         told = verdicts.get(name, {})
-        than = f" than {arms[0][0]}" if told.get("worth_noting") else ""
         notes = [
             f"{row['queries']} queries" if row["queries"] else "",
-            f"{told['mark']} {told['verdict']}{than}" if told else "",
+            stated(told["verdict"], told["against"]) if told else "",
         ]
         best = told.get("verdict") == BETTER
         cells.append(Cell(row["value"], note="; ".join(filter(None, notes)), best=best))

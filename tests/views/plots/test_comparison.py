@@ -127,7 +127,7 @@ def test_differences_have_a_panel_for_each_number_and_tell_runs_apart_by_their_m
         pytest.approx(20.0),
     )
     assert (other.xaxis, other.error_x.array[0]) == ("x2", 0.0)
-    assert "p (Holm) 0.010, better on 9, worse on 1" in told.hovertext[0]
+    assert "▲ better than start; sign test: p (Holm) 0.010, better on 9, worse on 1" in told.hovertext[0]
     assert [shape.x0 for shape in fig.layout.shapes] == [0, 0]
 
 

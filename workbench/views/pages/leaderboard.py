@@ -4,11 +4,12 @@ splits do not compare. DataTables, which comes with ``itables``, sorts and searc
 
 import os
 import re
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -16,7 +17,7 @@ import pandas as pd
 from workbench import metrics
 from workbench.formatting import format_count
 from workbench.io import flat, write_text
-from workbench.metrics.comparison import BETTER, MARKS, WORSE
+from workbench.metrics.comparison import BETTER, WORSE, stated
 from workbench.metrics.seeds import t_interval
 from workbench.records import MetricKey, require
 from workbench.records.measurement import contracts_of, headline, measurement_row, unit_of
@@ -38,10 +39,18 @@ PARTS = ("low", "high", "face")
 
 INTRO = (
     "One table for each test split, the highest RSUM first. Numbers are percentages; RSUM is of 600. "
-    "Brackets hold the 95 % interval, over images or over seeds. Below a number stands how it differs from "
-    "that of the first run. A bold number on green is significantly better than the first run's. In the "
-    "first row it is significantly better than all others."
+    "Brackets hold the 95 % interval, over images or over seeds. The reference of a table is its run with "
+    "the highest RSUM, in whatever order you sort the rows. The mark below a number compares the run with "
+    "the reference and names it. A bold number on green is significantly better than the reference's. In the "
+    "row of the reference it is significantly better than all others."
 )
+
+
+class Mark(NamedTuple):
+    """What a number has beside its value: the verdict that names the other run, and whether it is shaded."""
+
+    text: str = ""
+    best: bool = False
 
 
 @dataclass(frozen=True)
@@ -67,7 +76,7 @@ def build(root: Path | str = "runs", *, out: Path | str = "", notebook: str = "*
     Runs on the same test split (data set, name, images, captions) stand in one table, the best RSUM first
     and those without an RSUM last, by their id; what a run measured on other data stands apart from the runs
     that were trained there. Each has the arms of grids that it is, and the parameters in which it differs
-    from others of its table. It is compared with the first on the same queries, where both keep values by
+    from others of its table. It is compared with the first, the reference, where both keep values by
     query. Runs that differ in their seed alone also have a row of their means, with Student's interval.
     Failed or unevaluated runs are left out and named.
 
@@ -180,33 +189,47 @@ def _group(part: pd.DataFrame, page_folder: Path) -> dict[str, Any]:
     dataset, split, images, captions, training = part.iloc[0][list(SPLIT)]
     named = split if split.startswith(dataset) else f"{dataset}, {split}"
     trained = "" if training == dataset else f", trained on {training}"
-    labels, read = _labels(part), lru_cache(runs.ByQuery.read)
-    first, *others = part["of"]
-    told = {
-        run.folder: {one.label: one.verdict for one in runs.differences(first, run, labels, read=read)}
-        for run in others
-    }
-    # the first is the best in a number in which all others are worse
-    leads = {label for label in labels if others and all(of.get(label) == WORSE for of in told.values())}
+    labels = _labels(part)
+    marks = _marks(part, labels)
     behind = [name for name in BEHIND if set(part[name]) - ({"", "ok"} if name == "status" else {""})]
     rows = [*part.to_dict("records"), *_means(part, labels)]
     lines = []
     for row in sorted(rows, key=lambda row: (np.isnan(row[FIRST]), -row[FIRST])):
         run = row["of"]
-        of = told.get(run.folder, {}) if run else {}
+        reference = len(part) > 1 and run is part.iloc[0]["of"]
+        notes = [row["arm"], "reference"] if reference else [row["arm"]]
+        link = _link(run, page_folder) if run else ""
+        of = marks.get(run.folder, {}) if run else {}
         cells: list[str | Cell] = [
-            Cell(row["run"], note=row["arm"], link=_link(run, page_folder) if run else ""),
+            Cell(row["run"], note="; ".join(filter(None, notes)), link=link),
             str(row["objective"]),
             str(row["seed"]),
+            *(_number(row, label, of.get(label, Mark())) for label in labels),
         ]
-        for label in labels:
-            verdict = f"{MARKS[of[label]]} {of[label]}" if label in of else ""
-            best = label in leads if run is first else of.get(label) == BETTER
-            cells.append(_number(row, label, verdict, best))
         lines.append([*cells, *(str(row[name]) for name in behind)])
     title = f"{named}: {format_count(images, 'image')}, {format_count(captions, 'caption')}{trained}"
     heads = [Cell(MetricKey.parse(label).title, hover=label) for label in labels]
     return {"heading": title, "names": ["run", "objective", "seed", *heads, *behind], "rows": lines}
+
+
+def _marks(part: pd.DataFrame, labels: Sequence[str]) -> dict[Path, dict[str, Mark]]:
+    """Compare every run of a table with its reference, the first row of ``part``.
+
+    Returns:
+        Folder of a run -> number -> mark. The reference has one where all other runs are worse.
+    """
+    reference, *others = part["of"]
+    name = part.iloc[0]["run"]
+    read = lru_cache(runs.ByQuery.read)
+    marks, worse = dict[Path, dict[str, Mark]](), Counter[str]()
+    for run in others:
+        differences = runs.differences(reference, run, labels, read=read)
+        marks[run.folder] = {
+            one.label: Mark(stated(one.verdict, name), one.verdict == BETTER) for one in differences
+        }
+        worse.update(one.label for one in differences if one.verdict == WORSE)
+    leads = [label for label, count in worse.items() if count == len(others)]
+    return marks | {reference.folder: dict.fromkeys(leads, Mark(stated(BETTER, "all others"), best=True))}
 
 
 def _labels(part: pd.DataFrame) -> list[str]:
@@ -248,10 +271,10 @@ def _link(run: runs.Run, page_folder: Path) -> str:
     return Path(os.path.relpath(report, page_folder)).as_posix() if report.is_file() else ""
 
 
-def _number(row: Mapping[Any, Any], label: str, verdict: str = "", best: bool = False) -> Cell:
+def _number(row: Mapping[Any, Any], label: str, mark: Mark) -> Cell:
     """A number with its interval, sorted by its value."""
     if pd.isna(row[label]):
         return Cell("", order=-1e9)  # the last in falling order
     contract = {part: row[f"{label} {part}"] for part in PARTS}
     text = measurement_row(label, contract, row[label])["value"]
-    return Cell(text, note=verdict, order=row[label], best=best)
+    return Cell(text, note=mark.text, order=row[label], best=mark.best)

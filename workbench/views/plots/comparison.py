@@ -17,7 +17,7 @@ from workbench.formatting import (
     format_value,
     unit_heading,
 )
-from workbench.metrics.comparison import ALIKE, BETTER, UNDECIDED, WORSE
+from workbench.metrics.comparison import ALIKE, BETTER, UNDECIDED, WORSE, stated
 from workbench.records import Array, MetricKey, require
 from workbench.records.measurement import unit_of
 from workbench.views.plots.descriptiveness import distributions
@@ -113,8 +113,8 @@ def differences(table: pd.DataFrame, *, against: str) -> go.Figure:
         .update_layout(legend={"y": 1 + 0.2 / len(heads)}, margin={"r": 64})
     )
     table = table.assign(about=[
-        f", {row.mark} {row.verdict}; sign test: p (Holm) {format_p_value(row.p_holm)}, "
-        f"better on {row.wins}, worse on {row.losses} ({row.key})" for row in each(table)
+        f", {stated(row.verdict, against)}; sign test: p (Holm) {format_p_value(row.p_holm)}, "
+        f"better on {row.wins}, worse on {row.losses} images ({row.key})" for row in each(table)
     ])  # fmt: skip
     # each panel has a scale that fits it, and zero stands in the middle of all
     farthest = table[["low", "high", "value"]].abs().max(axis=1).groupby(table["key"]).max()

@@ -8,6 +8,7 @@ from itertools import groupby
 import pandas as pd
 
 from workbench.formatting import format_interval, format_p_value, unit_heading
+from workbench.metrics.comparison import stated
 from workbench.records.measurement import measurement_rows as readable_rows
 from workbench.views.pages import page
 from workbench.views.plots.theme import each
@@ -84,8 +85,8 @@ def verdicts(differences: pd.DataFrame, *, title: str) -> str:
             "run": row.run,
             "difference": format_interval(row.value, row.low, row.high, row.face, sign=True),
             "in": unit_heading(row.face),
-            "verdict": f"{row.mark} {row.verdict}",
-            "images better / worse / equal": f"{row.wins} / {row.losses} / {row.ties}",
+            "verdict": stated(row.verdict, row.against),
+            "images on which it is better / worse / equal": f"{row.wins} / {row.losses} / {row.ties}",
             "p of the sign test (Holm)": format_p_value(row.p_holm),
         }
         for row in each(differences)
