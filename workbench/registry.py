@@ -235,7 +235,13 @@ def make(what: str, kind: Callable[..., Made], options: Mapping[str, Any] | None
     return kind(**(options or {}))
 
 
-def check_options(what: str, member: Callable[..., Any], options: Mapping[str, Any], path: str = "") -> None:
+def check_options(
+    what: str,
+    member: Callable[..., Any],
+    options: Mapping[str, Any],
+    path: str = "",
+    beside: Iterable[str] = (),
+) -> None:
     """Refuse options that a callable does not take, by name, by type and by range, as its signature states.
 
     Args:
@@ -244,6 +250,7 @@ def check_options(what: str, member: Callable[..., Any], options: Mapping[str, A
             (``margin: Positive``).
         options: by name. A list stands for a tuple, as in JSON.
         path: where the options stand in a configuration, for messages, e.g. ``"objective_options"``.
+        beside: names of what may be given beside the options, and may be meant by one that is unknown.
 
     Raises:
         TypeError: an option that it does not take, with the near ones, or a value of another type.
@@ -254,7 +261,9 @@ def check_options(what: str, member: Callable[..., Any], options: Mapping[str, A
     hints = get_type_hints(function, include_extras=True) if options else {}
     for option, value in options.items():
         where = f"{path}.{option}: " if path else ""
-        require_known(f"{where}{what} has no option", option, parameters, TypeError)
+        if option not in parameters:
+            near = did_you_mean(str(option), [*parameters, *beside])
+            raise TypeError(f"{where}{what} has no option {option!r}; {near}")
         place = f"{path}.{option}" if path else f"{what}: {option}"
         check_value(place, value, hints.get(option, Any))
         for mark in getattr(hints.get(option), "__metadata__", ()):

@@ -26,7 +26,7 @@ FACTS = {
     [
         ({"objectiv": "ditm"}, TypeError, "no field 'objectiv'; did you mean objective"),
         ({"extra_positives": "mask"}, TypeError,
-         "an option of infonce.*: give objective_options.extra_positives"),
+         "an option of infonce.*: give objective.extra_positives"),
         ({"objective": "dtim"}, KeyError, "did you mean ditm"),
         ({"objective": "ditm+dias.dims"}, KeyError, "'dias' has no term 'dims'; did you mean dim"),
         ({"objective": "ditm", "captions_per_image": 1}, ValueError, "'ditm' needs 2 captions an image"),
@@ -90,9 +90,9 @@ def test_fields_by_name_and_in_sections_are_the_same():
     assert (by_name.objective.options, by_name.training.epochs) == ({"tau": 5}, 2)
     given = {"objective": "ditm", "objective_options": {"tau": 5}, "data": "flickr8k", "epochs": 2}
     assert by_name.given() == flat(by_name.model_dump(exclude_unset=True)) == given
-    with pytest.raises(ValueError, match="epochs is 2 and 3; give it once"):
+    with pytest.raises(ValueError, match=r"epochs is 2 and training\.epochs is 3.*give it once"):
         Config(epochs=2, training={"epochs": 3})
-    with pytest.raises(TypeError, match="no field 'epoch'; did you mean epochs"):
+    with pytest.raises(TypeError, match=r"no field 'training\.epoch'; did you mean epochs"):
         Config(training={"epoch": 3})
 
 

@@ -12,6 +12,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from workbench.io import signals, with_home
+from workbench.registry import require
 
 # read when torch is loaded: threads that wait asleep leave the cores to whatever else runs
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
@@ -160,8 +161,17 @@ def told(as_json: bool) -> Callable[[str], None]:
 
 
 def pairs(given: list[str] | None) -> dict[str, str]:
-    """``["a=1"]`` as ``{"a": "1"}``."""
-    return {name: value for name, _, value in (pair.partition("=") for pair in given or [])}
+    """Read ``["a=1"]`` as ``{"a": "1"}``.
+
+    Raises:
+        ValueError: a name stands twice, with unlike values.
+    """
+    out: dict[str, str] = {}
+    for pair in given or []:
+        name, _, value = pair.partition("=")
+        first = out.setdefault(name, value)
+        require(first == value, f"-p {name} is {first!r:.200} and {value!r:.200}; give it once")
+    return out
 
 
 @app.callback(invoke_without_command=True)

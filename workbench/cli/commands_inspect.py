@@ -236,7 +236,7 @@ def data(name: str, parameter: Pairs = None, split: str = "", as_json: AsJson = 
     """
     from workbench.data.opening import doubts
 
-    options = parameters.override((), parameters.parse_values({}, pairs(parameter)))
+    options = parameters.options(pairs(parameter))
     if path := wb.data.path_of(name):
         options = {"check_images": False, **options}
     found = wb.load_data(name, split=split or ("all" if path else "test"), **options)

@@ -210,7 +210,7 @@ def train(
             f"{config} is a grid and no configuration; `workbench grid 03_train {config}` runs it",
         )
         standalone.check_folder(out, resume)
-        chosen = wb.Config(**parameters.override((), values, parameters.parse_values({}, pairs(parameter))))
+        chosen = wb.Config(**parameters.override({}, values, parameters.parse_values({}, pairs(parameter))))
         writable(out or "runs")
         ready = wb.runs.prepare(chosen, progress=not processes.rank())
         for note in ready.test.split.notes if not processes.rank() else ():
@@ -256,7 +256,7 @@ def evaluate(  # noqa: PLR0913 - typer reads the options from the signature
     data, and keeps the numbers. Several runs are one ensemble: the mean of their scores.
     """
     wb.use_device(device, precision)
-    options = parameters.override((), parameters.parse_values({}, pairs(parameter)))
+    options = parameters.options(pairs(parameter))
     require(data or not options, "-p gives options of other data; name these with --data")
     outside = bool(model or images or texts)
     require(run or outside, "name a run, a model with --model, or vectors with --images and --texts")

@@ -21,12 +21,13 @@ that is run, ``missing(grid, arms)`` what it needs beside the data of its arms, 
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from importlib.metadata import EntryPoints, entry_points
 from itertools import product
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pandas as pd
@@ -196,7 +197,9 @@ def rows(grid: Mapping[str, Any]) -> dict[str, str]:
 
 
 def expand(
-    grid: Mapping[str, Any], changes: Mapping[str, Any] | None = None, known: Container[str] = ()
+    grid: Mapping[str, Any],
+    changes: Mapping[str, Any] | None = None,
+    known: Mapping[str, parameters.Parameter] = MappingProxyType({}),
 ) -> Arms:
     """All arms by label, each with all its values: its preset, what all share, the arm, the combination and
     the changes, laid over one another by ``parameters.override``.
@@ -208,6 +211,7 @@ def expand(
 
     Raises:
         FileNotFoundError: no configuration of the name of a preset.
+        ValueError: an arm, or an arm and its combination, give a field twice.
 
     Example:
         >>> expand({"fixed": {"n": 1}, "arms": {"a": {"o": {"x": 1}}}, "grid": {"o.tau": [5, 6]}})
@@ -217,9 +221,12 @@ def expand(
 
     out = Arms()
     for name, arm, point in _points(grid):
-        layers = [dict(layer) for layer in (grid.get("fixed") or {}, arm, point, changes or {})]
-        named = [layer.pop(PRESET) for layer in layers if PRESET in layer]
-        said = parameters.override((), *layers)
+        fixed, over = dict(grid.get("fixed") or {}), dict(changes or {})
+        # an arm and its combination are one layer: neither may take a value of the other away
+        own = [*arm.items(), *point.items()]
+        named = [value for key, value in [*fixed.items(), *own, *over.items()] if key == PRESET]
+        layers = [_without_preset(layer) for layer in (fixed.items(), own, over.items())]
+        said = parameters.override({}, *layers)
         presets = [
             config.flat(read_options(find(str(one).format(**said), "configuration"))) for one in named[-1:]
         ]
@@ -228,6 +235,10 @@ def expand(
                 preset.pop("objective_options", None)  # which are those of another objective
         out[_label(name, point)] = parameters.override(known, *presets, *layers)
     return out
+
+
+def _without_preset(layer: Iterable[tuple[str, Any]]) -> list[tuple[str, Any]]:
+    return [(name, value) for name, value in layer if name != PRESET]
 
 
 def plan(notebook: Path | str, grid: Mapping[str, Any], changes: Mapping[str, Any] | None = None) -> Arms:

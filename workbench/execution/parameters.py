@@ -6,16 +6,16 @@ ill-typed value is refused.
 
 import ast
 import json
-from collections.abc import Container, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import reduce
 from pathlib import Path
 from typing import Any
 
 from workbench.io import parse_json, parse_yaml, reading_errors
 from workbench.records import require
-from workbench.registry import merge, require_known
+from workbench.registry import require_known
+from workbench.runs.spellings import Group, Layer, lay
 
 TYPES: dict[str, type] = {"str": str, "int": int, "float": float, "bool": bool, "list": list, "dict": dict}
 
@@ -178,57 +178,46 @@ def as_words(values: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [(name, one if isinstance(one, str) else json.dumps(one)) for name, one in sorted(values.items())]
 
 
-def override(known: Container[str], *layers: Mapping[str, Any]) -> dict[str, Any]:
-    """Values laid over one another, mappings to any depth; nothing given is dropped, and the later wins.
+def override(known: Mapping[str, Parameter], *layers: Layer) -> dict[str, Any]:
+    """Values laid over one another, mappings to any depth; nothing is dropped, and the later layer wins.
 
     Args:
-        known: names of a notebook's parameters. Where ``settings`` is one of them, it stands for all fields
-            of ``Config`` that are no parameter, and a field may be given there or by itself.
-        layers: name -> value; a name may point into a mapping, ``objective_options.tau``, or a section of
-            ``Config``, ``training.epochs``.
+        known: a notebook's parameters. Where ``settings`` is one of them, it stands for all fields of
+            ``Config`` that are no parameter, and a field may be given there or by itself. Nothing = the
+            values are fields of ``Config``.
+        layers: name -> value, or pairs of them; a name may point into a mapping,
+            ``objective_options.tau``, or be any that ``Config`` reads, ``training.epochs``.
 
     Raises:
-        ParameterError: one layer gives a field twice, or settings that are no mapping.
+        ValueError: one layer gives a field twice; TypeError: settings that are no mapping.
 
     Example:
+        >>> known = {name: Parameter(name, "dict", {}, "") for name in ("seed", "settings")}
         >>> changes = {"options.tau": 5, "settings.seed": 2}
-        >>> override({"seed", "settings"}, {"seed": 1, "settings": {"mix": 0.5}}, changes)
+        >>> override(known, {"seed": 1, "settings": {"mix": 0.5}}, changes)
         {'seed': 2, 'settings': {'mix': 0.5, 'options': {'tau': 5}}}
     """
-    out: dict[str, Any] = {}
-    for layer in layers:
-        given = _fields(reduce(merge, (_nested(name, value) for name, value in layer.items()), {}))
-        if "settings" in known:
-            fields = given.pop("settings", {})
-            require(
-                isinstance(fields, Mapping),
-                f"settings is {fields!r}; write fields of the configuration with their values",
-                ParameterError,
-            )
-            for name in given.keys() & fields.keys():
-                require(
-                    merge(fields, given)[name] == merge(given, fields)[name],
-                    f"{name} is {given[name]!r} and, in settings, {fields[name]!r}; give it once",
-                    ParameterError,
-                )
-            given = merge(given, fields)
-        out = merge(out, given)
+    if not known or "settings" in known:
+        from workbench.runs.config import flat  # torch is slow to import
+
+        out = flat(*layers)
+    else:
+        members = {name: f"{name}_options" for name in known if f"{name}_options" in known}
+        groups = {name: Group({"name": name, "options": other}, other) for name, other in members.items()}
+        out = lay(*layers, groups=groups)
     if "settings" not in known:
         return out
     rest = {name: out.pop(name) for name in list(out) if name not in known}
     return out | ({"settings": rest} if rest else {})
 
 
-def _fields(values: dict[str, Any]) -> dict[str, Any]:
-    """The fields of ``Config`` by name, where they are given in its sections."""
-    if not any(isinstance(values.get(name), Mapping) for name in ("data", "model", "objective", "training")):
-        return values
-    from workbench.runs.config import flat
+def options(words: Mapping[str, str]) -> dict[str, Any]:
+    """Options typed on the command line; a name may point into a mapping, ``files.train``.
 
-    return flat(values)
+    Args:
+        words: name -> text.
 
-
-def _nested(name: str, value: Any) -> dict[str, Any]:
-    """``"a.b", 1`` as ``{"a": {"b": 1}}``."""
-    head, _, rest = name.partition(".")
-    return {head: _nested(rest, value) if rest else value}
+    Raises:
+        ValueError: one is given twice, or the text does not read.
+    """
+    return lay(parse_values({}, words), groups={})

@@ -6,9 +6,11 @@ paper's scores are those of evaluation. An objective of one's own derives from `
 its module and class, ``"my_module:MyLoss"``, alone or in a sum.
 """
 
+from collections.abc import Iterable, Mapping
+from inspect import signature
 from typing import TYPE_CHECKING, Any
 
-from workbench.registry import Shelf, check_options
+from workbench.registry import Shelf, check_options, require
 
 if TYPE_CHECKING:
     from workbench.objectives.base import Objective as Objective
@@ -17,26 +19,45 @@ _shelf = Shelf(__name__, Objective="base")
 names, member, __getattr__ = _shelf.names, _shelf.member, _shelf.public
 
 
-def load(name: str, /, _path: str = "", **options: Any) -> Any:
+def load(name: str, /, _path: str = "", _beside: Iterable[str] = (), **options: Any) -> Any:
     """Make an objective, or a sum of several.
 
     Args:
         name: a name of the shelf, or a sum.
         options: of the objective; of a sum, the options of each paper by its name.
         _path: where the options stand in a configuration, for messages.
+        _beside: names of what may be given beside them, see ``registry.check_options``.
 
     Raises:
         KeyError: no such paper or term; TypeError: an unknown option, or one of another type; ValueError: an
             option out of range, or a sum that cannot be read or united.
     """
     if not _is_sum(name):
-        check_options(f"objective {name!r}", member(name), options, _path)
+        _check(name, options, _path, _beside)
         return _shelf.load(name, **options)
     from workbench.objectives._sum import Sum, options_of, parse
 
     given = options_of(name, options).items()
     made = {paper: load(paper, _path and f"{_path}.{paper}", **own) for paper, own in given}
     return Sum(name, parse(name), made)
+
+
+def takers(option: str) -> list[str]:
+    """List the objectives of the shelf that take an option, which imports them all."""
+    return [name for name in names() if option in signature(member(name)).parameters]
+
+
+def _check(name: str, options: Mapping[str, Any], path: str, beside: Iterable[str]) -> None:
+    """Hold options to an objective; of one that it does not take, name the objectives that do."""
+    for option in options.keys() - signature(member(name)).parameters.keys():
+        others = takers(option)
+        require(
+            not others,
+            f"{path or 'options'}.{option}: objective {name!r} has no option {option!r}; it is one of "
+            f"{', '.join(others)}",
+            TypeError,
+        )
+    check_options(f"objective {name!r}", member(name), options, path, beside)
 
 
 def _is_sum(name: str) -> bool:

@@ -1,16 +1,16 @@
 """The configuration of one experiment: four sections, each field by one name.
 
 ``Config(objective="ditm", epochs=2)`` and ``Config(objective={"name": "ditm"}, training={"epochs": 2})`` are
-the same: a name belongs to one section. Notebooks, grids and ``-p`` use the names alone. ``name`` and
-``options`` of a section are called as the section, ``data`` and ``data_options``. ``config.training.epochs``
-reads one.
+the same: a name belongs to one section. Notebooks, grids and ``-p`` use the names alone, or dots,
+``training.epochs``. ``name`` and ``options`` of a section are called as the section, ``data`` and
+``data_options``. A name that a section with options does not have is one of them: ``objective.margin`` is
+``objective_options.margin``. ``config.training.epochs`` reads one.
 
 A configuration holds what was given and checks what a value can say alone. ``resolve`` completes it and
 checks it as a whole.
 """
 
 from collections.abc import Mapping
-from inspect import signature
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -18,8 +18,8 @@ from pydantic import BaseModel, Field, ValidationError
 
 from workbench.io import read_options, reading_errors
 from workbench.objectives.parts.attention import Form
-from workbench.records import require
-from workbench.registry import Count, did_you_mean, merge, refusal
+from workbench.registry import Count, did_you_mean, refusal
+from workbench.runs.spellings import Group, Layer, lay, read
 from workbench.training.settings import Section, Settings
 
 
@@ -93,7 +93,8 @@ class Config(Section):
     """Everything that decides a result.
 
     Args:
-        data, model, objective, training: the sections.
+        data, model, objective, training: the sections. Any field may also be given by itself, or in
+            ``settings``, which holds fields by name.
 
     Raises:
         TypeError: an unknown field, with the near ones, or a value of another type.
@@ -141,17 +142,18 @@ class Config(Section):
         return flat(self.model_dump(exclude_unset=True))
 
     def replace(self, **changes: Any) -> Self:
-        """The same with other values of some fields."""
-        return type(self)(**{**self.given(), **flat(changes)})
+        """The same with other values of some fields; ``{"objective.margin": 0.3}`` changes one option."""
+        whole = {setting.path[0] for setting in read(_plain(changes), GROUPS) if setting.depth == 1}
+        rest = {name: value for name, value in self.given().items() if name not in whole}
+        return type(self)(**flat(rest, changes))
 
 
 def _instead(name: str) -> str:
     """What may be meant by a field that there is not: an option of objectives, or a field spelt alike."""
     from workbench import objectives  # loads them all, for a message alone
 
-    takers = [one for one in objectives.names() if name in signature(objectives.member(one)).parameters]
-    if takers:
-        return f"it is an option of {', '.join(takers)}: give objective_options.{name}"
+    if takers := objectives.takers(name):
+        return f"it is an option of {', '.join(takers)}: give objective.{name}"
     return did_you_mean(name, list(FIELDS))
 
 
@@ -177,22 +179,49 @@ FIELDS = {
 }
 
 
-def flat(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Fields by name, whether they were given so or in sections.
+def _group(section: str) -> Group:
+    """A section as a place where its fields may be given."""
+    fields = {field: field_name(section, field) for field in SECTIONS[section].model_fields}
+    return Group(fields, fields.get("options", ""))
+
+
+def names_in(section: str) -> list[str]:
+    """The names of a section's fields there, but for its options."""
+    return [field for field in SECTIONS[section].model_fields if field != "options"]
+
+
+# names under which fields may be given
+ENCODERS = {"image_encoder": "image_options", "text_encoder": "text_options"}
+GROUPS = {
+    **{section: _group(section) for section in SECTIONS},
+    **{name: Group({"name": name, "options": options}, options) for name, options in ENCODERS.items()},
+    "settings": Group(),
+}
+
+
+def flat(*layers: Layer) -> dict[str, Any]:
+    """Fields by name, however they were written, see ``spellings``.
+
+    Args:
+        layers: name -> value, or pairs of them; the later ones are laid over the earlier ones.
 
     Raises:
-        ValueError: a field is given both ways.
+        TypeError: a section has no such field.
+        ValueError: a layer gives a field twice.
 
     >>> flat({"objective": "ditm", "training": {"epochs": 2}, "data": {"options": {"size": 8}}})
     {'objective': 'ditm', 'epochs': 2, 'data_options': {'size': 8}}
+    >>> flat({"objective.margin": 0.3, "objective": "vsepp"}, {"objective.options.margin": 0.2})
+    {'objective_options': {'margin': 0.2}, 'objective': 'vsepp'}
     """
-    found: dict[str, Any] = {}
-    for name, value in values.items():
-        fields = value.model_dump(exclude_unset=True) if isinstance(value, BaseModel) else value
-        whole = name in SECTIONS and isinstance(fields, Mapping)
-        part = {field_name(name, field): inner for field, inner in fields.items()} if whole else {name: value}
-        for twice in found.keys() & part.keys():
-            both = merge(found, part)[twice], merge(part, found)[twice]
-            require(both[0] == both[1], f"{twice} is {found[twice]!r} and {part[twice]!r}; give it once")
-        found = merge(found, part)
-    return found
+    return lay(*map(_plain, layers), groups=GROUPS)
+
+
+def _plain(layer: Layer) -> list[tuple[str, Any]]:
+    """A layer in pairs, with what was set in a section instead of the section."""
+    pairs = layer.items() if isinstance(layer, Mapping) else layer
+    return [(name, _set(value)) for name, value in pairs]
+
+
+def _set(value: Any) -> Any:
+    return value.model_dump(exclude_unset=True) if isinstance(value, BaseModel) else value

@@ -30,7 +30,7 @@ from workbench.objectives import Objective
 from workbench.objectives.parts.attention import scorer_of
 from workbench.records import MetricKey, require
 from workbench.registry import check_options, merge, require_known
-from workbench.runs.config import Config
+from workbench.runs.config import Config, names_in
 
 # The text graph where nobody chose it: its words are those of the shipped model.
 GRAPH: dict[str, Any] = {
@@ -111,7 +111,9 @@ def make_objective(config: Config) -> Objective:
         KeyError, TypeError, ValueError: a name or an option that is refused.
     """
     chosen = config.objective
-    made: Objective = objectives.load(chosen.name, "objective_options", **chosen.options)
+    made: Objective = objectives.load(
+        chosen.name, "objective_options", names_in("objective"), **chosen.options
+    )
     if config.model.scorer != "cosine":
         made.score_by(config.model.scorer)
     if config.model.rerank:
@@ -226,7 +228,7 @@ def _check_members(config: Config) -> None:
         model.text_encoder != model.image_encoder or not model.text_options,
         f"text_options: {model.text_encoder!r} serves both sides here; give its options as image_options",
     )
-    check_options(f"data {name!r}", data.member(name), config.data.options, "data_options")
+    check_options(f"data {name!r}", data.member(name), config.data.options, "data_options", names_in("data"))
     judged = judgements_of(name)
     require(
         not judged or positives in judged,
