@@ -125,7 +125,10 @@ def over_seeds(grid: Mapping[str, Any], changes: Mapping[str, Any] | None = None
     {'table': {}}
     """
     axes = grid.get("grid") or {}
-    if "table" not in grid or grids.SEED in {*(changes or {}), *(grid.get("fixed") or {}), *axes}:
+    somewhere = grids.SEED in axes or any(
+        parameters.gives(values or {}, grids.SEED) for values in (changes, grid.get("fixed"))
+    )
+    if "table" not in grid or somewhere:
         return grid
     return {**grid, "grid": {**axes, grids.SEED: list(SEEDS)}}
 

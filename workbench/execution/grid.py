@@ -21,11 +21,11 @@ that is run, ``missing(grid, arms)`` what it needs beside the data of its arms, 
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from importlib.metadata import EntryPoints, entry_points
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -36,7 +36,7 @@ from workbench.execution import parameters
 from workbench.execution.executors import TIME_LIMIT
 from workbench.execution.executors import executor as open_executor
 from workbench.execution.library import find
-from workbench.execution.needs import missing_data
+from workbench.execution.needs import check_encoders, missing_data
 from workbench.execution.notebook import FAILED, KILLED, OK, RunResult, check, code, run_notebook
 from workbench.formatting import format_number
 from workbench.io import flat, read_options, reading_errors, write_recorded
@@ -131,7 +131,7 @@ def prepared(
     else:
         grid = {key: value for key, value in grid.items() if key != PAPER}
     axes = grid.get("grid") or {}
-    if SEED in changes and SEED in axes and (len(axes) > 1 or grid.get("arms")):
+    if parameters.gives(changes, SEED) and SEED in axes and (len(axes) > 1 or grid.get("arms")):
         grid = {**grid, "grid": {axis: values for axis, values in axes.items() if axis != SEED}}
     for entry in _annexes(grid):
         grid = entry.load().prepare(grid, changes, path)
@@ -224,8 +224,9 @@ def expand(
         fixed, over = dict(grid.get("fixed") or {}), dict(changes or {})
         # an arm and its combination are one layer: neither may take a value of the other away
         own = [*arm.items(), *point.items()]
-        named = [value for key, value in [*fixed.items(), *own, *over.items()] if key == PRESET]
-        layers = [_without_preset(layer) for layer in (fixed.items(), own, over.items())]
+        every = [list(fixed.items()), own, list(over.items())]
+        named = [value for key, value in chain(*every) if key == PRESET]
+        layers = [[(key, value) for key, value in layer if key != PRESET] for layer in every]
         said = parameters.override({}, *layers)
         presets = [
             config.flat(read_options(find(str(one).format(**said), "configuration"))) for one in named[-1:]
@@ -235,10 +236,6 @@ def expand(
                 preset.pop("objective_options", None)  # which are those of another objective
         out[_label(name, point)] = parameters.override(known, *presets, *layers)
     return out
-
-
-def _without_preset(layer: Iterable[tuple[str, Any]]) -> list[tuple[str, Any]]:
-    return [(name, value) for name, value in layer if name != PRESET]
 
 
 def plan(notebook: Path | str, grid: Mapping[str, Any], changes: Mapping[str, Any] | None = None) -> Arms:
@@ -265,7 +262,7 @@ def plan(notebook: Path | str, grid: Mapping[str, Any], changes: Mapping[str, An
     out, known = Arms(), parameters.inspect(path)
     for label, values in expand(grid, changes, known).items():
         try:
-            _check_fit({**values, **values.get("settings", {})}, known)
+            check_encoders({**values, **values.get("settings", {})}, known)
             out[label] = check(path, values)
         except (KeyError, TypeError, ValueError) as error:
             error.args = (f"arm {label!r}: {error.args[0]}",)
@@ -318,17 +315,6 @@ def _check_apart(before: Arms, after: Arms, changes: Mapping[str, Any]) -> None:
             "leave out what the arms set themselves",
             parameters.ParameterError,
         )
-
-
-def _check_fit(values: Mapping[str, Any], known: Mapping[str, Any]) -> None:
-    """Refuse an arm whose encoders do not fit its data; those that nobody chose follow the data."""
-    if not {"data", "settings"} <= known.keys() or values.get("data", known["data"].default) == "scenes":
-        return
-    from workbench.runs import Config
-    from workbench.runs.resolve import check_fit, resolve
-
-    fields = {name: one for name, one in values.items() if name != "settings"}
-    check_fit(resolve(Config(**fields)))
 
 
 def run_grid(

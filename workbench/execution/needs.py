@@ -9,6 +9,25 @@ from typing import Any
 from workbench.records import require
 
 
+def check_encoders(values: Mapping[str, Any], known: Mapping[str, Any]) -> None:
+    """Refuse an arm whose encoders do not fit its data; those that nobody chose follow the data.
+
+    Args:
+        values: parameters of the arm, and fields of its settings.
+        known: the notebook's parameters.
+
+    Raises:
+        ValueError: the message says what to give.
+    """
+    if not {"data", "settings"} <= known.keys() or values.get("data", known["data"].default) == "scenes":
+        return
+    from workbench.runs import Config
+    from workbench.runs.resolve import check_fit, resolve
+
+    fields = {name: value for name, value in values.items() if name != "settings"}
+    check_fit(resolve(Config(**fields)))
+
+
 def missing_data(arms: Iterable[Mapping[str, Any]]) -> list[str]:
     """Data that are not there, a line for each split that says where they come from.
 

@@ -211,6 +211,15 @@ def override(known: Mapping[str, Parameter], *layers: Layer) -> dict[str, Any]:
     return out | ({"settings": rest} if rest else {})
 
 
+def gives(values: Mapping[str, Any], field: str) -> bool:
+    """Say whether a field of ``Config`` is among values, however it is spelt.
+
+    >>> [gives(values, "seed") for values in ({"seed": 1}, {"training.seed": 1}, {"epochs": 1})]
+    [True, True, False]
+    """
+    return field in override({}, values)
+
+
 def options(words: Mapping[str, str]) -> dict[str, Any]:
     """Options typed on the command line; a name may point into a mapping, ``files.train``.
 

@@ -85,9 +85,9 @@ def lay(*layers: Layer, groups: Mapping[str, Group]) -> dict[str, Any]:
 
     >>> lay({"o": {"a": 1, "b": 1}}, {"o.b": 2}, groups={})
     {'o': {'a': 1, 'b': 2}}
-    >>> lay({"o.a": 1, "o": 2}, groups={})
+    >>> lay({"o": 2, "o.a": 1}, groups={})
     Traceback (most recent call last):
-    ValueError: o.a is 1 and o is 2, which are one setting; give it once
+    ValueError: o is 2 and o.a is 1, which are one setting; give it once
     """
     settings: dict[Path, Setting] = {}
     for layer in layers:

@@ -99,7 +99,7 @@ class Settings(Section):
     swa_from: Count = 0
     select: str = "rsum"
     patience: Count = 0
-    seed: int = 0
+    seed: Count = 0
     deterministic: bool = True
     device: Literal["auto", "cpu", "cuda"] = "auto"
     precision: Literal["auto", "float32", "bf16"] = "auto"
