@@ -29,7 +29,7 @@ from workbench.runs.model import AnyModel, Encodes, KeptVectors, Model
 from workbench.runs.models import evaluated, kept_config, load_model, open_model
 from workbench.runs.resolve import make_objective
 from workbench.runs.result import OpenRun, open_runs
-from workbench.runs.vectors import in_order, read_vectors, split_of_rows
+from workbench.runs.vector_files import in_order, read_both, split_of_rows, without_ids
 
 # pictures on which a model is tried, and what they are where nobody names any
 TRIED = 8
@@ -61,8 +61,8 @@ def evaluate(  # noqa: PLR0913
         model: whatever ``open_model`` opens; left out where vectors are given.
         data: a name of the data shelf, a path, a table, a ``Split``, or whatever else ``load_data`` reads.
         split: of the data; empty = ``test``, and of a path the part that ``load_data`` takes.
-        images: ``(I, D)`` vectors as an array, a tensor or a file, see ``vectors.read_vectors``; in the order
-            of the data where they have no ids.
+        images: ``(I, D)`` vectors as an array, a tensor, a table or a file, see ``vector_files``; in the
+            order of the data where they have no ids.
         texts: ``(T, D)`` vectors, likewise.
         own: ``(T,)`` row of each text's image, where vectors come without data.
         pretrained: of the model, see ``open_model``.
@@ -127,15 +127,14 @@ def _embedded(
     """A split as a model embeds it, or vectors in its order; without a split with rows of their own."""
     if split is not None and images is None:
         return split, *model.embed(model.source(split, every_signal=False))
-    (image, image_ids), (text, text_ids) = read_vectors(images, "image"), read_vectors(texts, "text")
+    image, text = read_both(images, texts)
+    notes = [*image.notes, *text.notes]
     if split is None:
-        split = split_of_rows(own, len(image), len(text), (image_ids, text_ids))
-    elif not (image_ids and text_ids):
-        ends = [f"{ids[0]} to {ids[-1]}" for ids in (split.image_ids, split.caption_ids)]
-        said = f"vectors without ids stand in the order of the data: images {ends[0]}, captions {ends[1]}"
-        split = replace(split, notes=(*split.notes, said))
-    image = in_order(image, image_ids, split.image_ids, "image", split.name)
-    return split, Embedding(image), Embedding(in_order(text, text_ids, split.caption_ids, "text", split.name))
+        split = split_of_rows(own, len(image.values), len(text.values), (image.ids, text.ids))
+    else:
+        notes += without_ids(image, text, split)
+    split = replace(split, notes=(*split.notes, *notes))
+    return split, *(Embedding(values) for values in in_order(image, text, split))
 
 
 def _require_one_width(image: Tensor, text: Tensor) -> None:

@@ -36,7 +36,8 @@ from workbench.runs.model import WHOLE, AnyModel, ExternalModel, Model, scored
 from workbench.runs.models import evaluated, kept_config, load_model
 from workbench.runs.resolve import chooser, resolve
 from workbench.runs.store import verify_files
-from workbench.runs.vectors import BARE, known
+from workbench.runs.vector_files import BARE
+from workbench.runs.vectors import known
 from workbench.training import checkpoint
 from workbench.training.averaging import best_epoch
 

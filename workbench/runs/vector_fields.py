@@ -1,0 +1,245 @@
+"""What a source of vectors holds, as fields by name: the arrays of ``.npz``, the entries of ``.pt``,
+``.safetensors`` and ``.json``, the columns of a table, or the one array of ``.npy``.
+
+Of a table, columns that are numbered without a gap from 0 or 1 are one field, a column for each dimension.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from safetensors import safe_open
+from torch import Tensor
+
+from workbench.io import NUMPY_ERRORS, parse_json, reading_errors, require_itself
+from workbench.io.tensors import loaded
+from workbench.records import require
+
+# words in the name of a field that say whose it is
+WORDS = {
+    "image": {"image", "images", "img", "imgs", "photo", "photos", "picture", "pictures", "visual"},
+    "text": {"text", "texts", "txt", "caption", "captions", "sentence", "sentences", "textual"},
+}
+# what vectors are called otherwise; numbered columns may be numbers alone
+VECTORS = {
+    "vectors", "vector", "vec", "embeddings", "embedding", "embeds", "embed", "emb", "features", "feature",
+    "feat", "dimension", "dim", "",
+}  # fmt: skip
+# what ids are called; a name of an earlier group goes before one of a later
+IDS: dict[str, tuple[set[str], ...]] = {
+    "image": (
+        {"image_ids", "image_id", "img_ids", "img_id"},
+        {"ids", "id"},
+        {
+            "image", "image_names", "image_name", "image_paths", "image_path", "image_files", "image_file",
+            "file_names", "file_name", "filenames", "filename", "files", "file", "filepath", "names", "name",
+            "paths", "path", "index",
+        },
+    ),
+    "text": ({"text_ids", "text_id", "caption_ids", "caption_id"}, {"ids", "id"}, {"index"}),
+}  # fmt: skip
+NUMBERED = re.compile(r"(.*?)(\d+)")
+# kinds of numbers in numpy, complex ones among them
+NUMBERS = "biufc"
+
+
+class Field(NamedTuple):
+    """One field of a source.
+
+    Args:
+        name: as the source has it; of numbered columns the first and the last.
+        word: the name without capitals and signs, of numbered columns without the number.
+        value: an array, a tensor, a list, or whatever else stands there.
+        numbered: whether it is made of numbered columns.
+    """
+
+    name: str
+    word: str
+    value: Any
+    numbered: bool = False
+
+    @property
+    def is_matrix(self) -> bool:
+        """Whether it has rows of numbers: an array ``(N, D)``, or a list of lists."""
+        value = self.value
+        if isinstance(value, Tensor):
+            return value.ndim == 2
+        if isinstance(value, np.ndarray) and value.dtype != object:
+            return value.ndim == 2 and value.dtype.kind in NUMBERS
+        first = _first(value)
+        if isinstance(first, Tensor):
+            return first.ndim == 1
+        return isinstance(first, list | tuple | np.ndarray) and np.asarray(first[:1]).dtype.kind in NUMBERS
+
+    def __str__(self) -> str:
+        if isinstance(self.value, np.ndarray | Tensor):
+            return f"{self.name} {self.value.dtype} {tuple(self.value.shape)}"
+        return f"{self.name} ({type(_first(self.value)).__name__})"
+
+
+def _first(value: Any) -> Any:
+    """The first of some values; of anything else ``None``."""
+    listed = isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim > 0)
+    return value[0] if listed and len(value) else None
+
+
+def plain(name: str) -> str:
+    """Write a name without capitals, and with one sign between its words."""
+    return re.sub(r"[\s._-]+", "_", re.sub(r"([a-z])([A-Z])", r"\1_\2", name)).strip("_").lower()
+
+
+def fields_of(source: Any, name: str) -> list[Field]:
+    """List what a source holds; of an array or a tensor one field without a name.
+
+    Args:
+        source: a file, a mapping, a table, an array, a tensor or a list.
+        name: of the source, for messages.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        ValueError: it cannot be read, or a column stands twice or is missing among numbered ones.
+    """
+    content = _opened(Path(source).expanduser()) if isinstance(source, str | Path) else source
+    if isinstance(content, pd.DataFrame):
+        return list(_of_table(content, name))
+    if isinstance(content, Mapping):
+        return [Field(str(key), plain(str(key)), value) for key, value in content.items()]
+    return [Field("", "", content)]
+
+
+def _opened(file: Path) -> Any:
+    """The content of a file: an array, a mapping of names or a table."""
+    require(file.suffix in READERS, f"{file} holds no vectors; give one of {', '.join(READERS)}")
+    require(file.is_file(), f"there is no file {file}", FileNotFoundError)
+    require_itself(file, "vectors")
+    with reading_errors(file, "holds no vectors", *NUMPY_ERRORS):
+        return READERS[file.suffix](file)
+
+
+def _npz(file: Path) -> dict[str, Any]:
+    """Arrays by name; of one that holds objects, and is therefore not opened, the reason."""
+    arrays = dict[str, Any]()
+    with np.load(file) as archive:
+        for name in archive.files:
+            try:
+                arrays[name] = archive[name]
+            except ValueError as error:
+                if "allow_pickle" not in str(error):
+                    raise
+                arrays[name] = Pickled()
+    return arrays
+
+
+class Pickled:
+    """Stands for an array of Python objects, which could run code of its own and is not opened."""
+
+
+def _tensors(file: Path) -> Any:
+    return loaded(file, "vectors")
+
+
+def _safetensors(file: Path) -> dict[str, Any]:
+    """The tensors, and what stands beside them in the metadata: lists are written there as JSON."""
+    tensors = loaded(file, "vectors")
+    with safe_open(file, framework="pt") as opened:
+        metadata: dict[str, str] = opened.metadata() or {}
+    beside = dict[str, Any](metadata)
+    beside.pop("format", None)  # the library that wrote the file
+    for name, text in beside.items():
+        if text.startswith("["):
+            beside[name] = parse_json(text, f"{file}, {name}")
+    return {**beside, **tensors}
+
+
+def _json(file: Path) -> Any:
+    """Fields by name, or a list of rows with their fields, or of vectors."""
+    content = parse_json(file.read_bytes(), file.name)
+    rows = isinstance(content, list) and all(isinstance(row, dict) for row in content)
+    return pd.DataFrame(content) if rows else content
+
+
+def _csv(file: Path) -> pd.DataFrame:
+    """A table whose columns are numbers where all of them are, and texts as they stand otherwise: an id may
+    begin with zeros, which its name tells.
+    """
+    names = pd.read_csv(file, nrows=0, index_col=False, encoding="utf-8-sig").columns
+    known = set().union(*IDS["image"], *IDS["text"])
+    texts = {name: str for name in names if plain(name) in known}
+    return pd.read_csv(file, converters=texts, index_col=False, encoding="utf-8-sig")
+
+
+READERS: dict[str, Callable[[Path], Any]] = {
+    ".npy": np.load, ".npz": _npz, ".pt": _tensors, ".safetensors": _safetensors, ".json": _json,
+    ".parquet": pd.read_parquet, ".feather": pd.read_feather, ".csv": _csv,
+}  # fmt: skip
+
+
+def _of_table(table: pd.DataFrame, name: str) -> Iterator[Field]:
+    """The columns of a table, numbered ones as one field, and its index where that is no count of rows."""
+    if not isinstance(table.index, pd.RangeIndex):
+        with reading_errors(name, "holds no vectors"):
+            table = _with_index(table)
+    names = [str(column) for column in table.columns]
+    twice = [column for column, count in Counter(names).items() if count > 1]
+    require(not twice, f"{name}: the column {twice[:1]} stands twice; keep one")
+    table = table.set_axis(names, axis=1)
+    runs = dict(_runs(table, name))
+    inside = {column for columns in runs.values() for column in columns}
+    for stem, columns in runs.items():
+        yield Field(f"{columns[0]} to {columns[-1]}", plain(stem), table[columns].to_numpy(), numbered=True)
+    for column in names:
+        if column not in inside:
+            yield Field(column, plain(column), _values(table[column]))
+
+
+def _with_index(table: pd.DataFrame) -> pd.DataFrame:
+    """A table with its index as a column; whole numbers without a name tell how the rows stood once."""
+    bare = table.index.nlevels == 1 and table.index.name is None and table.index.dtype.kind in "iu"
+    return table.reset_index(names="row numbers") if bare else table.reset_index()
+
+
+def _runs(table: pd.DataFrame, name: str) -> Iterator[tuple[str, list[str]]]:
+    """Numbered columns of numbers by the name before their number, in the order of the numbers.
+
+    Columns whose name says that they are vectors must be whole; others that are not are left alone.
+    """
+    groups: dict[str, dict[int, str]] = {}
+    for column in table:
+        if match := NUMBERED.fullmatch(str(column)):
+            groups.setdefault(match[1], {})[int(match[2])] = str(column)
+    for stem, columns in groups.items():
+        named = [columns[number] for number in sorted(columns)]
+        if len(named) < 2 or table[named[0]].dtype.kind not in NUMBERS:
+            continue
+        start = min(columns)
+        whole = start < 2 and [*sorted(columns)] == [*range(start, start + len(columns))]
+        if whole:
+            yield stem, named
+        else:
+            vectors = plain(stem) in VECTORS or side_of(stem)
+            lost = next(number for number in range(len(columns) + 1) if number not in columns and number)
+            require(
+                not vectors,
+                f"{name}: the columns {named[0]} to {named[-1]} lack number {lost}; dimensions are numbered "
+                "without a gap from 0 or 1",
+            )
+
+
+def _values(column: Any) -> Any:
+    """An array of numbers, else a list of whatever stands there."""
+    return column.to_numpy() if column.dtype.kind in NUMBERS else column.tolist()
+
+
+def side_of(name: str) -> str:
+    """Tell whose field it is by a word of its name; ``""`` = it does not say.
+
+    >>> [side_of(name) for name in ("clip_image_embeds", "captions", "features")]
+    ['image', 'text', '']
+    """
+    words = set(re.split(r"[^a-z]+", plain(name)))
+    sides = [side for side, known in WORDS.items() if words & known]
+    return sides[0] if len(sides) == 1 else ""

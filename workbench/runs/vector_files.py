@@ -1,0 +1,295 @@
+"""Vectors that were made elsewhere, in files or in memory, and whose ids say in which order they stand.
+
+=======  =================================================================================================
+what     where it stands
+=======  =================================================================================================
+vectors  numbers ``(N, D)``: the field ``images`` or ``texts``, else the one whose name has such a word, else
+         one called ``vectors``, ``embeddings`` or ``features``, else the only one; in a table a column of
+         lists, or a column for each dimension, numbered without a gap from 0 or 1
+ids      ``N`` texts or whole numbers: ``image_ids`` or ``caption_ids``, else ``ids``; of images also the
+         names of their files
+=======  =================================================================================================
+
+Whatever else is there is named in a note. Where two fields may be meant, the source is refused.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import pandas as pd
+import torch
+from torch import Tensor
+from torch.nn.functional import normalize
+
+from workbench.data.images import no_picture
+from workbench.formatting import format_count
+from workbench.io import reading_errors
+from workbench.records import Array, Split, require
+from workbench.runs.vector_fields import IDS, VECTORS, Field, fields_of, side_of
+
+Side = Literal["image", "text"]
+OTHER: dict[Side, Side] = {"image": "text", "text": "image"}
+# what is remarked of numbers of a kind
+BYTES = "bytes are taken as numbers; packed bits are not unpacked"
+REMARKS = {"bool": "booleans are taken as 0 and 1", "int8": BYTES, "uint8": BYTES}
+# names that a message lists
+LISTED = 6
+# name of the data that vectors have which came without any
+BARE = "vectors"
+
+
+class SideVectors(NamedTuple):
+    """The vectors of one side.
+
+    Args:
+        values: ``(N, D)`` float32, each of length 1.
+        ids: ``(N,)``; none = the source holds none.
+        notes: how the source was read, where that is not plain.
+        unread: names of its fields that were not read.
+    """
+
+    values: Tensor
+    ids: tuple[str, ...]
+    notes: tuple[str, ...]
+    unread: tuple[str, ...]
+
+
+def read_both(images: Any, texts: Any) -> tuple[SideVectors, SideVectors]:
+    """Read the vectors of both sides; one source may hold both.
+
+    Args:
+        images: ``(I, D)``, see ``read_vectors``.
+        texts: ``(T, D)``, likewise.
+
+    Raises:
+        FileNotFoundError, ValueError: see ``read_vectors``.
+    """
+    image, text = read_vectors(images, "image"), read_vectors(texts, "text")
+    if images is texts or (isinstance(images, str | Path) and str(images) == str(texts)):
+        image = image._replace(unread=tuple(name for name in image.unread if name in text.unread))
+        text = text._replace(unread=())
+    return _with_unread(image, images, "image"), _with_unread(text, texts, "text")
+
+
+def _with_unread(vectors: SideVectors, source: Any, side: Side) -> SideVectors:
+    if not vectors.unread:
+        return vectors
+    note = f"{_short(source, side)}: not read: {_listed(vectors.unread)}"
+    return vectors._replace(notes=(*vectors.notes, note))
+
+
+def read_vectors(source: Any, side: Side) -> SideVectors:
+    """Read vectors that were made elsewhere, and bring them to length 1.
+
+    Args:
+        source: ``(N, D)`` array, tensor or list, a mapping or a table that holds one, or a file: ``.npy``,
+            ``.npz``, ``.pt``, ``.safetensors``, ``.json``, ``.parquet``, ``.feather`` or ``.csv``.
+        side: of the vectors, ``"image"`` or ``"text"``.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        ValueError: it holds no such vectors, some without a direction, ids that are none, or two fields that
+            may be meant; the message names them.
+    """
+    name = str(source) if isinstance(source, str | Path) else f"{side}s"
+    fields = fields_of(source, name)
+    if len(fields) == 1 and not fields[0].name:
+        values, remarks = _numbers(fields[0].value, name)
+        return SideVectors(values, (), _notes(source, side, remarks), ())
+    field = _field_of_vectors(fields, side, name)
+    values, remarks = _numbers(field.value, f"{name}, {field.name}")
+    ids_field, ids = _ids(fields, side, name, len(values))
+    if field.numbered or not (side_of(field.name) or field.word in VECTORS):
+        remarks = [f"{field.name} are {values.shape[1]} dimensions", *remarks]
+    unread = tuple(other.name for other in fields if other.name not in (field.name, ids_field))
+    return SideVectors(values, ids, _notes(source, side, remarks), unread)
+
+
+def _notes(source: Any, side: Side, remarks: Iterable[str]) -> tuple[str, ...]:
+    return tuple(f"{_short(source, side)}: {remark}" for remark in remarks)
+
+
+def _short(source: Any, side: Side) -> str:
+    """What a note calls a source."""
+    return Path(source).name if isinstance(source, str | Path) else f"{side}s"
+
+
+def _listed(names: Iterable[Any]) -> str:
+    names = [str(name) for name in names]
+    more = len(names) - LISTED
+    return ", ".join(names[:LISTED]) + f" and {more} more" * (more > 0)
+
+
+def _field_of_vectors(fields: Sequence[Field], side: Side, name: str) -> Field:
+    """The one field that holds the vectors of a side."""
+    able = [field for field in fields if field.is_matrix and side_of(field.name) != OTHER[side]]
+    named = [field for field in able if side_of(field.name) == side]
+    usual = [field for field in able if field.word in VECTORS]
+    exact = [field for field in able if field.word == f"{side}s"]
+    candidates = exact or named or usual or able
+    require(
+        candidates,
+        f"{name} holds {_listed(fields) or 'nothing'}; numbers (N, D) are needed, called {side}s, or columns "
+        f"{side}_0, {side}_1, ... of a table",
+    )
+    names = " and ".join(field.name for field in candidates)
+    require(
+        len(candidates) == 1,
+        f"{name} holds {names}, and each may be the vectors of {side}s; call one {side}s, or leave one out",
+    )
+    return candidates[0]
+
+
+def _numbers(value: Any, name: str) -> tuple[Tensor, list[str]]:
+    """``(N, D)`` float32 at length 1, and what is to be remarked of their kind."""
+    with reading_errors(name, "holds no vectors", TypeError, RuntimeError):
+        array = _array(value)
+    kind, shape = str(array.dtype).removeprefix("torch."), tuple(array.shape)
+    real = not array.is_complex() if isinstance(array, Tensor) else array.dtype.kind in "biuf"
+    require(real, f"{name} holds {kind} {shape}; real numbers (N, D) are needed")
+    require(len(shape) == 2 and all(shape), f"{name} has the shape {shape}; (N, D) is needed")
+    vectors = array.float() if isinstance(array, Tensor) else torch.from_numpy(_single(array))
+    lengths = vectors.norm(dim=1)
+    bad = torch.nonzero(~(lengths.isfinite() & (lengths > 0)))
+    require(not len(bad), f"{name}: row {int(bad[0]) if len(bad) else 0} is not finite, or has no direction")
+    return normalize(vectors, dim=1), [REMARKS[kind]] if kind in REMARKS else []
+
+
+def _array(value: Any) -> Array | Tensor:
+    """A value as one array or tensor, on the CPU."""
+    if isinstance(value, list | tuple) and len(value) and isinstance(value[0], Tensor):
+        value = torch.stack(list(value))
+    if isinstance(value, Tensor):
+        return value.detach().cpu().to_dense()
+    if isinstance(value, np.ndarray) and value.dtype == object and value.ndim == 1:
+        value = value.tolist()
+    if np.ma.isMaskedArray(value):  # what is masked is no number
+        value = np.ma.filled(value.astype(float), np.nan)
+    return np.asarray(value)
+
+
+def _single(array: Array) -> Array:
+    """An array in single precision, in the order of this machine's bytes and memory."""
+    with np.errstate(over="ignore"):  # what is too large is refused as not finite
+        return np.ascontiguousarray(array, dtype=np.float32)
+
+
+def _ids(fields: Sequence[Field], side: Side, name: str, count: int) -> tuple[str, tuple[str, ...]]:
+    """The name of the field that holds the ids of a side, and the ids; both empty where there are none."""
+    for words in IDS[side]:
+        named = [field for field in fields if field.word in words and not field.is_matrix]
+        ids = {field.name: _texts(field.value) for field in named}
+        for field in named:
+            # what is called by a name of files may be something else, such as the pixels
+            require(
+                ids[field.name] or words is IDS[side][-1],
+                f"{name} holds {field}, and ids are {count} texts or whole numbers; save a list of these",
+            )
+        readable = {field: texts for field, texts in ids.items() if texts}
+        require(
+            len(set(readable.values())) < 2,
+            f"{name} holds {' and '.join(readable)}, and each may be the ids of {side}s; call one {side}_ids",
+        )
+        for field_name, texts in readable.items():
+            _check_ids(texts, f"{name}, {field_name}", side, count)
+            return field_name, texts
+    return "", ()
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    """Ids as texts; none where these are no texts or whole numbers."""
+    values = value.tolist() if isinstance(value, np.ndarray | Tensor) else value
+    if not isinstance(values, list | tuple):
+        return ()
+    plain = [item.item() if isinstance(item, np.generic | Tensor) else item for item in values]
+    texts = [item.decode() if isinstance(item, bytes) else item for item in plain]
+    whole = all(isinstance(item, str | int) and not isinstance(item, bool) for item in texts)
+    return tuple(map(str, texts)) if whole else ()
+
+
+def _check_ids(ids: Sequence[str], name: str, side: Side, count: int) -> None:
+    require(len(ids) == count, f"{name}: {len(ids)} ids for {count} vectors; give one each as {side}_ids")
+    twice = [text for text, times in Counter(ids).items() if times > 1]
+    require(not twice, f"{name}: the id {twice[:1]} stands twice; keep one vector of each {side}")
+
+
+def without_ids(image: SideVectors, text: SideVectors, split: Split) -> list[str]:
+    """Note which vectors stand in the order of a split because nothing says another."""
+    ends = [
+        f"{what} {ids[0]} to {ids[-1]}"
+        for what, vectors, ids in (("images", image, split.image_ids), ("captions", text, split.caption_ids))
+        if not vectors.ids
+    ]
+    return [f"vectors without ids stand in the order of the data: {', '.join(ends)}"] if ends else []
+
+
+def in_order(image: SideVectors, text: SideVectors, split: Split) -> tuple[Tensor, Tensor]:
+    """Bring vectors into the order of a split; those without ids are in it.
+
+    Args:
+        image: of ``N`` images.
+        text: of ``N`` captions.
+        split: its images and captions are wanted, each once.
+
+    Returns:
+        ``(I, D)`` and ``(T, D)``.
+
+    Raises:
+        ValueError: an image or caption of the split has no vector, or vectors without ids are more or fewer.
+    """
+    images = _taken(image, split.image_ids, "image", split.name)
+    return images, _taken(text, split.caption_ids, "caption", split.name)
+
+
+def _taken(vectors: SideVectors, wanted: Sequence[str], what: str, split: str) -> Tensor:
+    count = len(vectors.values)
+    if not vectors.ids:
+        require(
+            count == len(wanted),
+            f"{split}: {format_count(count, 'vector')} of {what}s and {format_count(len(wanted), what)}; "
+            "give one each, in the order of the data",
+        )
+        return vectors.values
+    rows = pd.Index(vectors.ids).get_indexer(pd.Index(wanted))
+    lone = [name for name, row in zip(wanted, rows, strict=True) if row < 0]
+    require(
+        not lone,
+        f"{split}: {what} {lone[:1]} has no vector, one of {format_count(len(lone))} without; the ids of the "
+        f"vectors are {_listed(vectors.ids[:2])} ...",
+    )
+    return vectors.values[rows]
+
+
+def split_of_rows(own: Any, images: int, captions: int, ids: tuple[Sequence[str], Sequence[str]]) -> Split:
+    """A split that knows whose caption is whose, and neither words nor pictures.
+
+    Args:
+        own: ``(T,)`` image row of each caption.
+        images: how many there are.
+        captions: likewise.
+        ids: of images and of captions; none = their rows.
+
+    Raises:
+        ValueError: a caption without image, or an image without caption.
+    """
+    rows = np.asarray(own)
+    require(
+        rows.shape == (captions,) and rows.dtype.kind in "iu",
+        f"own has the shape {rows.shape}; give the image row of each of {captions} captions",
+    )
+    outside = np.flatnonzero((rows < 0) | (rows >= images))
+    require(
+        not len(outside),
+        f"own: caption {outside[:1].tolist()} belongs to image {rows[outside[:1]].tolist()}, and there are "
+        f"{format_count(images, 'image')}, 0 to {images - 1}",
+    )
+    image_ids, caption_ids = (
+        tuple(one) or tuple(map(str, range(n))) for one, n in zip(ids, (images, captions))
+    )
+    return Split(
+        BARE, image_ids, tuple(f"caption {one}" for one in caption_ids), caption_ids, rows.astype(np.int64),
+        no_picture, notes=("vectors came without words and pictures",),
+    )  # fmt: skip
