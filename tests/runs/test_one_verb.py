@@ -79,7 +79,7 @@ def test_ids_beside_vectors_order_them_and_what_is_no_file_of_vectors_is_said(by
     (tmp_path / "lfs.npy").write_text("version https://git-lfs.github.com/spec/v1")
     (tmp_path / "page.pt").write_text("<html>")
     for name, said in {
-        "twice.parquet": "an id stands twice",
+        "twice.parquet": "stands twice",
         "lfs.npy": "Git LFS",
         "page.pt": "web page",
     }.items():

@@ -134,7 +134,8 @@ def _embedded(
     else:
         notes += without_ids(image, text, split)
     split = replace(split, notes=(*split.notes, *notes))
-    return split, *(Embedding(values) for values in in_order(image, text, split))
+    image_values, text_values = in_order(image, text, split)
+    return split, Embedding(image_values), Embedding(text_values)
 
 
 def _require_one_width(image: Tensor, text: Tensor) -> None:

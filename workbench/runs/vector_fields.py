@@ -1,5 +1,6 @@
 """What a source of vectors holds, as fields by name: the arrays of ``.npz``, the entries of ``.pt``,
-``.safetensors`` and ``.json``, the columns of a table, or the one array of ``.npy``.
+``.safetensors`` (with lists in its metadata) and ``.json``, the columns of a table, or the one array of
+``.npy``.
 
 Of a table, columns that are numbered without a gap from 0 or 1 are one field, a column for each dimension.
 """
@@ -15,6 +16,7 @@ import pandas as pd
 from safetensors import safe_open
 from torch import Tensor
 
+from workbench.data.columns import NAMES, plain
 from workbench.io import NUMPY_ERRORS, parse_json, reading_errors, require_itself
 from workbench.io.tensors import loaded
 from workbench.records import require
@@ -29,19 +31,16 @@ VECTORS = {
     "vectors", "vector", "vec", "embeddings", "embedding", "embeds", "embed", "emb", "features", "feature",
     "feat", "dimension", "dim", "",
 }  # fmt: skip
-# what ids are called; a name of an earlier group goes before one of a later
-IDS: dict[str, tuple[set[str], ...]] = {
-    "image": (
-        {"image_ids", "image_id", "img_ids", "img_id"},
-        {"ids", "id"},
-        {
-            "image", "image_names", "image_name", "image_paths", "image_path", "image_files", "image_file",
-            "file_names", "file_name", "filenames", "filename", "files", "file", "filepath", "names", "name",
-            "paths", "path", "index",
-        },
-    ),
-    "text": ({"text_ids", "text_id", "caption_ids", "caption_id"}, {"ids", "id"}, {"index"}),
+# what ids are called, of either side, and what the files of images are called beside the names of a column
+EITHER = {"ids", "id"}
+FILE_NAMES = {
+    "image_names", "image_paths", "image_files", "file_names", "filenames", "files", "names", "paths",
 }  # fmt: skip
+# a name of an earlier group goes before one of a later
+IDS: dict[str, tuple[set[str], ...]] = {
+    "image": (set(NAMES["image_id"]), EITHER, {*NAMES["image"], *FILE_NAMES}),
+    "text": (set(NAMES["id"]) - EITHER, EITHER),
+}
 NUMBERED = re.compile(r"(.*?)(\d+)")
 # kinds of numbers in numpy, complex ones among them
 NUMBERS = "biufc"
@@ -87,11 +86,6 @@ def _first(value: Any) -> Any:
     return value[0] if listed and len(value) else None
 
 
-def plain(name: str) -> str:
-    """Write a name without capitals, and with one sign between its words."""
-    return re.sub(r"[\s._-]+", "_", re.sub(r"([a-z])([A-Z])", r"\1_\2", name)).strip("_").lower()
-
-
 def fields_of(source: Any, name: str) -> list[Field]:
     """List what a source holds; of an array or a tensor one field without a name.
 
@@ -104,6 +98,10 @@ def fields_of(source: Any, name: str) -> list[Field]:
         ValueError: it cannot be read, or a column stands twice or is missing among numbered ones.
     """
     content = _opened(Path(source).expanduser()) if isinstance(source, str | Path) else source
+    if isinstance(content, pd.Series):
+        content = content.to_frame("vectors")
+    if hasattr(content, "to_pandas"):  # a table of another library
+        content = content.to_pandas()
     if isinstance(content, pd.DataFrame):
         return list(_of_table(content, name))
     if isinstance(content, Mapping):
@@ -167,9 +165,12 @@ def _csv(file: Path) -> pd.DataFrame:
     begin with zeros, which its name tells.
     """
     names = pd.read_csv(file, nrows=0, index_col=False, encoding="utf-8-sig").columns
-    known = set().union(*IDS["image"], *IDS["text"])
-    texts = {name: str for name in names if plain(name) in known}
-    return pd.read_csv(file, converters=texts, index_col=False, encoding="utf-8-sig")
+    called = set().union(*IDS["image"], *IDS["text"])
+    texts = {name: str for name in names if plain(name) in called}
+    gaps = {name: ["", "NA", "nan", "NaN"] for name in names if name not in texts}
+    return pd.read_csv(
+        file, dtype=texts, keep_default_na=False, na_values=gaps, index_col=False, encoding="utf-8-sig"
+    )
 
 
 READERS: dict[str, Callable[[Path], Any]] = {
@@ -190,16 +191,17 @@ def _of_table(table: pd.DataFrame, name: str) -> Iterator[Field]:
     runs = dict(_runs(table, name))
     inside = {column for columns in runs.values() for column in columns}
     for stem, columns in runs.items():
-        yield Field(f"{columns[0]} to {columns[-1]}", plain(stem), table[columns].to_numpy(), numbered=True)
+        yield Field(f"{columns[0]} to {columns[-1]}", _word(stem), table[columns].to_numpy(), numbered=True)
     for column in names:
         if column not in inside:
             yield Field(column, plain(column), _values(table[column]))
 
 
 def _with_index(table: pd.DataFrame) -> pd.DataFrame:
-    """A table with its index as a column; whole numbers without a name tell how the rows stood once."""
-    bare = table.index.nlevels == 1 and table.index.name is None and table.index.dtype.kind in "iu"
-    return table.reset_index(names="row numbers") if bare else table.reset_index()
+    """A table with its index as a column: ids, or whole numbers that tell how the rows stood once."""
+    if table.index.nlevels > 1 or table.index.name is not None:
+        return table.reset_index()
+    return table.reset_index(names="row numbers" if table.index.dtype.kind in "iu" else "ids")
 
 
 def _runs(table: pd.DataFrame, name: str) -> Iterator[tuple[str, list[str]]]:
@@ -215,18 +217,26 @@ def _runs(table: pd.DataFrame, name: str) -> Iterator[tuple[str, list[str]]]:
         named = [columns[number] for number in sorted(columns)]
         if len(named) < 2 or table[named[0]].dtype.kind not in NUMBERS:
             continue
-        start = min(columns)
-        whole = start < 2 and [*sorted(columns)] == [*range(start, start + len(columns))]
-        if whole:
+        fault = _fault(table, columns)
+        if not fault:
             yield stem, named
-        else:
-            vectors = plain(stem) in VECTORS or side_of(stem)
-            lost = next(number for number in range(len(columns) + 1) if number not in columns and number)
-            require(
-                not vectors,
-                f"{name}: the columns {named[0]} to {named[-1]} lack number {lost}; dimensions are numbered "
-                "without a gap from 0 or 1",
-            )
+        elif _word(stem) in VECTORS or side_of(stem):
+            raise ValueError(f"{name}: of the columns {named[0]} to {named[-1]} {fault}")
+
+
+def _fault(table: pd.DataFrame, columns: Mapping[int, str]) -> str:
+    """Why columns by their number are no dimensions; ``""`` = they are."""
+    start = 0 if 0 in columns else 1
+    lost = [number for number in range(start, start + len(columns)) if number not in columns]
+    if lost:
+        return f"number {lost[0]} is missing; dimensions are numbered without a gap from 0 or 1"
+    texts = [column for column in columns.values() if table[column].dtype.kind not in NUMBERS]
+    return f"{texts[0]} holds no numbers, but {table[texts[0]].dtype}" if texts else ""
+
+
+def _word(stem: str) -> str:
+    """The name of numbered columns without the sign before the number."""
+    return plain(stem).strip("._")
 
 
 def _values(column: Any) -> Any:
@@ -240,6 +250,6 @@ def side_of(name: str) -> str:
     >>> [side_of(name) for name in ("clip_image_embeds", "captions", "features")]
     ['image', 'text', '']
     """
-    words = set(re.split(r"[^a-z]+", plain(name)))
+    words = set(re.split(r"[^a-z]+", re.sub(r"([a-z])([A-Z])", r"\1_\2", name).lower()))
     sides = [side for side, known in WORDS.items() if words & known]
     return sides[0] if len(sides) == 1 else ""

@@ -32,6 +32,8 @@ from workbench.runs.vector_fields import IDS, VECTORS, Field, fields_of, side_of
 
 Side = Literal["image", "text"]
 OTHER: dict[Side, Side] = {"image": "text", "text": "image"}
+# names that ids have, and vectors never
+IDS_ALONE = {*IDS["text"][0], *IDS["image"][0], *IDS["text"][1]}
 # what is remarked of numbers of a kind
 BYTES = "bytes are taken as numbers; packed bits are not unpacked"
 REMARKS = {"bool": "booleans are taken as 0 and 1", "int8": BYTES, "uint8": BYTES}
@@ -125,7 +127,11 @@ def _listed(names: Iterable[Any]) -> str:
 
 def _field_of_vectors(fields: Sequence[Field], side: Side, name: str) -> Field:
     """The one field that holds the vectors of a side."""
-    able = [field for field in fields if field.is_matrix and side_of(field.name) != OTHER[side]]
+    able = [
+        field
+        for field in fields
+        if field.is_matrix and side_of(field.name) != OTHER[side] and field.word not in IDS_ALONE
+    ]
     named = [field for field in able if side_of(field.name) == side]
     usual = [field for field in able if field.word in VECTORS]
     exact = [field for field in able if field.word == f"{side}s"]
@@ -180,12 +186,12 @@ def _single(array: Array) -> Array:
 def _ids(fields: Sequence[Field], side: Side, name: str, count: int) -> tuple[str, tuple[str, ...]]:
     """The name of the field that holds the ids of a side, and the ids; both empty where there are none."""
     for words in IDS[side]:
-        named = [field for field in fields if field.word in words and not field.is_matrix]
+        named = [field for field in fields if field.word in words]
         ids = {field.name: _texts(field.value) for field in named}
         for field in named:
-            # what is called by a name of files may be something else, such as the pixels
+            # what has a name of images may be their vectors or their pixels
             require(
-                ids[field.name] or words is IDS[side][-1],
+                ids[field.name] or "image" in words,
                 f"{name} holds {field}, and ids are {count} texts or whole numbers; save a list of these",
             )
         readable = {field: texts for field, texts in ids.items() if texts}
@@ -193,7 +199,8 @@ def _ids(fields: Sequence[Field], side: Side, name: str, count: int) -> tuple[st
             len(set(readable.values())) < 2,
             f"{name} holds {' and '.join(readable)}, and each may be the ids of {side}s; call one {side}_ids",
         )
-        for field_name, texts in readable.items():
+        if readable:
+            field_name, texts = next(iter(readable.items()))
             _check_ids(texts, f"{name}, {field_name}", side, count)
             return field_name, texts
     return "", ()
@@ -205,7 +212,7 @@ def _texts(value: Any) -> tuple[str, ...]:
     if not isinstance(values, list | tuple):
         return ()
     plain = [item.item() if isinstance(item, np.generic | Tensor) else item for item in values]
-    texts = [item.decode() if isinstance(item, bytes) else item for item in plain]
+    texts = [item.decode(errors="replace") if isinstance(item, bytes) else item for item in plain]
     whole = all(isinstance(item, str | int) and not isinstance(item, bool) for item in texts)
     return tuple(map(str, texts)) if whole else ()
 
