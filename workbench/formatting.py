@@ -119,6 +119,19 @@ def format_count(number: int, what: str = "") -> str:
     return f"{number:,} {what if number == 1 or not what else plural(what)}".rstrip()
 
 
+def format_bytes(size: int) -> str:
+    """A size on the disk, in the largest unit of which there is one.
+
+    >>> format_bytes(532), format_bytes(12_400_000), format_bytes(3_000_000_000)
+    ('532 B', '12.4 MB', '3.0 GB')
+    """
+    value, unit = float(size), "B"
+    for larger in ("kB", "MB", "GB", "TB"):
+        if value >= 1000:
+            value, unit = value / 1000, larger
+    return f"{format_number(value, 0 if unit == 'B' else 1)} {unit}"
+
+
 def format_path(path: Path | str) -> str:
     """A path as one would type it in the working folder, without the folders of the machine where it can be.
 

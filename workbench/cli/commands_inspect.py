@@ -29,7 +29,7 @@ from workbench.cli.base import (
 from workbench.cli.output import changed, columns, cut, evaluated, learnt, numbers, screen
 from workbench.execution import library, parameters
 from workbench.execution.doctor import examine
-from workbench.formatting import format_count
+from workbench.formatting import format_bytes, format_count
 from workbench.io import flat
 from workbench.records import require
 from workbench.records.measurement import contracts_of, headline, measurement_row
@@ -113,7 +113,12 @@ def params(notebook: str, as_json: AsJson = False) -> None:
 
 @app.command(epilog="Example: workbench ls --notebook 03_train")
 @usage()
-def ls(notebook: str = "*", root: Root = "runs", as_json: AsJson = False) -> None:
+def ls(
+    notebook: str = "*",
+    size: Annotated[bool, typer.Option("--size", help="Say what each takes on the disk.")] = False,
+    root: Root = "runs",
+    as_json: AsJson = False,
+) -> None:
     """List the runs, oldest first.
 
     Each with its start, time, status and main number.
@@ -122,6 +127,10 @@ def ls(notebook: str = "*", root: Root = "runs", as_json: AsJson = False) -> Non
     found = runs.list_runs(root, notebook)
     heads = ("when", "took", "run", "notebook", "status", "data", "objective", "seed", "queries", "headline")
     rows = [line for run in found for line in (_line(run), *map(_line_on, run.elsewhere()))]
+    sizes = {run.id: runs.size_of(run.folder) for run in found} if size else {}
+    if size:
+        heads = (*heads[:3], "size", *heads[3:])
+        rows = [(*row[:3], _size(sizes, str(row[2])), *row[3:]) for row in rows]
     if not found and not as_json:
         of = "" if notebook == "*" else f" of {notebook!r}"
         emit([], as_json, [f"no run{of} below {root}; `workbench run 03_train` makes one"])
@@ -131,7 +140,13 @@ def ls(notebook: str = "*", root: Root = "runs", as_json: AsJson = False) -> Non
     if max(map(len, lines)) > screen():
         halves = (columns(row[part] for row in [heads, *rows]) for part in (slice(5), slice(5, None)))
         lines = [line for one, two in zip(*halves, strict=True) for line in (one, f"    {two}")]
-    emit([asdict(run) for run in found], as_json, [*lines, *bad])
+    listed = [asdict(run) | ({"bytes": sizes[run.id]} if size else {}) for run in found]
+    emit(listed, as_json, [*lines, *bad])
+
+
+def _size(sizes: dict[str, int], run: str) -> str:
+    """The size of a run; of an evaluation below it nothing, since its run counts it."""
+    return format_bytes(sizes[run]) if run in sizes else ""
 
 
 def _line(run: Any) -> tuple[object, ...]:

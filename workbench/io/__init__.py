@@ -4,7 +4,7 @@
 wrote, ``signals`` stops a process between two steps.
 """
 
-from workbench.io.cache import cache_folder, cached_file, cached_texts
+from workbench.io.cache import cache_folder, cached_file, cached_kinds, cached_texts, clean_cache
 from workbench.io.checksums import ChecksumError, checksum, update_checksums, verify, write_checksums
 from workbench.io.files import (
     flat,
@@ -43,8 +43,10 @@ __all__ = [
     "adapter",
     "cache_folder",
     "cached_file",
+    "cached_kinds",
     "cached_texts",
     "checksum",
+    "clean_cache",
     "fields_of",
     "flat",
     "hub",

@@ -3,10 +3,12 @@
 import hashlib
 import json
 import os
+import re
 import sqlite3
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +17,50 @@ from workbench.io.files import only_writer, replacing, with_home
 
 # seconds in which other processes end what they write
 WAIT = 120.0
+# the names of all files in the cache: what it is, a key, and for locks a dot before and an ending after it
+CACHED = re.compile(r"\.?(?P<kind>.+)-[0-9a-f]{16,}\.(npy|json|jsonl|sqlite)(\.lock)?")
 
 
 def cache_folder() -> Path:
     """Where caches go: ``WORKBENCH_CACHE``, or a folder in the user's cache."""
     return with_home(Path(os.environ.get("WORKBENCH_CACHE") or "~/.cache/itm-workbench"))
+
+
+@dataclass(frozen=True)
+class CachedKind:
+    """The files of one kind in the cache.
+
+    Args:
+        name: what the names of the files begin with, such as ``vectors-image`` or the name of a backbone.
+        files: their checksums and locks included.
+    """
+
+    name: str
+    files: tuple[Path, ...]
+
+    @property
+    def size(self) -> int:
+        """Bytes on the disk."""
+        return sum(file.stat().st_size for file in self.files)
+
+
+def cached_kinds() -> list[CachedKind]:
+    """List what is in the cache folder by kind, in the order of their names; foreign files are left out."""
+    kinds: dict[str, list[Path]] = {}
+    for file in sorted(cache_folder().glob("*")):
+        if match := CACHED.fullmatch(file.name):
+            kinds.setdefault(match["kind"], []).append(file)
+    return [CachedKind(name, tuple(files)) for name, files in kinds.items()]
+
+
+def clean_cache(kind: CachedKind) -> None:
+    """Delete the files of a kind; what was computed into them is computed again when it is needed.
+
+    Raises:
+        OSError: a file cannot be deleted.
+    """
+    for file in kind.files:
+        file.unlink(missing_ok=True)
 
 
 def cached_file(file: Path, write: Callable[[Path], Mapping[str, Any]]) -> dict[str, Any]:

@@ -141,6 +141,11 @@ def read(folder: Path | str) -> Run:
     return Run(path, path.parent.name, path.name, status, params, results, env, evaluations, arms)
 
 
+def size_of(folder: Path) -> int:
+    """Count the bytes of all files in a folder and below it."""
+    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+
+
 def _status(folder: Path, has_results: bool) -> str:
     """What ``STATUS`` says. A run may be cut off after its results, before its watcher has written that."""
     if not (file := folder / STATUS).is_file():

@@ -1,0 +1,98 @@
+"""Commands for what takes room on the disk: the cache, and runs that are no longer wanted."""
+
+import shutil
+import sys
+from contextlib import ExitStack
+from datetime import datetime
+from typing import Annotated
+
+import typer
+
+from workbench.cli.base import AsJson, Root, app, emit, usage
+from workbench.cli.output import columns
+from workbench.formatting import format_bytes, format_count, format_path
+from workbench.io import cache_folder, cached_kinds, clean_cache, only_writer
+from workbench.records import require
+from workbench.registry import require_known
+from workbench.runs import store as runs
+
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+
+
+def agreed(question: str, yes: bool) -> None:
+    """Ask before something is deleted.
+
+    Raises:
+        ValueError: the answer is no, or nobody can be asked.
+    """
+    if yes:
+        return
+    require(sys.stdin.isatty(), f"{question} Nobody can be asked here; add --yes")
+    require(typer.confirm(question, err=True), "nothing was deleted")
+
+
+@app.command(epilog="Example: workbench cache --clean vectors-image")
+@usage()
+def cache(
+    clean: Annotated[
+        list[str] | None, typer.Option(metavar="KIND", help="Delete a kind, or all; repeatable.")
+    ] = None,
+    yes: Yes = False,
+    as_json: AsJson = False,
+) -> None:
+    """List what the cache holds, by kind and size, or delete it.
+
+    It holds features, vectors and parsed captions. All of them are computed again when they are needed. The
+    environment variable WORKBENCH_CACHE names another folder.
+    """
+    kinds = {kind.name: kind for kind in cached_kinds()}
+    for name in clean or []:
+        require_known("the cache has no kind", name, ("all", *kinds))
+    chosen = list(kinds.values()) if "all" in (clean or []) else [kinds[name] for name in clean or []]
+    room = format_bytes(sum(kind.size for kind in chosen or kinds.values()))
+    if chosen:
+        names = ", ".join(kind.name for kind in chosen)
+        agreed(f"Delete {names} ({room}) from {format_path(cache_folder())}?", yes)
+        for kind in chosen:
+            clean_cache(kind)
+        emit({"deleted": [kind.name for kind in chosen]}, as_json, [f"deleted {names} ({room})"])
+        return
+    rows = []
+    for kind in kinds.values():
+        newest = max(file.stat().st_mtime for file in kind.files)
+        made = datetime.fromtimestamp(newest).strftime("%Y-%m-%d %H:%M")
+        rows.append((kind.name, format_count(len(kind.files), "file"), format_bytes(kind.size), made))
+    about = {
+        "folder": str(cache_folder()),
+        "kinds": {kind.name: {"files": len(kind.files), "bytes": kind.size} for kind in kinds.values()},
+    }
+    table = columns([("kind", "files", "size", "newest"), *rows]) if rows else []
+    emit(about, as_json, [*table, f"{room} in {format_path(cache_folder())}"])
+
+
+@app.command(epilog="Example: workbench rm runs/mine")
+@usage()
+def rm(
+    run: Annotated[list[str], typer.Argument(help="Runs: folders, or ids as in `workbench ls`.")],
+    yes: Yes = False,
+    root: Root = "runs",
+    as_json: AsJson = False,
+) -> None:
+    """Delete runs, with all files in their folders.
+
+    Asks first, and says what they take.
+    """
+    folders = list(dict.fromkeys(runs.find(name, root).folder for name in run))
+    room = format_bytes(sum(map(runs.size_of, folders)))
+    names = ", ".join(map(format_path, folders))
+    agreed(f"Delete {names} ({room})?", yes)
+    with ExitStack() as writers:
+        for folder in folders:
+            writers.enter_context(only_writer(folder))
+            writers.enter_context(only_writer(folder, runs.WATCHED))
+        for folder in folders:
+            # under another name first: a deletion that is cut off leaves no half of a run
+            doomed = folder.with_name(f".{folder.name}.deleted")
+            folder.rename(doomed)
+            shutil.rmtree(doomed)
+    emit({"deleted": [str(folder) for folder in folders]}, as_json, [f"deleted {names} ({room})"])
