@@ -125,7 +125,8 @@ def ls(
     """
     require(root == "runs" or Path(root).is_dir(), f"there is no folder {root!r}", FileNotFoundError)
     found = runs.list_runs(root, notebook)
-    heads = ("when", "took", "run", "notebook", "status", "data", "objective", "seed", "queries", "headline")
+    names = "when took run notebook status data objective seed queries headline"
+    heads: tuple[object, ...] = tuple(names.split())
     rows = [line for run in found for line in (_line(run), *map(_line_on, run.elsewhere()))]
     sizes = {run.id: runs.size_of(run.folder) for run in found} if size else {}
     if size:
