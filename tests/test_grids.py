@@ -296,6 +296,15 @@ def test_the_presets_of_a_paper_hold_its_settings():
         assert released.model.image_options["fusion"] == {"variant": "released", "maps": 8, "padding": True}
 
 
+RECORDED = [name for name, path in GRIDS.items() if "record" in read_grid(path)]
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_every_recorded_grid_says_how_many_threads_compute_it(name):
+    planned = plan("03_train", read_grid(GRIDS[name]), {})
+    assert {values["settings"]["threads"] for values in planned.values()} == {1}
+
+
 def test_presets_are_those_that_were_read_against_the_papers():
     """Each value was read beside its paper when it last changed. ``WORKBENCH_SNAPSHOTS=write`` writes the
     file again, for whoever has read a new value.

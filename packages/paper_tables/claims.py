@@ -2,7 +2,8 @@
 
 A line of the ledger is one question: a claim, the data, the contrast, and the judge that answers. Lines are
 added, never changed; of one question the last line counts. Each holds its values by seed (or by group of
-images), from which its verdict follows by ``judging``.
+images), from which its verdict follows by ``judging``. A line of trained runs says with how many threads they
+were computed. Lines from before that was kept were given it once: their values come out with one thread.
 """
 
 import hashlib
@@ -32,6 +33,8 @@ QUESTION = ("claim", "data", "contrast", "judge")
 SCALE = {"sum": 100.0, "share": 100.0}  # points, as the papers print them
 NO_EFFECT = {"equivalent": "replicated", "replicated": "refuted"}
 ENOUGH = 0.8  # correlation from which two metrics "rise together"
+# threads of the processor that computed the recorded tables, as their grids say
+RECORDED_THREADS = 1
 # tables of values by seed, by the data that they were measured on
 TABLES = {"W": ("comparison_scenes", "components_scenes", "judge_orders"), "F": ("objectives_flickr8k",)}
 
@@ -250,7 +253,7 @@ def _contrasts(claim: Claim, where: str, who: str, keys: list[str]) -> Iterable[
     if claim.models and not claim.arms and where == "W":
         yield line_of(
             claim, where, "all objectives", who, {"more": _over_models(claim, keys, table)},
-            source=_source(where), seconds=None,
+            source=_source(where), threads=RECORDED_THREADS, seconds=None,
         )  # fmt: skip
     for more, less in claim.recorded:
         arms = [_arm(table, name, keys) for name in (more, less)]
@@ -261,7 +264,7 @@ def _contrasts(claim: Claim, where: str, who: str, keys: list[str]) -> Iterable[
         ran = sum(float(_arm(table, name, ["seconds"]).reindex(both).sum()) for name in (more, less))
         yield line_of_arms(
             claim, where, f"{more} | {less}", who, values, chance=_chance() if keys == ["rsum"] else None,
-            seeds=both, source=_source(where), seconds=round(ran),
+            seeds=both, source=_source(where), threads=RECORDED_THREADS, seconds=round(ran),
         )  # fmt: skip
 
 

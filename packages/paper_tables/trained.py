@@ -255,6 +255,7 @@ def _answered(
         source={"code": env["code"], "data": first[0].results["split"], "runs": [run.id for run in ran]},
         budget={**claims.budget(where), "steps": [run.results["steps"] for run in first]},
         machine=f"{platform.machine()}, {env['cpus']} CPUs, torch {env['versions']['torch']}",
+        threads=env["threads"],
         seconds=round(sum(run.env["seconds"] for run in ran)),
     )  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""The same seed gives the same numbers, whatever the number of threads."""
+"""The same seed and the same number of threads give the same numbers, and a run says the number."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ import torch
 from tests.runs.trained_twice import SMALL
 from workbench import objectives
 from workbench.runs import Config, prepare, run
-from workbench.training import deterministic_algorithms
+from workbench.runs import store as runs
+from workbench.runs.train import train
+from workbench.training import computing_threads, deterministic_algorithms
 
 
 @pytest.mark.slow
 def test_every_objective_trained_twice_in_processes_of_their_own_gives_the_same_numbers():
     # threads that wait leave the cores to other tests
     environment = {**os.environ, "OMP_WAIT_POLICY": "passive"}
-    environment.pop("OMP_NUM_THREADS", None)
-    command = [sys.executable, "-m", "tests.runs.trained_twice"]
+    command = [sys.executable, "-m", "tests.runs.trained_twice", "2"]
     both = [
         json.loads(
             subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
@@ -30,6 +31,38 @@ def test_every_objective_trained_twice_in_processes_of_their_own_gives_the_same_
     ]
     assert set(both[0]) == set(objectives.names())
     assert {name for name in both[0] if both[0][name] != both[1][name]} == set()
+
+
+TINY = {"train_images": 16, "val_images": 8, "test_images": 8, "batch_size": 8, "epochs": 1}
+
+
+def trained(folder, threads):
+    config = Config(objective="vsepp", threads=threads, **TINY)
+    return runs.read(train(prepare(config, progress=False), out=folder, progress=False))
+
+
+def test_runs_with_one_thread_and_with_two_say_so_and_a_difference_names_it(tmp_path):
+    usual = torch.get_num_threads()
+    first, again, second = (trained(tmp_path / str(n), threads) for n, threads in enumerate((1, 1, 2)))
+    assert [run.env["threads"] for run in (first, second)] == [1, 2]
+    assert [run.results["threads"] for run in (first, second)] == [1, 2]
+    assert first.results == again.results
+    differences = runs.diff(first, second)
+    assert [differences[file]["threads"] for file in ("params", "results", "env")] == [(1, 2)] * 3
+    assert torch.get_num_threads() == usual
+
+
+def test_a_run_that_names_no_number_keeps_that_of_its_process(tmp_path):
+    with computing_threads(3):
+        run = trained(tmp_path, 0)
+    assert (run.params["threads"], run.results["threads"], run.env["threads"]) == (0, 3, 3)
+
+
+def test_a_resumed_run_goes_on_with_the_threads_that_it_began_with(tmp_path):
+    ready = prepare(Config(objective="vsepp", **TINY), progress=False)
+    for usual in (3, 1):
+        with computing_threads(usual):
+            assert run(ready, folder=tmp_path, progress=False).threads == 3
 
 
 def test_the_block_leaves_the_setting_as_it_was():

@@ -1,5 +1,5 @@
-"""Train every objective once, with PyTorch's own number of threads, and print its numbers:
-``python -m tests.runs.trained_twice``.
+"""Train every objective once, with a number of threads, and print its numbers:
+``python -m tests.runs.trained_twice THREADS``.
 """
 
 import json
@@ -10,10 +10,10 @@ from workbench import Config, objectives, run
 SMALL = {"train_images": 64, "val_images": 32, "test_images": 64, "batch_size": 32, "epochs": 2}
 
 
-def main() -> None:
+def main(threads: int) -> None:
     found = {}
     for name in objectives.names():
-        result = run(Config(objective=name, **SMALL), progress=False)
+        result = run(Config(objective=name, threads=threads, **SMALL), progress=False)
         found[name] = {str(one.key): one.value for one in result.measurements}
         found[name]["history"] = [
             {key: value for key, value in epoch.items() if key != "seconds"} for epoch in result.history
@@ -22,4 +22,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(int(sys.argv[1]))

@@ -26,7 +26,7 @@ from workbench.runs.config import Config
 from workbench.runs.model import Model
 from workbench.runs.resolve import make_objective, resolve
 from workbench.runs.vectors import brought
-from workbench.training import seed_everything
+from workbench.training import computing_threads, seed_everything
 from workbench.training.batches import Source
 from workbench.training.optimiser import parameter_groups
 from workbench.training.processes import check_machine
@@ -144,6 +144,11 @@ def prepare(config: Config, *, progress: bool = True) -> Prepared:
         ValueError: something that the objective or an encoder needs is missing, this machine has no such
             device, or nothing is left to train; the message says how to give it.
     """
+    with computing_threads(config.training.threads):
+        return _prepared(config, progress)
+
+
+def _prepared(config: Config, progress: bool) -> Prepared:
     seed_everything(config.training.seed)
     objective, given = make_objective(config), config.given()
     config = resolve(config, objective)

@@ -52,11 +52,15 @@ def refuse_misspelt() -> None:
         require_known("the notebook has no parameter", name, known, ValueError)
 
 
-def environment(seed: int | None = None) -> dict[str, Any]:
-    """What a number may depend on beside the parameters: versions, device, commit, code, and the run's
-    ``seed``.
+def environment(seed: int | None = None, threads: int = 0) -> dict[str, Any]:
+    """What a number may depend on beside the parameters: versions, device, threads, commit, code, and the
+    run's ``seed``.
 
-    The device is known only where torch is already loaded; it is not loaded for this.
+    Device and threads are known only where torch is already loaded; it is not loaded for this.
+
+    Args:
+        seed: of the run.
+        threads: of the processor with which PyTorch computed the run; 0 = those that it has now.
     """
     own, versions = "itm-workbench", {"python": platform.python_version()}
     needed = [re.split(r"[^\w.-]", line)[0] for line in importlib.metadata.requires(own) or []]
@@ -66,10 +70,11 @@ def environment(seed: int | None = None) -> dict[str, Any]:
     torch, device, commit = sys.modules.get("torch"), None, None
     if torch is not None:
         device = str(torch.cuda.get_device_name()) if torch.cuda.is_available() else "cpu"
+        threads = threads or torch.get_num_threads()
     command = ["git", "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
     with suppress(OSError, subprocess.CalledProcessError):  # no git, or an installed package and no clone
         commit = subprocess.check_output(command, cwd=PACKAGE, text=True, stderr=subprocess.DEVNULL).strip()
     return {
-        "platform": platform.platform(), "cpus": os.cpu_count(), "device": device, "versions": versions,
-        "commit": commit, "code": code_hash()[:16], "seed": seed,
+        "platform": platform.platform(), "cpus": os.cpu_count(), "threads": threads or None, "device": device,
+        "versions": versions, "commit": commit, "code": code_hash()[:16], "seed": seed,
     }  # fmt: skip

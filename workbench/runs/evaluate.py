@@ -30,6 +30,7 @@ from workbench.runs.models import evaluated, kept_config, load_model, open_model
 from workbench.runs.resolve import make_objective
 from workbench.runs.result import OpenRun, open_runs
 from workbench.runs.vector_files import in_order, read_both, split_of_rows, without_ids
+from workbench.training import computing_threads
 
 # pictures on which a model is tried, and what they are where nobody names any
 TRIED = 8
@@ -261,17 +262,19 @@ def evaluate_on(folder: Path | str, target: Target, *, device: str = "") -> Open
         ValueError: the model cannot read the data, see ``load_target``.
     """
     opened = open_runs([str(folder)], device=device, on=asdict(target))[0]
-    (model, image, text), split = opened.load(), opened.split
-    metrics, judge = opened.config.get("metrics", ()), opened.config.get("judge", "")
-    found, values, best = measure(model, split, image, text, metrics=metrics, strict=False, judge=judge)
-    if split.level is not None and split.chain is not None:
-        sides = (image.mean.numpy(), text.mean.numpy(), model.embed_texts([""]).mean[0].numpy())
-        found += hierarchy.hierarchy_scores(hierarchy.Chains(split, *sides))
+    split, metrics, judge = opened.split, opened.config.get("metrics", ()), opened.config.get("judge", "")
+    with computing_threads(int(opened.config.get("threads", 0))):
+        threads = torch.get_num_threads()
+        model, image, text = opened.load()
+        found, values, best = measure(model, split, image, text, metrics=metrics, strict=False, judge=judge)
+        if split.level is not None and split.chain is not None:
+            sides = (image.mean.numpy(), text.mean.numpy(), model.embed_texts([""]).mean[0].numpy())
+            found += hierarchy.hierarchy_scores(hierarchy.Chains(split, *sides))
     known = {m.key.metric for m in found}
     left = [name for name in metrics if shelf.load(name).name not in known]
     notes = (f"not measured, since {split.name} has no judgements for it: {', '.join(left)}",) if left else ()
     told = replace(split, notes=(*split.notes, *notes))
-    run = replace(opened, split=told, measurements=found, values=values, best=best)
+    run = replace(opened, split=told, measurements=found, values=values, best=best, threads=threads)
     run.save(folder)
     return run
 

@@ -69,6 +69,8 @@ class OpenRun:
             them.
         target: what was measured on, where it is not the run's own test split.
         best: by direction, the best items of every query, where the evaluation has found them.
+        threads: of the processor with which PyTorch computed what was measured; 0 = not known, as of runs of
+            older versions.
     """
 
     name: str
@@ -81,6 +83,7 @@ class OpenRun:
     values: Mapping[str, Values] = field(default_factory=dict)
     target: Target | None = None
     best: Mapping[str, Best] = field(default_factory=dict)
+    threads: int = field(default_factory=torch.get_num_threads)
 
     def shown(self, *, every: bool = False) -> pd.DataFrame:
         """The numbers to look at first as texts, with their intervals and what chance would be.
@@ -208,15 +211,16 @@ class OpenRun:
         return pd.concat(tables, ignore_index=True)
 
     def as_dict(self) -> dict[str, Any]:
-        """What ``results.json`` holds: the same seed gives the same values, so no time is among them; it
-        stands in ``env.json``. Of other data there is no training to tell of, but what the model was trained
-        on.
+        """What ``results.json`` holds: the same seed and threads give the same values, so no time is among
+        them; it stands in ``env.json``. Of other data there is no training to tell of, but what the
+        model was trained on.
         """
         measured = {
             "dataset": self.dataset,
             "split": {"name": self.split.name, **self.split.fingerprint()},
             "objective": self.config["objective"],
             "seed": self.config["seed"],
+            "threads": self.threads,
             "metrics": {m.label: m.value for m in self.measurements},
             "contracts": {m.label: m.as_dict() for m in self.measurements},
             "notes": list(self.split.notes),
@@ -260,7 +264,7 @@ class OpenRun:
                 same = runs.load(path / runs.PARAMS) in ({}, json_value(params, runs.PARAMS))
                 require(same, f"{folder} holds another result; choose another folder", FileExistsError)
                 write_json(path / runs.PARAMS, params)
-                write_json(path / runs.ENV, environment(self.config["seed"]))
+                write_json(path / runs.ENV, environment(self.config["seed"], self.threads))
             if not self.target:
                 self._save_model(path)
             about = {"target": params} if self.target else {"split": split.identity()}
@@ -391,7 +395,7 @@ def _open(name: str, root: str, images: int, device: str, target: Target | None)
     if kept is None or (kept.image_ids, kept.caption_ids) != (split.image_ids, split.caption_ids):
         return one
     measured = [Measurement.of(contract) for contract in results.get("contracts", {}).values()]
-    return replace(one, measurements=measured, values=kept.values)
+    return replace(one, measurements=measured, values=kept.values, threads=results.get("threads", 0))
 
 
 def _kept_split(folder: Path, name: str) -> Split:

@@ -369,7 +369,7 @@ def publish(
             "contracts": {**contracts, **{name: {"face": "correlation"} for name in more}},
         }
     path = write_results(folder, results)
-    write_json(path.with_name(ENV), environment(seed))
+    write_json(path.with_name(ENV), environment(seed, results.get("threads", 0)))
     then = f"{'explore' if (path.parent / MODEL).is_file() else 'show'} {format_path(path.parent)}"
     shown = {
         "text/plain": f"results: {format_path(path)}\nnext: workbench {then}",

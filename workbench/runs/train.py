@@ -19,7 +19,7 @@ from workbench.runs.environment import code_hash, environment
 from workbench.runs.measure import calibrate, measure, validate
 from workbench.runs.resolve import chooser
 from workbench.runs.result import OpenRun
-from workbench.training import checkpoint, deterministic_algorithms, fit
+from workbench.training import checkpoint, computing_threads, deterministic_algorithms, fit
 from workbench.training.processes import rank
 
 
@@ -50,7 +50,9 @@ def run(
     config, model, history = ready.config, ready.model, []
     settings, metrics = config.training, config.objective.metrics
     position = checkpoint.TrainingPosition(Path(folder), made_from(ready)) if folder else None
-    with deterministic_algorithms(settings.deterministic):
+    # with another number of threads the rest of a run would add in another order than its beginning
+    threads = settings.threads or (position.threads if position else 0)
+    with deterministic_algorithms(settings.deterministic), computing_threads(threads):
         if ready.train is not None:
             torch.set_rng_state(ready.random_state)
             with only_writer(folder) if folder and not rank() else nullcontext():
@@ -65,9 +67,10 @@ def run(
         measurements, values, best = measure(
             model, ready.test.split, image, text, metrics=metrics, judge=config.objective.judge
         )
+        threads = torch.get_num_threads()
     return OpenRun(
         config.objective.name, ready.test.split, lambda: (model, image, text), None, config.as_dict(),
-        measurements, history, values, best=best,
+        measurements, history, values, best=best, threads=threads,
     )  # fmt: skip
 
 
@@ -108,16 +111,19 @@ def train(ready: Prepared, *, out: Path | str = "", resume: bool = False, progre
         # refused before anything is written, so that the run stays as it was
         checkpoint.TrainingPosition(folder, made_from(ready)).last()
         write_json(folder / runs.PARAMS, ready.config.as_dict())
-        began, status = time.perf_counter(), "interrupted"
+        began, status, threads = time.perf_counter(), "interrupted", ready.config.training.threads
         try:
-            run(ready, folder=folder, progress=progress).save(folder)
+            opened = run(ready, folder=folder, progress=progress)
+            threads = opened.threads
+            opened.save(folder)
             status = "ok"
         except Exception:
             status = "failed:train"
             raise
         finally:
             seconds = round(time.perf_counter() - began, 2)
-            write_json(folder / runs.ENV, {**environment(ready.config.training.seed), "seconds": seconds})
+            about = environment(ready.config.training.seed, threads)
+            write_json(folder / runs.ENV, {**about, "seconds": seconds})
             runs.write_status(folder, status)
     return folder
 

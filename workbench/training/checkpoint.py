@@ -62,6 +62,16 @@ class TrainingPosition:
         )
         return tensors, facts
 
+    @property
+    def threads(self) -> int:
+        """Threads with which PyTorch computed the checkpoint; 0 = there is none, or it does not say.
+
+        Raises:
+            ChecksumError: the file is not such a checkpoint.
+        """
+        path = self.folder / LAST
+        return int(facts(path).get("threads", 0)) if path.exists() else 0
+
 
 def write(path: Path, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> None:
     """Write tensors and JSON facts; the file appears whole or not at all.

@@ -283,7 +283,13 @@ class Training:
             "random": checkpoint.random_state(self.device),
             "momentum": self.momentum.state() if self.momentum else {},
         }
-        facts = {"step": self.step, "history": self.history, "sums": self.sums, "numbers": numbers}
+        facts = {
+            "step": self.step,
+            "history": self.history,
+            "sums": self.sums,
+            "numbers": numbers,
+            "threads": torch.get_num_threads(),
+        }
         checkpoint.write(
             self.position.folder / checkpoint.LAST,
             checkpoint.weights(self.model, self.objective) | flat(tensors),

@@ -42,6 +42,17 @@ def test_verdicts_of_the_ledger_follow_from_its_values_and_these_from_the_record
         assert of == {name: line[name] for name in of}
 
 
+def test_every_line_of_trained_runs_has_its_threads_and_a_claim_is_trained_with_as_many() -> None:
+    lines = [line for line in claims.ledger() if "captions_per_image" not in line["source"]]
+    assert {line["threads"] for line in lines} == {claims.RECORDED_THREADS}
+    budgets = [claims.budget(where)["settings"] for where in "WFH"]
+    assert {settings["threads"] for settings in budgets} == {claims.RECORDED_THREADS}
+    grids = (
+        grid.read_grid(library.find(name, "grid")) for name in (*claims.TABLES["W"][:2], *claims.TABLES["F"])
+    )
+    assert {one["fixed"]["settings"]["threads"] for one in grids} == {claims.RECORDED_THREADS}
+
+
 def test_verdicts_of_trained_arms_follow_from_values_by_seed_and_image() -> None:
     lines, kept = claims.latest(claims.ledger()), claims_by_image.read()
     again = []
