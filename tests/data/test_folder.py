@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
+import workbench as wb
 from workbench import data
 from workbench.data.reading import Problems
 from workbench.data.tables import read_table
@@ -44,8 +45,8 @@ def write(file, records):
 
 @pytest.fixture
 def base(tmp_path):
-    for name in ("a.jpg", "b.png", "deep/c.jpg"):
-        picture(tmp_path / name)
+    for n, name in enumerate(("a.jpg", "b.png", "deep/c.jpg")):
+        picture(tmp_path / name, colour=(200, 30, 90 * n))
     return tmp_path
 
 
@@ -82,6 +83,68 @@ def test_ids_levels_and_chains_are_read(base, kind):
     assert split.caption_ids == ("c0", "c1", "c2", "c3")
     assert split.level.tolist() == [1, 2, 1, 2]
     assert split.chain.tolist() == [0, 0, 1, 1]
+
+
+def numbered(of, captions=3):
+    """Rows with an id that a function makes of the numbers of image and caption."""
+    names = ("a.jpg", "b.png", "deep/c.jpg")
+    return [
+        {"image": name, "caption": f"text {k} of {name}", "id": of(n, k)}
+        for n, name in enumerate(names)
+        for k in range(captions)
+    ]
+
+
+@pytest.mark.parametrize("kind", [*KINDS, "captions.json"])
+@pytest.mark.parametrize("column", ["id", "caption_id"])
+@pytest.mark.parametrize(
+    ("of", "whose"),
+    [
+        (lambda n, k: n, "the ids of images"),
+        (lambda n, k: f"img-{n}", "the ids of images"),
+        (lambda n, k: k, "the numbers of captions"),
+        (lambda n, k: 3 - k, "the numbers of captions"),
+    ],
+)
+def test_ids_that_are_not_those_of_captions_are_not_read_and_a_note_says_so(base, kind, column, of, whose):
+    rows = [{column if name == "id" else name: row[name] for name in row} for row in numbered(of)]
+    rows = rows[::2] + rows[1::2]
+    if kind == "captions.json":
+        (base / kind).write_text(json.dumps(rows), encoding="utf-8")
+    else:
+        write(base / kind, rows)
+    split = load(base)
+    assert (len(split.image_ids), len(split.captions)) == (3, 9)
+    assert any(f"the column {column} holds {whose}" in note for note in split.notes)
+    assert set(split.caption_ids) == {f"{image}#{k}" for image in split.image_ids for k in range(3)}
+
+
+def test_ids_that_are_neither_those_of_captions_nor_of_images_are_refused_and_can_be_turned_off(base):
+    write(base / "captions.csv", numbered(lambda n, k: (n + k) % 4))
+    with pytest.raises(ValueError, match=r"row 4: the id '1' was used before, .*columns=\{'id': None\}"):
+        load(base)
+    split = wb.load_data(base, columns={"id": None})
+    assert len(split.captions) == 9
+    assert "columns that were not read: id" in split.notes
+    write(base / "captions.csv", numbered(lambda n, k: n))
+    with pytest.raises(ValueError, match="the id '0' was used before"):
+        wb.load_data(base, columns={"id": "id"})
+
+
+def test_files_of_the_same_bytes_are_counted_and_stay_images_of_their_own(base):
+    (base / "copy.jpg").write_bytes((base / "a.jpg").read_bytes())
+    write(base / "captions.csv", [*ROWS, {"image": "copy.jpg", "caption": "the same again"}])
+    split = load(base)
+    assert len(split.image_ids) == 4
+    assert any(
+        "1 image with the bytes of another file" in note and "copy.jpg" in note for note in split.notes
+    )
+    assert not any("bytes" in note for note in load(base, check_images=False).notes)
+
+
+def test_an_id_of_several_images_is_noted(base):
+    write(base / "captions.csv", [{**row, "image_id": n // 2} for n, row in enumerate(ROWS)])
+    assert any("2 image ids at several images" in note for note in load(base).notes)
 
 
 def test_without_a_column_split_every_image_is_in_exactly_one(tmp_path):

@@ -697,7 +697,7 @@ TWINS = {
     ),
     "JSON of a frame, by column": (
         edit("frame.json", '"1":["two","deux"]', '"1":{"two":1}'),
-        "frame.json row 2: the caption is None; expected text",
+        "frame.json row 2: the caption is an object with two",
     ),
 }
 

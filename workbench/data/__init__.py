@@ -53,7 +53,7 @@ def load(data: Any, **options: Any) -> Split:
     Args:
         data: a name of the shelf, a path (a folder or a file; what lies there is recognised), a pandas
             ``DataFrame``, a ``datasets.Dataset`` or ``DatasetDict``, or a ``Split``, returned as it is.
-        options: ``split``, and what the data set, ``opening.at`` (a path) or ``layouts.held`` (memory) takes.
+        options: ``split``, and what the data set, ``opening.at`` (a path) or ``memory.held`` (memory) takes.
 
     Raises:
         KeyError: no such data set.
@@ -67,6 +67,6 @@ def load(data: Any, **options: Any) -> Split:
     if isinstance(data, str | Path):
         found: Split = make(f"data {str(data)!r}", member(str(data)), options)
         return found
-    from workbench.data.layouts import held  # slow to import
+    from workbench.data.memory import held  # slow to import
 
     return held(data, **options)

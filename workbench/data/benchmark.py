@@ -22,16 +22,19 @@ import numpy as np
 
 from workbench.data.reading import Problems, Row, find_root, good, share_of, to_split
 from workbench.data.region_files import locate
+from workbench.data.tables import inside
 from workbench.formatting import format_count, format_number
 from workbench.io import parse_json, read_array, read_text, validated
 from workbench.records import Array, Split, require
 from workbench.registry import require_known
 
 PARTS = ("train", "restval", "val", "test")
+# a path without a drive, an address, a backslash, and parts that are empty or begin with a dot
+PLAIN = re.compile(r"(?:[^./\\:~\0][^/\\:\0]*/)*[^./\\:~\0][^/\\:\0]*")
 
 
 def read_karpathy(
-    file: Path, parts: tuple[str, ...], captions: int | None, problems: Problems
+    file: Path, parts: tuple[str, ...], captions: int | None, problems: Problems, folder: Path
 ) -> tuple[list[Row], dict[str, str]]:
     """Read the images of some parts.
 
@@ -40,6 +43,7 @@ def read_karpathy(
         parts: of ``PARTS``.
         captions: how many captions of an image are taken, the first ones; ``None`` = all.
         problems: takes what is wrong.
+        folder: of the images; their names are brought into one form, see ``inside``.
 
     Returns:
         Rows in the order of the file, with the filename as image id and ``sentid`` as caption id; and where
@@ -58,13 +62,14 @@ def read_karpathy(
         where = f"{file.name} image {number}"
         with problems.adding("malformed image", where):
             record: _Record = validated(content, _Record, where, "is malformed")
-            image, found = record.filename, len(record.sentences)
+            image, path = _in_one_form(folder, record.filename), _in_one_form(folder, record.path)
+            found = len(record.sentences)
             require(image not in paths, f"{where}: {image} occurs twice")
             require(
                 found >= (captions or 1),
                 f"{where}: {image} has too few sentences: expected at least {captions or 1}, found {found}",
             )
-            paths[image] = record.path
+            paths[image] = path
             for n, one in enumerate(record.sentences[:captions]):
                 row_id = f"{image}#{n}" if one.sentid is None else str(one.sentid)
                 rows.append(Row(where, image, " ".join(one.raw.split()), row_id, split=record.split))
@@ -95,13 +100,16 @@ class _Record:
         require(self.sentids in (None, ids), f"{other} sentids {self.sentids!r:.60}, found {ids!r:.60}")
         images = {sentence.imgid for sentence in self.sentences} - {self.imgid}
         require(not images, f"{other} imgid {self.imgid}, found {images}")
-        inside = not self.path.startswith("/") and ".." not in self.path.split("/")
-        require(inside, f"expected a file below the folder of the images, found {self.path!r}")
 
     @property
     def path(self) -> str:
         """Where the photograph lies below the folder of the images."""
         return f"{self.filepath}/{self.filename}" if self.filepath else self.filename
+
+
+def _in_one_form(folder: Path, name: str) -> str:
+    """A name of a file below a folder; plain ones, as published files have them, are so already."""
+    return name if PLAIN.fullmatch(name) else inside(folder, name)
 
 
 def _images(file: Path) -> list[Any]:
@@ -356,7 +364,9 @@ class Benchmark:
         """The Karpathy file, with or without its photographs, or with regions, one file an image."""
         more = {"photographs": [IMAGES], REGIONS: [REGIONS]}.get(source, [])
         folder = find_root(self.name, root, [self.json, *more], self.remedy)
-        found, paths = read_karpathy(folder / self.json, self.parts[split], captions, problems)
+        found, paths = read_karpathy(
+            folder / self.json, self.parts[split], captions, problems, folder / IMAGES
+        )
         files = {image: folder / IMAGES / path for image, path in paths.items()}
         # the captions alone: photographs are looked for when they are opened
         needed = files if source == "photographs" else {}
@@ -378,7 +388,7 @@ class Benchmark:
         rows, regions = read_precomp(folder / PRECOMP, part)
         file, ids, paths = folder / self.json, needed[-2], dict[str, str]()
         if file.exists() and split in self.parts:
-            annotated, paths = read_karpathy(file, self.parts[split], EACH, problems)
+            annotated, paths = read_karpathy(file, self.parts[split], EACH, problems, folder / IMAGES)
             rows, lost = identified(rows, annotated, file.name)
             ids = f"{file.name}, but for {lost} images whose captions it does not hold"
         # there need not be any photographs: they are looked for when they are opened

@@ -66,12 +66,14 @@ def names_both(names: Iterable[Any], chosen: Columns) -> bool:
     """Return whether columns have names that an image and a caption have."""
     names = list(names)
     known = [plain(name) for name in names]
-    return all(_column_of(plain(chosen.get(ours) or ours), known) or fitting(names, ours) for ours in NEEDED)
+    return all(column_of(plain(chosen.get(ours) or ours), known) or fitting(names, ours) for ours in NEEDED)
 
 
-def _column_of(path: str, names: Sequence[Any]) -> Any:
-    """The column in which a path begins, ``caption`` of ``caption.en``; ``""`` = there is none."""
-    parts = path.split(".")
+def column_of(path: Any, names: Sequence[Any]) -> Any:
+    """Return the column in which a path begins, ``caption`` of ``caption.en``; ``""`` = there is none."""
+    if path in names:
+        return path
+    parts = str(path).split(".")
     heads = [".".join(parts[:stop]) for stop in range(len(parts), 0, -1)]
     return next((head for head in heads if head in names), "")
 
@@ -98,7 +100,7 @@ def find_columns(names: Iterable[Any], table: str, chosen: Columns) -> dict[str,
     for ours, name in chosen.items():
         require_known(f"{table}: columns has no name", ours, list(NAMES), ValueError)
         require(
-            name is None or name in names or _column_of(name, names),
+            name is None or name in names or column_of(name, names) != "",
             f"{table} has the columns {listed}; columns={{{ours!r}: {name!r}}} names none of them",
         )
     columns = {ours: _candidates(names, table, ours, chosen) for ours in NAMES}
@@ -133,14 +135,18 @@ def _candidates(names: Sequence[Any], table: str, ours: str, chosen: Columns) ->
 def field(record: Mapping[Any, Any], columns: Sequence[Any]) -> Any:
     """Return what a column of a record holds, or a list of what several hold where they hold anything."""
     values = [_value(record, name) for name in columns]
-    return values[0] if len(values) == 1 else [value for value in values if value is not None and value != ""]
+    return values[0] if len(values) == 1 else [value for value in values if not _empty(value)]
+
+
+def _empty(value: Any) -> bool:
+    return value is None or (isinstance(value, str) and value == "")
 
 
 def _value(record: Mapping[Any, Any], path: Any) -> Any:
     """What a column holds, or a field inside it: of each object, where it holds a list of them."""
     if path in record or "." not in str(path):
         return record.get(path)
-    column = _column_of(path, list(record))
+    column = column_of(path, list(record))
     value = record.get(column)
     for name in path.removeprefix(f"{column}.").split("."):
         value = _inside(value, name)
@@ -165,7 +171,7 @@ def column_notes(names: Iterable[Any], columns: Mapping[str, Sequence[Any]]) -> 
     others = ", ".join(
         f"{ours} = {' and '.join(map(str, held))}" for ours, held in columns.items() if held != (ours,)
     )
-    read = {_column_of(str(name), names) or name for held in columns.values() for name in held}
+    read = {column_of(name, names) for held in columns.values() for name in held}
     unread = ", ".join(sorted(str(name) for name in set(names) - read))
     notes = (
         f"columns: {others}" if others else "",

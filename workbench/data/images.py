@@ -7,8 +7,10 @@ several frames or pages the first is taken. A picture of more than 179 million p
 decoded, as Pillow does, since a file of 200 kB may hold half a gigabyte.
 """
 
+import hashlib
 import io
 import os
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,7 @@ from typing import Any
 import numpy as np
 from PIL import Image, ImageOps
 
+from workbench.formatting import format_count
 from workbench.io import reading_errors, require_itself
 from workbench.records import NoPictureError, Split, require
 
@@ -27,6 +30,8 @@ PILLOW = (
     ArithmeticError, MemoryError, RuntimeError, AssertionError,
 )  # fmt: skip
 WHITE16 = 2**16 - 1
+# bytes by which files of one size are told apart
+MIDDLE = 4096
 
 
 def read_image(source: Any, where: str, *, small: bool = False) -> Image.Image:
@@ -96,6 +101,45 @@ def pictures(base: Path) -> list[Path]:
     """The image files of a folder and of those inside it, by path, without hidden ones."""
     known = endings()
     return sorted(one for one in base.rglob("*") if one.suffix.lower() in known and visible(one, base))
+
+
+def same_content(sources: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return a note on image files that hold the same bytes as another one; none where there are none.
+
+    Args:
+        sources: what each image is read from, by its id; only files are compared.
+    """
+    files = {image: source for image, source in sources.items() if isinstance(source, Path)}
+    # each step looks at those alone that the one before could not tell apart
+    for read in (_size, _middle, _digest):
+        groups = dict[Any, list[str]]()
+        for image, file in files.items():
+            groups.setdefault(read(file), []).append(image)
+        alike = [group for group in groups.values() if len(group) > 1]
+        files = {image: files[image] for group in alike for image in group}
+    if not files:
+        return ()
+    many = format_count(len(files) - len(alike), "image")
+    return (
+        f"{many} with the bytes of another file, each an image of its own: {alike[0][1]} and {alike[0][0]}",
+    )
+
+
+def _size(file: Path) -> int:
+    return file.stat().st_size
+
+
+def _middle(file: Path) -> tuple[int, bytes]:
+    """The size of a file and some of its bytes: pictures that only begin alike differ there."""
+    size = _size(file)
+    with file.open("rb") as opened:
+        opened.seek(size // 2)
+        return size, opened.read(MIDDLE)
+
+
+def _digest(file: Path) -> bytes:
+    with file.open("rb") as opened:
+        return hashlib.file_digest(opened, "blake2b").digest()
 
 
 def below(folder: str | Path) -> list[Path]:

@@ -1,40 +1,33 @@
 """The readers of ``opening``: each reads one layout into rows and their images' places."""
 
+import json
 import os
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
-from typing import Any, Literal
-
-import numpy as np
-from PIL import Image
+from typing import Any
 
 from workbench.data.benchmark import EACH, PARTS, read_karpathy
-from workbench.data.columns import find_columns
+from workbench.data.columns import field
 from workbench.data.images import endings, pictures, visible
+from workbench.data.memory import in_memory
 from workbench.data.reading import (
     Ask,
-    Problems,
     Reading,
     Row,
     choose_split,
-    one_split,
     said_split,
-    without_pictures,
 )
-from workbench.data.shards import content
-from workbench.data.tables import Record, inside, read_table, table_rows
+from workbench.data.tables import NO_IDS, caption_column, inside, read_table, table_rows
 from workbench.formatting import format_count
 from workbench.io import fields_of, parse_json, read_text
-from workbench.records import Split, require
+from workbench.records import require
 
 # bytes at either end of a JSON file by which its kind is told
 SNIFFED = 2**16
-Name = Literal["", "train", "val", "test", "all"]
 # texts that stand beside images and are not theirs
 ABOUT = ("readme", "license", "licence", "classes", "labels")
 
@@ -49,7 +42,7 @@ def sniffed(file: Path) -> str:
     with file.open("rb") as opened:
         start = opened.read(SNIFFED)
         opened.seek(max(0, file.stat().st_size - SNIFFED))
-        return (start + opened.read()).decode("utf-8", "replace")
+        return (start + opened.read()).decode(json.detect_encoding(start), "replace")
 
 
 def karpathy(file: Path, ask: Ask) -> Reading:
@@ -57,7 +50,7 @@ def karpathy(file: Path, ask: Ask) -> Reading:
     named = re.search(r'"dataset":\s*"([^"]+)"', sniffed(file))
     name = (named[1] if named else file.stem).removeprefix("dataset_").removesuffix(".json")
     each = EACH if name == "coco" else None
-    rows, paths = read_karpathy(file, PARTS, each, ask.problems)
+    rows, paths = read_karpathy(file, PARTS, each, ask.problems, _start(ask, file.parent))
     places, notes = _images(ask, file.parent, paths)
     if each:
         notes = (*notes, f"the first {EACH} captions of an image, as published numbers of MS-COCO have them")
@@ -73,35 +66,64 @@ def coco(files: Sequence[Path], ask: Ask) -> Reading:
         f"{name} has no annotations of the split {split!r}; choose {', '.join(there)} or all",
     )
     read = {part: file for part, file in there.items() if split in ("all", part) or len(files) == 1}
-    rows, order = list[Row](), list[Any]()
+    rows, order, notes = list[Row](), list[str](), tuple[str, ...]()
     for part, file in read.items():
-        content = parse_json(file.read_bytes(), file.name, "is not whole")
-        kind = dict[str, list[dict[str, Any]]]
-        images, annotations = fields_of(content, kind, file.name, "images", "annotations")
-        named = {one.get("id"): one.get("file_name") for one in images}
-        order += named.values()
-        for image, count in Counter(named.values()).items():
-            if count > 1:
-                ask.problems.add(
-                    "one file for two images", f"{file.name}: {count} images have the file {image}"
-                )
-        for n, one in enumerate(annotations, start=1):
-            if one.get("image_id") not in named:
-                where = f"{file.name} annotation {n}: no image has the id"
-                ask.problems.add("caption without image", f"{where} {one.get('image_id')!r}")
-        records = [
-            (f"{file.name} annotation {n}", {
-                "image": named.get(one.get("image_id")), "caption": one.get("caption"), "split": part,
-                "id": one.get("id", n),
-            }) for n, one in enumerate(annotations, start=1) if one.get("image_id") in named
-        ]  # fmt: skip
-        own = table_rows(records, file.name, partial(inside, ask.base), ask.problems)[0]
-        own = [replace(row, caption=" ".join(row.caption.split())) for row in own]
-        for image in sorted({str(one) for one in named.values()} - {row.image for row in own}):
-            ask.problems.add("image without captions", f"{file.name}: {image} has no caption")
+        own, images, more = _annotated(file, part, ask)
         rows += own
-    places, notes = _images(ask, ask.base, *_named(rows))
-    return Reading(name, rows, places, "the names of the files", notes, order=order)
+        order += images
+        notes += more
+    places, found = _images(ask, ask.base, *_named(rows))
+    notes = (*dict.fromkeys(notes), *found)
+    return Reading(name, rows, places, "the names of the files", notes, order=order, hint=NO_IDS)
+
+
+def _annotated(file: Path, part: str, ask: Ask) -> tuple[list[Row], list[str], tuple[str, ...]]:
+    """The captions of a file of MS-COCO, the names of its images in one form, and notes."""
+    content = parse_json(file.read_bytes(), file.name, "is not whole")
+    kind = dict[str, list[dict[str, Any]]]
+    images, annotations = fields_of(content, kind, file.name, "images", "annotations")
+    named = _names_by_id(images, file.name, ask)
+    column = caption_column(annotations, file.name, ask.columns)
+    others = {
+        ours: name for ours, name in ask.columns.items() if ours != "caption" and (ours, name) != ("id", None)
+    }
+    require(
+        not others, f"{file.name}: columns={others} names nothing of annotations; name their caption alone"
+    )
+    records = []
+    for n, one in enumerate(annotations, start=1):
+        where, image = f"{file.name} annotation {n}", one.get("image_id")
+        if not isinstance(image, str | int) or image not in named:
+            ask.problems.add("caption without image", f"{where}: no image has the id {image!r}")
+            continue
+        caption = field(one, (column,))
+        if caption is None:
+            ask.problems.add("missing caption", f"{where} has no {column}, but {', '.join(one)}")
+            continue
+        record = {"image": named[image], "caption": caption, "split": part}
+        records.append((where, record if "id" in ask.columns else {**record, "id": one.get("id", n)}))
+    rows, notes = table_rows(records, file.name, str, ask.problems) if records else ([], ())
+    rows = [replace(row, caption=" ".join(row.caption.split())) for row in rows]
+    for image in sorted({*named.values()} - {row.image for row in rows}):
+        ask.problems.add("image without captions", f"{file.name}: {image} has no caption")
+    return rows, [*named.values()], notes
+
+
+def _names_by_id(images: Sequence[Mapping[str, Any]], file: str, ask: Ask) -> dict[Any, str]:
+    """The name of each image below the folder of the images, in one form."""
+    start, named, counts = _start(ask, ask.base), dict[Any, str](), Counter[str]()
+    for n, one in enumerate(images, start=1):
+        where, number = f"{file} image {n}", one.get("id")
+        with ask.problems.adding("malformed image", where):
+            require(isinstance(number, str | int), f"{where}: its id is {number!r:.60}; expected a number")
+            require(number not in named, f"{where}: the id {number!r} was used before")
+            name = inside(start, one.get("file_name"))
+            named[number] = name
+            counts[name] += 1
+    for name, count in counts.items():
+        if count > 1:
+            ask.problems.add("one file for two images", f"{file}: {count} images have the file {name}")
+    return named
 
 
 def tables(files: Sequence[Path], ask: Ask) -> Reading:
@@ -111,7 +133,7 @@ def tables(files: Sequence[Path], ask: Ask) -> Reading:
     several = len(files) > 1
     lists = {} if several else _lists(files[0].parent)
     for file in files:
-        start = Path(ask.base, Path(ask.images).expanduser()) if ask.images else file.parent
+        start = _start(ask, file.parent)
         prefix = file.parent.relative_to(ask.base) if several and not ask.images else Path()
         part = said(file) if several or file.parent != ask.base else ""
         records, name = list(read_table(file, ask.problems)), file.relative_to(ask.base).as_posix()
@@ -137,7 +159,7 @@ def tables(files: Sequence[Path], ask: Ask) -> Reading:
         if not ask.table or files[0].stem in ("captions", "metadata")
         else files[0].stem
     )
-    return Reading(name, rows, places, told, (*dict.fromkeys(notes), *found))
+    return Reading(name, rows, places, told, (*dict.fromkeys(notes), *found), hint=NO_IDS)
 
 
 def _lists(folder: Path) -> dict[str, str]:
@@ -153,6 +175,11 @@ def _named(rows: Iterable[Row]) -> tuple[dict[str, str], dict[str, str]]:
     return {row.image: row.image for row in rows}, {row.image: row.split for row in rows}
 
 
+def _start(ask: Ask, folder: Path) -> Path:
+    """The folder that paths of images begin in: the one that the caller names, or another."""
+    return Path(ask.base, Path(ask.images).expanduser()) if ask.images else folder
+
+
 def _images(
     ask: Ask, folder: Path, paths: Mapping[str, str], splits: Mapping[str, str] = {}
 ) -> tuple[Callable[[str], Path], tuple[str, ...]]:
@@ -162,7 +189,7 @@ def _images(
     Raises:
         ValueError: an image is found at several places, or under several names.
     """
-    start = Path(ask.base, Path(ask.images).expanduser()) if ask.images else folder
+    start = _start(ask, folder)
     places = {image: start / path for image, path in paths.items()}
     lost = [image for image, place in places.items() if not place.is_file()]
     if not lost:
@@ -249,86 +276,3 @@ def from_disk(ask: Ask) -> Reading:
             f"{ask.base} was written by the library datasets; pip install 'itm-workbench[hub]' reads it"
         ) from None
     return in_memory(load_from_disk(str(ask.base)), ask)
-
-
-def held(
-    data: Any,
-    *,
-    split: Name = "",
-    images: str | Path = "",
-    columns: Mapping[str, str | None] = {},
-    on_error: Literal["raise", "skip"] = "raise",
-    check_images: bool = True,
-    pictures: bool = True,
-) -> Split:
-    """Load one split of data in memory.
-
-    Args:
-        data: a pandas ``DataFrame``, a ``datasets.Dataset`` or a ``DatasetDict``, with the columns of a
-            table; an image is a path, its bytes, a struct of both, an array or an image of Pillow.
-        split: as for a path; the name in a ``DatasetDict``, or a column, says it.
-        images: folder that paths are relative to; default the working directory.
-        columns: names of columns by ours, ``{"caption": "title"}``.
-        on_error: as for a path.
-        check_images: read every image now.
-        pictures: as for a path.
-
-    Raises:
-        TypeError: data of another kind.
-        FileNotFoundError, ValueError: as for a path.
-    """
-    ask = Ask(Path(images or ".").expanduser(), split, "", "", columns, Problems(on_error), "", pictures)
-    read = in_memory(data, ask)
-    read = read if pictures else without_pictures(read)
-    return one_split(read, split, ask.problems, check_images=check_images)
-
-
-def in_memory(data: Any, ask: Ask) -> Reading:
-    """A table in memory, or one a split."""
-    sources: dict[str, Any] = {}
-    parts = data if isinstance(data, Mapping) else {"": data}
-    records = [record for said, part in parts.items() for record in _records(part, str(said), sources, ask)]
-    rows, notes = table_rows(records, "the table", str, ask.problems, {**ask.columns, "image": " image"})
-    told = "the names of the parts" if isinstance(data, Mapping) else "the column split"
-    return Reading("table", rows, sources.__getitem__, told, notes)
-
-
-def _records(data: Any, said: str, sources: dict[str, Any], ask: Ask) -> Iterator[tuple[str, Record]]:
-    """The rows of a table in memory, with the id of the image for the image, whose source is kept apart."""
-    frame = hasattr(data, "to_dict") and hasattr(data, "columns")
-    require(
-        frame or hasattr(data, "column_names"),
-        "expected a name, a path, a DataFrame, a datasets.Dataset or a Split as data, found "
-        f"{type(data).__name__}",
-        TypeError,
-    )
-    names = list(data.columns if frame else data.column_names)
-    column = find_columns(names, "the table", ask.columns)["image"][0]
-    texts = {name: list(data[name]) for name in names if name != column}
-    given: Iterable[Any] = data[column] if frame or isinstance(data[0][column], str) else range(len(data))
-    for n, value in enumerate(given):
-        where = f"{said} row {n + 1}".strip()
-        record = {name: values[n] for name, values in texts.items() if not _missing(values[n])}
-        image = f"{said}/{n}".lstrip("/")
-        if isinstance(value, str | Path):
-            image = str(value)
-            sources[image] = ask.base / Path(value).expanduser()
-        elif not frame:
-            sources[image] = partial(_item, data, n, column)
-        else:
-            sources[image] = partial(_plain_image, value, ask.base)
-        yield where, {" image": image, **record, **({"split": said} if said else {})}
-
-
-def _missing(value: Any) -> bool:
-    return value is None or value == "" or (isinstance(value, float) and np.isnan(value))
-
-
-def _item(data: Any, row: int, column: str) -> Any:
-    return _plain_image(data[row][column], Path())
-
-
-def _plain_image(value: Any, base: Path) -> Any:
-    if isinstance(value, Image.Image):
-        return value
-    return Image.fromarray(value) if isinstance(value, np.ndarray) else content(value, base)

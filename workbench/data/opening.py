@@ -28,8 +28,7 @@ from workbench.data import flickr8k, hierarcaps, layouts
 from workbench.data.coco import FOLDED, FOLDS
 from workbench.data.columns import names_both
 from workbench.data.images import endings, visible
-from workbench.data.layouts import Name
-from workbench.data.reading import SAME, Ask, Problems, Reading, one_split, said_split, without_pictures
+from workbench.data.reading import SAME, Ask, Name, Problems, Reading, one_split, said_split, without_pictures
 from workbench.data.region_files import locate
 from workbench.data.shards import found_shards, read_shards
 from workbench.data.tables import READERS, header, inside, read_table
@@ -50,6 +49,13 @@ OFFICIAL: dict[str, tuple[Any, tuple[str, ...]]] = {
         (flickr8k.CAPTIONS, flickr8k.HUMAN, flickr8k.IMAGES, *flickr8k.LISTS.values()),
     ),
     "hierarcaps": (hierarcaps.MEMBER, (hierarcaps.CHAINS, hierarcaps.IMAGES)),
+}
+# options that the reader of a layout does not look at
+UNREAD = {
+    "karpathy": ("columns",),
+    "texts": ("columns", "images"),
+    "shards": ("images",),
+    "datasets": ("images",),
 }
 # tables whose fault is told where nothing else can be read; archives
 TEXTS = (".json", ".jsonl", ".csv", ".tsv")
@@ -105,7 +111,7 @@ def at(path: Path) -> Callable[..., Split]:
         above = path.parent.parent if path.parent.name == "annotations" else path.parent
         base, name = (above, path.name) if path.is_file() else (path, table)
         ask = Ask(base, split, name, images, columns, Problems(on_error), layout, pictures)
-        read = (way := _one_way(path, ask)).read(ask)
+        read = (way := _way_for(path, ask, regions)).read(ask)
         read = replace(read, notes=(f"read as {way.layout}: {way.what}", *read.notes))
         if isinstance(read, Split):
             return read
@@ -114,6 +120,25 @@ def at(path: Path) -> Callable[..., Split]:
         return replace(made, folds=FOLDS) if folded else made
 
     return opened
+
+
+def _way_for(path: Path, ask: Ask, regions: str) -> Found:
+    """The one way to read a place.
+
+    Raises:
+        ValueError: there are several, or an option is given that its reader does not look at. NoDataError:
+            there is none.
+    """
+    way = _one_way(path, ask)
+    options = {"columns": ask.columns, "images": ask.images, "regions": regions}
+    unread = UNREAD.get(way.layout, tuple(options) if way.layout in OFFICIAL else ())
+    names = [name for name in unread if options[name]]
+    require(
+        not names,
+        f"{way.what}: read as {way.layout}, which takes no {' and no '.join(names)}; leave it out, or choose "
+        "another layout=...",
+    )
+    return way
 
 
 def _unnamed(read: Reading) -> list[str]:
@@ -213,10 +238,14 @@ def _in_folders(ask: Ask, folders: Sequence[Path]) -> list[Found]:
     ]
     sniffed = {one: layouts.sniffed(one) for one in wanted if one.suffix.lower() == ".json"}
     karpathy = [one for one, text in sniffed.items() if '"sentences"' in text and '"images"' in text]
+    caption = (ask.columns.get("caption") or "caption").partition(".")[0]
+    keys = (f'"{caption}"', '"image_id"')
     coco = [
         one
         for one, text in sniffed.items()
-        if '"caption"' in text and '"image_id"' in text and text.lstrip()[:1] == "{" and one not in karpathy
+        if all(key in text for key in keys)
+        and text.lstrip("\ufeff \t\r\n")[:1] == "{"
+        and one not in karpathy
     ]
     tables = [one for one in wanted if one not in karpathy + coco and _is_table(one, ask)]
     shards = [one for one in found_shards(ask.base) if not ask.table or one in wanted]

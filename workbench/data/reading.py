@@ -11,18 +11,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from workbench.data.columns import Columns
-from workbench.data.images import no_picture, read_image, require_file
+from workbench.data.images import no_picture, read_image, require_file, same_content
 from workbench.formatting import format_count
 from workbench.io import reading_errors, with_home
 from workbench.records import Judgements, Rows, Split, require
 
 VARIABLE = "WORKBENCH_DATA"
 SPLITS = ("train", "val", "test")
+Name = Literal["", "train", "val", "test", "all"]
 # what the field calls them beside their names
 NAMES = {
     **{name: name for name in SPLITS}, "training": "train", "restval": "train", "validation": "val",
@@ -155,7 +156,12 @@ class Row:
 
 
 def good(
-    rows: Iterable[Row], path: Callable[[str], Source], problems: Problems, *, check_images: bool
+    rows: Iterable[Row],
+    path: Callable[[str], Source],
+    problems: Problems,
+    *,
+    check_images: bool,
+    hint: str = "",
 ) -> list[Row]:
     """The rows without those whose caption is empty, whose id was seen before, or whose image is missing or
     broken.
@@ -166,6 +172,7 @@ def good(
         problems: takes what is wrong.
         check_images: read every image to its end, as is done where bad ones are skipped; otherwise only see
             that there is a file.
+        hint: see ``Reading``.
     """
     check_images |= problems.on_error == "skip"
     images: dict[str, Exception | None] = {}
@@ -177,7 +184,9 @@ def good(
         if not row.caption.strip():
             problems.add("empty caption", f"{row.where}: the caption of {row.image} is empty")
         elif row.id in seen:
-            problems.add("repeated id", f"{row.where}: the id {row.id!r} was used before, in {seen[row.id]}")
+            problems.add(
+                "repeated id", f"{row.where}: the id {row.id!r} was used before, in {seen[row.id]}{hint}"
+            )
         elif (error := images[row.image]) is not None:
             problems.add(f"{'missing' if isinstance(error, FileNotFoundError) else 'corrupt'} image", error)
         else:
@@ -260,6 +269,7 @@ class Reading:
         needed: whether images are looked at now; otherwise they are looked for when they are opened, or were
             read already.
         order: ids of images in the order that the data give them; the others stand as the rows name them.
+        hint: what a person can do where an id is that of two captions.
     """
 
     name: str
@@ -269,6 +279,7 @@ class Reading:
     notes: tuple[str, ...] = ()
     needed: bool = True
     order: Sequence[str] = ()
+    hint: str = ""
 
 
 def without_pictures(read: Reading) -> Reading:
@@ -307,31 +318,30 @@ def one_split(read: Reading, split: str, problems: Problems, *, check_images: bo
         if split in ("all", home)
     ]
     place = read.path if read.needed else lambda image: None
-    if not (kept := good(rows, place, problems, check_images=check_images)):
+    if not (kept := good(rows, place, problems, check_images=check_images, hint=read.hint)):
         remedy = f"; choose {', '.join([*there, 'all'])}" if there and split not in (*there, "all") else ""
         if remedy and not told:
             remedy = "; nothing tells the splits, and a checksum cuts 80, 10 and 10 %; add a column split"
-        notes = " ".join(problems.notes())
-        raise ValueError(f"{read.name} has no usable row for split {split!r}{remedy}. {notes}".rstrip())
+        said = f"{read.name} has no usable row for split {split!r}{remedy}. {' '.join(problems.notes())}"
+        raise ValueError(said.rstrip())
     for name in ("level", "chain"):
         without = [row.where for row in kept if getattr(row, name) is None]
-        if 0 < len(without) < len(kept):
-            raise ValueError(
-                f"{without[0]}: {name} is empty, but other rows have one; give it to all rows or to none"
-            )
+        said = f"{''.join(without[:1])}: {name} is empty, but other rows have one"
+        require(len(without) in (0, len(kept)), f"{said}; give it to all rows or to none")
     listed = ", ".join(f"{name} ({format_count(counts[name], 'image')})" for name in there)
     cut = "" if split == "all" else ": the checksum of an image's name cuts 80, 10 and 10 %"
     by = f"splits by {read.told}: {listed}" if told else f"nothing tells the splits{cut}"
     shared = same_text(kept)
-    facts = [*read.notes, by, *problems.notes()]
+    files = {row.image: read.path(row.image) for row in kept if read.needed and check_images}
+    facts = [*read.notes, by, *same_content(files), *problems.notes()]
     wrong = [len(shared[row.caption]) for row in kept if row.caption in shared]
     judge = partial(_judged_same, kept, shared) if 0 < sum(wrong) <= MOST_SAME else None
     if shared:
         many, pairs = format_count(len(wrong), "caption"), format_count(sum(wrong), "pair")
         right = f"right by the judgements {SAME!r}" if judge else f"in no judgements, since {pairs} are many"
         facts += [f"{many} stand at another image too, which is wrong by the annotated pairs and {right}"]
-    made = f"{read.name}/{split}"
-    return to_split(made, kept, read.path, judge=judge, notes=tuple(facts), order=read.order)
+    label = f"{read.name}/{split}"
+    return to_split(label, kept, read.path, judge=judge, notes=tuple(facts), order=read.order)
 
 
 def choose_split(name: str, there: Sequence[str]) -> str:

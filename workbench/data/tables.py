@@ -11,11 +11,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path, PurePosixPath, PureWindowsPath
-from typing import Any
+from typing import Any, NamedTuple
 
-from workbench.data.columns import column_notes, field, find_columns, names_both
+from workbench.data.columns import column_notes, column_of, field, find_columns, fitting, names_both
 from workbench.data.images import endings
 from workbench.data.reading import Problems, Row, said_split
+from workbench.formatting import format_count
 from workbench.io import parse_json, reading_errors, require_itself
 from workbench.records import require
 
@@ -29,6 +30,8 @@ NUMBERED = re.compile(r"\s*(\d+)\s+(\S.*)")
 TOKEN = re.compile(r"([^\t#]+)#(\w+)\t(.*)")
 # what stands for a byte that is not UTF-8
 HALF = re.compile("[\udc80-\udcff]")
+# what a person can do where two captions have one id
+NO_IDS = "; give each caption its own, or say columns={'id': None} to number them within their image"
 # letters of a first line
 LONGEST = 10_000
 # below it a float tells every whole number from the next
@@ -157,6 +160,8 @@ def _json(file: Path, problems: Problems) -> Iterator[tuple[str, Record]]:
         yield from _json_lines(file, problems)
         return
     content = parse_json(held, file.name, "is not whole")
+    if isinstance(content, dict) and {"images", "annotations"} <= content.keys():
+        caption_column(content["annotations"], file.name, {})
     rows: Any = _rows_of(content) if isinstance(content, dict) else content
     require(isinstance(rows, list), f"{file.name}: expected a list of rows, or captions by image")
     for number, record in enumerate(rows, start=1):
@@ -165,6 +170,26 @@ def _json(file: Path, problems: Problems) -> Iterator[tuple[str, Record]]:
             yield where, record
         else:
             problems.add("malformed row", f"{where}: expected an object, found {record!r:.60}")
+
+
+def caption_column(annotations: Any, table: str, chosen: Mapping[str, str | None]) -> str:
+    """Return where annotations of MS-COCO hold their captions: ``caption``, or as the caller says.
+
+    Raises:
+        ValueError: no annotation has that key; the message lists those that there are.
+    """
+    path = chosen.get("caption") or "caption"
+    records = (
+        [one for one in annotations if isinstance(one, Mapping)] if isinstance(annotations, list) else []
+    )
+    keys = list(dict.fromkeys(key for one in records for key in one))
+    other = (fitting(keys, "caption") or ["..."])[0]
+    require(
+        column_of(path, keys) or not keys,
+        f"{table}: its annotations have no {path!r}, but {', '.join(keys)}; columns={{'caption': {other!r}}} "
+        "names another",
+    )
+    return path
 
 
 def _rows_of(content: Mapping[str, Any]) -> list[Any] | None:
@@ -211,8 +236,9 @@ def table_rows(
     place: Callable[[Any], str],
     problems: Problems,
     columns: Mapping[str, str | None] = {},
+    names: Iterable[Any] = (),
 ) -> tuple[list[Row], tuple[str, ...]]:
-    """A row a caption; captions without an id are numbered within their image.
+    """Return a row a caption; captions without an id are numbered within their image.
 
     Args:
         records: where each row stands, and its columns that hold a value.
@@ -220,29 +246,101 @@ def table_rows(
         place: what the column of the image holds -> the id of the image; it raises ``ValueError``.
         problems: takes what is wrong.
         columns: see ``find_columns``.
+        names: of all columns; ``()`` = those of the records.
 
     Returns:
-        The rows, and notes on columns that have other names than ours and on those that were not read.
+        The rows, and notes on columns that have other names than ours, on those that were not read, and on
+        ids that are not those of captions.
     """
     require(records, f"{table} holds no row. {' '.join(problems.notes())}".rstrip(". "))
-    names = {name: None for _, record in records for name in record}
-    at, counted, rows = find_columns(names, table, columns), Counter[str](), list[Row]()
+    names = dict.fromkeys(names) or {name: None for _, record in records for name in record}
+    at, cells = find_columns(names, table, columns), list[_Cells]()
     # a name stands at each caption of its image, and to follow its links takes time
     placed: dict[str, str] = {}
     for where, record in records:
-        given = {ours: field(record, names) for ours, names in at.items()}
+        values = {ours: field(record, names) for ours, names in at.items()}
         with problems.adding("malformed row", where):
-            if (image := placed.get(str(given["image"]))) is None:
-                image = placed[str(given["image"])] = place(given["image"])
-            captions = texts(given["caption"])
-            level, chain = _whole(given, "level"), _whole(given, "chain")
-            split, known = str(given.get("split") or ""), given.get("id")
-            for n, caption in enumerate(captions):
-                number = f"{image}#{counted[image]}" if known is None else str(known)
-                row_id = f"{number}#{n}" if known is not None and len(captions) > 1 else number
-                counted[image] += 1
-                rows.append(Row(where, image, caption.strip(), row_id, level, chain, split))
-    return rows, column_notes(names, at)
+            if (image := placed.get(str(values["image"]))) is None:
+                image = placed[str(values["image"])] = place(values["image"])
+            level, chain = _whole(values, "level"), _whole(values, "chain")
+            cells.append(_Cells(where, image, texts(values["caption"]), level, chain, values))
+    whose = "" if "id" in columns or "id" not in at else _whose_ids(cells)
+    notes = (
+        f"the column {at['id'][0]} holds {whose}; captions are numbered within their image" if whose else "",
+        _shared_ids(cells),
+    )
+    return _captions(cells, numbered=bool(whose)), (*column_notes(names, at), *filter(None, notes))
+
+
+class _Cells(NamedTuple):
+    """What a row of a table holds: one image, and any number of captions."""
+
+    where: str
+    image: str
+    captions: list[str]
+    level: int | None
+    chain: int | None
+    values: Mapping[str, Any]
+
+    @property
+    def id(self) -> str | None:
+        """Of the caption."""
+        value = self.values.get("id")
+        return None if value is None else str(value)
+
+
+def _captions(cells: Sequence[_Cells], *, numbered: bool) -> list[Row]:
+    """A row a caption; ``numbered`` = by its number within its image, whatever the ids say."""
+    counted, rows = Counter[str](), list[Row]()
+    for row in cells:
+        split, known = str(row.values.get("split") or ""), None if numbered else row.id
+        for n, caption in enumerate(row.captions):
+            number = f"{row.image}#{counted[row.image]}" if known is None else known
+            row_id = f"{number}#{n}" if known is not None and len(row.captions) > 1 else number
+            counted[row.image] += 1
+            rows.append(Row(row.where, row.image, caption.strip(), row_id, row.level, row.chain, split))
+    return rows
+
+
+def _whose_ids(cells: Sequence[_Cells]) -> str:
+    """What ids name that are not those of captions: images, or the place of a caption in its image.
+
+    An image's id is the same for all of its rows and another for another image. The place of a caption is
+    counted from 0 or from 1 at each image. Both take two images, and an image with two rows.
+    """
+    by_image, images = dict[str, list[str]](), dict[str, set[str]]()
+    for row in cells:
+        if row.id is not None:
+            by_image.setdefault(row.image, []).append(row.id)
+            images.setdefault(row.id, set()).add(row.image)
+    if len(by_image) < 2 or max(map(len, by_image.values())) < 2:
+        return ""
+    if all(len(set(ids)) == 1 for ids in by_image.values()) and all(len(own) == 1 for own in images.values()):
+        return "the ids of images"
+    if all(_counts_up(ids) for ids in by_image.values()):
+        return "the numbers of captions within their image"
+    return ""
+
+
+def _counts_up(ids: Sequence[str]) -> bool:
+    """Whether ids are 0, 1, 2 ... or 1, 2, 3 ... in any order."""
+    starts = [0, 1]
+    return any(sorted(ids) == sorted(map(str, range(start, start + len(ids)))) for start in starts)
+
+
+def _shared_ids(cells: Sequence[_Cells]) -> str:
+    """A note on ids of images that stand at several, ``""`` = there is none."""
+    images: dict[tuple[str, str], dict[str, None]] = {}
+    for row in cells:
+        if (value := row.values.get("image_id")) is not None:
+            key = (str(row.values.get("split")), str(value))
+            images.setdefault(key, {})[row.image] = None
+    several = [(key[1], list(own)) for key, own in images.items() if len(own) > 1]
+    if not several:
+        return ""
+    value, (image, other, *_) = several[0]
+    many = format_count(len(several), "image id")
+    return f"{many} at several images, which stay apart: {value} is that of {image} and {other}"
 
 
 def texts(given: Any) -> list[str]:
@@ -262,10 +360,25 @@ def texts(given: Any) -> list[str]:
             f"the conversation has {len(said)} answers, and the first or each may be a caption; keep one",
         )
         listed = [said[0].get("value", said[0].get("content"))]
-    listed = [one.get("raw", one.get("caption")) if isinstance(one, Mapping) else one for one in listed]
+    listed = [_text(value) for value in listed]
     wrong = [one for one in listed if not isinstance(one, str)]
     require(not wrong, f"the caption is {wrong[:1]!r:.60}; expected text".replace("[", "").replace("]", ""))
     return listed or [""]
+
+
+def _text(value: Any) -> Any:
+    """The text of an object, under one of the names that captions have."""
+    if not isinstance(value, Mapping):
+        return value
+    names = [name for name in ("raw", "caption") if name in value][:1]
+    names = names or [name for name in fitting(value, "caption") if isinstance(value[name], str)]
+    keys = list(value)
+    require(
+        len(names) == 1,
+        f"the caption is an object with {', '.join(map(str, keys))}; choose one with columns={{'caption': "
+        f"'caption.{(names or [*keys, '...'])[0]}'}}",
+    )
+    return value[names[0]]
 
 
 def inside(base: Path, image: Any) -> str:

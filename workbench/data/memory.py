@@ -1,0 +1,296 @@
+"""Tables in memory: a DataFrame of pandas, a Dataset of the library ``datasets``, or a mapping of such parts.
+
+Rows with the same image are one image, in any order: the same path, or the same content under the same image
+id. Without a column of image ids, the file name that stands beside the content is its id. Content is compared
+as it is stored, without decoding it. Notes count the rows that repeat an image, and the images that have the
+content of another under another id.
+"""
+
+import hashlib
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path, PurePosixPath
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import pandas as pd
+from PIL import Image
+
+from workbench.data.columns import column_of, field, find_columns
+from workbench.data.images import PILLOW
+from workbench.data.reading import Ask, Name, Problems, Reading, one_split, without_pictures
+from workbench.data.tables import NO_IDS, Record, table_rows
+from workbench.formatting import format_count
+from workbench.io import reading_errors
+from workbench.records import Split, require
+
+TABLE = "the table"
+# forms of arrays that Pillow reads as images: (height, width) of these, or (height, width, 1 to 4) of uint8
+GREY = ("bool", "uint8", "uint16", "int32", "float32")
+CHANNELS = (1, 2, 3, 4)
+
+
+def held(
+    data: Any,
+    *,
+    split: Name = "",
+    images: str | Path = "",
+    columns: Mapping[str, str | None] = {},
+    on_error: Literal["raise", "skip"] = "raise",
+    check_images: bool = True,
+    pictures: bool = True,
+) -> Split:
+    """Load one split of data in memory.
+
+    Args:
+        data: a pandas ``DataFrame``, a ``datasets.Dataset`` or a ``DatasetDict``, with the columns of a
+            table; an image is a path, its bytes, a struct of both, an array or an image of Pillow. Rows with
+            the same image are one image, see the module.
+        split: as for a path; the name in a ``DatasetDict``, or a column, says it.
+        images: folder that paths are relative to; default the working directory.
+        columns: names of columns by ours, ``{"caption": "title"}``; ``None`` = such a column is not read.
+        on_error: as for a path.
+        check_images: read every image now.
+        pictures: as for a path.
+
+    Raises:
+        TypeError: data of another kind.
+        FileNotFoundError, ValueError: as for a path.
+    """
+    ask = Ask(Path(images or ".").expanduser(), split, "", "", columns, Problems(on_error), "", pictures)
+    read = in_memory(data, ask)
+    read = read if pictures else without_pictures(read)
+    return one_split(read, split, ask.problems, check_images=check_images)
+
+
+def in_memory(data: Any, ask: Ask) -> Reading:
+    """Read a table in memory, or one a split."""
+    tables = data if isinstance(data, Mapping) else {"": data}
+    # the name of a part is the split of its rows, whatever a column says
+    parted, names, rows = any(map(str, tables)), dict[Any, None](), list[_Row]()
+    for part, table in tables.items():
+        own = _names(table)
+        names |= dict.fromkeys(own)
+        rows += _rows(table, own, str(part), ask)
+    ids, notes = _ids(rows)
+    records = [(row.where, {**row.record, row.column: name}) for row, name in zip(rows, ids, strict=True)]
+    sources = {name: row.source for row, name in zip(reversed(rows), reversed(ids), strict=True)}
+    told = "the names of the parts" if parted else "the column split"
+    names |= {"split": None} if parted else {}
+    columns = {**ask.columns, **({"split": "split"} if parted else {})}
+    captions, more = table_rows(records, TABLE, str, ask.problems, columns, names)
+    return Reading("table", captions, sources.__getitem__, told, (*more, *notes), hint=NO_IDS)
+
+
+def _names(table: Any) -> list[Any]:
+    """The names of the columns of a table, each once."""
+    listed = hasattr(table, "column_names") and hasattr(table, "__getitem__")
+    require(
+        listed or _is_frame(table),
+        "expected a name, a path, a DataFrame, a datasets.Dataset or a Split as data, found "
+        f"{type(table).__name__}",
+        TypeError,
+    )
+    names = list(table.columns if _is_frame(table) else table.column_names)
+    twice = [str(name) for n, name in enumerate(names) if name in names[:n]]
+    require(
+        not twice,
+        f"{TABLE} has the columns {', '.join(map(str, names))}; rename one, where a name stands twice: "
+        f"{', '.join(twice)}",
+    )
+    return names
+
+
+def _is_frame(table: Any) -> bool:
+    return hasattr(table, "to_dict") and hasattr(table, "columns")
+
+
+class _Row(NamedTuple):
+    """A row with its image.
+
+    Args:
+        where: for messages.
+        place: what names the image where it has no path: split and number of the row.
+        record: the other columns that are read and hold a value.
+        column: of the image.
+        path: of the image, in one form; ``""`` = it is given itself.
+        source: what the image is read from, see ``read_image``.
+        split: as the data call it.
+        mark: the id of the image, or the name of its file; ``""`` = there is none.
+        digest: of its content, or the place where its path leads.
+    """
+
+    where: str
+    place: str
+    record: Record
+    column: Any
+    path: str
+    source: Any
+    split: str
+    mark: str
+    digest: bytes
+
+
+def _rows(table: Any, names: Sequence[Any], part: str, ask: Ask) -> Iterator[_Row]:
+    """The rows of a table whose image is there and has a form that can be read."""
+    columns = find_columns(names, TABLE, ask.columns)
+    (image,) = columns.pop("image")
+    marks, column = columns.get("image_id", ()), column_of(image, names)
+    others = {column_of(name, names) for several in columns.values() for name in several}
+    values = {name: list(table[name]) for name in others}
+    stored = table if _is_frame(table) else _stored(table, column)
+    images = stored[column] if _is_frame(table) else (row[column] for row in stored)
+    for n, value in enumerate(images):
+        where = f"{part} row {n + 1}".strip()
+        record = {name: several[n] for name, several in values.items() if not _missing(several[n])}
+        if part:
+            record["split"] = part
+        with ask.problems.adding("unreadable image", f"{where}, column {image}"):
+            given = _alone(field({column: value}, (image,)))
+            path = _path(given)
+            source: Any = ask.base / Path(path).expanduser() if path else partial(_readable, given)
+            if not path and not _is_frame(table):
+                source = partial(_read_again, stored, n, column, image)
+            name = field(record, marks) if marks else _file_name(given)
+            split = str(record.get("split", ""))
+            place = f"{part}/{n}".lstrip("/")
+            digest = os.path.realpath(source).encode() if path else _digest(given)
+            yield _Row(where, place, record, image, path, source, split, str(name or ""), digest)
+
+
+def _missing(value: Any) -> bool:
+    """Whether a cell is a gap: ``None``, NaN, ``pandas.NA``, or a text without letters."""
+    if isinstance(value, str):
+        return value == ""
+    return bool(pd.api.types.is_scalar(value) and pd.isna(value))
+
+
+def _stored(table: Any, column: Any) -> Any:
+    """A data set that gives the images of a column as they are stored, without decoding them."""
+    kind: Any = getattr(table, "features", {}).get(column)
+    if getattr(kind, "decode", False):
+        table = table.cast_column(column, type(kind)(decode=False))
+    return table.select_columns([column]) if hasattr(table, "select_columns") else table
+
+
+def _read_again(stored: Any, row: int, column: Any, image: Any) -> Any:
+    return _readable(_alone(field({column: stored[row][column]}, (image,))))
+
+
+def _alone(value: Any) -> Any:
+    """An image, also from a list of one.
+
+    Raises:
+        ValueError: there is none, there are several, or it has a form that is no image's.
+    """
+    if isinstance(value, list | tuple) and len(value) == 1:
+        value = value[0]
+    content = (value.get("bytes") or value.get("path")) if isinstance(value, Mapping) else value
+    empty = _missing(content) or (isinstance(content, bytes) and not content)
+    require(not empty, "it holds no image; leave the row out, or fill it")
+    if isinstance(content, np.ndarray):
+        _require_form(content)
+    known = str | Path | bytes | Image.Image | np.ndarray
+    require(
+        isinstance(content, known),
+        "expected a path, the bytes of an image, an array or an image of Pillow, found "
+        f"{type(value).__name__} {value!r:.60}",
+    )
+    return value
+
+
+def _require_form(array: Any) -> None:
+    """Refuse an array that is not one of ``GREY`` or ``CHANNELS``."""
+    shape, kind = array.shape, str(array.dtype)
+    grey = len(shape) == 2 and kind in GREY
+    colour = len(shape) == 3 and kind == "uint8" and shape[2] in CHANNELS
+    remedies = (
+        "np.moveaxis(image, 0, -1) puts the channels last"
+        if len(shape) == 3 and shape[0] in CHANNELS and shape[2] not in CHANNELS
+        else "",
+        "(255 * image).round().astype('uint8') makes 0 to 1 whole numbers"
+        if kind.startswith("float")
+        else "",
+    )
+    require(
+        grey or colour,
+        f"the image is an array {shape} of {kind}; expected (height, width, 3) of uint8. "
+        f"{'; '.join(filter(None, remedies))}".rstrip(". "),
+    )
+
+
+def _path(image: Any) -> str:
+    """The path of an image in one form; ``""`` = its content is given."""
+    if isinstance(image, Mapping) and not image.get("bytes"):
+        image = image.get("path")
+    if not isinstance(image, str | Path):
+        return ""
+    written = str(image)
+    if "\\" in written and not os.path.isfile(written):  # a table that was written on Windows
+        written = written.replace("\\", "/")
+    return str(PurePosixPath(written))
+
+
+def _file_name(image: Any) -> str:
+    return str(image.get("path") or "") if isinstance(image, Mapping) else ""
+
+
+def _readable(image: Any) -> Any:
+    """What ``read_image`` takes."""
+    if isinstance(image, Mapping):
+        return image["bytes"]
+    if not isinstance(image, np.ndarray):
+        return image
+    return Image.fromarray(image[..., 0] if image.ndim == 3 and image.shape[2] == 1 else image)
+
+
+def _digest(image: Any) -> bytes:
+    """What is equal for images of one content. A file that Pillow has not read yet counts by its name."""
+    unread = getattr(image, "filename", "") if getattr(image, "tile", []) else ""
+    about, content = str(unread), b""
+    if isinstance(image, Mapping):
+        content = image["bytes"]
+    elif isinstance(image, np.ndarray):
+        about, content = f"{image.dtype} {image.shape}", np.ascontiguousarray(image).tobytes()
+    elif isinstance(image, bytes):
+        content = image
+    elif not unread:
+        with reading_errors("it", "is not a readable image", *PILLOW):
+            about, content = f"{image.mode} {image.size}", image.tobytes()
+    digest = hashlib.blake2b(about.encode(), digest_size=16)
+    digest.update(content)
+    return digest.digest()
+
+
+class _Key(NamedTuple):
+    """What is equal for rows of one image."""
+
+    split: str
+    digest: bytes
+    mark: str
+
+
+def _ids(rows: Sequence[_Row]) -> tuple[list[str], tuple[str, ...]]:
+    """The id of the image of each row, and notes on rows that repeat an image or seem to."""
+    given = [row for row in rows if not row.path]
+    # one picture throughout stands for pictures that are not there
+    blank = 1 < len(rows) == len(given) and len({row.digest for row in given}) == 1 and not given[0].mark
+    first, ids = dict[_Key, str](), list[str]()
+    for row in rows:
+        mark = row.place if blank else row.mark
+        key = _Key("", row.digest, "") if row.path else _Key(row.split, row.digest, mark)
+        ids.append(first.setdefault(key, row.path or row.place))
+    if blank:
+        note = f"every row has the same image; they stay {format_count(len(rows), 'image')}"
+        return ids, (f"{note}; a column image_id tells which rows are one",)
+    content = {key.digest: name for key, name in reversed(first.items())}
+    twins = [(name, content[key.digest]) for key, name in first.items() if content[key.digest] != name]
+    own = [name for row, name in zip(rows, ids, strict=True) if not row.path]
+    repeated = len(own) - len(set(own))
+    notes = [f"{format_count(repeated, 'row')} with the image of another; their captions stand with it"]
+    notes = notes if repeated else []
+    if twins:
+        many, pair = format_count(len(twins), "image"), " and ".join(twins[0])
+        notes.append(f"{many} with the content of another, under another id, name or split: {pair}")
+    return ids, tuple(notes)
