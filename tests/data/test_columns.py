@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from workbench.data.columns import NAMES, column_notes, field, find_columns, fitting
@@ -59,3 +61,12 @@ def test_a_field_inside_a_column_is_read_by_its_path():
     )
     assert field({"caption": {"de": "ein Ding"}}, path) is None
     assert field({"caption": "a text"}, path) is None
+
+
+def test_the_guide_lists_every_accepted_name():
+    lines = (
+        (Path(__file__).parents[2] / "docs" / "guides" / "data.md").read_text(encoding="utf-8").splitlines()
+    )
+    cells = {line.split(" | ")[0].strip("| "): line.split(" | ") for line in lines if line.startswith("| ")}
+    for ours, names in NAMES.items():
+        assert cells[ours][1] == ", ".join(f"`{name}`" for name in names)
