@@ -47,8 +47,8 @@ def test_without_a_gpu_auto_is_the_cpu_and_with_one_the_gpu(monkeypatch):
 
 
 def test_what_is_chosen_holds_until_something_else_is():
-    devices.use("meta")
-    assert devices.find() == torch.device("meta")
+    devices.use("cpu:0")
+    assert devices.find() == torch.device("cpu:0")
     assert devices.find("cpu") == torch.device("cpu")
     devices.use()
     assert devices.find().type in ("cpu", "cuda")
@@ -67,6 +67,12 @@ def test_a_choice_that_cannot_be_is_refused_and_changes_nothing(device, precisio
     with pytest.raises(ValueError, match=message):
         devices.use(device, precision)
     assert devices.find().type in ("cpu", "cuda")
+
+
+@pytest.mark.parametrize("device", ["meta", "vulkan", "hpu", "fpga", "privateuseone"])
+def test_a_device_that_pytorch_knows_and_the_machine_lacks_is_refused_by_name(device):
+    with pytest.raises(ValueError, match=f"device='{device}'.*use device='auto' or 'cpu'"):
+        devices.find(device)
 
 
 def test_half_precision_is_for_gpus():
@@ -252,6 +258,31 @@ def test_a_verb_that_encodes_does_it_on_the_device(words, asked, tmp_path, monke
     assert done.exit_code == 0, done.output
     asked.require_there()
     assert any(isinstance(one, Objective) for one in asked.modules)
+
+
+# every verb that takes a device, with one that holds no numbers
+ELSEWHERE = (
+    "evaluate --model scenes:scenes --data scenes --device meta",
+    "explore --page answers.html --ask dog --device meta",
+    "explore --prepare --device meta",
+    "tour --device meta",
+    "train -p device=meta",
+    "run 04_embedding_map -p device=meta",
+    "run 08_relevance -p device=meta",
+    "grid 04_embedding_map several.yaml -p device=meta",
+)
+
+
+@pytest.mark.parametrize("words", ELSEWHERE)
+def test_a_verb_refuses_a_device_in_one_line_and_writes_nothing(words, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("several.yaml").write_text("grid: {seed: [0, 1]}")
+    done = CliRunner().invoke(app, words.split())
+    assert done.exit_code == 2, done.output
+    assert len(done.output.splitlines()) == 1
+    assert "device" in done.output
+    assert "meta" in done.output
+    assert [path.name for path in tmp_path.iterdir()] == ["several.yaml"]
 
 
 @pytest.mark.parametrize("device", ["cpu", "cuda"])

@@ -44,11 +44,26 @@ def find(device: str = "") -> "torch.device":
         found = torch.device(name)
     except RuntimeError:
         raise ValueError(f"device is {name!r}; use auto, cpu, cuda or cuda:1") from None
-    require(
-        found.type != "cuda" or (found.index or 0) < torch.cuda.device_count(),
-        f"device={name!r}, but PyTorch sees no such GPU; use device='auto' or 'cpu'",
-    )
+    _require_there(name, found)
     return found
+
+
+def _require_there(name: str, device: "torch.device") -> None:
+    """Raise if the device is not on this machine, or cannot hold numbers."""
+    import torch
+
+    if device.type == "cuda":
+        # counted: a tensor would take memory of the GPU also in a process that only starts others
+        there = torch.cuda.is_available() and (device.index or 0) < torch.cuda.device_count()
+        require(there, f"device={name!r}, but PyTorch sees no such GPU; use device='auto' or 'cpu'")
+        return
+    try:
+        torch.empty(0, device=device).cpu()
+    except (RuntimeError, AssertionError, ImportError):
+        # the three that PyTorch raises, by the kind of device
+        raise ValueError(
+            f"device={name!r}, but PyTorch cannot compute there on this machine; use device='auto' or 'cpu'"
+        ) from None
 
 
 def precise(device: "torch.device", precision: str = "") -> AbstractContextManager[Any]:

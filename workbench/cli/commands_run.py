@@ -1,6 +1,7 @@
 """Commands that run something: notebooks, grids, trainings, evaluations."""
 
 import shlex
+from collections.abc import Mapping
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -85,11 +86,7 @@ def run(
         path = library.find(notebook)
         shared = read_options(library.find(file, "parameter file")) if file else {}
         values = execution.check(path, shared, pairs(parameter))
-        asked = {**values, **values.get("settings", {})}
-        if asked.get("device") == "cuda" or asked.get("tracker"):  # torch is slow to import
-            from workbench.training import processes
-
-            processes.check_machine(asked.get("device", ""), asked.get("tracker", ""))
+        _require_machine(values)
         writable(root)
     with usage((OSError,)):
         result = execution.run_notebook(path, values, root=root, time_limit=time_limit, say=told(as_json))
@@ -97,6 +94,16 @@ def run(
         typer.echo(note, err=True)
     emit(asdict(result), as_json, [f"{result.status}  {format_number(result.seconds, 0)} s  {result.folder}"])
     raise typer.Exit(result.exit_code)
+
+
+def _require_machine(values: Mapping[str, Any]) -> None:
+    """Raise if a notebook is to use a device or a tracker that this machine does not have."""
+    fields = {**values, **values.get("settings", {})}
+    device, tracker = fields.get("device", ""), fields.get("tracker", "")
+    if tracker or device not in ("", "auto", "cpu"):
+        from workbench.training import processes  # torch is slow to import
+
+        processes.check_machine(device, tracker)
 
 
 @app.command(epilog="Example: workbench notebooks mine")
@@ -137,6 +144,9 @@ def grid(  # noqa: PLR0913 - typer reads the options from the signature
             return _forecast(described, arms, as_json)
         options = _options(executor, described.get("executor") or {}, jobs, time_limit)
         require(not record or described.get("record"), f"{file} {NOTHING}")
+        # other executors start the runs on other machines
+        for values in arms.values() if executor == "local" else ():
+            _require_machine(values)
         for place in (root, record.parent if record else root):
             writable(place)
     with usage((executors.ExecutorError,)):
