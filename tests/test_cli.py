@@ -342,6 +342,17 @@ def test_data_prints_a_fingerprint() -> None:
 
 
 @pytest.mark.slow
+def test_a_loss_that_becomes_nan_ends_training_in_one_line_that_names_the_step(tmp_path: Path) -> None:
+    images = ("train_images=16", "val_images=4", "test_images=4", "batch_size=8", "captions_per_image=1")
+    steps = ("epochs=1", "lr=1e30", "lr_warmup_steps=0", "objective=vsepp", "device=cpu")
+    done = call("train", *(f"-p={pair}" for pair in images + steps), "--out", tmp_path / "run")
+    assert done.exit_code == 1
+    (line,) = [line for line in done.output.splitlines() if "step" in line]
+    assert re.search(r"NaN (at|by) step \d+ .*lower lr=1e\+30 or clip_norm=2", line)
+    assert "Traceback" not in done.output
+    assert runs.read(tmp_path / "run").status == "failed:train"
+
+
 def test_train_evaluate_and_resume_speak_of_the_same_run(tmp_path: Path) -> None:
     sizes = {"train_images": 32, "val_images": 16, "test_images": 16}
     small = {**sizes, "data": "scenes", "epochs": 1, "batch_size": 16, "device": "cpu"}
@@ -476,6 +487,8 @@ MISTAKES = [
     ("doctor --model ViT-B-32 --pretrained mine.pt", "no checkpoint at mine.pt"),
     ("doctor --model broken.json", "broken.json"),
     ("train -p data_options={1:", "the value '{1:' cannot be read: expected"),
+    ("train -p lr=0", "nothing is left to train (lr is 0)"),
+    ("run 03_train -p lr=0", "nothing is left to train (lr is 0)"),
     ("train -p device=cuda", "PyTorch sees no such GPU; use device='auto' or 'cpu'"),
     ("run 03_train -p device=cuda", "PyTorch sees no such GPU; use device='auto' or 'cpu'"),
     ("doctor --pretrained mine.pt", "--pretrained and --images belong to --model"),

@@ -96,6 +96,12 @@ def test_too_few_captions_are_refused_before_anything_is_extracted(
 
 def test_a_run_in_which_nothing_is_left_to_train_is_refused():
     values = {"objective": "vsepp", "train_images": 6, "val_images": 2, "test_images": 2}
-    with pytest.raises(ValueError, match="nothing is left to train, since every learning rate is 0"):
-        running.prepare(Config(**values, lr=0.0), progress=False)
+    with pytest.raises(ValueError, match=r"nothing is left to train \(lr is 0\)"):
+        Config(**values, lr=0)
+    # the default objective learns its temperature, which does not count at a rate of 0
+    with pytest.raises(ValueError, match=r"nothing is left to train \(lr is 0\)"):
+        Config(lr=0.0)
+    frozen = {"image_encoder": "towers", "image_backbone_lr": 0.0, "text_backbone_lr": 0.0}
+    with pytest.raises(ValueError, match=r"nothing .* \(image_backbone_lr is 0, text_backbone_lr is 0\)"):
+        running.prepare(Config(**values, **frozen), progress=False)
     assert running.prepare(Config(**values, lr=0.0, epochs=0), progress=False).train is None

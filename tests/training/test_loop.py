@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 import signal
 import subprocess
 import sys
@@ -21,6 +22,7 @@ from torch import nn
 from tests.training import toy
 from workbench.encoders.base import ParameterGroup
 from workbench.io import ChecksumError, signals
+from workbench.metrics.blocks import NanScoresError
 from workbench.objectives.base import Objective
 from workbench.runs import Config
 from workbench.training import NonFiniteLossError, Settings, checkpoint, loop, settings
@@ -156,10 +158,32 @@ class Broken(Objective):
         return {"good": self.scores(image, text).mean(), "bad": self.scores(image, text).mean() * math.nan}
 
 
-def test_a_nan_stops_the_run_and_names_term_images_and_captions(tmp_path):
-    with pytest.raises(NonFiniteLossError, match=r"bad=nan.*loss=nan at images \['i\d+'.*captions \['c\d+'"):
+def test_a_nan_stops_the_run_and_names_step_term_images_and_captions(tmp_path):
+    with pytest.raises(NonFiniteLossError, match=r"NaN at step 1 \(bad=nan, loss=nan\)") as stopped:
         toy.train(tmp_path, objective=Broken())
+    (note,) = stopped.value.__notes__
+    assert re.search(r"images \['i\d+'.*captions \['c\d+'", note)
     assert not (tmp_path / checkpoint.LAST).exists()
+
+
+@pytest.mark.parametrize(("clip_norm", "hint"), [(2.0, "clip_norm=2"), (0.0, "set clip_norm")])
+def test_a_loss_that_steps_make_nan_says_which_settings_made_them_large(clip_norm, hint):
+    settings = {"lr": 1e30, "clip_norm": clip_norm, "schedule": "constant"}
+    with pytest.raises(NonFiniteLossError, match=rf"step \d+ .*lower lr=1e\+30.*{hint}") as stopped:
+        toy.train(None, **settings)
+    assert "\n" not in str(stopped.value)
+
+
+def test_scores_that_become_nan_in_validation_stop_the_run_with_its_settings():
+    before = iter([0.0])
+
+    def rsum() -> float:
+        for value in before:
+            return value
+        raise NanScoresError("3 scores are NaN")
+
+    with pytest.raises(NonFiniteLossError, match=r"step \d+ \(3 scores are NaN\); lower lr="):
+        toy.train(None, rsum=rsum)
 
 
 def test_the_weights_of_the_best_validation_epoch_are_kept(tmp_path):

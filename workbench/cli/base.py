@@ -121,11 +121,12 @@ class WithFields(WithPairs):
 
 
 @contextmanager
-def usage(kinds: tuple[type[Exception], ...] = USUAL) -> Iterator[None]:
+def usage(kinds: tuple[type[Exception], ...] = USUAL, *, code: int = 2) -> Iterator[None]:
     """A wrong word ends the verb with its message and exit code 2.
 
     Args:
         kinds: the errors that say so.
+        code: another exit code, for what is not a wrong word.
     """
     try:
         yield
@@ -134,7 +135,7 @@ def usage(kinds: tuple[type[Exception], ...] = USUAL) -> Iterator[None]:
     except kinds as error:
         message = error.args[0] if isinstance(error, KeyError) else error
         typer.echo(f"workbench: {message}", err=True)
-        raise typer.Exit(2) from None
+        raise typer.Exit(code) from None
 
 
 def writable(folder: Path | str) -> None:

@@ -210,7 +210,7 @@ def train(
     """
     from workbench.runs import measure
     from workbench.runs import train as standalone
-    from workbench.training import processes
+    from workbench.training import NonFiniteLossError, processes
 
     with usage():
         values = read_options(library.find(config, "configuration")) if config else {}
@@ -225,7 +225,8 @@ def train(
         ready = wb.runs.prepare(chosen, progress=not processes.rank())
         for note in ready.test.split.notes if not processes.rank() else ():
             typer.echo(note, err=True)
-    with usage((ChecksumError, ImportError, OSError, measure.NotMeasuredError)):
+    stopped = usage((NonFiniteLossError,), code=1)
+    with stopped, usage((ChecksumError, ImportError, OSError, measure.NotMeasuredError)):
         folder = standalone.train(ready, out=out, resume=resume)
     if not processes.rank():
         found = runs.read(folder)

@@ -180,12 +180,16 @@ def blocks(
         yield first, rows
 
 
+class NanScoresError(ValueError):
+    """Scores that are NaN, which have no rank."""
+
+
 def refuse_nan(first: int, rows: Array) -> None:
     """Refuse a block of queries with a NaN among its scores; ``first`` is the number of its first query."""
     # the least of numbers among which one is NaN is NaN: one pass without a copy
     if rows.size and np.isnan(rows.min()):
         bad, last = int(np.isnan(rows).sum()), first + len(rows) - 1
-        raise ValueError(f"{bad} scores are NaN among queries {first} to {last}; a NaN has no rank")
+        raise NanScoresError(f"{bad} scores are NaN among queries {first} to {last}; a NaN has no rank")
 
 
 def at_pairs(scores: AnyScores, queries: Rows, items: Rows) -> Array:

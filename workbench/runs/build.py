@@ -180,12 +180,20 @@ def _prepared(config: Config, progress: bool) -> Prepared:
     train = replace(ready(split, every_signal=True), relevance=graded, positives=right)
     if config.training.sampler == "clusters":  # made before training, as a resumed run makes it
         train = replace(train, clusters=_clusters(config, model, train))
-    require(
-        parameter_groups(model.pair.groups(), model.objective, config.training),
-        "nothing is left to train, since every learning rate is 0; raise lr or its multipliers, or set "
-        "epochs=0 to measure the starting point",
-    )
+    _require_trained(config, model)
     return Prepared(config, model, train, val_source, test_source)
+
+
+def _require_trained(config: Config, model: Model) -> None:
+    """Raise if no weight of the model, nor of its objective, is trained."""
+    settings = config.training
+    multipliers = ("image_backbone_lr", "text_backbone_lr", "layer_decay")
+    zero = [f"{name} is 0" for name in multipliers if not getattr(settings, name)]
+    require(
+        parameter_groups(model.pair.groups(), model.objective, settings),
+        f"nothing is left to train ({', '.join(zero) or 'all weights are frozen'}); raise a multiplier, "
+        "train a head, or set epochs=0 to measure the starting point",
+    )
 
 
 def _clusters(config: Config, model: Model, train: Source) -> Rows:

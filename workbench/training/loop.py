@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from workbench.encoders.base import Pair
 from workbench.formatting import format_number, format_value
 from workbench.io import flat, signals
+from workbench.metrics.blocks import NanScoresError
 from workbench.objectives.base import Objective
 from workbench.progress import bar
 from workbench.records import Batch, Embedding, Rows
@@ -31,7 +32,9 @@ LOOK_EVERY = 16
 
 
 class NonFiniteLossError(FloatingPointError):
-    """The loss became NaN or infinite; the message holds the ids of the batch."""
+    """The loss, or a score of the validation split, became NaN or infinite. The message says at which step
+    and what helps, in one line; of a loss a note of the error holds the ids of the batch.
+    """
 
 
 def fit(
@@ -64,8 +67,8 @@ def fit(
         returned as ``val/...``, ``seconds`` so far. The first is epoch 0, which has no terms.
 
     Raises:
-        NonFiniteLossError: a NaN or infinite loss, with the batch ids; weights and checkpoint stay as before
-            the step. On a GPU it is met up to 16 steps later, and the checkpoint alone stays.
+        NonFiniteLossError: a NaN or infinite loss, or NaN scores in validation, with the step; weights and
+            checkpoint stay as before the step. On a GPU it is met up to 16 steps later, and the checkpoint alone stays.
         KeyboardInterrupt: Ctrl-C or SIGTERM; the checkpoint holds the last step.
         ValueError: the checkpoint there is damaged or belongs to another run; the message names what differs.
     """
@@ -77,7 +80,7 @@ def fit(
     with signals.sigterm_raises(), steps:
         try:
             while 0 < len(run.history) <= settings.epochs and run.waits(smaller):
-                run.end_epoch(run.train_epoch(steps), validate(), smaller)
+                run.end_epoch(run.train_epoch(steps), run.validated(validate), smaller)
                 run.save()
                 run.tell(steps, progress)
         except KeyboardInterrupt:
@@ -122,8 +125,8 @@ class Training:
         self.step, self.in_step = 0, False
         self.history: History = []
         self.sums: dict[str, float] = {}
-        # losses, their names and the batch of the steps since the last look; reading them waits for a GPU
-        self.unread: list[tuple[Tensor, list[str], Batch]] = []
+        # losses, names, batch and number of the steps since the last look; reading them waits for a GPU
+        self.unread: list[tuple[Tensor, list[str], Batch, int]] = []
         self.look_every = 1 if self.device.type == "cpu" else LOOK_EVERY
         self.result: dict[str, Tensor] = {}
         self.compiled = cache(torch.compile)
@@ -163,7 +166,8 @@ class Training:
                 batch = replace(batch, momentum=self.encode(self.momentum.pair, shard)[:2])
         terms = self.objective(image, text, batch)
         loss = torch.stack(list(terms.values())).sum()
-        self.unread.append((torch.stack([*terms.values(), loss]).detach(), [*terms, "loss"], batch))
+        losses = torch.stack([*terms.values(), loss]).detach()
+        self.unread.append((losses, [*terms, "loss"], batch, self.step + 1))
         if len(self.unread) >= self.look_every:
             self.read_losses()
         self.optimiser.zero_grad()
@@ -224,12 +228,42 @@ class Training:
         """Add the losses since the last look to the sums, which waits for the device once."""
         unread, self.unread = self.unread, []
         losses = torch.stack([values for values, *_ in unread]).tolist() if unread else []
-        for values, (_, names, batch) in zip(losses, unread, strict=True):
+        for values, (_, names, batch, step) in zip(losses, unread, strict=True):
             named = dict(zip(names, values, strict=True))
-            if bad := [f"{name}={value}" for name, value in named.items() if not math.isfinite(value)]:
-                where = f"images {list(batch.image_ids)}, captions {list(batch.caption_ids)}"
-                raise NonFiniteLossError(f"{', '.join(bad)} at {where}")
+            self.require_finite(named, batch, step)
             self.sums |= {name: self.sums.get(name, 0.0) + value for name, value in named.items()}
+
+    def require_finite(self, losses: Mapping[str, float], batch: Batch, step: int) -> None:
+        """Raise if a loss of a step is NaN or infinite.
+
+        Args:
+            losses: the terms by name, and their sum as ``loss``.
+            batch: of the step.
+            step: its number, counted from 1.
+        """
+        bad = [f"{name}={value}" for name, value in losses.items() if not math.isfinite(value)]
+        if not bad:
+            return
+        became = "NaN" if math.isnan(losses["loss"]) else "infinite"
+        hint = self.smaller_steps()
+        if step == 1:
+            hint = "the weights had not moved yet, so look at the images, the captions and the objective"
+        error = NonFiniteLossError(f"the loss became {became} at step {step} ({', '.join(bad)}); {hint}")
+        error.add_note(f"images {list(batch.image_ids)}, captions {list(batch.caption_ids)}")
+        raise error
+
+    def validated(self, validate: Callable[[], dict[str, float]]) -> dict[str, float]:
+        """What ``validate`` returns, unless the last steps have left weights whose scores are NaN."""
+        try:
+            return validate()
+        except NanScoresError as error:
+            problem = f"the scores of the validation split became NaN by step {self.step} ({error})"
+            raise NonFiniteLossError(f"{problem}; {self.smaller_steps()}") from error
+
+    def smaller_steps(self) -> str:
+        """What makes the steps of this run smaller."""
+        rate, norm = f"lower lr={self.settings.lr:g}", f"clip_norm={self.settings.clip_norm:g}"
+        return f"{rate} or {norm}" if self.settings.clip_norm else f"{rate}, or set clip_norm, which is 0"
 
     @signals.deferred()
     def end_epoch(self, terms: Mapping[str, float], values: Mapping[str, float], smaller: bool) -> None:

@@ -34,7 +34,7 @@ class Settings(Section):
             ``batch_size`` images, whatever ``captions_per_image`` is.
         clusters, clusters_per_batch: of the training images in all, and in a batch.
         optimizer: ``"adamw"``, ``"adam"`` (its decay is part of the gradient) or ``"adamp"`` (timm's).
-        lr: learning rate of the heads.
+        lr: learning rate of the heads; 0 with ``epochs`` = 0 alone.
         weight_decay: for matrices; vectors and scalars are not decayed.
         text_backbone_decay: of the pre-trained weights that read text, where they have a decay of their own.
         schedule: ``"cosine"`` to zero, ``"step"`` (times ``step_factor`` after each epoch in
@@ -116,6 +116,10 @@ class Settings(Section):
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
         MetricKey.parse(self.select)
+        require(
+            self.lr or not self.epochs,
+            "nothing is left to train (lr is 0); raise lr, or set epochs=0 to measure the starting point",
+        )
         require(
             not self.epochs or self.swa_from <= self.epochs,
             f"swa_from={self.swa_from}: the run ends with epoch {self.epochs}; lower it, or set 0",
