@@ -341,7 +341,6 @@ def test_data_prints_a_fingerprint() -> None:
     assert "exact" in facts["judgements"]
 
 
-@pytest.mark.slow
 def test_a_loss_that_becomes_nan_ends_training_in_one_line_that_names_the_step(tmp_path: Path) -> None:
     images = ("train_images=16", "val_images=4", "test_images=4", "batch_size=8", "captions_per_image=1")
     steps = ("epochs=1", "lr=1e30", "lr_warmup_steps=0", "objective=vsepp", "device=cpu")
@@ -353,6 +352,7 @@ def test_a_loss_that_becomes_nan_ends_training_in_one_line_that_names_the_step(t
     assert runs.read(tmp_path / "run").status == "failed:train"
 
 
+@pytest.mark.slow
 def test_train_evaluate_and_resume_speak_of_the_same_run(tmp_path: Path) -> None:
     sizes = {"train_images": 32, "val_images": 16, "test_images": 16}
     small = {**sizes, "data": "scenes", "epochs": 1, "batch_size": 16, "device": "cpu"}

@@ -68,7 +68,8 @@ def fit(
 
     Raises:
         NonFiniteLossError: a NaN or infinite loss, or NaN scores in validation, with the step; weights and
-            checkpoint stay as before the step. On a GPU it is met up to 16 steps later, and the checkpoint alone stays.
+            checkpoint stay as before the step. On a GPU it is met up to 16 steps later, and the checkpoint
+            alone stays.
         KeyboardInterrupt: Ctrl-C or SIGTERM; the checkpoint holds the last step.
         ValueError: the checkpoint there is damaged or belongs to another run; the message names what differs.
     """
