@@ -344,8 +344,9 @@ def test_data_prints_a_fingerprint() -> None:
 def test_a_loss_that_becomes_nan_ends_training_in_one_line_that_names_the_step(tmp_path: Path) -> None:
     images = ("train_images=16", "val_images=4", "test_images=4", "batch_size=8", "captions_per_image=1")
     steps = ("epochs=1", "lr=1e30", "lr_warmup_steps=0", "objective=vsepp", "device=cpu")
-    done = call("train", *(f"-p={pair}" for pair in images + steps), "--out", tmp_path / "run")
-    assert done.exit_code == 1
+    pairs = [word for pair in images + steps for word in ("-p", pair)]
+    done = call("train", *pairs, "--out", tmp_path / "run")
+    assert done.exit_code == 1, done.output
     (line,) = [line for line in done.output.splitlines() if "step" in line]
     assert re.search(r"NaN (at|by) step \d+ .*lower lr=1e\+30 or clip_norm=2", line)
     assert "Traceback" not in done.output
