@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 
 import pytest
+from typer.testing import CliRunner
 
 from tests.io.test_files import held
 from tests.runs.test_experiment import SMALL, TINY
-from workbench.io import ChecksumError
+from workbench.cli import app
+from workbench.io import ChecksumError, write_json
 from workbench.runs import Config, prepare
 from workbench.runs import store as runs
 from workbench.runs.train import train
+from workbench.training.checkpoint import LAST
 
 
 @pytest.fixture
@@ -91,3 +95,72 @@ def test_the_verb_says_in_one_line_why_it_refuses(ready, tmp_path):
     assert refused.stderr.splitlines()[-1].startswith("workbench: ")
     assert "other settings (lr was 0.0005, is 0.1); choose" in refused.stderr
     assert runs.read(out).status == "ok"
+
+
+def resume(out, *words):
+    """The verb with the folder of a run and what more is typed."""
+    return CliRunner().invoke(app, ["train", "--resume", "--out", str(out), *words])
+
+
+def test_a_run_is_resumed_with_the_fields_that_lie_in_its_folder(ready, tmp_path):
+    out = train(ready(), out=tmp_path / "run", progress=False)
+    done = resume(out, "-p", "epochs=2", "-p", "objective=vsepp")
+    assert done.exit_code == 0, done.output
+    straight = train(ready(epochs=2), out=tmp_path / "straight", progress=False)
+    for name in (runs.RESULTS, runs.PARAMS, runs.GIVEN):
+        assert (out / name).read_bytes() == (straight / name).read_bytes()
+
+
+@pytest.mark.parametrize("left", [(runs.PARAMS, runs.GIVEN, runs.ENV, runs.STATUS), (runs.PARAMS,), ()])
+def test_a_run_killed_before_its_first_checkpoint_begins_anew_with_the_same_command(ready, tmp_path, left):
+    straight = train(ready(), out=tmp_path / "straight", progress=False)
+    out = tmp_path / "run"
+    out.mkdir()
+    (out / ".lock").touch()
+    for name in left:
+        shutil.copy(straight / name, out)
+    config = tmp_path / "config.json"
+    config.write_text((straight / runs.GIVEN).read_text())
+    done = resume(out, str(config))
+    assert done.exit_code == 0, done.output
+    assert (out / runs.RESULTS).read_bytes() == (straight / runs.RESULTS).read_bytes()
+    assert runs.read(out).status == "ok"
+
+
+@pytest.mark.parametrize("checkpoint", [True, False])
+@pytest.mark.parametrize(
+    ("pair", "message"),
+    [
+        ("lr=0.1", "lr was 0.0005, is 0.1"),
+        ("objective=dias", "objective was vsepp, is dias"),
+        ("training.batch_size=6", "batch_size was 4, is 6"),
+        ("objective_options.margin=0.5", "objective_options.margin was not there, is 0.5"),
+    ],
+)
+def test_a_field_that_differs_from_that_of_the_run_is_refused_by_name(
+    ready, tmp_path, pair, message, checkpoint
+):
+    out = tmp_path / "run"
+    write_json(out / runs.PARAMS, ready().config.as_dict())
+    if checkpoint:
+        (out / LAST).touch()
+    before = content(out)
+    done = resume(out, "-p", pair)
+    assert (done.exit_code, len(done.output.splitlines())) == (2, 1), done.output
+    assert message in done.output
+    assert content(out) == before
+
+
+@pytest.mark.parametrize("params", [{"settings": {}}, {"objective": "ViT-B-32", "model": "ViT-B-32"}])
+def test_a_run_that_another_command_made_is_not_resumed_by_train(tmp_path, params):
+    write_json(tmp_path / runs.PARAMS, params)
+    done = resume(tmp_path)
+    assert (done.exit_code, len(done.output.splitlines())) == (2, 1), done.output
+    assert "no run of `workbench train`" in done.output
+
+
+def test_where_no_run_began_there_is_nothing_to_resume(tmp_path):
+    (tmp_path / "photo.png").touch()
+    for place in (tmp_path, tmp_path / "nowhere"):
+        done = resume(place)
+        assert (done.exit_code, "nothing to resume" in done.output) == (2, True)

@@ -201,12 +201,13 @@ def train(
     ] = None,
     parameter: Pairs = None,
     out: Out = "",
-    resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint in --out.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in --out, with its fields.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Train and evaluate one model.
 
-    Fields come from a configuration and from -p; the others keep their defaults.
+    Fields come from a configuration and from -p; the others keep their defaults. With --resume they come from
+    the run in --out, and none need be given again.
     """
     from workbench.runs import measure
     from workbench.runs import train as standalone
@@ -221,6 +222,8 @@ def train(
         )
         standalone.check_folder(out, resume)
         chosen = wb.Config(**parameters.override({}, values, parameters.parse_values({}, pairs(parameter))))
+        if resume:
+            chosen = wb.Config(**standalone.resumed(out, chosen.given()))
         writable(out or "runs")
         ready = wb.runs.prepare(chosen, progress=not processes.rank())
         for note in ready.test.split.notes if not processes.rank() else ():

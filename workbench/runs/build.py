@@ -122,6 +122,7 @@ class Prepared:
         val, test: the other splits, with what evaluation reads.
         random_state: of PyTorch's generator after this, from which training goes on, whatever else is drawn
             in between.
+        given: the fields that the configuration was given, by name; the others were completed.
     """
 
     config: Config
@@ -130,6 +131,7 @@ class Prepared:
     val: Source
     test: Source
     random_state: Tensor = field(default_factory=torch.get_rng_state)
+    given: Mapping[str, Any] = field(default_factory=dict)
 
 
 def prepare(config: Config, *, progress: bool = True) -> Prepared:
@@ -175,13 +177,13 @@ def _prepared(config: Config, progress: bool) -> Prepared:
 
     val_source, test_source = ready(val), ready(test)
     if not config.training.epochs:
-        return Prepared(config, model, None, val_source, test_source)
+        return Prepared(config, model, None, val_source, test_source, given=given)
     graded = relevance(model.objective, split)
     train = replace(ready(split, every_signal=True), relevance=graded, positives=right)
     if config.training.sampler == "clusters":  # made before training, as a resumed run makes it
         train = replace(train, clusters=_clusters(config, model, train))
     _require_trained(config, model)
-    return Prepared(config, model, train, val_source, test_source)
+    return Prepared(config, model, train, val_source, test_source, given=given)
 
 
 def _require_trained(config: Config, model: Model) -> None:

@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 
 RESULTS, PARAMS, ENV, STATUS, VALUES = "results.json", "params.json", "env.json", "STATUS", "values.npz"
 CHECKSUMS = "checksums.json"
+# of a training: the fields that were given, which the resolved configuration completes
+GIVEN = "given.json"
 # held by the process that watches a run; the kernel has a lock of its own
 WATCHED = ".watched.lock"
 # which arm of which grid a run is: one run may serve several grids

@@ -12,15 +12,17 @@ import torch
 
 from workbench.io import only_writer, write_json
 from workbench.records import require
+from workbench.registry import merge
 from workbench.runs import store as runs
 from workbench.runs.build import Prepared, prepare
-from workbench.runs.config import Config
+from workbench.runs.config import FIELDS, Config
 from workbench.runs.environment import code_hash, environment
 from workbench.runs.measure import calibrate, measure, validate
 from workbench.runs.resolve import chooser
 from workbench.runs.result import OpenRun
 from workbench.training import checkpoint, computing_threads, deterministic_algorithms, fit
 from workbench.training.processes import rank
+from workbench.training.settings import changed
 
 
 def run(
@@ -87,7 +89,7 @@ def train(ready: Prepared, *, out: Path | str = "", resume: bool = False, progre
     Args:
         ready: what ``prepare`` made of the configuration.
         out: the run folder; empty makes ``runs/train/<run id>``.
-        resume: go on from the checkpoint in ``out``.
+        resume: go on from the checkpoint in ``out``; a run that was killed before its first one begins anew.
         progress: show a bar where somebody watches.
 
     Returns:
@@ -95,7 +97,7 @@ def train(ready: Prepared, *, out: Path | str = "", resume: bool = False, progre
 
     Raises:
         FileExistsError: ``out`` holds a checkpoint and ``resume`` was not asked for.
-        FileNotFoundError: ``resume`` was asked for and there is no checkpoint.
+        FileNotFoundError: ``resume`` was asked for and ``out`` holds no run that trains.
         ValueError: several processes were started (``torchrun``) and no folder was named, or the checkpoint
             was made from something else.
         BlockingIOError: another process writes into the folder.
@@ -110,6 +112,7 @@ def train(ready: Prepared, *, out: Path | str = "", resume: bool = False, progre
         check_folder(out, resume)
         # refused before anything is written, so that the run stays as it was
         checkpoint.TrainingPosition(folder, made_from(ready)).last()
+        write_json(folder / runs.GIVEN, ready.given)
         write_json(folder / runs.PARAMS, ready.config.as_dict())
         began, status, threads = time.perf_counter(), "interrupted", ready.config.training.threads
         try:
@@ -141,7 +144,44 @@ def check_folder(out: Path | str, resume: bool) -> None:
         FileExistsError,
     )
     require(
-        not resume or there,
+        not resume or there or _begun(out),
         f"nothing to resume in {str(out) or 'no folder'}; name the run folder with --out",
         FileNotFoundError,
     )
+
+
+def _begun(out: Path | str) -> bool:
+    """Whether a training was killed in a folder before its first checkpoint, maybe before its first file."""
+    if not str(out) or not Path(out).is_dir():
+        return False
+    names = {path.name for path in Path(out).iterdir()}
+    visible = {name for name in names if not name.startswith(".")}
+    return visible <= {runs.GIVEN, runs.PARAMS, runs.ENV, runs.STATUS}
+
+
+def resumed(out: Path | str, typed: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of the run in a folder, from which it goes on.
+
+    Args:
+        out: the run folder.
+        typed: fields that were given once more; each must be as it was, unless a run may change it.
+
+    Returns:
+        The fields that the run was given, with the typed ones over them.
+
+    Raises:
+        ValueError: the folder holds a run of another kind, or a field was another; the message names it.
+    """
+    earlier = runs.load(Path(out) / runs.PARAMS)
+    require(
+        earlier.keys() <= FIELDS.keys(),
+        f"{out} holds no run of `workbench train`; the command that made it goes on with it",
+    )
+    differ = changed(earlier, merge(earlier, typed)) if earlier else {}
+    require(
+        not differ,
+        f"{out} was made with other settings ({'; '.join(differ.values())}); choose a new folder or leave "
+        "them out",
+    )
+    given = runs.load(Path(out) / runs.GIVEN) or earlier
+    return merge(given, typed)
