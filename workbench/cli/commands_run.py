@@ -145,10 +145,7 @@ def grid(  # noqa: PLR0913 - typer reads the options from the signature
         options = _options(executor, described.get("executor") or {}, jobs, time_limit)
         require(not record or described.get("record"), f"{file} {NOTHING}")
         # other executors start the runs on other machines
-        for values in arms.values() if executor == "local" else ():
-            _require_machine(values)
-        for place in (root, record.parent if record else root):
-            writable(place)
+        _require_ready(arms if executor == "local" else {}, root, record)
     with usage((executors.ExecutorError,)):
         done = execution.run_grid(
             notebook, arms, root=root, name=path.stem, executor=executor,
@@ -163,6 +160,14 @@ def grid(  # noqa: PLR0913 - typer reads the options from the signature
         for line in execution.finished(described, path, changes, root, good) if good else ():
             typer.echo(line, err=as_json)
     raise typer.Exit(max(one.exit_code for one in done))
+
+
+def _require_ready(arms: Mapping[str, Mapping[str, Any]], root: str, record: Path | None) -> None:
+    """Raise if arms need a device that is not here, or a folder cannot be written."""
+    for values in arms.values():
+        _require_machine(values)
+    for place in (root, record.parent if record else root):
+        writable(place)
 
 
 def _options(executor: str, said: dict[str, Any], jobs: int, time_limit: float | None) -> dict[str, Any]:
