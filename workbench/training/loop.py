@@ -263,7 +263,7 @@ class Training:
 
     def smaller_steps(self) -> str:
         """What makes the steps of this run smaller."""
-        rate, norm = f"lower lr={self.settings.lr:g}", f"clip_norm={self.settings.clip_norm:g}"
+        rate, norm = f"lower lr={self.settings.lr}", f"clip_norm={self.settings.clip_norm}"
         return f"{rate} or {norm}" if self.settings.clip_norm else f"{rate}, or set clip_norm, which is 0"
 
     @signals.deferred()
