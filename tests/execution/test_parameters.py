@@ -94,6 +94,18 @@ def test_an_ill_typed_value_is_refused(name: str, value: object) -> None:
         with_defaults(KNOWN, {name: value})
 
 
+@pytest.mark.parametrize(("kind", "least"), [("Count", 0), ("Natural", 1)])
+def test_a_count_is_a_whole_number_that_is_not_too_small(kind: str, least: int) -> None:
+    known = {"images": Parameter("images", kind, 5, "")}
+    assert with_defaults(known, {"images": str(least)}) == {"images": least}
+    for wrong in (least - 1, str(least - 1)):
+        with pytest.raises(ParameterError, match=f"images is {least - 1}; give {least} or more"):
+            with_defaults(known, {"images": wrong})
+    for wrong in (True, 5.5, "many"):
+        with pytest.raises(ParameterError, match="images is int, got"):
+            with_defaults(known, {"images": wrong})
+
+
 def test_an_unknown_name_is_refused_with_the_near_ones() -> None:
     with pytest.raises(ParameterError, match="no parameter 'epoch'; did you mean epochs"):
         with_defaults(KNOWN, {"epoch": 3})

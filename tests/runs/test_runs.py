@@ -6,13 +6,34 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import nbformat
 import numpy as np
 import papermill
 import pytest
+from IPython.core.interactiveshell import InteractiveShell
+from traitlets.config import Config as Options
 
 from workbench.runs import store as runs
+
+# the first cells of a notebook; the last two names are no parameters that anybody can check
+CELLS = (
+    "from workbench.registry import Count, Natural\nfrom workbench.runs import store",
+    "images: Count = 5\nk: Natural = 1\nshare: float = 0.5\nobjective: str = 'vsepp'\nruns: list = []",
+    "other: Exception = None\nlater: int",
+)
+
+
+def cells_run(injected: str, folder: Path) -> None:
+    """Run the first cells of a notebook, with a cell that papermill injects before that of the setup."""
+    options = Options({"HistoryManager": {"enabled": False}})
+    shell = InteractiveShell.instance(user_module=ModuleType("notebook"), config=options)
+    try:
+        for cell in (*CELLS, f"# Parameters\n{injected}\n", f"store.folder('x', {str(folder)!r}, {{}})"):
+            shell.run_cell(cell, store_history=True).raise_error()
+    finally:
+        InteractiveShell.clear_instance()
 
 
 def test_a_results_file_is_sorted_json_with_plain_numbers(tmp_path: Path) -> None:
@@ -172,6 +193,29 @@ def test_a_notebook_of_captions_alone_may_name_its_split_by_a_word(tmp_path):
     (tmp_path / runs.RESULTS).write_text('{"objective": "vsepp", "split": "val"}', encoding="utf-8")
     with pytest.raises(ValueError, match="split holds str and no mapping"):
         runs.read(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("objectve", "ditm", "'objectve'; did you mean objective"),
+        ("images", True, "images is True"),
+        ("images", "5", "images is '5'"),
+        ("images", -3, "images is -3"),
+        ("k", 0, "k is 0"),
+        ("share", "a", "share is 'a'"),
+        ("runs", 5, "runs is 5"),
+    ],
+)
+def test_the_setup_cell_refuses_a_parameter_that_does_not_fit(name, value, message, tmp_path):
+    with pytest.raises((TypeError, ValueError), match=message):
+        cells_run(f"{name} = {value!r}", tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_the_setup_cell_takes_parameters_that_fit(tmp_path):
+    cells_run("images = 0\nk = 1\nshare = 1\nruns = []\nother = 3", tmp_path / "run")
+    assert (tmp_path / "run").is_dir()
 
 
 def test_plain_papermill_refuses_a_misspelt_parameter_in_the_setup_cell(tmp_path):

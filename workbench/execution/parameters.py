@@ -17,12 +17,26 @@ from workbench.records import require
 from workbench.registry import require_known
 from workbench.runs.spellings import Group, Layer, lay
 
-TYPES: dict[str, type] = {"str": str, "int": int, "float": float, "bool": bool, "list": list, "dict": dict}
-
+TYPES: dict[str, type] = {
+    "str": str,
+    "int": int,
+    "Count": int,
+    "Natural": int,
+    "float": float,
+    "bool": bool,
+    "list": list,
+    "dict": dict,
+}
+# of the types that ``registry`` has for whole numbers
+LEAST = {"Count": 0, "Natural": 1}
 EXAMPLES = {
-    "str": "a word", "int": "3", "float": "0.5", "bool": "true", "list": '["one", "two"]',
-    "dict": '{"name": 3}',
-}  # fmt: skip
+    str: "a word",
+    int: "3",
+    float: "0.5",
+    bool: "true",
+    list: '["one", "two"]',
+    dict: '{"name": 3}',
+}
 
 
 class ParameterError(ValueError):
@@ -35,7 +49,7 @@ class Parameter:
 
     Args:
         name, help: as written.
-        type: one of ``TYPES``.
+        type: one of ``TYPES``; a ``Count`` is a whole number from 0, a ``Natural`` one from 1.
         default: the literal.
     """
 
@@ -48,14 +62,21 @@ class Parameter:
         """The value, if it has the declared type; an ``int`` also serves as ``float``.
 
         Raises:
-            ParameterError: another type.
+            ParameterError: another type, or a count that is too small.
         """
         if self.type == "float" and type(value) is int:
             return float(value)
+        kind = TYPES[self.type]
         require(
-            type(value) is TYPES[self.type],
-            f"parameter {self.name} is {self.type}, got {value!r:.200} ({type(value).__name__}); write for "
-            f"example {EXAMPLES[self.type]}",
+            type(value) is kind,
+            f"parameter {self.name} is {kind.__name__}, got {value!r:.200} ({type(value).__name__}); write "
+            f"for example {EXAMPLES[kind]}",
+            ParameterError,
+        )
+        least = LEAST.get(self.type)
+        require(
+            least is None or value >= least,
+            f"parameter {self.name} is {value!r:.200}; give {least} or more",
             ParameterError,
         )
         return value

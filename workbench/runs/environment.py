@@ -15,12 +15,14 @@ from typing import Any
 
 from workbench.assets import packages
 from workbench.io import checksum
-from workbench.registry import require_known
+from workbench.registry import Count, Natural, check_value, require_known
 
 PACKAGE = Path(__file__).parent.parent
 # shelves whose members take part in training or evaluation, wherever they are installed
 SHELVES = ("backbones", "data", "encoders", "metrics", "objectives", "text")
 DECIDING = (".py", ".safetensors", ".json", ".toml", ".gz")
+# what a parameter of a notebook may be
+KINDS = (str, int, Count, Natural, float, bool, list, dict)
 # folders of what starts runs, shows numbers, or tests them
 SHOWING = {"views", "cli", "tour", "execution", "notebooks", "results", "published", "tests"}
 
@@ -38,18 +40,24 @@ def code_hash(code: str = "") -> str:
     return digest.hexdigest()
 
 
-def refuse_misspelt() -> None:
-    """Refuse parameters that plain papermill injected into the running notebook and that it does not have.
+def check_parameters() -> None:
+    """Refuse parameters of the running notebook that it does not have, or whose values are not of the type
+    that its cell of parameters says; plain papermill injects them unchecked.
 
     Raises:
-        ValueError: the message lists the near names.
+        ValueError: a name that is unknown, with the near ones, or a value out of range.
+        TypeError: a value of another type.
     """
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
-    cells = getattr(shell, "user_ns", {}).get("In", ())
+    names = getattr(shell, "user_ns", {})
+    cells = names.get("In", ())
     place = next((number for number, cell in enumerate(cells) if cell.startswith("# Parameters\n")), 0)
     known = re.findall(r"^(\w+): ", "\n".join(cells[:place]), re.MULTILINE)
     for name in re.findall(r"^(\w+) = ", cells[place], re.MULTILINE) if known else ():
         require_known("the notebook has no parameter", name, known, ValueError)
+    for name, kind in names.get("__annotations__", {}).items():
+        if name in names and kind in KINDS:
+            check_value(f"the parameter {name}", names[name], kind)
 
 
 def environment(seed: int | None = None, threads: int = 0) -> dict[str, Any]:

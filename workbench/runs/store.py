@@ -32,7 +32,7 @@ from workbench.io import (
 )
 from workbench.records import require
 from workbench.registry import did_you_mean
-from workbench.runs.environment import code_hash, environment, refuse_misspelt
+from workbench.runs.environment import check_parameters, code_hash, environment
 
 if TYPE_CHECKING:
     from workbench.metrics.comparison import Difference
@@ -328,9 +328,10 @@ def folder(notebook: str, out: Path | str, params: Mapping[str, Any]) -> Path:
         params: the parameters of the run.
 
     Raises:
-        ValueError: papermill was given a parameter that the notebook does not have.
+        ValueError, TypeError: papermill was given a parameter that the notebook does not have, or a value
+            that does not fit it.
     """
-    refuse_misspelt()
+    check_parameters()
     path = with_home(Path(out)) if str(out) else new_run(notebook, params)
     return path if (path / PARAMS).is_file() else write_json(path / PARAMS, params).parent
 
