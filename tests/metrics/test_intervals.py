@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from workbench.metrics import intervals
@@ -105,3 +107,53 @@ def test_values_of_the_wrong_length_and_folds_that_cannot_be_cut_are_refused():
         Draws(OWN, 3).of(np.ones(5), "t2i")
     with pytest.raises(ValueError, match="2 folds do not divide 3 images"):
         Draws(OWN, 3, folds=2)
+
+
+# By hand, with z = 1.959964: z^2 = 3.841459. 0 of 10: 3.841459 / (10 + 3.841459) = 0.277533. Of 1/2 in 4:
+# (0.5 + 3.841459 / 8 -+ sqrt(3.841459 (0.25 / 4 + 3.841459 / 64))) / (1 + 3.841459 / 4) = 0.150038, 0.849962.
+@pytest.mark.parametrize(
+    ("share", "trials", "low", "high"),
+    [(0.0, 10, 0.0, 0.277533), (1.0, 10, 0.722467, 1.0), (0.5, 4, 0.150038, 0.849962)],
+)
+def test_wilsons_interval_is_that_of_the_formula(share, trials, low, high):
+    assert_allclose(intervals.wilson(share, trials), (low, high), atol=1e-6)
+
+
+@given(st.integers(1, 500), st.floats(0, 1))
+def test_wilsons_interval_holds_its_share_and_stays_among_shares(trials, share):
+    low, high = intervals.wilson(share, trials)
+    assert 0 <= low <= share <= high <= 1
+    assert high > low
+    assert_allclose(intervals.wilson(1 - share, trials), (1 - high, 1 - low), atol=1e-9)
+
+
+def measured(scores, own, metrics, **options):
+    from workbench.metrics import Evidence, evaluate
+    from workbench.records import Judgements
+
+    found = evaluate(Evidence(scores, Judgements.own(own, len(scores))), metrics, **options)
+    return {one.label: one for one in found}
+
+
+def test_a_perfect_model_is_not_certain_and_its_trials_are_images_not_captions():
+    found = measured(np.repeat(np.eye(40), 5, axis=1), np.repeat(np.arange(40), 5), ["R", "rsum"])
+    low = 40 / (40 + 3.841459)
+    for label in ("i2t/R@1", "t2i/R@1"):
+        assert_allclose((found[label].low, found[label].high), (low, 1.0), atol=1e-6)
+        assert "Wilson" in found[label].interval
+    assert_allclose((found["rsum"].low, found["rsum"].high), (6 * low, 6.0), atol=1e-5)
+
+
+def test_a_number_that_moves_has_the_bootstraps_interval(rng):
+    scores, own = rng.random((40, 40)), np.arange(40)
+    found = measured(scores, own, ["R"])["i2t/R@10"]
+    hits = (np.argsort(-scores, axis=1)[:, :10] == own[:, None]).any(axis=1).astype(float)
+    assert (found.low, found.high) == interval(Draws(own, 40).of(hits, "i2t"))
+    assert "percentiles" in found.interval
+
+
+def test_what_every_order_has_is_certain():
+    found = measured(np.eye(5), np.arange(5), ["R"])
+    assert (found["i2t/R@10"].low, found["i2t/R@10"].high) == (1.0, 1.0)
+    assert found["i2t/R@1"].low < 1
+    assert measured(np.eye(5), np.arange(5), ["R"], rounds=0)["i2t/R@1"].low is None

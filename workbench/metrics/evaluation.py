@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from workbench.formatting import RANGES
 from workbench.metrics.blocks import AnyScores, RowScores, by_rows, without
 from workbench.metrics.grades import lists
 from workbench.metrics.intervals import ROUNDS, SEED, UNIT, Draws, interval
@@ -16,6 +17,10 @@ from workbench.records import Judgements, Mask, Measurement, MetricKey, Rows, Va
 
 BY_CAPTION = ("t2i", "t2t")
 WITHOUT_OWN = "without own"
+# numbers that are means of shares, or sums of such means
+SHARES = ("share", "sum")
+BOOTSTRAP = "percentiles of the resamples"
+WILSON = "Wilson's, since all resamples agree"
 
 
 @dataclass(frozen=True)
@@ -305,9 +310,15 @@ def report(
     """
     value, resampled = row.number(values, at, draws)
     low, high = interval(resampled)
+    method = "" if low is None else BOOTSTRAP
+    # a number that every order has is certain, such as R@10 among ten items
+    certain = bool(np.isclose(value, chance))
+    if row.face in SHARES and low is not None and high == low and not certain:
+        low, high = draws.wilson(values, at, RANGES[row.face][1])
+        method = WILSON
     left_out = int(np.isnan(values.reshape(len(values), -1)).any(axis=1).sum())
     return Measurement(
         key, value, low, high, len(values) - left_out, left_out, row.face, row.smaller_is_better,
         gallery=gallery, hit=row.phrase(key.k, key.judgements), ties=row.ties, unit=UNIT,
-        chance=None if np.isnan(chance) else chance,
+        interval=method, chance=None if np.isnan(chance) else chance,
     )  # fmt: skip

@@ -3,13 +3,16 @@
 A resample draws images with replacement, each with all its captions, and both directions, all metrics, all
 judgements and all runs are computed again on the same resample. Five captions of one image are no five
 independent queries: drawing captions one by one would make every interval of caption queries too narrow. The
-interval runs between two percentiles of the results. It depends on the values by query, on which caption
+interval runs between two percentiles of the results. Where all resamples agree, as they do where every query
+is a hit, they say nothing of the images that were not drawn: there the interval is Wilson's, with the images
+as its trials. It depends on the values by query, on which caption
 belongs to which image, on the number of rounds and on the seed, and on nothing else; so one number has one
 interval wherever it is computed. Within folds (the 1K protocol) images are drawn within each fold.
 
 Source: B. Efron, Bootstrap methods: another look at the jackknife, Annals of Statistics 7, 1979 (percentile
 interval); A. Davison and D. Hinkley, Bootstrap methods and their application, 1997, section 3.8 (whole groups
-are drawn).
+are drawn); E. Wilson, Probable inference, the law of succession, and statistical inference, Journal of the
+American Statistical Association 22, 1927.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,6 +22,7 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtri
 
 from workbench.metrics.ranks import ratio
 from workbench.records import Rows, Values, require
@@ -54,6 +58,29 @@ def interval(draws: Values, confidence: float = CONFIDENCE) -> tuple[float | Non
         return None, None
     low, high = np.quantile(known, [(1 - confidence) / 2, (1 + confidence) / 2])
     return float(low), float(high)
+
+
+def wilson(share: float, trials: int, confidence: float = CONFIDENCE) -> tuple[float, float]:
+    """Compute Wilson's score interval of a share.
+
+    Args:
+        share: of the trials, in [0, 1].
+        trials: independent ones; at least 1.
+        confidence: of the interval.
+
+    >>> low, high = wilson(1.0, 40)  # 40 / (40 + 1.959964 ** 2)
+    >>> round(low, 6), high
+    (0.912375, 1.0)
+    """
+    share = min(max(share, 0.0), 1.0)  # a mean of ones may be rounded
+    square = float(ndtri((1 + confidence) / 2)) ** 2
+    middle = share + square / (2 * trials)
+    half = np.sqrt(square * (share * (1 - share) / trials + square / (4 * trials**2)))
+    scale = 1 + square / trials
+    # the end at a border is the border, whatever is rounded on the way
+    low = 0.0 if share == 0 else float((middle - half) / scale)
+    high = 1.0 if share == 1 else float((middle + half) / scale)
+    return low, high
 
 
 @dataclass(frozen=True)
@@ -106,6 +133,23 @@ class Draws:
         for folds in self._parts(values, direction):
             found += np.mean([resampled(*fold) for fold in folds] or [np.full(self.rounds, np.nan)], axis=0)
         return found
+
+    def wilson(self, values: Values, direction: str | Rows, most: float) -> tuple[float, float]:
+        """Compute Wilson's interval of a mean, whose trials are the images that have queries.
+
+        Args:
+            values: by query, at least 0.
+            direction: as for ``value``; of parts that are added, the lower and the upper ends are added.
+            most: the largest possible number, 1 for a share; every part has the same share of it.
+        """
+        parts = list(self._parts(values, direction))
+        low = high = 0.0
+        for folds in parts:
+            mean = float(np.mean([one.mean() for one, _ in folds]))
+            trials = sum(len(np.unique(rows)) for _, rows in folds)
+            ends = wilson(mean * len(parts) / most, trials)
+            low, high = low + ends[0] * most / len(parts), high + ends[1] * most / len(parts)
+        return low, high
 
     def by_image(self, values: Values, direction: str | Rows) -> Values:
         """``(images,)`` sum of the values of each image's queries; of several parts, each divided by its

@@ -62,6 +62,7 @@ class Measurement(Estimate):
         gallery: how many items a query is compared with.
         hit: what counts as a hit; ``ties``: how equal scores are treated.
         unit: what a resample of the bootstrap draws as a whole.
+        interval: how the interval was computed.
         chance: what a random order has on average; ``None`` = nobody knows.
     """
 
@@ -69,6 +70,7 @@ class Measurement(Estimate):
     hit: str = ""
     ties: str = TIES
     unit: str = ""
+    interval: str = ""
     chance: float | None = None
 
     @classmethod
