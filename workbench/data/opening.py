@@ -15,7 +15,6 @@ layout          what is read
 
 import hashlib
 import inspect
-import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -39,8 +38,8 @@ from workbench.registry import make
 # judgements of the training split, for ``Config.positives``
 POSITIVES = ("own", SAME)
 Layout = Literal["", "karpathy", "coco", "table", "shards", "texts", "datasets", "flickr8k", "hierarcaps"]
-# pictures that are opened in search of doubts; tokens that CLIP reads, and their least pieces
-OPENED, TOKENS, PIECES = 10_000, 77, re.compile(r"[^\W\d]+|\d|[^\s\w]+")
+# pictures that are opened in search of doubts
+OPENED = 10_000
 # tables that are read whatever their columns, so that a message names these
 TABLES = ("captions.*", "metadata.*", "results.csv")
 OFFICIAL: dict[str, tuple[Any, tuple[str, ...]]] = {
@@ -308,7 +307,7 @@ def _official(name: str, load: Callable[..., Split], ask: Ask) -> Split:
 
 def doubts(split: Split) -> list[str]:
     """What is doubtful in a split: pictures that cannot be opened, or that are the same under two names, and
-    captions that stand twice or that CLIP's text encoder cuts. The first ``OPENED`` pictures are opened.
+    captions that stand twice. The first ``OPENED`` pictures are opened.
     """
     broken, twins, first = list[str](), list[str](), dict[bytes, str]()
     for row, name in enumerate(split.image_ids[:OPENED] if split.regions is None else ()):
@@ -320,8 +319,6 @@ def doubts(split: Split) -> list[str]:
         digest = hashlib.blake2b(image.tobytes(), salt=str(image.size).encode()[:16]).digest()
         if (other := first.setdefault(digest, name)) != name:
             twins.append(f"{name} and {other}")
-    # a word, a number's digit and a run of signs are a token or more; two more stand around the caption
-    long = sum(len(PIECES.findall(caption)) + 2 > TOKENS for caption in split.captions)
     rest = max(0, len(split.image_ids) - OPENED)
     said = Counter(zip(split.own.tolist(), split.captions, strict=True))
     again = [caption for (_, caption), n in said.items() for _ in range(n - 1)]
@@ -329,7 +326,6 @@ def doubts(split: Split) -> list[str]:
         f"{format_count(len(broken), 'picture')} cannot be opened": broken,
         f"{format_count(len(twins), 'picture')} with the pixels of another one": twins,
         f"{format_count(len(again), 'caption')} standing twice at an image": again,
-        f"{format_count(long, 'caption')} longer than CLIP reads": [f"the limit is {TOKENS} tokens"] * long,
         f"{format_count(rest, 'picture')} not opened": [f"only the first {OPENED} were"] * rest,
     }
     return [f"{what}: {listed[0]}" for what, listed in facts.items() if listed]

@@ -11,18 +11,24 @@ import json
 import logging
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 from zipfile import ZipFile, is_zipfile
 
+import numpy as np
 import open_clip
 from open_clip.convert import convert_state_dict
-from open_clip.model import convert_to_custom_text_state_dict, resize_pos_embed, resize_text_pos_embed
+from open_clip.hf_model import HFTextEncoder
+from open_clip.model import convert_to_custom_text_state_dict, resize_pos_embed
+from open_clip.pretrained import download_pretrained_from_hf
+from open_clip.transform import PreprocessCfg
 from torch import Tensor
 
 from workbench import assets
+from workbench.assets.tokenizers import CONTEXT, LOCAL, open_clip_tokenizer, padding
+from workbench.encoders._open_clip_towers import text_tower
 from workbench.formatting import format_count
 from workbench.io import hub, read_options, reading_errors
 from workbench.io.tensors import loaded
@@ -30,8 +36,17 @@ from workbench.records import require
 from workbench.registry import did_you_mean, require_known
 
 CONFIG, WEIGHTS = "open_clip_config.json", "open_clip_model.safetensors"
-LOCAL, NO_MODEL = "local-dir:", "describes no model that open_clip builds"
+HUB, NO_MODEL = "hf-hub:", "describes no model that open_clip builds"
 BPE_IDS = 49408
+# what fields of preprocess_cfg may say
+PREPARED = {
+    "mode": ("RGB",),
+    "resize_mode": ("shortest", "longest", "squash"),
+    "interpolation": ("bicubic", "bilinear"),
+}
+# fields of text_cfg that name a tokenizer of open_clip, or its options
+TOKENIZED = ("hf_model_name", "hf_tokenizer_name", "tokenizer_mode", "tokenizer_kwargs")
+TEXT_POSITIONS, IMAGE_POSITIONS = "positional_embedding", "visual.positional_embedding"
 CHECKPOINTS = (".safetensors", ".pt", ".pth", ".bin", ".ckpt")
 # names under which training tools write weights beside other things
 WRAPPERS = ("state_dict", "model_state_dict", "model", "module")
@@ -51,6 +66,7 @@ class Description:
         preprocess: open_clip's ``preprocess_cfg``; empty = its defaults.
         vocabulary: words of a model that reads words; empty for a model with a tokenizer of open_clip.
         registered: whether open_clip knows the model by this name.
+        notes: what of the configuration is not read, in words.
     """
 
     name: str
@@ -58,6 +74,7 @@ class Description:
     preprocess: Mapping[str, Any] = field(default_factory=dict)
     vocabulary: tuple[str, ...] = ()
     registered: bool = False
+    notes: tuple[str, ...] = ()
 
 
 def describe(model: str) -> Description:
@@ -76,9 +93,13 @@ def describe(model: str) -> Description:
     name = model if ":" in model else model.replace("/", "-")
     if ":" not in name:
         require_known("towers: no open_clip model", name, [*assets.models(), *open_clip.list_models()])
-    place = name.removeprefix(LOCAL) if ":" in name else ""
-    with reading_errors(place, NO_MODEL), hub(place):
         return Description(name, open_clip.get_model_config(name), registered=True)
+    place = name.removeprefix(LOCAL)
+    if name.startswith(LOCAL):
+        return _read(Path(place) / CONFIG, name)
+    with reading_errors(place, NO_MODEL), hub(place):
+        file = download_pretrained_from_hf(name.removeprefix(HUB), filename=CONFIG)
+    return _read(Path(file), name)
 
 
 def _read(path: Path, name: str) -> Description:
@@ -88,14 +109,25 @@ def _read(path: Path, name: str) -> Description:
         FileNotFoundError,
     )
     content = read_options(path)
-    architecture = content.get(
-        "model_cfg", {k: v for k, v in content.items() if k not in ("preprocess_cfg", "vocabulary")}
-    )
+    beside = ("preprocess_cfg", "vocabulary")
+    architecture = content.get("model_cfg", {key: content[key] for key in content if key not in beside})
     missing = [key for key in ("embed_dim", "vision_cfg", "text_cfg") if key not in architecture]
     require(not missing, f"towers: {path} describes no open_clip model; missing: {', '.join(missing)}")
-    return Description(
-        name, architecture, content.get("preprocess_cfg", {}), tuple(content.get("vocabulary", ()))
+    preprocess, vocabulary = content.get("preprocess_cfg", {}), tuple(content.get("vocabulary", ()))
+    text = architecture["text_cfg"]
+    require(
+        "hf_model_name" not in text or "hf_tokenizer_name" in text,
+        f"towers: text_cfg of {path} names hf_model_name and not its tokenizer; add hf_tokenizer_name",
     )
+    require(
+        not (vocabulary and "hf_tokenizer_name" in text),
+        f"towers: {path} names two tokenizers, vocabulary and hf_tokenizer_name; leave one out",
+    )
+    known = [each.name for each in fields(PreprocessCfg)]
+    unread = [key for key in content if "model_cfg" in content and key not in ("model_cfg", *beside)]
+    unread += [f"preprocess_cfg.{key}" for key in preprocess if key not in known]
+    notes = [f"{path.name} holds what is not read: {', '.join(unread)}"] if unread else []
+    return Description(name, architecture, preprocess, vocabulary, notes=tuple(notes))
 
 
 def fitting(model: str, pretrained: str) -> str:
@@ -169,16 +201,24 @@ def _wrapped(held: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return named or (full if len(full) == 1 else [])
 
 
-def load_weights(network: Any, file: Path) -> None:
+def load_weights(network: Any, file: Path) -> tuple[str, ...]:
     """Put the weights of a file into an open_clip model, whatever stands before their names.
 
+    Args:
+        network: the model.
+        file: of the weights.
+
+    Returns:
+        What was changed to make them fit, in words: image positions are resized to another resolution.
+
     Raises:
-        FileNotFoundError, ValueError: as ``read_weights``, or the weights are those of another model.
+        FileNotFoundError, ValueError: as ``read_weights``, or the weights are those of another model, or of
+            one with another number of text positions.
     """
     own, held = network.state_dict(), read_weights(file)
     first = next(name for name in own if name.startswith("visual."))
-    before = min((name.removesuffix(first) for name in held if name.endswith(first)), key=len, default="")
-    weights = {name.removeprefix(before): held[name] for name in held if name.startswith(before)}
+    prefix = min((name.removesuffix(first) for name in held if name.endswith(first)), key=len, default="")
+    weights = {name.removeprefix(prefix): held[name] for name in held if name.startswith(prefix)}
     with reading_errors(
         file, "holds the weights of another model", RuntimeError, LookupError, AssertionError
     ):
@@ -189,10 +229,13 @@ def load_weights(network: Any, file: Path) -> None:
         weights = {name: one.float() for name, one in weights.items() if name in own or name not in BUFFERS}
         for name in own.keys() & weights.keys() & {"logit_scale", "logit_bias"}:
             weights[name] = weights[name].reshape(own[name].shape)
+        before = len(weights.get(IMAGE_POSITIONS, ()))
         resize_pos_embed(weights, network)
-        resize_text_pos_embed(weights, network)
+    after = len(weights.get(IMAGE_POSITIONS, ()))
     absent, extra = own.keys() - weights.keys() - {"logit_bias"}, weights.keys() - own.keys()
     other = [name for name in own.keys() & weights.keys() if own[name].shape != weights[name].shape]
+    if not (absent or extra) and [name.removeprefix("text.") for name in other] == [TEXT_POSITIONS]:
+        _refuse_positions(network, weights[other[0]], file)
     said = {"it lacks": absent, "it has": extra, "of another shape is": other}
     wrong = [
         f"{how} {sorted(names)[0]} ({format_count(len(names), 'name')})"
@@ -201,13 +244,30 @@ def load_weights(network: Any, file: Path) -> None:
     ]
     require(not wrong, f"{file} holds the weights of another model: {'; '.join(wrong)}")
     network.load_state_dict(weights, strict=False)
+    resized = f"the {before} image positions of {file.name} were resized to {after}"
+    return (resized,) if before != after else ()
+
+
+def _refuse_positions(network: Any, held: Tensor, file: Path) -> None:
+    """Refuse text positions that are not those of the model: open_clip would stretch them in silence.
+
+    Raises:
+        ValueError: always, unless the positions are of another width.
+    """
+    tower = text_tower(network)
+    wanted = tower.positional_embedding
+    require(
+        held.shape[1:] != wanted.shape[1:],
+        f"{file} holds {len(held)} text positions, and the model has {len(wanted)}; give a JSON "
+        f"configuration whose text_cfg has context_length {tower.context_length + len(held) - len(wanted)}",
+    )
 
 
 def reads_words(description: Description) -> bool:
     """Whether a model reads ids of whole words; if not, its ids are those of a tokenizer of open_clip."""
     text = description.architecture["text_cfg"]
-    named = "hf_model_name" in text or "hf_tokenizer_name" in text
-    own_tokenizer = description.registered or named or text.get("vocab_size", BPE_IDS) == BPE_IDS
+    named = any(name in text for name in TOKENIZED) or ":" in description.name
+    own_tokenizer = description.registered or named or text.get("vocab_size", BPE_IDS) >= BPE_IDS
     return bool(description.vocabulary) or not own_tokenizer
 
 
@@ -222,7 +282,6 @@ def _logging_kept() -> Iterator[None]:
         logging.disable(disabled)
 
 
-@_logging_kept()
 def build(description: Description, pretrained: str) -> Any:
     """Build a model and load its weights.
 
@@ -232,28 +291,85 @@ def build(description: Description, pretrained: str) -> Any:
             random weights.
 
     Returns:
-        The open_clip model in training mode; ``visual.preprocess_cfg`` says how its images are made.
+        The open_clip model in training mode; ``visual.preprocess_cfg`` says how its images are made, with all
+        that open_clip takes for granted, and ``notes`` what is worth printing, in words.
 
     Raises:
         FileNotFoundError: no such checkpoint.
-        ValueError: no such tag, or the shipped weights are asked for with another model.
+        ValueError: no such tag, the shipped weights are asked for with another model, a text of the length
+            that the configuration says has no positions, or images are prepared as open_clip cannot.
     """
+    network, notes = _built(description, pretrained)
+    _require_context(network, description)
+    visual = network.visual
+    with reading_errors(description.name, "says of images what cannot be read", TypeError):
+        visual.preprocess_cfg = _recipe(visual.preprocess_cfg)
+        size = description.preprocess.get("size") or visual.image_size
+        wide, read = (np.broadcast_to(one, 2).tolist() for one in (size, visual.image_size))
+    if wide != read:
+        notes = (*notes, f"images are read at {read}, as vision_cfg says; preprocess_cfg says {wide}")
+    network.notes = (*description.notes, *notes)
+    return network.train()
+
+
+def _recipe(said: Mapping[str, Any]) -> dict[str, Any]:
+    """How images are made, as open_clip makes them: three means, and what it does with other values."""
+    recipe = dict(said)
+    for name in ("mean", "std"):
+        recipe[name] = np.broadcast_to(np.asarray(said[name], dtype=float), 3).tolist()
+    require(min(recipe["std"]) > 0, f"std is {said['std']}")
+    height, width = np.broadcast_to(recipe["size"], 2).tolist()
+    # it scales to a rectangle by bicubic interpolation, whatever is asked for
+    rectangle = recipe["resize_mode"] == "shortest" and height != width
+    if recipe["interpolation"] == "random" or rectangle:
+        recipe["interpolation"] = "bicubic"
+    for name, known in PREPARED.items():
+        require(recipe[name] in known, f"{name} is {recipe[name]!r}; choose {' or '.join(known)}")
+    return recipe
+
+
+def _require_context(network: Any, description: Description) -> None:
+    """Refuse a text tower of transformers that has fewer positions than texts may have tokens."""
+    tower, text = text_tower(network), description.architecture["text_cfg"]
+    length, positions = text.get("context_length", CONTEXT), getattr(tower, "context_length", 0)
+    require(
+        not (isinstance(tower, HFTextEncoder) and 0 < positions < length),
+        f"{description.name}: texts have up to {length} tokens, and {text.get('hf_model_name')} has "
+        f"{positions} positions; set context_length in text_cfg to {positions}",
+    )
+
+
+@_logging_kept()
+def _built(description: Description, pretrained: str) -> tuple[Any, tuple[str, ...]]:
+    """The model with its weights, and what was changed to make them fit."""
     if ":" in description.name:
         place = Path(description.name.removeprefix(LOCAL))
         network = _created(description.name, place, place, load_weights=not place.is_dir())
-        if place.is_dir():
-            load_weights(network, _weights_in(place))
-        return network.train()
+        return network, load_weights(network, _weights_in(place)) if place.is_dir() else ()
     is_file = pretrained.endswith(CHECKPOINTS) or Path(pretrained).is_file()
     if pretrained and not is_file and pretrained not in assets.models():
         _require_tag(description, pretrained)
         wanted = f"{description.name}:{pretrained}"
         with reading_errors(wanted, "cannot be downloaded", RuntimeError), hub(wanted):
-            return open_clip.create_model(description.name, pretrained=pretrained, weights_only=True).train()
+            return open_clip.create_model(description.name, pretrained=pretrained, weights_only=True), ()
     network = _instantiate(description)
-    if pretrained:
-        load_weights(network, _checkpoint(description, pretrained))
-    return network.train()
+    return network, load_weights(network, _checkpoint(description, pretrained)) if pretrained else ()
+
+
+def pad_as_its_tokenizer(network: Any, description: Description) -> None:
+    """Keep on the text tower with which id its tokenizer fills the rows that the tower was trained on.
+
+    Args:
+        network: from ``build``.
+        description: its own.
+
+    Raises:
+        FileNotFoundError, ValueError: the tokenizer cannot be read.
+    """
+    tower, text = text_tower(network), description.architecture["text_cfg"]
+    # a tower of transformers knows its own
+    named = text.get("hf_tokenizer_name") and not isinstance(tower, HFTextEncoder)
+    tower.tokenizer_padding = padding(open_clip_tokenizer(description.name)) if named else 0
 
 
 def _require_tag(description: Description, tag: str) -> None:

@@ -156,15 +156,15 @@ def _open_clip_text(tower: Any, ids: Tensor) -> tuple[Tensor, Tensor]:
     """
     pool_type = getattr(tower, "text_pool_type", None) or tower.pool_type
     class_token = getattr(tower, "cls_emb", None) is not None
-    size = lengths(ids)
-    if tower.attn_mask is not None and pool_type != "last" and not class_token:
+    size, fill = lengths(ids), getattr(tower, "tokenizer_padding", 0)
+    if tower.attn_mask is not None and pool_type != "last" and not class_token and fill == 0:
         parts = buckets(size)
         done = [_hidden(tower, ids[rows, : int(size[rows].max())], pool_type) for rows in parts]
         pooled = torch.cat([values for values, _ in done])[torch.cat(parts).argsort()]
         return pooled, in_order([values for _, values in done], parts, ids.shape[1])
     ids = nn.functional.pad(ids, (0, tower.context_length - ids.shape[1]))
     after = torch.arange(ids.shape[1], device=ids.device) >= size[:, None]
-    ids = ids.masked_fill(after, getattr(tower, "pad_id", 0))
+    ids = ids.masked_fill(after, fill)
     if not class_token:
         return _hidden(tower, ids, pool_type)
     pooled, tokens = _pooled_and_tokens(tower, ids)

@@ -19,7 +19,7 @@ import hashlib
 import re
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
@@ -49,34 +49,52 @@ INTERPOLATIONS = {
 
 @dataclass(frozen=True)
 class Preparation:
-    """Resize and crop.
+    """Resize and crop, to the pixel as open_clip and torchvision do it.
 
     Args:
         size: ``(height, width)`` of the result.
         resize: ``"shortest"`` scales the shorter side and crops the middle, ``"squash"`` changes the aspect
-            ratio, ``"longest"`` scales the longer side and pads with black.
+            ratio, ``"longest"`` scales the longer side and pads.
         interpolation: ``"bicubic"``, ``"bilinear"`` or ``"nearest"``.
+        fill: grey of the padding, 0 = black to 255 = white.
     """
 
     size: tuple[int, int]
     resize: str
     interpolation: str
+    # the names of files of features hold what is shown; the padding is in the pixels beside it
+    fill: int = field(default=0, repr=False)
 
     def __call__(self, image: Image.Image) -> Tensor:
         """``PIL.Image`` -> ``(3, H, W)`` uint8."""
         height, width = self.size
         image = image if image.mode == "RGB" else image.convert("RGB")
-        scales = (width / image.width, height / image.height)
-        scale = {"shortest": (max(scales),) * 2, "longest": (min(scales),) * 2, "squash": scales}[self.resize]
-        new = (max(round(image.width * scale[0]), 1), max(round(image.height * scale[1]), 1))
+        new = self._scaled(image.width, image.height)
         if new != image.size:
             image = image.resize(new, INTERPOLATIONS[self.interpolation])
-        left, top = (image.width - width) // 2, (image.height - height) // 2
-        if (left, top) != (0, 0) or image.size != (width, height):
-            # Outside the picture, crop fills with black, which is the padding of "longest".
-            image = image.crop((left, top, left + width, top + height))
+        if image.size != (width, height):
+            whole = Image.new("RGB", (width, height), (self.fill,) * 3)
+            whole.paste(image, (_offset(image.width, width), _offset(image.height, height)))
+            image = whole
         # turned by NumPy: PyTorch would start threads of its own in each of the threads that read
         return torch.from_numpy(np.asarray(image).transpose(2, 0, 1).copy())
+
+    def _scaled(self, width: int, height: int) -> tuple[int, int]:
+        """Width and height to which an image is scaled before it is cropped or padded."""
+        if self.resize == "squash":
+            return self.size[1], self.size[0]
+        if self.resize == "shortest" and self.size[0] == self.size[1]:
+            # torchvision rounds the longer side down
+            short, long = self.size[0], self.size[0] * max(width, height) // min(width, height)
+            return (short, long) if width <= height else (long, short)
+        ratios = (width / self.size[1], height / self.size[0])
+        ratio = min(ratios) if self.resize == "shortest" else max(ratios)
+        return max(round(width / ratio), 1), max(round(height / ratio), 1)
+
+
+def _offset(length: int, wanted: int) -> int:
+    """Where a side begins in the result; below 0 where it is cropped."""
+    return (wanted - length) // 2 if wanted > length else -round((length - wanted) / 2)
 
 
 LITE0, RANDOM, GROUP = "efficientnet_lite0", "random", "workbench.backbones"
@@ -210,7 +228,7 @@ def _open_clip(name: str, model: str, weights: str) -> Backbone:
         name,
         visual,
         lambda pixels: read_image(visual, pixels, joint=False)[1],
-        Preparation((height, width), recipe["resize_mode"], recipe["interpolation"]),
+        Preparation((height, width), recipe["resize_mode"], recipe["interpolation"], recipe["fill_color"]),
         tuple(recipe["mean"]),
         tuple(recipe["std"]),
     )

@@ -43,7 +43,7 @@ class Encoder(Checked, nn.Module):
     has them. ``gives`` lists the optional fields that it fills, ``groups`` the parameters by learning rate.
     Options are keyword arguments of ``__init__``, held to their annotations. Like every module it is moved by
     ``.to``, and makes new tensors on the device of its inputs. ``frozen_inputs`` are inputs that the
-    ``frozen_encoder`` reads and nothing else does.
+    ``frozen_encoder`` reads and nothing else does; ``notes`` are facts of its weights worth printing.
 
     >>> import torch
     >>> from torch.nn.functional import normalize
@@ -64,6 +64,7 @@ class Encoder(Checked, nn.Module):
     image_input: str | None = None
     encodes_text: ClassVar[bool] = False
     frozen_inputs: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     embed_dim: int
 
     @property

@@ -16,7 +16,7 @@ from workbench import data as datasets
 from workbench import metrics as shelf
 from workbench.data.images import below, folder_split
 from workbench.data.opening import NoDataError, at
-from workbench.formatting import format_number
+from workbench.formatting import format_count, format_number
 from workbench.metrics import hierarchy
 from workbench.metrics.intervals import ROUNDS
 from workbench.records import Embedding, Measurement, Split, require
@@ -31,6 +31,7 @@ from workbench.runs.resolve import make_objective
 from workbench.runs.result import OpenRun, open_runs
 from workbench.runs.vector_files import in_order, read_both, split_of_rows, without_ids
 from workbench.training import computing_threads
+from workbench.training.batches import Source
 
 # pictures on which a model is tried, and what they are where nobody names any
 TRIED = 8
@@ -127,7 +128,9 @@ def _embedded(
 ) -> tuple[Split, Embedding, Embedding]:
     """A split as a model embeds it, or vectors in its order; without a split with rows of their own."""
     if split is not None and images is None:
-        return split, *model.embed(model.source(split, every_signal=False))
+        source = model.source(split, every_signal=False)
+        image_side, text_side = model.embed(source)
+        return replace(split, notes=(*split.notes, *notes_of(model, source))), image_side, text_side
     image, text = read_both(images, texts)
     notes = [*image.notes, *text.notes]
     if split is None:
@@ -137,6 +140,18 @@ def _embedded(
     split = replace(split, notes=(*split.notes, *notes))
     image_values, text_values = in_order(image, text, split)
     return split, Embedding(image_values), Embedding(text_values)
+
+
+def notes_of(model: AnyModel, source: Source) -> tuple[str, ...]:
+    """Name what is worth knowing of a model on a split: of its weights, and how many captions it cuts.
+
+    Args:
+        model: any.
+        source: of the split, as the model made it.
+    """
+    cut, longest = model.cut(source)
+    said = f"{format_count(cut, 'caption')} cut at {longest} tokens, the most that {model.name} reads"
+    return (*model.notes, said) if cut else model.notes
 
 
 def _require_one_width(image: Tensor, text: Tensor) -> None:
@@ -273,7 +288,8 @@ def evaluate_on(folder: Path | str, target: Target, *, device: str = "") -> Open
     known = {m.key.metric for m in found}
     left = [name for name in metrics if shelf.load(name).name not in known]
     notes = (f"not measured, since {split.name} has no judgements for it: {', '.join(left)}",) if left else ()
-    told = replace(split, notes=(*split.notes, *notes))
+    source = model.source(split, every_signal=False)
+    told = replace(split, notes=(*split.notes, *notes_of(model, source), *notes))
     run = replace(opened, split=told, measurements=found, values=values, best=best, threads=threads)
     run.save(folder)
     return run

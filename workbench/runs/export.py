@@ -27,8 +27,8 @@ from workbench.records import require
 from workbench.records.measurement import contracts_of, headline, measurement_rows
 from workbench.registry import require_known
 from workbench.runs import store as runs
-from workbench.runs.model import OUTPUTS, AnyModel
-from workbench.runs.models import HuggingFace, evaluated, library, open_model
+from workbench.runs.model import AnyModel
+from workbench.runs.models import HuggingFace, evaluated, library, open_model, vectors_in
 
 # how far a vector of another library may be from the run's own, in any entry
 ALIKE = 1e-4
@@ -97,9 +97,7 @@ class Side(nn.Module):
 
     def forward(self, *given: Tensor) -> Tensor:
         """Encode and normalise."""
-        made = self.encode(*given)
-        made = next((getattr(made, field) for field in OUTPUTS if hasattr(made, field)), made)
-        return normalize(made, dim=-1)
+        return normalize(vectors_in(self.encode(*given)), dim=-1)
 
 
 def export(run: str | Path, to: str, folder: str | Path, *, licence: str = "unknown") -> Path:

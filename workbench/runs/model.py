@@ -16,9 +16,9 @@ import numpy as np
 import torch
 from PIL import Image
 from torch import Tensor, nn
-from torch.nn.functional import normalize
 
 from workbench import devices
+from workbench.data.images import read_image
 from workbench.encoders import backbones
 from workbench.encoders.base import Pair
 from workbench.formatting import format_number
@@ -29,6 +29,7 @@ from workbench.objectives.base import Objective
 from workbench.objectives.parts.attention import Scorer
 from workbench.records import Array, Batch, Embedding, Rows, Split, require
 from workbench.runs.config import Config
+from workbench.runs.outputs import unit_vectors
 from workbench.text.signal import SignalMaker
 from workbench.training import batches
 from workbench.training.batches import Pixels, Reader, Source
@@ -37,8 +38,6 @@ from workbench.training.batches import Pixels, Reader, Source
 BATCH, AT_ONCE = 256, 64
 # scores that are made at once and kept: 1 GiB of float32, more than 5,000 x 25,000
 WHOLE = 2**28
-# where an output that is an object holds its vectors
-OUTPUTS = ("image_embeds", "text_embeds", "pooler_output")
 
 
 @dataclass
@@ -125,6 +124,21 @@ class Model:
 
         return self._embed(self.pair.text.texts, batch, len(captions))
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Facts of the weights worth printing, in words."""
+        return tuple(dict.fromkeys((*self.pair.image.notes, *self.pair.text.notes)))
+
+    def cut(self, source: Source) -> tuple[int, int]:
+        """How many captions are longer than the text encoder reads, and its most ids of a caption; ``(0, 0)``
+        where there is no limit.
+
+        Args:
+            source: what ``source()`` made.
+        """
+        maker, signal = self.makers[self.reads[0]], source.signals[self.reads[0]]
+        return maker.cut(source.split.captions, signal), maker.longest
+
     def spelt(self, captions: Sequence[str]) -> list[list[str]]:
         """The words or tokens that the text encoder reads of each caption, as texts."""
         return self.makers[self.reads[0]].spelt(captions)
@@ -148,7 +162,7 @@ class Model:
         )
 
         def batch(rows: Rows) -> Batch:
-            given, inputs = [images[row] for row in rows], dict[str, Tensor]()
+            given, inputs = [_loose(images[row]) for row in rows], dict[str, Tensor]()
             if "pixels" in reads:
                 inputs["pixels"] = torch.stack(list(map(self.pair.image.transform, given)))
             if "regions" in reads:
@@ -246,10 +260,23 @@ class Encodes(Protocol):
     """What a model of one's own must offer."""
 
     def encode_image(self, images: Sequence[Image.Image]) -> Any:
-        """``(N, D)`` tensor or array for pictures in RGB, of any size."""
+        """``(N, D)`` tensor or array for images in RGB, of any size, or a list of ``N`` vectors."""
 
     def encode_text(self, texts: Sequence[str]) -> Any:
         """``(N, D)`` tensor or array for texts, the empty one among them."""
+
+
+class Adapter(nn.Module):
+    """A model of another library that encodes images and texts, and knows where it cuts a text.
+
+    ``longest`` is the most tokens of a text, 0 where that is not known.
+    """
+
+    longest: int = 0
+
+    def cut(self, texts: Sequence[str]) -> int:
+        """Count the texts that are longer than ``longest`` tokens."""
+        return 0
 
 
 class ExternalModel:
@@ -273,6 +300,7 @@ class ExternalModel:
             )
         self.encoder, self.name, self.named = encoder, name or type(encoder).__name__, dict(named or {})
         self.makers: dict[str, Any] = {}
+        self.notes: tuple[str, ...] = ()
         self.config, self.precision = Config(), ""
         # where scores are computed, and the vectors lie; the encoder may have another place
         self.device = self._place = torch.device("cpu")
@@ -292,6 +320,14 @@ class ExternalModel:
         """The split as ``embed`` reads it."""
         return Source(split, {}, {})
 
+    def cut(self, source: Source) -> tuple[int, int]:
+        """How many captions the encoder cuts, and its most tokens of a caption; ``(0, 0)`` where it does not
+        say so, as an object of one's own.
+        """
+        if not isinstance(self.encoder, Adapter):
+            return 0, 0
+        return self.encoder.cut(source.split.captions), self.encoder.longest
+
     def embed(self, source: Source) -> tuple[Embedding, Embedding]:
         """All images and captions of a split as unit vectors."""
         return self.embed_images_of(source), self.embed_texts(source.split.captions)
@@ -303,12 +339,12 @@ class ExternalModel:
 
     def embed_images(self, images: Sequence[Image.Image], *, features: str = "") -> Embedding:
         """Loose images as unit vectors; ``features`` is not read."""
-        return self._embedded("encode_image", images)
+        return self._embedded("encode_image", images, _loose)
 
     def embed_texts(self, captions: Sequence[str]) -> Embedding:
         """Loose texts as unit vectors; texts of like length go together, since they are padded."""
         order = sorted(range(len(captions)), key=lambda row: len(captions[row]))
-        made = self._embedded("encode_text", [captions[row] for row in order]).mean
+        made = self._embedded("encode_text", [captions[row] for row in order], rows=order).mean
         return Embedding(made[torch.tensor(order).argsort()])
 
     def scores(self, image: Embedding, text: Embedding) -> Array:
@@ -317,32 +353,38 @@ class ExternalModel:
 
     @torch.no_grad()
     def _embedded(
-        self, name: str, given: Sequence[Any], opened: Callable[[Any], Any] | None = None
+        self,
+        name: str,
+        given: Sequence[Any],
+        opened: Callable[[Any], Any] | None = None,
+        rows: Sequence[int] = (),
     ) -> Embedding:
-        encode, parts = getattr(self.encoder, name), []
+        """Unit vectors of what is given, some at a time; ``rows`` = their numbers where sorted."""
+        encode, parts = getattr(self.encoder, name), list[Tensor]()
 
-        def read(start: int) -> list[Any]:
-            part = given[start : start + AT_ONCE]
-            return in_threads(opened, part) if opened else list(part)
+        def read(start: int) -> tuple[list[str], list[Any]]:
+            part, numbers = given[start : start + AT_ONCE], rows[start : start + AT_ONCE]
+            numbers = numbers or range(start, start + len(part))
+            return [f"row {row}" for row in numbers], in_threads(opened, part) if opened else list(part)
 
-        for part in ahead(read, range(0, len(given), AT_ONCE)):
+        for items, part in ahead(read, range(0, len(given), AT_ONCE)):
             try:
                 with devices.precise(self._place, self.precision):
-                    said = encode(part)
+                    output = encode(part)
             except (TypeError, AttributeError) as error:
                 raise TypeError(
                     f"{self.name}.{name}() fails on a list of {type(part[0]).__name__}: {error!s:.80}; wrap "
                     "it in an object that prepares PIL images and splits texts into tokens"
                 ) from error
-            said = next((getattr(said, field) for field in OUTPUTS if hasattr(said, field)), said)
-            made = torch.as_tensor(said).detach().float().cpu()
-            require(
-                made.ndim == 2 and len(made) == len(part),
-                f"{name}() of {len(part)} gave shape {tuple(made.shape)}; ({len(part)}, D) is needed",
-            )
-            require(bool(made.isfinite().all()), f"{name}() gave numbers that are not finite")
-            parts.append(normalize(made, dim=1))
+            parts.append(unit_vectors(output, name, items))
+        widths = sorted({part.shape[1] for part in parts})
+        require(len(widths) < 2, f"{name}() gave vectors of {' and '.join(map(str, widths))} numbers")
         return Embedding(torch.cat(parts))
+
+
+def _loose(image: Image.Image) -> Image.Image:
+    """An image as those of data are read: in RGB and upright."""
+    return read_image(image, "a loose image")
 
 
 class KeptVectors(ExternalModel):

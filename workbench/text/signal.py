@@ -60,6 +60,20 @@ class SignalMaker(Maker):
         """The signal of these captions."""
         raise NotImplementedError
 
+    @property
+    def longest(self) -> int:
+        """The most ids of a caption, start and end included; 0 = no limit, or none that is known."""
+        return getattr(self, "max_length", None) or 0
+
+    def cut(self, captions: Sequence[str], signal: Signal) -> int:
+        """Count the captions that are longer than ``longest`` ids, whose end is therefore not read.
+
+        Args:
+            captions: any.
+            signal: theirs, as ``of`` made it.
+        """
+        return 0
+
     def spelt(self, captions: Sequence[str]) -> list[list[str]]:
         """The words or tokens that the signal has of each caption, as texts; one that reads words says it."""
         raise NotImplementedError(f"the signal {self.name!r} is not one of words")
@@ -185,6 +199,11 @@ class Ragged:
 
     def __len__(self) -> int:
         return len(self.starts) - 1
+
+    def at_least(self, length: int) -> list[int]:
+        """The rows with so many values or more."""
+        rows: list[int] = np.flatnonzero(np.diff(self.starts) >= length).tolist()
+        return rows
 
     def padded(self, rows: Rows) -> tuple[Array, Mask]:
         """``(n, L, ...)`` values of some rows, padded with 0 to the longest of them, and ``(n, L)`` True

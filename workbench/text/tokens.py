@@ -11,9 +11,9 @@ import numpy as np
 import torch
 from annotated_types import Ge
 
-from workbench.io import hub
+from workbench.assets.tokenizers import open_clip_tokenizer, padding
 from workbench.records import Rows, require
-from workbench.registry import Natural, require_known
+from workbench.registry import Natural
 from workbench.text.signal import Ragged, SignalMaker
 from workbench.text.words import words
 
@@ -42,7 +42,7 @@ class Tokens(SignalMaker):
 
     Args:
         tokenizer: ``"words"``, or ``"open_clip:<model>"`` for an open_clip name, ``hf-hub:...`` or
-            ``local-dir:...``.
+            ``local-dir:...``, or the path of a JSON configuration.
         vocabulary: fixed words, without the four special ids; ``None`` = all words of the pool, the most
             frequent first.
         max_length: the most ids of a caption, start and end included, so at least 3; ``None`` = all words, or
@@ -71,7 +71,9 @@ class Tokens(SignalMaker):
         self.tokenizer, self.max_length, self.min_count = tokenizer, max_length, min_count
         self.fixed, self.vocabulary = vocabulary is not None, list(vocabulary or ())
         self._open_clip: Any = (
-            None if tokenizer == "words" else _open_clip(tokenizer.removeprefix(OPEN_CLIP), max_length)
+            None
+            if tokenizer == "words"
+            else open_clip_tokenizer(tokenizer.removeprefix(OPEN_CLIP), max_length)
         )
 
     def fit(self, captions: Sequence[str]) -> Self:
@@ -101,6 +103,21 @@ class Tokens(SignalMaker):
             rows = [[START, *ids, END] for ids in known]
         return TokenSignal.of(rows, np.int32)
 
+    @property
+    def longest(self) -> int:
+        """The most ids of a caption: as asked for, or the model's context length."""
+        return self.max_length or int(getattr(self._open_clip, "context_length", 0))
+
+    def cut(self, captions: Sequence[str], signal: Any) -> int:
+        """Count the captions that are longer than ``longest`` ids."""
+        if not self.longest:
+            return 0
+        # one less, since the end of a text may be the id of the padding
+        doubtful = [captions[row] for row in signal.at_least(self.longest - 1)]
+        if self._open_clip is None:
+            return sum(len(words(caption)) + 2 > self.longest for caption in doubtful)
+        return _growing(self._open_clip, doubtful, self.longest)
+
     def spelt(self, captions: Sequence[str]) -> list[list[str]]:
         """What each id of the captions stands for; special ids in brackets."""
         if self._open_clip is None:
@@ -109,26 +126,32 @@ class Tokens(SignalMaker):
         return self.of(captions).spelt(lambda one: str(decode([one])).strip())
 
 
-def _open_clip(model: str, max_length: int | None) -> Any:
-    """The tokenizer of an open_clip model; open_clip itself answers an unknown name with CLIP's."""
-    import open_clip
-
-    if ":" not in model:
-        require_known("tokens: no open_clip model", model, open_clip.list_models(), ValueError)
-    fetched = ":" in model or "hf_tokenizer_name" in open_clip.get_model_config(model)["text_cfg"]
-    with hub(model.removeprefix("local-dir:") if fetched else ""):
-        return open_clip.get_tokenizer(model, context_length=max_length)
-
-
 def _read(tokenizer: Any, captions: Sequence[str]) -> list[list[int]]:
     """Ids up to the last one that is not padding, which is 0 for CLIP and may be another id elsewhere."""
-    padding = getattr(getattr(tokenizer, "tokenizer", None), "pad_token_id", None) or 0
+    fill = padding(tokenizer)
     rows: list[list[int]] = []
     for start in range(0, len(captions), CHUNK):
         ids = tokenizer(list(captions[start : start + CHUNK])).numpy()
-        lengths = ids.shape[1] - (ids != padding)[:, ::-1].argmax(axis=1)
-        rows += [row[:length].tolist() for row, length in zip(ids, lengths, strict=True)]
+        lengths = ids.shape[1] - (ids != fill)[:, ::-1].argmax(axis=1)
+        rows += [_unpadded(row, length) for row, length in zip(ids, lengths, strict=True)]
     return rows
+
+
+def _growing(tokenizer: Any, captions: Sequence[str], longest: int) -> int:
+    """How many captions have more ids where there is room for one more."""
+    fill, grown = padding(tokenizer), 0
+    for start in range(0, len(captions), CHUNK):
+        some = list(captions[start : start + CHUNK])
+        sizes = [(tokenizer(some, context_length=longest + more) != fill).sum(1) for more in (0, 1)]
+        grown += int((sizes[1] > sizes[0]).sum())
+    return grown
+
+
+def _unpadded(row: Rows, length: int) -> list[int]:
+    """The ids of a text. One id of padding stays behind a last id 0, which would look like padding itself."""
+    ids: list[int] = row[:length].tolist()
+    behind = ids[-1] == 0 and length < len(row)
+    return row[: length + 1].tolist() if behind else ids
 
 
 MEMBER = Tokens

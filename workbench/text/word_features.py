@@ -116,6 +116,11 @@ class WordFeatures(SignalMaker):
         made = self._encoder[0](list(captions), truncation=True, max_length=self.max_length)["input_ids"]
         return TokenSignal.of(made)
 
+    def cut(self, captions: Sequence[str], signal: Any) -> int:
+        """Count the captions that are longer than ``longest`` ids."""
+        full = [captions[row] for row in signal.at_least(self.longest)]
+        return text_models.longer(self._encoder[0], full, self.longest) if full else 0
+
     def spelt(self, captions: Sequence[str]) -> list[list[str]]:
         """The tokens of each caption, as the tokenizer writes them."""
         return self.tokens(captions).spelt(self._encoder[0].convert_ids_to_tokens)

@@ -54,6 +54,11 @@ class WordPieces(SignalMaker):
         made = self._tokenizer(list(captions), truncation=True, max_length=self.max_length)["input_ids"]
         return TokenSignal.of([[one + 1 for one in ids] for ids in made], np.int32)
 
+    def cut(self, captions: Sequence[str], signal: Any) -> int:
+        """Count the captions that are longer than ``longest`` ids."""
+        full = [captions[row] for row in signal.at_least(self.longest)]
+        return text_models.longer(self._tokenizer, full, self.longest) if full else 0
+
     def spelt(self, captions: Sequence[str]) -> list[list[str]]:
         """The pieces of each caption, as the tokenizer writes them."""
         return self.of(captions).spelt(lambda one: str(self._tokenizer.convert_ids_to_tokens(one - 1)))

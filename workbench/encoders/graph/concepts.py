@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
-from workbench.encoders._open_clip import build, describe, fitting
+from workbench.encoders._open_clip import build, describe, fitting, pad_as_its_tokenizer
 from workbench.encoders._open_clip_towers import depths, read_text, text_tower
 from workbench.encoders.packed import PackedIndex, gru
 from workbench.encoders.words import FIRST_WORD, UNKNOWN, TextBackbone, close_up, word_table
@@ -238,6 +238,7 @@ class TextTower(Reader):
         description = describe(fitting(model, pretrained))
         super().__init__(int(description.architecture["embed_dim"]))
         network: Any = build(description, pretrained)
+        pad_as_its_tokenizer(network, description)
         self.tower = text_tower(network)
         if hasattr(self.tower, "visual"):
             # In the class CLIP the text tower is the model itself, and its image side serves nobody here.
