@@ -120,6 +120,23 @@ def test_a_preset_lies_below_all_that_the_grid_says():
         grid.expand({"arms": {"a": {"preset": "clip_samm"}}}, {}, known)
 
 
+@pytest.mark.parametrize(
+    ("objective", "options"),
+    [
+        ("hrem", {"cutoff": 1.9, "after": 8000}),
+        ("hrem+dias.dim", {"hrem": {"cutoff": 1.9, "after": 8000}}),
+        ("vsepp+0.5*hrem.triplet", {"hrem": {"cutoff": 1.9, "after": 8000}}),
+        ("vsepp+dias.dim", None),
+        ("dias", None),
+    ],
+)
+def test_the_options_of_a_preset_go_where_its_objective_stands(objective, options, tmp_path):
+    preset = tmp_path / "mine.yaml"
+    preset.write_text("objective: {name: hrem, options: {cutoff: 1.9, after: 8000}}\n")
+    arms = grid.expand({"fixed": {"preset": str(preset)}, "arms": {"a": {"objective": objective}}})
+    assert arms["a"].get("objective_options") == options
+
+
 def test_all_data_that_are_missing_are_named_at_once(monkeypatch, tmp_path):
     monkeypatch.setenv("WORKBENCH_DATA", str(tmp_path))
     arms = {name: {"data": name} for name in ("coco", "scenes", "flickr30k")}

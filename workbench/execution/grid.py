@@ -232,10 +232,24 @@ def expand(
             config.flat(read_options(find(str(one).format(**said), "configuration"))) for one in named[-1:]
         ]
         for preset in presets:
-            if said.get("objective") not in (None, preset.get("objective")):
-                preset.pop("objective_options", None)  # which are those of another objective
+            if "objective" in said:
+                _fit_options(preset, str(said["objective"]))
         out[_label(name, point)] = parameters.override(known, *presets, *layers)
     return out
+
+
+def _fit_options(preset: dict[str, Any], objective: str) -> None:
+    """Keep the options of a preset where they belong: as they are for the preset's own objective, by
+    its name within a sum, and nowhere for another objective.
+    """
+    from workbench.objectives import addends
+
+    own = preset.get("objective")
+    if own == objective:
+        return
+    options = preset.pop("objective_options", None)
+    if options and own in addends(objective):
+        preset["objective_options"] = {own: options}
 
 
 def plan(notebook: Path | str, grid: Mapping[str, Any], changes: Mapping[str, Any] | None = None) -> Arms:

@@ -60,5 +60,19 @@ def _check(name: str, options: Mapping[str, Any], path: str, beside: Iterable[st
     check_options(f"objective {name!r}", member(name), options, path, beside)
 
 
+def addends(name: str) -> tuple[str, ...]:
+    """Return the names of the objectives that a name stands for, itself where it is no sum.
+
+    Raises:
+        ValueError: a sum that cannot be read.
+
+    >>> addends("ditm+0.5*dias.dim"), addends("ditm")
+    (('ditm', 'dias'), ('ditm',))
+    """
+    from workbench.objectives._sum import parse
+
+    return tuple(parse(name)) if _is_sum(name) else (name,)
+
+
 def _is_sum(name: str) -> bool:
     return "+" in name or "*" in name or "." in name.rpartition(":")[2]
