@@ -638,7 +638,7 @@ TWINS = {
         lambda at: tar(
             at / "a.tar", [("photo.v1.jpg", picture(1)), ("photo.v2.jpg", picture(2)), ("photo.v2.txt", b"2")]
         ),
-        "a.tar, photo.v1: the captions are None",
+        "a.tar, photo.v1: there is no caption",
     ),
     "TSV of open_clip": (
         edit("pairs.tsv", "filepath\ttitle\n", "filepath\ttitle\ttext\n"),

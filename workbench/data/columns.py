@@ -103,7 +103,7 @@ def find_columns(names: Iterable[Any], table: str, chosen: Columns) -> dict[str,
             name is None or name in names or column_of(name, names) != "",
             f"{table} has the columns {listed}; columns={{{ours!r}: {name!r}}} names none of them",
         )
-    columns = {ours: _candidates(names, table, ours, chosen) for ours in NAMES}
+    columns = {ours: choose_columns(names, table, ours, chosen) for ours in NAMES}
     for ours in NEEDED:
         require(
             columns[ours],
@@ -115,8 +115,18 @@ def find_columns(names: Iterable[Any], table: str, chosen: Columns) -> dict[str,
     return {ours: held for ours, held in columns.items() if held}
 
 
-def _candidates(names: Sequence[Any], table: str, ours: str, chosen: Columns) -> tuple[Any, ...]:
-    """The column of something, or numbered ones; none where there is no such column."""
+def choose_columns(names: Sequence[Any], table: str, ours: str, chosen: Columns) -> tuple[Any, ...]:
+    """Return the column of something, or numbered ones; none where there is no such column.
+
+    Args:
+        names: of all columns.
+        table: its name, for messages.
+        ours: a key of ``NAMES``.
+        chosen: see ``find_columns``.
+
+    Raises:
+        ValueError: several columns can hold it.
+    """
     if ours in chosen:
         return () if chosen[ours] is None else (chosen[ours],)
     fit = fitting(names, ours)

@@ -34,7 +34,10 @@ Source = Any
 # judgements by which a text that stands at several images is right for all of them
 SAME = "same_text"
 # kinds of rows that a person may want to leave out, so that the message says how
-SKIPPED = ("missing image", "corrupt image", "empty caption", "image without captions", "missing caption")
+SKIPPED = (
+    "missing image", "corrupt image", "empty caption", "image without captions", "missing caption",
+    "unclear sample",
+)  # fmt: skip
 MOST_SAME = 10_000_000  # pairs that these list at most
 # the split of an image by the last digit of its checksum
 TENTHS = ("test", "val", *["train"] * 8)
@@ -100,7 +103,8 @@ class Problems:
         error = ValueError(error) if isinstance(error, str) else error
         self.found.append((kind, error))
         if self.on_error == "raise":
-            raise type(error)(f"{error}; on_error='skip' leaves it out") if kind in SKIPPED else error
+            hint = "; on_error='skip' leaves it out" * (kind in SKIPPED and "on_error=" not in str(error))
+            raise type(error)(f"{error}{hint}") if hint else error
 
     @contextmanager
     def adding(self, kind: str, where: str = "") -> Iterator[None]:

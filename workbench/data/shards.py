@@ -1,16 +1,15 @@
 """Image-caption pairs in shards: tar files as WebDataset writes them, or Parquet files, any number of them.
 
-In a tar, the files of a sample share their name up to the first dot and stand beside each other: one image,
-and its captions as ``.txt``, one a line, or as ``caption`` or ``captions`` of a ``.json``; where images share
-that name too, the name up to the last dot is the sample's. In a Parquet file a row is an image: ``image``
-(its bytes, a struct that holds them as ``bytes``, or a path), and ``caption`` or ``captions``, by any of the
-names that ``tables`` knows. An image that is repeated for each of its captions is one image.
+In a tar a sample is some files, see ``tars``: one image, and its captions as ``.txt``, one a line, or in a
+``.json``. In a Parquet file a row is an image: its bytes, a struct that holds them as ``bytes``, or a path.
+Fields and columns have any of the names that ``columns`` knows. An image that is repeated for each of its
+captions is one image. What is not read is counted in a note.
 
 Shards are not unpacked. They are read once, for what lies where, which the cache then keeps by the names,
-sizes and dates of the shards; an image is read from its place when it is asked for. So an epoch is shuffled
-over all shards, its order depends on seed and epoch alone, and a run goes on in the midst of one, as with
-images in files. Of a Parquet file the row group of an image is read whole, so groups should be small (100
-rows).
+sizes and dates of the shards, the date of their last change included, which nobody can set back; an image is
+read from its place when it is asked for. So an epoch is shuffled over all shards, its order depends on seed
+and epoch alone, and a run goes on in the midst of one, as with images in files. Of a Parquet file the row
+group of an image is read whole, so groups should be small (100 rows).
 
 Source: A. Aizman et al., "High Performance I/O For Large Scale Deep Learning", IEEE Big Data 2019
 (WebDataset).
@@ -19,32 +18,34 @@ Source: A. Aizman et al., "High Performance I/O For Large Scale Deep Learning", 
 import hashlib
 import json
 import re
-import tarfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from itertools import groupby
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from workbench.data.columns import Columns, column_notes, field, find_columns
-from workbench.data.images import endings, read_image, visible
+from workbench.data.columns import NAMES, Columns, column_notes, column_of, field, find_columns
+from workbench.data.images import read_image, visible
 from workbench.data.reading import SAME, Ask, Problems, Reading, Row, find_root, one_split, said_split
 from workbench.data.tables import inside, texts
+from workbench.data.tars import MARKS, Content, Tally, Unread, read_tar
+from workbench.formatting import format_count
 from workbench.io import cache_folder, cached_file, parse_json, read_text, reading_errors, require_itself
 from workbench.records import Split, require
+from workbench.registry import require_known
 
 # judgements of the training split, for ``Config.positives``
 POSITIVES = ("own", SAME)
 REMEDY = "Put the shards, .tar or .parquet, into one folder; train, val or test in a name says its split."
 # the number of a shard and of how many, ``train-00000-of-00003.parquet``
 NUMBERED = re.compile(r"((?:.*/)?[^/]*?)(\d{1,6})(?:(-of-(\d{1,6}))[^/]*)?(\.\w+)")
-VERSION = 5
+VERSION = 6
 GO_ON = "download them, or say on_error='skip' to go on"
 # row groups of Parquet files that are kept, each read whole for one of its images
 GROUPS = 8
-# what names the image of a sample, where it is repeated for each caption
-MARKS = ("image_id", "img_id", "imgid", "cocoid", "url", "sha256", "filename", "file_name")
+# what is read of a sample under our names
+COLUMNS = ("image", "caption", "split")
 
 
 class Sample(NamedTuple):
@@ -92,7 +93,7 @@ class Stored(NamedTuple):
     def __call__(self) -> bytes | Path:
         """What the image is read from."""
         if self.column:
-            group = _row_group(self.file, self.file.stat().st_mtime_ns, self.place, self.column)
+            group = _row_group(self.file, _dates(self.file), self.place, self.column)
             return content(group[self.part].as_py(), self.file.parent)
         with self.file.open("rb") as opened:
             opened.seek(self.place)
@@ -103,6 +104,7 @@ def shards(
     *,
     split: Literal["train", "val", "test", "all"] = "train",
     root: str | None = None,
+    columns: Mapping[str, str | None] = {},
     on_error: Literal["raise", "skip"] = "raise",
 ) -> Split:
     """Load one split of a folder of shards.
@@ -112,6 +114,8 @@ def shards(
             names of the shards, as ``train-00000.tar`` or ``validation-00000-of-00002.parquet``; where
             nothing does, a checksum of an image's key: 80, 10 and 10 %.
         root: the folder; default ``WORKBENCH_DATA/shards``.
+        columns: names of columns by ours, ``{"caption": "title"}``; of a tar names of fields of ``.json``, or
+            what follows the key in the name of a file, ``{"image": "depth.png"}``.
         on_error: ``"raise"``, or ``"skip"`` to leave out samples without an image that can be read, or
             without a caption; ``Split.notes`` counts them. A broken image is otherwise found when it is
             opened.
@@ -125,7 +129,7 @@ def shards(
             shards name a split and others do not, or the split is empty; the message names shard and sample.
     """
     base = find_root("shards", root, [], REMEDY)
-    ask = Ask(base, split, "", "", {}, Problems(on_error))
+    ask = Ask(base, split, "", "", columns, Problems(on_error))
     files = found_shards(base)
     require(files, f"shards: {base} holds no {' or '.join(READERS)}. {REMEDY}", FileNotFoundError)
     return one_split(read_shards(files, ask), split, ask.problems, check_images=False)
@@ -147,6 +151,12 @@ def read_shards(files: Sequence[Path], ask: Ask) -> Reading:
         FileNotFoundError, ValueError: see ``shards``.
     """
     base, problems = ask.base, ask.problems
+    for ours, name in ask.columns.items():
+        require_known("shards: columns has no name", ours, list(NAMES), ValueError)
+        require(
+            ours in COLUMNS or name is None,
+            f"shards: columns={{{ours!r}: {name!r}}} is not read of shards; {', '.join(COLUMNS)} are",
+        )
     counted = _counted(base, files[0].suffix)
     gaps = [] if ask.table else [*_gaps(files, ask, counted)]
     samples, notes = _index(files, ask)
@@ -154,20 +164,16 @@ def read_shards(files: Sequence[Path], ask: Ask) -> Reading:
     for file, count in counted.items() if problems.on_error == "raise" else ():
         said = f"{file.name} holds {found[file]} samples, and img2dataset has counted {count}; {GO_ON}"
         require(found[file] >= count or file not in files, said)
-    if files[0].suffix == ".parquet":
-        names = _open(files[0]).schema_arrow.names
-        notes = (*column_notes(names, find_columns(names, files[0].name, ask.columns)), *notes)
     inner = any(sample.split for sample in samples)
     named = [said_split(file.stem) or said_split(file.parent.name * (file.parent != base)) for file in files]
     told = [sample.split if inner else named[sample.shard] for sample in samples]
-    merged, repeated = _merged(samples, told)
+    merged, alike = _merged(samples, told)
     rows = [
         Row(sample.where, sample.key, text, f"{sample.key}#{n}", split=said)
         for sample, said in merged
         for n, text in enumerate(sample.captions)
     ]
-    if repeated:
-        notes = (*notes, f"{repeated} samples repeat the image of another; their captions stand with it")
+    notes = (*notes, *alike)
     places = {
         one.key: Stored(files[one.shard], *one.place) if len(one.place) > 1
         else files[one.shard].parent / one.place[0]
@@ -216,145 +222,92 @@ def _some(names: Sequence[str]) -> str:
     return ", ".join(names[:3]) + " ..." * (len(names) > 3)
 
 
-def _merged(samples: list[Sample], told: list[str]) -> tuple[list[tuple[Sample, str]], int]:
-    """The samples with those of one image made one, each with its split, and how many went into others.
+def _merged(samples: list[Sample], splits: list[str]) -> tuple[list[tuple[Sample, str]], list[str]]:
+    """The samples with those of one image made one, each with its split, and notes on them.
 
     An image is the same where its bytes are, and where a field names it so; without such a field, where the
-    samples follow each other. One picture throughout a data set says nothing.
+    samples follow each other. One picture throughout a data set says nothing. Others with the same bytes are
+    images of their own, and are counted.
     """
-    kept: dict[Any, tuple[Sample, str]] = {}
+    images: dict[Any, tuple[Sample, str]] = {}
     alike = len({sample.mark for sample in samples}) == 1
     run, before = 0, ""
-    for sample, split in zip(samples, told, strict=True):
+    for sample, split in zip(samples, splits, strict=True):
         digest, _, name = sample.mark.partition(" ")
         run += digest != before or alike
         before = digest
         key = (split, digest, name or run)
-        if key in kept:
-            first = kept[key][0]
+        if key in images:
+            first = images[key][0]
             new = [text for text in sample.captions if text not in first.captions]
-            kept[key] = first._replace(captions=first.captions + new), split
+            images[key] = first._replace(captions=first.captions + new), split
         else:
-            kept[key] = sample, split
-    return list(kept.values()), len(samples) - len(kept)
+            images[key] = sample, split
+    repeated, others = len(samples) - len(images), len(images) - len({digest for _, digest, _ in images})
+    notes = {
+        f"{repeated} samples repeat the image of another; their captions stand with it": repeated,
+        f"{format_count(others, 'image')} with the bytes of another, each an image of its own": others,
+    }
+    return list(images.values()), [note for note, count in notes.items() if count]
+
+
+def _dates(file: Path) -> tuple[int, ...]:
+    """What changes with the content of a file: size and date, and what no program can set back."""
+    stat = file.stat()
+    return stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino
 
 
 def _index(files: Sequence[Path], ask: Ask) -> tuple[list[Sample], tuple[str, ...]]:
     """What lies where, and notes on samples that were left out."""
-    identity = [[str(file.resolve()), file.stat().st_size, file.stat().st_mtime_ns] for file in files]
+    identity = [[str(file.resolve()), *_dates(file)] for file in files]
     how = [VERSION, ask.problems.on_error, identity, dict(ask.columns)]
     digest = hashlib.sha256(json.dumps(how).encode()).hexdigest()
     index = cache_folder() / f"shards-{digest[:16]}.jsonl"
 
     def write(temporary: Path) -> dict[str, Any]:
-        found, keys = Problems(ask.problems.on_error), set[str]()
+        found, keys, tally = Problems(ask.problems.on_error), set[str](), Tally()
         with temporary.open("w", encoding="utf-8") as lines:
             for number, file in enumerate(files):
                 prefix = file.relative_to(ask.base).with_suffix("").as_posix()
-                for sample in _samples(file, number, found, ask.columns):
+                for sample in _samples(file, number, found, ask.columns, tally):
                     if (key := f"{prefix}/{sample.key}") in keys:
                         found.add("repeated key", f"{sample.where}: the key was used before in this shard")
                         continue
                     keys.add(key)
                     lines.write(json.dumps(sample._replace(key=key)) + "\n")
-        return {"notes": list(found.notes())}
+        return {"notes": [*tally.notes(), *found.notes()]}
 
     notes = cached_file(index, write)["notes"]
     lines = index.read_text(encoding="utf-8").splitlines()
     return [Sample(*json.loads(line)) for line in lines], tuple(notes)
 
 
-# key, what stands for it in messages, and what reads image, captions, facts and place of a sample
-Unread = tuple[str, str, Callable[[], tuple[Any, Any, Mapping[str, Any], tuple[Any, ...]]]]
-
-
-def _samples(file: Path, number: int, problems: Problems, columns: Columns) -> Iterator[Sample]:
+def _samples(file: Path, number: int, problems: Problems, columns: Columns, tally: Tally) -> Iterator[Sample]:
     """The samples of a shard that can be used."""
-    for key, said, read in READERS[file.suffix](file, problems, columns):
-        where = f"{file.name}, {said}"
+    for key, name, read in READERS[file.suffix](file, problems, columns, tally):
+        where = f"{file.name}, {name}"
         with problems.adding("unreadable text", where):
-            image, given, about, place = read()
+            sample = read()
             with problems.adding("missing caption", where):
-                captions = [" ".join(one.split()) for one in texts(given)]
-                require(all(captions), f"the captions are {given!r:.80}; expected a text, or a list")
+                stated = sample.captions()
+                captions = [" ".join(text.split()) for text in texts(stated)]
+                require(all(captions), f"the captions are {stated!r:.80}; expected a text, or a list")
                 with problems.adding("missing image", where):
-                    image = content(image, file.parent)
+                    image = content(sample.image(), file.parent)
                     with problems.adding("corrupt image", where):
                         if problems.on_error == "skip":
                             read_image(image, where, small=True)
-                        whole = image if isinstance(image, bytes) else str(image).encode()
-                        facts = (f"{name}={about[name]}" for name in MARKS if about.get(name) is not None)
-                        mark = f"{hashlib.blake2b(whole, digest_size=12).hexdigest()} {next(facts, '')}"
+                        place, split = sample.place, str(sample.facts.get("split") or "")
                         if isinstance(image, Path):
                             place = (str(image.relative_to(file.parent)),)
-                        yield Sample(key, where, number, place, captions, str(about.get("split") or ""), mark)
+                        yield Sample(key, where, number, place, captions, split, _mark(image, sample.facts))
 
 
-def _tar(file: Path, problems: Problems, columns: Columns) -> Iterator[Unread]:
-    members: list[tarfile.TarInfo] = []
-    message = "is not a tar file (a compressed one is to be unpacked)"
-    with (
-        problems.adding("broken shard", file.name),
-        reading_errors(file.name, message, tarfile.TarError),
-    ):
-        require_itself(file, "samples")
-        with tarfile.open(file, "r:") as tar, file.open("rb") as opened:
-            members += (one for one in tar if one.isfile() and visible(Path(one.name), Path()))
-            # where no file follows, an empty block tells the end; a tar that is cut off or damaged lacks it
-            opened.seek(tar.offset)
-            require(
-                opened.read(tarfile.BLOCKSIZE) == bytes(tarfile.BLOCKSIZE),
-                f"{file.name} breaks off after {members[-1].name if members else 'nothing'}, without the end "
-                "of a tar; download or write it again",
-            )
-    with file.open("rb") as opened:
-
-        def content_of(member: tarfile.TarInfo) -> bytes:
-            opened.seek(member.offset_data)
-            return opened.read(member.size)
-
-        for stem, group in groupby(members, key=lambda member: _stem(member.name, first=True)):
-            for key, parts in _parts(stem, list(group)):
-                yield key, key, partial(_of_files, parts, content_of, f"{file.name}, {key}")
-
-
-def _stem(name: str, *, first: bool = False) -> str:
-    """The name of a sample: that of its files up to the first dot or the last one."""
-    folder, slash, file = name.removeprefix("./").rpartition("/")
-    return folder + slash + (file.partition(".")[0] if first else file.rpartition(".")[0])
-
-
-def _parts(stem: str, members: Iterable[tarfile.TarInfo]) -> Iterator[tuple[str, dict[str, tarfile.TarInfo]]]:
-    """The samples among files whose names are the same up to the first dot, as their files by ending."""
-    by_last: dict[str, dict[str, tarfile.TarInfo]] = {}
-    for member in members:
-        by_last.setdefault(_stem(member.name), {})[Path(member.name).suffix.lower()] = member
-    images = [key for key, parts in by_last.items() if parts.keys() & set(endings())]
-    whole = by_last.get(stem, {})
-    if len(images) > 1 and not (stem in images and whole.keys() & {".txt", ".json"}):
-        yield from by_last.items()
-    else:
-        yield stem, {ending: one for parts in by_last.values() for ending, one in parts.items()} | whole
-
-
-def _of_files(
-    parts: Mapping[str, tarfile.TarInfo], content_of: Callable[[tarfile.TarInfo], bytes], where: str
-) -> tuple[Any, Any, Mapping[str, Any], tuple[Any, ...]]:
-    """A sample of files by their endings; the ``.json`` holds its facts."""
-    image = next((parts[ending] for ending in parts if ending in endings()), None)
-    about = parse_json(content_of(parts[".json"]), where) if ".json" in parts else {}
-    require(isinstance(about, dict), f"{where}.json: expected an object")
-    with reading_errors(where, "holds a text that is not UTF-8"):
-        text = content_of(parts[".txt"]).decode("utf-8-sig") if ".txt" in parts else None
-    captions = about.get("captions", about.get("caption"))
-    if (
-        text is not None
-        and not isinstance(captions, list)
-        and " ".join(text.split()) != " ".join(str(captions).split())
-    ):
-        captions = [line for line in text.splitlines() if line.strip()] or text
-    place = (image.offset_data, image.size, "") if image else ()
-    return content_of(image) if image else None, captions, about, place
+def _mark(image: bytes | Path, facts: Mapping[str, Any]) -> str:
+    """What is equal for samples of one image: a checksum of its content, and a name of it."""
+    whole = image if isinstance(image, bytes) else str(image).encode()
+    names = (f"{name}={facts[name]}" for name in MARKS if facts.get(name) is not None)
+    return f"{hashlib.blake2b(whole, digest_size=12).hexdigest()} {next(names, '')}"
 
 
 def _open(file: Path) -> Any:
@@ -366,16 +319,15 @@ def _open(file: Path) -> Any:
         return parquet.ParquetFile(file)
 
 
-def _parquet(file: Path, problems: Problems, columns: Columns) -> Iterator[Unread]:
+def _parquet(file: Path, problems: Problems, columns: Columns, tally: Tally) -> Iterator[Unread]:
     import pyarrow
 
     table = _open(file)
     names = table.schema_arrow.names
-    at = find_columns(names, file.name, columns)
-    wanted = {
-        *(one for name in ("image", "caption", "split") for one in at.get(name, ())),
-        *(set(MARKS) & set(names)),
-    }
+    at = {ours: held for ours, held in find_columns(names, file.name, columns).items() if ours in COLUMNS}
+    marks = {name: (name,) for name in MARKS if name in names}
+    tally.tables[file.name] = column_notes(set(names) - marks.keys(), at)
+    wanted = {column_of(name, names) for read in at.values() for name in read} | marks.keys()
     first = 0
     for group in range(table.num_row_groups):
         with reading_errors(file.name, "is damaged", pyarrow.ArrowException):
@@ -386,14 +338,12 @@ def _parquet(file: Path, problems: Problems, columns: Columns) -> Iterator[Unrea
         first += len(records)
 
 
-def _of_row(
-    record: Mapping[str, Any], at: Mapping[str, tuple[str, ...]], place: tuple[Any, ...]
-) -> tuple[Any, Any, Mapping[str, Any], tuple[Any, ...]]:
+def _of_row(record: Mapping[str, Any], at: Mapping[str, tuple[str, ...]], place: tuple[Any, ...]) -> Content:
     """A sample of a row, whose other columns are its facts."""
     image = field(record, at["image"])
     named = image.get("path") if isinstance(image, dict) else None
-    about = {"filename": named, **record, "split": record.get(*at.get("split", ("",)))}
-    return image, field(record, at["caption"]), about, place
+    facts = {"filename": named, **record, "split": record.get(*at.get("split", ("",)))}
+    return Content(lambda: image, lambda: field(record, at["caption"]), facts, place)
 
 
 def content(given: Any, base: Path) -> bytes | Path:
@@ -411,14 +361,14 @@ def content(given: Any, base: Path) -> bytes | Path:
 
 
 @lru_cache(maxsize=GROUPS)
-def _row_group(file: Path, date: int, number: int, column: str) -> Any:
-    """The images of a row group of the file as it was at a date."""
+def _row_group(file: Path, dates: tuple[int, ...], number: int, column: str) -> Any:
+    """The images of a row group of the file as it was at some dates."""
     from pyarrow import parquet
 
     return parquet.ParquetFile(file).read_row_group(number, columns=[column])[column]
 
 
-READERS: dict[str, Callable[[Path, Problems, Columns], Iterator[Unread]]] = {
-    ".tar": _tar, ".parquet": _parquet,
+READERS: dict[str, Callable[[Path, Problems, Columns, Tally], Iterator[Unread]]] = {
+    ".tar": read_tar, ".parquet": _parquet,
 }  # fmt: skip
 MEMBER = shards
