@@ -300,7 +300,7 @@ class Sample:
         """The captions, in whatever form ``texts`` reads."""
         ending = _only(candidates, "caption")
         if ending:
-            names = [name for name in OURS if name in facts and _same(facts[name], lines)]
+            names = tuple(name for name in OURS if name in facts and _same(facts[name], lines))
             captions = facts[names[0]] if names else lines
             self.tally.others += any(name in facts for name in OURS) and not names
         else:
