@@ -9,13 +9,15 @@ import sys
 
 import pytest
 import torch
+from safetensors import safe_open
+from safetensors.torch import save_file
 
 from tests.runs.trained_twice import SMALL
 from workbench import objectives
 from workbench.runs import Config, prepare, run
 from workbench.runs import store as runs
 from workbench.runs.train import train
-from workbench.training import computing_threads, deterministic_algorithms
+from workbench.training import checkpoint, computing_threads, deterministic_algorithms
 
 
 @pytest.mark.slow
@@ -50,6 +52,42 @@ def test_runs_with_one_thread_and_with_two_say_so_and_a_difference_names_it(tmp_
     differences = runs.diff(first, second)
     assert [differences[file]["threads"] for file in ("params", "results", "env")] == [(1, 2)] * 3
     assert torch.get_num_threads() == usual
+
+
+# what a run keeps of its times and of the machine, and the lock of its folder
+TIMED = {runs.ENV, checkpoint.LAST, ".lock"}
+
+
+def contents(folder):
+    files = [path for path in folder.rglob("*") if path.is_file() and path.name not in TIMED]
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
+
+
+@pytest.mark.slow
+def test_two_equal_runs_in_processes_of_their_own_have_equal_files_to_the_byte(tmp_path):
+    pairs = [word for name, value in TINY.items() for word in ("-p", f"{name}={value}")]
+    command = [sys.executable, "-m", "workbench", "train", *pairs, "-p", "objective=vsepp", "-p", "threads=1"]
+    both = []
+    for number in ("first", "second"):
+        subprocess.run([*command, "--out", tmp_path / number], check=True, capture_output=True)
+        both.append(contents(tmp_path / number))
+    first, second = both
+    assert {runs.MODEL, runs.RESULTS, runs.VALUES, "embeddings/image.npy"} <= first.keys()
+    assert first.keys() == second.keys()
+    assert [name for name in first if first[name] != second[name]] == []
+
+
+def test_a_checkpoint_of_the_same_content_has_the_same_bytes_and_an_older_one_is_read(tmp_path):
+    tensors, facts = {"b": torch.ones(2), "a": torch.zeros(3)}, {"step": 1, "config": {"lr": 0.1}}
+    bytes_written = set()
+    for number in range(8):
+        checkpoint.write(tmp_path / f"{number}.safetensors", tensors, facts)
+        bytes_written.add((tmp_path / f"{number}.safetensors").read_bytes())
+    assert len(bytes_written) == 1
+    with safe_open(tmp_path / "0.safetensors", framework="pt") as file:
+        apart = json.loads(file.metadata()[checkpoint.HEADER])
+    save_file(tensors, tmp_path / "older.safetensors", apart)
+    assert checkpoint.read(tmp_path / "older.safetensors")[1] == facts
 
 
 def test_a_run_that_names_no_number_keeps_that_of_its_process(tmp_path):

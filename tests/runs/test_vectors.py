@@ -124,3 +124,14 @@ def test_mixed_images_are_read_by_the_guide_itself(monkeypatch):
     monkeypatch.setattr(objectives.member("vsepp"), "soft_labels", True)
     ready = prepare(Config(**GUIDED | {"mix": 0.5}), progress=False)
     assert (set(ready.train.inputs), set(ready.val.inputs)) == ({"regions", "pixels"}, {"regions", "vectors"})
+
+
+def test_a_result_answers_as_a_mapping_of_labels_to_values():
+    result = evaluate(images=np.eye(3), texts=np.eye(3), own=[0, 1, 2], rounds=0)
+    assert "rsum" in result
+    assert "rsumm" not in result
+    assert 0 not in result
+    assert list(result) == result.keys() == [m.label for m in result.measurements]
+    assert dict(result)["t2i/R@1"] == result["t2i/R@1"] == 1.0
+    with pytest.raises(KeyError, match="rsumm.*did you mean rsum"):
+        result["rsumm"]

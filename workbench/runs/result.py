@@ -4,7 +4,7 @@
 explorer look into them.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache, cached_property
 from pathlib import Path
@@ -28,6 +28,7 @@ from workbench.metrics.blocks import AnyScores, best, by_rows
 from workbench.metrics.ranks import Best, ranks_of
 from workbench.records import Array, Embedding, Measurement, Split, Values, require
 from workbench.records.measurement import headline, measurement_rows
+from workbench.registry import require_known
 from workbench.runs import store as runs
 from workbench.runs.build import Target, load_split, load_target
 from workbench.runs.config import Config
@@ -164,10 +165,26 @@ class OpenRun:
         smaller = chooser(self.select, self.config.get("metrics", ())).smaller_is_better
         return [int(self.history[best_epoch(self.history, self.select, smaller=smaller)]["epoch"])]
 
+    def keys(self) -> list[str]:
+        """Return the labels of all measurements."""
+        return [m.label for m in self.measurements]
+
+    def __iter__(self) -> Iterator[str]:
+        """Walk over the labels, so that ``dict(run)`` holds every value by its label."""
+        return iter(self.keys())
+
+    def __contains__(self, label: object) -> bool:
+        """Say whether a number of this label was measured."""
+        return label in self.keys()
+
     def __getitem__(self, label: str) -> float:
-        """The value of one measurement, by label, e.g. ``"t2i/R@1"`` or ``"exact:t2i/map_at_r"``: a share of
-        1, RSUM of 6, where tables show percent.
+        """Return the value of one measurement, by label, e.g. ``"t2i/R@1"`` or ``"exact:t2i/map_at_r"``: a
+        share of 1, RSUM of 6, where tables show percent.
+
+        Raises:
+            KeyError: no such number was measured; the message lists the near ones.
         """
+        require_known(f"{self.name} has no number", label, self.keys())
         return {m.label: m.value for m in self.measurements}[label]
 
     def ranks(self, direction: Literal["i2t", "t2i"] = "t2i", judgements: str = "own") -> Values:

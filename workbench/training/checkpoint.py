@@ -26,6 +26,8 @@ from workbench.records import require
 from workbench.training.settings import changed
 
 LAST, MADE_FROM = "last.safetensors", "made_from"
+# the one entry of the header: safetensors writes several in an order of chance
+HEADER = "checkpoint"
 UNREADABLE: tuple[type[Exception], ...] = (*PARSER_ERRORS, SafetensorError)
 
 
@@ -74,7 +76,8 @@ class TrainingPosition:
 
 
 def write(path: Path, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> None:
-    """Write tensors and JSON facts; the file appears whole or not at all.
+    """Write tensors and JSON facts; the file appears whole or not at all. The same of both gives the same
+    bytes.
 
     Raises:
         OSError: it cannot be written.
@@ -85,9 +88,10 @@ def write(path: Path, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -
         for name, tensor in tensors.items()
     }
     text = json.dumps(facts)
+    header = json.dumps({"facts": text, "sha256": _checksum(plain, text)})
     with replacing(path) as temporary:
         try:
-            save_file(plain, temporary, {"facts": text, "sha256": _checksum(plain, text)})
+            save_file(plain, temporary, {HEADER: header})
         except SafetensorError as error:
             raise OSError(f"{path} could not be written: {error}") from None
 
@@ -124,6 +128,8 @@ def _opened(path: Path) -> Iterator[tuple[Any, dict[str, str]]]:
     try:
         with safe_open(path, framework="pt") as file:
             header = file.metadata() or {}
+            if HEADER in header:  # older versions wrote facts and checksum beside each other
+                header = json.loads(header[HEADER])
             require({"facts", "sha256"} <= header.keys(), "it holds no facts")
             yield file, header
     except UNREADABLE as error:
