@@ -14,6 +14,7 @@ from workbench.encoders.towers import Towers
 from workbench.io import cache_folder
 from workbench.runs import Config, load_model, run, vectors
 from workbench.runs.build import prepare
+from workbench.runs.evaluate import evaluate
 
 GUIDED = {
     "image_encoder": "multigrain",
