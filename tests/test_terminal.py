@@ -113,7 +113,7 @@ def test_a_run_with_a_name_has_its_time_and_numbers_without_a_metric_are_no_perc
     assert "2026-01-02 11:30  0:01:00  mine" in listed
     assert "mean/objects 2.049" in listed
     shown = call("show", "mine", "--root", folder.parents[1]).output
-    assert [line.split()[-2:] for line in shown.splitlines()[-2:]] == [
+    assert [line.split()[-2:] for line in shown.splitlines()[-3:-1]] == [
         ["mean/objects", "2.049"],
         ["212", "rank"],
     ]

@@ -134,5 +134,5 @@ def test_a_result_answers_as_a_mapping_of_labels_to_values():
     assert 0 not in result
     assert list(result) == result.keys() == [m.label for m in result.measurements]
     assert dict(result)["t2i/R@1"] == result["t2i/R@1"] == 1.0
-    with pytest.raises(KeyError, match="rsumm.*did you mean rsum"):
+    with pytest.raises(KeyError, match=r"rsumm.*did you mean rsum"):
         result["rsumm"]

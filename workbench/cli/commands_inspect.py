@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 import workbench as wb
-from workbench.cli import describe
+from workbench.cli import describe, run_page
 from workbench.cli.base import (
     USUAL,
     AsJson,
@@ -26,11 +26,10 @@ from workbench.cli.base import (
     usage,
     writable,
 )
-from workbench.cli.output import changed, columns, cut, evaluated, learnt, numbers, screen
+from workbench.cli.output import changed, columns, cut, screen
 from workbench.execution import library, parameters
 from workbench.execution.doctor import examine
 from workbench.formatting import format_bytes, format_count
-from workbench.io import flat
 from workbench.records import require
 from workbench.records.measurement import contracts_of, headline, measurement_row
 from workbench.registry import require_known
@@ -172,24 +171,12 @@ def _line_on(run: Any) -> tuple[object, ...]:
 @app.command(epilog="Example: workbench show runs/mine --all")
 @usage()
 def show(run: str, every: Every = False, root: Root = "runs", as_json: AsJson = False) -> None:
-    """Show one run: its parameters and main numbers.
+    """Show one run: its status, what it was given, its main numbers and files.
 
-    Each number has its interval and the count of its queries.
+    Each number has its interval and the count of its queries. With --all come all parameters and numbers.
     """
     found = runs.find(run, root)
-    given = columns((f"  {name}", value) for name, value in found.params.items())
-    about = columns((f"  {name}", value) for name, value in flat(found.env).items()) if every else []
-    lines = numbers(found.results, every=every) + learnt(found.results)
-    for results in found.evaluations.values():
-        lines += [evaluated(results), *numbers(results, every=every)]
-    arms = columns((f"  arm of {grid}" if grid else "  name", label) for grid, label in found.arms.items())
-    if found.status not in ("ok", "unwatched"):
-        lines += ["run failed; results may be incomplete. Rerun with the same command."]
-    emit(
-        asdict(found),
-        as_json,
-        [f"{found.folder}  {found.status}", *arms, *(given if every else cut(given)), *lines, *about],
-    )
+    emit(asdict(found), as_json, run_page.page(found, every=every))
 
 
 @app.command(epilog="Example: workbench diff runs/mine runs/other")

@@ -32,16 +32,17 @@ def columns(rows: Iterable[Iterable[object]]) -> list[str]:
     return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in table]
 
 
-def numbers(found: Iterable[Any], *, every: bool = False) -> list[str]:
+def numbers(found: Iterable[Any], *, every: bool = False, most: int | None = None) -> list[str]:
     """Measured numbers with their intervals and how many queries they are over, one a line.
 
     Args:
         found: of type ``Measurement``, or what ``results.json`` holds.
         every: all of them; else those to look at first, and a last line that counts the others.
+        most: of those to look at first, this many; ``None`` = all.
     """
     found = contracts_of(found) if isinstance(found, Mapping) else found
     rows = {row["number"]: row for row in measurement_rows(found)}
-    shown = list(rows) if every else headline(rows)
+    shown = list(rows) if every else headline(rows)[:most]
     heads = ("number", "value", "in", "chance", "queries")
     lines = columns([heads, *([rows[label][head] for head in heads] for label in shown)]) if rows else []
     left = len(rows) - len(shown)

@@ -1,0 +1,107 @@
+"""What ``workbench show`` says of a run: a page of at most ``LINES`` lines, or everything."""
+
+from collections.abc import Mapping
+from contextlib import suppress
+from datetime import timedelta
+from typing import Any
+
+from workbench.cli.output import columns, cut, evaluated, learnt, numbers
+from workbench.execution import library, parameters
+from workbench.io import flat
+from workbench.records.measurement import contracts_of, headline, measurement_row
+from workbench.runs import store
+
+# lines of the page, and how many of them the parts of unknown length may take
+LINES, PARAMETERS, NUMBERS, EVALUATIONS = 30, 8, 8, 3
+# what is shown of a run whatever its default
+IDENTITY = ("data", "objective", "seed")
+# what decides an evaluation; the other fields that it keeps are those of a training
+EVALUATION = (
+    "model", "pretrained", "images", "texts", "target", "data", "split", "precision", "metrics", "judge",
+    "rounds",
+)  # fmt: skip
+
+
+def page(run: store.Run, *, every: bool) -> list[str]:
+    """Return a run as lines.
+
+    Args:
+        run: of any kind.
+        every: all parameters, numbers and facts of the machine; else at most ``LINES`` lines.
+    """
+    arms = columns((f"  arm of {grid}" if grid else "  name", label) for grid, label in run.arms.items())
+    head = [_head(run), *_first(arms, every, 2)]
+    if run.status not in ("ok", "unwatched"):
+        head += ["run failed; results may be incomplete. Rerun with the same command."]
+    settings = columns((f"  {name}", value) for name, value in _settings(run, every).items())
+    lines = [*(settings if every else cut(_first(settings, every, PARAMETERS)))]
+    lines += numbers(run.results, every=every, most=NUMBERS) + learnt(run.results)
+    if every:
+        for results in run.evaluations.values():
+            lines += [evaluated(results), *numbers(results, every=True)]
+    else:
+        lines += _first([_line_of(results) for results in run.evaluations.values()], every, EVALUATIONS)
+    facts = columns((f"  {name}", value) for name, value in flat(run.env).items()) if every else []
+    return [*head, *lines, *facts, *_files(run, every)]
+
+
+def _head(run: store.Run) -> str:
+    """The folder, the status, and how long it took."""
+    seconds = run.env.get("seconds")
+    took = "" if seconds is None else f"  took {timedelta(seconds=round(seconds))}"
+    return f"{run.folder}  {run.status}{took}"
+
+
+def _first(lines: list[str], every: bool, most: int) -> list[str]:
+    """The first lines, and one that counts the others."""
+    if every or len(lines) <= most:
+        return lines
+    return [*lines[: most - 1], f"  and {len(lines) - most + 1} more; --all shows them"]
+
+
+def _settings(run: store.Run, every: bool) -> dict[str, Any]:
+    """The parameters to show: of an evaluation what decides it, else those that were given or are not as
+    they are without.
+    """
+    params = run.params
+    if "model" in params or "target" in params:
+        chosen = {name: params[name] for name in EVALUATION if params.get(name)}
+        if chosen.get("target"):
+            chosen.pop("data", None)
+        return {name: value for name, value in flat(chosen).items() if value}
+    if every:
+        return params
+    given = store.load(run.folder / store.GIVEN) or params
+    usual = _defaults(run) if len(given) > PARAMETERS else {}
+    shown = {name: params[name] for name in IDENTITY if name in params}
+    for name, value in given.items():
+        if name not in usual or value != usual[name]:
+            shown[name] = value
+    return {name: value for name, value in flat(shown).items() if value not in ("", [], None)}
+
+
+def _defaults(run: store.Run) -> dict[str, Any]:
+    """The values that a run has without being given any: those of its notebook, or of a configuration."""
+    with suppress(FileNotFoundError):
+        notebook = parameters.inspect(library.find(run.notebook))
+        return {name: parameter.default for name, parameter in notebook.items()}
+    from workbench.runs.config import Config  # slow to import
+
+    return Config().as_dict()
+
+
+def _line_of(results: Mapping[str, Any]) -> str:
+    """What a run is on other data, by its first number."""
+    contracts = dict(contracts_of(results))
+    first = [measurement_row(label, contracts[label]) for label in headline(contracts)[:1]]
+    said = [f"{row['number']} {row['value']} {row['in']}" for row in first]
+    return ": ".join([evaluated(results), *said])
+
+
+def _files(run: store.Run, every: bool) -> list[str]:
+    """The files of a run by name, beside one another."""
+    names = sorted(path.name + "/" * path.is_dir() for path in run.folder.iterdir())
+    visible = [name for name in names if not name.startswith(".")]
+    if every:
+        return [f"  {run.folder / name}" for name in visible]
+    return cut([f"files: {', '.join(visible)}"])
