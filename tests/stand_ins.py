@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import inspect
 import json
-from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -52,7 +51,7 @@ def small(options, model, bert):
 def offline(config: Config, place) -> Config:
     """The configuration with a small CLIP, word vectors and a small BERT, all files made on the spot."""
     weights(place)
-    bert = "" if find_spec("transformers") is None else str(place / "bert")
+    bert = str(place / "bert")
     sides = ("image_options", "text_options")
     return config.replace(
         **{side: small(getattr(config.model, side), str(place / "tiny.json"), bert) for side in sides}
@@ -83,9 +82,8 @@ def weights(place):
         save_file(open_clip.CLIP(**CLIP).state_dict(), place / "tiny.safetensors")
     vectors = "".join(f"{word}{' 0.1' * 300}\n" for word in ("a", "the", "old", "one"))
     (place / "glove.txt").write_text(vectors)
-    if find_spec("transformers"):
-        (place / "bert").mkdir()
-        tiny_bert.make(place / "bert", seed=0)
+    (place / "bert").mkdir()
+    tiny_bert.make(place / "bert", seed=0)
 
 
 def flickr8k(place):

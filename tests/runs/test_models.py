@@ -77,7 +77,8 @@ def home(tmp_path_factory) -> Path:
 
 
 def _transformers(folder: Path) -> None:
-    transformers = pytest.importorskip("transformers", reason="the extra `offline` is not installed")
+    import transformers
+
     words = {"<|startoftext|>": 0, "<|endoftext|>": 1, **{chr(97 + n): n + 2 for n in range(26)}}
     words |= {f"{chr(97 + n)}</w>": n + 28 for n in range(26)}
     folder.mkdir()
@@ -102,7 +103,8 @@ def _transformers(folder: Path) -> None:
 
 def _sentences(folder: Path, clip: Path) -> None:
     """The model of transformers as sentence-transformers keeps one."""
-    library = pytest.importorskip("sentence_transformers", reason="the extra `hf` is not installed")
+    import sentence_transformers as library
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # its modules have moved
         from sentence_transformers.models import CLIPModel

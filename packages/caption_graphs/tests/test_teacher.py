@@ -8,10 +8,6 @@ import torch
 from tests.tiny_bert import make
 from tools.caption_graphs.teacher import Biaffine, Reading, Teacher, is_tree, teach
 
-pytest.importorskip(
-    "transformers", reason="transformers is not installed; pip install 'itm-workbench[offline]'"
-)
-
 DOG = Reading(
     ["a", "dog", "runs", "on", "grass"],
     ["DT", "NN", "VBZ", "IN", "NN"],
