@@ -2,14 +2,13 @@
 
 from pathlib import Path
 
-import pytest
-
 WORDS = ["a", "red", "dog", "runs", "two", "blue", "cats", "sleep", "and", "again"]
 
 
 def bert(folder: Path) -> None:
     """Words and BERT's signs; padding is 0."""
-    transformers = pytest.importorskip("transformers", reason="the extra `offline` is not installed")
+    import transformers
+
     signs = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
     vocabulary = {word: number for number, word in enumerate([*signs, *WORDS])}
     transformers.BertTokenizerFast(vocab=vocabulary).save_pretrained(folder)
@@ -18,7 +17,7 @@ def bert(folder: Path) -> None:
 
 def ending_as_padding(folder: Path) -> None:
     """As that of SigLIP: what ends a text also pads it, and an unknown word is 0."""
-    transformers = pytest.importorskip("transformers", reason="the extra `offline` is not installed")
+    import transformers
     from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
     vocabulary = {word: number for number, word in enumerate(["<unk>", "</s>", *WORDS])}

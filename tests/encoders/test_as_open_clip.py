@@ -138,7 +138,8 @@ def test_image_positions_of_another_number_are_noted(tmp_path):
 
 
 def test_more_tokens_than_a_text_tower_of_transformers_has_positions_for_are_refused(tmp_path):
-    transformers = pytest.importorskip("transformers")
+    import transformers
+
     sizes = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
     transformers.BertConfig(**sizes, max_position_embeddings=16).save_pretrained(tmp_path)
     text = {"hf_model_name": str(tmp_path), "hf_tokenizer_name": "own", "hf_pooler_type": "mean_pooler"}

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+import transformers
 from PIL import Image
 from torch.nn.functional import normalize
 from typer.testing import CliRunner
@@ -17,7 +18,6 @@ from tests.tiny_tokenizers import bert
 from workbench.cli import app
 from workbench.runs.models import open_model
 
-transformers = pytest.importorskip("transformers", reason="the extra `hf` is not installed")
 SIZE = {"hidden_size": 32, "intermediate_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2}
 IMAGE = SIZE | {"image_size": 32, "patch_size": 16}
 TEXT = SIZE | {"vocab_size": 40, "max_position_embeddings": 12, "pad_token_id": 0}
@@ -156,8 +156,6 @@ def test_a_folder_that_needs_code_of_its_own_is_one_line_and_executes_none(files
             (tmp_path / file).write_text(json.dumps(content))
     for file in ("configuration.py", "modeling.py"):
         (tmp_path / file).write_text("print('foreign code ran')\n")
-    if "modules.json" in files:
-        pytest.importorskip("sentence_transformers", reason="the extra `hf` is not installed")
     ended = CliRunner().invoke(app, ["evaluate", "--model", str(tmp_path), "--data", "scenes"])
     assert ended.exit_code == 2
     (line,) = ended.stderr.splitlines()
@@ -167,7 +165,7 @@ def test_a_folder_that_needs_code_of_its_own_is_one_line_and_executes_none(files
 
 
 def sentences(folder: Path, source: Path, *, images: bool) -> Path:
-    library = pytest.importorskip("sentence_transformers", reason="the extra `hf` is not installed")
+    import sentence_transformers as library
     from sentence_transformers import models
 
     first = models.CLIPModel(str(source)) if images else models.Transformer(str(source), max_seq_length=8)
