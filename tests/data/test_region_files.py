@@ -144,3 +144,15 @@ def test_how_many_rows_are_regions_is_one_number_of_them(tmp_path, said, rows):
         return
     with pytest.raises(ValueError, match=r"1.npz cannot be read as regions: it says that .* of its 5 rows"):
         locate(tmp_path, ["1.jpg"])
+
+
+def test_features_that_may_be_those_of_two_images_or_in_two_files_are_refused(tmp_path):
+    np.save(tmp_path / "1.npy", np.ones((3, 2)))
+    with pytest.raises(ValueError, match=r"1\.npy would hold the regions of a/1\.jpg and of b/1\.jpg"):
+        locate(tmp_path, ["a/1.jpg", "b/1.jpg"])
+    np.savez(tmp_path / "1.npz", x=np.ones((3, 2)))
+    with pytest.raises(ValueError, match=r"1\.npy and 1\.npz may each"):
+        locate(tmp_path, ["1.jpg"])
+    np.savez(tmp_path / "2.npz", x=np.ones((3, 2)), features=np.ones((3, 2)))
+    with pytest.raises(ValueError, match=r"features and x"):
+        np.asarray(locate(tmp_path, ["2.jpg"]))

@@ -56,6 +56,7 @@ def test_another_image_or_text_is_read_where_it_is_chosen(tmp_path):
         ([("a.png", IMAGE), ("a.txt", TEXT), ("a.png", OTHER), ("a.txt", b"blue")], "a.png stands twice"),
         ([("a.png", IMAGE), ("b.png", OTHER), ("a.txt", TEXT), ("b.txt", b"blue")], RULE),
         ([("a.png", IMAGE), ("a_1.txt", TEXT)], RULE),
+        ([("a.depth.png", IMAGE), ("a.normal.png", OTHER), ("a.txt", TEXT)], "depth.png and .normal.png"),
         ([("a.png", IMAGE), _json(width=3, words="x")], "width, words.*columns="),
         ([("a.png", IMAGE), _json(text="x", title="y")], "text and title, and each may hold the caption"),
     ],

@@ -279,3 +279,17 @@ def test_notes_of_vectors_reach_the_result_and_name_the_side_without_ids():
     (order,) = [note for note in notes if "without ids" in note]
     assert "captions" in order
     assert "images" not in order
+
+
+def test_a_row_of_a_csv_with_a_field_too_many_is_refused(tmp_path):
+    (tmp_path / "v.csv").write_text("id,dim_0,dim_1\na,1,2,3\nb,3,2\n")
+    with pytest.raises(ValueError, match=r"v\.csv holds no vectors"):
+        read_vectors(tmp_path / "v.csv", "image")
+
+
+def test_columns_of_numbers_with_gaps_of_their_own_kind_are_read():
+    table = _numbered(WIDE, id=IDS).convert_dtypes()
+    assert read_vectors(table, "image").values.shape == (3, 10)
+    table.loc[1, "dim_3"] = pd.NA
+    with pytest.raises(ValueError, match="row 1 is not finite"):
+        read_vectors(table, "image")

@@ -126,22 +126,32 @@ def locate(folder: Path, images: Sequence[str]) -> RegionFiles:
 
     Raises:
         FileNotFoundError: an image has none.
+        ValueError: an image has two, or two images have the same one.
     """
-    return RegionFiles([_file(folder, image) for image in images])
+    files = [_file(folder, image) for image in images]
+    first: dict[Path, str] = {}
+    for image, file in zip(images, files, strict=True):
+        other = first.setdefault(file, image)
+        require(
+            other == image,
+            f"{file.name} would hold the regions of {other} and of {image}; write two",
+        )
+    return RegionFiles(files)
 
 
 def _file(folder: Path, image: str) -> Path:
     path = PurePosixPath(image)
     digits = re.search(r"(\d+)$", path.stem)
     stems = [str(path.with_suffix("")), path.stem, *([str(int(digits[1]))] if digits else [])]
-    tried = [folder / f"{stem}{ending}" for stem in dict.fromkeys(stems) for ending in ENDINGS]
-    found = next((file for file in tried if file.is_file()), None)
-    if found is None:
-        names = ", ".join(file.name for file in tried)
-        raise FileNotFoundError(
-            f"{folder} has no regions of {image}: none of {names}; write one file an image"
-        )
-    return found
+    for stem in dict.fromkeys(stems):
+        files = [folder / f"{stem}{ending}" for ending in ENDINGS]
+        there = [file for file in files if file.is_file()]
+        names = " and ".join(file.name for file in there)
+        require(len(there) < 2, f"{names} may each hold the regions of {image}; keep one")
+        if there:
+            return there[0]
+    names = ", ".join(f"{Path(stem).name}{ending}" for stem in dict.fromkeys(stems) for ending in ENDINGS)
+    raise FileNotFoundError(f"{folder} has no regions of {image}: none of {names}; write one file an image")
 
 
 def _features(file: Path) -> Array:
@@ -151,8 +161,9 @@ def _features(file: Path) -> Array:
             found = read_array(file, FAILS)
         else:
             with np.load(file) as held:
-                name = next((one for one in FEATURES if one in held), "")
-                require(name, f"it holds {', '.join(held.files)}, and none of {', '.join(FEATURES)}")
-                found = numeric(held[name])
+                names = [name for name in FEATURES if name in held]
+                require(names, f"it holds {', '.join(held.files)}, and none of {', '.join(FEATURES)}")
+                require(len(names) < 2, f"it holds {' and '.join(names)}, and each may be the features")
+                found = numeric(held[names[0]])
         require(found.ndim == 2, f"expected features (K, D), found {found.shape}")
     return found

@@ -177,7 +177,7 @@ def _samples(
     stem: str, members: Sequence[tarfile.TarInfo]
 ) -> Iterator[tuple[str, Sequence[tarfile.TarInfo]]]:
     """The samples among files whose names are the same up to the first dot: one, or one for each name up to
-    the last dot, where several of these have an image and the first name has none with its text.
+    the last dot, where several of these have an image, and not that of the first name alone has its text.
     """
     named = [_stem(member.name) for member in members if _ending(member.name) in endings()]
     images = list(dict.fromkeys(named))
@@ -188,7 +188,7 @@ def _samples(
     for member in members:
         by_last.setdefault(_stem(member.name), []).append(member)
     whole = [key for key in images if _is_whole(by_last[key])]
-    if stem in images and whole in ([], [stem]):
+    if whole in ([], [stem]):
         yield stem, members
     else:
         yield from by_last.items()
@@ -257,6 +257,8 @@ class Sample:
         facts = self._facts()
         candidates = self._texts(facts)
         lines = self._lines(candidates[0]) if len(candidates) == 1 else []
+        if not "".join(lines).strip() and fitting(facts, "caption"):
+            candidates = []  # an empty text counts as not given
         member = self.files.get(self.image)
         place = (member.offset_data, member.size, "") if member else ()
         return Content(self._open_image, partial(self._captions, facts, candidates, lines), facts, place)
@@ -315,8 +317,8 @@ class Sample:
 
     def _is_among(self, captions: Any) -> bool:
         """Whether the text says nothing that the captions of the ``.json`` do not say."""
-        said = {" ".join(text.split()) for text in texts(captions)}
-        return {" ".join(line.split()) for line in self._lines(TEXT)} <= said
+        known = {" ".join(text.split()) for text in texts(captions)}
+        return {" ".join(line.split()) for line in self._lines(TEXT)} <= {*known, ""}
 
     def _names(self, facts: Mapping[str, Any]) -> tuple[str, ...]:
         """The fields of the ``.json`` that hold the captions."""

@@ -6,6 +6,7 @@ Of a table, columns that are numbered without a gap from 0 or 1 are one field, a
 """
 
 import re
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -19,7 +20,7 @@ from torch import Tensor
 from workbench.data.columns import NAMES, plain
 from workbench.io import NUMPY_ERRORS, parse_json, reading_errors, require_itself
 from workbench.io.tensors import loaded
-from workbench.records import require
+from workbench.records import Array, require
 
 # words in the name of a field that say whose it is
 WORDS = {
@@ -77,7 +78,8 @@ class Field(NamedTuple):
     def __str__(self) -> str:
         if isinstance(self.value, np.ndarray | Tensor):
             return f"{self.name} {self.value.dtype} {tuple(self.value.shape)}"
-        return f"{self.name} ({type(_first(self.value)).__name__})"
+        first = _first(self.value)
+        return f"{self.name} ({type(self.value if first is None else first).__name__})"
 
 
 def _first(value: Any) -> Any:
@@ -114,7 +116,7 @@ def _opened(file: Path) -> Any:
     require(file.suffix in READERS, f"{file} holds no vectors; give one of {', '.join(READERS)}")
     require(file.is_file(), f"there is no file {file}", FileNotFoundError)
     require_itself(file, "vectors")
-    with reading_errors(file, "holds no vectors", *NUMPY_ERRORS):
+    with reading_errors(file, "holds no vectors", *NUMPY_ERRORS, pd.errors.ParserWarning):
         return READERS[file.suffix](file)
 
 
@@ -168,9 +170,11 @@ def _csv(file: Path) -> pd.DataFrame:
     called = set().union(*IDS["image"], *IDS["text"])
     texts = {name: str for name in names if plain(name) in called}
     gaps = {name: ["", "NA", "nan", "NaN"] for name in names if name not in texts}
-    return pd.read_csv(
-        file, dtype=texts, keep_default_na=False, na_values=gaps, index_col=False, encoding="utf-8-sig"
-    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", pd.errors.ParserWarning)  # a row with more fields than names is cut
+        return pd.read_csv(
+            file, dtype=texts, keep_default_na=False, na_values=gaps, index_col=False, encoding="utf-8-sig"
+        )
 
 
 READERS: dict[str, Callable[[Path], Any]] = {
@@ -191,7 +195,7 @@ def _of_table(table: pd.DataFrame, name: str) -> Iterator[Field]:
     runs = dict(_runs(table, name))
     inside = {column for columns in runs.values() for column in columns}
     for stem, columns in runs.items():
-        yield Field(f"{columns[0]} to {columns[-1]}", _word(stem), table[columns].to_numpy(), numbered=True)
+        yield Field(f"{columns[0]} to {columns[-1]}", _word(stem), _matrix(table[columns]), numbered=True)
     for column in names:
         if column not in inside:
             yield Field(column, plain(column), _values(table[column]))
@@ -237,6 +241,12 @@ def _fault(table: pd.DataFrame, columns: Mapping[int, str]) -> str:
 def _word(stem: str) -> str:
     """The name of numbered columns without the sign before the number."""
     return plain(stem).strip("._")
+
+
+def _matrix(columns: pd.DataFrame) -> Array:
+    """Columns of numbers as an array; a gap is no number."""
+    array = columns.to_numpy()
+    return columns.to_numpy(dtype=np.float64, na_value=np.nan) if array.dtype == object else array
 
 
 def _values(column: Any) -> Any:
