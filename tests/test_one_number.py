@@ -15,7 +15,7 @@ from workbench.cli import app
 from workbench.io import write_json
 from workbench.metrics.comparison import stated
 from workbench.records.measurement import headline
-from workbench.runs import Config, compare, open_runs, run
+from workbench.runs import Config, by_query, compare, open_runs, run
 from workbench.runs import store as runs
 from workbench.tour import TRAINED
 from workbench.views.pages import leaderboard
@@ -83,7 +83,7 @@ def test_a_diff_prints_both_values_and_the_interval_of_their_paired_difference(r
     for more, family in (((), headline(first)), (("--all",), list(first))):
         lines = [line.split() for line in printed(root, "diff", *names, *more).splitlines()]
         rows = {line[0]: line for line in lines if line and line[0] in first}
-        told = {one.label: one for one in runs.differences(*pair, family)}
+        told = {one.label: one for one in by_query.differences(*pair, family)}
         assert {"rsum"} <= told.keys() & rows.keys()
         for key, one in told.items():
             if key not in rows:

@@ -16,6 +16,7 @@ import pytest
 
 from tests.test_cli import VERBS, call
 from workbench.io import write_json
+from workbench.runs import by_query
 from workbench.runs import store as runs
 
 FOLDER = Path(__file__).parent / "snapshots"
@@ -54,7 +55,7 @@ def root(tmp_path: Path) -> Path:
         }  # fmt: skip
         runs.write_results(folder, results)
         hits = (np.arange(20) < found).astype(float)
-        runs.ByQuery(IDS, IDS, OWN, dict.fromkeys(NUMBERS, hits)).write(folder)
+        by_query.ByQuery(IDS, IDS, OWN, dict.fromkeys(NUMBERS, hits)).write(folder)
         write_json(folder / runs.ENV, {"device": "cpu", "seconds": 61.4 * found})
         runs.write_status(folder, "ok")
     return tmp_path / "runs"

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from paper_tables import claims, probes, trained
 
 from workbench.records import Values
-from workbench.runs import store
+from workbench.runs import by_query, store
 
 FILE = Path(claims.__file__).parent / "tests" / "claims_by_image.npz"
 STEPS = 255
@@ -135,7 +135,7 @@ def _by_image(run: store.Run, where: str, key: str) -> Values:
     folder = run.folder / store.EVALUATIONS / target.name if target else run.folder
     metrics = (run.evaluations[target.name] if target else run.results)["metrics"]
     key = key if key in metrics else f"cider:{key}"
-    held = store.ByQuery.read(folder)
+    held = by_query.ByQuery.read(folder)
     assert held is not None
     of, images = held.values[key], len(held.image_ids)
     if len(of) == images + len(held.own):  # a sum over directions

@@ -11,7 +11,7 @@ import pytest
 from tests.damage import KINDS, damage
 from tests.runs.test_experiment import SMALL, TINY
 from workbench.assets import packages
-from workbench.runs import Config, environment, load_model, open_runs, run
+from workbench.runs import Config, by_query, environment, load_model, open_runs, run
 from workbench.runs import store as runs
 from workbench.runs.environment import code_hash
 from workbench.runs.store import CHECKSUMS
@@ -34,7 +34,7 @@ def embeddings(folder):
 READERS = {
     "embeddings/image.npy": embeddings,
     "embeddings/text_ids.parquet": embeddings,
-    runs.VALUES: runs.ByQuery.read,
+    runs.VALUES: by_query.ByQuery.read,
     runs.RESULTS: runs.read,
     runs.MODEL: load_model,
     runs.CONFIG: load_model,

@@ -16,7 +16,7 @@ from tests.data import fixtures
 from workbench import data
 from workbench.cli import app
 from workbench.io import write_json
-from workbench.runs import Config, Target, load_target, open_runs, run
+from workbench.runs import Config, Target, by_query, load_target, open_runs, run
 from workbench.runs import store as runs
 from workbench.runs.evaluate import evaluate_on
 from workbench.runs.resolve import resolve
@@ -100,7 +100,10 @@ def test_the_numbers_on_ones_own_test_images_are_those_of_the_run(folder):
     assert one.as_dict()["metrics"] == runs.read(folder).results["metrics"]
     kept = runs.read(folder).evaluations[Target("scenes", images=12).name]
     assert kept["contracts"] == runs.read(folder).results["contracts"]
-    ours, theirs = runs.ByQuery.read(folder / runs.EVALUATIONS / one.target.name), runs.ByQuery.read(folder)
+    ours, theirs = (
+        by_query.ByQuery.read(folder / runs.EVALUATIONS / one.target.name),
+        by_query.ByQuery.read(folder),
+    )
     assert ours.values.keys() == theirs.values.keys()
     for key, values in theirs.values.items():
         np.testing.assert_array_equal(ours.values[key], values)
@@ -120,7 +123,7 @@ def test_the_command_keeps_numbers_beside_the_run_and_leaves_its_own_as_they_are
     assert {row["key"]: row["value"] for row in json.loads(done.stdout)} == results["metrics"]
     assert results["contracts"]["t2i/R@1"]["gallery"] == 12
     assert "history" not in results
-    kept = runs.ByQuery.read(folder / runs.EVALUATIONS / name)
+    kept = by_query.ByQuery.read(folder / runs.EVALUATIONS / name)
     assert len(kept.image_ids) == 12
     assert set(results["metrics"]) == set(kept.values)
     assert (folder / runs.RESULTS).read_bytes() == before
@@ -173,7 +176,7 @@ def test_the_true_formats_of_the_field_are_measured_by_the_command(folder, tmp_p
     assert (results["dataset"], results["split"]["name"]) == ("cxc", "cxc/test")
     assert any(contract["judgements"] == "sits" for contract in results["contracts"].values()), results
     assert "measured on cxc/test, trained on scenes" in done.output
-    kept = runs.ByQuery.read(folder / runs.EVALUATIONS / Target.of(json.loads(target)).name)
+    kept = by_query.ByQuery.read(folder / runs.EVALUATIONS / Target.of(json.loads(target)).name)
     images, captions = len(kept.image_ids), len(kept.caption_ids)
     assert len(kept.values["cxc:rsum"]) == 2 * (images + captions)
     assert len(kept.values["rsum"]) == images + captions

@@ -11,7 +11,7 @@ from workbench.formatting import RANGES
 from workbench.metrics import load
 from workbench.metrics.evaluation import WILSON
 from workbench.metrics.intervals import Draws, interval
-from workbench.runs import Config, compare, open_runs, run
+from workbench.runs import Config, by_query, compare, open_runs, run
 from workbench.runs import store as runs
 
 SMALL = Config(
@@ -116,7 +116,7 @@ def test_what_was_measured_is_read_as_it_was_and_of_a_part_of_the_images_nothing
 
 def test_the_intervals_of_a_run_follow_from_the_values_that_it_keeps(folders):
     """A subset or another interval later needs no model."""
-    kept = runs.ByQuery.read(folders["infonce"][0])
+    kept = by_query.ByQuery.read(folders["infonce"][0])
     draws = Draws(kept.own, len(kept.image_ids))
     for m in folders["infonce"][1].measurements:
         if m.label in kept.values:
@@ -140,7 +140,7 @@ def test_runs_are_compared_without_their_checkpoints(folders, tmp_path):
     assert after[0].equals(before[0])
     assert after[1].equals(before[1])
     first, second = (runs.read(folder) for folder in bare)
-    told = runs.differences(first, second, compare.first_keys(opened[0].split.judgements))
+    told = by_query.differences(first, second, compare.first_keys(opened[0].split.judgements))
     assert [(one.label, one.value, one.low, one.high, one.mark) for one in told] == list(
         before[1][["key", "value", "low", "high", "mark"]].itertuples(index=False, name=None)
     )
@@ -150,10 +150,10 @@ def test_runs_are_compared_without_their_checkpoints(folders, tmp_path):
 
 def test_runs_of_other_images_or_without_values_are_not_held_against_each_other(folders, tmp_path):
     one, short = (runs.read(folders[name][0]) for name in ("infonce", "short"))
-    assert runs.differences(one, short, ["rsum"]) == []
-    assert runs.differences(one, runs.read(runs.new_run("nb", {}, tmp_path)), ["rsum"]) == []
+    assert by_query.differences(one, short, ["rsum"]) == []
+    assert by_query.differences(one, runs.read(runs.new_run("nb", {}, tmp_path)), ["rsum"]) == []
     again = runs.read(folders["again"][0])
-    assert [found.value for found in runs.differences(one, again, ["rsum"])] == [0.0]
+    assert [found.value for found in by_query.differences(one, again, ["rsum"])] == [0.0]
 
 
 def test_runs_of_one_objective_are_told_apart_by_the_settings_in_which_they_differ(tmp_path):

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from workbench.io import write_json
+from workbench.runs import by_query
 from workbench.runs import store as runs
 from workbench.views.pages import leaderboard
 
@@ -109,7 +110,7 @@ def answered(folder, hits):
     """Let a run keep values by query, ``hits`` for each of 20."""
     ids = tuple("abcdefghijklmnopqrst")
     values = dict.fromkeys(("i2t/R@1", "t2i/R@1"), np.full(20, hits))
-    runs.ByQuery(ids, ids, np.arange(20), values).write(folder)
+    by_query.ByQuery(ids, ids, np.arange(20), values).write(folder)
     return folder
 
 
@@ -208,7 +209,9 @@ def family(root, rsums):
         folder = make(root, f"aaaa000{seed}", rsum, seed=seed)
         write_json(folder / runs.PARAMS, {"epochs": 1, "train_images": 100, "seed": seed})
         hits = np.arange(20) < 20 * rsum / 4
-        runs.ByQuery(ids, ids, own, dict.fromkeys(("i2t/R@1", "t2i/R@1"), hits.astype(float))).write(folder)
+        by_query.ByQuery(ids, ids, own, dict.fromkeys(("i2t/R@1", "t2i/R@1"), hits.astype(float))).write(
+            folder
+        )
 
 
 def test_seeds_stand_under_their_mean_with_students_interval_by_hand(tmp_path):

@@ -219,7 +219,8 @@ def _judgements(folder: Path) -> tuple[str, list[bytes]]:
 
 
 def _values(folder: Path) -> tuple[str, list[bytes]]:
-    from workbench.runs.store import VALUES, ByQuery
+    from workbench.runs.by_query import ByQuery
+    from workbench.runs.store import VALUES
 
     split = _split()
     numbers = {"i2t/R@1": np.ones(3), "t2i/R@1": np.ones(6)}
@@ -389,7 +390,7 @@ READERS: dict[str, Reader] = {
     "judgements": Reader(_judgements, _read("relevance_audit", "read_parquet", "j.parquet", _split)),
     "qrels": Reader(_written("j.qrels", QRELS), _read("relevance_audit", "read_qrels", "j.qrels", _split)),
     "labels": Reader(_labels, _read("relevance_audit", "Labels", "labels.json", "me")),
-    "values by query": Reader(_values, _read("workbench.runs.store", "ByQuery.read", "")),
+    "values by query": Reader(_values, _read("workbench.runs.by_query", "ByQuery.read", "")),
     "checkpoint": Reader(_checkpoint, _read("workbench.training.checkpoint", "read", "last.safetensors")),
     "lexicon": Reader(_lexicon, _read("tools.relevance_audit.wordnet", "from_files", "")),
     "word vectors": Reader(

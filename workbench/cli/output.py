@@ -8,7 +8,15 @@ from typing import Any
 
 from workbench.formatting import format_count, format_interval, format_value, unit_heading
 from workbench.records.measurement import contracts_of, headline, measurement_rows, not_above_chance, unit_of
-from workbench.runs import store as runs
+from workbench.runs import by_query
+
+# by the checksums of a result, what differs where one of them does
+CONTENT = {
+    "ids": "images or captions have other ids",
+    "own": "captions belong to other images",
+    "captions": "captions have other texts",
+    "images": "images have another content",
+}
 
 
 def screen() -> int:
@@ -80,7 +88,7 @@ def changed(first: Any, second: Any, every: bool) -> tuple[list[str], dict[str, 
     if (one or two) and not one.keys() & two.keys():
         return ["no metric in common (different data, or one run failed)"], {}
     labels = list(one | two) if every else headline(one | two)
-    paired = {found.label: found for found in runs.differences(first, second, labels)}
+    paired = {found.label: found for found in by_query.differences(first, second, labels)}
     rows = [("number", "A", "B", "B - A", "in", "verdict")]
     for label in labels:
         a, b = (found.get(label, {}).get("value") for found in (one, two))
@@ -95,10 +103,34 @@ def changed(first: Any, second: Any, every: bool) -> tuple[list[str], dict[str, 
                 format_interval(value, low, high, unit, sign=True),
             )
             rows.append((label, *values, unit_heading(unit), verdict))
-    places = {str(run.results.get("split")): evaluated_on(run.results) for run in (first, second)}
-    notes = [f"A and B were measured on other data: {' and '.join(places.values())}"] * (len(places) > 1)
+    notes = _measured_apart(first.results, second.results)
     told_of = columns(rows) if len(rows) > 1 else []
     return [*told_of, *widened(paired), *notes], {label: one.row() for label, one in paired.items()}
+
+
+def _measured_apart(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[str]:
+    """What two runs were measured on, and computed with, where it differs."""
+    splits, checksums = list[Any](), list[Mapping[str, str]]()
+    for results in (first, second):
+        split = results.get("split")
+        known = dict(split) if isinstance(split, Mapping) else {}
+        checksums.append(known.pop("checksums", {}))
+        splits.append(known or split)
+    notes = []
+    if splits[0] != splits[1]:
+        notes.append(f"A and B were measured on other data: {evaluated_on(first)} and {evaluated_on(second)}")
+    both = checksums[0].keys() & checksums[1].keys()
+    differ = [
+        words for name, words in CONTENT.items() if name in both and checksums[0][name] != checksums[1][name]
+    ]
+    if differ:
+        notes.append(f"between A and B {', and '.join(differ)}")
+    threads = [results.get("threads") for results in (first, second)]
+    if threads[0] != threads[1] and all(threads):
+        notes.append(
+            f"A was computed with {threads[0]} and B with {threads[1]} threads, by which alone numbers differ"
+        )
+    return notes
 
 
 def widened(differences: Sized) -> list[str]:

@@ -19,7 +19,7 @@ import numpy as np
 from PIL import Image, ImageOps
 
 from workbench.formatting import format_count
-from workbench.io import reading_errors, require_itself
+from workbench.io import content_stamp, reading_errors, require_itself
 from workbench.records import NoPictureError, Split, require
 
 # no format whose reader starts another program, as that of EPS does
@@ -202,5 +202,6 @@ def folder_split(folder: str | Path, images: int = 0) -> Split:
     names = tuple(" ".join(path.stem.replace("_", " ").split()) or path.name for path in files)
     return Split(
         root.name, ids, names, tuple(f"{name}#0" for name in ids), np.arange(len(files)),
-        lambda row: read_image(files[row], ids[row]), notes=("captions are the names of the files",),
+        lambda row: read_image(files[row], ids[row]), stamp=lambda row: content_stamp(files[row]),
+        notes=("captions are the names of the files",),
     )  # fmt: skip

@@ -8,7 +8,7 @@ content of another under another id.
 
 import hashlib
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal, NamedTuple
@@ -22,7 +22,7 @@ from workbench.data.images import PILLOW
 from workbench.data.reading import Ask, Name, Problems, Reading, one_split, without_pictures
 from workbench.data.tables import NO_IDS, Record, table_rows
 from workbench.formatting import format_count
-from workbench.io import reading_errors
+from workbench.io import content_stamp, reading_errors
 from workbench.records import Split, require
 
 TABLE = "the table"
@@ -75,7 +75,7 @@ def in_memory(data: Any, ask: Ask) -> Reading:
         rows += _rows(table, own, str(part), ask)
     ids, notes = _ids(rows)
     records = [(row.where, {**row.record, row.column: name}) for row, name in zip(rows, ids, strict=True)]
-    sources = {name: row.source for row, name in zip(reversed(rows), reversed(ids), strict=True)}
+    sources = {name: _source(row) for row, name in zip(reversed(rows), reversed(ids), strict=True)}
     told = "the names of the parts" if parted else "the column split"
     names |= {"split": None} if parted else {}
     columns = {**ask.columns, **({"split": "split"} if parted else {})}
@@ -130,6 +130,26 @@ class _Row(NamedTuple):
     split: str
     mark: str
     digest: bytes
+
+
+class _Content(NamedTuple):
+    """An image that is given itself; called, it gives what ``read_image`` takes.
+
+    Args:
+        read: gives it.
+        stamp: a checksum of it as it is stored.
+    """
+
+    read: Callable[[], Any]
+    stamp: int
+
+    def __call__(self) -> Any:
+        """What the image is read from."""
+        return self.read()
+
+
+def _source(row: _Row) -> Any:
+    return row.source if row.path else _Content(row.source, content_stamp(row.digest))
 
 
 def _rows(table: Any, names: Sequence[Any], part: str, ask: Ask) -> Iterator[_Row]:

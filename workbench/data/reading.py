@@ -18,7 +18,7 @@ import numpy as np
 from workbench.data.columns import Columns
 from workbench.data.images import no_picture, read_image, require_file, same_content
 from workbench.formatting import format_count
-from workbench.io import reading_errors, with_home
+from workbench.io import content_stamp, reading_errors, with_home
 from workbench.records import Judgements, Rows, Split, require
 
 VARIABLE = "WORKBENCH_DATA"
@@ -245,7 +245,7 @@ def to_split(
             caption_ids=tuple(captions),
             own=np.array([images[row.image] for row in rows], dtype=np.int64),
             open_image=lambda row: read_image(*places[row]),
-            stamp=lambda row: _size(places[row][0]),
+            stamp=lambda row: _stamp(places[row][0]),
             level=_column([row.level for row in rows]),
             chain=_column([row.chain for row in rows]),
             judgements=judge(images, captions) if judge else {},
@@ -253,11 +253,13 @@ def to_split(
         )
 
 
-def _size(source: Source) -> int:
-    """Bytes of an image; 0 = no such file, as where region features stand for photographs, or not known."""
+def _stamp(source: Source) -> int:
+    """A checksum of what an image is read from; 0 = no such file, as where region features stand for
+    photographs, or not known, as of a function that makes the image, unless it has a ``stamp``.
+    """
     if isinstance(source, Path):
-        return source.stat().st_size if source.is_file() else 0
-    return len(source) if isinstance(source, bytes) else getattr(source, "size_in_bytes", 0)
+        return content_stamp(source) if source.is_file() else 0
+    return content_stamp(source) if isinstance(source, bytes) else getattr(source, "stamp", 0)
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,15 @@ from workbench.data.reading import SAME, Ask, Problems, Reading, Row, find_root,
 from workbench.data.tables import inside, texts
 from workbench.data.tars import MARKS, Content, Tally, Unread, read_tar
 from workbench.formatting import format_count
-from workbench.io import cache_folder, cached_file, parse_json, read_text, reading_errors, require_itself
+from workbench.io import (
+    cache_folder,
+    cached_file,
+    parse_json,
+    read_text,
+    reading_errors,
+    require_itself,
+    text_stamp,
+)
 from workbench.records import Split, require
 from workbench.registry import require_known
 
@@ -78,17 +86,14 @@ class Stored(NamedTuple):
         place: the first byte of the image, or its row group.
         part: the number of its bytes, or its row in the group.
         column: of the image in a Parquet file.
+        stamp: a checksum of the whole image, as the index has it.
     """
 
     file: Path
     place: int
     part: int
     column: str
-
-    @property
-    def size_in_bytes(self) -> int:
-        """Of the image, or of the whole Parquet file."""
-        return self.file.stat().st_size if self.column else self.part
+    stamp: int
 
     def __call__(self) -> bytes | Path:
         """What the image is read from."""
@@ -175,7 +180,7 @@ def read_shards(files: Sequence[Path], ask: Ask) -> Reading:
     ]
     notes = (*notes, *alike)
     places = {
-        one.key: Stored(files[one.shard], *one.place) if len(one.place) > 1
+        one.key: Stored(files[one.shard], *one.place, stamp=text_stamp(one.mark)) if len(one.place) > 1
         else files[one.shard].parent / one.place[0]
         for one, _ in merged
     }  # fmt: skip

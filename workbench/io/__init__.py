@@ -5,7 +5,15 @@ wrote, ``signals`` stops a process between two steps.
 """
 
 from workbench.io.cache import cache_folder, cached_file, cached_kinds, cached_texts, clean_cache
-from workbench.io.checksums import ChecksumError, checksum, update_checksums, verify, write_checksums
+from workbench.io.checksums import (
+    ChecksumError,
+    checksum,
+    content_stamp,
+    text_stamp,
+    update_checksums,
+    verify,
+    write_checksums,
+)
 from workbench.io.files import (
     flat,
     json_value,
@@ -47,6 +55,7 @@ __all__ = [
     "cached_texts",
     "checksum",
     "clean_cache",
+    "content_stamp",
     "fields_of",
     "flat",
     "hub",
@@ -63,6 +72,7 @@ __all__ = [
     "reading_errors",
     "replacing",
     "require_itself",
+    "text_stamp",
     "update_checksums",
     "validated",
     "verify",

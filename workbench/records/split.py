@@ -9,6 +9,7 @@ from typing import Any, Self, cast
 import numpy as np
 from PIL import Image
 
+from workbench.io import text_stamp
 from workbench.records._arrays import Array, Rows
 from workbench.records.judgements import Computed, Judgements, LazyJudgements, Truth
 from workbench.records.scene_graph import SceneGraph
@@ -40,8 +41,8 @@ class Split:
         caption_judgements: by name, of pairs of captions ``(T, T)``.
         twins: by kind, pairs ``(T, T)`` of a caption and a text like it that is false of the caption's image.
         image_graphs, caption_graphs: scene graphs, where the data set knows them.
-        stamp: row -> size in bytes of the image's file, where images are files: exchanged under one id, they
-            seldom have one size.
+        stamp: row -> checksum of what the image is read from, 0 = not known, so that an image that is
+            exchanged under its id is noticed; see ``io.content_stamp``.
         grade: what a data set that knows the truth says of a statement, a sentence or its graph, given the
             graphs of images.
         folds: smaller galleries in which it is measured too, 5 in the 1K protocol of MS-COCO.
@@ -140,19 +141,31 @@ class Split:
             "captions_per_image": dict(zip(sizes.tolist(), images.tolist(), strict=True)),
         }
 
-    def identity(self) -> str:
-        """What tells this split from every other, in words: its counts, and a checksum of ids, captions,
-        whose caption is whose, and the sizes of image files.
+    def stamps(self) -> Rows:
+        """``(I,)`` checksum of what each image is read from, 0 where it is not known."""
+        stamp, images = self.stamp or (lambda row: 0), range(len(self.image_ids))
+        return np.fromiter(map(stamp, images), dtype=np.int64, count=len(images))
+
+    def caption_stamps(self) -> Rows:
+        """``(T,)`` checksum of the text of each caption."""
+        return np.fromiter(map(text_stamp, self.captions), dtype=np.int64, count=len(self.captions))
+
+    def checksums(self) -> dict[str, str]:
+        """What a number on this split depends on, by content: ``ids`` of images and captions, ``own`` rows,
+        ``captions``, and ``images``, which is left out where no image's content is known.
         """
-        rows = range(len(self.image_ids))
-        held = (
-            self.image_ids,
-            self.captions,
-            self.caption_ids,
-            self.own.tolist(),
-            list(map(self.stamp, rows)) if self.stamp else [],
-        )
-        digest = hashlib.sha256(json.dumps(held).encode()).hexdigest()[:16]
+        stamps = self.stamps()
+        parts = {
+            "ids": json.dumps([self.image_ids, self.caption_ids]).encode(),
+            "own": self.own.astype(np.int64).tobytes(),
+            "captions": json.dumps(self.captions).encode(),
+            **({"images": stamps.tobytes()} if stamps.any() else {}),
+        }
+        return {name: hashlib.sha256(part).hexdigest()[:16] for name, part in parts.items()}
+
+    def identity(self) -> str:
+        """What tells this split from every other, in words: its counts, and a checksum of ``checksums``."""
+        digest = hashlib.sha256(json.dumps(self.checksums()).encode()).hexdigest()[:16]
         return f"{len(self.image_ids)} images, {len(self.captions)} captions, {digest}"
 
 

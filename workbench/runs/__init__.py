@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from workbench.runs.build import Target, load_split, load_target, prepare
     from workbench.runs.config import Config
     from workbench.runs.models import load_model
-    from workbench.runs.result import open_runs
+    from workbench.runs.opening import open_runs
     from workbench.runs.train import run
 
 __all__ = ["Config", "Target", "load_model", "load_split", "load_target", "open_runs", "prepare", "run"]
@@ -19,7 +19,7 @@ __getattr__ = lazily(
         "Config": "config",
         **dict.fromkeys(("Target", "load_split", "load_target", "prepare"), "build"),
         "load_model": "models",
-        "open_runs": "result",
+        "open_runs": "opening",
         "run": "train",
         **{module: f"{module}:*" for module in ("compare", "store")},
     },

@@ -31,7 +31,8 @@ from workbench.records import (
 from workbench.records.measurement import measurement_row, unit_of
 from workbench.registry import did_you_mean, require_known
 from workbench.runs.model import KeptVectors
-from workbench.runs.result import OpenRun, open_runs, together
+from workbench.runs.opening import apart, open_runs, together
+from workbench.runs.result import OpenRun
 from workbench.training import averaging, checkpoint
 
 
@@ -144,10 +145,12 @@ class Comparison(NamedTuple):
     Args:
         numbers: one row a result and number, with its contract.
         differences: one row a difference, see ``table``.
+        notes: what else differs between the results, such as texts of captions or the number of threads.
     """
 
     numbers: pd.DataFrame
     differences: pd.DataFrame
+    notes: tuple[str, ...] = ()
 
     def shown(self) -> pd.DataFrame:
         """The numbers as texts, a column a result, with chance, and what tells each from the first."""
@@ -167,10 +170,10 @@ class Comparison(NamedTuple):
         return pd.DataFrame.from_dict(rows, orient="index")
 
     def __repr__(self) -> str:
-        return self.shown().to_string()
+        return "\n".join([self.shown().to_string(), *self.notes])
 
     def _repr_html_(self) -> str:
-        return str(self.shown().style.to_html())
+        return str(self.shown().style.set_caption("; ".join(self.notes)).to_html())
 
 
 def _opened(given: OpenRun | Sequence[OpenRun] | str | Path) -> Sequence[OpenRun]:
@@ -187,11 +190,12 @@ def compare(*results: OpenRun | str | Path, keys: Sequence[str] = ()) -> Compari
         keys: numbers to compare, see ``numbers``; none = the first ones.
 
     Raises:
-        ValueError: they were measured on different images or captions.
+        ValueError: they were measured on different images or captions, or on captions of other images.
     """
     every = [one for given in results for one in _opened(given)]
     require(every, "nothing to compare: give results of evaluate(), train() or open_runs()")
-    return Comparison(*table(together(every), keys))
+    opened = together(every)
+    return Comparison(*table(opened, keys), tuple(apart(every, [one.name for one in opened])))
 
 
 def same_list(split: Split) -> dict[str, float]:

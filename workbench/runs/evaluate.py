@@ -27,8 +27,9 @@ from workbench.runs.config import Config
 from workbench.runs.measure import calibrate, ensemble, evaluate_split, measure
 from workbench.runs.model import AnyModel, Encodes, KeptVectors, Model
 from workbench.runs.models import evaluated, kept_config, load_model, open_model
+from workbench.runs.opening import open_runs
 from workbench.runs.resolve import make_objective
-from workbench.runs.result import OpenRun, open_runs
+from workbench.runs.result import OpenRun
 from workbench.runs.vector_files import in_order, read_both, split_of_rows, without_ids
 from workbench.training import computing_threads
 from workbench.training.batches import Source

@@ -1,12 +1,12 @@
 """An opened run: a model, a split that it has embedded, and what was measured there.
 
-``run(config)`` returns one, ``open_runs`` opens those that lie on disk, and maps, comparisons and the
+``run(config)`` returns one, ``opening.open_runs`` opens those that lie on disk, and maps, comparisons and the
 explorer look into them.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from functools import cache, cached_property
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
@@ -14,36 +14,21 @@ import numpy as np
 import pandas as pd
 import torch
 
-from workbench.data.images import no_picture
-from workbench.io import (
-    ChecksumError,
-    json_value,
-    only_writer,
-    replacing,
-    write_checksums,
-    write_json,
-    write_table,
-)
+from workbench.io import json_value, only_writer, replacing, write_checksums, write_json, write_table
 from workbench.metrics.blocks import AnyScores, best, by_rows
 from workbench.metrics.ranks import Best, ranks_of
 from workbench.records import Array, Embedding, Measurement, Split, Values, require
 from workbench.records.measurement import headline, measurement_rows
 from workbench.registry import require_known
 from workbench.runs import store as runs
-from workbench.runs.build import Target, load_split, load_target
-from workbench.runs.config import Config
+from workbench.runs.build import Target
+from workbench.runs.by_query import ByQuery
 from workbench.runs.environment import environment
-from workbench.runs.model import WHOLE, AnyModel, ExternalModel, Model, scored
-from workbench.runs.models import evaluated, kept_config, load_model
-from workbench.runs.resolve import chooser, resolve
-from workbench.runs.store import verify_files
-from workbench.runs.vector_files import BARE
-from workbench.runs.vectors import known
+from workbench.runs.model import WHOLE, AnyModel, ExternalModel, scored
+from workbench.runs.resolve import chooser
 from workbench.training import checkpoint
 from workbench.training.averaging import best_epoch
 
-# a name says no more settings than these
-MOST_DIFFER = 2
 # the weights hold a checksum of their own
 CHECKSUMMED = (runs.STATES, runs.RESULTS, "*.parquet", runs.VALUES, "embeddings/*")
 
@@ -234,7 +219,11 @@ class OpenRun:
         """
         measured = {
             "dataset": self.dataset,
-            "split": {"name": self.split.name, **self.split.fingerprint()},
+            "split": {
+                "name": self.split.name,
+                **self.split.fingerprint(),
+                "checksums": self.split.checksums(),
+            },
             "objective": self.config["objective"],
             "seed": self.config["seed"],
             "threads": self.threads,
@@ -285,7 +274,7 @@ class OpenRun:
             if not self.target:
                 self._save_model(path)
             about = {"target": params} if self.target else {"split": split.identity()}
-            runs.ByQuery(split.image_ids, split.caption_ids, split.own, self.values).write(path)
+            ByQuery.of(split, self.values).write(path)
             results = runs.write_results(path, self.as_dict())
             # a file that begins with a dot is one that was never finished
             files = {
@@ -314,147 +303,3 @@ class OpenRun:
             with replacing(path / "embeddings" / f"{side}.npy") as temporary:
                 np.save(temporary, embedding.mean.numpy())
             write_table(path / "embeddings" / f"{side}_ids.parquet", pd.DataFrame({"id": list(ids)}))
-
-
-def open_runs(
-    names: Sequence[str] = (),
-    *,
-    root: str = "runs",
-    images: int = 0,
-    device: str = "",
-    on: Mapping[str, Any] | None = None,
-) -> list[OpenRun]:
-    """Open several runs to look at them side by side.
-
-    Args:
-        names: run folders, or run ids below ``root``; ``""`` is the shipped encoder of the embedded world,
-            and no name at all is that one alone.
-        root: where runs lie.
-        images: the first so many images of the test split; 0 = all that the run was measured on.
-        device: where the weights go; empty = see ``devices``.
-        on: other data to open the runs on, as ``Target.of`` reads it, e.g. ``{"data": "cxc"}``; none = their
-            own test split.
-
-    Returns:
-        One opened run each, named by ``arms[""]``, else by its objective, where
-        one comes twice by what differs or the run id as well. Runs of one data set share one split.
-
-    Raises:
-        FileNotFoundError: no such run; one without a checkpoint raises it when its model is asked for.
-        ValueError: the runs were measured on different images or captions, or cannot read the other data.
-    """
-    target = Target.of(on) if on else None
-    return together([_open(name, root, images, device, target) for name in names or ("",)])
-
-
-def together(opened: Sequence[OpenRun]) -> list[OpenRun]:
-    """Runs of the same images and captions under one split, that of the first that knows them by more than
-    their rows, and under names that tell them apart.
-
-    Raises:
-        ValueError: they were measured on different images or captions.
-    """
-    known = next((one.split for one in opened if one.split.name != BARE), opened[0].split)
-    for one in opened:
-        same = (one.split.image_ids, one.split.caption_ids) == (known.image_ids, known.caption_ids)
-        rows = one.split.name == BARE and np.array_equal(one.split.own, known.own)
-        require(
-            same or rows,
-            f"{opened[0].name} and {one.name} were measured on different images or captions; "
-            "open runs of one data set, with the same number of images",
-        )
-    return [replace(one, split=known, name=name) for one, name in zip(opened, _names(opened), strict=True)]
-
-
-def _names(opened: Sequence[OpenRun]) -> list[str]:
-    """Names that tell open runs apart."""
-    made = []
-    for number, one in enumerate(opened, 1):
-        alike = [other.config for other in opened if other.name == one.name]
-        differ = [field for field in one.config if any(c.get(field) != one.config[field] for c in alike)]
-        same = sum(all(config.get(field) == one.config[field] for field in differ) for config in alike)
-        if len(alike) == 1:
-            ending = ""
-        elif same == 1 and len(differ) <= MOST_DIFFER:
-            ending = "".join(f", {field}={one.config[field]}" for field in differ)
-        else:
-            ending = f" {one.folder.name if one.folder else number}"
-        made.append(one.name + ending)
-    return made
-
-
-def _open(name: str, root: str, images: int, device: str, target: Target | None) -> OpenRun:
-    found = runs.find(name, root) if name else None
-    if found and evaluated(found.folder):
-        settings = runs.load(found.folder / runs.CONFIG)
-        config, title = Config(features=settings["features"]), settings["objective"]
-        on = target or (Target.of(settings["target"]) if settings["target"] else None)
-        split = load_target(config, on) if on else _kept_split(found.folder, settings["data"])
-        split = split.first(images) if images else split
-    else:
-        config = kept_config(found.folder) if found else resolve(Config(start="scenes"))
-        config = config.replace(test_images=images) if images else config
-        title, settings = config.objective.name if found else "shipped encoder", config.as_dict()
-        if target:
-            split = load_target(config, replace(target, images=images or target.images))
-        else:
-            split = load_split(config, "test")
-    folder, title = (found.folder, found.arms.get("", title)) if found else (None, title)
-    load = cache(lambda: _contents(folder, split, device, own=target is None))
-    one = OpenRun(title, split, load, folder, settings, target=target)
-    if found is None:
-        return one
-    one = replace(one, history=found.results.get("history", ()))
-    place = found.folder / runs.EVALUATIONS / target.name if target else found.folder
-    results = found.evaluations.get(target.name, {}) if target else found.results
-    kept = runs.ByQuery.read(place)
-    # of a part of the images, other numbers are true
-    if kept is None or (kept.image_ids, kept.caption_ids) != (split.image_ids, split.caption_ids):
-        return one
-    measured = [Measurement.of(contract) for contract in results.get("contracts", {}).values()]
-    return replace(one, measurements=measured, values=kept.values, threads=results.get("threads", 0))
-
-
-def _kept_split(folder: Path, name: str) -> Split:
-    """The captions that a run kept of data that have no name, without the pictures."""
-    files = [folder / runs.CAPTIONS, folder / "embeddings" / "image_ids.parquet"]
-    verify_files(folder, *files)
-    captions, images = (pd.read_parquet(file) for file in files)
-    own = pd.Index(images["id"]).get_indexer(pd.Index(captions["image"]))
-    return Split(
-        name, tuple(images["id"]), tuple(captions["caption"]), tuple(captions["id"]), own, no_picture
-    )
-
-
-def _contents(folder: Path | None, split: Split, device: str, own: bool = True) -> Contents:
-    """The model, and the embeddings that the run kept of its own data; where they lack an item, or something
-    that the objective's scores read, the split is embedded. What the shipped encoder says the cache keeps.
-    """
-    model, kept = load_model(folder or "", device=device), []
-    if folder and own and (isinstance(model, ExternalModel) or not model.objective.reads):
-        sides = (("image", split.image_ids), ("text", split.caption_ids))
-        width = None if isinstance(model, ExternalModel) else model.pair.image.embed_dim
-        kept = [found for side, ids in sides if (found := _of_side(width, folder, side, ids))]
-    elif folder is None and isinstance(model, Model):
-        source = model.source(split, every_signal=False)
-        images = known(model.pair.image, "image", split, source.of_images)
-        texts = known(model.pair.text, "text", split, source.of_captions)
-        kept = [Embedding(torch.from_numpy(np.array(one.values))) for one in (images, texts)]
-    image, text = kept if len(kept) == 2 else model.embed(model.source(split, every_signal=False))
-    return model, image, text
-
-
-def _of_side(width: int | None, folder: Path, side: str, ids: Sequence[str]) -> Embedding | None:
-    table, vectors = (folder / "embeddings" / f"{side}{end}" for end in ("_ids.parquet", ".npy"))
-    if not (table.is_file() and vectors.is_file()):
-        return None
-    verify_files(folder, table, vectors)
-    known, found = pd.Index(pd.read_parquet(table)["id"]), np.load(vectors)
-    shape = (len(known), width or found.shape[-1])
-    require(
-        found.shape == shape and np.isfinite(found).all(),
-        f"{vectors} holds {found.shape} numbers, expected {shape}, all finite; delete it, the model embeds",
-        ChecksumError,
-    )
-    rows = known.get_indexer(pd.Index(ids))
-    return Embedding(torch.from_numpy(found[rows])) if (rows >= 0).all() else None

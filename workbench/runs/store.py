@@ -8,22 +8,20 @@ kernel died), ``interrupted`` (by a signal) and ``timeout``. Nothing here needs 
 import hashlib
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from fnmatch import fnmatch
 from itertools import chain, count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from workbench.formatting import format_path
 from workbench.io import (
-    NUMPY_ERRORS,
     flat,
     json_value,
     reading_errors,
-    replacing,
     update_checksums,
     verify,
     with_home,
@@ -35,8 +33,6 @@ from workbench.registry import did_you_mean
 from workbench.runs.environment import check_parameters, code_hash, environment
 
 if TYPE_CHECKING:
-    from workbench.metrics.comparison import Difference
-    from workbench.records import Rows, Values
     from workbench.records.measurement import Measurement
 
 RESULTS, PARAMS, ENV, STATUS, VALUES = "results.json", "params.json", "env.json", "STATUS", "values.npz"
@@ -216,79 +212,6 @@ def diff(first: Run, second: Run) -> dict[str, dict[str, tuple[Any, Any]]]:
         a, b = flat(getattr(first, name)), flat(getattr(second, name))
         out[name] = {key: (a.get(key), b.get(key)) for key in sorted(a | b) if a.get(key) != b.get(key)}
     return out
-
-
-@dataclass(frozen=True)
-class ByQuery:
-    """The values by query that a run keeps: what its numbers are the means (or another statistic) of.
-
-    Args:
-        image_ids: ``(I,)``; caption_ids: ``(T,)``.
-        own: ``(T,)`` image row of each caption.
-        values: key -> values as ``metrics.intervals.Draws`` reads them, NaN = the query does not count.
-    """
-
-    image_ids: tuple[str, ...]
-    caption_ids: tuple[str, ...]
-    own: "Rows"
-    values: "Mapping[str, Values]"
-
-    def write(self, folder: Path | str) -> None:
-        """Write ``values.npz``: the ids, ``own``, and an array a number under its key."""
-        import numpy as np  # slow to import
-
-        arrays = {name: of for name, of in {**vars(self), **self.values}.items() if name != "values"}
-        with replacing(Path(folder) / VALUES) as temporary:
-            np.savez_compressed(temporary, **arrays)
-
-    @classmethod
-    def read(cls, folder: Path | str) -> Self | None:
-        """What a run folder keeps; ``None`` = nothing, as in runs of older versions.
-
-        Raises:
-            ValueError: the file is truncated or foreign; the message names it.
-        """
-        if not (file := Path(folder) / VALUES).is_file():
-            return None
-        import numpy as np  # slow to import
-
-        verify_files(Path(folder), file)
-        with reading_errors(file, "cannot be read", *NUMPY_ERRORS):
-            values = dict(np.load(file))
-            images, captions = (tuple(values.pop(f"{side}_ids").tolist()) for side in ("image", "caption"))
-            return cls(images, captions, values.pop("own"), values)
-
-
-def differences(
-    first: Run, second: Run, keys: Sequence[str], *, read: Callable[[Path], ByQuery | None] = ByQuery.read
-) -> "list[Difference]":
-    """The second run held against the first on the same queries, by the values that both keep: no model is
-    opened.
-
-    Args:
-        first: the run that the other is held against.
-        second: the other.
-        keys: numbers to compare, e.g. ``headline`` of those that the runs keep. All of them are
-            adjusted together. Those that a run does not keep are left out, and those that count other
-            queries in either run, such as a share of the run's own errors.
-        read: gives the values by query of a folder; who compares many pairs keeps what was read.
-
-    Returns:
-        One comparison a number; empty where a run keeps no values by query, or the runs were measured on
-        different images or captions.
-    """
-    from workbench.metrics import comparison
-    from workbench.metrics.intervals import Draws
-
-    one, two = read(first.folder), read(second.folder)
-    if one is None or two is None or (one.image_ids, one.caption_ids) != (two.image_ids, two.caption_ids):
-        return []
-    # NaN alone differs from itself
-    unknown = [{key: (of != of).tobytes() for key, of in kept.values.items()} for kept in (one, two)]
-    both = [key for key in keys if key in one.values and unknown[0][key] == unknown[1].get(key)]
-    names = [run.id if first.id != second.id else str(run.folder) for run in (first, second)]
-    values = {key: dict(zip(names, (one.values[key], two.values[key]))) for key in both}
-    return comparison.paired_differences(values, names[0], Draws(one.own, len(one.image_ids)))
 
 
 def new_run(notebook: str, params: Mapping[str, Any], root: Path | str = "runs", code: str = "") -> Path:

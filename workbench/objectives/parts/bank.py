@@ -7,13 +7,13 @@ Source: He et al., "Momentum contrast for unsupervised visual representation lea
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from hashlib import blake2b
 from typing import Annotated
 
 import torch
 from annotated_types import Interval
 from torch import Tensor, nn
 
+from workbench.io import text_stamp
 from workbench.losses.contrastive import contrastive
 from workbench.losses.terms import Reduction, ScalarReduction, full_precision
 from workbench.registry import Natural, Positive
@@ -41,10 +41,7 @@ class Contrast:
 
 def numbers_of(ids: Sequence[str], device: torch.device) -> Tensor:
     """``(N,)`` int64, one number an id, the same in every process and every run."""
-    digests = [
-        int.from_bytes(blake2b(one.encode(), digest_size=8).digest(), "big", signed=True) for one in ids
-    ]
-    return torch.tensor(digests, dtype=torch.int64, device=device)
+    return torch.tensor([text_stamp(one) for one in ids], dtype=torch.int64, device=device)
 
 
 class Bank(nn.Module):

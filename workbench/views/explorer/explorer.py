@@ -21,7 +21,8 @@ from workbench.records import require
 from workbench.runs import compare
 from workbench.runs.evaluate import look
 from workbench.runs.model import AnyModel
-from workbench.runs.result import OpenRun, together
+from workbench.runs.opening import together
+from workbench.runs.result import OpenRun
 from workbench.views.explorer import twin
 from workbench.views.explorer.answers import Answer
 from workbench.views.explorer.engine import Engine

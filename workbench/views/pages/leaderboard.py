@@ -21,6 +21,7 @@ from workbench.metrics.comparison import BETTER, WORSE, stated
 from workbench.metrics.seeds import t_interval
 from workbench.records import MetricKey, require
 from workbench.records.measurement import contracts_of, headline, measurement_row, unit_of
+from workbench.runs import by_query
 from workbench.runs import store as runs
 from workbench.views.pages import Cell, page
 
@@ -127,7 +128,7 @@ def _unfit(run: runs.Run, known: Collection[str]) -> str:
         return run.status
     try:  # what is read of it below, so that one bad file costs its own run alone
         runs.load(run.folder / runs.CONFIG)
-        runs.ByQuery.read(run.folder)
+        by_query.ByQuery.read(run.folder)
     except ValueError as error:
         return f"{runs.UNREADABLE}: {error}"
     found = (label for label in run.results.get("metrics", {}) if _metric(label) in known)
@@ -220,10 +221,10 @@ def _marks(part: pd.DataFrame, labels: Sequence[str]) -> dict[Path, dict[str, Ma
     """
     reference, *others = part["of"]
     name = part.iloc[0]["run"]
-    read = lru_cache(runs.ByQuery.read)
+    read = lru_cache(by_query.ByQuery.read)
     marks, worse = dict[Path, dict[str, Mark]](), Counter[str]()
     for run in others:
-        differences = runs.differences(reference, run, labels, read=read)
+        differences = by_query.differences(reference, run, labels, read=read)
         marks[run.folder] = {
             one.label: Mark(stated(one.verdict, name), one.verdict == BETTER) for one in differences
         }

@@ -1,0 +1,156 @@
+"""The values by query that a run keeps, with what they were measured on, known by content. Two runs are
+compared by them, and a run that is opened is held against its data. Nothing here needs torch.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from workbench.formatting import format_count
+from workbench.io import NUMPY_ERRORS, reading_errors, replacing
+from workbench.runs.store import VALUES, Run, verify_files
+
+if TYPE_CHECKING:
+    from workbench.metrics.comparison import Difference
+    from workbench.records import Rows, Split, Values
+
+STAMPS = ("caption_stamps", "image_stamps")
+
+
+@dataclass(frozen=True)
+class ByQuery:
+    """The values by query that a run keeps: what its numbers are the means (or another statistic) of.
+
+    Args:
+        image_ids: ``(I,)``; caption_ids: ``(T,)``.
+        own: ``(T,)`` image row of each caption.
+        values: key -> values as ``metrics.intervals.Draws`` reads them, NaN = the query does not count.
+        caption_stamps: ``(T,)`` checksum of the text of each caption; ``None`` in runs of older versions.
+        image_stamps: ``(I,)`` checksum of what each image is read from, 0 = not known; likewise.
+    """
+
+    image_ids: tuple[str, ...]
+    caption_ids: tuple[str, ...]
+    own: "Rows"
+    values: "Mapping[str, Values]"
+    caption_stamps: "Rows | None" = None
+    image_stamps: "Rows | None" = None
+
+    @classmethod
+    def of(cls, split: "Split", values: "Mapping[str, Values]") -> Self:
+        """Take values with what they were measured on."""
+        stamps = split.caption_stamps(), split.stamps()
+        return cls(split.image_ids, split.caption_ids, split.own, values, *stamps)
+
+    def write(self, folder: Path | str) -> None:
+        """Write ``values.npz``: the ids, ``own``, the checksums, and an array a number under its key."""
+        import numpy as np  # slow to import
+
+        about: dict[str, Any] = {name: array for name, array in vars(self).items() if array is not None}
+        arrays = {**about, **about.pop("values")}
+        with replacing(Path(folder) / VALUES) as temporary:
+            np.savez_compressed(temporary, **arrays)
+
+    @classmethod
+    def read(cls, folder: Path | str) -> Self | None:
+        """What a run folder keeps; ``None`` = nothing, as in runs of older versions.
+
+        Raises:
+            ValueError: the file is truncated or foreign; the message names it.
+        """
+        if not (file := Path(folder) / VALUES).is_file():
+            return None
+        import numpy as np  # slow to import
+
+        verify_files(Path(folder), file)
+        with reading_errors(file, "cannot be read", *NUMPY_ERRORS):
+            values = dict(np.load(file))
+            images, captions = (tuple(values.pop(f"{side}_ids").tolist()) for side in ("image", "caption"))
+            stamps = (values.pop(name, None) for name in STAMPS)
+            return cls(images, captions, values.pop("own"), values, *stamps)
+
+    def same_rows(self, other: "ByQuery | Split") -> bool:
+        """Whether images and captions have the same ids, in one order, and the captions the same images."""
+        ids = (self.image_ids, self.caption_ids) == (other.image_ids, other.caption_ids)
+        return ids and self.own.tolist() == other.own.tolist()
+
+    def changes(self, split: "Split", *, part: bool = False) -> str:
+        """What of a split is not as it was when the values were measured, in words; empty = nothing.
+
+        Args:
+            split: of the same data.
+            part: whether it holds some of the images alone.
+        """
+        rows = _places(split.image_ids, self.image_ids), _places(split.caption_ids, self.caption_ids)
+        names = ("image", "caption")
+        sides = zip(names, rows, (split.image_ids, split.caption_ids), (self.image_ids, self.caption_ids))
+        words = []
+        for name, places, now, before in sides:
+            new = [item for item in now if item not in places]
+            lost = [] if part else [item for item in before if item not in places]
+            words += [_changed(new, name, "new"), _changed(lost, name, "no longer there")]
+        images, captions = rows
+        moved = [
+            item
+            for item, (row, old) in captions.items()
+            if split.image_ids[split.own[row]] != self.image_ids[self.own[old]]
+        ]
+        words.append(_changed(moved, "caption", "of another image"))
+        words.append(
+            _changed(_other(captions, split.caption_stamps(), self.caption_stamps), "caption", "another text")
+        )
+        words.append(_changed(_other(images, split.stamps(), self.image_stamps), "image", "another content"))
+        if not (any(words) or part or self.same_rows(split)):
+            words.append("another order")
+        return "; ".join(filter(None, words))
+
+
+def _places(now: Sequence[str], before: Sequence[str]) -> dict[str, tuple[int, int]]:
+    """The rows of the ids that stand in both."""
+    old = {item: row for row, item in enumerate(before)}
+    return {item: (row, old[item]) for row, item in enumerate(now) if item in old}
+
+
+def _other(places: Mapping[str, tuple[int, int]], now: Any, before: Any) -> list[str]:
+    """The ids whose checksums differ; 0 and no checksums at all are not known."""
+    if before is None:
+        return []
+    pairs = ((item, int(now[row]), int(before[old])) for item, (row, old) in places.items())
+    return [item for item, first, second in pairs if first != second and first and second]
+
+
+def _changed(ids: Sequence[str], name: str, what: str) -> str:
+    return f"{format_count(len(ids), name)} {what} ({ids[0]!r})" if ids else ""
+
+
+def differences(
+    first: Run, second: Run, keys: Sequence[str], *, read: Callable[[Path], ByQuery | None] = ByQuery.read
+) -> "list[Difference]":
+    """The second run held against the first on the same queries, by the values that both keep: no model is
+    opened.
+
+    Args:
+        first: the run that the other is held against.
+        second: the other.
+        keys: numbers to compare, e.g. ``headline`` of those that the runs keep. All of them are
+            adjusted together. Those that a run does not keep are left out, and those that count other
+            queries in either run, such as a share of the run's own errors.
+        read: gives the values by query of a folder; who compares many pairs keeps what was read.
+
+    Returns:
+        One comparison a number; empty where a run keeps no values by query, or the runs were measured on
+        different images or captions, or on captions of other images.
+    """
+    from workbench.metrics import comparison
+    from workbench.metrics.intervals import Draws
+
+    one, two = read(first.folder), read(second.folder)
+    if one is None or two is None or not one.same_rows(two):
+        return []
+    # NaN alone differs from itself
+    unknown = [{key: (of != of).tobytes() for key, of in kept.values.items()} for kept in (one, two)]
+    both = [key for key in keys if key in one.values and unknown[0][key] == unknown[1].get(key)]
+    names = [run.id if first.id != second.id else str(run.folder) for run in (first, second)]
+    values = {key: dict(zip(names, (one.values[key], two.values[key]))) for key in both}
+    return comparison.paired_differences(values, names[0], Draws(one.own, len(one.image_ids)))

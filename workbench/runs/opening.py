@@ -1,0 +1,244 @@
+"""Opens runs that lie on disk. Each is held against its data, and several stand on the same rows."""
+
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+
+from workbench.data.images import no_picture
+from workbench.formatting import format_count
+from workbench.io import ChecksumError
+from workbench.records import Embedding, Measurement, Split, require
+from workbench.runs import store as runs
+from workbench.runs.build import Target, load_split, load_target
+from workbench.runs.by_query import ByQuery
+from workbench.runs.config import Config
+from workbench.runs.model import ExternalModel, Model
+from workbench.runs.models import evaluated, kept_config, load_model
+from workbench.runs.resolve import resolve
+from workbench.runs.result import Contents, OpenRun
+from workbench.runs.store import verify_files
+from workbench.runs.vector_files import BARE
+from workbench.runs.vectors import known
+
+# a name says no more settings than these
+MOST_DIFFER = 2
+
+
+def open_runs(
+    names: Sequence[str] = (),
+    *,
+    root: str = "runs",
+    images: int = 0,
+    device: str = "",
+    on: Mapping[str, Any] | None = None,
+) -> list[OpenRun]:
+    """Open several runs to look at them side by side.
+
+    Args:
+        names: run folders, or run ids below ``root``; ``""`` is the shipped encoder of the embedded world,
+            and no name at all is that one alone.
+        root: where runs lie.
+        images: the first so many images of the test split; 0 = all that the run was measured on.
+        device: where the weights go; empty = see ``devices``.
+        on: other data to open the runs on, as ``Target.of`` reads it, e.g. ``{"data": "cxc"}``; none = their
+            own test split.
+
+    Returns:
+        One opened run each, named by ``arms[""]``, else by its objective, where
+        one comes twice by what differs or the run id as well. Runs of one data set share one split.
+
+    Raises:
+        FileNotFoundError: no such run; one without a checkpoint raises it when its model is asked for.
+        ValueError: the runs were measured on different images or captions, or cannot read the other data.
+    """
+    target = Target.of(on) if on else None
+    return together([_open(name, root, images, device, target) for name in names or ("",)])
+
+
+def together(opened: Sequence[OpenRun]) -> list[OpenRun]:
+    """Runs of the same images and captions under one split, that of the first that knows them by more than
+    their rows, and under names that tell them apart.
+
+    Raises:
+        ValueError: they were measured on different images or captions, or on captions of other images.
+    """
+    known = next((one.split for one in opened if not _by_rows(one.split)), opened[0].split)
+    for one in opened:
+        _require_same_rows(f"{opened[0].name} and {one.name} were measured on", known, one.split)
+    names = _names(opened)
+    notes = [*(note for one in opened for note in one.split.notes), *apart(opened, names)]
+    known = replace(known, notes=tuple(dict.fromkeys(notes)))
+    return [replace(one, split=known, name=name) for one, name in zip(opened, names, strict=True)]
+
+
+def _require_same_rows(both: str, known: Split, other: Split) -> None:
+    """Raise if two splits have other ids, or if captions of one belong to other images in the other."""
+    ids = (other.image_ids, other.caption_ids) == (known.image_ids, known.caption_ids)
+    counts = (len(other.image_ids), len(other.own)) == (len(known.image_ids), len(known.own))
+    require(
+        ids or (counts and _by_rows(other)),
+        f"{both} different images or captions; open runs of one data set, with the same number of images",
+    )
+    for row in np.flatnonzero(other.own != known.own)[:1]:
+        images = known.image_ids[known.own[row]], known.image_ids[other.own[row]]
+        raise ValueError(
+            f"{both} different pairs: caption {known.caption_ids[row]!r} belongs to image {images[0]!r} in "
+            f"one and to {images[1]!r} in the other; give both in one order, or vectors with ids"
+        )
+
+
+def _by_rows(split: Split) -> bool:
+    """Whether a split is that of vectors without ids, which have the numbers of their rows instead."""
+    rows = (tuple(map(str, range(len(ids)))) for ids in (split.image_ids, split.caption_ids))
+    return split.name == BARE and (split.image_ids, split.caption_ids) == tuple(rows)
+
+
+def apart(opened: Sequence[OpenRun], names: Sequence[str]) -> list[str]:
+    """What differs between runs of the same rows, as notes: texts of captions, judgements, threads.
+
+    Args:
+        opened: the runs, each with the split that it was measured on.
+        names: what the notes call them.
+    """
+    pairs = [(one, name) for one, name in zip(opened, names, strict=True) if one.split.name != BARE]
+    notes = [note for one, name in pairs[1:] for note in _read_apart(*pairs[0], one, name)]
+    threads = {name: one.threads for one, name in zip(opened, names, strict=True) if one.threads}
+    if len({*threads.values()}) > 1:
+        counts = ", ".join(f"{name} {count}" for name, count in threads.items())
+        notes.append(f"computed with different numbers of threads, by which alone numbers differ: {counts}")
+    return notes
+
+
+def _read_apart(first: OpenRun, name: str, other: OpenRun, other_name: str) -> Iterator[str]:
+    texts = zip(first.split.captions, other.split.captions, strict=True)
+    differ = [row for row, (before, now) in enumerate(texts) if before != now]
+    if differ:
+        count, example = format_count(len(differ), "caption"), first.split.caption_ids[differ[0]]
+        yield f"{other_name} read {count} with another text than {name}, first {example!r}"
+    if lacking := sorted(set(first.split.judgements) ^ set(other.split.judgements)):
+        yield f"{name} and {other_name} differ in their judgements: {', '.join(lacking)}"
+
+
+def _names(opened: Sequence[OpenRun]) -> list[str]:
+    """Names that tell open runs apart."""
+    made = []
+    for number, one in enumerate(opened, 1):
+        alike = [other.config for other in opened if other.name == one.name]
+        differ = [field for field in one.config if any(c.get(field) != one.config[field] for c in alike)]
+        same = sum(all(config.get(field) == one.config[field] for field in differ) for config in alike)
+        if len(alike) == 1:
+            ending = ""
+        elif same == 1 and len(differ) <= MOST_DIFFER:
+            ending = "".join(f", {field}={one.config[field]}" for field in differ)
+        else:
+            ending = f" {one.folder.name if one.folder else number}"
+        made.append(one.name + ending)
+    return made
+
+
+def _open(name: str, root: str, images: int, device: str, target: Target | None) -> OpenRun:
+    found = runs.find(name, root) if name else None
+    split, title, settings = _read_again(found.folder if found else None, images, target)
+    if found is None:
+        load = cache(lambda: _contents(None, split, device))
+        return OpenRun(title, split, load, None, settings, target=target)
+    title, folder = found.arms.get("", title), found.folder
+    place = folder / runs.EVALUATIONS / target.name if target else folder
+    results = found.evaluations.get(target.name, {}) if target else found.results
+    by_query = ByQuery.read(place)
+    changes = by_query.changes(split, part=bool(images)) if by_query else ""
+    # vectors that came without their model cannot be made again
+    without_model = evaluated(folder).get("model") == ""
+    read = split
+    if changes:
+        then = "its vectors are those of before" if without_model else "its numbers are computed anew"
+        read = _with_note(
+            split, f"{title}: {split.name} has changed since it was measured: {changes}; {then}"
+        )
+    own = target is None and (without_model or not changes)
+    load = cache(lambda: _contents(folder, read, device, own=own))
+    history = found.results.get("history", ())
+    one = OpenRun(title, read, load, folder, settings, history=history, target=target)
+    # of a part of the images, other numbers are true
+    if changes or by_query is None or not by_query.same_rows(split):
+        return one
+    measured = [Measurement.of(contract) for contract in results.get("contracts", {}).values()]
+    return replace(one, measurements=measured, values=by_query.values, threads=results.get("threads", 0))
+
+
+def _read_again(
+    folder: Path | None, images: int, target: Target | None
+) -> tuple[Split, str, Mapping[str, Any]]:
+    """The split of a run, or of the shipped encoder, read from its data; a title, and the configuration."""
+    if folder and evaluated(folder):
+        settings = runs.load(folder / runs.CONFIG)
+        config = Config(features=settings["features"])
+        on = target or (Target.of(settings["target"]) if settings["target"] else None)
+        split = load_target(config, on) if on else _kept_split(folder, settings["data"])
+        return split.first(images) if images else split, settings["objective"], settings
+    config = kept_config(folder) if folder else resolve(Config(start="scenes"))
+    config = config.replace(test_images=images) if images else config
+    title = config.objective.name if folder else "shipped encoder"
+    if target:
+        split = load_target(config, replace(target, images=images or target.images))
+    else:
+        split = load_split(config, "test")
+    return split, title, config.as_dict()
+
+
+def _with_note(split: Split, note: str) -> Split:
+    """The split with a note that is a warning as well, since it concerns every number."""
+    warnings.warn(note, stacklevel=5)
+    return replace(split, notes=(*split.notes, note))
+
+
+def _kept_split(folder: Path, name: str) -> Split:
+    """The captions that a run kept of data that have no name, without the pictures."""
+    files = [folder / runs.CAPTIONS, folder / "embeddings" / "image_ids.parquet"]
+    verify_files(folder, *files)
+    captions, images = (pd.read_parquet(file) for file in files)
+    own = pd.Index(images["id"]).get_indexer(pd.Index(captions["image"]))
+    return Split(
+        name, tuple(images["id"]), tuple(captions["caption"]), tuple(captions["id"]), own, no_picture
+    )
+
+
+def _contents(folder: Path | None, split: Split, device: str, own: bool = True) -> Contents:
+    """The model, and the embeddings that the run kept of its own data; where they lack an item, or something
+    that the objective's scores read, the split is embedded. What the shipped encoder says the cache keeps.
+    """
+    model, kept = load_model(folder or "", device=device), []
+    if folder and own and (isinstance(model, ExternalModel) or not model.objective.reads):
+        sides = (("image", split.image_ids), ("text", split.caption_ids))
+        width = None if isinstance(model, ExternalModel) else model.pair.image.embed_dim
+        kept = [found for side, ids in sides if (found := _of_side(width, folder, side, ids))]
+    elif folder is None and isinstance(model, Model):
+        source = model.source(split, every_signal=False)
+        images = known(model.pair.image, "image", split, source.of_images)
+        texts = known(model.pair.text, "text", split, source.of_captions)
+        kept = [Embedding(torch.from_numpy(np.array(one.values))) for one in (images, texts)]
+    image, text = kept if len(kept) == 2 else model.embed(model.source(split, every_signal=False))
+    return model, image, text
+
+
+def _of_side(width: int | None, folder: Path, side: str, ids: Sequence[str]) -> Embedding | None:
+    table, vectors = (folder / "embeddings" / f"{side}{end}" for end in ("_ids.parquet", ".npy"))
+    if not (table.is_file() and vectors.is_file()):
+        return None
+    verify_files(folder, table, vectors)
+    known, found = pd.Index(pd.read_parquet(table)["id"]), np.load(vectors)
+    shape = (len(known), width or found.shape[-1])
+    require(
+        found.shape == shape and np.isfinite(found).all(),
+        f"{vectors} holds {found.shape} numbers, expected {shape}, all finite; delete it, the model embeds",
+        ChecksumError,
+    )
+    rows = known.get_indexer(pd.Index(ids))
+    return Embedding(torch.from_numpy(found[rows])) if (rows >= 0).all() else None
