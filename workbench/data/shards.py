@@ -93,7 +93,7 @@ class Stored(NamedTuple):
     place: int
     part: int
     column: str
-    stamp: int
+    stamp: int = 0
 
     def __call__(self) -> bytes | Path:
         """What the image is read from."""
@@ -179,11 +179,14 @@ def read_shards(files: Sequence[Path], ask: Ask) -> Reading:
         for n, text in enumerate(sample.captions)
     ]
     notes = (*notes, *alike)
-    places = {
-        one.key: Stored(files[one.shard], *one.place, stamp=text_stamp(one.mark)) if len(one.place) > 1
-        else files[one.shard].parent / one.place[0]
-        for one, _ in merged
-    }  # fmt: skip
+    places = dict[str, Stored | Path]()
+    for sample, _ in merged:
+        file = files[sample.shard]
+        if len(sample.place) > 1:
+            stored = Stored(file, *sample.place)
+            places[sample.key] = stored._replace(stamp=text_stamp(sample.mark))
+        else:
+            places[sample.key] = file.parent / sample.place[0]
     require(rows, f"shards: {base} holds no sample. {' '.join(notes)}".rstrip())
     by = "the field split of the samples" if inner else "the names of the shards"
     unread = problems.on_error != "skip"  # then the index has read each image to its end

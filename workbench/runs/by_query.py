@@ -48,7 +48,7 @@ class ByQuery:
         import numpy as np  # slow to import
 
         about: dict[str, Any] = {name: array for name, array in vars(self).items() if array is not None}
-        arrays = {**about, **about.pop("values")}
+        arrays = {**about.pop("values"), **about}
         with replacing(Path(folder) / VALUES) as temporary:
             np.savez_compressed(temporary, **arrays)
 
