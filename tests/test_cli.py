@@ -554,6 +554,13 @@ def test_explore_refuses_runs_of_several_data_sets(root: Path) -> None:
     assert "the runs are of several data sets (flickr8k, scenes); choose those of one" in result.output
 
 
+def test_explore_knows_a_folder_of_data_by_any_spelling(root: Path) -> None:
+    for folder, data in zip(sorted(root.glob("*/*")), ("photos/", "./photos"), strict=True):
+        write_json(folder / runs.PARAMS, {"data": data})
+        write_json(folder / runs.CONFIG, {})
+    assert call("explore", "aaaa", "bbbb", "--prepare", "--root", root).exit_code == 0
+
+
 def test_explore_prepares_a_notebook_that_opens_the_runs(root: Path) -> None:
     refused = call("explore", "aaaa", "--root", root, "--prepare")
     assert refused.exit_code == 2

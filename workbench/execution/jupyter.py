@@ -41,7 +41,8 @@ def explorer(names: Sequence[str], *, root: str, on: tuple[str, str]) -> Path:
             f"{format_path(run.folder)} keeps no model; name the folder of a finished training run",
             FileNotFoundError,
         )
-    data = sorted({str(run.results.get("dataset") or run.params.get("data", "")) for run in opened})
+    named = (str(run.results.get("dataset") or run.params.get("data", "")) for run in opened)
+    data = sorted({str(Path(name)) for name in named})
     require(len(data) <= 1, f"the runs are of several data sets ({', '.join(data)}); choose those of one")
     target = Path(root) / "explore" / f"{EXPLORER}.ipynb"
     target.parent.mkdir(parents=True, exist_ok=True)

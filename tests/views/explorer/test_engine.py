@@ -256,6 +256,14 @@ def test_vectors_without_their_model_say_what_they_cannot_answer(kept, question)
     assert line in answer.note
 
 
+@pytest.mark.parametrize("asked", [Term("caption", 2, name="a red dog runs"), text("a red dog runs")])
+def test_beside_vectors_without_their_model_a_question_has_its_graph_and_nothing_that_is_encoded(kept, asked):
+    answer = kept.answer(Question((asked,), extras=frozenset({"graph", "way", "words"})))
+    assert answer.graph is not None
+    assert (tuple(answer.edits), tuple(answer.way), tuple(answer.words)) == ((), (), ())
+    assert "need the model of every run" in answer.note
+
+
 @pytest.mark.parametrize(
     ("question", "trouble"),
     [

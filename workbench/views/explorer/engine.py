@@ -91,9 +91,14 @@ class Asker:
 
     def answers(self, question: Question) -> bool:
         """Whether the run can answer: vectors without their model know images and captions of the data."""
-        return not isinstance(self.run.model, KeptVectors) or not (
+        return self.encodes or not (
             question.changes or question.walk or {"text", "picture"} & {term.kind for term in question.terms}
         )
+
+    @property
+    def encodes(self) -> bool:
+        """Whether the run has a model for texts and images that are not of the data."""
+        return not isinstance(self.run.model, KeptVectors)
 
     def scores(self, question: Question) -> Scores:
         """``(N,)`` scores of the gallery; by the objective where one item is asked for the other kind, else
@@ -218,6 +223,7 @@ class Engine:
         watched = first if question.watched is None else question.watched
         rows = dict.fromkeys([*question.pins, *(row for column in columns for row in column)])
         image = next((str(term.value) for term in question.terms if term.kind == "image"), "")
+        extras = question.extras if self.encode else question.extras & {"graph"}
         measure = "score of the objective" if by_objective(asked) else "cosine"
         return Answer(
             Query(asked.label, question.seeks, asked.words, image, question.walk, measure),
@@ -233,10 +239,15 @@ class Engine:
             truth=self._truth(question, asked),
             partners=self._partners(question, scores),
             skip=skip,
-            way=list(self._way(asked)) if "way" in question.extras else (),
-            words=self._words(asked, watched) if "words" in question.extras else (),
-            **self._edits(question, watched) if "graph" in question.extras else {},
+            way=list(self._way(asked)) if "way" in extras else (),
+            words=self._words(asked, watched) if "words" in extras else (),
+            **self._edits(question, watched) if "graph" in extras else {},
         )
+
+    @property
+    def encode(self) -> bool:
+        """Whether every run can be asked for texts that are not of the data."""
+        return all(asker.encodes for asker in self.askers)
 
     def scores(self, question: Question) -> tuple[Scores, ...]:
         """``(N,)`` scores of the whole gallery, one array a run, NaN where it cannot answer; the last
@@ -301,6 +312,9 @@ class Engine:
             notes.SUM: truth is not None and len(question.terms) > 1,
             f"No answer from {silent}, which came without a model: ask about an image or caption of the "
             "data.": bool(silent),
+            "Edits, words and the way to the root need the model of every run.": (
+                bool(question.extras) and not self.encode
+            ),
         }
         return " ".join(sentence for sentence, holds in sentences.items() if holds)
 
@@ -315,7 +329,7 @@ class Engine:
             return {}
         graphs = list(accumulate(question.changes, changed, initial=parsed(question.words)))
         graph, steps = graphs[-1], zip(pairwise(graphs), question.changes, strict=True)
-        if watched is None or question.seeks != "images":
+        if watched is None or question.seeks != "images" or not self.encode:
             return {"graph": graph}
         rows = [
             ("asked", "as asked", question.words),
