@@ -49,6 +49,7 @@ def test_the_settings_are_those_of_the_released_code():
     assert (made.margin, made.cutoff) == (0.2, 1.7)
     a, c, g = made.alignment, made.contrast, made.graph
     assert (a.epsilon, a.iterations, a.tau, a.after, a.prototypes) == (0.1, 3, 0.1, 2200, 384)
+    assert (a.unit, objectives.load("aahr").alignment.unit) == (True, False)
     assert (c.tau, c.bank, c.momentum) == (0.07, 2048, 0.999)
     assert (g.alpha, g.heads, g.dropout, g.attention_dropout, g.after) == (1.0, 16, 0.6, 0.1, 8000)
     assert objectives.load("aahr", variant="released", pga=1.0).weights["pga"] == 1
@@ -198,6 +199,53 @@ def test_terms_begin_at_their_steps_and_the_bank_when_it_is_full():
     ]  # fmt: skip
     # 4 images a step fill 16 entries in four steps
     assert ["mcl" in one for one in begun] == [False] * 4 + [True]
+
+
+def stepped(steps, **options):
+    """Prototypes that the alignment of one batch has trained, before and after every step."""
+    torch.manual_seed(7)
+    alignment = {"after": 0, "prototypes": 5, **options}
+    objective = load("aahr", variant="released", triplet=0, mcl=0, nsi=0, alignment=alignment)
+    given, image, text = batch(OWN, seed=0), embedding(4, seed=1), embedding(len(OWN), seed=2)
+    optimiser = torch.optim.SGD([objective.prototypes.vectors], lr=0.5)
+    seen = [objective.prototypes.vectors.detach().clone()]
+    for _ in range(steps):
+        optimiser.zero_grad()
+        sum(objective(image, text, given).values()).backward()
+        optimiser.step()
+        objective.after_step(image, text, given)
+        seen.append(objective.prototypes.vectors.detach().clone())
+    return seen, image.mean[given.own], text.mean
+
+
+def test_prototypes_are_written_back_as_unit_vectors_and_turn_as_in_the_loops():
+    seen, image, text = stepped(4)
+    prototypes = seen[0].tolist()
+    # they begin in single precision
+    for vectors in seen:
+        close(vectors.norm(dim=1), [1.0] * 5, atol=1e-6)
+    for vectors in seen[1:]:
+        prototypes = oracle.turned(image.tolist(), text.tolist(), prototypes, 0.1, 0.1, 3, step=0.5 * 0.2)
+        close(vectors, prototypes, atol=1e-6)
+
+
+def test_prototypes_of_free_length_turn_less_and_grow():
+    (start, *_, end), *_ = stepped(4)
+    (free, *_, last), *_ = stepped(4, unit=False)
+    close(normalize(free, dim=1), start, atol=1e-6)
+    turned, less = ((a * b).sum(1).acos() for a, b in ((start, end), (start, normalize(last, dim=1))))
+    assert less.mean() < 0.9 * turned.mean()
+    assert (last.norm(dim=1) >= free.norm(dim=1)).all()
+
+
+def test_a_run_of_before_reads_its_prototypes_by_direction():
+    objective, image, text, given = world()
+    value = objective(image, text, given)["pga"]
+    with torch.no_grad():
+        objective.prototypes.vectors.mul_(30)
+    close(objective(image, text, given)["pga"], value)
+    objective.after_step(image, text, given)
+    close(objective.prototypes.vectors.norm(dim=1), torch.ones(len(objective.prototypes.vectors)))
 
 
 def test_triplets_and_alignment_keep_the_contract():

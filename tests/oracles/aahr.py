@@ -48,6 +48,21 @@ def alignment(image, text, prototypes, tau, epsilon, iterations, printed):
     return total / len(image)
 
 
+def turned(image, text, prototypes, tau, epsilon, iterations, *, step):
+    """Unit prototypes after one step of plain descent on the swapped cross-entropies, made unit vectors
+    again; scores are dot products and targets constants."""
+    sides = [[[dot(row, p) for p in prototypes] for row in side] for side in (image, text)]
+    targets = [sinkhorn(side, epsilon, iterations) for side in sides]
+    moved = [list(p) for p in prototypes]
+    for side, other, samples in ((0, 1, image), (1, 0, text)):
+        for row, target, sample in zip(sides[side], targets[other], samples, strict=True):
+            shares = softmax([v / tau for v in row])
+            for k, (share, t) in enumerate(zip(shares, target, strict=True)):
+                slope = (share - t) / tau / len(samples)
+                moved[k] = [m - step * slope * x for m, x in zip(moved[k], sample, strict=True)]
+    return [unit(p) for p in moved]
+
+
 def contrast(anchors, ids, batch, batch_ids, old, old_ids, tau):
     """Mean over anchors of the mean over their positives; ``old`` is what stays of the bank when the batch is
     in it."""

@@ -9,10 +9,10 @@ the plain ``v`` and ``t`` alone.
 ``variant="released"`` is the authors' code, which differs from the paper (METHODS 8.8): scores are dot
 products of vectors of any length; the triplets draw one negative a pair by its distance, and are summed; the
 contrast asks with local vectors, at temperature .07, a bank that does not hold the batch; prototypes weigh
-.2, have no term on enhanced embeddings and begin at step 2,200; the neighbourhood is
-``parts/released_graph.py`` and begins at step 8,000. It needs ``fusion={"variant": "released"}`` of the
-encoders. The released code adds a term whose arguments are both constants, and chooses its epoch on the test
-split; this package does neither.
+.2, are written back as unit vectors, have no term on enhanced embeddings and begin at step 2,200; the
+neighbourhood is ``parts/released_graph.py`` and begins at step 8,000. It needs
+``fusion={"variant": "released"}`` of the encoders. The released code adds a term whose arguments are both
+constants, and chooses its epoch on the test split; this package does neither.
 
 Reads with: objectives/parts/{sinkhorn,bank,neighbourhood,released_graph}.py, encoders/multigrain.py.
 Departures:
@@ -28,7 +28,9 @@ Departures:
 - regions and words are unit vectors in the graph and receive no gradient from it, and negative similarities
   are no neighbours;
 - ``tri(v, t)`` stays when the neighbourhood is left out, as the rows of its Table 4 without it must train on
-  something.
+  something;
+- the length of a prototype is free and only its direction is read, so that prototypes turn more slowly than
+  those of the released form (``alignment={"unit": True}``).
 """
 
 from collections.abc import Mapping
@@ -51,7 +53,7 @@ from workbench.registry import Group, NotNegative, Positive, merge
 
 # what the released code sets otherwise than the paper, on Flickr30K
 RELEASED: Mapping[str, Mapping[str, Any]] = {
-    "alignment": {"epsilon": 0.1, "after": 2200},
+    "alignment": {"epsilon": 0.1, "after": 2200, "unit": True},
     "contrast": {"tau": 0.07},
     "graph": {"alpha": 1.0, "heads": 16, "after": 8000},
 }
@@ -75,7 +77,7 @@ class AAHR(Objective):
         nsi: weight of the neighbourhood's terms.
         margin: of all triplets (gamma).
         alignment: options of ``Alignment``: ``prototypes``, ``tau``, ``epsilon``, ``iterations``, ``form``,
-            ``after``.
+            ``after``, ``unit``.
         contrast: options of ``Contrast``: ``bank``, ``tau``, ``momentum``, ``reduction``.
         graph: options of ``Graph``: ``epsilon``, ``alpha``, ``layers``, ``heads``, ``dropout``,
             ``attention_dropout``, ``keep``, ``detach``, ``after``, ``cross``, ``residual``. The released form
@@ -171,8 +173,12 @@ class AAHR(Objective):
             return terms | self._interacted(image, text, batch) if self.interacts else terms
 
     def after_step(self, image: Embedding, text: Embedding, batch: Batch) -> None:
-        """Count the step, and put the momentum outputs of the batch into the banks."""
+        """Count the step, write the prototypes back, and put the momentum outputs of the batch into the
+        banks.
+        """
         self.steps.add_(1)
+        if self.wants("pga", "nsi_pga"):
+            self.prototypes.write_back()
         if self.wants("mcl"):
             numbers = numbers_of(batch.image_ids, self.steps.device)
             for bank, made, ids in zip(

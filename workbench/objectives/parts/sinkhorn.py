@@ -26,6 +26,8 @@ class Alignment:
         form: ``"swav"`` predicts from cosines; ``"printed"`` from probabilities, a softmax of a softmax, as
             Eqs. 8-9 have it.
         after: steps of training before it takes part; 2,200 in the released code.
+        unit: whether each step writes the prototypes back as unit vectors, as SwAV and the released code do.
+            Else their length is free and only their direction is read, so that they turn more slowly.
     """
 
     prototypes: Natural = 384
@@ -34,6 +36,7 @@ class Alignment:
     iterations: Count = 3
     form: Literal["swav", "printed"] = "swav"
     after: Count = 0
+    unit: bool = False
 
 
 @torch.no_grad()
@@ -76,12 +79,23 @@ class Prototypes(nn.Module):
         super().__init__()
         self.alignment = alignment
         self.vectors = nn.Parameter(torch.randn(alignment.prototypes, embed_dim))
+        self.write_back()
+
+    @torch.no_grad()
+    def write_back(self) -> None:
+        """Make the stored prototypes unit vectors, where they are written back."""
+        if self.alignment.unit:
+            self.vectors.copy_(nn.functional.normalize(self.vectors, dim=1))
 
     def scores(self, samples: Tensor) -> Tensor:
         """``(B, k)`` cosines of unit vectors ``(B, D)`` with the prototypes; their softmax in the
-        ``"printed"`` form.
+        ``"printed"`` form. Prototypes that are written back receive the gradient of a plain product.
         """
-        cosines = full_precision(samples @ nn.functional.normalize(self.vectors, dim=1).T)
+        if self.alignment.unit:
+            directions = self.vectors / self.vectors.detach().norm(dim=1, keepdim=True)
+        else:
+            directions = nn.functional.normalize(self.vectors, dim=1)
+        cosines = full_precision(samples @ directions.T)
         return cosines.softmax(dim=1) if self.alignment.form == "printed" else cosines
 
     def forward(self, image: Tensor, text: Tensor) -> Tensor:
