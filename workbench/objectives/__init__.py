@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from inspect import signature
 from typing import TYPE_CHECKING, Any
 
-from workbench.registry import Shelf, check_options, require
+from workbench.registry import Shelf, check_options, did_you_mean, require
 
 if TYPE_CHECKING:
     from workbench.objectives.base import Objective as Objective
@@ -48,13 +48,14 @@ def takers(option: str) -> list[str]:
 
 
 def _check(name: str, options: Mapping[str, Any], path: str, beside: Iterable[str]) -> None:
-    """Hold options to an objective; of one that it does not take, name the objectives that do."""
-    for option in options.keys() - signature(member(name)).parameters.keys():
+    """Hold options to an objective; of an unknown one, name its near ones or the objectives that take it."""
+    own = list(signature(member(name)).parameters)
+    for option in options.keys() - set(own):
         others = takers(option)
+        hint = did_you_mean(option, own, f"it is one of {', '.join(others)}")
         require(
             not others,
-            f"{path or 'options'}.{option}: objective {name!r} has no option {option!r}; it is one of "
-            f"{', '.join(others)}",
+            f"{path or 'options'}.{option}: objective {name!r} has no option {option!r}; {hint}",
             TypeError,
         )
     check_options(f"objective {name!r}", member(name), options, path, beside)
