@@ -174,12 +174,19 @@ def test_what_of_a_configuration_is_not_read_is_named(tmp_path):
         ({"text_cfg": {"hf_model_name": "bert"}}, "add hf_tokenizer_name"),
         ({"text_cfg": {"tokenizer_kwargs": {"cleen": "lower"}}}, "cleen"),
         ({"text_cfg": {"tokenizer_kwargs": {"trust_remote_code": True}}}, "code of its own"),
+        ({"text_cfg": {"tokenizer_kwargs": {"clean": "upper"}}}, "upper"),
         ({"text_cfg": {"tokeniser_name": "own"}}, "tokeniser_name"),
+        ({"text_cfg": {"no_causal_mask": "false"}}, "a text as no_causal_mask"),
+        ({"vision_cfg": {"image_size": "32"}}, "a text as image_size"),
+        ({"top": {"quick_gelu": "false"}}, "a text as quick_gelu"),
+        ({"top": {"text_cfg": [16]}}, "text_cfg of .* is no mapping"),
+        ({"preprocess_cfg": [1]}, "preprocess_cfg of .* is no mapping"),
     ],
 )
 def test_what_cannot_be_read_of_a_configuration_is_one_line(change, said, tmp_path):
-    config = {**TINY, "text_cfg": TINY["text_cfg"] | change.get("text_cfg", {})}
-    beside = {name: value for name, value in change.items() if name != "text_cfg"}
+    sides = {side: TINY[side] | change.get(side, {}) for side in ("vision_cfg", "text_cfg")}
+    config = {**TINY, **sides, **change.get("top", {})}
+    beside = {name: value for name, value in change.items() if name not in (*sides, "top")}
     (tmp_path / "model.json").write_text(json.dumps({"model_cfg": config, **beside}))
     with pytest.raises(ValueError, match=said) as raised:
         open_model(tmp_path / "model.json")

@@ -41,7 +41,8 @@ def open_clip_tokenizer(model: str, context_length: int | None = None) -> Any:
         text = open_clip.get_model_config(model)["text_cfg"]
     _refuse_code(model, text)
     fetched = ":" in model or text.get("hf_tokenizer_name")
-    with reading_errors(place, "holds no tokenizer that can be read"), hub(place if fetched else ""):
+    what = "names no tokenizer that can be read"
+    with reading_errors(place, what, TypeError, AssertionError), hub(place if fetched else ""):
         return open_clip.get_tokenizer(model, context_length=context_length)
 
 
@@ -57,11 +58,13 @@ def _of_json(file: Path, context_length: int | None) -> Any:
     )
     name = text.get("hf_tokenizer_name")
     if not name:
-        with reading_errors(file, "names options that open_clip's tokenizer does not take", TypeError):
+        with reading_errors(
+            file, "names options that open_clip's tokenizer does not take", TypeError, AssertionError
+        ):
             return SimpleTokenizer(context_length=length, **options)
     source = _source(file.parent, name)
     what = f"names the tokenizer {source}, which cannot be read"
-    with reading_errors(file, what, TypeError), hub(source):
+    with reading_errors(file, what, TypeError, AssertionError), hub(source):
         return HFTokenizer(
             source, context_length=length, tokenizer_mode=text.get("tokenizer_mode"), **options
         )

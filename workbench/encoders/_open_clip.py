@@ -21,7 +21,12 @@ import numpy as np
 import open_clip
 from open_clip.convert import convert_state_dict
 from open_clip.hf_model import HFTextEncoder
-from open_clip.model import convert_to_custom_text_state_dict, resize_pos_embed
+from open_clip.model import (
+    CLIPTextCfg,
+    CLIPVisionCfg,
+    convert_to_custom_text_state_dict,
+    resize_pos_embed,
+)
 from open_clip.pretrained import download_pretrained_from_hf
 from open_clip.transform import PreprocessCfg
 from torch import Tensor
@@ -113,7 +118,9 @@ def _read(path: Path, name: str) -> Description:
     architecture = content.get("model_cfg", {key: content[key] for key in content if key not in beside})
     missing = [key for key in ("embed_dim", "vision_cfg", "text_cfg") if key not in architecture]
     require(not missing, f"towers: {path} describes no open_clip model; missing: {', '.join(missing)}")
-    preprocess, vocabulary = content.get("preprocess_cfg", {}), tuple(content.get("vocabulary", ()))
+    preprocess, vocabulary = content.get("preprocess_cfg") or {}, tuple(content.get("vocabulary", ()))
+    require(isinstance(preprocess, Mapping), f"towers: preprocess_cfg of {path} is no mapping")
+    _require_numbers(path, architecture)
     text = architecture["text_cfg"]
     require(
         "hf_model_name" not in text or "hf_tokenizer_name" in text,
@@ -128,6 +135,18 @@ def _read(path: Path, name: str) -> Description:
     unread += [f"preprocess_cfg.{key}" for key in preprocess if key not in known]
     notes = [f"{path.name} holds what is not read: {', '.join(unread)}"] if unread else []
     return Description(name, architecture, preprocess, vocabulary, notes=tuple(notes))
+
+
+def _require_numbers(path: Path, architecture: Mapping[str, Any]) -> None:
+    """Refuse a text where a number, true or false belongs: open_clip takes "false" for true."""
+    for section, kind in (("vision_cfg", CLIPVisionCfg), ("text_cfg", CLIPTextCfg)):
+        said = architecture[section]
+        require(isinstance(said, Mapping), f"towers: {section} of {path} is no mapping")
+        plain = [each.name for each in fields(kind) if "str" not in str(each.type)]
+        wrong = [name for name in plain if isinstance(said.get(name), str)]
+        require(not wrong, f"towers: {section} of {path} has a text as {', '.join(wrong)}")
+    wrong = [name for name, value in architecture.items() if isinstance(value, str)]
+    require(not wrong, f"towers: {path} has a text as {', '.join(wrong)}")
 
 
 def fitting(model: str, pretrained: str) -> str:

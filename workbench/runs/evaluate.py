@@ -358,6 +358,8 @@ def check_model(
         said[side] = f"{tuple(vectors.shape)}, length {format_number(float(vectors.norm(dim=1).mean()), 3)}"
     shape = made.scores(Embedding(image), Embedding(text)).shape
     said["scores"] = f"{shape[0]} images by {shape[1]} texts; both directions can be ranked"
+    if made.notes:
+        said["weights"] = "; ".join(made.notes)
     said["an image"] = f"{format_number(1000 * (between - began) / len(rows), 1)} ms, its file read"
     said["a text"] = f"{format_number(1000 * (end - between) / len(texts), 1)} ms"
     return said
