@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -135,3 +136,11 @@ def test_what_cannot_go_out_says_what_can(run: Path, looked: Path, tmp_path: Pat
     export(run, "open_clip", tmp_path / "out")
     with pytest.raises(FileExistsError, match="name another folder"):
         export(run, "open_clip", tmp_path / "out")
+
+
+def test_a_model_that_cleans_captions_otherwise_than_clip_is_no_clip_of_transformers(tmp_path: Path):
+    small = {"layers": 1, "width": 64, "heads": 1, "tokenizer_kwargs": {"clean": "canonicalize"}}
+    image = {"layers": 1, "width": 64, "patch_size": 16, "image_size": 32}
+    (tmp_path / "m.json").write_text(json.dumps({"embed_dim": 64, "text_cfg": small, "vision_cfg": image}))
+    with pytest.raises(ValueError, match="another tokenizer than CLIP"):
+        export(str(tmp_path / "m.json"), "transformers", tmp_path / "out")

@@ -32,6 +32,8 @@ from workbench.runs.models import HuggingFace, evaluated, library, open_model, v
 
 # how far a vector of another library may be from the run's own, in any entry
 ALIKE = 1e-4
+# fields of text_cfg by which a model reads other tokens than CLIP
+OWN_TOKENS = ("hf_model_name", "hf_tokenizer_name", "tokenizer_mode", "tokenizer_kwargs")
 # of CLIP, the last two of them a text's start and end
 TOKENS = 49408
 # names of open_clip's CLIP and of that of transformers, the first that fits
@@ -170,9 +172,11 @@ def _again(encoder: HuggingFace, folder: Path) -> None:
 
 def _clip(towers: Towers, folder: Path) -> None:
     """As the CLIP of transformers, with its processor."""
-    transformers, name = library("transformers"), towers.description.name
+    import transformers  # slow to import
+
+    name = towers.description.name
     text, size = towers.description.architecture["text_cfg"], towers.size.tolist()
-    tokens = towers.mask_id or "hf_tokenizer_name" in text or "hf_model_name" in text
+    tokens = towers.mask_id or any(field in text for field in OWN_TOKENS)
     require(not tokens, f"{name} has another tokenizer than CLIP, which transformers needs; {CAN}")
     resize = RESIZES[int(towers.recipe[0])]
     require(resize != "longest", f"{name} pads its pictures, which transformers does not; {CAN}")

@@ -51,13 +51,11 @@ class HuggingFace(Adapter):
         name: a folder or a name of the hub.
 
     Raises:
-        ModuleNotFoundError: transformers is not installed.
         ValueError: it cannot be opened, is no dual encoder, or its weights are not finite.
     """
 
     def __init__(self, name: str) -> None:
         super().__init__()
-        library("transformers")
         opening = reading_errors(name, "cannot be opened by transformers", Exception)
         with opening, text_models.without_code(name):
             self.model = _dual_encoder(name, *_saved_as(name))
@@ -169,7 +167,7 @@ class Sentences(Adapter):
 
     def __init__(self, name: str) -> None:
         super().__init__()
-        sentences = library(SENTENCES)
+        sentences = library(SENTENCES, "sentences")
         opening = reading_errors(name, f"cannot be opened by {SENTENCES}", Exception)
         with opening, text_models.without_code(name), hub(name):
             self.model = sentences.SentenceTransformer(name, device="cpu")
@@ -196,7 +194,7 @@ class Sentences(Adapter):
         return text_models.longer(tokenizer, texts, self.longest) if self.longest else 0
 
 
-def library(name: str, extra: str = "hf") -> Any:
+def library(name: str, extra: str) -> Any:
     """An optional library, imported when it is asked for.
 
     Args:
