@@ -9,6 +9,7 @@ Pooling heads of this library's own, and encoders of frozen features, stay here.
 import warnings
 from collections.abc import Callable, Mapping
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -172,9 +173,7 @@ def _again(encoder: HuggingFace, folder: Path) -> None:
 
 def _clip(towers: Towers, folder: Path) -> None:
     """As the CLIP of transformers, with its processor."""
-    import transformers  # slow to import
-
-    name = towers.description.name
+    transformers, name = import_module("transformers"), towers.description.name
     text, size = towers.description.architecture["text_cfg"], towers.size.tolist()
     tokens = towers.mask_id or any(field in text for field in OWN_TOKENS)
     require(not tokens, f"{name} has another tokenizer than CLIP, which transformers needs; {CAN}")
