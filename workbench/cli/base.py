@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from workbench import progress
 from workbench.io import signals, with_home
 from workbench.registry import require
 
@@ -62,7 +63,14 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )  # fmt: skip
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+def _without_lines(as_json: bool) -> bool:
+    """Leave out the lines of progress where JSON is printed."""
+    progress.use(lines=not as_json)
+    return as_json
+
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.", callback=_without_lines)]
 Pairs = Annotated[
     list[str] | None,
     typer.Option("-p", "--parameter", metavar="NAME=VALUE", help="Set a parameter; repeatable."),

@@ -27,6 +27,7 @@ from workbench.losses import similarity
 from workbench.metrics.blocks import RowScores, reranked
 from workbench.objectives.base import Objective
 from workbench.objectives.parts.attention import Scorer
+from workbench.progress import bar
 from workbench.records import Array, Batch, Embedding, Rows, Split, require
 from workbench.runs.config import Config
 from workbench.runs.outputs import unit_vectors
@@ -360,26 +361,32 @@ class ExternalModel:
         rows: Sequence[int] = (),
     ) -> Embedding:
         """Unit vectors of what is given, some at a time; ``rows`` = their numbers where sorted."""
-        encode, parts = getattr(self.encoder, name), list[Tensor]()
+        parts = list[Tensor]()
 
         def read(start: int) -> tuple[list[str], list[Any]]:
             part, numbers = given[start : start + AT_ONCE], rows[start : start + AT_ONCE]
             numbers = numbers or range(start, start + len(part))
             return [f"row {row}" for row in numbers], in_threads(opened, part) if opened else list(part)
 
-        for items, part in ahead(read, range(0, len(given), AT_ONCE)):
-            try:
-                with devices.precise(self._place, self.precision):
-                    output = encode(part)
-            except (TypeError, AttributeError) as error:
-                raise TypeError(
-                    f"{self.name}.{name}() fails on a list of {type(part[0]).__name__}: {error!s:.80}; wrap "
-                    "it in an object that prepares PIL images and splits texts into tokens"
-                ) from error
-            parts.append(unit_vectors(output, name, items))
+        unit = " images" if opened else " captions"
+        with bar(len(given), self.name, unit, progress=len(given) > AT_ONCE) as shown:
+            for items, part in ahead(read, range(0, len(given), AT_ONCE)):
+                parts.append(unit_vectors(self._encoded(name, part), name, items))
+                shown.update(len(part))
         widths = sorted({part.shape[1] for part in parts})
         require(len(widths) < 2, f"{name}() gave vectors of {' and '.join(map(str, widths))} numbers")
         return Embedding(torch.cat(parts))
+
+    def _encoded(self, name: str, part: list[Any]) -> Any:
+        """What a method of the encoder returns for some images or texts."""
+        try:
+            with devices.precise(self._place, self.precision):
+                return getattr(self.encoder, name)(part)
+        except (TypeError, AttributeError) as error:
+            raise TypeError(
+                f"{self.name}.{name}() fails on a list of {type(part[0]).__name__}: {error!s:.80}; wrap "
+                "it in an object that prepares PIL images and splits texts into tokens"
+            ) from error
 
 
 def _loose(image: Image.Image) -> Image.Image:

@@ -77,7 +77,9 @@ def fit(
     run.resume()
     if not run.history and settings.epochs:
         run.end_epoch({}, validate(), smaller)
-    steps = bar(settings.epochs * run.steps_per_epoch, "training", "step", done=run.step, progress=progress)
+    total = settings.epochs * run.steps_per_epoch
+    # the line of an epoch is that of the run
+    steps = bar(total, "training", "step", done=run.step, progress=progress, lines=False)
     with signals.sigterm_raises(), steps:
         try:
             while 0 < len(run.history) <= settings.epochs and run.waits(smaller):
