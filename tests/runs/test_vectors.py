@@ -7,9 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from typer.testing import CliRunner
 
 from tests.damage import KINDS, damage
 from workbench import objectives
+from workbench.cli import app
 from workbench.encoders.towers import Towers
 from workbench.io import cache_folder
 from workbench.runs import Config, load_model, run, vectors
@@ -136,3 +138,13 @@ def test_a_result_answers_as_a_mapping_of_labels_to_values():
     assert dict(result)["t2i/R@1"] == result["t2i/R@1"] == 1.0
     with pytest.raises(KeyError, match=r"rsumm.*did you mean rsum"):
         result["rsumm"]
+
+
+def test_vectors_of_every_type_are_compared_in_float32_and_the_page_of_evaluate_says_so():
+    # in float64 the two directions differ; in float32 they are one, and a tie counts against the model
+    images = np.array([[1.0, 0.0], [1.0, 1e-12]])
+    for kind in ("float32", "float64"):
+        assert evaluate(images=images.astype(kind), texts=images, own=[0, 1], rounds=0)["t2i/R@1"] == 0.0
+    page = CliRunner().invoke(app, ["evaluate", "--help"]).output
+    assert "float32" in page
+    assert "float32" in (evaluate.__doc__ or "")

@@ -274,7 +274,8 @@ def evaluate(  # noqa: PLR0913 - typer reads the options from the signature
 
     A model made elsewhere, or its vectors, on any data becomes a run of its own. Several models on several
     data sets make one table with paired differences. A finished run is evaluated on its own data or on other
-    data, and keeps the numbers. Several runs are one ensemble: the mean of their scores.
+    data, and keeps the numbers. Several runs are one ensemble: the mean of their scores. Vectors are compared
+    in float32, whatever their own type.
     """
     wb.use_device(device, precision)
     options = parameters.options(pairs(parameter))

@@ -58,7 +58,7 @@ def evaluate(  # noqa: PLR0913
     rounds: int = ROUNDS,
 ) -> OpenRun:
     """Every number of a model on any data, or of vectors that were made elsewhere, each with its interval and
-    contract.
+    contract. Vectors are compared in float32, whatever their own type.
 
     Args:
         model: whatever ``open_model`` opens; left out where vectors are given.
