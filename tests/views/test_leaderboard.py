@@ -148,6 +148,14 @@ def test_a_number_that_is_better_than_the_reference_is_shaded_and_says_so(tmp_pa
     assert 'class="best" data-order="0.2">20.0' in other
 
 
+def test_of_runs_with_one_name_a_mark_says_that_it_means_the_reference(tmp_path):
+    for name, rsum, hits in (("aaaa0000", 2.0, 0.0), ("bbbb0000", 3.0, 1.0)):
+        runs.name_arm(answered(make(tmp_path, name, rsum), hits), {"": "CLIP"})
+    first, other = rows_of(leaderboard.build(tmp_path))
+    assert notes_of(first) == ["reference", "▲ better than all others"]
+    assert notes_of(other) == ["▼ worse than CLIP, the reference"]
+
+
 def test_a_single_run_is_no_reference(tmp_path):
     make(tmp_path, "aaaa0000", 2.0)
     (row,) = rows_of(leaderboard.build(tmp_path))
