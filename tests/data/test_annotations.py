@@ -113,6 +113,46 @@ def test_annotations_without_a_caption_say_what_they_have_and_another_key_can_be
         wb.load_data(tmp_path)
 
 
+@pytest.mark.parametrize("annotations", [None, [], "none", [7]])
+def test_annotations_that_are_none_are_said(tmp_path, annotations):
+    put(tmp_path, 0)
+    content = coco(["0.jpg"]) | {"annotations": annotations}
+    write(tmp_path / "captions_test.json", json.dumps(content))
+    with pytest.raises(FileNotFoundError, match="its annotations are no list of objects"):
+        wb.load_data(tmp_path)
+
+
+def test_an_image_without_a_file_name_is_named_with_its_keys(tmp_path):
+    put(tmp_path, 0)
+    content = coco(["0.jpg"])
+    content["images"][0]["path"] = content["images"][0].pop("file_name")
+    write(tmp_path / "captions_test.json", json.dumps(content))
+    with pytest.raises(ValueError, match="image 1 has no file_name, but id, path"):
+        wb.load_data(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("path", "record"),
+    [
+        ({"caption": "meta.captions.en"}, {"image": "0.jpg", "meta": {"captions": {"en": "deep"}}}),
+        ({"image": "file.name"}, {"file": {"name": "0.jpg"}, "caption": "deep"}),
+        ({}, {"image": "0.jpg", "caption": {"text": "deep", "tokens": ["deep"]}}),
+    ],
+)
+def test_a_field_at_any_depth_can_be_chosen_and_a_known_name_is_taken(tmp_path, path, record):
+    put(tmp_path, 0)
+    write(tmp_path / "pairs.json", json.dumps([record]))
+    assert wb.load_data(tmp_path, columns=path).captions == ("deep",)
+
+
+def test_options_that_a_layout_does_not_read_are_refused(tmp_path):
+    put(tmp_path, 0)
+    write(tmp_path / "0.txt", "a text")
+    for option in ({"columns": {"caption": "title"}}, {"images": "photos"}):
+        with pytest.raises(ValueError, match=f"read as texts, which takes no {next(iter(option))}"):
+            wb.load_data(tmp_path, **option)
+
+
 def test_an_annotation_that_lacks_its_caption_is_named_with_its_keys_and_can_be_skipped(tmp_path):
     put(tmp_path, 0, 1)
     content = coco(["0.jpg", "1.jpg"])
@@ -157,9 +197,8 @@ def test_a_caption_that_is_an_object_is_named_by_its_keys_and_one_can_be_chosen(
     put(tmp_path, 0, 1)
     captions = [[languages(n)] * 2 if several else languages(n) for n in range(2)]
     CONTAINERS[container](tmp_path, [{"image": f"{n}.jpg", "caption": captions[n]} for n in range(2)])
-    if container != "Parquet":  # whose structs are columns of images, too
-        with pytest.raises(ValueError, match=r"1: the caption is an object with en, de; .*'caption\.en'"):
-            wb.load_data(tmp_path)
+    with pytest.raises(ValueError, match=r"1: the caption is an object with en, de; .*'caption\.en'"):
+        wb.load_data(tmp_path)
     split = wb.load_data(tmp_path, columns={"caption": "caption.de"})
     assert split.captions == tuple(f"ein Ding {n}" for n in range(2) for _ in range(1 + several))
     with pytest.raises(ValueError, match=r"(row|annotation) 1"):

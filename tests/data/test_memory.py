@@ -7,6 +7,7 @@ import random
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from PIL import Image
 
@@ -180,6 +181,20 @@ def test_a_column_name_that_stands_twice_is_refused():
     table = pd.concat([frame(rows(plain)), frame({"caption": ["again"] * 12})], axis=1)
     with pytest.raises(ValueError, match=r"columns image, caption, caption; .*twice: caption"):
         wb.load_data(table)
+
+
+def test_a_table_of_arrow_is_read_as_a_frame_is():
+    table = pa.Table.from_pandas(frame(rows(png)))
+    assert len(wb.load_data(table).image_ids) == 3
+
+
+def test_ids_of_images_and_objects_in_cells_are_read_as_in_a_file():
+    table = rows(plain, id=lambda n, k: f"image {n}", words=lambda n, k: {"en": f"a {n} {k}", "de": "ein"})
+    split = wb.load_data(frame(table), columns={"caption": "words.en"})
+    assert split.captions[:2] == ("a 0 0", "a 0 1")
+    assert any("the column id holds the ids of images" in note for note in split.notes)
+    with pytest.raises(ValueError, match=r"row 1: the caption is an object with en, de; .*'caption\.en'"):
+        wb.load_data(frame({"image": table["image"], "caption": table["words"]}))
 
 
 def test_only_the_columns_that_are_read_are_taken_from_a_table():

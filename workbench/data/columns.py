@@ -144,8 +144,10 @@ def choose_columns(names: Sequence[Any], table: str, ours: str, chosen: Columns)
 
 def field(record: Mapping[Any, Any], columns: Sequence[Any]) -> Any:
     """Return what a column of a record holds, or a list of what several hold where they hold anything."""
+    if len(columns) == 1:
+        return record[columns[0]] if columns[0] in record else _value(record, columns[0])
     values = [_value(record, name) for name in columns]
-    return values[0] if len(values) == 1 else [value for value in values if not _empty(value)]
+    return [value for value in values if not _empty(value)]
 
 
 def _empty(value: Any) -> bool:
@@ -154,7 +156,7 @@ def _empty(value: Any) -> bool:
 
 def _value(record: Mapping[Any, Any], path: Any) -> Any:
     """What a column holds, or a field inside it: of each object, where it holds a list of them."""
-    if path in record or "." not in str(path):
+    if path in record or not isinstance(path, str) or "." not in path:
         return record.get(path)
     column = column_of(path, list(record))
     value = record.get(column)

@@ -117,7 +117,8 @@ def _names_by_id(images: Sequence[Mapping[str, Any]], file: str, ask: Ask) -> di
         with ask.problems.adding("malformed image", where):
             require(isinstance(number, str | int), f"{where}: its id is {number!r:.60}; expected a number")
             require(number not in named, f"{where}: the id {number!r} was used before")
-            name = inside(start, one.get("file_name"))
+            require("file_name" in one, f"{where} has no file_name, but {', '.join(one)}")
+            name = inside(start, one["file_name"])
             named[number] = name
             counts[name] += 1
     for name, count in counts.items():

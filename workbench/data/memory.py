@@ -44,9 +44,9 @@ def held(
     """Load one split of data in memory.
 
     Args:
-        data: a pandas ``DataFrame``, a ``datasets.Dataset`` or a ``DatasetDict``, with the columns of a
-            table; an image is a path, its bytes, a struct of both, an array or an image of Pillow. Rows with
-            the same image are one image, see the module.
+        data: a pandas ``DataFrame``, a table of Arrow or polars, a ``datasets.Dataset`` or a
+            ``DatasetDict``, with the columns of a table; an image is a path, its bytes, a struct of both, an
+            array or an image of Pillow. Rows with the same image are one image, see the module.
         split: as for a path; the name in a ``DatasetDict``, or a column, says it.
         images: folder that paths are relative to; default the working directory.
         columns: names of columns by ours, ``{"caption": "title"}``; ``None`` = such a column is not read.
@@ -70,6 +70,8 @@ def in_memory(data: Any, ask: Ask) -> Reading:
     # the name of a part is the split of its rows, whatever a column says
     parted, names, rows = any(map(str, tables)), dict[Any, None](), list[_Row]()
     for part, table in tables.items():
+        # a table of Arrow or polars; a data set of datasets would be read whole
+        table = table.to_pandas() if hasattr(table, "to_pandas") and not hasattr(table, "features") else table
         own = _names(table)
         names |= dict.fromkeys(own)
         rows += _rows(table, own, str(part), ask)
@@ -215,7 +217,7 @@ def _alone(value: Any) -> Any:
     require(
         isinstance(content, known),
         "expected a path, the bytes of an image, an array or an image of Pillow, found "
-        f"{type(value).__name__} {value!r:.60}",
+        f"{type(value).__name__} {' '.join(repr(value).split()):.60}",
     )
     return value
 

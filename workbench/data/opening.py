@@ -25,7 +25,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 from workbench.data import flickr8k, hierarcaps, layouts
 from workbench.data.coco import FOLDED, FOLDS
-from workbench.data.columns import names_both
+from workbench.data.columns import column_of, fitting, names_both
 from workbench.data.images import endings, visible
 from workbench.data.reading import SAME, Ask, Name, Problems, Reading, one_split, said_split, without_pictures
 from workbench.data.region_files import locate
@@ -248,7 +248,9 @@ def _in_folders(ask: Ask, folders: Sequence[Path]) -> list[Found]:
     ]
     tables = [one for one in wanted if one not in karpathy + coco and _is_table(one, ask)]
     shards = [one for one in found_shards(ask.base) if not ask.table or one in wanted]
-    shards = [one for one in shards if one not in tables and (one.suffix == ".tar" or _holds_images(one))]
+    shards = [
+        one for one in shards if one not in tables and (one.suffix == ".tar" or _holds_images(one, ask))
+    ]
     ways = [Found("karpathy", one.name, partial(layouts.karpathy, one), [one]) for one in karpathy]
     ways += [Found("coco", _listed(own), partial(layouts.coco, own), own) for own in _by_split(coco)]
     ways += [Found("table", _listed(own), partial(layouts.tables, own), own) for own in _by_split(tables)]
@@ -280,12 +282,12 @@ def _by_split(files: Sequence[Path]) -> list[list[Path]]:
 
 def _is_table(file: Path, ask: Ask) -> bool:
     readable = file.suffix.lower() in READERS and ".lemma." not in file.name
-    shard = file.suffix == ".parquet" and _holds_images(file)
+    shard = file.suffix == ".parquet" and _holds_images(file, ask)
     known = Path(ask.table).name == file.name or any(fnmatch(file.name, name) for name in TABLES)
     return readable and not shard and (known or names_both(header(file), ask.columns))
 
 
-def _holds_images(file: Path) -> bool:
+def _holds_images(file: Path, ask: Ask) -> bool:
     """Whether a Parquet file has a column of images, and not of their paths alone."""
     from pyarrow import parquet, types
 
@@ -293,7 +295,10 @@ def _holds_images(file: Path) -> bool:
         schema = parquet.read_schema(file)
     except (OSError, ValueError):
         return True  # reading it says what is wrong
-    kinds = [one.type for one in schema]
+    images = [ask.columns.get("image") or ""] if "image" in ask.columns else fitting(schema.names, "image")
+    columns = {column_of(name, schema.names) for name in images}
+    # where no name says which column holds images, it may be any
+    kinds = [one.type for one in schema if one.name in columns or not columns]
     return any(
         types.is_struct(kind) or types.is_binary(kind) or types.is_large_binary(kind) for kind in kinds
     )

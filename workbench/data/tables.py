@@ -184,8 +184,9 @@ def caption_column(annotations: Any, table: str, chosen: Mapping[str, str | None
     )
     keys = list(dict.fromkeys(key for one in records for key in one))
     other = (fitting(keys, "caption") or ["..."])[0]
+    require(keys, f"{table}: its annotations are no list of objects; each has an image_id and a {path}")
     require(
-        column_of(path, keys) or not keys,
+        column_of(path, keys),
         f"{table}: its annotations have no {path!r}, but {', '.join(keys)}; columns={{'caption': {other!r}}} "
         "names another",
     )
@@ -262,8 +263,10 @@ def table_rows(
         with problems.adding("malformed row", where):
             if (image := placed.get(str(values["image"]))) is None:
                 image = placed[str(values["image"])] = place(values["image"])
-            level, chain = _whole(values, "level"), _whole(values, "chain")
-            cells.append(_Cells(where, image, texts(values["caption"]), level, chain, values))
+            whole = (_whole(values, "level"), _whole(values, "chain"))
+            ids = (values.get("id"), values.get("image_id"))
+            split = str(values.get("split") or "")
+            cells.append(_Cells(where, image, texts(values["caption"]), *whole, split, *ids))
     whose = "" if "id" in columns or "id" not in at else _whose_ids(cells)
     notes = (
         f"the column {at['id'][0]} holds {whose}; captions are numbered within their image" if whose else "",
@@ -280,25 +283,21 @@ class _Cells(NamedTuple):
     captions: list[str]
     level: int | None
     chain: int | None
-    values: Mapping[str, Any]
-
-    @property
-    def id(self) -> str | None:
-        """Of the caption."""
-        value = self.values.get("id")
-        return None if value is None else str(value)
+    split: str
+    id: Any
+    image_id: Any
 
 
 def _captions(cells: Sequence[_Cells], *, numbered: bool) -> list[Row]:
     """A row a caption; ``numbered`` = by its number within its image, whatever the ids say."""
     counted, rows = Counter[str](), list[Row]()
     for row in cells:
-        split, known = str(row.values.get("split") or ""), None if numbered else row.id
+        known = None if numbered or row.id is None else str(row.id)
         for n, caption in enumerate(row.captions):
             number = f"{row.image}#{counted[row.image]}" if known is None else known
             row_id = f"{number}#{n}" if known is not None and len(row.captions) > 1 else number
             counted[row.image] += 1
-            rows.append(Row(row.where, row.image, caption.strip(), row_id, row.level, row.chain, split))
+            rows.append(Row(row.where, row.image, caption.strip(), row_id, row.level, row.chain, row.split))
     return rows
 
 
@@ -308,11 +307,13 @@ def _whose_ids(cells: Sequence[_Cells]) -> str:
     An image's id is the same for all of its rows and another for another image. The place of a caption is
     counted from 0 or from 1 at each image. Both take two images, and an image with two rows.
     """
+    known = [(row.image, str(row.id)) for row in cells if row.id is not None]
+    if len({number for _, number in known}) == len(known):
+        return ""
     by_image, images = dict[str, list[str]](), dict[str, set[str]]()
-    for row in cells:
-        if row.id is not None:
-            by_image.setdefault(row.image, []).append(row.id)
-            images.setdefault(row.id, set()).add(row.image)
+    for image, number in known:
+        by_image.setdefault(image, []).append(number)
+        images.setdefault(number, set()).add(image)
     if len(by_image) < 2 or max(map(len, by_image.values())) < 2:
         return ""
     if all(len(set(ids)) == 1 for ids in by_image.values()) and all(len(own) == 1 for own in images.values()):
@@ -332,9 +333,8 @@ def _shared_ids(cells: Sequence[_Cells]) -> str:
     """A note on ids of images that stand at several, ``""`` = there is none."""
     images: dict[tuple[str, str], dict[str, None]] = {}
     for row in cells:
-        if (value := row.values.get("image_id")) is not None:
-            key = (str(row.values.get("split")), str(value))
-            images.setdefault(key, {})[row.image] = None
+        if row.image_id is not None:
+            images.setdefault((row.split, str(row.image_id)), {})[row.image] = None
     several = [(key[1], list(own)) for key, own in images.items() if len(own) > 1]
     if not several:
         return ""
@@ -347,8 +347,10 @@ def texts(given: Any) -> list[str]:
     """The captions of a field: a text, a list, also one that is written out, or objects with ``raw``; or
     the one answer of a conversation.
     """
+    if isinstance(given, str) and not given.endswith("]"):
+        return [given]
     given = given.tolist() if hasattr(given, "tolist") else "" if given is None else given
-    if isinstance(given, str) and given.startswith(("['", '["')) and given.endswith("]"):
+    if isinstance(given, str) and given.startswith(("['", '["')):
         with suppress(SyntaxError, ValueError):
             given = ast.literal_eval(given)
     listed = list(given) if isinstance(given, list | tuple) else [given]
