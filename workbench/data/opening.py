@@ -235,17 +235,7 @@ def _in_folders(ask: Ask, folders: Sequence[Path]) -> list[Found]:
         or fnmatch(one.name, ask.table)
         or fnmatch(one.relative_to(ask.base).as_posix(), ask.table)
     ]
-    sniffed = {one: layouts.sniffed(one) for one in wanted if one.suffix.lower() == ".json"}
-    karpathy = [one for one, text in sniffed.items() if '"sentences"' in text and '"images"' in text]
-    caption = (ask.columns.get("caption") or "caption").partition(".")[0]
-    keys = (f'"{caption}"', '"image_id"')
-    coco = [
-        one
-        for one, text in sniffed.items()
-        if all(key in text for key in keys)
-        and text.lstrip("\ufeff \t\r\n")[:1] == "{"
-        and one not in karpathy
-    ]
+    karpathy, coco = _annotations(wanted, ask)
     tables = [one for one in wanted if one not in karpathy + coco and _is_table(one, ask)]
     shards = [one for one in found_shards(ask.base) if not ask.table or one in wanted]
     shards = [
@@ -262,6 +252,16 @@ def _in_folders(ask: Ask, folders: Sequence[Path]) -> list[Found]:
         if texts
         else []
     )
+
+
+def _annotations(files: Sequence[Path], ask: Ask) -> tuple[list[Path], list[Path]]:
+    """The JSON files in Karpathy's form, and those of MS-COCO, told by their keys."""
+    texts = {file: layouts.sniffed(file) for file in files if file.suffix.lower() == ".json"}
+    karpathy = [file for file, text in texts.items() if '"sentences"' in text and '"images"' in text]
+    caption = (ask.columns.get("caption") or "caption").partition(".")[0]
+    objects = [file for file, text in texts.items() if text.lstrip("\ufeff \t\r\n").startswith("{")]
+    coco = [file for file in objects if f'"{caption}"' in texts[file] and '"image_id"' in texts[file]]
+    return karpathy, [file for file in coco if file not in karpathy]
 
 
 def _listed(files: Sequence[Path], base: Path | None = None) -> str:
