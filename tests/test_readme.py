@@ -11,6 +11,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from tools.readme import read_steps
 from workbench.cli import app
 
 ROOT = Path(__file__).parent.parent
@@ -110,3 +111,50 @@ def test_the_objective_to_add_is_a_file_outside_the_package_that_keeps_the_whole
     assert mine["rsum"] > 3 * chance
     assert mine["rsum"] > 0.9 * theirs["rsum"]
     assert mine.kept != [0]
+
+
+def test_the_check_of_a_base_install_does_every_block_and_every_command_in_order() -> None:
+    steps = read_steps(README)
+    commands = [step.text for step in steps if step.kind == "bash"]
+    order = iter(commands)
+    blocks = [part for line in COMMANDS for part in line.split(" && ")]
+    assert all(part in order for part in blocks)
+    spans = {" ".join(span.split()) for span in re.findall(r"`(workbench \S[^`]*)`", README)}
+    assert spans <= set(commands)
+    code = [step.text for step in steps if step.kind != "bash"]
+    assert [
+        body for kind, body in BLOCKS if kind == "python" and not any(body in text for text in code)
+    ] == []
+
+
+SAMPLE = """
+```bash
+workbench train -p objective=ditm -p data=photos/
+```
+
+One `workbench`, two `workbench
+diff RUN RUN`. Save this as `mine.py`:
+
+```python
+x = 1
+```
+
+`-p objective=mine:X` or `"2*mine:X"`, `workbench.records.require(True)`.
+
+```python
+model = wb.open_model("a")  # or "b", "c"
+```
+
+`wb.compare(result)` shows.
+"""
+
+
+def test_the_check_saves_files_trains_objectives_of_a_sentence_and_reads_comments() -> None:
+    steps = read_steps(SAMPLE)
+    first, second, saved, call, alone, doubled, script = steps
+    assert (first.kind, second.text, saved.kind) == ("bash", "workbench diff RUN RUN", "mine.py")
+    assert call.text == "import workbench.records\nworkbench.records.require(True)"
+    assert "objective=mine:X " in alone.text
+    assert 'objective="2*mine:X" ' in doubled.text
+    assert 'model = wb.open_model("b", "c")' in script.text.splitlines()
+    assert script.text.endswith("wb.compare(result)")
