@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import typer
+from typer.testing import CliRunner
 
 import workbench as wb
 from workbench.cli import app
@@ -68,6 +71,24 @@ def test_the_commands_of_a_guide_are_ones_that_the_program_takes(name: str) -> N
     ]
     for words in (shlex.split(line)[1:] for line in lines if line.startswith("workbench ")):
         group.commands[words[0]].make_context(words[0], words[1:])
+
+
+def test_the_guide_on_metrics_prints_by_its_command_what_it_measures_in_python(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    blocks = BLOCK.findall(GUIDES["metric"])
+    (tmp_path / "my_metric.py").write_text(blocks[0][1], encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delitem(sys.modules, "my_metric", raising=False)
+    names: dict[str, Any] = {}
+    (script,) = (body for kind, body in blocks if kind == "python" and "wb.evaluate" in body)
+    exec(compile(script, "metric.md", "exec"), names)
+    (command,) = (body.splitlines()[0] for kind, body in blocks if kind == "bash")
+    done = CliRunner().invoke(app, [*shlex.split(command)[1:], "--json"])
+    assert done.exit_code == 0, done.output
+    (printed,) = json.loads(done.stdout)["results"]
+    assert {row["key"]: row["value"] for row in printed["numbers"]} == names["result"].as_dict()["metrics"]
+    assert "i2t/mrr" in printed["metrics"]
 
 
 @pytest.mark.slow

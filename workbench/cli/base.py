@@ -92,6 +92,14 @@ SkipExisting = Annotated[
 ]
 Device = Annotated[str, typer.Option(help="auto (a GPU where there is one), cpu, cuda or cuda:1.")]
 Precision = Annotated[str, typer.Option(help="Precision of encoding: auto, bf16 on a GPU, or float32.")]
+Metrics = Annotated[
+    list[str] | None,
+    typer.Option(metavar="NAME", help="Metrics beside the usual ones, or my_module:MyMetric; repeatable."),
+]
+Judge = Annotated[str, typer.Option(help="Grades captions for --metrics, such as cider.")]
+Rounds = Annotated[
+    int | None, typer.Option(help="Bootstrap rounds of the intervals; 0 makes none. [default: 1000]")
+]
 Root = Annotated[str, typer.Option(help="Folder of all runs.")]
 
 # What is wrong with words, values, files and packages.

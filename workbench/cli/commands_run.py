@@ -15,11 +15,14 @@ from workbench.cli.base import (
     Device,
     DryRun,
     InPaper,
+    Judge,
+    Metrics,
     Out,
     Pairs,
     Precision,
     Record,
     Root,
+    Rounds,
     SkipExisting,
     TimeLimit,
     WithFields,
@@ -239,12 +242,15 @@ def train(
     with stopped, usage((ChecksumError, ImportError, OSError, measure.NotMeasuredError)):
         folder = standalone.train(ready, out=out, resume=resume)
     if not processes.rank():
-        found = runs.read(folder)
-        emit(
-            asdict(found),
-            as_json,
-            [*numbers(found.results), *learnt(found.results), f"{found.status}  {found.folder}"],
-        )
+        _trained(runs.read(folder), as_json)
+
+
+def _trained(done: Any, as_json: bool) -> None:
+    """What a training has come to; metrics that it asks for stand last."""
+    from workbench.metrics import usual
+
+    lines = [*numbers(done.results, usual=usual()), *learnt(done.results)]
+    emit(asdict(done), as_json, [*lines, f"{done.status}  {done.folder}"])
 
 
 @app.command(
@@ -265,6 +271,9 @@ def evaluate(  # noqa: PLR0913 - typer reads the options from the signature
     precision: Precision = "auto",
     rerank: Annotated[int, typer.Option(help="Score so many best items of each query again.")] = 0,
     reranker: Annotated[str, typer.Option(help="How --rerank scores; see `explain scorer`.")] = "cross",
+    metrics: Metrics = None,
+    judge: Judge = "",
+    rounds: Rounds = None,
     parameter: Pairs = None,
     out: Out = "",
     root: Root = "runs",
@@ -275,19 +284,17 @@ def evaluate(  # noqa: PLR0913 - typer reads the options from the signature
     A model made elsewhere, or its vectors, on any data becomes a run of its own. Several models on several
     data sets make one table with paired differences. A finished run is evaluated on its own data or on other
     data, and keeps the numbers. Several runs are one ensemble: the mean of their scores. Vectors are compared
-    in float32, whatever their own type.
+    in float32, whatever their own type. Without --metrics, a run is measured by those of its configuration.
     """
     wb.use_device(device, precision)
     options = parameters.options(pairs(parameter))
     require(data or not options, "-p gives options of other data; name these with --data")
-    outside = bool(model or images or texts)
-    require(run or outside, "name a run, a model with --model, or vectors with --images and --texts")
-    require(not run or not (outside or out), "give runs, or --model or vectors, not both")
-    require(run or not rerank, "--rerank is for finished runs; name one")
+    _require_one_kind(run, bool(model or images or texts), out, rerank)
     targets = [wb.runs.Target.read(one, options, split) for one in data or ()]
+    how = _how(metrics or [], judge, rounds)
     if run:
         folders = [runs.find(name, root).folder for name in run]
-        return _evaluate_runs(folders, targets, split, (rerank, reranker), as_json)
+        return _evaluate_runs(folders, targets, split, (rerank, reranker), how, as_json)
     require(targets, "name the data with --data: a name of `workbench list data`, or a path")
     require(not pretrained or len(model or ()) == 1, ONE_MODEL)
     there = out and any((Path(out) / number / runs.RESULTS).is_file() for number in ("", "1"))
@@ -295,13 +302,39 @@ def evaluate(  # noqa: PLR0913 - typer reads the options from the signature
     writable(out or root)
     named = {"images": images, "texts": texts}
     vectors: dict[str, Any] = {name: file for name, file in named.items() if file}
-    asked = [partial(wb.evaluate, wb.open_model(name, pretrained)) for name in model or []]
-    asked += [partial(wb.evaluate, **vectors)] if vectors else []
-    return _evaluate_models(asked, targets, (out, root), as_json)
+    return _evaluate_models(_opened(model or [], pretrained, vectors, how), targets, (out, root), as_json)
+
+
+def _require_one_kind(run: list[str] | None, outside: bool, out: str, rerank: int) -> None:
+    """Refuse words that do not say what is evaluated, or two things at once."""
+    require(run or outside, "name a run, a model with --model, or vectors with --images and --texts")
+    require(not run or not (outside or out), "give runs, or --model or vectors, not both")
+    require(run or not rerank, "--rerank is for finished runs; name one")
+
+
+def _how(metrics: list[str], judge: str, rounds: int | None) -> dict[str, Any]:
+    """What else is measured, as ``wb.evaluate`` takes it."""
+    names = [name.strip() for typed in metrics for name in typed.split(",")]
+    how: dict[str, Any] = {"metrics": names, "judge": judge}
+    return how if rounds is None else {**how, "rounds": rounds}
+
+
+def _opened(models: list[str], pretrained: str, vectors: dict[str, Any], how: dict[str, Any]) -> list[Any]:
+    """What evaluates each model, and the vectors, on data; models are opened after the words are checked."""
+    from workbench.runs import resolve
+
+    resolve.check_measured(how["metrics"], how["judge"], how.get("rounds", 0))
+    asked = [partial(wb.evaluate, wb.open_model(name, pretrained), **how) for name in models]
+    return asked + ([partial(wb.evaluate, **vectors, **how)] if vectors else [])
 
 
 def _evaluate_runs(
-    folders: list[Path], targets: list[Any], split: str, again: tuple[int, str], as_json: bool
+    folders: list[Path],
+    targets: list[Any],
+    split: str,
+    again: tuple[int, str],
+    how: dict[str, Any],
+    as_json: bool,
 ) -> None:
     """Finished runs, as they are named."""
     from workbench.runs import evaluate as evaluation
@@ -313,21 +346,29 @@ def _evaluate_runs(
         not twice, f"a run is named twice: {', '.join(map(str, folders))}; an ensemble is of different runs"
     )
     if targets and len(folders) == 1 and not scoring:
-        one = evaluation.evaluate_on(folders[0], targets[0])
+        one = evaluation.evaluate_on(folders[0], targets[0], **how)
         kept = str(folders[0] / runs.EVALUATIONS / targets[0].name)
         measurements, about = one.measurements, [evaluated(one.as_dict()), *one.split.notes, kept]
     else:
         target = next(iter(targets), None)
         measurements = evaluation.evaluate_run(
-            *folders, split=split or "test", target=target, scoring=scoring, say=partial(typer.echo, err=True)
+            *folders,
+            split=split or "test",
+            target=target,
+            scoring=scoring,
+            **how,
+            say=partial(typer.echo, err=True),
         )
         what = "what is re-ranked" if scoring else "an ensemble"
         about = [f"{what} belongs to no run folder: nothing is stored"] if targets or scoring else []
+        about = about or ["the run's own numbers stay as they are: nothing is stored"]
     emit([m.as_dict() for m in measurements], as_json, [*numbers(measurements, every=True), *about])
 
 
 def _evaluate_models(asked: list[Any], targets: list[Any], place: tuple[str, str], as_json: bool) -> None:
     """Models or vectors on data sets: each result a run, those of one data set one table."""
+    from workbench.metrics import usual
+
     found, folders, lines, differences = [], list[Path](), list[str](), list[Any]()
     many = len(asked) * len(targets) > 1
     for target in targets:
@@ -343,7 +384,7 @@ def _evaluate_models(asked: list[Any], targets: list[Any], place: tuple[str, str
         if len(several) == 1:
             lines += [
                 several[0].split.name,
-                *numbers(several[0].measurements, every=len(targets) == 1),
+                *numbers(several[0].measurements, every=len(targets) == 1, usual=usual()),
                 *learnt(several[0].as_dict()),
             ]
             continue

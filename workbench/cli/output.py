@@ -3,7 +3,7 @@
 import os
 import shutil
 import sys
-from collections.abc import Iterable, Mapping, Sized
+from collections.abc import Container, Iterable, Mapping, Sized
 from typing import Any
 
 from workbench.formatting import format_count, format_interval, format_value, unit_heading
@@ -40,21 +40,28 @@ def columns(rows: Iterable[Iterable[object]]) -> list[str]:
     return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in table]
 
 
-def numbers(found: Iterable[Any], *, every: bool = False, most: int | None = None) -> list[str]:
+def numbers(
+    found: Iterable[Any],
+    *,
+    every: bool = False,
+    most: int | None = None,
+    usual: Container[str] | None = None,
+) -> list[str]:
     """Measured numbers with their intervals and how many queries they are over, one a line.
 
     Args:
         found: of type ``Measurement``, or what ``results.json`` holds.
         every: all of them; else those to look at first, and a last line that counts the others.
         most: of those to look at first, this many; ``None`` = all.
+        usual: see ``headline``.
     """
     found = contracts_of(found) if isinstance(found, Mapping) else found
     rows = {row["number"]: row for row in measurement_rows(found)}
-    shown = list(rows) if every else headline(rows)[:most]
+    shown = list(rows) if every else headline(rows, usual=usual)[:most]
     heads = ("number", "value", "in", "chance", "queries")
     lines = columns([heads, *([rows[label][head] for head in heads] for label in shown)]) if rows else []
     left = len(rows) - len(shown)
-    return [*lines, f"and {left} more; --all shows them"] if left else lines
+    return [*lines, f"and {left} more; `workbench show RUN --all` shows them"] if left else lines
 
 
 def learnt(results: Mapping[str, Any]) -> list[str]:

@@ -117,6 +117,11 @@ def rows() -> dict[str, type[Metric]]:
     return _offered(_shelf.names())
 
 
+def usual() -> set[str]:
+    """Names of the metrics that every evaluation measures; others are asked for."""
+    return {name for name, row in rows().items() if row.default}
+
+
 def _offered(places: Iterable[str]) -> dict[str, type[Metric]]:
     """The metrics that files and entry points of these names offer."""
     out: dict[str, type[Metric]] = {}

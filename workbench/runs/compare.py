@@ -28,7 +28,7 @@ from workbench.records import (
     densest,
     require,
 )
-from workbench.records.measurement import measurement_row, unit_of
+from workbench.records.measurement import headline, measurement_row, unit_of
 from workbench.registry import did_you_mean, require_known
 from workbench.runs.model import KeptVectors
 from workbench.runs.opening import apart, open_runs, together
@@ -106,6 +106,13 @@ def first_keys(judgements: Iterable[str]) -> list[str]:
     return list(map(str, [MetricKey("rsum"), *(MetricKey("R", way, k=1) for way in ways), *denser]))
 
 
+def _asked(opened: Sequence[OpenRun], names: Iterable[str]) -> list[str]:
+    """The numbers of metrics that somebody asked for, where all runs keep them."""
+    words = {metrics.member(name).name for name in names}
+    shared = [label for label in opened[0].values if all(label in run.values for run in opened)]
+    return [one for one in headline(shared, usual=metrics.usual()) if MetricKey.parse(one).metric in words]
+
+
 def table(
     opened: Sequence[OpenRun], keys: Sequence[str] = (), *, smallest: float = comparison.SMALLEST
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -122,7 +129,7 @@ def table(
     """
     split, more = opened[0].split, {name for run in opened for name in run.config.get("metrics", ())}
     twins = [str(MetricKey("twin_accuracy", "i2t", subset=kind)) for kind in split.twins]
-    keys = list(keys) or [*first_keys(split.judgements), *twins]
+    keys = list(keys) or list(dict.fromkeys([*first_keys(split.judgements), *twins, *_asked(opened, more)]))
     found = {run.name: numbers(run, keys) for run in opened}
     contracts = [
         {"run": name, "label": key, **m.as_dict()} for name, of in found.items() for key, (m, _) in of.items()

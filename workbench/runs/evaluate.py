@@ -28,7 +28,7 @@ from workbench.runs.measure import calibrate, ensemble, evaluate_split, measure
 from workbench.runs.model import AnyModel, Encodes, KeptVectors, Model
 from workbench.runs.models import evaluated, kept_config, load_model, open_model
 from workbench.runs.opening import open_runs
-from workbench.runs.resolve import make_objective
+from workbench.runs.resolve import check_measured, make_objective
 from workbench.runs.result import OpenRun
 from workbench.runs.vector_files import in_order, read_both, split_of_rows, without_ids
 from workbench.training import computing_threads
@@ -91,6 +91,7 @@ def evaluate(  # noqa: PLR0913
     """
     if texts is None and str(images).endswith(".npz"):
         texts = images  # which then holds both
+    check_measured(metrics, judge, rounds)
     _require_one_way(model, data, images, texts, own)
     made = (
         KeptVectors() if model is None else open_model(model, pretrained, device=device, precision=precision)
@@ -205,6 +206,9 @@ def evaluate_run(
     target: Target | None = None,
     device: str = "",
     scoring: Mapping[str, Any] | None = None,
+    metrics: Sequence[str] = (),
+    judge: str = "",
+    rounds: int = ROUNDS,
     say: Callable[[str], None] = lambda line: None,
 ) -> list[Measurement]:
     """Measure the model of a finished run again, on a split of its data or on other data; of several runs the
@@ -217,6 +221,9 @@ def evaluate_run(
         device: where the models compute.
         scoring: fields of the configuration by which the models score anew, laid over those that they were
             trained with: ``objective_options``, ``scorer``, ``rerank`` and ``reranker``.
+        metrics: as ``evaluate``; none = those of the first run's configuration.
+        judge: as ``evaluate``; empty = that of the first run, where its metrics are taken.
+        rounds: as ``evaluate``.
         say: is told what re-ranking costs.
 
     Raises:
@@ -224,6 +231,7 @@ def evaluate_run(
         KeyError, TypeError: options that the objective does not take.
         ValueError: the runs read different images or captions, or cannot read the other data.
     """
+    names, grades = _asked(folders[0], metrics, judge, rounds)
     members = []
     for folder in map(Path, folders):
         model = load_model(folder, device=device)
@@ -235,10 +243,21 @@ def evaluate_run(
         model = rescored(model, scoring) if scoring else model
         members.append((model, model.source(part, every_signal=False)))
     scores, first = ensemble(members, say=say), members[0][1].split
-    said = store.load(Path(folders[0]) / store.CONFIG)
-    return evaluate_split(
-        scores, first, strict=target is None, metrics=said.get("metrics", ()), judge=said.get("judge", "")
-    )[0]
+    strict = target is None or bool(metrics)
+    return evaluate_split(scores, first, strict=strict, metrics=names, judge=grades, rounds=rounds)[0]
+
+
+def _asked(folder: Path | str, metrics: Sequence[str], judge: str, rounds: int) -> tuple[Sequence[str], str]:
+    """The metrics and the judge that somebody asks for, or else those of a run's configuration.
+
+    Raises:
+        KeyError, TypeError, ValueError: see ``check_measured``.
+    """
+    config = store.load(Path(folder) / store.CONFIG)
+    names = metrics or config.get("metrics", ())
+    grades = judge or ("" if metrics else config.get("judge", ""))
+    check_measured(names, grades, rounds)
+    return names, grades
 
 
 def rescored(model: AnyModel, scoring: Mapping[str, Any]) -> Model:
@@ -266,28 +285,48 @@ def rescored(model: AnyModel, scoring: Mapping[str, Any]) -> Model:
     return made
 
 
-def evaluate_on(folder: Path | str, target: Target, *, device: str = "") -> OpenRun:
+def evaluate_on(
+    folder: Path | str,
+    target: Target,
+    *,
+    device: str = "",
+    metrics: Sequence[str] = (),
+    judge: str = "",
+    rounds: int = ROUNDS,
+) -> OpenRun:
     """Measure the model of a finished run on other data, and keep what came out beside the run, in the folder
     ``evaluations`` and there under the name of the target.
 
     Captions that form chains are measured by HierarCaps' protocols as well, with the empty text as the root.
     A metric that the run asks for and the other data cannot be measured by is named in ``notes``.
 
+    Args:
+        folder: of the run.
+        target: the other data.
+        device: where the model computes.
+        metrics: as ``evaluate``; none = those of the run's configuration.
+        judge: as ``evaluate``; empty = that of the run, where its metrics are taken.
+        rounds: as ``evaluate``.
+
     Raises:
         FileNotFoundError: the folder holds no checkpoint, or the data are not there.
-        ValueError: the model cannot read the data, see ``load_target``.
+        KeyError: no such metric or judge.
+        ValueError: the model cannot read the data, see ``load_target``, or they have nothing that a metric of
+            ``metrics`` is measured by.
     """
+    names, grades = _asked(folder, metrics, judge, rounds)
     opened = open_runs([str(folder)], device=device, on=asdict(target))[0]
-    split, metrics, judge = opened.split, opened.config.get("metrics", ()), opened.config.get("judge", "")
+    split = opened.split
+    how: dict[str, Any] = {"metrics": names, "judge": grades, "rounds": rounds, "strict": bool(metrics)}
     with computing_threads(int(opened.config.get("threads", 0))):
         threads = torch.get_num_threads()
         model, image, text = opened.load()
-        found, values, best = measure(model, split, image, text, metrics=metrics, strict=False, judge=judge)
+        found, values, best = measure(model, split, image, text, **how)
         if split.level is not None and split.chain is not None:
             sides = (image.mean.numpy(), text.mean.numpy(), model.embed_texts([""]).mean[0].numpy())
             found += hierarchy.hierarchy_scores(hierarchy.Chains(split, *sides))
     known = {m.key.metric for m in found}
-    left = [name for name in metrics if shelf.load(name).name not in known]
+    left = [name for name in names if shelf.load(name).name not in known]
     notes = (f"not measured, since {split.name} has no judgements for it: {', '.join(left)}",) if left else ()
     source = model.source(split, every_signal=False)
     told = replace(split, notes=(*split.notes, *notes_of(model, source), *notes))

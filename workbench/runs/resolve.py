@@ -28,7 +28,7 @@ from workbench.metrics import Metric
 from workbench.objectives import Objective
 from workbench.objectives.parts.attention import scorer_of
 from workbench.records import MetricKey, require
-from workbench.registry import check_options, merge, require_known
+from workbench.registry import Count, check_options, check_value, merge, require_known
 from workbench.runs.config import Config, names_in
 
 # The text graph where nobody chose it: its words are those of the shipped model.
@@ -227,15 +227,33 @@ def _check_members(config: Config) -> None:
     _check_encoder(model.text_encoder, model.text_options, "text_options")
     if model.features:
         backbones.check(model.features)
-    chosen = [metrics.member(metric) for metric in config.objective.metrics]
-    if judge := config.objective.judge:
+    check_measured(config.objective.metrics, config.objective.judge)
+    chooser(config.training.select, config.objective.metrics)
+
+
+def check_measured(names: Sequence[str], judge: str = "", rounds: int = 0) -> None:
+    """Refuse what cannot be measured on any data.
+
+    Args:
+        names: of metrics beside the usual ones.
+        judge: of the text shelf; empty = none.
+        rounds: of the bootstrap.
+
+    Raises:
+        KeyError: no such metric or judge, with the near ones.
+        TypeError: one text where a list of names belongs.
+        ValueError: rounds below zero, or a judge without a metric that reads grades.
+    """
+    require(not isinstance(names, str), f"metrics is {names!r}; give a list, [{names!r}]", TypeError)
+    check_value("rounds", rounds, Count)
+    chosen = [metrics.member(name) for name in names]
+    if judge:
         require_known("judge: no", judge, text.judges())
         require(
             any("graded" in row.by for row in chosen),
             f"judge={judge!r} grades for metrics, and none that reads grades is asked for; "
-            'name one, such as metrics=["nsum"]',
+            "name one in metrics, such as nsum",
         )
-    chooser(config.training.select, config.objective.metrics)
 
 
 def chooser(select: str, names: Sequence[str] = ()) -> type[Metric]:

@@ -17,6 +17,7 @@ import torch
 from workbench.io import json_value, only_writer, replacing, write_checksums, write_json, write_table
 from workbench.metrics.blocks import AnyScores, best, by_rows
 from workbench.metrics.ranks import Best, ranks_of
+from workbench.metrics.registry import usual
 from workbench.records import Array, Embedding, Measurement, Split, Values, require
 from workbench.records.measurement import headline, measurement_rows
 from workbench.registry import require_known
@@ -79,7 +80,7 @@ class OpenRun:
         """
         rows = {row["number"]: row for row in measurement_rows(self.measurements)}
         heads = ["value", "in", "chance", "queries", "gallery"]
-        shown = [rows[label] for label in (rows if every else headline(rows))]
+        shown = [rows[label] for label in (rows if every else headline(rows, usual=usual()))]
         return pd.DataFrame(shown, columns=["number", *heads]).set_index("number")
 
     def _title(self) -> str:

@@ -239,8 +239,7 @@ def _labels(part: pd.DataFrame) -> list[str]:
     """The numbers of a table; the deeper ranks stand in the CSV file."""
     names = [name for name in map(str, part) if f"{name} low" in part and _metric(name)]
     measured = [name for name in names if part[name].notna().any()]
-    usual = {name for name, row in metrics.rows().items() if row.default}
-    return [one for one in headline(measured, usual=usual) if MetricKey.parse(one).k in (None, 1)]
+    return [one for one in headline(measured, usual=metrics.usual()) if MetricKey.parse(one).k in (None, 1)]
 
 
 def _means(part: pd.DataFrame, labels: Sequence[str]) -> list[dict[Any, Any]]:
