@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import json
+import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from statistics import median
@@ -241,6 +243,15 @@ def test_plain_papermill_trains(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert (found.notebook, found.status, found.results["objective"]) == ("03_train", "unwatched", "cora")
     assert 0 <= found.results["metrics"]["rsum"] <= 6
     assert Path("out.ipynb").stat().st_size < 8_000_000
+
+
+@pytest.mark.slow
+def test_plain_papermill_maps_and_its_log_ends_without_an_interrupt(tmp_path: Path) -> None:
+    words = ["-p", "images", "20", "--log-output"]
+    command = [sys.executable, "-m", "papermill", FOLDER / "04_embedding_map.ipynb", "out.ipynb", *words]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "KeyboardInterrupt" not in done.stdout + done.stderr
 
 
 @pytest.mark.slow

@@ -58,7 +58,7 @@ def test_a_run_is_said_in_thirty_lines_with_what_it_was_given_and_numbers_with_i
     words = [line.split() for line in lines]
     assert ["epochs", "7"] in words
     assert ["objective_options.tau", "5"] in words
-    assert any(line[:4] == ["rsum", "50.0", "(40.0", "to"] for line in words)
+    assert sum(line[1:4] == ["50.0", "(40.0", "to"] for line in words) == 9
     assert not any("clip_norm" in line or "package1" in line for line in lines)
     assert "results.json" in lines[-1]
     assert sum("--all" in line for line in lines) == 3

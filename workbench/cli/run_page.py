@@ -12,7 +12,7 @@ from workbench.records.measurement import contracts_of, headline, measurement_ro
 from workbench.runs import store
 
 # lines of the page, and how many of them the parts of unknown length may take
-LINES, PARAMETERS, NUMBERS, EVALUATIONS = 30, 8, 8, 3
+LINES, PARAMETERS, NUMBERS, EVALUATIONS = 30, 8, 9, 3
 # what is shown of a run whatever its default
 IDENTITY = ("data", "objective", "seed")
 # what decides an evaluation; the other fields that it keeps are those of a training
@@ -66,8 +66,8 @@ def _settings(run: store.Run, every: bool) -> dict[str, Any]:
     params = run.params
     if "model" in params or "target" in params:
         chosen = {name: params[name] for name in EVALUATION if params.get(name)}
-        if chosen.get("target"):
-            chosen.pop("data", None)
+        # the data as they were named, which a table shortens to the last part of a path
+        chosen |= chosen.pop("target", {})
         return {name: value for name, value in flat(chosen).items() if value}
     if every:
         return params
