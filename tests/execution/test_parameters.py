@@ -7,7 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from workbench.execution.parameters import Parameter, ParameterError, inspect, parse_values, with_defaults
+from workbench.execution.parameters import (
+    Parameter,
+    ParameterError,
+    inspect,
+    options,
+    parse_values,
+    with_defaults,
+)
 
 Make = Callable[..., Path]
 
@@ -135,3 +142,12 @@ def test_broken_json_is_one_line_that_shows_it(text):
         parse_values({}, {"data_options": text})
     assert text in str(refused.value)
     assert "\n" not in str(refused.value)
+
+
+def test_options_of_data_are_read_by_each_of_their_names_and_once():
+    words = ({"size": "8"}, {"data.size": "8"}, {"data_options.size": "8"}, {"data": "{size: 8}"})
+    assert [options(one) for one in words] == [{"size": 8}] * 4
+    with pytest.raises(ValueError, match=r"size is 8 and data\.size is 9"):
+        options({"size": "8", "data.size": "9"})
+    with pytest.raises(TypeError, match="data is 8"):
+        options({"data": "8"})

@@ -174,9 +174,13 @@ def parse_values(known: Mapping[str, Parameter], words: Mapping[str, str]) -> di
     Raises:
         ParameterError: the text does not read as the declared type.
     """
-    return {
-        name: known[name].parse(text) if name in known else parse_value(text) for name, text in words.items()
-    }
+    return {name: _typed(known, name, text) for name, text in words.items()}
+
+
+def _typed(known: Mapping[str, Parameter], name: str, text: str) -> Any:
+    """One value; ``data={...}`` is a mapping where there is a parameter ``data_options`` too."""
+    whole = text.startswith("{") and f"{name}_options" in known
+    return known[name].parse(text) if name in known and not whole else parse_value(text)
 
 
 def parse_value(text: str) -> Any:
@@ -242,7 +246,9 @@ def gives(values: Mapping[str, Any], field: str) -> bool:
 
 
 def options(words: Mapping[str, str]) -> dict[str, Any]:
-    """Options typed on the command line; a name may point into a mapping, ``files.train``.
+    """Options of data typed on the command line; a name may point into a mapping, ``files.train``.
+
+    The ways in which ``Config`` writes them, ``data.size`` and ``data_options.size``, are read as well.
 
     Args:
         words: name -> text.
@@ -250,4 +256,4 @@ def options(words: Mapping[str, str]) -> dict[str, Any]:
     Raises:
         ValueError: one is given twice, or the text does not read.
     """
-    return lay(parse_values({}, words), groups={})
+    return lay(parse_values({}, words), groups=dict.fromkeys(("data", "data_options"), Group()))
