@@ -10,29 +10,34 @@ phrases are moved to the word they belong to (``placement``), and rules read wha
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence, Set
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import cache, partial
 from itertools import chain
 from multiprocessing import get_context
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import networkx
 import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from caption_graphs import spelling, tree, wording
 from caption_graphs.placement import placed
-from caption_graphs.read import read_graph
+from caption_graphs.read import read_graph, unread
 from caption_graphs.vocabulary import ASSETS, Word
 from workbench.records import Rows, SceneGraph, require
 from workbench.registry import Natural
 from workbench.text.signal import SignalMaker
 
+if TYPE_CHECKING:
+    import networkx
+
 CHUNK = 1024  # captions whose trees are in memory together
 WORTH = 16_384  # captions, 10 s of work for one process; below that, others would cost more than they bring
+# graphs of a chunk of captions, None for one without an object
+Reader = Callable[[Sequence[str]], list[SceneGraph | None]]
 __all__ = ["SceneGraphSignal", "SceneGraphs", "parse", "split", "to_networkx"]
 
 
@@ -68,12 +73,14 @@ class SceneGraphs(SignalMaker):
             takes seconds, so that fewer than 16,384 captions are parsed by this one alone.
         plurals: also give things in the plural that nobody has counted the attribute ``"plural"``, since
             "some birds" says more than "a bird".
+        corrects: put misspelt words right. What a person types is read as it stands, since a model reads it
+            so.
     """
 
     name = "scene_graph"
 
-    def __init__(self, *, processes: Natural = 1, plurals: bool = False) -> None:
-        self.processes, self.plurals = processes, plurals
+    def __init__(self, *, processes: Natural = 1, plurals: bool = False, corrects: bool = True) -> None:
+        self.processes, self.plurals, self.corrects = processes, plurals, corrects
         self._parsed: dict[str, SceneGraph | None] = {}
 
     def of(self, captions: Sequence[str]) -> SceneGraphSignal:
@@ -83,7 +90,7 @@ class SceneGraphs(SignalMaker):
             OSError: no English spaCy model is installed.
         """
         new = list(dict.fromkeys(caption for caption in captions if caption not in self._parsed))
-        self._parsed.update(zip(new, _graphs(new, self.processes, self.plurals), strict=True))
+        self._parsed.update(zip(new, self._graphs(new), strict=True))
         graphs = [self._parsed[caption] for caption in captions]
         lost = [row for row, graph in enumerate(graphs) if graph is None]
         whole = tuple(
@@ -91,11 +98,35 @@ class SceneGraphs(SignalMaker):
         )
         return SceneGraphSignal(whole, np.array(lost, dtype=np.int64), tree.model()[1])
 
+    def _graphs(self, captions: Sequence[str]) -> list[SceneGraph | None]:
+        read = partial(_read, plurals=self.plurals, corrects=self.corrects)
+        return _graphs(captions, self.processes, read)
+
+    def unread(self, caption: str) -> tuple[str, ...]:
+        """The words of a caption that its graph holds in no form; small words such as "the" are left out.
+
+        >>> SceneGraphs().unread("A cat and a hous")
+        ('hous',)
+        """
+        return unread(caption, self.of([caption]).graphs[0])
+
+    def unusual(self, caption: str, usual: Set[str] = frozenset()) -> dict[str, tuple[str, ...]]:
+        """The words of a caption that captions do not use, each with those near to it, the nearest first.
+
+        Args:
+            caption: any text.
+            usual: lower-case words that are usual besides, such as those of one's own captions.
+
+        >>> SceneGraphs().unusual("A gren elefant")["elefant"]
+        ('elegant', 'elephant', 'elephants')
+        """
+        return spelling.unusual(caption, usual)
+
     def identity(self) -> str:
         """What tells the graphs of this parser from those of another: a hash of its rules, words, weights and
-        spaCy model, and whether it marks plurals.
+        spaCy model, whether it marks plurals, and whether it leaves slips as they are.
         """
-        return f"{_code()}{'-plurals' if self.plurals else ''}"
+        return f"{_code()}{'-plurals' if self.plurals else ''}{'' if self.corrects else '-as_written'}"
 
 
 def parse(captions: Sequence[str]) -> tuple[SceneGraph, ...]:
@@ -119,9 +150,8 @@ def parse(captions: Sequence[str]) -> tuple[SceneGraph, ...]:
     return SceneGraphs().of(captions).graphs
 
 
-def _graphs(captions: Sequence[str], processes: int, plurals: bool) -> list[SceneGraph | None]:
+def _graphs(captions: Sequence[str], processes: int, read: Reader) -> list[SceneGraph | None]:
     """Graphs of distinct captions, None for one without an object."""
-    read = partial(_read, plurals=plurals)
     chunks = [captions[start : start + CHUNK] for start in range(0, len(captions), CHUNK)]
     if processes == 1 or len(captions) < WORTH:
         return list(chain.from_iterable(map(read, chunks)))
@@ -129,17 +159,18 @@ def _graphs(captions: Sequence[str], processes: int, plurals: bool) -> list[Scen
         return list(chain.from_iterable(pool.map(read, chunks)))
 
 
-def _read(captions: Sequence[str], plurals: bool) -> list[SceneGraph | None]:
-    sentences = [split(caption) for caption in captions]
+def _read(captions: Sequence[str], *, plurals: bool, corrects: bool) -> list[SceneGraph | None]:
+    sentences = [split(caption, corrects=corrects) for caption in captions]
     # One thread: the model's matrices are so small that two wait for each other longer than they work.
     with threadpool_limits(1, "blas"):
         trees = map(placed, tree.trees(list(chain.from_iterable(sentences))))
         return [read_graph([next(trees) for _ in several], plurals=plurals) for several in sentences]
 
 
-def split(caption: str) -> list[list[Word]]:
+def split(caption: str, *, corrects: bool = True) -> list[list[Word]]:
     """The sentences of a caption as words that the parser reads."""
-    return [wording.fold(sentence) for sentence in wording.sentences(spelling.words(caption))]
+    words = spelling.words(caption) if corrects else wording.tokens(caption)
+    return [wording.fold(sentence) for sentence in wording.sentences(words)]
 
 
 @cache
@@ -151,7 +182,7 @@ def _code() -> str:
     return digest.hexdigest()[:16]
 
 
-def to_networkx(graph: SceneGraph) -> networkx.DiGraph:
+def to_networkx(graph: SceneGraph) -> "networkx.DiGraph":
     """The graph with one vertex for each object and attribute.
 
     Args:
@@ -162,7 +193,9 @@ def to_networkx(graph: SceneGraph) -> networkx.DiGraph:
         ``label``. An edge has ``kind`` (``"attribute"`` or ``"relation"``) and ``labels``, a tuple, since two
         things may be related twice.
     """
-    made = networkx.DiGraph()
+    import networkx  # slow to import
+
+    made: networkx.DiGraph = networkx.DiGraph()
     made.add_nodes_from((node, {"kind": "object", "label": name}) for node, name in enumerate(graph.objects))
     for number, (node, attribute) in enumerate(graph.attributes, len(graph.objects)):
         made.add_node(number, kind="attribute", label=attribute)

@@ -7,16 +7,35 @@ relations where there is something to relate, else an attribute of the subject.
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from caption_graphs import wording
 from caption_graphs.naming import inner, is_object, looks_of, name_of, namesake
 from caption_graphs.statements import SUBJECTS, Statement, described, of_noun, of_verb, subjects
-from caption_graphs.tree import Tree
+from caption_graphs.tree import Tree, lemma
 from caption_graphs.vocabulary import known
 from workbench.records import SceneGraph
 
 # the attribute of things that are many, though no word says how many
 PLURAL = "plural"
+# small words that change what is said
+DENIALS = frozenset({"no", "not", "never", "neither", "nor", "or", "without"})
 # what hangs on a noun, or on any word that is no verb, and says something of it
 TELLING = frozenset({"prep", "dative", "agent", "prt", "amod", "poss"})
+
+
+def unread(text: str, graph: SceneGraph) -> tuple[str, ...]:
+    """The words of a text that its graph holds in no form; those that say nothing by themselves are left out.
+
+    Args:
+        text: as it was written.
+        graph: read from it.
+    """
+    from spacy.lang.en.stop_words import STOP_WORDS  # slow to import
+
+    looks, ties = (word for _, word in graph.attributes), (word for _, word, _ in graph.relations)
+    read = set(wording.tokens(" ".join([*graph.objects, *looks, *ties])))
+    left = (word for word in wording.tokens(text) if word.isalpha() and word not in STOP_WORDS - DENIALS)
+    forms = {word: {word, lemma(word, "NOUN"), lemma(word, "VERB")} for word in left}
+    return tuple(word for word, several in forms.items() if read.isdisjoint(several))
 
 
 @dataclass

@@ -16,7 +16,8 @@ Mercer, "Context based spelling correction", Information Processing & Management
 """
 
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
+from difflib import get_close_matches
 from functools import cache, lru_cache
 from math import log
 from string import ascii_lowercase
@@ -46,6 +47,8 @@ ENDINGS = (
     ("ier", "y"),
     ("iest", "y"),
 )
+NEAR = 3  # words that are offered for one that captions do not use
+ALIKE = 0.66  # how alike they are at least, as difflib has it: "dgo" and "dog" share two letters of three
 NEIGHBOURS = ASSETS / "neighbours.safetensors"
 UNSEEN = 0.2  # added to how often two words stand next to each other, so that it is never nothing
 _TABLES = tomllib.loads((ASSETS / "spelling.toml").read_text(encoding="utf-8"))
@@ -146,6 +149,22 @@ def guess(word: str) -> str:
         return word
     near = [other for other in _slips(word) if other in FREQUENT and other[0] == word[0]]
     return min(near, key=FREQUENT.__getitem__, default=word)
+
+
+def unusual(caption: str, usual: Set[str] = frozenset()) -> dict[str, tuple[str, ...]]:
+    """The words of a caption that captions do not use, each with those near to it, the nearest first.
+
+    Args:
+        caption: any text.
+        usual: lower-case words that are usual besides.
+    """
+    strange = (word for word in wording.tokens(caption) if word.isalpha() and word not in usual)
+    return {word: _near(word, frozenset(usual)) for word in strange if word not in FREQUENT}
+
+
+@lru_cache(maxsize=1 << 10)
+def _near(word: str, usual: Set[str]) -> tuple[str, ...]:
+    return tuple(get_close_matches(word, [*FREQUENT.keys() | usual], NEAR, ALIKE))
 
 
 def _in_dictionary(word: str) -> bool:

@@ -192,7 +192,7 @@ _OPENINGS = (
 
 @cache
 def _parser() -> Any:
-    return text.load("scene_graph", plurals=True)
+    return text.load("scene_graph", plurals=True, corrects=False)
 
 
 def says(sentence: str, graph: SceneGraph) -> bool:

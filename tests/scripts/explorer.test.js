@@ -4,7 +4,16 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { phrase } from "../../workbench/views/explorer/panels.js";
-import { number, place, signed, toggled, unique } from "../../workbench/views/explorer/parts.js";
+import {
+  better,
+  correct,
+  number,
+  place,
+  reworded,
+  signed,
+  toggled,
+  unique,
+} from "../../workbench/views/explorer/parts.js";
 import { noted, read } from "../../workbench/views/explorer/questions.js";
 
 /** @import { Graph, Kept } from "../../workbench/views/explorer/types.d.ts" */
@@ -57,4 +66,24 @@ test("a file of questions is taken whole, and only for its own split", () => {
   assert.match(read(JSON.stringify(file), "scenes/test").problem, /^These questions are of scenes\/val/);
   for (const text of ["no JSON", "null", "{}", JSON.stringify({ ...file, history: [{ name: 1 }] })])
     assert.match(read(text, "scenes/val").problem, /no file of questions/);
+});
+
+test("a word is put in the place of another where it stands alone", () => {
+  assert.equal(reworded("a Gren dog, greenish, gren", "gren", "green"), "a green dog, greenish, green");
+});
+
+test("the right answers of a column are counted, and those that nobody judged are named", () => {
+  /** @type {[import("../../workbench/views/explorer/types.d.ts").Mark[], string][]} */
+  const cases = [
+    [["own", "not", "relevant"], "2 of 3 right"],
+    [["own", "unknown"], "1 of 2 right, 1 not judged"],
+    [["unknown", "unknown"], "not judged"],
+    [[], ""],
+  ];
+  for (const [marks, told] of cases) assert.equal(correct(marks), told);
+});
+
+test("green is a right item that rose, red one that fell or a wrong one that rose", () => {
+  assert.deepEqual([better("own", 2), better("relevant", -1), better("not", 5)], ["up", "down", "down"]);
+  assert.deepEqual([better("not", -5), better("unknown", 5), better("own", 0)], ["same", "same", "same"]);
 });

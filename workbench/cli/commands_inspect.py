@@ -66,7 +66,8 @@ def explore(  # noqa: PLR0913 - typer reads the options from the signature
     """Open JupyterLab on the retrieval explorer.
 
     Compares several runs of one data set. With --images it asks any model, or one run, about pictures of your
-    own. With --page, the answers to a few questions become a page that reads offline.
+    own. With --page, answers become a page that reads offline: to your questions, or to the ten captions on
+    which the runs disagree most.
     """
     from workbench.execution import jupyter
 
@@ -94,12 +95,15 @@ def explore(  # noqa: PLR0913 - typer reads the options from the signature
 def _page(
     file: Path, asked: Sequence[str], names: Sequence[str], root: str, own: tuple[str, str, str]
 ) -> Path:
-    """The explorer's answers as a page; without a question, to the one it opens with."""
+    """The explorer's answers as a page; without a question, to those on which the runs disagree most, or, of
+    one run, to the one it opens with.
+    """
     require(not file.is_dir(), f"{file} is a folder; name a file, such as {file / 'answers.html'}", OSError)
     writable(file.parent)
     model, pretrained, images = own
     given = [wb.open_model(model, pretrained)] if model else wb.open_runs(names, root=root)
-    return wb.explore(*given, images=images or None).to_html(file, questions=asked)
+    explorer = wb.explore(*given, images=images or None)
+    return explorer.to_html(file, questions=asked or explorer.differing())
 
 
 @app.command(epilog="Example: workbench params 03_train")

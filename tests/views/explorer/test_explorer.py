@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import html
 import io
 import json
 import re
@@ -12,6 +13,8 @@ import traitlets
 from PIL import Image
 
 from tests.views.explorer.toys import hand_space, toy_spaces
+from workbench.runs.model import KeptVectors
+from workbench.runs.result import OpenRun
 from workbench.views.explorer.explorer import Explorer
 from workbench.views.explorer.pictures import SIDE
 from workbench.views.explorer.questions import Question, Term
@@ -269,3 +272,23 @@ def test_a_page_takes_questions_as_texts(explorer, tmp_path: Path):
     page = explorer.to_html(tmp_path / "answers.html", questions=["a dog", "a red kite"]).read_text()
     assert "a dog" in page
     assert "a red kite" in page
+
+
+def test_a_page_without_a_question_answers_what_the_runs_disagree_on(tmp_path: Path):
+    several = Explorer(toy_spaces(40, runs=2), k=3)
+    questions = several.differing()
+    rows = [one["row"] for one in several.engine.disagreements("rank")[:10]]
+    assert [question.terms[0].value for question in questions] == rows
+    assert Explorer(toy_spaces(12, runs=1)).differing() == ()
+    page = several.to_html(tmp_path / "page.html", questions=questions).read_text("utf-8")
+    assert all(several.engine.split.captions[row] in html.unescape(page) for row in rows)
+
+
+def test_vectors_that_cannot_be_asked_are_refused_before_a_page_is_written(tmp_path: Path):
+    run = toy_spaces(12, runs=1)[0]
+    kept = Explorer([OpenRun("mine", run.split, lambda: (KeptVectors(), run.image, run.text))])
+    with pytest.raises(ValueError, match="a striped zebra"):
+        kept.to_html(tmp_path / "page.html", questions=["a striped zebra"])
+    assert list(tmp_path.iterdir()) == []
+    (answer,) = kept.static([run.split.captions[5]])
+    assert answer.columns[0]

@@ -52,6 +52,7 @@ class Item:
         grade: by the judgements that were chosen; ``None`` = not judged.
         mark: what the grade means.
         level: of the caption, 1 = generic; ``None`` = the data know no levels, or it is an image.
+        count: how many captions of the data read so, where captions are sought.
         scores, ranks: one a run; ``None`` where the run does not know the item.
     """
 
@@ -65,6 +66,7 @@ class Item:
     scores: tuple[float | None, ...]
     ranks: tuple[int | None, ...]
     rows: tuple[int, ...] = ()
+    count: int = 1
 
 
 @dataclass(frozen=True)
@@ -90,6 +92,7 @@ class Answer:
             model do not know, in a line.
         partners: the items that are paired with the question in the data, wherever they stand.
         skip: how many items were left out at the head of each column.
+        unusual: words that were typed and that captions do not use, each with those near to it.
     """
 
     query: Query
@@ -110,6 +113,7 @@ class Answer:
     truth: str = ""
     partners: tuple[Item, ...] = ()
     skip: int = 0
+    unusual: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
         """The answer as JSON values."""

@@ -1,6 +1,6 @@
 // The bars above the answers: what a person types into, adds and subtracts, and how the answers are looked at.
 
-import { DEBOUNCE, h, words } from "./parts.js";
+import { DEBOUNCE, h, reworded, words } from "./parts.js";
 
 /** @import { Term, Seeks } from "./types.d.ts" */
 /** @import { View } from "./explorer.js" */
@@ -24,6 +24,8 @@ export class QueryBar {
     this.chips = [];
     /** @type {Term | null} what the text is a caption of */
     this.caption = null;
+    /** @type {string | null} the sentence whose graph was edited, while the box holds what the edits say */
+    this.unedited = null;
     /** @type {Term[]} */
     this.found = [];
     /** @type {ReturnType<typeof setTimeout> | undefined} */
@@ -38,7 +40,7 @@ export class QueryBar {
       autocomplete: "off",
       spellcheck: "false",
       oninput: () => {
-        view.panels.graph.changes = [];
+        this.forgetEdits();
         // a new sentence is a new question; what is to be added has a field of its own
         if (!this.typed && this.chips.length) {
           this.chips = [];
@@ -154,8 +156,55 @@ export class QueryBar {
     const typed = (input, sign) =>
       input.value.trim() ? [{ kind: "text", value: input.value.trim(), sign, name: "" }] : [];
     const chips = this.chips.map(({ kind, value, sign, name }) => ({ kind, value, sign, name }));
-    const asked = this.caption?.name === this.text.value.trim() ? [this.caption] : typed(this.text, 1);
-    return [...chips, ...asked, ...typed(this.plus, 1), ...typed(this.minus, -1)];
+    const others = [...chips, ...typed(this.plus, 1), ...typed(this.minus, -1)];
+    // edits are those of a sentence alone; beside other terms it is asked as it stands in the box
+    if (this.unedited !== null && !others.length) return [this.of(this.unedited)];
+    const text = this.text.value.trim();
+    return text ? [...chips, this.of(text), ...others.slice(chips.length)] : others;
+  }
+
+  /**
+   * A sentence as a term: the caption of the data that it is, or words.
+   * @param {string} text
+   * @returns {Term}
+   */
+  of(text) {
+    return this.caption?.name === text ? this.caption : { kind: "text", value: text, sign: 1, name: "" };
+  }
+
+  /** A new sentence has no edits. */
+  forgetEdits() {
+    this.view.panels.graph.changes = [];
+    this.unedited = null;
+  }
+
+  /** The graph of the sentence was edited: it is kept, and the box is to hold what is asked. */
+  edit() {
+    this.unedited ??= this.text.value.trim();
+    if (this.view.panels.graph.changes.length) return;
+    this.text.value = this.typed = this.unedited;
+    this.unedited = null;
+  }
+
+  /**
+   * Hold the sentence that was asked.
+   * @param {string} asked
+   */
+  hold(asked) {
+    if (this.unedited !== null && asked) this.text.value = this.typed = asked;
+  }
+
+  /**
+   * Put a word in the place of one that was typed.
+   * @param {string} word
+   * @param {string} other
+   */
+  reword(word, other) {
+    this.forgetEdits();
+    for (const field of [this.text, this.plus, this.minus]) field.value = reworded(field.value, word, other);
+    this.typed = this.text.value;
+    this.text.focus();
+    this.view.exchange.ask();
   }
 
   suggest() {
@@ -232,6 +281,7 @@ export class QueryBar {
    */
   replace(text, chips, seeks, row = null) {
     this.text.value = this.typed = text;
+    this.unedited = null;
     /** @type {Term | null} */
     this.caption = row === null ? null : { kind: "caption", value: row, sign: 1, name: text.trim() };
     this.plus.value = this.minus.value = "";

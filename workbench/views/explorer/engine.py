@@ -4,7 +4,7 @@ Everything that the widget shows comes from here as plain records, so that it ca
 written to a page.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache, cached_property, lru_cache, partial
 from itertools import accumulate, pairwise
@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from workbench.records import Embedding, require
+from workbench.records import Embedding, Rows, require
 from workbench.runs.model import KeptVectors
 from workbench.runs.result import OpenRun
 from workbench.views.explorer import notes
@@ -30,6 +30,7 @@ from workbench.views.explorer.questions import (
     described,
     drops,
     parsed,
+    parser,
     sentence,
 )
 
@@ -214,14 +215,14 @@ class Engine:
             all(0 <= row < size for row in (*question.pins, question.watched or 0)),
             f"a pinned or watched row lies outside of 0..{size - 1}",
         )
-        terms = (Term("text", sentence(question.graph)),) if question.changes else question.terms
-        asked = replace(question, terms=terms)
+        asked = replace(question, terms=question.asked)
         scores, passes = self.scores(asked), self._passes(question)
-        orders = (ranking(one)[0] for one in scores)
+        orders = (order for order, _ in self._places(question.seeks, scores))
         columns = tuple(tuple(order[passes[order]][skip : skip + question.k].tolist()) for order in orders)
-        first = next((column[0] for column in columns if column), None)
-        watched = first if question.watched is None else question.watched
-        rows = dict.fromkeys([*question.pins, *(row for column in columns for row in column)])
+        watched = self._watched(question, columns)
+        # what an edit is measured on may have left the columns
+        seen = [*question.pins, *([watched] if question.changes and watched is not None else [])]
+        rows = dict.fromkeys([*seen, *(row for column in columns for row in column)])
         image = next((str(term.value) for term in question.terms if term.kind == "image"), "")
         extras = question.extras if self.encode else question.extras & {"graph"}
         measure = "score of the objective" if by_objective(asked) else "cosine"
@@ -239,10 +240,26 @@ class Engine:
             truth=self._truth(question, asked),
             partners=self._partners(question, scores),
             skip=skip,
+            unusual=self._unusual(asked),
             way=list(self._way(asked)) if "way" in extras else (),
             words=self._words(asked, watched) if "words" in extras else (),
             **self._edits(question, watched) if "graph" in extras else {},
         )
+
+    def _watched(self, question: Question, columns: Sequence[Sequence[int]]) -> int | None:
+        """The item that edits and words speak of: it stays the same while a sentence is edited."""
+        if question.watched is not None:
+            return question.watched
+        if not question.changes:
+            return next((column[0] for column in columns if column), None)
+        passes = self._passes(replace(question, changes=()))
+        orders = (order for order, _ in self._places(question.seeks, self.scores(question)))
+        return next((int(order[passes[order]][0]) for order in orders if passes[order].any()), None)
+
+    def _unusual(self, asked: Question) -> dict[str, tuple[str, ...]]:
+        """Words that were typed and that captions do not use, with those near to them."""
+        typed = " ".join(term.value for term in asked.terms if term.kind == "text")
+        return parser().unusual(typed, self.gallery.words) if typed else {}
 
     @property
     def encode(self) -> bool:
@@ -257,17 +274,24 @@ class Engine:
 
     def _passes(self, question: Question) -> NDArray[np.bool_]:
         passes = self.gallery.passes(question.seeks, question.filters)
-        if question.seeks == "captions":
-            about = self.grader.about(question)
-            passes &= self.gallery.once(about and about[2])
         if question.filters.marks:
             marks = self.grader.grades(question, np.arange(len(passes)))[1]
             passes &= np.isin(marks, question.filters.marks)
+        if question.seeks == "captions":
+            about = self.grader.about(question)
+            passes = self.gallery.once(passes, about and about[2])
         return passes
+
+    def _places(self, seeks: Seeks, scores: Iterable[Scores]) -> list[tuple[Rows, Rows]]:
+        """Order and ranks of the gallery in each run; captions that read the same share the best of their
+        ranks.
+        """
+        places = [ranking(one) for one in scores]
+        return [self.gallery.shared(*one) for one in places] if seeks == "captions" else places
 
     def _items(self, question: Question, rows: Sequence[int], scores: tuple[Scores, ...]) -> tuple[Item, ...]:
         grades, marks = self.grader.grades(question, np.array(rows, dtype=np.int64))
-        places = [ranking(one)[1] for one in scores]
+        places = [ranks for _, ranks in self._places(question.seeks, scores)]
         return tuple(
             Item(
                 row=row,
@@ -294,7 +318,7 @@ class Engine:
         typed = question.words and (question.changes or question.words not in self.gallery.rows)
         lines = [
             "" if truth is None else notes.truth_line(truth, question.pins),
-            f"Read as: {sentence(question.graph).rstrip('.')}." if truth and typed else "",
+            notes.reading(question) if typed and (truth or "graph" in question.extras) else "",
             notes.unseen(asked.terms, models),
         ]
         return " ".join(filter(None, lines))
@@ -307,7 +331,7 @@ class Engine:
             "Ranks are places in the whole gallery; filters hide items and move no rank.": (
                 question.filters != Filters()
             ),
-            "Captions that read the same are shown once.": question.seeks == "captions",
+            notes.FOLDED: question.seeks == "captions" and self.gallery.repeats,
             "This question is not one of the data, and nobody judged its answers.": (not judged),
             notes.SUM: truth is not None and len(question.terms) > 1,
             f"No answer from {silent}, which came without a model: ask about an image or caption of the "

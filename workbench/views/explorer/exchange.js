@@ -120,7 +120,7 @@ export class Exchange {
       walk: this.view.open.has("way") ? way.walk : 0,
       pins: this.view.pins,
       watched: this.view.watched,
-      changes: textAlone && this.view.open.has("graph") ? graph.changes : [],
+      changes: textAlone ? graph.changes : [],
       extras: [...this.view.open],
       filters: { ...this.view.filters.values(), images: this.view.bar.only.checked ? this.view.selected() : [] },
     };
@@ -167,6 +167,7 @@ export class Exchange {
     else {
       this.view.panels.graph.vocabulary = message.vocabulary || this.view.panels.graph.vocabulary;
       this.view.answer = answer;
+      if (this.last?.changes.length) this.view.query.hold(answer.query.text);
       this.moreThere = this.shown > 0 && this.shown < answer.passed;
       this.view.draw();
       this.view.questions.note(answer.query.label);

@@ -73,6 +73,7 @@ export class View {
     this.exchange = new Exchange(this);
     this.status = h("span", { class: "wbx-status", role: "status", "data-testid": "status" });
     this.truth = h("div", { class: "wbx-truth", dir: "auto", "data-testid": "truth" });
+    this.near = h("div", { class: "wbx-near", "data-testid": "near" });
     this.note = h("div", { class: "wbx-note", "data-testid": "note" });
     this.trouble = h("div", { class: "wbx-trouble", role: "alert", "data-testid": "error" });
     this.main = this.answers();
@@ -85,7 +86,15 @@ export class View {
       this.questions.box,
       footer(this),
     );
-    const strip = h("div", { class: "wbx-strip" }, this.kernel.strip, this.status, this.truth, this.legend());
+    const strip = h(
+      "div",
+      { class: "wbx-strip" },
+      this.kernel.strip,
+      this.status,
+      this.truth,
+      this.near,
+      this.legend(),
+    );
     this.root.append(
       h("header", { class: "wbx-header" }, this.query.box, this.bar.box, this.query.chipBox, this.trouble, strip),
       h("div", { class: "wbx-body" }, this.aside, this.main, this.inspector.box),
@@ -197,12 +206,28 @@ export class View {
     if (!answer) return;
     this.items = new Map([...answer.partners, ...answer.items].map(item => [item.row, item]));
     this.truth.textContent = answer.truth;
+    this.near.replaceChildren(...Object.entries(answer.unusual).map(([word, near]) => this.unusual(word, near)));
     this.note.textContent = answer.note;
     this.gallery.draw();
     this.bar.layoutButton.textContent = this.gallery.layout === "grid" ? "as a list" : "as a grid";
     this.open.forEach(name => this.panels[name].draw());
     this.inspector.draw();
     this.drawSelection(false);
+  }
+
+  /**
+   * A word that was typed and that captions do not use, with those that may be meant.
+   * @param {string} word
+   * @param {string[]} near
+   */
+  unusual(word, near) {
+    const offer = (/** @type {string} */ other) =>
+      h(
+        "button",
+        { type: "button", title: `${word} → ${other}`, onclick: () => this.query.reword(word, other) },
+        `${other}?`,
+      );
+    return h("span", {}, "Captions do not say ", words(`“${word}”`), near.length ? ": " : ". ", near.map(offer));
   }
 
   /** @param {boolean} changed */
@@ -263,7 +288,8 @@ export class View {
   /** @param {string} start */
   ofWatched(start) {
     const item = this.items.get(this.answer?.watched ?? -1);
-    const which = this.watched === null ? "the first answer; open another item to watch it" : "the opened item";
+    const first = this.panels.graph.changes.length ? "the first answer before the edits" : "the first answer";
+    const which = this.watched === null ? `${first}; open another item to watch it` : "the opened item";
     return item ? `${start} ${item.id} (${which}).` : "";
   }
 

@@ -87,7 +87,7 @@ class Explorer(anywidget.AnyWidget):
         start = gallery.item("images", 0)["rows"][0] if start == "" else start
         row = gallery.rows.get(start) if isinstance(start, str) else start
         words = start if isinstance(start, str) else split.captions[start]
-        self._start = Term("text", words) if row is None else Term("caption", row, name=words)
+        self._start = self._spoken(words, row)
         super().__init__()
         self.config = {
             "split": split.name,
@@ -151,6 +151,11 @@ class Explorer(anywidget.AnyWidget):
         """Ask all runs; the answer is also kept in ``answer``."""
         self.answer = self.engine.answer(question)
         return self.answer
+
+    def _spoken(self, words: str, row: int | None = None) -> Term:
+        """Words as a term: the caption of the data that they are, or loose words."""
+        row = self.engine.gallery.rows.get(words) if row is None else row
+        return Term("text", words) if row is None else Term("caption", row, name=words)
 
     def _term(self, kind: Kind, value: Any) -> Term:
         if kind != "picture" or not isinstance(value, str):
@@ -252,12 +257,32 @@ class Explorer(anywidget.AnyWidget):
         saved = [one["question"] for one in self.saved if not tag or tag in one["tags"]]
         return tuple(asked_by(question, [], self.engine.split) for question in saved)
 
+    def differing(self, most: int = 10) -> tuple[Question, ...]:
+        """The captions on which the runs disagree most, by the rank of their own image, as questions.
+
+        Args:
+            most: how many; one run disagrees with nobody, and there is none.
+        """
+        captions = self.engine.split.captions
+        several = len(self.engine.names) > 1
+        rows = [one["row"] for one in self.engine.disagreements("rank")[:most]] if several else []
+        return tuple(Question((Term("caption", row, name=captions[row]),), k=self._k) for row in rows)
+
     def static(self, questions: Sequence[Question | str] = ()) -> tuple[Answer, ...]:
-        """Answers with their pictures in them: to these questions, or the last one."""
+        """Answers with their pictures in them: to these questions, or the last one.
+
+        Raises:
+            ValueError: no run can answer a question.
+        """
         asked = [
-            Question((self._term("text", one),), k=self._k) if isinstance(one, str) else one
-            for one in questions
+            Question((self._spoken(one),), k=self._k) if isinstance(one, str) else one for one in questions
         ]
+        for question in asked:
+            require(
+                any(asker.answers(question) for asker in self.engine.askers),
+                f"{' and '.join(self.engine.names)}: vectors without a model cannot be asked "
+                f"“{question.label}”; ask an image or, word for word, a caption of {self.engine.split.name}",
+            )
         answers = [self.engine.answer(question) for question in asked] or [self._answered()]
         return tuple(map(self.pictures.inside, answers))
 

@@ -1,6 +1,19 @@
 // The answers themselves: a column of cards for each run, the pinned items, and the keys that walk among them.
 
-import { counted, elements, h, heading, MARK_NAMES, number, place, shape, table, words } from "./parts.js";
+import {
+  better,
+  correct,
+  counted,
+  elements,
+  h,
+  heading,
+  MARK_NAMES,
+  number,
+  place,
+  shape,
+  table,
+  words,
+} from "./parts.js";
 
 /** @import { Item } from "./types.d.ts" */
 /** @import { View } from "./explorer.js" */
@@ -59,7 +72,7 @@ export class Gallery {
     return h(
       "section",
       { class: "wbx-column", "data-run": run, "data-testid": `column-${run}`, "aria-label": `Run ${answer.runs[run]}` },
-      h("div", { class: "wbx-head" }, h("h3", {}, words(answer.runs[run]), told), this.known(run)),
+      h("div", { class: "wbx-head" }, h("h3", {}, words(answer.runs[run]), told), this.right(run), this.known(run)),
       rows.length
         ? h(
             "ol",
@@ -67,6 +80,20 @@ export class Gallery {
             rows.map((row, at) => this.item(this.view.item(row), run, at)),
           )
         : empty,
+    );
+  }
+
+  /**
+   * How many of the answers that a run shows are right.
+   * @param {number} run
+   */
+  right(run) {
+    const { drawn: answer } = this.view;
+    const told = correct(answer.columns[run].map(row => this.view.item(row).mark));
+    return h(
+      "span",
+      { class: "wbx-right", "data-testid": "right", title: `by the judgements “${answer.grades}”` },
+      told,
     );
   }
 
@@ -113,6 +140,7 @@ export class Gallery {
       "span",
       { class: "wbx-top" },
       h("b", {}, `#${rank}`),
+      item.count > 1 ? h("span", { title: `${item.count} captions read so` }, `×${item.count}`) : null,
       this.arrow(item, run),
       h("span", { class: "wbx-score" }, number(item.scores[run])),
       view.badge(item),
@@ -179,13 +207,13 @@ export class Gallery {
       [here, there] = [item.ranks[run], item.ranks[base]];
     if (run === base || here === null || there === null) return null;
     const change = there - here;
-    const [sign, name] = change > 0 ? ["▲", "up"] : change < 0 ? ["▼", "down"] : ["=", "same"];
+    const sign = change > 0 ? "▲" : change < 0 ? "▼" : "=";
     const said = change
       ? `${Math.abs(change)} places ${change > 0 ? "higher" : "lower"} than in ${answer.runs[base]}`
       : "same rank";
     return h(
       "span",
-      { class: `wbx-arrow wbx-${name}`, role: "img", title: said, "aria-label": said },
+      { class: `wbx-arrow wbx-${better(item.mark, change)}`, role: "img", title: said, "aria-label": said },
       sign + (change ? Math.abs(change) : ""),
     );
   }
@@ -200,6 +228,7 @@ export class Gallery {
         { length } = this.view.drawn.columns[run];
       const from = length - columns[run].length;
       list?.append(...columns[run].map((row, i) => this.item(this.view.item(row), run, from + i)));
+      this.columns.querySelector(`.wbx-column[data-run="${run}"] .wbx-right`)?.replaceWith(this.right(run));
     }
     this.drawMore();
     this.mark();

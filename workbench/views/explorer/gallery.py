@@ -19,6 +19,7 @@ from workbench import text
 from workbench.records import Rows, SceneGraph, Split, Truth, densest
 from workbench.registry import require_known
 from workbench.runs.result import OpenRun
+from workbench.text.words import words
 from workbench.views.explorer.questions import Filters, Mark, Question, Seeks, Term
 
 BLOCK = 65_536
@@ -81,13 +82,21 @@ class Gallery:
         """
         split, name = self.split, self.ids(seeks)[row]
         if seeks == "entities":
-            return {"id": name, "captions": (name,), "rows": (), "thumbnail": "", "level": None}
+            return {"id": name, "captions": (name,), "rows": (), "thumbnail": "", "level": None, "count": 1}
         image = row if seeks == "images" else int(split.own[row])
         own = self.captions_of[row].tolist() if seeks == "images" else [row]
         rows = tuple(sorted(own, key=lambda one: len(split.captions[one]), reverse=True))
         captions = tuple(split.captions[one] for one in rows)
         level = None if seeks == "images" or split.level is None else int(split.level[row])
-        return {"id": name, "captions": captions, "rows": rows, "thumbnail": str(image), "level": level}
+        count = 1 if seeks == "images" else int(self.counts[row])
+        return {
+            "id": name,
+            "captions": captions,
+            "rows": rows,
+            "thumbnail": str(image),
+            "level": level,
+            "count": count,
+        }
 
     @cached_property
     def captions_of(self) -> list[Rows]:
@@ -139,11 +148,42 @@ class Gallery:
         }
         return {part: tuple(dict(Counter(words).most_common(OFFERED))) for part, words in used.items()}
 
-    def once(self, image: int | None) -> NDArray[np.bool_]:
-        """``(T,)`` one caption of each that read the same: that of this image, or the first one."""
-        order = np.argsort(self.split.own != image, kind="stable")
-        first = pd.Series(self.split.captions)[order].drop_duplicates().index
-        return np.isin(np.arange(len(order)), first)
+    @cached_property
+    def wordings(self) -> Rows:
+        """``(T,)`` number of the wording of each caption; those that read the same share it."""
+        return np.asarray(pd.factorize(np.array(self.split.captions, dtype=object))[0], dtype=np.int64)
+
+    @cached_property
+    def counts(self) -> Rows:
+        """``(T,)`` how many captions read as each one does."""
+        return np.bincount(self.wordings)[self.wordings]
+
+    @property
+    def repeats(self) -> bool:
+        """Whether two captions read the same."""
+        return bool((self.counts > 1).any())
+
+    def once(self, passes: NDArray[np.bool_], image: int | None) -> NDArray[np.bool_]:
+        """``(T,)`` one caption of each that read the same among those that pass: that of this image, or the
+        first one.
+        """
+        rows = np.flatnonzero(passes)
+        rows = rows[np.argsort(self.split.own[rows] != image, kind="stable")]
+        first = rows[np.unique(self.wordings[rows], return_index=True)[1]]
+        return np.isin(np.arange(len(passes)), first)
+
+    def shared(self, order: Rows, ranks: Rows) -> tuple[Rows, Rows]:
+        """A ranking of all captions in which those that read the same have the best of their ranks.
+
+        Args:
+            order: as ``ranking`` gives it.
+            ranks: likewise.
+        """
+        best = np.zeros(len(ranks), dtype=np.int64)
+        # the best comes last, and stays
+        best[self.wordings[order[::-1]]] = ranks[order[::-1]]
+        ranks = np.where(ranks > 0, best[self.wordings], 0)
+        return order[np.argsort(ranks[order], kind="stable")], ranks
 
     def suggestions(self, words: str, *, most: int = 12) -> list[dict[str, Any]]:
         """Captions that hold these words and images whose id does, the first ones, as terms that may be
@@ -156,6 +196,11 @@ class Gallery:
             *({"kind": "caption", "value": row, "name": captions[row]} for row in islice(of_captions, most)),
             *({"kind": "image", "value": row, "name": ids[row]} for row in islice(of_images, most // 2)),
         ]
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """The lower-case words of all captions."""
+        return frozenset(words(" ".join(self.split.captions)))
 
     @cached_property
     def _lower(self) -> tuple[str, ...]:

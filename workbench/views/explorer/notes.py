@@ -8,9 +8,13 @@ import numpy as np
 from workbench.formatting import format_count
 from workbench.records import Truth
 from workbench.text.words import words
-from workbench.views.explorer.questions import Term
+from workbench.views.explorer.questions import Question, Term, parser, sentence
 
 SUM = "A sum is true of an image if every added sentence is true of it and no subtracted one is."
+FOLDED = (
+    "Captions that read the same are shown once, with their number (×3) and the best of their ranks; the "
+    "next rank counts them all."
+)
 # signals that read whole words, by a vocabulary that was fitted on the training captions
 READERS = ("tokens", "graph_tokens")
 
@@ -32,6 +36,13 @@ def truth_line(truth: Truth, pins: Sequence[int] = ()) -> str:
     says = "says" if len(truth.unclear) == 1 else "say"
     line += f". Not checked here: what {_quoted(truth.unclear)} {says}" if truth.unclear else ""
     return f"{line}."
+
+
+def reading(question: Question) -> str:
+    """How a typed sentence was read, and which of its words the reading leaves out."""
+    line = f"Read as: {sentence(question.graph).rstrip('.')}."
+    left = () if question.changes else parser().unread(question.words)
+    return f"{line} The reading leaves out: {_quoted(left)}." if left else line
 
 
 def unseen(terms: Iterable[Term], models: Mapping[str, Any]) -> str:

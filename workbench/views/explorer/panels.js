@@ -69,6 +69,7 @@ export class GraphPanel {
           disabled: !this.changes.length,
           onclick: () => {
             change();
+            this.view.query.edit();
             this.view.exchange.ask();
           },
         },
@@ -104,6 +105,7 @@ export class GraphPanel {
       if (done) return;
       done = true;
       this.changes.push({ part, index, word: to });
+      this.view.query.edit();
       this.view.exchange.ask();
     };
     const swap = () => {

@@ -73,6 +73,13 @@ export const unique = values => [...new Set(values)];
 export const toggled = (values, value) =>
   values.includes(value) ? values.filter(other => other !== value) : [...values, value];
 
+/**
+ * A text with another word in the place of one, wherever that stands alone.
+ * @type {(text: string, word: string, other: string) => string}
+ */
+export const reworded = (text, word, other) =>
+  text.replace(new RegExp(`(?<![\\p{L}\\p{N}])${word}(?![\\p{L}\\p{N}])`, "giu"), other);
+
 /** @param {Mark} mark */
 export function shape(mark) {
   return h("span", { class: `wbx-shape wbx-${mark}`, "aria-hidden": "true" }, SHAPES[mark]);
@@ -133,4 +140,26 @@ export const address = buffer => URL.createObjectURL(new Blob([/** @type {DataVi
 export function within(buffer) {
   const bytes = new Uint8Array(buffer.buffer ?? buffer, buffer.byteOffset ?? 0, buffer.byteLength);
   return `data:image/jpeg;base64,${btoa(String.fromCharCode(...bytes))}`;
+}
+
+/**
+ * How many of some answers are right, in words.
+ * @param {Mark[]} marks
+ */
+export function correct(marks) {
+  const right = marks.filter(mark => mark === "own" || mark === "relevant").length;
+  const open = marks.filter(mark => mark === "unknown").length;
+  if (open === marks.length) return marks.length ? "not judged" : "";
+  return `${right} of ${marks.length} right${open ? `, ${open} not judged` : ""}`;
+}
+
+/**
+ * The colour of a change of rank: green where a right item rose, red where it fell or a wrong one rose.
+ * @param {Mark} mark
+ * @param {number} change places that it rose
+ */
+export function better(mark, change) {
+  if (!change || mark === "unknown") return "same";
+  if (mark === "not") return change > 0 ? "down" : "same";
+  return change > 0 ? "up" : "down";
 }

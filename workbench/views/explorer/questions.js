@@ -215,9 +215,9 @@ export class Questions {
    */
   state() {
     const { view } = this;
-    const { text, plus, minus, seeks, chips } = view.query;
+    const { text, unedited, plus, minus, seeks, chips } = view.query;
     return {
-      text: text.value,
+      text: unedited ?? text.value,
       plus: plus.value,
       minus: minus.value,
       seeks: seeks.value,
@@ -240,6 +240,7 @@ export class Questions {
     const { view } = this;
     const { query, bar, panels } = view;
     query.text.value = query.typed = state.text;
+    query.unedited = state.changes.length ? state.text : null;
     query.plus.value = state.plus ?? "";
     query.minus.value = state.minus;
     query.seeks.value = state.seeks;

@@ -161,6 +161,11 @@ class Question:
         return alone.name if alone and alone.kind in ("text", "caption") else ""
 
     @property
+    def asked(self) -> tuple[Term, ...]:
+        """What the models read: the terms, or the sentence of the edited graph."""
+        return (Term("text", sentence(self.graph)),) if self.changes else self.terms
+
+    @property
     def label(self) -> str:
         """The question as a heading."""
         signed = [("− " if term.sign < 0 else "+ ") + (term.name or term.kind) for term in self.terms]
@@ -222,7 +227,8 @@ def _term(message: dict[str, Any], uploads: Sequence[Any], split: Split) -> Term
     return Term(kind, row, sign, names[row] if kind == "caption" else f"image {names[row]}")
 
 
-parser = cache(partial(text.load, "scene_graph", plurals=True))
+# what is typed is read as it stands, since models read it so: a slip put right in silence is another question
+parser = cache(partial(text.load, "scene_graph", plurals=True, corrects=False))
 
 
 @lru_cache(SENTENCES)

@@ -1,7 +1,7 @@
 // The static twin of the explorer: everything that it shows lies in the page already.
 // Every string of the data reaches the page as text (textContent or a text node), never as markup.
 
-import { elements, h, MARK_NAMES, number, SHAPES, words } from "./parts.js";
+import { better, correct, elements, h, MARK_NAMES, number, SHAPES, words } from "./parts.js";
 import { captionOf, edits, effects, sheet, walk } from "./twin_panels.js";
 
 /** @import { Answer, Item, Mark } from "./types.d.ts" */
@@ -117,6 +117,7 @@ export class Twin {
           "div",
           { class: "wbt-column", role: "group", "aria-label": this.answer.runs[run] },
           words(this.answer.runs[run], "h4"),
+          h("p", { "data-testid": "twin-right" }, correct(rows.flatMap(row => items.get(row)?.mark ?? []))),
           this.own(run),
           h(
             "ol",
@@ -199,7 +200,7 @@ export class Twin {
     const told = `${Math.abs(rise)} ${rise > 0 ? "higher" : "lower"} than in ${this.answer.runs[0]}`;
     return h(
       "span",
-      { class: rise > 0 ? "wbt-up" : "wbt-down", title: told, role: "img", "aria-label": told },
+      { class: `wbt-${better(item.mark, rise)}`, title: told, role: "img", "aria-label": told },
       `${rise > 0 ? "▲" : "▼"}${Math.abs(rise)}`,
     );
   }

@@ -29,6 +29,7 @@ export interface Item {
   grade: number | null;
   mark: Mark;
   level: number | null;
+  count: number;
   scores: (number | null)[];
   ranks: (number | null)[];
 }
@@ -88,6 +89,7 @@ export interface Answer {
   truth: string;
   partners: Item[];
   skip: number;
+  unusual: Record<string, string[]>;
 }
 
 export interface Term {
