@@ -12,9 +12,11 @@ from PIL import Image
 import workbench as wb
 from workbench.cli.output import changed
 from workbench.io import content_stamp
-from workbench.runs import by_query
+from workbench.runs import Config, by_query
+from workbench.runs import run as train
 from workbench.runs import store as runs
 from workbench.runs.by_query import ByQuery
+from workbench.runs.evaluate import evaluate_run
 
 IMAGES, EACH = 12, 2
 
@@ -198,3 +200,101 @@ def test_values_of_a_version_without_checksums_are_read_as_before(saved):
     edit_a_caption(folder)
     assert wb.open_runs([str(run)])[0].measurements
     assert ByQuery.read(run).caption_stamps is None
+
+
+def test_every_run_has_a_column_of_its_own_whatever_it_is_called(tmp_path):
+    image, text, own = vectors()
+    result = wb.evaluate(images=image, texts=text, own=own, rounds=20)
+    run, other = tmp_path / "run", tmp_path / "other" / "run"
+    result.save(run)
+    result.save(other)
+    for pair in ((run, run), (run, str(tmp_path / "." / "run")), (run, other), (result, result)):
+        table = wb.compare(*pair)
+        assert len(set(table.numbers.reset_index()["run"])) == 2
+        assert set(table.differences["value"]) == {0.0}
+
+
+def test_images_of_one_name_and_another_content_are_noted(tmp_path):
+    folders = [photographs(tmp_path / name, seed) for seed, name in enumerate(("first", "second"))]
+    image, text, _ = vectors()
+    results = [wb.evaluate(images=image, texts=text, data=folder, rounds=20) for folder in folders]
+    (note,) = wb.compare(*results).notes
+    assert f"{IMAGES} images with another content" in note
+    assert not wb.compare(results[0], results[0]).notes
+
+
+def test_rows_in_another_order_are_called_so():
+    image, text, own = vectors()
+    captions = [f"caption {n}" for n in range(len(own))]
+    order = np.random.default_rng(1).permutation(len(own))
+    results = [
+        wb.evaluate(
+            images=image,
+            texts={"texts": text[rows], "caption_ids": [captions[row] for row in rows]},
+            own=own[rows],
+            rounds=20,
+        )
+        for rows in (np.arange(len(own)), order)
+    ]
+    with pytest.raises(ValueError, match="in another order"):
+        wb.compare(*results)
+
+
+def test_a_number_that_changed_data_do_not_have_any_more_is_refused_with_the_remedy(saved):
+    run, folder = saved
+    edit_a_caption(folder)
+    with pytest.warns(UserWarning, match="has changed"):
+        (opened,) = wb.open_runs([str(run)])
+    with pytest.raises(KeyError, match=r"as it is now; compare\(\)"):
+        opened["rsum"]
+    assert len(wb.compare(opened).numbers)
+
+
+def test_a_run_that_is_evaluated_again_over_changed_data_says_so(tmp_path):
+    run, lines = tmp_path / "run", list[str]()
+    small = {"train_images": 16, "val_images": 8, "test_images": 12, "batch_size": 16}
+    train(Config(start="scenes", epochs=0, device="cpu", **small), progress=False).save(run)
+    evaluate_run(run, rounds=0, say=lines.append)
+    assert not lines
+    kept = ByQuery.read(run)
+    replace(kept, caption_stamps=kept.caption_stamps + 1).write(run)
+    (run / runs.CHECKSUMS).unlink()
+    evaluate_run(run, rounds=0, split="val", say=lines.append)
+    assert not lines
+    evaluate_run(run, rounds=0, say=lines.append)
+    assert len(lines) == 1
+    assert "has changed since the run was measured: 60 captions another text" in lines[0]
+
+
+@pytest.mark.parametrize("name", ["img_ids", "imageIds", "keys", "labels"])
+def test_a_field_that_may_hold_the_ids_of_vectors_is_refused_by_name(saved, name):
+    _, folder = saved
+    image, text, _ = vectors()
+    data = wb.load_data(folder)
+    with pytest.raises(ValueError, match=f"{name} may hold them; call it image_ids"):
+        wb.evaluate(images={"images": image, name: data.image_ids}, texts=text, data=data, rounds=0)
+    own = wb.evaluate(images={"images": image, name: data.image_ids}, texts=text, own=data.own, rounds=0)
+    assert name in own.split.notes[-1]
+
+
+@pytest.mark.parametrize("name", ["captions", "split", "width"])
+def test_a_field_that_can_hold_no_ids_is_named_in_a_note(saved, name):
+    _, folder = saved
+    image, text, _ = vectors()
+    data = wb.load_data(folder)
+    values = {"captions": data.captions, "split": ["test"] * len(text), "width": np.arange(len(text))}
+    texts = {"texts": text, name: values[name]}
+    notes = wb.evaluate(images=image, texts=texts, data=data, rounds=0).split.notes
+    assert f"texts: not read: {name}" in notes
+
+
+def test_ids_of_vectors_that_are_paths_are_brought_into_one_form(saved):
+    _, folder = saved
+    image, text, _ = vectors()
+    data = wb.load_data(folder)
+    turned = {
+        "images": image[::-1].copy(),
+        "paths": pd.Series([f"./{name}" for name in data.image_ids[::-1]]),
+    }
+    plain = wb.evaluate(images=image, texts=text, data=data, rounds=0)
+    assert wb.evaluate(images=turned, texts=text, data=data, rounds=0)["rsum"] == plain["rsum"]

@@ -173,11 +173,11 @@ WIDE = [f"dim_{n}" for n in range(10)]
     [WIDE, [str(n) for n in range(10)], [f"emb_{n:03d}" for n in range(10)], [f"V{n}" for n in range(1, 11)]],
 )
 def test_numbered_columns_are_the_dimensions_and_others_are_named(names):
-    values, ids, notes, unread = read_vectors(_numbered(names, id=IDS, width=640.0, label1=7), "image")
-    assert values.shape == (3, 10)
-    assert ids == IDS
-    assert unread == ("width", "label1")
-    assert all(part in notes[0] for part in (names[0], names[-1], "10"))
+    read = read_vectors(_numbered(names, id=IDS, width=640.0, label1=7), "image")
+    assert read.values.shape == (3, 10)
+    assert read.ids == IDS
+    assert read.unread == ("width", "label1")
+    assert all(part in read.notes[0] for part in (names[0], names[-1], "10"))
 
 
 def test_dimensions_stand_in_the_order_of_their_numbers():

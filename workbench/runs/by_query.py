@@ -106,6 +106,18 @@ class ByQuery:
         return "; ".join(filter(None, words))
 
 
+def changed_since(folder: Path | str, split: "Split") -> str:
+    """Return what of a split is not as it was when a run was measured, in words; empty = nothing, or the run
+    keeps nothing that tells.
+
+    Args:
+        folder: of the run.
+        split: of its own data.
+    """
+    kept = ByQuery.read(folder)
+    return kept.changes(split) if kept else ""
+
+
 def _places(now: Sequence[str], before: Sequence[str]) -> dict[str, tuple[int, int]]:
     """The rows of the ids that stand in both."""
     old = {item: row for row, item in enumerate(before)}

@@ -23,6 +23,7 @@ from workbench.records import Embedding, Measurement, Split, require
 from workbench.registry import merge
 from workbench.runs import store
 from workbench.runs.build import Target, check_reads, load_split, load_target
+from workbench.runs.by_query import changed_since
 from workbench.runs.config import Config
 from workbench.runs.measure import calibrate, ensemble, evaluate_split, measure
 from workbench.runs.model import AnyModel, Encodes, KeptVectors, Model
@@ -224,7 +225,7 @@ def evaluate_run(
         metrics: as ``evaluate``; none = those of the first run's configuration.
         judge: as ``evaluate``; empty = that of the first run, where its metrics are taken.
         rounds: as ``evaluate``.
-        say: is told what re-ranking costs.
+        say: is told what re-ranking costs, and that the data are not what the run was measured on.
 
     Raises:
         FileNotFoundError: a folder holds no checkpoint.
@@ -240,6 +241,8 @@ def evaluate_run(
         else:
             config = kept_config(folder)
             part = load_target(config, target) if target else load_split(config, split)
+            if split == "test" and not target and (changes := changed_since(folder, part)):
+                say(f"{folder}: {part.name} has changed since the run was measured: {changes}")
         model = rescored(model, scoring) if scoring else model
         members.append((model, model.source(part, every_signal=False)))
     scores, first = ensemble(members, say=say), members[0][1].split

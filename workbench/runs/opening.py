@@ -1,6 +1,7 @@
 """Opens runs that lie on disk. Each is held against its data, and several stand on the same rows."""
 
 import warnings
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
@@ -82,10 +83,14 @@ def _require_same_rows(both: str, known: Split, other: Split) -> None:
     """Raise if two splits have other ids, or if captions of one belong to other images in the other."""
     ids = (other.image_ids, other.caption_ids) == (known.image_ids, known.caption_ids)
     counts = (len(other.image_ids), len(other.own)) == (len(known.image_ids), len(known.own))
-    require(
-        ids or (counts and _by_rows(other)),
-        f"{both} different images or captions; open runs of one data set, with the same number of images",
+    turned = sorted(other.image_ids) == sorted(known.image_ids)
+    turned &= sorted(other.caption_ids) == sorted(known.caption_ids)
+    wrong = (
+        "the same images and captions in another order; give both in one order"
+        if turned
+        else "different images or captions; open runs of one data set, with the same number of images"
     )
+    require(ids or (counts and _by_rows(other)), f"{both} {wrong}")
     for row in np.flatnonzero(other.own != known.own)[:1]:
         images = known.image_ids[known.own[row]], known.image_ids[other.own[row]]
         raise ValueError(
@@ -101,7 +106,8 @@ def _by_rows(split: Split) -> bool:
 
 
 def apart(opened: Sequence[OpenRun], names: Sequence[str]) -> list[str]:
-    """What differs between runs of the same rows, as notes: texts of captions, judgements, threads.
+    """What differs between runs of the same rows, as notes: texts of captions, content of images,
+    judgements, threads.
 
     Args:
         opened: the runs, each with the split that it was measured on.
@@ -117,30 +123,41 @@ def apart(opened: Sequence[OpenRun], names: Sequence[str]) -> list[str]:
 
 
 def _read_apart(first: OpenRun, name: str, other: OpenRun, other_name: str) -> Iterator[str]:
+    if first.split is other.split:
+        return
     texts = zip(first.split.captions, other.split.captions, strict=True)
     differ = [row for row, (before, now) in enumerate(texts) if before != now]
     if differ:
         count, example = format_count(len(differ), "caption"), first.split.caption_ids[differ[0]]
         yield f"{other_name} read {count} with another text than {name}, first {example!r}"
+    stamps = zip(first.split.stamps().tolist(), other.split.stamps().tolist(), strict=True)
+    # 0 is not known, as of pictures that are not there
+    differ = [row for row, (before, now) in enumerate(stamps) if before != now and before and now]
+    if differ:
+        count, example = format_count(len(differ), "image"), first.split.image_ids[differ[0]]
+        yield f"{other_name} has {count} with another content than {name}, first {example!r}"
     if lacking := sorted(set(first.split.judgements) ^ set(other.split.judgements)):
         yield f"{name} and {other_name} differ in their judgements: {', '.join(lacking)}"
 
 
 def _names(opened: Sequence[OpenRun]) -> list[str]:
-    """Names that tell open runs apart."""
-    made = []
+    """Names that tell open runs apart: by what differs, by the folder, else by their numbers."""
+    names = []
     for number, one in enumerate(opened, 1):
         alike = [other.config for other in opened if other.name == one.name]
-        differ = [field for field in one.config if any(c.get(field) != one.config[field] for c in alike)]
+        # what a target holds stands under "data" as well
+        fields = [field for field in one.config if field != "target"]
+        differ = [field for field in fields if any(c.get(field) != one.config[field] for c in alike)]
         same = sum(all(config.get(field) == one.config[field] for field in differ) for config in alike)
         if len(alike) == 1:
             ending = ""
-        elif same == 1 and len(differ) <= MOST_DIFFER:
+        elif same == 1 and 0 < len(differ) <= MOST_DIFFER:
             ending = "".join(f", {field}={one.config[field]}" for field in differ)
         else:
             ending = f" {one.folder.name if one.folder else number}"
-        made.append(one.name + ending)
-    return made
+        names.append(one.name + ending)
+    counts = Counter(names)
+    return [f"{name} ({n})" if counts[name] > 1 else name for n, name in enumerate(names, 1)]
 
 
 def _open(name: str, root: str, images: int, device: str, target: Target | None) -> OpenRun:

@@ -170,6 +170,12 @@ class OpenRun:
         Raises:
             KeyError: no such number was measured; the message lists the near ones.
         """
+        require(
+            self.measurements,
+            f"no number of {self.name} was measured on {self.split.name} as it is now; compare() of this run "
+            "computes them",
+            KeyError,
+        )
         require_known(f"{self.name} has no number", label, self.keys())
         return {m.label: m.value for m in self.measurements}[label]
 

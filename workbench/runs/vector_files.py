@@ -15,7 +15,7 @@ Whatever else is there is named in a note. Where two fields may be meant, the so
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -24,6 +24,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 
+from workbench.data.columns import NAMES
 from workbench.data.images import no_picture
 from workbench.formatting import format_count
 from workbench.io import reading_errors
@@ -51,12 +52,14 @@ class SideVectors(NamedTuple):
         ids: ``(N,)``; none = the source holds none.
         notes: how the source was read, where that is not plain.
         unread: names of its fields that were not read.
+        like_ids: those of them that hold another text or number for each vector, where there are no ids.
     """
 
     values: Tensor
     ids: tuple[str, ...]
     notes: tuple[str, ...]
     unread: tuple[str, ...]
+    like_ids: tuple[str, ...] = ()
 
 
 def read_both(images: Any, texts: Any) -> tuple[SideVectors, SideVectors]:
@@ -106,8 +109,27 @@ def read_vectors(source: Any, side: Side) -> SideVectors:
     ids_field, ids = _ids(fields, side, name, len(values))
     if field.numbered or not (side_of(field.name) or field.word in VECTORS):
         remarks = [f"{field.name} are {values.shape[1]} dimensions", *remarks]
-    unread = tuple(other.name for other in fields if other.name not in (field.name, ids_field))
-    return SideVectors(values, ids, _notes(source, side, remarks), unread)
+    unread = [other for other in fields if other.name not in (field.name, ids_field)]
+    like_ids = [other.name for other in unread if not ids and _is_like_ids(other, side, len(values))]
+    names = tuple(other.name for other in unread)
+    return SideVectors(values, ids, _notes(source, side, remarks), names, tuple(like_ids))
+
+
+def _is_like_ids(field: Field, side: Side, count: int) -> bool:
+    """Whether a field may hold the ids of a side under another name: a different text without blanks for each
+    vector, or a number where the name ends as that of ids does. Captions, and what names the images of texts,
+    are none.
+    """
+    texts = () if field.is_matrix else _texts(field.value)
+    elsewhere = side_of(field.name) == OTHER[side] or field.word in NAMES["caption"]
+    if side == "text":
+        elsewhere |= any(field.word in names for names in IDS["image"])
+    if elsewhere or len(texts) != count or len(set(texts)) != count:
+        return False
+    if field.word.endswith(("id", "ids")):
+        return True
+    words = all(isinstance(item, str | bytes) for item in field.value)
+    return words and not any(" " in text for text in texts)
 
 
 def _notes(source: Any, side: Side, remarks: Iterable[str]) -> tuple[str, ...]:
@@ -208,7 +230,7 @@ def _ids(fields: Sequence[Field], side: Side, name: str, count: int) -> tuple[st
 
 def _texts(value: Any) -> tuple[str, ...]:
     """Ids as texts; none where these are no texts or whole numbers."""
-    values = value.tolist() if isinstance(value, np.ndarray | Tensor) else value
+    values = value.tolist() if hasattr(value, "tolist") else value
     if not isinstance(values, list | tuple):
         return ()
     plain = [item.item() if isinstance(item, np.generic | Tensor) else item for item in values]
@@ -224,7 +246,17 @@ def _check_ids(ids: Sequence[str], name: str, side: Side, count: int) -> None:
 
 
 def without_ids(image: SideVectors, text: SideVectors, split: Split) -> list[str]:
-    """Note which vectors stand in the order of a split because nothing says another."""
+    """Note which vectors stand in the order of a split because nothing says another.
+
+    Raises:
+        ValueError: a field that was not read may say another.
+    """
+    for side, vectors in (("image", image), ("caption", text)):
+        require(
+            not vectors.like_ids,
+            f"the vectors of {side}s have no ids, and {_listed(vectors.like_ids)} may hold them; call it "
+            f"{side}_ids, or leave it out where they stand in the order of the data",
+        )
     ends = [
         f"{what} {ids[0]} to {ids[-1]}"
         for what, vectors, ids in (("images", image, split.image_ids), ("captions", text, split.caption_ids))
@@ -261,6 +293,9 @@ def _taken(vectors: SideVectors, wanted: Sequence[str], what: str, split: str) -
         )
         return vectors.values
     rows = pd.Index(vectors.ids).get_indexer(pd.Index(wanted))
+    forms = pd.Index(map(_one_form, vectors.ids))
+    if (rows < 0).any() and forms.is_unique:
+        rows = forms.get_indexer(pd.Index(map(_one_form, wanted)))
     lone = [name for name, row in zip(wanted, rows, strict=True) if row < 0]
     require(
         not lone,
@@ -268,6 +303,11 @@ def _taken(vectors: SideVectors, wanted: Sequence[str], what: str, split: str) -
         f"vectors are {_listed(vectors.ids[:2])} ...",
     )
     return vectors.values[rows]
+
+
+def _one_form(name: str) -> str:
+    """A path in one form, ``a.jpg`` of ``./a.jpg``."""
+    return str(PurePosixPath(name.replace("\\", "/")))
 
 
 def split_of_rows(own: Any, images: int, captions: int, ids: tuple[Sequence[str], Sequence[str]]) -> Split:
