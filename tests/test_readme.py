@@ -33,14 +33,13 @@ def test_the_check_installs_what_the_readme_installs() -> None:
 
 
 def test_it_is_short_and_its_code_blocks_have_a_language() -> None:
-    # about 200, and the benchmark table
-    assert len(README.splitlines()) <= 150
+    assert len(README.splitlines()) <= 200
     assert {kind for kind, _ in BLOCKS} <= {"bash", "python"}
 
 
 def test_files_that_it_names_are_there() -> None:
     names = re.findall(r"`([\w./]+(?:\.py|/))`", README)
-    elsewhere = ("runs/", "flickr8k/", "hierarcaps/", "my_softmax.py")
+    elsewhere = ("runs/", "photos/", "my_clip/", "flickr8k/", "hierarcaps/", "my_softmax.py")
     ours = [name for name in names if not name.startswith(elsewhere)]
     assert [
         name for name in ours if not (ROOT / name).exists() and not (ROOT / "workbench" / name).exists()

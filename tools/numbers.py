@@ -54,33 +54,24 @@ def same_list() -> dict[str, float]:
 
 
 def finding() -> str:
-    """What the picture shows, in short sentences."""
-    points, same, rows = recorded_points(), same_list()[TRUTH], _comparison()
+    """What the picture shows, in two sentences."""
+    points, rows = recorded_points(), _comparison()
     binary, exact = (points[points.group == group] for group in GROUPS.values())
-    count, every = len(binary), len(objectives.names())
-    of = "all" if count == every else f"{count} of"
-    usual, truth, back = (int((binary[axis] > exact[axis]).sum()) for axis in "xyz")
-    neither = ", so neither way is better in everything" if usual and back and truth < count else ""
+    count = len(binary)
+    usual, there = (_share(int((binary[axis] > exact[axis]).sum()), count) for axis in "xz")
+    other = _share(int((exact.y > binary.y).sum()), count)
     seeded = format_count(rows.seed.nunique(), "seed")
-    paragraphs = [
-        f"On the embedded world, {of} {every} objectives were trained in two ways, with {seeded} each: with "
-        "annotated pairs alone, and with every true pair.",
-        "- **RSUM**, the usual sum of six recalls, is higher with annotated pairs for "
-        f"{_share(usual, count)}.",
-        "- **[mAP@R](docs/glossary.md)** is high where all true captions stand at the top of the list. From "
-        f"image to text, it is higher with every true pair for {_share(count - truth, count)}. The best of "
-        f"these has {format_value(exact.y.max())} percent. The best with annotated pairs has "
-        f"{format_value(binary.y.max())}. A baseline shows every image the same captions, those true most "
-        f"often first; it has {format_value(same)}.",
-        f"- From text to image, mAP@R is higher with annotated pairs for {_share(back, count)}{neither}.",
-    ]
-    return "\n".join(
-        textwrap.fill(one, 165, subsequent_indent="  " * one.startswith("-")) for one in paragraphs
+    sentences = (
+        f"{count} objectives were trained in two ways, with {seeded} each: annotated pairs alone in the loss "
+        f"win RSUM, the usual sum of six recalls, for {usual}. [mAP@R](docs/glossary.md), which asks for "
+        f"every true answer, is won by every true pair from image to text ({other}), and by annotated pairs "
+        f"from text to image ({there})."
     )
+    return textwrap.fill(sentences, 165)
 
 
 def _share(part: int, whole: int) -> str:
-    return f"all {whole}" if part == whole else f"{part} of {whole}"
+    return {0: "none", whole: f"all {whole}"}.get(part, f"{part} of {whole}")
 
 
 def tour() -> str:
@@ -340,7 +331,7 @@ def rerank() -> str:
 
 
 def central() -> str:
-    """The ledger's largest effects."""
+    """How many of the papers' claims held."""
     return claims_words.central(claims.latest(claims.ledger()))
 
 

@@ -4,9 +4,9 @@ install.
     .venv/bin/python -m tools.readme
 
 Commands and code run in a new folder with what the README takes for granted: ``photos/`` and its table of
-captions, ``images.npy``, ``texts.npy`` and ``clip.pt``. Each is named with its seconds. One that fails or
-shows a traceback is printed whole, and the exit code is 1. Left out are the commands that make the
-environment, and the tests.
+captions, ``images.npy``, ``texts.npy``, ``clip.pt`` and ``my_clip/``. Each is named with its seconds. One
+that fails or shows a traceback is printed whole, and the exit code is 1. Left out are the commands that
+make the environment, that download weights, and the tests.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ SAVED = re.compile(r"Save this as `(\S+)`:\s*$")
 OTHERWISE = re.compile(r"(.*wb\.(?:open_model|load_data)\()[^)]*(\).*?)\s+#(?:.*;)? or (.+)")
 OTHER = 'other = wb.evaluate(images="images.npy", texts="texts.npy", data="photos/")'
 SERVERS = ("workbench explore", "jupyter lab")
-MADE_ELSEWHERE = re.compile(r"-m venv|pip install|pytest")
+MADE_ELSEWHERE = re.compile(r"-m venv|pip install|pytest|:openai")
 ADDRESS = re.compile(r"http://(?:localhost|127\.0\.0\.1)\S+")
 
 
@@ -126,8 +126,29 @@ def lay_out(place: Path) -> None:
         np.save(place / f"{name}.npy", drawn.normal(size=(rows, 512)).astype(np.float32))
     torch.manual_seed(0)
     torch.save(open_clip.create_model("ViT-B-32").half().state_dict(), place / "clip.pt")
+    _save_clip(place / "my_clip")
     (place / "notebooks").symlink_to(ROOT / "notebooks")
     (place / ".venv").symlink_to(sys.prefix)
+
+
+def _save_clip(folder: Path) -> None:
+    """Save a small CLIP, with a word for each letter, as transformers does."""
+    import transformers
+
+    folder.mkdir()
+    letters = [letter + end for letter in "abcdefghijklmnopqrstuvwxyz" for end in ("", "</w>")]
+    words = {word: number for number, word in enumerate(["<|startoftext|>", "<|endoftext|>", *letters])}
+    (folder / "vocab.json").write_text(json.dumps(words), encoding="utf-8")
+    (folder / "merges.txt").write_text("#version: 0.2\n", encoding="utf-8")
+    tokenizer = transformers.CLIPTokenizer(str(folder / "vocab.json"), str(folder / "merges.txt"))
+    side = {"hidden_size": 32, "intermediate_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2}
+    text = side | {"vocab_size": len(words), "bos_token_id": 0, "eos_token_id": 1}
+    vision = side | {"image_size": 32, "patch_size": 16}
+    config = transformers.CLIPConfig(text_config=text, vision_config=vision, projection_dim=16)
+    transformers.CLIPModel(config).save_pretrained(folder)
+    size = {"shortest_edge": 32}
+    images = transformers.CLIPImageProcessor(size=size, crop_size={"height": 32, "width": 32})
+    transformers.CLIPProcessor(images, tokenizer).save_pretrained(folder)
 
 
 def _photographs() -> Iterator[tuple[Any, list[str]]]:

@@ -1,4 +1,4 @@
-"""What the ledger says, as Markdown: two pages of ``docs/`` and the table of the README."""
+"""What the ledger says, as Markdown: two pages of ``docs/`` and sentences of the README."""
 
 import textwrap
 from collections import Counter
@@ -19,7 +19,6 @@ from paper_tables.claims_told import (
     printed_of,
     reason_of,
     seeds_of,
-    told_of,
     word_of,
 )
 from paper_tables.judging import ALPHA
@@ -92,36 +91,13 @@ def limits(lines: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def central(lines: Sequence[Mapping[str, Any]]) -> str:
-    """The README's table: of each paper the trained claim with the largest effect that held, and that did
-    not. Where a claim was also tried with more images, fewer do not speak for it.
-    """
-    asked = questions(lines)
-    tally = _tally(lines, len(unjudged(asked)))
-    # the recorded comparisons, which have the most images
-    whole = {key for key, of in asked.items() if not any("budget" in line for line in of.values())}
-    tried = {key[:2] for key in whole}
-    asked = {key: of for key, of in asked.items() if key in whole or key[:2] not in tried}
-    rows = []
-    for paper in claims.PAPERS.values():
-        for words in (HELD, FAILED):
-            sizes = {key: _size(of, words) for key, of in asked.items() if claims.find(key[0]).paper == paper}
-            best = max(sizes, key=lambda key: sizes[key], default=None)
-            if best and sizes[best] >= 0 and best not in rows:
-                rows.append(best)
-    table = [
-        (f"{(claim := claims.find(key[0])).paper}: {claim.says}",
-         f"{claims.DATA[key[1]]}: {contrast_of(_first(asked[key]))}",
-         *(told_of(asked[key].get(who)) for who in ("labels", "truth")))
-        for key in rows
-    ]  # fmt: skip
+    """The README's sentences on the papers' claims."""
     told = (
-        f"{tally} For each paper, the table shows the largest effect that [held](docs/claims.md) and the "
-        "largest that did not. An empty cell was not tried. Verdicts are corrected for many claims by Holm's "
-        "rule; intervals are not. So an undecided claim's interval may leave out zero. Data and budgets are "
-        "small, so no verdict [applies](docs/claims_limits.md) to a paper's own setting."
+        f"{_tally(lines, len(unjudged(questions(lines))))} [Every claim](docs/claims.md) has its effect and "
+        "interval. Data and budgets are small, so no verdict [applies](docs/claims_limits.md) to a paper's "
+        "own setting."
     )
-    heads = ("claim", "data and arms", "by annotated pairs or similar captions", "by the truth")
-    return "\n".join([*textwrap.wrap(told, 165), "", *_rows(heads, table)])
+    return "\n".join(textwrap.wrap(told, 165))
 
 
 def _tally(lines: Sequence[Mapping[str, Any]], waiting: int) -> str:
@@ -134,17 +110,9 @@ def _tally(lines: Sequence[Mapping[str, Any]], waiting: int) -> str:
     held, failed, both, never = (counts[frozenset(of)] for of in ([True], [False], [True, False], []))
     every = len(claims.load())
     return (
-        f"Of {format_count(every, 'claim')}, {every - waiting} were tried. {held} held in "
+        f"Of {format_count(every, 'claim')} of the papers, {every - waiting} were tried. {held} held in "
         f"every conclusive test, {failed} in none and {both} in some; for {never} no test was conclusive."
     )
-
-
-def _size(judges: Mapping[str, Mapping[str, Any]], words: Sequence[str]) -> float:
-    """The largest effect that labels or truth give one of these words, in smallest effects of interest; -1:
-    none.
-    """
-    found = [line for who in ("labels", "truth") if (line := judges.get(who)) and line["verdict"] in words]
-    return max((abs(line["effect"]) / line["smallest"] for line in found), default=-1.0)
 
 
 def _seeds(judges: Mapping[str, Mapping[str, Any]]) -> int:
