@@ -59,8 +59,11 @@ def test_a_field_inside_a_column_is_read_by_its_path():
         field({"caption.en": "a column of that name", "caption": {"en": "no"}}, path)
         == "a column of that name"
     )
-    assert field({"caption": {"de": "ein Ding"}}, path) is None
-    assert field({"caption": "a text"}, path) is None
+    assert field({"caption": [{"en": "one"}, {"de": "eins"}]}, path) == ["one"]
+    assert field({"caption": None}, path) is None
+    for other in ({"de": "ein Ding"}, [{"de": "ein Ding"}], "a text"):
+        with pytest.raises(ValueError, match=r"de, and without en|'a text', and no object with en"):
+            field({"caption": other}, path)
 
 
 def test_the_guide_lists_every_accepted_name():

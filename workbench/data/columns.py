@@ -8,6 +8,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import pandas as pd
+
 from workbench.records import require
 from workbench.registry import require_known
 
@@ -147,11 +149,14 @@ def field(record: Mapping[Any, Any], columns: Sequence[Any]) -> Any:
     if len(columns) == 1:
         return record[columns[0]] if columns[0] in record else _value(record, columns[0])
     values = [_value(record, name) for name in columns]
-    return [value for value in values if not _empty(value)]
+    return [value for value in values if not is_gap(value)]
 
 
-def _empty(value: Any) -> bool:
-    return value is None or (isinstance(value, str) and value == "")
+def is_gap(value: Any) -> bool:
+    """Return whether a cell holds nothing: ``None``, NaN, ``pandas.NA``, or a text without letters."""
+    if isinstance(value, str):
+        return value == ""
+    return bool(pd.api.types.is_scalar(value) and pd.isna(value))
 
 
 def _value(record: Mapping[Any, Any], path: Any) -> Any:
@@ -166,10 +171,20 @@ def _value(record: Mapping[Any, Any], path: Any) -> Any:
 
 
 def _inside(value: Any, name: str) -> Any:
+    """A field of an object, or of those objects of a list that have it; of a gap nothing.
+
+    Raises:
+        ValueError: the object lacks it, or there is a text in its place.
+    """
     if isinstance(value, Mapping):
-        return value.get(name)
+        require(name in value, f"there is an object with {', '.join(map(str, value))}, and without {name}")
+        return value[name]
     value = value.tolist() if hasattr(value, "tolist") else value
-    return [_inside(item, name) for item in value] if isinstance(value, list | tuple) else None
+    if isinstance(value, list | tuple):
+        objects = [item for item in value if isinstance(item, Mapping) and name in item]
+        return [_inside(item, name) for item in objects or value]
+    require(is_gap(value), f"there is {value!r:.60}, and no object with {name}")
+    return None
 
 
 def column_notes(names: Iterable[Any], columns: Mapping[str, Sequence[Any]]) -> tuple[str, ...]:

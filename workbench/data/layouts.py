@@ -96,9 +96,11 @@ def _annotated(file: Path, part: str, ask: Ask) -> tuple[list[Row], list[str], t
         if not isinstance(image, str | int) or image not in named:
             ask.problems.add("caption without image", f"{where}: no image has the id {image!r}")
             continue
-        caption = field(one, (column,))
+        caption = None
+        with ask.problems.adding("missing caption", where):
+            caption = field(one, (column,))
+            require(caption is not None, f"{where} has no {column}, but {', '.join(one)}")
         if caption is None:
-            ask.problems.add("missing caption", f"{where} has no {column}, but {', '.join(one)}")
             continue
         record = {"image": named[image], "caption": caption, "split": part}
         records.append((where, record if "id" in ask.columns else {**record, "id": one.get("id", n)}))

@@ -8,16 +8,16 @@ content of another under another id.
 
 import hashlib
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-import pandas as pd
 from PIL import Image
 
-from workbench.data.columns import column_of, field, find_columns
+from workbench.data.columns import column_of, field, find_columns, is_gap
 from workbench.data.images import PILLOW
 from workbench.data.reading import Ask, Name, Problems, Reading, one_split, without_pictures
 from workbench.data.tables import NO_IDS, Record, table_rows
@@ -26,6 +26,8 @@ from workbench.io import content_stamp, reading_errors
 from workbench.records import Split, require
 
 TABLE = "the table"
+# a drive has one letter, and of two slashes a path keeps one
+ADDRESS = re.compile(r"[a-z]{2,}:/")
 # forms of arrays that Pillow reads as images: (height, width) of these, or (height, width, 1 to 4) of uint8
 GREY = ("bool", "uint8", "uint16", "int32", "float32")
 CHANNELS = (1, 2, 3, 4)
@@ -70,8 +72,10 @@ def in_memory(data: Any, ask: Ask) -> Reading:
     # the name of a part is the split of its rows, whatever a column says
     parted, names, rows = any(map(str, tables)), dict[Any, None](), list[_Row]()
     for part, table in tables.items():
-        # a table of Arrow or polars; a data set of datasets would be read whole
-        table = table.to_pandas() if hasattr(table, "to_pandas") and not hasattr(table, "features") else table
+        if hasattr(table, "features"):  # of the library datasets, in whatever form it gives its rows
+            table = table.with_format(None) if hasattr(table, "with_format") else table
+        elif hasattr(table, "to_pandas"):  # of Arrow or polars
+            table = table.to_pandas()
         own = _names(table)
         names |= dict.fromkeys(own)
         rows += _rows(table, own, str(part), ask)
@@ -87,11 +91,14 @@ def in_memory(data: Any, ask: Ask) -> Reading:
 
 def _names(table: Any) -> list[Any]:
     """The names of the columns of a table, each once."""
-    listed = hasattr(table, "column_names") and hasattr(table, "__getitem__")
+    listed = hasattr(table, "column_names") and hasattr(table, "__len__")
+    remedy = "; load it without streaming" if hasattr(table, "column_names") else ""
+    if isinstance(table, list | tuple):
+        remedy = "; pandas.DataFrame(data) makes a table of it"
     require(
         listed or _is_frame(table),
         "expected a name, a path, a DataFrame, a datasets.Dataset or a Split as data, found "
-        f"{type(table).__name__}",
+        f"{type(table).__name__}{remedy}",
         TypeError,
     )
     names = list(table.columns if _is_frame(table) else table.column_names)
@@ -165,12 +172,16 @@ def _rows(table: Any, names: Sequence[Any], part: str, ask: Ask) -> Iterator[_Ro
     images = stored[column] if _is_frame(table) else (row[column] for row in stored)
     for n, value in enumerate(images):
         where = f"{part} row {n + 1}".strip()
-        record = {name: several[n] for name, several in values.items() if not _missing(several[n])}
+        record = {name: several[n] for name, several in values.items() if not is_gap(several[n])}
         if part:
             record["split"] = part
         with ask.problems.adding("unreadable image", f"{where}, column {image}"):
             given = _alone(field({column: value}, (image,)))
             path = _path(given)
+            require(
+                not (ask.pictures and ADDRESS.match(path)),
+                f"{path} is an address; download the images, and give their paths",
+            )
             source: Any = ask.base / Path(path).expanduser() if path else partial(_readable, given)
             if not path and not _is_frame(table):
                 source = partial(_read_again, stored, n, column, image)
@@ -179,13 +190,6 @@ def _rows(table: Any, names: Sequence[Any], part: str, ask: Ask) -> Iterator[_Ro
             place = f"{part}/{n}".lstrip("/")
             digest = os.path.realpath(source).encode() if path else _digest(given)
             yield _Row(where, place, record, image, path, source, split, str(name or ""), digest)
-
-
-def _missing(value: Any) -> bool:
-    """Whether a cell is a gap: ``None``, NaN, ``pandas.NA``, or a text without letters."""
-    if isinstance(value, str):
-        return value == ""
-    return bool(pd.api.types.is_scalar(value) and pd.isna(value))
 
 
 def _stored(table: Any, column: Any) -> Any:
@@ -209,7 +213,7 @@ def _alone(value: Any) -> Any:
     if isinstance(value, list | tuple) and len(value) == 1:
         value = value[0]
     content = (value.get("bytes") or value.get("path")) if isinstance(value, Mapping) else value
-    empty = _missing(content) or (isinstance(content, bytes) and not content)
+    empty = is_gap(content) or (isinstance(content, bytes) and not content)
     require(not empty, "it holds no image; leave the row out, or fill it")
     if isinstance(content, np.ndarray):
         _require_form(content)

@@ -239,7 +239,7 @@ def _merged(samples: list[Sample], splits: list[str]) -> tuple[list[tuple[Sample
     """
     images: dict[Any, tuple[Sample, str]] = {}
     alike = len({sample.mark for sample in samples}) == 1
-    run, before = 0, ""
+    run, before, again = 0, "", 0
     for sample, split in zip(samples, splits, strict=True):
         digest, _, name = sample.mark.partition(" ")
         run += digest != before or alike
@@ -248,6 +248,7 @@ def _merged(samples: list[Sample], splits: list[str]) -> tuple[list[tuple[Sample
         if key in images:
             first = images[key][0]
             new = [text for text in sample.captions if text not in first.captions]
+            again += len(sample.captions) - len(new)
             images[key] = first._replace(captions=first.captions + new), split
         else:
             images[key] = sample, split
@@ -255,6 +256,7 @@ def _merged(samples: list[Sample], splits: list[str]) -> tuple[list[tuple[Sample
     notes = {
         f"{repeated} samples repeat the image of another; their captions stand with it": repeated,
         f"{format_count(others, 'image')} with the bytes of another, each an image of its own": others,
+        f"{format_count(again, 'caption')} left out, which their image had already": again,
     }
     return list(images.values()), [note for note, count in notes.items() if count]
 
@@ -298,7 +300,7 @@ def _samples(file: Path, number: int, problems: Problems, columns: Columns, tall
             sample = read()
             with problems.adding("missing caption", where):
                 stated = sample.captions()
-                captions = [" ".join(text.split()) for text in texts(stated)]
+                captions = [" ".join(text.split()) for text in texts(stated, column=sample.column)]
                 require(all(captions), f"the captions are {stated!r:.80}; expected a text, or a list")
                 with problems.adding("missing image", where):
                     image = content(sample.image(), file.parent)
@@ -351,7 +353,7 @@ def _of_row(record: Mapping[str, Any], at: Mapping[str, tuple[str, ...]], place:
     image = field(record, at["image"])
     named = image.get("path") if isinstance(image, dict) else None
     facts = {"filename": named, **record, "split": record.get(*at.get("split", ("",)))}
-    return Content(lambda: image, lambda: field(record, at["caption"]), facts, place)
+    return Content(lambda: image, lambda: field(record, at["caption"]), facts, place, at["caption"][0])
 
 
 def content(given: Any, base: Path) -> bytes | Path:

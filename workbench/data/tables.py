@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any, NamedTuple
 
-from workbench.data.columns import column_notes, column_of, field, find_columns, fitting, names_both
+from workbench.data.columns import column_notes, column_of, field, find_columns, fitting, is_gap, names_both
 from workbench.data.images import endings
 from workbench.data.reading import Problems, Row, said_split
 from workbench.formatting import format_count
@@ -259,14 +259,15 @@ def table_rows(
     # a name stands at each caption of its image, and to follow its links takes time
     placed: dict[str, str] = {}
     for where, record in records:
-        values = {ours: field(record, names) for ours, names in at.items()}
         with problems.adding("malformed row", where):
+            values = {ours: field(record, names) for ours, names in at.items()}
             if (image := placed.get(str(values["image"]))) is None:
                 image = placed[str(values["image"])] = place(values["image"])
             whole = (_whole(values, "level"), _whole(values, "chain"))
             ids = (values.get("id"), values.get("image_id"))
             split = str(values.get("split") or "")
-            cells.append(_Cells(where, image, texts(values["caption"]), *whole, split, *ids))
+            captions = texts(values["caption"], column=at["caption"][0])
+            cells.append(_Cells(where, image, captions, *whole, split, *ids))
     whose = "" if "id" in columns or "id" not in at else _whose_ids(cells)
     notes = (
         f"the column {at['id'][0]} holds {whose}; captions are numbered within their image" if whose else "",
@@ -343,9 +344,16 @@ def _shared_ids(cells: Sequence[_Cells]) -> str:
     return f"{many} at several images, which stay apart: {value} is that of {image} and {other}"
 
 
-def texts(given: Any) -> list[str]:
+def texts(given: Any, *, column: Any = "caption") -> list[str]:
     """The captions of a field: a text, a list, also one that is written out, or objects with ``raw``; or
-    the one answer of a conversation.
+    the one answer of a conversation. Gaps in a list count as not given.
+
+    Args:
+        given: what the field holds.
+        column: its name, for messages.
+
+    Raises:
+        ValueError: it holds no text.
     """
     if isinstance(given, str) and not given.endswith("]"):
         return [given]
@@ -362,13 +370,14 @@ def texts(given: Any) -> list[str]:
             f"the conversation has {len(said)} answers, and the first or each may be a caption; keep one",
         )
         listed = [said[0].get("value", said[0].get("content"))]
-    listed = [_text(value) for value in listed]
-    wrong = [one for one in listed if not isinstance(one, str)]
-    require(not wrong, f"the caption is {wrong[:1]!r:.60}; expected text".replace("[", "").replace("]", ""))
+    listed = [_text(value, column) for value in listed]
+    listed = [one for one in listed if not is_gap(one)]
+    wrong = [repr(one) for one in listed if not isinstance(one, str)]
+    require(not wrong, f"the caption is {''.join(wrong[:1]):.60}; expected text")
     return listed or [""]
 
 
-def _text(value: Any) -> Any:
+def _text(value: Any, column: Any) -> Any:
     """The text of an object, under one of the names that captions have."""
     if not isinstance(value, Mapping):
         return value
@@ -378,7 +387,7 @@ def _text(value: Any) -> Any:
     require(
         len(names) == 1,
         f"the caption is an object with {', '.join(map(str, keys))}; choose one with columns={{'caption': "
-        f"'caption.{(names or [*keys, '...'])[0]}'}}",
+        f"'{column}.{(names or [*keys, '...'])[0]}'}}",
     )
     return value[names[0]]
 

@@ -42,12 +42,14 @@ class Content(NamedTuple):
         captions: gives them, in whatever form ``texts`` reads.
         facts: by name, such as the split and what names the image.
         place: of the image in its shard, see ``shards.Stored``.
+        column: of the captions, for messages.
     """
 
     image: Callable[[], Any]
     captions: Callable[[], Any]
     facts: Mapping[str, Any]
     place: tuple[Any, ...]
+    column: str = "caption"
 
 
 # key, what stands for it in messages, and what reads the sample
@@ -261,10 +263,13 @@ class Sample:
             candidates = []  # an empty text counts as not given
         member = self.files.get(self.image)
         place = (member.offset_data, member.size, "") if member else ()
-        return Content(self._open_image, partial(self._captions, facts, candidates, lines), facts, place)
+        captions = partial(self._captions, facts, candidates, lines)
+        column = self.columns.get("caption") or (fitting(facts, "caption") or ["caption"])[0]
+        return Content(self._open_image, captions, facts, place, column)
 
     def _open_image(self) -> bytes:
-        require(self.image, f"there is no image, but {self._listed()}; {RULE}")
+        wanted = self.columns.get("image") or "image"
+        require(self.image, f"there is no {wanted}, but {self._listed()}; {RULE}")
         return self.content_of(self.files[self.image])
 
     def _listed(self) -> str:
@@ -327,7 +332,7 @@ class Sample:
         has = (
             f", and .json has {', '.join(names)}: choose one with columns={{'caption': ...}}" if names else ""
         )
-        require(known, f"there is no caption, but {self._listed()}{has}; {RULE}")
+        require(known, f"there is no {chosen or 'caption'}, but {self._listed()}{has}; {RULE}")
         if chosen:
             return (chosen,)
         if set(OURS) <= set(names) and facts["caption"] in texts(facts["captions"]):
