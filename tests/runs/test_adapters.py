@@ -238,4 +238,4 @@ def test_a_caption_that_fills_the_context_to_its_last_token_is_not_cut():
     assert maker.cut(captions, maker.of(captions)) == 1
     words = wb.text.load("tokens", max_length=5).fit(captions)
     assert words.cut(captions, words.of(captions)) == 1
-    assert wb.text.load("tokens").fit(captions).longest == 0
+    assert wb.text.load("tokens").fit(captions).context_length == 0

@@ -138,7 +138,7 @@ class Model:
             source: what ``source()`` made.
         """
         maker, signal = self.makers[self.reads[0]], source.signals[self.reads[0]]
-        return maker.cut(source.split.captions, signal), maker.longest
+        return maker.cut(source.split.captions, signal), maker.context_length
 
     def spelt(self, captions: Sequence[str]) -> list[list[str]]:
         """The words or tokens that the text encoder reads of each caption, as texts."""

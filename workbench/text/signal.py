@@ -61,12 +61,12 @@ class SignalMaker(Maker):
         raise NotImplementedError
 
     @property
-    def longest(self) -> int:
+    def context_length(self) -> int:
         """The most ids of a caption, start and end included; 0 = no limit, or none that is known."""
         return getattr(self, "max_length", None) or 0
 
     def cut(self, captions: Sequence[str], signal: Signal) -> int:
-        """Count the captions that are longer than ``longest`` ids, whose end is therefore not read.
+        """Count the captions that are longer than ``context_length`` ids, whose end is therefore not read.
 
         Args:
             captions: any.

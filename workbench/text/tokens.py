@@ -104,19 +104,19 @@ class Tokens(SignalMaker):
         return TokenSignal.of(rows, np.int32)
 
     @property
-    def longest(self) -> int:
+    def context_length(self) -> int:
         """The most ids of a caption: as asked for, or the model's context length."""
         return self.max_length or int(getattr(self._open_clip, "context_length", 0))
 
     def cut(self, captions: Sequence[str], signal: Any) -> int:
-        """Count the captions that are longer than ``longest`` ids."""
-        if not self.longest:
+        """Count the captions that are longer than ``context_length`` ids."""
+        if not self.context_length:
             return 0
         # one less, since the end of a text may be the id of the padding
-        doubtful = [captions[row] for row in signal.at_least(self.longest - 1)]
+        doubtful = [captions[row] for row in signal.at_least(self.context_length - 1)]
         if self._open_clip is None:
-            return sum(len(words(caption)) + 2 > self.longest for caption in doubtful)
-        return _growing(self._open_clip, doubtful, self.longest)
+            return sum(len(words(caption)) + 2 > self.context_length for caption in doubtful)
+        return _growing(self._open_clip, doubtful, self.context_length)
 
     def spelt(self, captions: Sequence[str]) -> list[list[str]]:
         """What each id of the captions stands for; special ids in brackets."""
@@ -137,12 +137,12 @@ def _read(tokenizer: Any, captions: Sequence[str]) -> list[list[int]]:
     return rows
 
 
-def _growing(tokenizer: Any, captions: Sequence[str], longest: int) -> int:
+def _growing(tokenizer: Any, captions: Sequence[str], context_length: int) -> int:
     """How many captions have more ids where there is room for one more."""
     fill, grown = padding(tokenizer), 0
     for start in range(0, len(captions), CHUNK):
         some = list(captions[start : start + CHUNK])
-        sizes = [(tokenizer(some, context_length=longest + more) != fill).sum(1) for more in (0, 1)]
+        sizes = [(tokenizer(some, context_length=context_length + more) != fill).sum(1) for more in (0, 1)]
         grown += int((sizes[1] > sizes[0]).sum())
     return grown
 

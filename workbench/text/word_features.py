@@ -117,9 +117,9 @@ class WordFeatures(SignalMaker):
         return TokenSignal.of(made)
 
     def cut(self, captions: Sequence[str], signal: Any) -> int:
-        """Count the captions that are longer than ``longest`` ids."""
-        full = [captions[row] for row in signal.at_least(self.longest)]
-        return text_models.longer(self._encoder[0], full, self.longest) if full else 0
+        """Count the captions that are longer than ``context_length`` ids."""
+        full = [captions[row] for row in signal.at_least(self.context_length)]
+        return text_models.longer(self._encoder[0], full, self.context_length) if full else 0
 
     def spelt(self, captions: Sequence[str]) -> list[list[str]]:
         """The tokens of each caption, as the tokenizer writes them."""

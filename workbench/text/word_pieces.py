@@ -55,9 +55,9 @@ class WordPieces(SignalMaker):
         return TokenSignal.of([[one + 1 for one in ids] for ids in made], np.int32)
 
     def cut(self, captions: Sequence[str], signal: Any) -> int:
-        """Count the captions that are longer than ``longest`` ids."""
-        full = [captions[row] for row in signal.at_least(self.longest)]
-        return text_models.longer(self._tokenizer, full, self.longest) if full else 0
+        """Count the captions that are longer than ``context_length`` ids."""
+        full = [captions[row] for row in signal.at_least(self.context_length)]
+        return text_models.longer(self._tokenizer, full, self.context_length) if full else 0
 
     def spelt(self, captions: Sequence[str]) -> list[list[str]]:
         """The pieces of each caption, as the tokenizer writes them."""
