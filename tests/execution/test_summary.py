@@ -16,25 +16,25 @@ def compared(sums, truth):
 @pytest.mark.parametrize(
     ("truth", "said"),
     [
-        ((0.223, 0.293, 0.698), ", but C ranks true captions highest."),
-        ((0.293, 0.223, 0.698), ", but C ranks true captions highest."),
-        ((0.693, 0.223, 0.698), ", and no model ranks true captions significantly higher."),
+        ((0.223, 0.293, 0.698), " By the truth C is the best."),
+        ((0.293, 0.223, 0.698), " By the truth C is the best."),
+        ((0.693, 0.223, 0.698), " By the truth no model is significantly better."),
     ],
 )
 def test_the_first_sentence_says_what_the_favourite_of_the_labels_finds(truth, said):
-    assert favourite(compared((4.168, 3.819, 2.0), truth)) == f"A has the highest RSUM{said}"
+    assert favourite(compared((4.168, 3.819, 2.0), truth)) == f"By RSUM A leads.{said}"
 
 
 def test_models_that_do_not_differ_significantly_share_the_lead():
     near = compared((4.168, 4.15, 2.0), (0.22, 0.26, 0.7))
-    assert favourite(near) == "A and B share the highest RSUM, but C ranks true captions highest."
+    assert favourite(near) == "By RSUM two models tie. By the truth C is the best."
     best = compared((4.168, 4.15, 2.0), (0.22, 0.71, 0.7))
-    assert favourite(best).endswith("no model ranks true captions significantly higher than B.")
+    assert favourite(best).endswith("no model is significantly better than B.")
     below = near | {"same_list": {"exact:i2t/map_at_r": 0.3}}
-    assert favourite(below).endswith(", but one list for all images ranks true captions higher.")
+    assert favourite(below).endswith("By the truth both lose to a list that never looks at the image.")
     # the paired comparison goes before intervals, which may overlap all the same
     near["differences"] = {"": {"key": "rsum", "run": "B", "verdict": "worse"}}
-    assert favourite(near).startswith("A has the highest RSUM, but C ranks")
+    assert favourite(near).startswith("By RSUM A leads. By the truth C")
 
 
 def test_a_formula_that_orders_against_the_levels_is_said_to():

@@ -33,7 +33,7 @@ def summary(notebook: str, results: Results) -> str:
 
 
 def favourite(results: Results) -> str:
-    """Who leads by RSUM, and how well they rank the true captions of an image.
+    """Who leads by RSUM, and whether they also lead by the truth, from image to text.
 
     Args:
         results: of ``07_compare``.
@@ -45,14 +45,16 @@ def favourite(results: Results) -> str:
     sums, truths = ({name: results["metrics"][f"{name}: {key}"] for name in names} for key in SHOWN)
     first, best = (max(names, key=of.__getitem__) for of in (sums, truths))
     leaders = [name for name in names if name == first or not _apart(results, RSUM, name, first)]
-    top, several = max(leaders, key=truths.__getitem__), len(leaders) > 1
-    leads = f"{listed(leaders)} {'share' if several else 'has'} the highest RSUM"
+    top, count = max(leaders, key=truths.__getitem__), len(leaders)
+    who, they = {1: (top, "it"), 2: ("two models", "both")}.get(count, (f"{count} models", "all of them"))
+    leads = f"By RSUM {who} {'tie' if count > 1 else 'leads'}."
     if top == best or not _apart(results, TRUE["i2t"], top, best):
-        than = f" than {top}" if several else ""
-        return f"{leads}, and no model ranks true captions significantly higher{than}."
+        than = f" than {top}" if count > 1 else ""
+        return f"{leads} By the truth no model is significantly better{than}."
     if truths[top] < results.get("same_list", {}).get(TRUE["i2t"], 0):
-        return f"{leads}, but one list for all images ranks true captions higher."
-    return f"{leads}, but {best} ranks true captions highest."
+        lose = "lose" if count > 1 else "loses"
+        return f"{leads} By the truth {they} {lose} to a list that never looks at the image."
+    return f"{leads} By the truth {best} is the best."
 
 
 def _apart(results: Results, key: str, name: str, other: str) -> bool:

@@ -1,4 +1,4 @@
-"""The guided first run: the notebooks on the embedded world for three ways of training, and one page that
+"""The guided first run: the notebooks on the synthetic scenes for three ways of training, and one page that
 tells what came out: where training starts, what annotated pairs say of the three models, what the truth says,
 and why. The page reads offline, in light and dark.
 """
@@ -28,14 +28,17 @@ from workbench.metrics.comparison import BETTER, stated
 from workbench.records.measurement import measurement_row
 from workbench.runs import compare, open_runs
 from workbench.runs import store as runs
+from workbench.runs.result import OpenRun
 from workbench.views.pages import Cell, page
+from workbench.views.photographs import picture
 from workbench.views.plots.comparison import against_same_list
 from workbench.views.plots.relevance import two_verdicts
-from workbench.views.plots.retrieval import sheet
+from workbench.views.plots.retrieval import MARKS, sheet
 
 EXPLORER = "06_retrieval_explorer"
 # the judgements that are positive in training, as a legend calls them
 TRAINED_WITH = {"own": "trained with annotated pairs", "exact": "trained with every true pair"}
+QUESTIONS, ANSWERS = 2, 4  # that the page begins with, and the images of each answer
 JOBS = 2  # notebooks at a time: one alone leaves half of two cores idle while it starts
 
 
@@ -170,6 +173,7 @@ def render(stops: Sequence[Stop], results: Sequence[RunResult], seconds: float) 
     found = {stop.name: runs.read(result.folder).results for stop, result in zip(stops, results, strict=True)}
     titles = {stop.name: stop.title or stop.name for stop in stops}
     arms = [(titles[name], one) for name, one in found.items() if "rsum" in one.get("metrics", {})]
+    opened = _opened(stops, results)
     compared = next((found[stop.name] for stop in stops if stop.notebook == "07_compare"), {})
     shown: list[dict[str, Any]] = [
         {
@@ -195,13 +199,11 @@ def render(stops: Sequence[Stop], results: Sequence[RunResult], seconds: float) 
         failed=[one for one in shown if one["result"].exit_code],
         count=len(stops),
         models=[title for title, _ in arms],
-        rows=[
-            _row(key, says, arms, compared)
-            for key, says in PAGE["rows"].items()
-            if arms and all(key in of["metrics"] for _, of in arms)
-        ],
+        rows=_rows(arms, compared),
         world=list(_world()),
-        picture=Markup(_picture(stops, results)),
+        questions=_questions(opened),
+        marks=MARKS,
+        picture=Markup(_picture(opened)),
         explore=[format_path(one["result"].folder) for one in shown if one["stop"].notebook == "03_train"],
         plotly=Markup(report.plotly_script()),
         notebook=NOTEBOOK,
@@ -246,8 +248,14 @@ def _verdicts(compared: Mapping[str, Any], stops: Sequence[Stop]) -> str:
         title="", x="RSUM, by annotated pairs", y="mAP@R, by the truth",
         line=compared.get("same_list", {}).get(TRUE["i2t"]),
     )  # fmt: skip
-    fig.update_layout(margin={"t": 70}, height=434)
+    fig.update_yaxes(range=[0, 100]).update_layout(margin={"t": 70}, height=434)
     return report.div(json.loads(fig.to_json()), "verdicts", static=True)
+
+
+def _rows(arms: Sequence[tuple[str, Mapping[str, Any]]], compared: Mapping[str, Any]) -> list[list[Cell]]:
+    """The numbers that all models have, one a row."""
+    shared = [key for key in PAGE["rows"] if arms and all(key in results["metrics"] for _, results in arms)]
+    return [_row(key, PAGE["rows"][key], arms, compared) for key in shared]
 
 
 def _row(
@@ -272,7 +280,7 @@ def _row(
 
 
 def _world() -> Iterator[dict[str, Any]]:
-    """A few scenes of the embedded world, each with its shortest and its longest caption."""
+    """A few of the synthetic scenes, each with its shortest and its longest caption."""
     split = data.load("scenes", split="test", size=6)
     for row in range(len(split.image_ids)):
         captions = sorted((split.captions[own] for own in np.flatnonzero(split.own == row)), key=len)
@@ -297,15 +305,45 @@ def _figures(stop: Stop, folder: Path) -> Iterator[dict[str, Any]]:
         yield {"title": titles[number], "drawn": Markup(drawn)}
 
 
-def _picture(stops: Sequence[Stop], results: Sequence[RunResult]) -> str:
-    """The caption on which the trained models differ most, and what each of them finds."""
+def _opened(stops: Sequence[Stop], results: Sequence[RunResult]) -> list[OpenRun]:
+    """The trained models that the explorer of the tour asks; none where one of them was not trained."""
     folders = {stop.name: result.folder for stop, result in zip(stops, results, strict=True)}
     stop = next((stop for stop in stops if stop.notebook == EXPLORER and stop.models_of), None)
     if stop is None or not all((folders[name] / runs.MODEL).is_file() for name in stop.models_of):
+        return []
+    names = [str(folders[name]) for name in stop.models_of]
+    return open_runs(names, images=stop.parameters.get("images", 0))
+
+
+def _picture(opened: Sequence[OpenRun]) -> str:
+    """The caption on which the trained models differ most, and what each of them finds."""
+    if not opened:
         return ""
-    opened = open_runs(
-        [str(folders[name]) for name in stop.models_of], images=stop.parameters.get("images", 0)
-    )
     ranked, split = compare.ranks(opened, "t2i"), opened[0].split
     scores = {run.name: run.scores for run in opened}
     return sheet(scores, compare.chosen(ranked, split, "t2i", (), 1), split, grade=compare.grader(split))
+
+
+def _questions(opened: Sequence[OpenRun]) -> list[dict[str, Any]]:
+    """The captions on which the trained models differ most, each with the first images of every model."""
+    if not opened:
+        return []
+    ranked, split = compare.ranks(opened, "t2i"), opened[0].split
+    rows = [row for _, row in compare.chosen(ranked, split, "t2i", (), QUESTIONS)]
+    return [
+        {"caption": split.captions[row], "answers": [_answer(run, row) for run in opened]} for row in rows
+    ]
+
+
+def _answer(run: OpenRun, caption: int) -> dict[str, Any]:
+    """The first images that a model finds for a caption, and what the truth says of each of them."""
+    split, grade = run.split, compare.grader(run.split)
+    images = np.argsort(-run.scores[:, caption], kind="stable")[:ANSWERS]
+    grades = grade(images, np.array([caption])).ravel() if grade else np.zeros(len(images))
+    kinds = np.where(images == split.own[caption], "own", np.where(grades >= 1, "true", ""))
+    items = [
+        {"image": picture(split, row), "id": split.image_ids[row], "kind": kind}
+        for row, kind in zip(images.tolist(), kinds.tolist(), strict=True)
+    ]
+    rank = format_number(run.ranks("t2i")[caption], 0)
+    return {"model": run.name, "items": items, "true": int((kinds != "").sum()), "rank": rank}

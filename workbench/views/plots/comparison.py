@@ -25,6 +25,7 @@ from workbench.views.plots.theme import (
     CATEGORIES,
     INK,
     SYMBOLS,
+    broken,
     dots,
     each,
     entry,
@@ -106,7 +107,7 @@ def differences(table: pd.DataFrame, *, against: str) -> go.Figure:
     fig = (
         figure(
             f"Difference from {against}, each metric on its own scale: {told}",
-            height=130 + (62 + 26 * len(names)) * len(heads),
+            height=130 + (62 + 32 * len(names)) * len(heads),
         )
         .set_subplots(len(heads), 1, subplot_titles=heads, vertical_spacing=0.5 / len(heads))
         .update_annotations(font={"size": 13, "color": INK})
@@ -126,11 +127,19 @@ def differences(table: pd.DataFrame, *, against: str) -> go.Figure:
         end = 1.08 * display_value(farthest[key], unit) or 1
         fig.update_xaxes(range=[-end, end], row=row)
         _values(fig, table[table["key"] == key], row)
-    return fig.update_xaxes(tickangle=0).update_yaxes(
-        categoryorder="array",
-        categoryarray=[escape(name) for name in names[::-1]],
-        range=[-0.6, len(names) - 0.3],
-    )
+    return fig.update_xaxes(tickangle=0).update_yaxes(**_named(names))
+
+
+def _named(names: Sequence[str]) -> dict[str, Any]:
+    """A vertical axis with a name a row, the first at the top, long ones in several lines."""
+    rows = [escape(name) for name in names[::-1]]
+    return {
+        "categoryorder": "array",
+        "categoryarray": rows,
+        "range": [-0.6, len(names) - 0.3],
+        "tickvals": rows,
+        "ticktext": [broken(name) for name in names[::-1]],
+    }
 
 
 def _values(fig: go.Figure, table: pd.DataFrame, row: int) -> None:

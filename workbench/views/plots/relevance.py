@@ -26,6 +26,7 @@ from workbench.views.plots.theme import (
     GRID,
     INK,
     SYMBOLS,
+    broken,
     dots,
     each,
     entry,
@@ -261,7 +262,7 @@ def two_verdicts(points: pd.DataFrame, *, title: str, x: str, y: str, line: floa
         colour = CATEGORIES[number]
         fig.add_scatter(
             x=on_axis(part["x"], "sum"), y=on_axis(part["y"]), mode="markers+text", name=escape(str(group)),
-            text=part.index.map(str).map(escape), cliponaxis=False,
+            text=[broken(str(name)) for name in part.index], cliponaxis=False,
             textposition=["top left" if at > end / 2 else "top right" for at in on_axis(part["x"], "sum")],
             marker={"color": colour, "size": 11, "symbol": SYMBOLS[number % len(SYMBOLS)]},
             error_x=whiskers(part["x"], part["x_low"], part["x_high"], colour, "sum", width=3),

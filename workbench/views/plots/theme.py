@@ -22,6 +22,7 @@ from workbench.views.pages import data_uri, escape, lines
 
 __all__ = ["data_uri", "escape", "lines"]
 
+LETTERS = 16  # in a line of a name
 INK = "#767676"
 GRID = "rgba(128, 128, 128, 0.25)"
 CATEGORIES = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7", "#999999")
@@ -98,6 +99,11 @@ def panels(
         .update_annotations(font={"size": 13, "color": INK})
         .update_xaxes(title=escape(x), col=(len(names) + 1) // 2)
     )
+
+
+def broken(name: str) -> str:
+    """A name, escaped, in lines that leave a narrow page room for the plot."""
+    return "<br>".join(map(escape, textwrap.wrap(name, LETTERS)))
 
 
 def on_axis(values: ArrayLike, unit: str = "share") -> list[float]:
