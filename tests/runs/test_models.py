@@ -236,6 +236,7 @@ def test_a_bare_network_is_told_to_be_wrapped(home: Path):
     [
         ("ViT-B-33", "", KeyError, "no model 'ViT-B-33'; did you mean"),
         ("ViT-B-33:openai", "", KeyError, "no model 'ViT-B-33:openai'; did you mean"),
+        ("RN50:openai", "yfcc15m", ValueError, "the weights openai, and pretrained is 'yfcc15m'"),
         ("./nowhere", "", FileNotFoundError, "there is no folder ./nowhere"),
         ("tiny", "HOME/lfs.safetensors", ValueError, r"lfs.safetensors holds no weights: it is a Git LFS"),
         ("tiny", "HOME/page.pt", ValueError, r"page.pt holds no weights: it is a web page"),

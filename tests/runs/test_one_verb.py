@@ -142,6 +142,10 @@ def test_what_does_not_belong_together_is_one_line(by_model, photos):
         ({"images": image, "texts": text}, "own"),
         ({"images": image, "data": photos}, "texts"),
         ({"images": image * float("nan"), "texts": text, "data": photos}, "finite"),
+        ({"images": image, "texts": text, "data": photos, "precision": "fp8"}, "precision='fp8' belongs to"),
+        ({"images": image, "texts": text, "data": photos, "device": "tpu"}, "device='tpu' belongs to"),
+        ({"images": image, "texts": text, "data": photos, "pretrained": "x"}, "pretrained='x' belongs to"),
+        ({"images": image, "texts": image, "own": range(SIZE), "split": "val"}, "split='val' belongs to"),
     ]:
         with pytest.raises(ValueError, match=message):
             wb.evaluate(**given)

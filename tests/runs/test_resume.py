@@ -164,3 +164,10 @@ def test_where_no_run_began_there_is_nothing_to_resume(tmp_path):
     for place in (tmp_path, tmp_path / "nowhere"):
         done = resume(place)
         assert (done.exit_code, "nothing to resume" in done.output) == (2, True)
+
+
+def test_a_folder_without_fields_is_no_run_of_the_defaults(tmp_path):
+    refused = resume(tmp_path)
+    assert refused.exit_code == 2
+    assert f"{tmp_path} holds no fields of a run" in refused.output
+    assert list(tmp_path.iterdir()) == []

@@ -181,6 +181,7 @@ def test_a_layer_that_points_into_a_word_of_an_earlier_one_names_both():
     [
         ({"training": {"epoch": 3}}, "no field 'training.epoch'; did you mean epochs"),
         ({"model.epochs": 3}, "no field 'model.epochs'"),
+        ({"model": "ViT-B-32"}, "no field 'model'; it is a section: give its fields, such as model.features"),
         ({"data.train_image": 3}, "no option 'train_image'; did you mean train_images"),
         ({"objective.positive": "exact"}, "no option 'positive'; did you mean positives"),
         ({"objective.margin": 0.3}, "'infonce' has no option 'margin'; it is one of .*vsepp"),

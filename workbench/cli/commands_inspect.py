@@ -175,7 +175,7 @@ def _line_on(run: Any) -> tuple[object, ...]:
 @app.command(epilog="Example: workbench show runs/mine --all")
 @usage()
 def show(run: str, every: Every = False, root: Root = "runs", as_json: AsJson = False) -> None:
-    """Show one run: its status, what it was given, its main numbers and files.
+    """Show one run: its status, settings, main numbers and files.
 
     Each number has its interval and the count of its queries. With --all come all parameters and numbers.
     """

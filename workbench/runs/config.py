@@ -149,7 +149,11 @@ class Config(Section):
 
 
 def _instead(name: str) -> str:
-    """What may be meant by a field that there is not: an option of objectives, or a field spelt alike."""
+    """What may be meant by a field that there is not: a section, an option of objectives, or a field spelt
+    alike.
+    """
+    if name in SECTIONS:
+        return f"it is a section: give its fields, such as {name}.{names_in(name)[0]}"
     from workbench import objectives  # loads them all, for a message alone
 
     if takers := objectives.takers(name):

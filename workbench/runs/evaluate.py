@@ -94,6 +94,8 @@ def evaluate(  # noqa: PLR0913
         texts = images  # which then holds both
     check_measured(metrics, judge, rounds)
     _require_one_way(model, data, images, texts, own)
+    _require_owner("a model", model, pretrained=pretrained, device=device, precision=precision)
+    _require_owner("data", data, split=split, data_options=data_options)
     made = (
         KeptVectors() if model is None else open_model(model, pretrained, device=device, precision=precision)
     )
@@ -124,6 +126,12 @@ def _require_one_way(model: Any, data: Any, images: Any, texts: Any, own: Any) -
         "give data, or vectors with own and no data; open_runs([RUN])[0] has the numbers of a finished run",
     )
     require(alone or own is None, "own belongs to vectors; a model needs data")
+
+
+def _require_owner(what: str, owner: Any, **values: Any) -> None:
+    """Refuse values that nothing would read, since what they belong to is not given."""
+    for name, value in values.items():
+        require(owner is not None or not value, f"{name}={value!r:.200} belongs to {what}; leave it out")
 
 
 def _embedded(

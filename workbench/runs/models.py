@@ -251,7 +251,11 @@ def _named(model: str, pretrained: str) -> AnyModel:
 
     plain, _, tag = model.partition(":")
     known = [*open_clip.list_models(), *assets.models()]
-    if tag and not pretrained and plain.replace("/", "-") in known:
+    if tag and plain.replace("/", "-") in known:
+        require(
+            pretrained in ("", tag),
+            f"{model} names the weights {tag}, and pretrained is {pretrained!r}; give one of them",
+        )
         return _of_open_clip(plain, tag)
     if model.endswith(".json") or plain in SCHEMES or model.replace("/", "-") in known:
         return _of_open_clip(model, pretrained)

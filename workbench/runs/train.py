@@ -170,9 +170,16 @@ def resumed(out: Path | str, typed: Mapping[str, Any]) -> dict[str, Any]:
         The fields that the run was given, with the typed ones over them.
 
     Raises:
+        FileNotFoundError: the folder holds no fields, and none are typed.
         ValueError: the folder holds a run of another kind, or a field was another; the message names it.
     """
     earlier = runs.load(Path(out) / runs.PARAMS)
+    begun = (Path(out) / runs.GIVEN).is_file()
+    require(
+        earlier or begun or typed,
+        f"{out} holds no fields of a run; give them again, or leave out --resume to train with the defaults",
+        FileNotFoundError,
+    )
     require(
         earlier.keys() <= FIELDS.keys(),
         f"{out} holds no run of `workbench train`; the command that made it goes on with it",
@@ -183,5 +190,4 @@ def resumed(out: Path | str, typed: Mapping[str, Any]) -> dict[str, Any]:
         f"{out} was made with other settings ({'; '.join(differ.values())}); choose a new folder or leave "
         "them out",
     )
-    given = runs.load(Path(out) / runs.GIVEN) or earlier
-    return merge(given, typed)
+    return merge(runs.load(Path(out) / runs.GIVEN) if begun else earlier, typed)
