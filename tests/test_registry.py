@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 import pytest
 
-from workbench.registry import Checked, Count, Positive, check_options
+from workbench.registry import Checked, Count, Positive, check_options, require_row
 
 
 class Member(Checked):
@@ -48,3 +48,11 @@ def test_an_option_is_refused_with_its_path_and_the_remedy(options: dict[str, An
 def test_good_options_pass_and_a_list_stands_for_a_tuple():
     check_options("it", Member, {"margin": 1, "sizes": [1, 2], "selection": {"beta": "learned"}, "rounds": 0})
     assert Member(margin=1).margin == 1
+
+
+@pytest.mark.parametrize("row", [-1, -7, 5, 1000, True, 2.0, "a", None])
+def test_a_row_that_the_data_do_not_have_is_refused_by_name(row):
+    require_row("shown", 4, 5)
+    require_row("caption", -1, 5, least=-1)
+    with pytest.raises((TypeError, ValueError), match=r"^shown is "):
+        require_row("shown", row, 5)

@@ -293,6 +293,26 @@ def check_value(where: str, value: Any, kind: Any) -> None:
         raise refusal(where, value, error.errors()) from None
 
 
+def require_row(name: str, row: Any, count: int, least: int = 0) -> None:
+    """Refuse a row that the data do not have.
+
+    Args:
+        name: of the parameter.
+        row: any value.
+        count: so many rows there are.
+        least: ``-1`` where that stands for no row.
+
+    Raises:
+        TypeError: it is no whole number. ValueError: there is no such row.
+
+    >>> require_row("image", 7, 5)
+    Traceback (most recent call last):
+    ValueError: image is 7; the data have the rows 0 to 4
+    """
+    require(type(row) is int, f"{name} is {row!r:.200}; give the number of a row, from 0", TypeError)
+    require(least <= row < count, f"{name} is {row}; the data have the rows 0 to {count - 1}")
+
+
 def _distance(error: Any) -> int:
     """How far a value is from what one branch of a union wants: a word among words is near, a type far."""
     if error["type"] == "literal_error":

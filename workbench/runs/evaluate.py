@@ -96,9 +96,8 @@ def evaluate(  # noqa: PLR0913
     _require_one_way(model, data, images, texts, own)
     _require_owner("a model", model, pretrained=pretrained, device=device, precision=precision)
     _require_owner("data", data, split=split, data_options=data_options)
-    made = (
-        KeptVectors() if model is None else open_model(model, pretrained, device=device, precision=precision)
-    )
+    encoder = KeptVectors() if model is None else model
+    made = open_model(encoder, pretrained, device=device, precision=precision)
     options = {"pictures": False} if model is None else {}
     part, target = (None, None) if data is None else _data(made, data, split, data_options or {}, options)
     part, image, text = _embedded(made, part, images, texts, own)
