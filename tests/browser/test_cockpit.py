@@ -56,13 +56,14 @@ def test_results_begin_high_and_the_bar_stays(alone: Alone) -> None:
     assert page.locator(".wbx-card img").first.evaluate("one => one.getBoundingClientRect().width") >= 120
     page.get_by_test_id("size").fill("250")
     assert page.locator(".wbx-card img").first.evaluate("one => one.getBoundingClientRect().width") >= 200
-    # pictures first: what is said of one comes with the pointer
+    # pictures first: what is said of one comes with the pointer, in a line of its own
     assert page.locator(".wbx-grid").count() == 1
-    about = page.locator(".wbx-about").nth(1)
+    said, tools = page.get_by_test_id("said"), page.locator(".wbx-tools").nth(1)
     shown = "one => getComputedStyle(one).opacity"
-    assert about.evaluate(shown) == "0"
+    assert (said.inner_text(), tools.evaluate(shown)) == ("", "0")
     page.locator(".wbx-card").nth(1).hover()
-    assert about.evaluate(shown) == "1"
+    assert said.inner_text().startswith("#2, ")
+    assert tools.evaluate(shown) == "1"
     page.get_by_test_id("layout").click()
     assert page.locator(".wbx-list").count() == 1
     page.get_by_test_id("side").click()

@@ -127,3 +127,32 @@ def test_captions_of_an_image_begin_at_one_and_a_column_says_how_many_are_right(
     alone.page.get_by_test_id("more").click()
     alone.settle()
     assert " of 30 right" in right.inner_text()
+
+
+INSIDE = """() => {
+  const main = document.querySelector("[data-testid=main]").getBoundingClientRect();
+  const all = [...document.querySelectorAll(".wbx-item")].map(one => one.getBoundingClientRect());
+  const area = all.reduce((sum, one) => sum + one.width * one.height, 0);
+  return [area / (main.width * main.height), all.every(one => one.bottom <= main.bottom)];
+}"""
+COVERED = """() => [...document.querySelectorAll(".wbx-item")].filter(one => {
+  const [picture, tools, top] = ["img", ".wbx-tools", ".wbx-badge"].map(name =>
+    one.querySelector(name).getBoundingClientRect());
+  return picture.bottom > tools.top + 1 || (top.right > tools.left && top.bottom > tools.top + 1);
+}).length"""
+
+
+def test_six_pictures_fill_the_pane_and_no_button_covers_what_is_read(alone: Alone) -> None:
+    alone.page.locator("details[data-testid=graph] > summary").click()
+    alone.settle()
+    filled, inside = alone.page.evaluate(INSIDE)
+    assert filled > 0.5
+    assert inside
+    assert alone.page.evaluate(COVERED) == 0
+    wide = alone.page.locator(".wbx-card img").first
+    ratio = "one => one.naturalWidth / one.naturalHeight - one.clientWidth / one.clientHeight"
+    assert abs(wide.evaluate(ratio)) < 0.02
+    alone.page.get_by_test_id("main").hover()
+    alone.page.mouse.wheel(0, 300)
+    alone.settle()
+    assert alone.page.get_by_test_id("column-0").get_by_test_id("card").count() > 6

@@ -15,6 +15,7 @@ import {
   unique,
 } from "../../workbench/views/explorer/parts.js";
 import { noted, read } from "../../workbench/views/explorer/questions.js";
+import { LARGEST, middle, tile } from "../../workbench/views/explorer/tiles.js";
 
 /** @import { Graph, Kept } from "../../workbench/views/explorer/types.d.ts" */
 
@@ -86,4 +87,13 @@ test("the right answers of a column are counted, and those that nobody judged ar
 test("green is a right item that rose, red one that fell or a wrong one that rose", () => {
   assert.deepEqual([better("own", 2), better("relevant", -1), better("not", 5)], ["up", "down", "down"]);
   assert.deepEqual([better("not", -5), better("unknown", 5), better("own", 0)], ["same", "same", "same"]);
+});
+
+test("pictures are as large as they can be and still all be seen", () => {
+  // three in a row of 516: (516 - 16) / 3 = 166 wide and high; two rows of 166 + 35 are 402
+  assert.equal(tile(6, 516, 402, 1), 166);
+  assert.deepEqual([tile(6, 516, 401, 1), tile(6, 516, 369, 1)], [123, 0]);
+  assert.equal(tile(1, 900, 2000, 1), LARGEST);
+  assert.equal(tile(100, 900, 600, 1), 0);
+  assert.deepEqual([middle([3, 1, 2]), middle([])], [2, 0]);
 });

@@ -297,6 +297,8 @@ export class ViewBar {
   constructor(view) {
     this.view = view;
     const { config } = view;
+    /** Whether somebody chose the size of the pictures. */
+    this.sized = false;
     /** What was asked for last. */
     this.askedK = "";
     this.views = h(
@@ -332,7 +334,11 @@ export class ViewBar {
       step: 10,
       value: 150,
       "data-testid": "size",
-      oninput: () => view.root.style.setProperty("--wbx-size", `${this.size.value}px`),
+      oninput: () => {
+        this.sized = true;
+        view.root.style.setProperty("--wbx-size", `${this.size.value}px`);
+        view.gallery.fit();
+      },
     });
     const showSide = () => {
       view.side = !view.sideShown;

@@ -218,6 +218,7 @@ export class Exchange {
     fresh.forEach(image => this.view.decoded.add(image));
     await Promise.all(fresh.map(image => image.decode().catch(() => null)));
     if (answer !== this.view.answer) return;
+    if (!more.skip) this.view.gallery.fit();
     const passed = more.passed === more.gallery ? "" : ` of the ${counted(more.passed)} that pass the filters,`;
     const took = Math.round(performance.now() - began);
     this.view.status.dataset.milliseconds = String(took);

@@ -95,9 +95,10 @@ export class View {
       this.near,
       this.legend(),
     );
+    const middle = h("div", { class: "wbx-middle" }, this.main, this.gallery.said);
     this.root.append(
       h("header", { class: "wbx-header" }, this.query.box, this.bar.box, this.query.chipBox, this.trouble, strip),
-      h("div", { class: "wbx-body" }, this.aside, this.main, this.inspector.box),
+      h("div", { class: "wbx-body" }, this.aside, middle, this.inspector.box),
     );
     el.append(this.root);
     /** @type {[string, (...given: any[]) => void][]} */
@@ -180,6 +181,7 @@ export class View {
     this.root.classList.toggle("wbx-why", this.open.size > 0);
     this.aside.hidden = !this.sideShown;
     this.bar.sideButton.setAttribute("aria-expanded", String(this.sideShown));
+    if (this.answer) this.gallery.fit();
   }
 
   /**

@@ -34,8 +34,8 @@ from workbench.views.photographs import picture
 HERE = Path(__file__).parent
 # one module for the browser, in this order
 SCRIPTS = (
-    "parts.js", "kernel.js", "panels.js", "disagreements.js", "gallery.js", "inspector.js", "filters.js",
-    "questions.js", "bars.js", "exchange.js", "explorer.js",
+    "parts.js", "tiles.js", "kernel.js", "panels.js", "disagreements.js", "gallery.js", "inspector.js",
+    "filters.js", "questions.js", "bars.js", "exchange.js", "explorer.js",
 )  # fmt: skip
 
 

@@ -14,6 +14,7 @@ import {
   table,
   words,
 } from "./parts.js";
+import { GAP, middle, proportion, tile } from "./tiles.js";
 
 /** @import { Item } from "./types.d.ts" */
 /** @import { View } from "./explorer.js" */
@@ -23,7 +24,12 @@ export class Gallery {
   constructor(view) {
     this.view = view;
     this.top = 0;
-    this.columns = h("div", { class: "wbx-columns", "data-testid": "columns" });
+    /** How many items the longest column began with. */
+    this.count = 0;
+    const tell = (/** @type {Event} */ event) => this.tell(event);
+    const attributes = { class: "wbx-columns", "data-testid": "columns" };
+    this.columns = h("div", { ...attributes, onpointerover: tell, onfocusin: tell });
+    this.said = h("div", { class: "wbx-said", "aria-hidden": "true", "data-testid": "said" });
     this.more = h("button", {
       type: "button",
       class: "wbx-more",
@@ -37,6 +43,32 @@ export class Gallery {
     return this.view.layout ?? (this.view.drawn.query.seeks === "images" ? "grid" : "list");
   }
 
+  /**
+   * What is said of a card that is pointed at, in a line that covers nothing.
+   * @param {Event} event
+   */
+  tell({ target }) {
+    const card = target instanceof Element ? target.closest(".wbx-card") : null;
+    const item = card instanceof HTMLElement ? this.view.items.get(Number(card.dataset.row)) : null;
+    if (!item || !(card instanceof HTMLElement)) return;
+    const place = `#${item.ranks[Number(card.dataset.run)]}, ${MARK_NAMES[item.mark]}: `;
+    this.said.replaceChildren(h("b", {}, place), words(item.captions.join(" · ") || item.id));
+  }
+
+  /** The pictures of a grid are as large as the pane lets them be, unless somebody has chosen a size. */
+  fit() {
+    const { root, main, bar } = this.view;
+    const list = this.columns.querySelector("ol");
+    const ratio = middle(elements(this.columns, "img").flatMap(proportion));
+    if (ratio) root.style.setProperty("--wbx-ratio", String(ratio));
+    root.style.removeProperty("--wbx-tile");
+    if (bar.sized || !list || !main.clientHeight || this.layout !== "grid") return;
+    const above = list.getBoundingClientRect().top - main.getBoundingClientRect().top + main.scrollTop;
+    const height = main.clientHeight - above - (this.more.hidden ? 0 : this.more.offsetHeight + 2 * GAP);
+    const side = tile(this.count, list.clientWidth, height, ratio || 4 / 3);
+    if (side) root.style.setProperty("--wbx-tile", `${side}px`);
+  }
+
   draw() {
     const focus = elements(this.columns, ".wbx-card:focus").at(0)?.dataset,
       runs = this.view.order();
@@ -44,9 +76,12 @@ export class Gallery {
     this.columns.style.setProperty("--wbx-runs", String(runs.length));
     this.columns.replaceChildren(...runs.map(run => this.column(run)));
     this.top = this.view.main.scrollTop; // from where somebody scrolls on
+    this.count = Math.max(0, ...this.view.drawn.columns.map(column => column.length));
+    this.said.replaceChildren();
     this.drawMore();
     this.drawPins();
     this.mark();
+    this.fit();
     if (!focus) return;
     const card = this.card(focus.run, focus.row) ?? elements(this.columns, ".wbx-card").at(0);
     card?.focus({ preventScroll: true });
@@ -154,11 +189,9 @@ export class Gallery {
         "data-row": item.row,
         "data-run": run,
         "data-testid": "card",
-        title: item.captions.join("\n"),
         onclick: () => view.openItem(item.row),
       },
       item.thumbnail ? view.pictures.image(item.thumbnail, said) : null,
-      h("span", { class: "wbx-rank", "aria-hidden": "true" }, shape(item.mark), ` #${rank}`),
       h("span", { class: "wbx-about" }, top, words(caption, "span", { class: "wbx-caption" })),
     );
     return h(

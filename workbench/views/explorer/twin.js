@@ -169,6 +169,7 @@ export class Twin {
           "span",
           { class: "wbt-top" },
           h("strong", {}, `#${item.ranks[run] ?? "–"}`),
+          item.count > 1 ? h("span", { title: `${item.count} captions read so` }, `×${item.count}`) : null,
           h("span", {}, number(item.scores[run])),
           this.mark(item),
           run ? this.arrow(item, run) : null,

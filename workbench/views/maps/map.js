@@ -328,10 +328,9 @@ export class MapView {
     this.chosen = [...rows];
     this.selected.fill(0);
     for (const row of rows) this.selected[row] = 1;
-    const images = this.chosen.filter(row => row < this.images).length;
-    this.say(
-      rows.length ? `${rows.length} selected: ${images} images, ${rows.length - images} captions` : "nothing selected",
-    );
+    // the number that a linked explorer shows; a caption selects its image
+    const images = new Set(this.chosen.map(row => this.own[row])).size;
+    this.say(images ? `${images} ${images > 1 ? "images" : "image"} selected` : "nothing selected");
     const listed = this.chosen.slice(0, LISTED);
     this.list.replaceChildren(...listed.map(row => element("li", {}, this.entry(row))));
     for (const image of new Set(listed.map(row => this.own[row]))) this.ask(image);
