@@ -40,6 +40,7 @@ Pretrained = Annotated[
     str, typer.Option(help="Its weights: a file, or a tag of open_clip; empty takes random ones.")
 ]
 NO_MODEL = "--pretrained and --images belong to --model; name one, such as ViT-B-32, or the folder of a run"
+Page = Annotated[Path | None, typer.Option("--page", help="Write answers as a page, open nothing.")]
 Images = Annotated[str, typer.Option(metavar="FOLDER", help="Folder of pictures.")]
 
 
@@ -53,12 +54,11 @@ def explore(  # noqa: PLR0913 - typer reads the options from the signature
     images: Images = "",
     root: Root = "runs",
     prepare: Annotated[bool, typer.Option("--prepare", help="Write the notebook, open nothing.")] = False,
-    answers: Annotated[
-        Path | None, typer.Option("--page", help="Write answers as a page, open nothing.")
-    ] = None,
+    answers: Page = None,
     ask: Annotated[
         list[str] | None, typer.Option(metavar="TEXT", help="A question for --page; repeatable.")
     ] = None,
+    allow_root: Annotated[bool, typer.Option("--allow-root", help="Let root start JupyterLab.")] = False,
     device: Device = "auto",
     precision: Precision = "auto",
     as_json: AsJson = False,
@@ -89,7 +89,8 @@ def explore(  # noqa: PLR0913 - typer reads the options from the signature
             path = jupyter.explorer(run or [], root=root, on=on)
     emit({"page" if answers else "notebook": str(path)}, as_json, [str(path)])
     if not (prepare or answers):
-        raise typer.Exit(jupyter.open_lab(path))
+        with usage():
+            raise typer.Exit(jupyter.open_lab(path, allow_root=allow_root))
 
 
 def _page(

@@ -1,5 +1,6 @@
 """The notebooks in JupyterLab, opened on runs that somebody chose."""
 
+import re
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -18,6 +19,9 @@ from workbench.registry import require_known
 from workbench.runs import store as runs
 
 EXPLORER = "06_retrieval_explorer"
+# what JupyterLab writes before each line: "[C 2026-01-31 12:00:00.000 ServerApp] "
+LOG_HEAD = re.compile(r"^\[\w [^\]]*\]\s*")
+SERVES = " is running at:"  # what it writes once it serves
 CHECKPOINTS = (".safetensors", ".pt", ".pth", ".bin")
 
 
@@ -108,6 +112,30 @@ def require_model(model: str, images: str, pretrained: str = "") -> None:
     )
 
 
-def open_lab(path: Path) -> int:
-    """Start JupyterLab on a notebook and wait until it is closed; returns its exit code."""
-    return subprocess.run([sys.executable, "-m", "jupyterlab", str(path)], check=False).returncode
+def open_lab(path: Path, *, allow_root: bool = False) -> int:
+    """Start JupyterLab on a notebook and wait until it is closed.
+
+    What it says is passed on once it serves; before, it is kept, so that a failure is one line.
+
+    Args:
+        path: the notebook.
+        allow_root: let the superuser start it, which JupyterLab refuses else.
+
+    Returns:
+        Its exit code.
+
+    Raises:
+        OSError: it did not start, with the last that it said.
+    """
+    command = [sys.executable, "-m", "jupyterlab", str(path), *(["--allow-root"] if allow_root else [])]
+    said, serves = list[str](), False
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as lab:
+        for line in lab.stderr or ():
+            said.append(line)
+            serves = serves or SERVES in line
+            if serves:
+                sys.stderr.write("".join(said))
+                said.clear()
+    reason = next((LOG_HEAD.sub("", line).strip() for line in reversed(said) if line.strip()), "")
+    require(serves or not lab.returncode, f"JupyterLab did not start: {reason}", OSError)
+    return lab.returncode
