@@ -160,7 +160,7 @@ def test_explain_gives_every_option_of_an_objective_with_default_and_text(name: 
         line = f"  {option} = {parameter.default!r}"
         assert line in page
         assert page.partition(f"{line}\n")[2].startswith("      "), f"{option} has no text"
-    assert "Recipe in the embedded world: " in page
+    assert "Recipe on the synthetic scenes: " in page
 
 
 def test_explain_reads_the_key_of_a_number_and_a_group_of_options() -> None:

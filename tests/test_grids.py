@@ -47,7 +47,7 @@ def arms(name: str, **changes: object) -> dict[str, Config]:
 
 @pytest.fixture(scope="module")
 def world():
-    """A tiny split of the embedded world that has region features as well."""
+    """A tiny split of the synthetic scenes that has region features as well."""
     split = data.load("scenes", split="train", size=12)
     return replace(split, regions=np.zeros((12, 4, 8), dtype=np.float32))
 
@@ -141,7 +141,7 @@ def test_every_table_can_be_made_on_photographs_by_encoders_that_fit(name):
 )  # fmt: skip
 def test_an_encoder_of_the_embedded_world_is_refused_on_photographs(given):
     with pytest.raises(
-        ValueError, match=r"arm 'CORA': data='flickr8k', and .*has only seen the embedded world"
+        ValueError, match=r"arm 'CORA': data='flickr8k', and .*has only seen the synthetic scenes"
     ):
         arms("cora_table4", data="flickr8k", **given)
 

@@ -37,7 +37,7 @@ WAYS = (TRUTH, "exact:t2i/map_at_r")
 
 
 def recorded_points() -> pd.DataFrame:
-    """Every recorded way of training in the embedded world, as the picture of the README shows it."""
+    """Every recorded way of training on the synthetic scenes, as the picture of the README shows it."""
     rows, parts = assets.recorded("comparison_scenes"), []
     for positives, group in GROUPS.items():
         means = seeds.seed_statistics(rows[rows.positives == positives])
@@ -49,7 +49,7 @@ def recorded_points() -> pd.DataFrame:
 
 
 def same_list() -> dict[str, float]:
-    """What one ranking for all queries reaches in the embedded world, in both directions."""
+    """What one ranking for all queries reaches on the synthetic scenes, in both directions."""
     return compare.same_list(data.load("scenes", split="test"))
 
 
@@ -87,7 +87,7 @@ def tour() -> str:
 
 
 def comparison_table() -> str:
-    """Every objective in the embedded world, with annotated pairs and with every true pair."""
+    """Every objective on the synthetic scenes, with annotated pairs and with every true pair."""
     released = assets.recorded("released_scenes").rename(columns={"arm": "objective"})
     rows = pd.concat([_comparison(), _titled(released)])
     means = rows.groupby(["positives", "objective", "key"]).value.mean()
@@ -214,8 +214,8 @@ def ablations() -> str:
     rows = assets.recorded("ablation_arms")
     rows["times"], rows["before"] = rows.rsum / rows.chance, rows.untrained / rows.chance
     places = [
-        f"{format_count(len(part), 'arm')} in "
-        f"{'the embedded world' if name == 'scenes' else 'Flickr8k'} reach at least "
+        f"{format_count(len(part), 'arm')} on "
+        f"{'the synthetic scenes' if name == 'scenes' else 'Flickr8k'} reach at least "
         f"{format_number(part.times.min(), 1)} times this, and {format_number(part.times.median(), 1)} times "
         "in the median."
         for name, part in rows.groupby("data")

@@ -27,7 +27,7 @@ from workbench.records.measurement import unit_of
 FILE = Path(__file__).parent / "claims.yaml"
 LEDGER = Path(__file__).parent / "assets" / "ledger.jsonl"
 PAPERS = {"D": "DITM", "C": "CORA", "I": "DIAS", "S": "SAM", "A": "AAHR"}
-DATA = {"W": "embedded world", "F": "Flickr8k", "H": "HierarCaps", "K": "COCO captions of HierarCaps"}
+DATA = {"W": "synthetic scenes", "F": "Flickr8k", "H": "HierarCaps", "K": "COCO captions of HierarCaps"}
 PLACES = {"W": "scenes", "F": "flickr8k", "H": "hierarcaps", "K": "coco"}  # as commands call them
 QUESTION = ("claim", "data", "contrast", "judge")
 SCALE = {"sum": 100.0, "share": 100.0}  # points, as the papers print them

@@ -41,7 +41,7 @@ HELD, FAILED, OPEN = ("replicated",), ("refuted", "equivalent"), ("undecided", "
 # what a row says, for whoever has read no paper and no other page
 LEGEND = (
     f"Verdicts. {' '.join(f'{SIGNS[word]} {word}: {told}.' for word, told in MEANS.items())}",
-    "Data. The embedded world is drawn scenes, and what is true of each is known. Flickr8k and HierarCaps "
+    "Data. The synthetic scenes are drawn, and what is true of each is known. Flickr8k and HierarCaps "
     "are photographs.",
     "Contrast. The first arm minus the second, or one arm by itself. The second comes first where a paper "
     "claims less. Arms with 2,000 or 3,000 images are "
@@ -156,7 +156,7 @@ def _partings(asked: Asked) -> list[str]:
     partings = {key: parting_of(of.get("labels"), of.get("truth")) for key, of in asked.items()}
     counts = Counter(word for word in partings.values() if word)
     lines = ["# Where annotated pairs and truth disagree", "", *textwrap.wrap(
-        "`workbench claims report` writes this page from the ledger. The embedded world is drawn, so the "
+        "`workbench claims report` writes this page from the ledger. The synthetic scenes are drawn, so the "
         "truth of each caption is known for every image. By annotated pairs only the image counts that "
         "it was written for. "
         f"Both judge {format_count(counts.total(), 'row')} of [the claims](claims.md):",

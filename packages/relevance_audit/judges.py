@@ -2,7 +2,7 @@
 
 The table ``judges`` of the recorded results holds correlations of each judge with the crowd's ratings of
 Flickr8k, on the half of its images that nobody looked at while parameters were fixed (``people``), and with
-the share of a caption's statements that hold in the embedded world (``truth``). The table ``judge_orders``
+the share of a caption's statements that hold on the synthetic scenes (``truth``). The table ``judge_orders``
 holds NCS by each judge of every run of the recorded comparison.
 """
 
@@ -51,7 +51,7 @@ def judge_advice(key: str = KEY) -> str:
     return (
         f"Take `{best['people']}` for captions of photographs. It agrees best with people's ratings "
         f"of {people} of Flickr8k that are not annotated ({number}: {said['people']}). "
-        f"About `sentence`: {TRAINED_ON_CAPTIONS}. With the exact truth of {truth} of the embedded world, "
+        f"About `sentence`: {TRAINED_ON_CAPTIONS}. With the exact truth of {truth} of the synthetic scenes, "
         f"{other} agrees best ({said['truth']}). No encoder was trained on captions of this world."
     )
 

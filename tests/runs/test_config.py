@@ -171,7 +171,7 @@ def test_other_data_are_read_as_frozen_features_and_never_by_a_model_of_the_embe
         half,
         {"image_encoder": "towers", "image_options": {"model": "x"}},
     ):
-        with pytest.raises(ValueError, match="scenes has only seen the embedded world; name no encoder"):
+        with pytest.raises(ValueError, match="scenes has only seen the synthetic scenes; name no encoder"):
             resolve(Config(data=data, **given))
 
 

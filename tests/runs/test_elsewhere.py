@@ -37,7 +37,7 @@ def finished(config, folder):
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory):
-    """A run of the embedded world that reads pixels, without what was measured elsewhere."""
+    """A run of the synthetic scenes that reads pixels, without what was measured elsewhere."""
     root = tmp_path_factory.mktemp("runs")
     finished(WORLD, root / "03_train" / "20260101-000000-aaaa0000")
     return root
@@ -247,7 +247,7 @@ def reads_regions(features="", width=8):
 @pytest.mark.parametrize(
     ("config", "target", "message"),
     [
-        (reads_regions("scenes_backbone"), "folder", "know the embedded world alone, and 'folder' holds"),
+        (reads_regions("scenes_backbone"), "folder", "know the synthetic scenes alone, and 'folder' holds"),
         (reads_regions(), "own_regions:sixteen", "width 8 that came with its data, and .* of width 16"),
         (reads_regions(), "scenes", "scenes/test has none; name data with regions from the same detector"),
         (reads_regions("efficientnet_lite0"), "own_regions:eight", "leave out features"),

@@ -54,7 +54,7 @@ def tour(
 ) -> None:
     """Run the notebooks and write one page of their results.
 
-    Takes minutes on the embedded world, and downloads nothing.
+    Takes minutes on the synthetic scenes, and downloads nothing.
     """
     with usage():
         writable(root)

@@ -255,7 +255,7 @@ def _page(shelf: str, name: str, member: Any) -> Iterator[str]:
         yield f"  {option} = {default!r}" if default is not inspect.Parameter.empty else f"  {option}"
         yield from textwrap.wrap(about, WIDTH, initial_indent=" " * 6, subsequent_indent=" " * 6)
     recipe = ", ".join(f"{field}={value}" for field, value in getattr(member, "recipe", {}).items())
-    end = {"Recipe in the embedded world": recipe, "Reads": needs(shelf, member), "File": _file(member)}
+    end = {"Recipe on the synthetic scenes": recipe, "Reads": needs(shelf, member), "File": _file(member)}
     for title, content in end.items():
         text = f"{title}: {content}" if content else ""
         yield from textwrap.wrap(text, WIDTH, subsequent_indent="  ")

@@ -278,13 +278,13 @@ def load_target(config: Config, target: Target) -> Split:
 
     Raises:
         FileNotFoundError: the data are not there.
-        ValueError: features of the embedded world on photographs, regions of another width than the model
+        ValueError: features of the synthetic scenes on photographs, regions of another width than the model
             reads, or none; the message says what to give.
     """
     widths = [width for name, width in flat(config.model.image_options).items() if name.endswith("in_dim")]
     require(
         not widths or config.model.features != "scenes_backbone" or target.data == "scenes",
-        f"the run reads features={config.model.features!r}, which know the embedded world alone, and "
+        f"the run reads features={config.model.features!r}, which know the synthetic scenes alone, and "
         f"{target.data!r} holds photographs; measure a run that was trained with features="
         f"'{backbones.LITE0}' or another backbone",
     )

@@ -8,11 +8,11 @@ an encoder                nothing
 other data                ``HEADS`` on frozen features of photographs, or on the regions that come with the
                           data, words from ``PRETRAINED_WORDS``, the objective's recipe
 a start, no features      encoders of a shipped model, changed gently: ``SHIPPED``
-anything else             ``HEADS`` on features of the embedded world, the objective's recipe
+anything else             ``HEADS`` on features of the synthetic scenes, the objective's recipe
 ========================  =============================================================================
 
 Then the encoders get what the objective reads: a text graph for entities, heads for variances. On other data
-nothing falls back to a model of the embedded world.
+nothing falls back to a model of the synthetic scenes.
 """
 
 import inspect
@@ -57,9 +57,9 @@ HEADS: dict[str, dict[str, Any]] = {
     },
 }
 WORLD = {"features": "scenes_backbone", "image_encoder": "regions", "text_encoder": "sequence"}
-# Of the 8,000 images that the embedded world has for training: a default run takes about a minute.
+# Of the 8,000 synthetic scenes for training: a default run takes about a minute.
 TRAINED = {"train_images": 2000}
-# What stands in for the features and learnt words of the embedded world where photographs are read.
+# What stands in for the features and learnt words of the synthetic scenes where photographs are read.
 PHOTOGRAPHS = "efficientnet_lite0"
 _MINILM = {"features": "minilm-package", "word_dim": 384}
 PRETRAINED_WORDS: dict[str, dict[str, Any]] = {
@@ -143,7 +143,7 @@ def _heads(objective: Objective) -> dict[str, Any]:
 
 
 def _fitting(given: Mapping[str, Any], objective: Objective) -> dict[str, Any]:
-    """Encoders, features and recipe for data other than the embedded world: the small heads with which the
+    """Encoders, features and recipe for data other than the synthetic scenes: the small heads with which the
     objective is trained there, on frozen features of photographs (region features where the data bring their
     own) and of words.
     """
@@ -291,7 +291,7 @@ def judgements_of(name: str) -> tuple[str, ...]:
 
 
 def check_fit(config: Config, given: Mapping[str, Any] = MappingProxyType({})) -> None:
-    """Refuse models of the embedded world on other data.
+    """Refuse models of the synthetic scenes on other data.
 
     Args:
         config: complete.
@@ -311,7 +311,7 @@ def check_fit(config: Config, given: Mapping[str, Any] = MappingProxyType({})) -
     wrong = sorted(named.intersection(SHIPPED_MODELS) - stands)
     require(
         config.data.name == "scenes" or not wrong,
-        f"data={config.data.name!r}, and {', '.join(wrong)} has only seen the embedded world; "
+        f"data={config.data.name!r}, and {', '.join(wrong)} has only seen the synthetic scenes; "
         f"name no encoder, and features={PHOTOGRAPHS} are read by regions and sequence; or {WAYS}",
     )
 
