@@ -47,6 +47,7 @@ ENDINGS = (
     ("ier", "y"),
     ("iest", "y"),
 )
+TINY = 2  # letters of words such as "no", which are not among those that captions use
 NEAR = 3  # words that are offered for one that captions do not use
 ALIKE = 0.66  # how alike they are at least, as difflib has it: "dgo" and "dog" share two letters of three
 NEIGHBOURS = ASSETS / "neighbours.safetensors"
@@ -152,19 +153,24 @@ def guess(word: str) -> str:
 
 
 def unusual(caption: str, usual: Set[str] = frozenset()) -> dict[str, tuple[str, ...]]:
-    """The words of a caption that captions do not use, each with those near to it, the nearest first.
+    """The words of a caption that captions do not use, each with those near to it, one slip away
+    first.
 
     Args:
         caption: any text.
         usual: lower-case words that are usual besides.
     """
-    strange = (word for word in wording.tokens(caption) if word.isalpha() and word not in usual)
+    parts = " ".join(wording.tokens(caption)).replace("-", " ").split()
+    strange = (word for word in parts if word.isalpha() and len(word) > TINY and word not in usual)
     return {word: _near(word, frozenset(usual)) for word in strange if word not in FREQUENT}
 
 
 @lru_cache(maxsize=1 << 10)
 def _near(word: str, usual: Set[str]) -> tuple[str, ...]:
-    return tuple(get_close_matches(word, [*FREQUENT.keys() | usual], NEAR, ALIKE))
+    known = FREQUENT.keys() | usual
+    slips = sorted(known.intersection(_slips(word)), key=lambda other: FREQUENT.get(other, len(FREQUENT)))
+    alike = get_close_matches(word, sorted(known), NEAR, ALIKE)
+    return tuple(dict.fromkeys([*slips[:NEAR], *alike]))[:NEAR]
 
 
 def _in_dictionary(word: str) -> bool:

@@ -42,6 +42,15 @@ def test_words_that_captions_do_not_use_come_with_near_ones(engine):
     assert engine.answer(Question((Term("text", "qwxz"),))).unusual == {"qwxz": ()}
 
 
+@pytest.mark.parametrize(
+    ("slip", "meant"), [("dgo", "dog"), ("kat", "cat"), ("tres", "trees"), ("blu", "blue"), ("rooof", "roof")]
+)
+def test_what_is_one_slip_away_is_offered_first(engine, slip, meant):
+    unusual = engine.answer(Question((Term("text", f"no a-{slip}"),))).unusual
+    assert list(unusual) == [slip]
+    assert meant in unusual[slip]
+
+
 @pytest.mark.parametrize("kind", ["caption", "image"])
 def test_nothing_of_the_data_is_called_unusual(engine, kind):
     assert engine.answer(Question((Term(kind, 3, name="Qwxz"),))).unusual == {}
