@@ -169,12 +169,13 @@ def test_a_metric_from_outside_is_measured_by_all_judgements_with_its_interval(t
     assert json.dumps(by_label["t2i/mrr"].as_dict())
 
 
-def test_an_asked_metric_that_the_data_cannot_answer_is_refused():
+# The sum of cxc has the name of the usual one, which every data set has.
+@pytest.mark.parametrize(("name", "judgements"), [("ncs", "graded"), ("cxc", "cxc")])
+def test_an_asked_metric_that_the_data_cannot_answer_is_refused(name, judgements):
     world = source(objectives.load("vsepp")).split
-    with pytest.raises(
-        ValueError, match="metric 'ncs' is measured by graded, and toy has only the judgements own"
-    ):
-        evaluation.evaluate_split(np.zeros(world.judgements["own"].shape), world, metrics=("ncs",), rounds=0)
+    scores = np.zeros(world.judgements["own"].shape)
+    with pytest.raises(ValueError, match=f"measured by {judgements}, and toy has only the judgements own"):
+        evaluation.evaluate_split(scores, world, metrics=(name,), rounds=0)
 
 
 def test_values_by_query_are_returned_beside_the_numbers_and_make_them():

@@ -1,11 +1,12 @@
 """What ``workbench show`` says of a run: a page of at most ``LINES`` lines, or everything."""
 
+import textwrap
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
-from workbench.cli.output import columns, cut, evaluated, learnt, numbers
+from workbench.cli.output import columns, cut, evaluated, learnt, numbers, screen
 from workbench.execution import library, parameters
 from workbench.io import flat
 from workbench.records.measurement import contracts_of, headline, measurement_row
@@ -104,4 +105,4 @@ def _files(run: store.Run, every: bool) -> list[str]:
     visible = [name for name in names if not name.startswith(".")]
     if every:
         return [f"  {run.folder / name}" for name in visible]
-    return cut([f"files: {', '.join(visible)}"])
+    return textwrap.wrap(f"files: {', '.join(visible)}", screen(), subsequent_indent="  ")

@@ -70,7 +70,7 @@ def wilson(share: float, trials: int, confidence: float = CONFIDENCE) -> tuple[f
 
     >>> low, high = wilson(1.0, 40)  # 40 / (40 + 1.959964 ** 2)
     >>> round(low, 6), high
-    (0.912375, 1.0)
+    (0.912378, 1.0)
     """
     share = min(max(share, 0.0), 1.0)  # a mean of ones may be rounded
     square = float(ndtri((1 + confidence) / 2)) ** 2

@@ -155,9 +155,13 @@ def evaluate_split(
     )
     measurements = [m for m, _ in found]
     measurements += _correlations(scores, split, vectors, [row for row in table if "rated" in row.by], rounds)
+    known = {(m.key.metric, m.key.judgements) for m in measurements}
     for row in more if strict else ():
+        # another metric of this name is measured by other judgements
+        shared = any(other.name == row.name for other in usual)
+        places = {judgements for name, judgements in known if name == row.name}
         require(
-            row.name in {m.key.metric for m in measurements},
+            places & set(row.by) if shared else places,
             f"metric {row.name!r} is measured by {' or '.join(row.by)}, and {split.name} has only "
             f"the judgements {', '.join(split.judgements)}",
         )
