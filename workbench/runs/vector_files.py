@@ -10,8 +10,8 @@ ids      ``N`` texts or whole numbers: ``image_ids`` or ``caption_ids``, else ``
          names of their files
 =======  =================================================================================================
 
-Whatever else is there is named in a note. Where two fields may be meant, the source is refused. So it is where
-data are given, no field is called as ids are, and another may hold them.
+Whatever else is there is named in a note. Where two fields may be meant, the source is refused. So it is
+where data are given, no field is called as ids are, and another may hold them.
 """
 
 from collections import Counter
