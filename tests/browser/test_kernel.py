@@ -94,7 +94,7 @@ def test_what_a_lasso_or_a_key_catches_on_the_map_is_the_gallery(page: Any) -> N
     canvas.focus()
     for key in ("Escape", "ArrowRight", "Enter"):
         page.keyboard.press(key)
-    status.get_by_text("1 selected").wait_for()
+    status.get_by_text("1 image selected").wait_for()
     page.get_by_test_id("column-0").locator(".wbx-item:only-child").wait_for()
     only.focus()
     page.keyboard.press("Space")
