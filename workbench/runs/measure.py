@@ -155,8 +155,17 @@ def evaluate_split(
     )
     measurements = [m for m, _ in found]
     measurements += _correlations(scores, split, vectors, [row for row in table if "rated" in row.by], rounds)
+    if strict:
+        _require_measured(more, usual, measurements, split)
+    return measurements, {m.label: values for m, values in found}
+
+
+def _require_measured(
+    asked: Sequence[Metric], usual: Sequence[Metric], measurements: Sequence[Measurement], split: Split
+) -> None:
+    """Raise if a metric that was asked for has no number."""
     known = {(m.key.metric, m.key.judgements) for m in measurements}
-    for row in more if strict else ():
+    for row in asked:
         # another metric of this name is measured by other judgements
         shared = any(other.name == row.name for other in usual)
         places = {judgements for name, judgements in known if name == row.name}
@@ -165,7 +174,6 @@ def evaluate_split(
             f"metric {row.name!r} is measured by {' or '.join(row.by)}, and {split.name} has only "
             f"the judgements {', '.join(split.judgements)}",
         )
-    return measurements, {m.label: values for m, values in found}
 
 
 def ensemble(
