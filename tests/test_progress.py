@@ -26,8 +26,8 @@ def clock(monkeypatch):
     monkeypatch.setattr(progress, "clock", lambda: float(next(seconds)))
     monkeypatch.setattr(sys.stderr, "isatty", lambda: False, raising=False)
     monkeypatch.setenv("WORKBENCH_BATCH", "1")
-    yield
-    progress.use(lines=True)
+    # a command with --json that ran before in this process turned them off
+    monkeypatch.setitem(progress._choice, "lines", True)
 
 
 def said(capsys) -> list[tuple[str, ...]]:
