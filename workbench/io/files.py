@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from workbench.formatting import format_number
+from workbench.formatting import format_bytes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -166,9 +166,9 @@ def new_memmap(path: Path, shape: tuple[int, ...], dtype: "DTypeLike") -> Any:
             with path.open("rb+") as file:
                 os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
     except OSError as error:
-        size = format_number(math.prod(shape) * np.dtype(dtype).itemsize / 1e6, 1)
+        size = format_bytes(math.prod(shape) * np.dtype(dtype).itemsize)
         raise OSError(
-            f"{path.parent} has no room for the {size} MB of {path.name} ({error.strerror}); free some, or "
+            f"{path.parent} has no room for the {size} of {path.name} ({error.strerror}); free some, or "
             "name another folder in WORKBENCH_CACHE"
         ) from None
     return array
