@@ -225,6 +225,13 @@ def test_run_refuses_wrong_parameters_as_usage(
     assert not (tmp_path / "runs").exists()
 
 
+@pytest.mark.parametrize(
+    "words", [["-pseed=x"], ["-p=seed=x"], ["--parameter=seed=x"], ["--parameter", "seed", "x"]]
+)
+def test_a_parameter_is_read_however_it_is_attached_to_its_option(notebook: Path, words: list[str]) -> None:
+    assert "parameter seed is int, got 'x'" in call("run", notebook, *words).output
+
+
 def test_run_names_a_notebook_that_is_not_there() -> None:
     result = call("run", "99_none")
     assert result.exit_code == 2

@@ -59,6 +59,14 @@ def test_a_fingerprint_tells_counts_apart():
     assert small().fingerprint() == {"images": 2, "captions": 3, "captions_per_image": {1: 1, 2: 1}}
 
 
+def test_a_split_is_printed_in_two_lines_of_counts_and_of_what_is_known():
+    counts, known = repr(small(level=np.array([1, 2, 3]))).splitlines()
+    assert (counts, known) == (
+        f"{small().name}: 2 images, 3 captions (1 to 2 per image)",
+        "fields: level; judgements: own",
+    )
+
+
 def test_judgements_refuse_a_pair_listed_twice():
     with pytest.raises(ValueError, match="listed twice"):
         Judgements("j", "r", (2, 2), np.array([0, 0]), np.array([1, 1]), np.ones(2, np.float32))

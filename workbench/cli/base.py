@@ -110,10 +110,13 @@ class WithPairs(TyperCommand):
     """A command whose ``-p name=value`` may also be two words, ``-p name value``, as in papermill."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Join the two words before the option is read."""
+        """Join the two words before the option is read, and read ``-p=name=value`` as ``-pname=value``."""
+        short = {option for parameter in self.params for option in parameter.opts if len(option) == 2}
         joined, words = [], iter(args)
         for word in words:
-            joined.append(word)
+            # the parser would take the = behind a short option as the beginning of its value
+            attached = word[:2] in short and word[2:3] == "="
+            joined.append(word[:2] + word[3:] if attached else word)
             if word in ("-p", "--parameter"):
                 name = next(words, "")
                 value = "" if "=" in name else next(words, None)

@@ -155,7 +155,7 @@ def grid(  # noqa: PLR0913 - typer reads the options from the signature
             options=options, skip_existing=skip_existing, say=told(as_json),
         )  # fmt: skip
     emit([asdict(outcome) for outcome in done], as_json, outcomes(done))
-    typed = [notebook, str(file), *(f"-p={pair}" for pair in parameter or ()), *["--paper"] * paper]
+    typed = [notebook, str(file), *(f"--parameter={pair}" for pair in parameter or ()), *["--paper"] * paper]
     good = [one.folder for one in done if not one.exit_code]
     with usage():
         if record:

@@ -9,11 +9,15 @@ from typing import Any, Self, cast
 import numpy as np
 from PIL import Image
 
+from workbench.formatting import format_count
 from workbench.io import text_stamp
 from workbench.records._arrays import Array, Rows
 from workbench.records.judgements import Computed, Judgements, LazyJudgements, Truth
 from workbench.records.scene_graph import SceneGraph
 from workbench.registry import require
+
+# of a split, what only some data have beside images and captions
+FIELDS = ("level", "chain", "regions", "image_graphs", "caption_graphs")
 
 
 class NoPictureError(FileNotFoundError):
@@ -96,6 +100,20 @@ class Split:
             one.checked((images, images), self.name)
         for one in (*self.caption_judgements.values(), *self.twins.values()):
             one.checked((texts, texts), self.name)
+
+    def __repr__(self) -> str:
+        """Say in two lines how much there is, and what is known of it."""
+        per_image = list(self.fingerprint()["captions_per_image"])
+        counts = f"{per_image[0]} to {per_image[-1]}" if len(per_image) > 1 else "".join(map(str, per_image))
+        images = format_count(len(self.image_ids), "image")
+        captions = format_count(len(self.captions), "caption")
+        fields = [name for name in FIELDS if getattr(self, name) is not None]
+        twins = [f"{kind} twins" for kind in self.twins]
+        judgements = [*self.judgements, *self.image_judgements, *self.caption_judgements, *twins]
+        return (
+            f"{self.name}: {images}, {captions} ({counts} per image)\n"
+            f"fields: {', '.join(fields) or 'none'}; judgements: {', '.join(dict.fromkeys(judgements))}"
+        )
 
     def first(self, images: int) -> Self:
         """The first ``images`` images with their captions, judgements cut to them."""
