@@ -144,7 +144,7 @@ def _tie(tree: Tree, i: int, before: str) -> Iterator[Tie]:
         yield from _tie(tree, child, "")
 
 
-def of_verb(tree: Tree, verb: int) -> Iterator[Statement]:
+def of_verb(tree: Tree, verb: int) -> Iterator[Statement]:  # noqa: C901
     """What a verb says."""
     doers, root, objects = subjects(tree, verb), tree.root(verb), tree.below(verb, "dobj")
     if any(tree.given(c) == "some" for c in tree.below(verb, *SUBJECTS)):
