@@ -483,7 +483,7 @@ MISTAKES = [
     ("explore --ask bus", "--ask gives the questions of a page; name its file with --page"),
     ("explore --page pictures", "pictures is a folder; name a file, such as pictures/answers.html"),
     ("explore some_run --model ViT-B-32", "give runs, or --model with --images, not both"),
-    ("explore --images photos", "--pretrained and --images belong to --model"),
+    ("explore --images photos", "--random-weights and --images belong to --model; name one"),
     ("explore some_run --images photos --root .", "some_run"),
     ("explore --model ViT-B-32", "--model ViT-B-32 needs --images"),
     ("explore --model ViT-B-32 --images photos", "there is no folder photos"),
@@ -499,7 +499,7 @@ MISTAKES = [
     ("run 03_train -p lr=0", "nothing is left to train (lr is 0)"),
     ("train -p device=cuda", "PyTorch sees no such GPU; use device='auto' or 'cpu'"),
     ("run 03_train -p device=cuda", "PyTorch sees no such GPU; use device='auto' or 'cpu'"),
-    ("doctor --pretrained mine.pt", "--pretrained and --images belong to --model"),
+    ("doctor --pretrained mine.pt", "--random-weights and --images belong to --model; name one"),
 ]
 
 

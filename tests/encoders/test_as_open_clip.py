@@ -105,7 +105,7 @@ def test_a_path_from_the_configuration_names_its_tokenizer(tmp_path):
     bert(tmp_path / "deep")
     config = {**TINY, "text_cfg": TINY["text_cfg"] | {"vocab_size": 100, "hf_tokenizer_name": "deep"}}
     (tmp_path / "model.json").write_text(json.dumps(config))
-    spelt = open_model(tmp_path / "model.json", device="cpu").spelt(["a red dog"])
+    spelt = open_model(tmp_path / "model.json", device="cpu", random_weights=True).spelt(["a red dog"])
     assert spelt == [["[CLS]", "a", "red", "dog", "[SEP]"]]
 
 
@@ -156,7 +156,7 @@ def test_more_tokens_than_a_text_tower_of_transformers_has_positions_for_are_ref
 def test_what_of_a_configuration_is_not_read_is_named(tmp_path):
     content = {"model_cfg": TINY, "preprocess_cfg": {"size": 48, "crop": 0.9}, "tags": ["a"]}
     (tmp_path / "model.json").write_text(json.dumps(content))
-    unread, size = open_model(tmp_path / "model.json", device="cpu").notes
+    _, unread, size = open_model(tmp_path / "model.json", device="cpu", random_weights=True).notes
     assert "tags, preprocess_cfg.crop" in unread
     assert "32" in size
     assert "48" in size
@@ -189,5 +189,5 @@ def test_what_cannot_be_read_of_a_configuration_is_one_line(change, said, tmp_pa
     beside = {name: value for name, value in change.items() if name not in (*sides, "top")}
     (tmp_path / "model.json").write_text(json.dumps({"model_cfg": config, **beside}))
     with pytest.raises(ValueError, match=said) as raised:
-        open_model(tmp_path / "model.json")
+        open_model(tmp_path / "model.json", random_weights=True)
     assert "\n" not in str(raised.value)

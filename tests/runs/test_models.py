@@ -20,6 +20,7 @@ from typer.testing import CliRunner
 
 import workbench as wb
 from workbench.cli import app
+from workbench.runs.evaluate import look
 from workbench.runs.models import open_model
 
 TINY = {
@@ -149,7 +150,8 @@ WAYS = {
 def test_a_model_embeds_images_and_texts_whatever_names_it(way: str, home: Path):
     model, pretrained = WAYS[way]
     model = model.replace("HOME", str(home)) if isinstance(model, str) else model
-    opened = open_model(model, pretrained.replace("HOME", str(home)), device="cpu")
+    file = pretrained.replace("HOME", str(home))
+    opened = open_model(model, file, device="cpu", random_weights=True)
     images = [Image.new("RGB", (40, 30), colour) for colour in ("red", "blue")]
     image, text = opened.embed_images(images), opened.embed_texts(["a dog", "", "two red cars in the snow"])
     assert len(image) == 2
@@ -166,8 +168,46 @@ def test_wrappings_do_not_change_a_weight(file: str, home: Path):
     assert torch.allclose(open_model(home / "local").embed_images(images).mean, plain, atol=1e-5)
 
 
-def test_weights_that_nobody_gave_are_named(home: Path):
-    assert open_model("tiny").name == open_model(home / "tiny.json").name == "tiny, random weights"
+@pytest.mark.parametrize("model", ["ViT-B-32", "HOME/tiny.json", "scenes"])
+def test_a_model_without_weights_is_refused_unless_random_ones_are_asked_for(model: str, home: Path):
+    place, photos = model.replace("HOME", str(home)), home / "photos"
+    photos.mkdir(exist_ok=True)
+    Image.new("RGB", (8, 8)).save(photos / "a.png")
+    with pytest.raises(ValueError, match="comes without weights"):
+        open_model(place)
+    for verb in (["evaluate", "--data", "scenes"], ["explore", "--images", photos], ["doctor"]):
+        ended = CliRunner().invoke(app, [*map(str, verb), "--model", place])
+        assert (ended.exit_code, len(ended.stderr.splitlines())) == (2, 1)
+        assert "comes without weights" in ended.stderr
+
+
+def test_random_weights_are_named_in_every_output_and_are_the_same_again(home: Path, tmp_path: Path):
+    words = ["evaluate", "--model", str(home / "tiny.json"), "--random-weights", "--data", "scenes"]
+    run = str(tmp_path / "run")
+    first = CliRunner().invoke(app, [*words, "-p", "size=16", "--rounds", "0", "--out", run])
+    assert first.exit_code == 0, first.stderr
+    assert first.stdout.splitlines()[0].startswith("tiny, random weights from seed 0")
+    model = open_model(home / "tiny.json", random_weights=True, device="cpu")
+    torch.manual_seed(7)
+    kept = open_model(run, device="cpu")
+    texts = ["a dog", "two cars"]
+    assert torch.equal(kept.embed_texts(texts).mean, model.embed_texts(texts).mean)
+    assert kept.name == model.name == "tiny, random weights"
+    split = wb.load_data("scenes", split="test", size=16)
+    called = wb.evaluate(model, split, name="mine", rounds=0)
+    assert str(called).startswith("mine, random weights on ")
+    assert called.split.notes[0] == model.notes[0]
+    assert look(kept, split, name="mine").name == "mine, random weights"
+
+
+def test_drawing_weights_leaves_other_random_numbers_as_they_are(home: Path):
+    torch.manual_seed(3)
+    before = torch.get_rng_state()
+    open_model("tiny", random_weights=True)
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+def test_a_model_is_called_after_its_name_and_its_file(home: Path):
     assert open_model("tiny", str(home / "plain.safetensors")).name == "tiny:plain"
 
 
@@ -292,7 +332,7 @@ def test_what_is_no_model_is_one_line(model, pretrained, kind, message, home: Pa
     model = model.replace("HOME", str(home)) if isinstance(model, str) else model
     pretrained = pretrained.replace("HOME", str(home))
     with pytest.raises(kind, match=message) as raised:
-        open_model(model, pretrained)
+        open_model(model, pretrained, random_weights=True)
     assert "\n" not in str(raised.value.args[0])
     if isinstance(model, str):
         words = [
@@ -301,6 +341,7 @@ def test_what_is_no_model_is_one_line(model, pretrained, kind, message, home: Pa
             model,
             "--pretrained",
             pretrained,
+            "--random-weights",
             "--data",
             "scenes",
             "--device",
@@ -312,7 +353,7 @@ def test_what_is_no_model_is_one_line(model, pretrained, kind, message, home: Pa
 
 
 def test_a_device_that_is_given_with_an_opened_model_is_taken(home: Path):
-    opened = open_model("tiny", device="cpu")
+    opened = open_model("tiny", device="cpu", random_weights=True)
     assert open_model(opened) is opened
     with pytest.raises(ValueError, match="device is 'gpu'"):
         open_model(opened, device="gpu")
@@ -333,7 +374,7 @@ def test_a_name_of_the_hub_without_network_is_one_line_at_once(name: str, monkey
     monkeypatch.setattr(hub.constants, "HF_HUB_CACHE", str(tmp_path))
     began = time.perf_counter()
     with pytest.raises(FileNotFoundError, match=f"{name} is not on this machine, and the hub"):
-        open_model(name, device="cpu")
+        open_model(name, device="cpu", random_weights=True)
     assert time.perf_counter() - began < 20
     assert not hub.constants.HF_HUB_OFFLINE
 

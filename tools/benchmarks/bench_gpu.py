@@ -174,7 +174,7 @@ def evaluation(folder: Path, images: int) -> dict[str, float]:
     """Seconds of ``evaluate``, of its encoder on inputs that are there, and of reading the pictures alone."""
     from workbench import load_data, open_model
 
-    model, split = open_model(MODEL, device=DEVICE), load_data(str(folder), split="all")
+    model, split = open_model(MODEL, device=DEVICE, random_weights=True), load_data(str(folder), split="all")
     assert len(split.image_ids) == images
     found: dict[str, float] = {}
     for name, precision in (("float32", "float32"), ("bf16", "bf16" if DEVICE == "cuda" else "float32")):

@@ -92,6 +92,9 @@ SkipExisting = Annotated[
 ]
 Device = Annotated[str, typer.Option(help="auto (a GPU where there is one), cpu, cuda or cuda:1.")]
 Precision = Annotated[str, typer.Option(help="Precision of encoding: auto, bf16 on a GPU, or float32.")]
+RandomWeights = Annotated[
+    bool, typer.Option("--random-weights", help="Let --model come without weights; they are random.")
+]
 Metrics = Annotated[
     list[str] | None,
     typer.Option(metavar="NAME", help="Metrics beside the usual ones, or my_module:MyMetric; repeatable."),

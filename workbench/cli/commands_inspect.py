@@ -18,6 +18,7 @@ from workbench.cli.base import (
     Every,
     Pairs,
     Precision,
+    RandomWeights,
     Root,
     WithPairs,
     app,
@@ -36,11 +37,13 @@ from workbench.registry import require_known
 from workbench.runs import store as runs
 
 Model = Annotated[str, typer.Option(help="Any open_clip model: its name, or the path of its JSON file.")]
-Pretrained = Annotated[
-    str, typer.Option(help="Its weights: a file, or a tag of open_clip; empty takes random ones.")
-]
-NO_MODEL = "--pretrained and --images belong to --model; name one, such as ViT-B-32, or the folder of a run"
+Pretrained = Annotated[str, typer.Option(help="Its weights: a file, or a tag of open_clip.")]
+NO_MODEL = (
+    "--pretrained, --random-weights and --images belong to --model; name one, such as ViT-B-32:openai, or "
+    "the folder of a run"
+)
 Page = Annotated[Path | None, typer.Option("--page", help="Write answers as a page, open nothing.")]
+Ask = Annotated[list[str] | None, typer.Option(metavar="TEXT", help="A question for --page; repeatable.")]
 Images = Annotated[str, typer.Option(metavar="FOLDER", help="Folder of pictures.")]
 
 
@@ -51,13 +54,12 @@ def explore(  # noqa: PLR0913 - typer reads the options from the signature
     ] = None,
     model: Model = "",
     pretrained: Pretrained = "",
+    random_weights: RandomWeights = False,
     images: Images = "",
     root: Root = "runs",
     prepare: Annotated[bool, typer.Option("--prepare", help="Write the notebook, open nothing.")] = False,
     answers: Page = None,
-    ask: Annotated[
-        list[str] | None, typer.Option(metavar="TEXT", help="A question for --page; repeatable.")
-    ] = None,
+    ask: Ask = None,
     allow_root: Annotated[bool, typer.Option("--allow-root", help="Let root start JupyterLab.")] = False,
     device: Device = "auto",
     precision: Precision = "auto",
@@ -76,15 +78,15 @@ def explore(  # noqa: PLR0913 - typer reads the options from the signature
         require(not (run and model), "give runs, or --model with --images, not both")
         if images and run and len(run) == 1:
             model, run = str(runs.find(run[0], root).folder), None
-        require(model or not (pretrained or images), NO_MODEL)
+        require(model or not (pretrained or images or random_weights), NO_MODEL)
         require(not ask or answers, "--ask gives the questions of a page; name its file with --page")
-        on = (device, precision)
+        on, own = (device, precision), (model, images, pretrained, random_weights)
         if model:
-            jupyter.require_model(model, images, pretrained)
+            jupyter.require_model(*own)
         if answers:
-            path = _page(answers, ask or [], run or [], root, (model, pretrained, images))
+            path = _page(answers, ask or [], run or [], root, own)
         elif model:
-            path = jupyter.model_explorer(model, images, pretrained=pretrained, root=root, on=on)
+            path = jupyter.model_explorer(*own, root=root, on=on)
         else:
             path = jupyter.explorer(run or [], root=root, on=on)
     emit({"page" if answers else "notebook": str(path)}, as_json, [str(path)])
@@ -94,16 +96,19 @@ def explore(  # noqa: PLR0913 - typer reads the options from the signature
 
 
 def _page(
-    file: Path, asked: Sequence[str], names: Sequence[str], root: str, own: tuple[str, str, str]
+    file: Path, asked: Sequence[str], names: Sequence[str], root: str, own: tuple[str, str, str, bool]
 ) -> Path:
     """The explorer's answers as a page; without a question, to those on which the runs disagree most, or, of
     one run, to the one it opens with.
     """
     require(not file.is_dir(), f"{file} is a folder; name a file, such as {file / 'answers.html'}", OSError)
     writable(file.parent)
-    model, pretrained, images = own
-    given = [wb.open_model(model, pretrained)] if model else wb.open_runs(names, root=root)
-    explorer = wb.explore(*given, images=images or None)
+    model, images, pretrained, random = own
+    if model:
+        shown: Sequence[Any] = [wb.open_model(model, pretrained, random_weights=random)]
+    else:
+        shown = wb.open_runs(names, root=root)
+    explorer = wb.explore(*shown, images=images or None)
     return explorer.to_html(file, questions=asked or explorer.differing())
 
 
@@ -311,6 +316,7 @@ def export(
 def doctor(
     model: Model = "",
     pretrained: Pretrained = "",
+    random_weights: RandomWeights = False,
     images: Images = "",
     bench: Annotated[
         bool, typer.Option("--bench", help="Measure how fast this machine is; takes minutes.")
@@ -323,12 +329,12 @@ def doctor(
     it measures how fast the machine is, beside references.
     """
     with usage():
-        require(model or not (pretrained or images), NO_MODEL)
+        require(model or not (pretrained or images or random_weights), NO_MODEL)
     if model:
         from workbench.runs import evaluate as evaluation
 
         with usage((*USUAL, RuntimeError)):
-            said = evaluation.check_model(model, images, pretrained=pretrained)
+            said = evaluation.check_model(model, images, pretrained=pretrained, random_weights=random_weights)
         emit(said, as_json, columns(said.items()))
         return
     if bench:

@@ -20,6 +20,7 @@ from workbench.cli.base import (
     Out,
     Pairs,
     Precision,
+    RandomWeights,
     Record,
     Root,
     Rounds,
@@ -40,6 +41,7 @@ from workbench.formatting import format_number
 from workbench.io import ChecksumError, read_options
 from workbench.records import require
 from workbench.runs import store as runs
+from workbench.runs.weights import NOTE, RANDOM
 
 ONE_MODEL = "--pretrained belongs to one --model; name tags as MODEL:TAG"
 Models = Annotated[
@@ -261,6 +263,7 @@ def evaluate(  # noqa: PLR0913 - typer reads the options from the signature
     run: Annotated[list[str] | None, typer.Argument(help="Finished runs.", show_default=False)] = None,
     model: Models = None,
     pretrained: Annotated[str, typer.Option(help="Weights of --model: a tag or a file.")] = "",
+    random_weights: RandomWeights = False,
     images: Annotated[str, typer.Option(metavar="FILE", help="Vectors of images.")] = "",
     texts: Annotated[str, typer.Option(metavar="FILE", help="Vectors of captions.")] = "",
     data: Annotated[
@@ -300,9 +303,8 @@ def evaluate(  # noqa: PLR0913 - typer reads the options from the signature
     there = out and any((Path(out) / number / runs.RESULTS).is_file() for number in ("", "1"))
     require(not there, f"{out} holds a result; choose another folder", FileExistsError)
     writable(out or root)
-    named = {"images": images, "texts": texts}
-    vectors: dict[str, Any] = {name: file for name, file in named.items() if file}
-    return _evaluate_models(_opened(model or [], pretrained, vectors, how), targets, (out, root), as_json)
+    opened = _opened(model or [], (pretrained, random_weights), (images, texts), how)
+    return _evaluate_models(opened, targets, (out, root), as_json)
 
 
 def _require_one_kind(run: list[str] | None, outside: bool, out: str, rerank: int) -> None:
@@ -319,13 +321,21 @@ def _how(metrics: list[str], judge: str, rounds: int | None) -> dict[str, Any]:
     return how if rounds is None else {**how, "rounds": rounds}
 
 
-def _opened(models: list[str], pretrained: str, vectors: dict[str, Any], how: dict[str, Any]) -> list[Any]:
+def _opened(
+    models: list[str], weights: tuple[str, bool], vectors: tuple[str, str], how: dict[str, Any]
+) -> list[Any]:
     """What evaluates each model, and the vectors, on data; models are opened after the words are checked."""
     from workbench.runs import resolve
 
     resolve.check_measured(how["metrics"], how["judge"], how.get("rounds", 0))
-    asked = [partial(wb.evaluate, wb.open_model(name, pretrained), **how) for name in models]
-    return asked + ([partial(wb.evaluate, **vectors, **how)] if vectors else [])
+    pretrained, random = weights
+    require(models or not random, "--random-weights belongs to --model; name one")
+    files: dict[str, Any] = {
+        name: file for name, file in zip(("images", "texts"), vectors, strict=True) if file
+    }
+    opened = [wb.open_model(name, pretrained, random_weights=random) for name in models]
+    asked = [partial(wb.evaluate, model, **how) for model in opened]
+    return asked + ([partial(wb.evaluate, **files, **how)] if files else [])
 
 
 def _evaluate_runs(
@@ -393,6 +403,13 @@ def _evaluate_models(asked: list[Any], targets: list[Any], place: tuple[str, str
         lines += [several[0].split.name, *columns([list(table), *table.to_numpy().tolist()])]
         lines += widened(told.differences)
         differences += told.differences.to_dict("records")
+    _emit_results(found, folders, lines, differences, as_json)
+
+
+def _emit_results(
+    found: list[Any], folders: list[Path], lines: list[str], differences: list[Any], as_json: bool
+) -> None:
+    """Results with their folders; what is said of random weights stands first."""
     results = [
         {
             "name": one.name,
@@ -403,4 +420,10 @@ def _evaluate_models(asked: list[Any], targets: list[Any], place: tuple[str, str
         for one, folder in zip(found, folders, strict=True)
     ]
     notes = dict.fromkeys(note for one in found for note in one.split.notes)
-    emit({"results": results, "differences": differences}, as_json, [*lines, *notes, *map(str, folders)])
+    random = dict.fromkeys(one.name for one in found if one.random_weights)
+    warned = [f"{name}{NOTE.removeprefix(RANDOM)}" for name in random]
+    emit(
+        {"random_weights": list(random), "results": results, "differences": differences},
+        as_json,
+        [*warned, *lines, *(note for note in notes if note != NOTE), *map(str, folders)],
+    )

@@ -17,6 +17,7 @@ from workbench.io import read_options, write_text
 from workbench.records import require
 from workbench.registry import require_known
 from workbench.runs import store as runs
+from workbench.runs.weights import lacks_weights, require_weights, with_note
 
 EXPLORER = "06_retrieval_explorer"
 # what JupyterLab writes before each line: "[C 2026-01-31 12:00:00.000 ServerApp] "
@@ -58,25 +59,32 @@ def explorer(names: Sequence[str], *, root: str, on: tuple[str, str]) -> Path:
     return target
 
 
-def model_explorer(model: str, images: str, *, pretrained: str, root: str, on: tuple[str, str]) -> Path:
+def model_explorer(
+    model: str, images: str, pretrained: str, random_weights: bool, *, root: str, on: tuple[str, str]
+) -> Path:
     """A notebook that opens the explorer on any model, ``<root>/explore/own_model.ipynb``.
 
     Args:
         model: whatever ``open_model`` opens by name.
         images: a folder of pictures.
-        pretrained: a tag or the path of a checkpoint; ``""`` = random weights.
+        pretrained: a tag or the path of a checkpoint.
+        random_weights: see ``open_model``.
         root: where runs lie.
         on: device and precision.
     """
     model, pretrained, images = (
         str(Path(one).resolve()) if one and Path(one).exists() else one for one in (model, pretrained, images)
     )
+    random = random_weights and lacks_weights(model, pretrained)
+    title = with_note(Path(model).stem) if random else Path(model).stem
     prose = (
-        f"# {Path(model).stem} on {Path(images).name}\n\nRun the cell (Shift+Enter): the pictures are "
+        f"# {title} on {Path(images).name}\n\nRun the cell (Shift+Enter): the pictures are "
         "embedded and the explorer opens. Where no captions lie there, they are the names of the files."
     )
+    more = ", random_weights=True" if random_weights else ""
+    opened = f"wb.open_model({model!r}, {pretrained!r}{more})"
     code = (
-        f"import workbench as wb\n\nwb.use_device{on}\nmodel = wb.open_model({model!r}, {pretrained!r})\n"
+        f"import workbench as wb\n\nwb.use_device{on}\nmodel = {opened}\n"
         f"explorer = wb.explore(model, images={images!r})\nexplorer.show()"
     )
     cells = [nbformat.v4.new_markdown_cell(prose), nbformat.v4.new_code_cell(code)]
@@ -85,26 +93,30 @@ def model_explorer(model: str, images: str, *, pretrained: str, root: str, on: t
     return write_text(Path(root) / "explore" / "own_model.ipynb", nbformat.writes(book))
 
 
-def require_model(model: str, images: str, pretrained: str = "") -> None:
+def require_model(model: str, images: str, pretrained: str, random_weights: bool) -> None:
     """Refuse names that stand for nothing; open_clip is looked into and not loaded, which would take seconds.
 
     Args:
         model: as for ``model_explorer``.
         images: likewise.
         pretrained: likewise.
+        random_weights: likewise.
 
     Raises:
         KeyError: no such model; FileNotFoundError: no such file.
-        ValueError: no pictures, or the JSON file cannot be read.
+        ValueError: no pictures, no weights, or the JSON file cannot be read.
     """
     require(images, f"--model {model} needs --images, a folder of pictures")
     below(images)
+    bare = ":" not in model and "/" not in model and not Path(model).is_dir()
     if model.endswith(".json"):
         read_options(Path(model))
-    elif ":" not in model and "/" not in model and not Path(model).is_dir():
+    elif bare:
         (place,) = getattr(find_spec("open_clip"), "submodule_search_locations", None) or [""]
         known = [file.stem for file in Path(place, "model_configs").glob("*.json")]
         require_known("no open_clip model", model.replace("/", "-"), [*known, *assets.models()])
+    if not random_weights and (bare or model.endswith(".json")):
+        require_weights(model, pretrained)
     require(
         Path(pretrained).suffix not in CHECKPOINTS or Path(pretrained).is_file(),
         f"no checkpoint at {pretrained}; give the path of a file that exists, or a tag",

@@ -32,6 +32,7 @@ from workbench.runs.opening import open_runs
 from workbench.runs.resolve import check_measured, make_objective
 from workbench.runs.result import OpenRun
 from workbench.runs.vector_files import in_order, read_both, split_of_rows, without_ids
+from workbench.runs.weights import with_note
 from workbench.training import computing_threads
 from workbench.training.batches import Source
 
@@ -50,6 +51,7 @@ def evaluate(  # noqa: PLR0913
     texts: Any = None,
     own: Any = None,
     pretrained: str = "",
+    random_weights: bool = False,
     device: str = "",
     precision: str = "",
     data_options: Mapping[str, Any] | None = None,
@@ -70,6 +72,7 @@ def evaluate(  # noqa: PLR0913
         texts: ``(T, D)`` vectors, likewise.
         own: ``(T,)`` row of each text's image, where vectors come without data.
         pretrained: of the model, see ``open_model``.
+        random_weights: see there.
         device: see there.
         precision: see there.
         data_options: of the data.
@@ -94,17 +97,16 @@ def evaluate(  # noqa: PLR0913
         texts = images  # which then holds both
     check_measured(metrics, judge, rounds)
     _require_one_way(model, data, images, texts, own)
-    _require_owner("a model", model, pretrained=pretrained, device=device, precision=precision)
+    of_model: dict[str, Any] = {"pretrained": pretrained, "random_weights": random_weights}
+    _require_owner("a model", model, **of_model, device=device, precision=precision)
     _require_owner("data", data, split=split, data_options=data_options)
     encoder = KeptVectors() if model is None else model
-    made = open_model(encoder, pretrained, device=device, precision=precision)
+    made = open_model(encoder, **of_model, device=device, precision=precision)
     options = {"pictures": False} if model is None else {}
     part, target = (None, None) if data is None else _data(made, data, split, data_options or {}, options)
     part, image, text = _embedded(made, part, images, texts, own)
     _require_one_width(image.mean, text.mean)
-    if isinstance(images, str | Path):
-        name = name or "/".join(Path(images).with_suffix("").parts[-2:])
-    name = name or made.name
+    name = _title(made, name, images)
     found, values, best = measure(made, part, image, text, metrics=metrics, judge=judge, rounds=rounds)
     config = {
         **made.config.as_dict(), "objective": name, "split": split, "epochs": 0,
@@ -113,6 +115,16 @@ def evaluate(  # noqa: PLR0913
         "target": asdict(target) if target else None,
     }  # fmt: skip
     return OpenRun(name, part, lambda: (made, image, text), None, config, found, values=values, best=best)
+
+
+def _title(model: AnyModel, name: str, images: Any = None) -> str:
+    """The name that is given, else that of the file of vectors, else the model's own; of random weights it
+    says so.
+    """
+    if isinstance(images, str | Path):
+        name = name or "/".join(Path(images).with_suffix("").parts[-2:])
+    name = name or model.name
+    return with_note(name) if model.named.get("random_weights") else name
 
 
 def _require_one_way(model: Any, data: Any, images: Any, texts: Any, own: Any) -> None:
@@ -202,7 +214,7 @@ def look(model: AnyModel, images: Any, *, name: str = "") -> OpenRun:
     """
     split = images if isinstance(images, Split) else pictures(images)
     return OpenRun(
-        name or model.name,
+        _title(model, name),
         split,
         cache(lambda: (model, *model.embed(model.source(split, every_signal=False)))),
     )
@@ -373,7 +385,12 @@ def pictures(folder: str | Path, most: int = 0) -> Split:
 
 
 def check_model(
-    model: str | Encodes, images: Split | str | Path = "", *, pretrained: str = "", device: str = ""
+    model: str | Encodes,
+    images: Split | str | Path = "",
+    *,
+    pretrained: str = "",
+    random_weights: bool = False,
+    device: str = "",
 ) -> dict[str, str]:
     """A dry check of a model on a few pictures: what it gives, in words, before a folder is embedded.
 
@@ -381,6 +398,7 @@ def check_model(
         model: see ``open_model``.
         images: a folder of pictures, or a split; ``""`` = plain colours.
         pretrained: see ``open_model``.
+        random_weights: see there.
         device: see there.
 
     Returns:
@@ -394,7 +412,8 @@ def check_model(
     split = images if isinstance(images, Split) else pictures(images, TRIED) if images else _plain()
     rows = range(min(TRIED, len(split.image_ids)))
     texts = ["", *(split.captions[row] for row in rows), "a dog", "a red car in the snow"]
-    made, said = open_model(model, pretrained, device=device), {}
+    made = open_model(model, pretrained, device=device, random_weights=random_weights)
+    said = {"weights": "; ".join(made.notes)} if made.notes else {}
     began = time.perf_counter()
     image = made.embed_images([split.open_image(row) for row in rows]).mean
     between = time.perf_counter()
@@ -407,8 +426,6 @@ def check_model(
         said[side] = f"{tuple(vectors.shape)}, length {format_number(float(vectors.norm(dim=1).mean()), 3)}"
     shape = made.scores(Embedding(image), Embedding(text)).shape
     said["scores"] = f"{shape[0]} images by {shape[1]} texts; both directions can be ranked"
-    if made.notes:
-        said["weights"] = "; ".join(made.notes)
     said["an image"] = f"{format_number(1000 * (between - began) / len(rows), 1)} ms, its file read"
     said["a text"] = f"{format_number(1000 * (end - between) / len(texts), 1)} ms"
     return said

@@ -31,6 +31,7 @@ from workbench.progress import bar
 from workbench.records import Array, Batch, Embedding, Rows, Split, require
 from workbench.runs.config import Config
 from workbench.runs.outputs import unit_vectors
+from workbench.runs.weights import NOTE
 from workbench.text.signal import SignalMaker
 from workbench.training import batches
 from workbench.training.batches import Pixels, Reader, Source
@@ -52,7 +53,8 @@ class Model:
         reads: names of the signals that the text encoder reads.
         config: that it was built from.
         name: how tables call it.
-        named: ``model`` and ``pretrained`` by which ``open_model`` opens it again; empty = it lies nowhere.
+        named: ``model``, ``pretrained`` and maybe ``random_weights``, by which ``open_model`` opens it again;
+            empty = it lies nowhere.
         precision: in which encoders compute, see ``devices``; empty = as chosen there.
     """
 
@@ -62,7 +64,7 @@ class Model:
     reads: tuple[str, ...]
     config: Config = field(default_factory=Config)
     name: str = ""
-    named: Mapping[str, str] = field(default_factory=dict)
+    named: Mapping[str, Any] = field(default_factory=dict)
     precision: str = ""
 
     def to(self, device: str = "", precision: str = "") -> Self:
@@ -128,7 +130,8 @@ class Model:
     @property
     def notes(self) -> tuple[str, ...]:
         """Facts of the weights worth printing, in words."""
-        return tuple(dict.fromkeys((*self.pair.image.notes, *self.pair.text.notes)))
+        random = (NOTE,) if self.named.get("random_weights") else ()
+        return tuple(dict.fromkeys((*random, *self.pair.image.notes, *self.pair.text.notes)))
 
     def cut(self, source: Source) -> tuple[int, int]:
         """How many captions are longer than the text encoder reads, and its most ids of a caption; ``(0, 0)``

@@ -13,6 +13,7 @@ from inspect import signature
 from pathlib import Path
 from typing import Any
 
+import torch
 from PIL import Image
 from torch import nn
 
@@ -27,7 +28,8 @@ from workbench.runs.config import Config
 from workbench.runs.model import Adapter, AnyModel, Encodes, ExternalModel, KeptVectors, Model
 from workbench.runs.resolve import resolve
 from workbench.runs.store import verify_files
-from workbench.training import checkpoint
+from workbench.runs.weights import SEED, lacks_weights, require_weights, with_note
+from workbench.training import checkpoint, seed_everything
 from workbench.training.settings import changed
 
 SENTENCES = "sentence-transformers"
@@ -218,6 +220,7 @@ def open_model(
     *,
     device: str = "",
     precision: str = "",
+    random_weights: bool = False,
 ) -> AnyModel:
     """A model that embeds images and texts, from whatever names it.
 
@@ -225,9 +228,11 @@ def open_model(
         model: an open_clip name, with its tag as ``"ViT-B-32:laion2b_s34b_b79k"`` or without; the path of its
             JSON configuration; a folder of open_clip, transformers or sentence-transformers, or a name of
             their hub; the folder of a run; or an object with ``encode_image`` and ``encode_text``.
-        pretrained: of an open_clip name: a tag, or a file of weights; ``""`` = random weights.
+        pretrained: of an open_clip name: a tag, or a file of weights.
         device: where it computes; empty = see ``devices``, which takes a GPU where there is one.
         precision: see there.
+        random_weights: open an architecture that comes without weights. They are drawn from a fixed seed,
+            and every output says so.
 
     Raises:
         KeyError, FileNotFoundError, ValueError, TypeError: no such model, weights or device, named in one
@@ -237,13 +242,14 @@ def open_model(
     >>> open_model("scenes", "scenes", device="cpu").name
     'scenes'
     """
+    if isinstance(model, str | Path):
+        return _named(str(model), pretrained, random_weights).to(device, precision)
     if isinstance(model, AnyModel):
         return model.to(device, precision) if device or precision else model
-    made = _named(str(model), pretrained) if isinstance(model, str | Path) else ExternalModel(model)
-    return made.to(device, precision)
+    return ExternalModel(model).to(device, precision)
 
 
-def _named(model: str, pretrained: str) -> AnyModel:
+def _named(model: str, pretrained: str, random_weights: bool = False) -> AnyModel:
     place = Path(model).expanduser()
     if place.is_dir():
         return _in_folder(place, pretrained)
@@ -256,9 +262,9 @@ def _named(model: str, pretrained: str) -> AnyModel:
             pretrained in ("", tag),
             f"{model} names the weights {tag}, and pretrained is {pretrained!r}; give one of them",
         )
-        return _of_open_clip(plain, tag)
+        return _of_open_clip(plain, tag, random_weights)
     if model.endswith(".json") or plain in SCHEMES or model.replace("/", "-") in known:
-        return _of_open_clip(model, pretrained)
+        return _of_open_clip(model, pretrained, random_weights)
     require(
         not place.is_file(), f"{model} is a file; name the model that it belongs to, and pretrained={model}"
     )
@@ -289,18 +295,23 @@ def _in_library(reader: str, name: str) -> ExternalModel:
     return ExternalModel(encoder, Path(name).name, {"model": name})
 
 
-def _of_open_clip(model: str, pretrained: str) -> Model:
+def _of_open_clip(model: str, pretrained: str, random_weights: bool = False) -> Model:
+    if not random_weights:
+        require_weights(model, pretrained)
+    random = lacks_weights(model, pretrained)
     paths = (Path(one).expanduser() for one in (model, pretrained))
     model, pretrained = (
         str(path.resolve()) if path.is_file() else one for path, one in zip(paths, (model, pretrained))
     )
     options = {"model": model, "pretrained": pretrained}
     towers: dict[str, Any] = {"image_encoder": "towers", "text_encoder": "towers", "image_options": options}
-    made = build(resolve(Config(data="folder", objective="infonce", **towers)), ())
+    with torch.random.fork_rng(devices=()):
+        seed_everything(SEED)
+        made = build(resolve(Config(data="folder", objective="infonce", **towers)), ())
     made.name = ":".join(dict.fromkeys(Path(one).stem for one in (model, pretrained) if one))
-    if not pretrained and ":" not in model and (model.endswith(".json") or not Path(model).is_file()):
-        made.name += ", random weights"
     made.named = options
+    if random:
+        made.name, made.named = with_note(made.name), {**options, "random_weights": True}
     return made
 
 
@@ -327,12 +338,13 @@ def kept_config(folder: Path) -> Config:
     return Config(**said)
 
 
-def evaluated(folder: Path) -> dict[str, str]:
+def evaluated(folder: Path) -> dict[str, Any]:
     """The names by which the model of a run is opened that evaluated one made elsewhere, both empty where it
-    kept vectors alone; nothing for a run that trained its own.
+    kept vectors alone, and whether its weights were random; nothing for a run that trained its own.
     """
     said = runs.load(folder / runs.CONFIG)
-    return {name: str(said[name]) for name in ("model", "pretrained")} if "model" in said else {}
+    names = ("model", "pretrained", "random_weights")
+    return {name: said[name] for name in names if name in said} if "model" in said else {}
 
 
 def load_model(folder: str | Path = "", *, device: str = "") -> AnyModel:

@@ -98,6 +98,11 @@ class OpenRun:
         return self.target.data if self.target else str(self.config["data"])
 
     @property
+    def random_weights(self) -> bool:
+        """Whether the model has random weights, which nothing has trained."""
+        return bool(self.config.get("random_weights", False))
+
+    @property
     def model(self) -> AnyModel:
         """The model, with its best weights."""
         return self.load()[0]
