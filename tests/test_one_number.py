@@ -13,8 +13,7 @@ from typer.testing import CliRunner
 from workbench import formatting
 from workbench.cli import app
 from workbench.io import write_json
-from workbench.metrics.comparison import stated
-from workbench.records.measurement import headline
+from workbench.metrics.comparison import stated, widened
 from workbench.runs import Config, by_query, compare, open_runs, run
 from workbench.runs import store as runs
 from workbench.tour import TRAINED
@@ -80,7 +79,7 @@ def test_a_diff_prints_both_values_and_the_interval_of_their_paired_difference(r
     first, second = (one.results["contracts"] for one in pair)
     names = [one.id for one in pair]
     # the interval is widened for all numbers that are compared, also for those that do not differ
-    for more, family in (((), headline(first)), (("--all",), list(first))):
+    for more, family in (((), by_query.compared(first)), (("--all",), list(first))):
         lines = [line.split() for line in printed(root, "diff", *names, *more).splitlines()]
         rows = {line[0]: line for line in lines if line and line[0] in first}
         told = {one.label: one for one in by_query.differences(*pair, family)}
@@ -95,6 +94,19 @@ def test_a_diff_prints_both_values_and_the_interval_of_their_paired_difference(r
             assert f"{paired} {formatting.unit_heading(one.face)} {verdict}" in " ".join(rows[key])
         as_json = json.loads(printed(root, "diff", *names, *more, "--json"))
         assert as_json["differences"] == {key: one.row() for key, one in told.items()}
+
+
+def test_a_diff_and_a_comparison_have_the_same_numbers_and_intervals_and_say_how_many(root):
+    pair = trained(root)[:2]
+    as_json = json.loads(printed(root, "diff", *(one.id for one in pair), "--json"))["differences"]
+    told = compare.compare(*(one.folder for one in pair))
+    wanted = told.differences.set_index("key")[["value", "low", "high", "verdict", "comparisons"]]
+    assert pd.DataFrame(as_json).T[wanted.columns].to_dict("index") == wanted.to_dict("index")
+    said = widened(len(wanted))
+    assert f"the {len(wanted)} comparisons" in said
+    assert said in repr(told)
+    assert said in told._repr_html_()
+    assert said in printed(root, "diff", *(one.id for one in pair))
 
 
 def test_the_leaderboard_shows_them(root, tmp_path):

@@ -35,7 +35,7 @@ from workbench.cli.base import (
     usage,
     writable,
 )
-from workbench.cli.output import columns, evaluated, learnt, numbers, outcomes, widened
+from workbench.cli.output import columns, evaluated, learnt, numbers, outcomes
 from workbench.execution import executors, library, needs, parameters
 from workbench.formatting import format_number
 from workbench.io import ChecksumError, read_options
@@ -401,7 +401,7 @@ def _evaluate_models(asked: list[Any], targets: list[Any], place: tuple[str, str
         told = wb.compare(*several)
         table = told.shown().fillna("").reset_index(names="number")
         lines += [several[0].split.name, *columns([list(table), *table.to_numpy().tolist()])]
-        lines += widened(told.differences)
+        lines += told.widened()
         differences += told.differences.to_dict("records")
     _emit_results(found, folders, lines, differences, as_json)
 

@@ -3,7 +3,7 @@
 import os
 import shutil
 import sys
-from collections.abc import Container, Iterable, Mapping, Sized
+from collections.abc import Container, Iterable, Mapping
 from typing import Any
 
 from workbench.formatting import format_count, format_interval, format_value, unit_heading
@@ -86,15 +86,15 @@ def changed(first: Any, second: Any, every: bool) -> tuple[list[str], dict[str, 
     Args:
         first: of type ``runs.Run``.
         second: likewise.
-        every: all numbers; else those to look at first.
+        every: all numbers; else those that every comparison takes.
     """
     # what the help of a verb need not load
-    from workbench.metrics.comparison import stated
+    from workbench.metrics.comparison import stated, widened
 
     one, two = (dict(contracts_of(run.results)) for run in (first, second))
     if (one or two) and not one.keys() & two.keys():
         return ["no metric in common (different data, or one run failed)"], {}
-    labels = list(one | two) if every else headline(one | two)
+    labels = list(one | two) if every else by_query.compared(one | two)
     paired = {found.label: found for found in by_query.differences(first, second, labels)}
     rows = [("number", "A", "B", "B - A", "in", "verdict")]
     for label in labels:
@@ -112,7 +112,12 @@ def changed(first: Any, second: Any, every: bool) -> tuple[list[str], dict[str, 
             rows.append((label, *values, unit_heading(unit), verdict))
     notes = _measured_apart(first.results, second.results)
     told_of = columns(rows) if len(rows) > 1 else []
-    return [*told_of, *widened(paired), *notes], {label: one.row() for label, one in paired.items()}
+    left = [label for label in one.keys() & two.keys() - set(labels) if one[label] != two[label]]
+    more = (
+        f"and {format_count(len(left), 'other number')} that differ; --all compares them too" if left else ""
+    )
+    below = filter(None, (more, widened(len(paired))))
+    return [*told_of, *below, *notes], {label: one.row() for label, one in paired.items()}
 
 
 def _measured_apart(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[str]:
@@ -138,12 +143,6 @@ def _measured_apart(first: Mapping[str, Any], second: Mapping[str, Any]) -> list
             f"A was computed with {threads[0]} and B with {threads[1]} threads, by which alone numbers differ"
         )
     return notes
-
-
-def widened(differences: Sized) -> list[str]:
-    """What to know of the intervals of differences that stand in one table."""
-    said = f"intervals of differences are widened for the {len(differences)} made together"
-    return [said] * (len(differences) > 1)
 
 
 def outcomes(done: Iterable[Any]) -> list[str]:

@@ -68,6 +68,23 @@ def stated(verdict: str, against: str) -> str:
     return f"{MARKS[verdict]} {verdict} {BESIDE[verdict]} {against}"
 
 
+def widened(comparisons: int) -> str:
+    """State for how many comparisons the intervals of differences are widened; empty for a single one.
+
+    Args:
+        comparisons: made together, as ``Difference.comparisons`` counts them.
+
+    >>> widened(3)  # doctest: +ELLIPSIS
+    "intervals of differences are widened for the 3 comparisons made together (Holm's rule): ..."
+    """
+    if comparisons < 2:
+        return ""
+    return (
+        f"intervals of differences are widened for the {comparisons} comparisons made together (Holm's rule): "
+        "the chance that any of them says better or worse by chance is below 5 %"
+    )
+
+
 @dataclass(frozen=True)
 class Difference(Estimate):
     """How one run differs from another on one number; its interval is widened for the number of comparisons

@@ -2,13 +2,15 @@
 compared by them, and a run that is opened is held against its data. Nothing here needs torch.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from workbench.formatting import format_count
 from workbench.io import NUMPY_ERRORS, reading_errors, replacing
+from workbench.records import MetricKey
+from workbench.records.measurement import FIRST, headline
 from workbench.runs.store import VALUES, Run, verify_files
 
 if TYPE_CHECKING:
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from workbench.records import Rows, Split, Values
 
 STAMPS = ("caption_stamps", "image_stamps")
+TWINS = "/twin_accuracy["
 
 
 @dataclass(frozen=True)
@@ -136,6 +139,28 @@ def _changed(ids: Sequence[str], name: str, what: str) -> str:
     return f"{format_count(len(ids), name)} {what} ({ids[0]!r})" if ids else ""
 
 
+def compared(labels: Iterable[str]) -> list[str]:
+    """Choose the numbers by which runs are compared where nobody names others: RSUM and R@1 by the own pairs,
+    mAP@R by the densest judgements, the accuracies on twins, and metrics that somebody asked for.
+
+    Every comparison takes these, so that one pair of runs has the same intervals in each.
+
+    Args:
+        labels: of all numbers that the runs have.
+
+    >>> compared(["rsum", "i2t/R@1", "i2t/R@5", "i2t/recall@1", "i2t/twin_accuracy[things]"])
+    ['rsum', 'i2t/R@1', 'i2t/twin_accuracy[things]']
+    """
+    from workbench.metrics import usual
+
+    known, chosen = list(labels), list[str]()
+    for label in headline(known, usual=usual()):
+        key = MetricKey.parse(label)
+        if key.k in (None, 1) or key.metric not in FIRST:
+            chosen.append(label)
+    return list(dict.fromkeys([*chosen, *(label for label in known if TWINS in label)]))
+
+
 def differences(
     first: Run, second: Run, keys: Sequence[str], *, read: Callable[[Path], ByQuery | None] = ByQuery.read
 ) -> "list[Difference]":
@@ -145,7 +170,7 @@ def differences(
     Args:
         first: the run that the other is held against.
         second: the other.
-        keys: numbers to compare, e.g. ``headline`` of those that the runs keep. All of them are
+        keys: numbers to compare, e.g. ``compared`` of those that the runs keep. All of them are
             adjusted together. Those that a run does not keep are left out, and those that count other
             queries in either run, such as a share of the run's own errors.
         read: gives the values by query of a folder; who compares many pairs keeps what was read.

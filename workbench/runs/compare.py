@@ -28,8 +28,9 @@ from workbench.records import (
     densest,
     require,
 )
-from workbench.records.measurement import headline, measurement_row, unit_of
+from workbench.records.measurement import measurement_row, unit_of
 from workbench.registry import did_you_mean, require_known
+from workbench.runs.by_query import compared
 from workbench.runs.model import KeptVectors
 from workbench.runs.opening import apart, open_runs, together
 from workbench.runs.result import OpenRun
@@ -106,13 +107,6 @@ def first_keys(judgements: Iterable[str]) -> list[str]:
     return list(map(str, [MetricKey("rsum"), *(MetricKey("R", way, k=1) for way in ways), *denser]))
 
 
-def _asked(opened: Sequence[OpenRun], names: Iterable[str]) -> list[str]:
-    """The numbers of metrics that somebody asked for, where all runs keep them."""
-    words = {metrics.member(name).name for name in names}
-    shared = [label for label in opened[0].values if all(label in run.values for run in opened)]
-    return [one for one in headline(shared, usual=metrics.usual()) if MetricKey.parse(one).metric in words]
-
-
 def table(
     opened: Sequence[OpenRun], keys: Sequence[str] = (), *, smallest: float = comparison.SMALLEST
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -120,7 +114,7 @@ def table(
 
     Args:
         opened: open runs of one split.
-        keys: see ``numbers``; none = ``first_keys`` of the split's judgements.
+        keys: see ``numbers``; none = ``by_query.compared`` of what the split and the runs have.
         smallest: smallest effect of interest, in points of percent; see ``comparison.paired_differences``.
 
     Returns:
@@ -129,7 +123,8 @@ def table(
     """
     split, more = opened[0].split, {name for run in opened for name in run.config.get("metrics", ())}
     twins = [str(MetricKey("twin_accuracy", "i2t", subset=kind)) for kind in split.twins]
-    keys = list(keys) or list(dict.fromkeys([*first_keys(split.judgements), *twins, *_asked(opened, more)]))
+    shared = [label for label in opened[0].values if all(label in run.values for run in opened)]
+    keys = list(keys) or compared([*first_keys(split.judgements), *twins, *shared])
     found = {run.name: numbers(run, keys) for run in opened}
     contracts = [
         {"run": name, "label": key, **m.as_dict()} for name, of in found.items() for key, (m, _) in of.items()
@@ -176,11 +171,16 @@ class Comparison(NamedTuple):
             rows[one["key"]][f"{one['run']} - {one['against']}"] = f"{value}, {verdict}"
         return pd.DataFrame.from_dict(rows, orient="index")
 
+    def widened(self) -> list[str]:
+        """State for how many comparisons the intervals are widened; nothing for a single one."""
+        return list(filter(None, [comparison.widened(len(self.differences))]))
+
     def __repr__(self) -> str:
-        return "\n".join([self.shown().to_string(), *self.notes])
+        return "\n".join([self.shown().to_string(), *self.widened(), *self.notes])
 
     def _repr_html_(self) -> str:
-        return str(self.shown().style.set_caption("; ".join(self.notes)).to_html())
+        caption = "; ".join([*self.widened(), *self.notes])
+        return str(self.shown().style.set_caption(caption).to_html())
 
 
 def _opened(given: OpenRun | Sequence[OpenRun] | str | Path) -> Sequence[OpenRun]:

@@ -20,7 +20,7 @@ from workbench.io import flat, write_text
 from workbench.metrics.comparison import BETTER, WORSE, stated
 from workbench.metrics.seeds import t_interval
 from workbench.records import MetricKey, require
-from workbench.records.measurement import contracts_of, headline, measurement_row, unit_of
+from workbench.records.measurement import contracts_of, measurement_row, unit_of
 from workbench.runs import by_query
 from workbench.runs import store as runs
 from workbench.views.pages import Cell, page
@@ -42,8 +42,9 @@ INTRO = (
     "One table for each test split, the highest RSUM first. Numbers are percentages; RSUM is of 600. "
     "Brackets hold the 95 % interval, over images or over seeds. The reference of a table is its run with "
     "the highest RSUM, in whatever order you sort the rows. The mark below a number compares the run with "
-    "the reference and names it. A bold number on green is significantly better than the reference's. In the "
-    "row of the reference it is significantly better than all others."
+    "the reference and names it, by an interval that is widened for all numbers of the row (Holm's rule). A "
+    "bold number on green is significantly better than the reference's. In the row of the reference it is "
+    "significantly better than all others."
 )
 
 
@@ -236,10 +237,9 @@ def _marks(part: pd.DataFrame, labels: Sequence[str]) -> dict[Path, dict[str, Ma
 
 
 def _labels(part: pd.DataFrame) -> list[str]:
-    """The numbers of a table; the deeper ranks stand in the CSV file."""
+    """The numbers of a table, those that every comparison takes; the others stand in the CSV file."""
     names = [name for name in map(str, part) if f"{name} low" in part and _metric(name)]
-    measured = [name for name in names if part[name].notna().any()]
-    return [one for one in headline(measured, usual=metrics.usual()) if MetricKey.parse(one).k in (None, 1)]
+    return by_query.compared(name for name in names if part[name].notna().any())
 
 
 def _means(part: pd.DataFrame, labels: Sequence[str]) -> list[dict[Any, Any]]:

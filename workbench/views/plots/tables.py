@@ -8,7 +8,7 @@ from itertools import groupby
 import pandas as pd
 
 from workbench.formatting import format_interval, format_p_value, unit_heading
-from workbench.metrics.comparison import stated
+from workbench.metrics.comparison import stated, widened
 from workbench.records.measurement import measurement_rows as readable_rows
 from workbench.views.pages import page
 from workbench.views.plots.theme import each
@@ -78,7 +78,9 @@ def printed(columns: Mapping[str, Sequence[str]], *, title: str, reason: str = "
 
 
 def verdicts(differences: pd.DataFrame, *, title: str) -> str:
-    """Runs compared with one run, one line a number and run: rows of ``metrics.comparison.Difference``."""
+    """Runs compared with one run, one line a number and run: rows of ``metrics.comparison.Difference``. The
+    caption says for how many comparisons the intervals are widened.
+    """
     rows = [
         {
             "number": row.key,
@@ -91,4 +93,5 @@ def verdicts(differences: pd.DataFrame, *, title: str) -> str:
         }
         for row in each(differences)
     ]
-    return listing({name: [row[name] for row in rows] for name in (rows[0] if rows else ())}, title=title)
+    columns = {name: [row[name] for row in rows] for name in (rows[0] if rows else ())}
+    return listing(columns, title="; ".join(filter(None, (title, widened(len(rows))))))
