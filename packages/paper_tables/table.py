@@ -264,8 +264,10 @@ def _mean(of: Sequence[runs.Run], place: str, keys: Sequence[str], *, total: boo
     if not len(values):
         return None, None, None
     unit = "sum" if total else unit_of(keys[0])
-    ends = t_interval(values, unit=unit) if len(values) > 1 else (None, None)
-    return (float(values.mean()), *ends)
+    low, high = t_interval(values, unit=unit)
+    if np.isnan(low):
+        return float(values.mean()), None, None
+    return float(values.mean()), low, high
 
 
 def complete(grid: Mapping[str, Any], folders: Sequence[Path]) -> list[str]:

@@ -144,6 +144,13 @@ def test_a_perfect_model_is_not_certain_and_its_trials_are_images_not_captions()
     assert_allclose((found["rsum"].low, found["rsum"].high), (6 * low, 6.0), atol=1e-5)
 
 
+def test_no_interval_goes_beyond_the_best_value_that_an_order_can_have():
+    own = np.repeat(np.arange(40), 5)
+    found = measured(np.repeat(np.eye(40), 5, axis=1), own, ["recall"])["i2t/recall@1"]
+    # of five relevant captions one place holds a fifth
+    assert_allclose((found.value, found.low, found.high), (0.2, 0.2 * 40 / (40 + 3.841459), 0.2), atol=1e-6)
+
+
 def test_a_number_that_moves_has_the_bootstraps_interval(rng):
     scores, own = rng.random((40, 40)), np.arange(40)
     found = measured(scores, own, ["R"])["i2t/R@10"]
@@ -152,8 +159,9 @@ def test_a_number_that_moves_has_the_bootstraps_interval(rng):
     assert "percentiles" in found.interval
 
 
-def test_what_every_order_has_is_certain():
+def test_what_every_order_has_is_certain_and_has_no_interval():
     found = measured(np.eye(5), np.arange(5), ["R"])
-    assert (found["i2t/R@10"].low, found["i2t/R@10"].high) == (1.0, 1.0)
+    assert (found["i2t/R@10"].low, found["i2t/R@10"].high) == (None, None)
+    assert "every order" in found["i2t/R@10"].interval
     assert found["i2t/R@1"].low < 1
     assert measured(np.eye(5), np.arange(5), ["R"], rounds=0)["i2t/R@1"].low is None

@@ -7,7 +7,7 @@ import pytest
 import torch
 from PIL import Image
 
-from workbench.records import Batch, Embedding, Judgements, SceneGraph, Split
+from workbench.records import Batch, Embedding, Judgements, SceneGraph, Split, measurement
 
 
 def opener(row: int) -> Image.Image:
@@ -172,3 +172,13 @@ def test_judgements_name_positives_that_the_split_lacks_and_drop_them_when_cut()
     assert judged.among(np.arange(2), np.arange(1)).missing_captions is None
     with pytest.raises(ValueError, match=r"a image row lies outside 0\.\.1"):
         Judgements("j", "r", (2, 2), one, one, np.ones(1, np.float32), missing_captions=np.array([2]))
+
+
+def test_a_table_explains_r_at_k_beside_recall_and_intervals_that_are_no_bootstraps():
+    rows = [(f"i2t/R@{k}", {"interval": measurement.WILSON}) for k in (1, 5, 10, 20)]
+    both = [*rows, ("t2i/recall@1", {"interval": measurement.CERTAIN})]
+    said = measurement.remarks(both)
+    assert said[0] == measurement.HITS
+    assert said[1].startswith("interval of i2t/R@1, i2t/R@5, i2t/R@10 and 1 more: Wilson's")
+    assert said[2] == "interval of t2i/recall@1: none, since every order has this value"
+    assert measurement.remarks([("rsum", {}), ("i2t/R@1", {})]) == []

@@ -401,7 +401,7 @@ def _evaluate_models(asked: list[Any], targets: list[Any], place: tuple[str, str
         told = wb.compare(*several)
         table = told.shown().fillna("").reset_index(names="number")
         lines += [several[0].split.name, *columns([list(table), *table.to_numpy().tolist()])]
-        lines += told.widened()
+        lines += told.remarks()
         differences += told.differences.to_dict("records")
     _emit_results(found, folders, lines, differences, as_json)
 

@@ -7,7 +7,14 @@ from collections.abc import Container, Iterable, Mapping
 from typing import Any
 
 from workbench.formatting import format_count, format_interval, format_value, unit_heading
-from workbench.records.measurement import contracts_of, headline, measurement_rows, not_above_chance, unit_of
+from workbench.records.measurement import (
+    contracts_of,
+    headline,
+    measurement_rows,
+    not_above_chance,
+    remarks,
+    unit_of,
+)
 from workbench.runs import by_query
 
 # by the checksums of a result, what differs where one of them does
@@ -55,13 +62,19 @@ def numbers(
         most: of those to look at first, this many; ``None`` = all.
         usual: see ``headline``.
     """
-    found = contracts_of(found) if isinstance(found, Mapping) else found
+    found = list(contracts_of(found) if isinstance(found, Mapping) else found)
     rows = {row["number"]: row for row in measurement_rows(found)}
     shown = list(rows) if every else headline(rows, usual=usual)[:most]
     heads = ("number", "value", "in", "chance", "queries")
     lines = columns([heads, *([rows[label][head] for head in heads] for label in shown)]) if rows else []
+    by_label = {_label(one): one for one in found}
+    lines += remarks(by_label[label] for label in shown)
     left = len(rows) - len(shown)
     return [*lines, f"and {left} more; `workbench show RUN --all` shows them"] if left else lines
+
+
+def _label(measured: Any) -> str:
+    return str(measured[0] if isinstance(measured, tuple) else measured.label)
 
 
 def learnt(results: Mapping[str, Any]) -> list[str]:

@@ -75,13 +75,13 @@ def widened(comparisons: int) -> str:
         comparisons: made together, as ``Difference.comparisons`` counts them.
 
     >>> widened(3)  # doctest: +ELLIPSIS
-    "intervals of differences are widened for the 3 comparisons made together (Holm's rule): ..."
+    "intervals of differences are widened for the 3 comparisons made together (Holm's rule), ..."
     """
     if comparisons < 2:
         return ""
     return (
-        f"intervals of differences are widened for the {comparisons} comparisons made together (Holm's rule): "
-        "the chance that any of them says better or worse by chance is below 5 %"
+        f"intervals of differences are widened for the {comparisons} comparisons made together (Holm's "
+        "rule), so that the chance of any false better or worse is below 5 %"
     )
 
 

@@ -14,13 +14,12 @@ from workbench.metrics.intervals import ROUNDS, SEED, UNIT, Draws, interval
 from workbench.metrics.ranks import Ranked, Ranks, ranks_of
 from workbench.metrics.registry import Metric, Need, load
 from workbench.records import Judgements, Mask, Measurement, MetricKey, Rows, Values, require
+from workbench.records.measurement import BOOTSTRAP, CERTAIN, WILSON
 
 BY_CAPTION = ("t2i", "t2t")
 WITHOUT_OWN = "without own"
 # numbers that are means of shares, or sums of such means
 SHARES = ("share", "sum")
-BOOTSTRAP = "percentiles of the resamples"
-WILSON = "Wilson's, since all resamples agree"
 
 
 @dataclass(frozen=True)
@@ -229,12 +228,12 @@ def walk(
         sides = [way] if way else row.directions
         parts = [columns[side][row, k] for side in sides]
         if not any(np.isnan(part[0]).all() for part in parts):
-            values, chances = np.concatenate(parts, axis=1)
-            chance = draws.value(chances, way, row.statistic)
+            values, chances, bests = np.concatenate(parts, axis=1)
+            chance, best = (draws.value(one, way, row.statistic) for one in (chances, bests))
             marked = ", ".join(filter(None, [row.subset, *marks]))
             key = MetricKey(row.name, way, evidence.label, k, marked, evidence.folds)
             gallery = sum(map(evidence.gallery, sides))
-            yield report(row, key, values, way, draws, gallery, chance), values
+            yield report(row, key, values, way, draws, gallery, chance, best), values
 
 
 def evaluate(
@@ -264,12 +263,12 @@ def evaluate(
 def _by_query(
     evidence: Evidence, metrics: Sequence[Metric], direction: str, subset: Subset | None, draws: Draws
 ) -> dict[tuple[Metric, int | None], Values]:
-    """``(2, queries)`` values of every metric and depth in one direction, and what they are by chance; what
-    several metrics read is made once.
+    """``(3, queries)`` values of every metric and depth in one direction, what they are by chance, and at
+    best; what several metrics read is made once.
     """
     rows = [row for row in metrics if direction in row.directions]
     size = len(draws.own) if direction in BY_CAPTION else draws.images
-    out = {(row, k): np.full((2, size), np.nan) for row in rows for k in row.depths(evidence.label)}
+    out = {(row, k): np.full((3, size), np.nan) for row in rows for k in row.depths(evidence.label)}
     for need in dict.fromkeys(row.requires for row in rows):
         group = [row for row in rows if row.requires == need]
         for queries, read in evidence.read(need, direction, group):
@@ -278,6 +277,7 @@ def _by_query(
                     out[row, k][0, queries] = row.per_query(read, k)
                     if need == "ranks" and direction in ("i2t", "t2i") and not evidence.without_own:
                         out[row, k][1, queries] = row.by_chance(read, k)
+                        out[row, k][2, queries] = row.at_best(read, k)
     mask = None if subset is None else subset.captions if direction in BY_CAPTION else subset.images
     if mask is None:
         return out
@@ -296,6 +296,7 @@ def report(
     draws: Draws,
     gallery: int,
     chance: float = np.nan,
+    best: float = np.nan,
 ) -> Measurement:
     """One number with its interval and contract.
 
@@ -307,15 +308,16 @@ def report(
         draws: resamples of the images.
         gallery: how many items a query is compared with.
         chance: what a random order has on average; NaN = nobody knows.
+        best: what the best order has; NaN = the end of the range of such numbers.
     """
     value, resampled = row.number(values, at, draws)
     low, high = interval(resampled)
     method = "" if low is None else BOOTSTRAP
-    # a number that every order has is certain, such as R@10 among ten items
-    certain = bool(np.isclose(value, chance))
-    if row.face in SHARES and low is not None and high == low and not certain:
-        low, high = draws.wilson(values, at, RANGES[row.face][1])
-        method = WILSON
+    if row.face in SHARES and low is not None and high == low:
+        most = RANGES[row.face][1] if np.isnan(best) else best
+        # a number that every order has is certain, such as R@10 among ten items
+        certain = bool(np.isclose(value, chance))
+        (low, high), method = ((None, None), CERTAIN) if certain else (draws.wilson(values, at, most), WILSON)
     left_out = int(np.isnan(values.reshape(len(values), -1)).any(axis=1).sum())
     return Measurement(
         key, value, low, high, len(values) - left_out, left_out, row.face, row.smaller_is_better,

@@ -65,6 +65,10 @@ class Rsum(Metric):
         """``(queries,)`` the sum of what hit rates at these depths are by chance."""
         return sum((random_hit(found, depth) for depth in self.depths_summed), np.zeros(len(found.counts)))
 
+    def at_best(self, found: Ranks, k: int | None = None) -> float:
+        """Count the depths, at all of which a query may have a hit."""
+        return float(len(self.depths_summed))
+
 
 def random_hit(found: Ranks, k: int) -> Values:
     """``(queries,)`` chance that ``k`` items drawn without replacement hold a relevant one, by the
@@ -99,6 +103,18 @@ def random_recall(found: Ranks, k: int | Rows | None = None) -> Values:
     return ratio(listed * np.minimum(1 if k is None else k, found.gallery) / found.gallery, found.counts)
 
 
+def best_recall(found: Ranks, k: int | None = None) -> Values:
+    """``(queries,)`` the largest recall that any order gives: of five relevant items one place holds a
+    fifth.
+
+    >>> from workbench.metrics.ranks import rank
+    >>> best_recall(rank(np.zeros((1, 6)), np.array([[True] * 5 + [False]]))).tolist()
+    [0.2]
+    """
+    listed = np.bincount(found.query, minlength=len(found.counts))
+    return ratio(np.minimum(listed, k or 1), found.counts)
+
+
 def median_rank(found: Ranks, k: int | None = None) -> Values:
     """``(queries,)`` rank of the best relevant item, 1 = first; NaN where nothing is relevant."""
     return found.first
@@ -109,7 +125,7 @@ MEMBER = (
     Rsum,
     Metric.row(
         "recall", recall, "share of the relevant items among the {k} best", ks=(1, 5, 10), by=("own",),
-        by_chance=staticmethod(random_recall),
+        by_chance=staticmethod(random_recall), at_best=staticmethod(best_recall),
     ),
     Metric.row(
         "medr", median_rank, "median rank of the best relevant item, rounded down; smaller is better",

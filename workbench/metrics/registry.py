@@ -97,6 +97,10 @@ class Metric:
         """``(queries,)`` what ``per_query`` is on average where the order is random; NaN = nobody knows."""
         return float("nan")
 
+    def at_best(self, found: Any, k: int | None = None) -> Values | float:
+        """``(queries,)`` largest value of ``per_query`` that any order gives."""
+        return 1.0
+
     def number(self, values: Values, at: str | Rows, draws: Draws) -> tuple[float, Values]:
         """The statistic of the values by query, and ``(rounds,)`` that of each resample; ``at`` is the
         direction, or the image row of each value.

@@ -28,7 +28,8 @@ EVERY = "every true pair"
 def t_interval(
     values: Values, confidence: float = CONFIDENCE, *, unit: str = "number"
 ) -> tuple[float, float]:
-    """Student's interval of a mean of one number a seed; NaN for a single value, whose scatter nobody knows.
+    """Student's interval of a mean of one number a seed; NaN for a single value, whose scatter nobody knows,
+    and for shares, sums, ranks and correlations that are all the same, whose scatter is too small to be seen.
 
     Args:
         values: ``(seeds,)``.
@@ -45,6 +46,8 @@ def t_interval(
     ends = float(values.mean()) - half, float(values.mean()) + half
     least, most = RANGES.get(unit, ends)
     inside = least <= values.min() and values.max() <= most
+    if inside and values.min() == values.max() and unit in RANGES:
+        return float("nan"), float("nan")
     return (max(least, ends[0]), min(most, ends[1])) if inside else ends
 
 

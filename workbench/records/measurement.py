@@ -16,6 +16,16 @@ TIES = "an equally scored item that is not relevant ranks above"
 FIRST = ("rsum", "R", "map_at_r")
 # of every interval, and of a table of comparisons as a whole
 CONFIDENCE = 0.95
+# how an interval was computed, in the contract of its number
+BOOTSTRAP = "percentiles of the resamples"
+WILSON = "Wilson's, since all resamples agree"
+CERTAIN = "none, since every order has this value"
+# numbers of one kind that a remark names
+MOST_NAMED = 3
+HITS = (
+    "R@K is the share of queries with a relevant item among their best K; recall@K is the share of a query's "
+    "relevant items among them"
+)
 # what a number is where its contract, written by an older version, does not say so
 BY_NAME = {
     "rsum": "sum", "nsum": "sum", "medr": "rank", "meanr": "rank", "d_corr_gain": "number",
@@ -127,8 +137,33 @@ def measurement_row(label: str, contract: Mapping[str, Any], value: float | None
 
 def measurement_rows(measurements: Iterable[Any]) -> list[dict[str, str]]:
     """Measurements, or pairs of a label and a contract that holds the value, as rows of texts."""
-    pairs = ((one.label, one.as_dict()) if isinstance(one, Measurement) else one for one in measurements)
-    return [measurement_row(label, contract) for label, contract in pairs]
+    return [measurement_row(label, contract) for label, contract in _pairs(measurements)]
+
+
+def remarks(measurements: Iterable[Any]) -> list[str]:
+    """Explain what a table of numbers cannot show: R@K beside recall@K, and which intervals are Wilson's.
+
+    Args:
+        measurements: as for ``measurement_rows``.
+
+    >>> remarks([("i2t/R@1", {"interval": WILSON}), ("i2t/recall@1", {})])[1]
+    "interval of i2t/R@1: Wilson's, since all resamples agree"
+    """
+    methods = [(label, contract.get("interval", "")) for label, contract in _pairs(measurements)]
+    words = {label.partition("@")[0].rpartition("/")[2] for label, _ in methods}
+    lines = [HITS] if {"R", "recall"} <= words else []
+    for method in (WILSON, CERTAIN):
+        labels = list(dict.fromkeys(label for label, said in methods if said == method))
+        if labels:
+            left = len(labels) - MOST_NAMED
+            more = f" and {left} more" if left > 0 else ""
+            lines.append(f"interval of {', '.join(labels[:MOST_NAMED])}{more}: {method}")
+    return lines
+
+
+def _pairs(measurements: Iterable[Any]) -> list[tuple[str, Mapping[str, Any]]]:
+    """The label of each measurement with its contract."""
+    return [(one.label, one.as_dict()) if isinstance(one, Measurement) else one for one in measurements]
 
 
 def not_above_chance(contracts: Mapping[str, Mapping[str, Any]]) -> str:

@@ -28,7 +28,7 @@ from workbench.records import (
     densest,
     require,
 )
-from workbench.records.measurement import measurement_row, unit_of
+from workbench.records.measurement import measurement_row, remarks, unit_of
 from workbench.registry import did_you_mean, require_known
 from workbench.runs.by_query import compared
 from workbench.runs.model import KeptVectors
@@ -171,15 +171,17 @@ class Comparison(NamedTuple):
             rows[one["key"]][f"{one['run']} - {one['against']}"] = f"{value}, {verdict}"
         return pd.DataFrame.from_dict(rows, orient="index")
 
-    def widened(self) -> list[str]:
-        """State for how many comparisons the intervals are widened; nothing for a single one."""
-        return list(filter(None, [comparison.widened(len(self.differences))]))
+    def remarks(self) -> list[str]:
+        """Explain the intervals: for how many comparisons they are widened, and which are no bootstrap's."""
+        contracts: Any = self.numbers.reset_index().to_dict("records")
+        said = remarks((one["label"], one) for one in contracts)
+        return list(filter(None, [*said, comparison.widened(len(self.differences))]))
 
     def __repr__(self) -> str:
-        return "\n".join([self.shown().to_string(), *self.widened(), *self.notes])
+        return "\n".join([self.shown().to_string(), *self.remarks(), *self.notes])
 
     def _repr_html_(self) -> str:
-        caption = "; ".join([*self.widened(), *self.notes])
+        caption = "; ".join([*self.remarks(), *self.notes])
         return str(self.shown().style.set_caption(caption).to_html())
 
 

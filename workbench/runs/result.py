@@ -19,7 +19,7 @@ from workbench.metrics.blocks import AnyScores, best, by_rows
 from workbench.metrics.ranks import Best, ranks_of
 from workbench.metrics.registry import usual
 from workbench.records import Array, Embedding, Measurement, Split, Values, require
-from workbench.records.measurement import headline, measurement_rows
+from workbench.records.measurement import headline, measurement_rows, remarks
 from workbench.registry import require_known
 from workbench.runs import store as runs
 from workbench.runs.build import Target
@@ -87,10 +87,15 @@ class OpenRun:
         return f"{self.name} on {self.split.name}"
 
     def __repr__(self) -> str:
-        return "\n".join([self._title(), self.shown().to_string(), *self.split.notes])
+        return "\n".join([self._title(), self.shown().to_string(), *self._remarks(), *self.split.notes])
 
     def _repr_html_(self) -> str:
-        return str(self.shown().style.set_caption(self._title()).to_html())
+        caption = "; ".join([self._title(), *self._remarks()])
+        return str(self.shown().style.set_caption(caption).to_html())
+
+    def _remarks(self) -> list[str]:
+        shown = set(self.shown().index)
+        return remarks(one for one in self.measurements if one.label in shown)
 
     @property
     def dataset(self) -> str:

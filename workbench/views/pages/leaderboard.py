@@ -210,7 +210,7 @@ def _group(part: pd.DataFrame, page_folder: Path) -> dict[str, Any]:
         ]
         lines.append([*cells, *(str(row[name]) for name in behind)])
     title = f"{named}: {format_count(images, 'image')}, {format_count(captions, 'caption')}{trained}"
-    heads = [Cell(MetricKey.parse(label).title, hover=label) for label in labels]
+    heads = [Cell(MetricKey.parse(label).title, hover=_hover(part, label)) for label in labels]
     return {"heading": title, "names": ["run", "objective", "seed", *heads, *behind], "rows": lines}
 
 
@@ -234,6 +234,18 @@ def _marks(part: pd.DataFrame, labels: Sequence[str]) -> dict[Path, dict[str, Ma
         worse.update(one.label for one in differences if one.verdict == WORSE)
     leads = [label for label, count in worse.items() if count == len(others)]
     return marks | {reference.folder: dict.fromkeys(leads, Mark(stated(BETTER, "all others"), best=True))}
+
+
+def _hover(part: pd.DataFrame, label: str) -> str:
+    """The key of a number, and what counts as a hit."""
+    hits = [_contract(run, label).get("hit", "") for run in part["of"]]
+    return ": ".join(filter(None, [label, *hits[:1]]))
+
+
+def _contract(run: runs.Run | None, label: str) -> Mapping[str, Any]:
+    """The contract of a number; empty for means over runs and runs of older versions."""
+    known: Mapping[str, Any] = run.results.get("contracts", {}) if run else {}
+    return known.get(label) or {}
 
 
 def _labels(part: pd.DataFrame) -> list[str]:
@@ -279,4 +291,6 @@ def _number(row: Mapping[Any, Any], label: str, mark: Mark) -> Cell:
         return Cell("", order=-1e9)  # the last in falling order
     contract = {part: row[f"{label} {part}"] for part in PARTS}
     text = measurement_row(label, contract, row[label])["value"]
-    return Cell(text, note=mark.text, order=row[label], best=mark.best)
+    method = _contract(row["of"], label).get("interval", "")
+    hover = f"interval: {method}" if method else ""
+    return Cell(text, note=mark.text, order=row[label], best=mark.best, hover=hover)

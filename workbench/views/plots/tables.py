@@ -10,6 +10,7 @@ import pandas as pd
 from workbench.formatting import format_interval, format_p_value, unit_heading
 from workbench.metrics.comparison import stated, widened
 from workbench.records.measurement import measurement_rows as readable_rows
+from workbench.records.measurement import remarks
 from workbench.views.pages import page
 from workbench.views.plots.theme import each
 
@@ -42,13 +43,15 @@ def numbers(runs: Mapping[str, Iterable[object]], *, title: str) -> str:
             a run did not measure is an empty cell.
         title: data, split and protocol, which all the numbers share.
     """
-    found = {run: {row["number"]: row for row in readable_rows(several)} for run, several in runs.items()}
+    by_run = {run: list(several) for run, several in runs.items()}
+    found = {run: {row["number"]: row for row in readable_rows(several)} for run, several in by_run.items()}
+    notes = remarks(one for several in by_run.values() for one in several)
     contracts: dict[str, dict[str, str]] = {}
     for by_number in found.values():
         contracts |= {label: row for label, row in by_number.items() if label not in contracts}
     names = ["number", *found, "in", "chance", "queries", "gallery", "a hit is"]
     return page(
-        "views/plots/listing.html.j2", names=names, caption=title, longest=LONGEST,
+        "views/plots/listing.html.j2", names=names, caption="; ".join([title, *notes]), longest=LONGEST,
         rows=[
             [label, *(of.get(label, {}).get("value", "") for of in found.values()),
              *(contract[name] for name in names[-5:])]
