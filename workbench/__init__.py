@@ -10,6 +10,7 @@ The public face::
     result = wb.evaluate(clip, photos)               # every number with its interval and contract
     other = wb.evaluate(images="images.npy", texts="texts.npy", data=photos)
     wb.compare(result, other)                        # one table, with paired differences
+    wb.errors(result, other)                         # queries that one answers rightly, the other wrongly
     wb.explore(result, other)                        # the retrieval explorer
     result.save("runs/mine")                         # a run like any other: ls, show, diff, build
     wb.train(wb.Config(objective="ditm"))            # train and evaluate; Config lists every setting
@@ -65,6 +66,7 @@ if TYPE_CHECKING:
     from workbench.runs import open_runs as open_runs
     from workbench.runs import run as run
     from workbench.runs.compare import compare
+    from workbench.runs.errors import errors
     from workbench.runs.evaluate import evaluate
     from workbench.runs.models import open_model
     from workbench.runs.resolve import resolve as resolve
@@ -75,8 +77,8 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 __all__ = [
-    "Config", "Encoder", "Metric", "Objective", "compare", "evaluate", "explore", "load_data", "open_model",
-    "train",
+    "Config", "Encoder", "Metric", "Objective", "compare", "errors", "evaluate", "explore", "load_data",
+    "open_model", "train",
 ]  # fmt: skip
 
 # PyTorch reads it at its first allocation: blocks of scores then lie on huge pages, where Linux gives them on
@@ -86,6 +88,7 @@ os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
 HOMES = {
     **dict.fromkeys(("Config", "run", "load_model", "open_runs"), "runs"),
     "compare": "runs.compare",
+    "errors": "runs.errors",
     "evaluate": "runs.evaluate",
     "explore": "views.explorer",
     "use_device": "devices:use",

@@ -32,7 +32,7 @@ from workbench.records.measurement import measurement_row, remarks, unit_of
 from workbench.registry import did_you_mean, require_known
 from workbench.runs.by_query import compared
 from workbench.runs.model import KeptVectors
-from workbench.runs.opening import apart, open_runs, together
+from workbench.runs.opening import apart, opened, together
 from workbench.runs.result import OpenRun
 from workbench.training import averaging, checkpoint
 
@@ -185,12 +185,6 @@ class Comparison(NamedTuple):
         return str(self.shown().style.set_caption(caption).to_html())
 
 
-def _opened(given: OpenRun | Sequence[OpenRun] | str | Path) -> Sequence[OpenRun]:
-    if isinstance(given, str | Path):
-        return open_runs([str(given)])
-    return [given] if isinstance(given, OpenRun) else given
-
-
 def compare(*results: OpenRun | str | Path, keys: Sequence[str] = ()) -> Comparison:
     """Results of one data set in one table, with the paired difference of each from the first.
 
@@ -201,10 +195,10 @@ def compare(*results: OpenRun | str | Path, keys: Sequence[str] = ()) -> Compari
     Raises:
         ValueError: they were measured on different images or captions, or on captions of other images.
     """
-    every = [one for given in results for one in _opened(given)]
+    every = [one for given in results for one in opened(given)]
     require(every, "nothing to compare: give results of evaluate(), train() or open_runs()")
-    opened = together(every)
-    return Comparison(*table(opened, keys), tuple(apart(every, [one.name for one in opened])))
+    runs = together(every)
+    return Comparison(*table(runs, keys), tuple(apart(every, [one.name for one in runs])))
 
 
 def same_list(split: Split) -> dict[str, float]:

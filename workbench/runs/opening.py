@@ -63,6 +63,17 @@ def open_runs(
     return together([_open(name, root, images, device, target) for name in names or ("",)])
 
 
+def opened(result: OpenRun | Sequence[OpenRun] | str | Path) -> Sequence[OpenRun]:
+    """Read what names results: a run folder, an open run, or several.
+
+    Args:
+        result: any of them.
+    """
+    if isinstance(result, str | Path):
+        return open_runs([str(result)])
+    return [result] if isinstance(result, OpenRun) else result
+
+
 def together(opened: Sequence[OpenRun]) -> list[OpenRun]:
     """Runs of the same images and captions under one split, that of the first that knows them by more than
     their rows, and under names that tell them apart.

@@ -129,8 +129,8 @@ class OpenRun:
         """
         return by_rows(scored(self.model, self.image, self.text)).rows()
 
-    def _scored(self) -> AnyScores:
-        """The scores, by rows where the matrix is too large for memory."""
+    def any_scores(self) -> AnyScores:
+        """Return the scores, by rows where the matrix is too large for memory."""
         lazy = len(self.image) * len(self.text) > WHOLE
         return scored(self.model, self.image, self.text) if lazy else self.scores
 
@@ -196,7 +196,7 @@ class OpenRun:
             direction: whether images or captions are the queries.
             judgements: name of the split's judgements that say what is relevant.
         """
-        return ranks_of(self._scored(), self.split.judgements[judgements], direction).first
+        return ranks_of(self.any_scores(), self.split.judgements[judgements], direction).first
 
     def rankings(self, k: int = 10) -> pd.DataFrame:
         """The ``k`` best items of every query in both directions: query, rank, item, score, grade by the
@@ -204,7 +204,7 @@ class OpenRun:
         """
         own, kept = self.split.judgements["own"], dict(self.best)
         if not kept or kept["i2t"][1].shape[1] < min(k, len(self.split.captions)):
-            scores = by_rows(self._scored())
+            scores = by_rows(self.any_scores())
             kept = {
                 way: best(rows, min(k, rows.shape[1])) for way, rows in (("i2t", scores), ("t2i", scores.T))
             }

@@ -1,0 +1,158 @@
+"""The queries that one result answers first with a ground truth and another does not, or that one result
+misses: what is looked at behind a difference of R@1.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+
+from workbench.metrics.blocks import blocks, by_rows
+from workbench.metrics.ranks import Relevant
+from workbench.records import Array, Mask, Rows, Split, Values, require
+from workbench.registry import require_known
+from workbench.runs.opening import opened, together
+from workbench.runs.result import OpenRun
+
+Way = Literal["i2t", "t2i"]
+WAYS: tuple[Way, Way] = ("i2t", "t2i")
+COLUMNS = [
+    "direction", "query_id", "query", "right", "wrong", "rank", "answer_id", "answer", "answer_score",
+    "truth_id", "truth", "truth_score",
+]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class FirstAnswers:
+    """The first answers of one result in one direction, by query.
+
+    Args:
+        rank: ``(queries,)`` of the best ground truth, as R@1 counts it; NaN = the query does not count.
+        answer, answer_score: ``(queries,)`` row and score of the best item that is no ground truth.
+        truth, truth_score: likewise of the best ground truth; -1 where the gallery lacks all of them.
+    """
+
+    rank: Values
+    answer: Rows
+    answer_score: Array
+    truth: Rows
+    truth_score: Array
+
+
+def errors(
+    first: OpenRun | str | Path, second: OpenRun | str | Path | None = None, *, judgements: str = "own"
+) -> pd.DataFrame:
+    """List the queries that one of two results answers rightly and the other wrongly, in both directions; of
+    one result those that it answers wrongly. An answer is right where a ground truth has rank 1, as in R@1.
+
+    Args:
+        first: of ``evaluate``, ``train`` or ``open_runs``, or a run folder.
+        second: likewise, on the same data; ``None`` = the errors of the first alone.
+        judgements: of the data, which say what the ground truth is.
+
+    Returns:
+        One row a query: ``direction``, ``query_id``, ``query``, the names of the results that are ``right``
+        and ``wrong``; of the wrong one the ``rank`` of its best ground truth, its first ``answer`` and the
+        best ground truth (``truth``), each with id and score. ``query``, ``answer`` and ``truth`` are
+        captions; of an image it is its first one. Within a direction the largest ranks stand first.
+        ``attrs["queries"]`` counts the queries by direction.
+
+    Raises:
+        KeyError: the data have no such judgements.
+        ValueError: the results were measured on different images or captions.
+    """
+    given = [first] if second is None else [first, second]
+    runs = together([run for one in given for run in opened(one)])
+    split = runs[0].split
+    require(len(runs) == len(given), "give one result, or two")
+    require_known(f"{split.name} has no judgements", judgements, split.judgements)
+    tables, counts = [], {}
+    for way in WAYS:
+        firsts = [first_answers(run, way, judgements) for run in runs]
+        right = [one.rank == 1 for one in firsts]
+        counts[way] = _counts(right, firsts[0].rank, [run.name for run in runs])
+        for number, answers in enumerate(firsts):
+            wrong, names = answers.rank > 1, {"right": "", "wrong": runs[number].name}
+            if second is not None:
+                wrong &= right[1 - number]
+                names["right"] = runs[1 - number].name
+            tables.append(_listed(split, way, np.flatnonzero(wrong), answers, names))
+    table = pd.concat(tables, ignore_index=True)
+    table.attrs["queries"] = counts
+    return table
+
+
+def _counts(right: Sequence[Mask], rank: Values, names: Sequence[str]) -> dict[str, Any]:
+    """How many queries count, how many each result answers rightly, and how many all of them or none does."""
+    asked = ~np.isnan(rank)
+    each = {name: int(mask.sum()) for name, mask in zip(names, right, strict=True)}
+    both = {"both": int(np.logical_and.reduce(right).sum())} if len(right) > 1 else {}
+    none = int((asked & ~np.logical_or.reduce(right)).sum())
+    return {"queries": int(asked.sum()), "right": each, **both, "none": none}
+
+
+def first_answers(run: OpenRun, way: Way, judgements: str = "own") -> FirstAnswers:
+    """Find what a result puts first, block by block.
+
+    Args:
+        run: an open run.
+        way: whether images or captions are the queries.
+        judgements: see ``errors``.
+    """
+    judged = run.split.judgements[judgements]
+    scores, grades, relevant = by_rows(run.any_scores()), by_rows(judged), Relevant.of(judged)
+    if way == "t2i":
+        scores, grades, relevant = scores.T, grades.T, relevant.T
+    parts = []
+    for start, rows in blocks(scores, scores.shape):
+        good = grades.rows(slice(start, start + len(rows))) >= judged.relevant_from
+        worth, other = np.where(good, rows, -np.inf), np.where(good, -np.inf, rows)
+        truth, answer = worth.argmax(1), other.argmax(1)
+        every = np.arange(len(rows))
+        best = worth[every, truth]
+        before = (other >= best[:, None]).sum(1)
+        parts.append((1.0 + before, answer, other[every, answer], truth, best))
+    rank, answer, answer_score, truth, truth_score = map(np.concatenate, zip(*parts, strict=True))
+    lost = np.isneginf(truth_score)
+    rank = np.where(lost, np.inf, rank)
+    rank = np.where(relevant.counts > 0, rank, np.nan)
+    return FirstAnswers(rank, answer, answer_score, np.where(lost, -1, truth), truth_score)
+
+
+def _listed(
+    split: Split, way: Way, rows: Rows, first: FirstAnswers, names: Mapping[str, str]
+) -> pd.DataFrame:
+    """The errors of one result in one direction, the largest ranks first."""
+    rows = rows[np.argsort(-first.rank[rows], kind="stable")]
+    images, captions = _side(split, "image"), _side(split, "caption")
+    queries, items = (images, captions) if way == "i2t" else (captions, images)
+    columns = {
+        "direction": way,
+        **_named("query", queries, rows),
+        **names,
+        "rank": first.rank[rows],
+        **_named("answer", items, first.answer[rows]),
+        "answer_score": first.answer_score[rows].astype(float),
+        **_named("truth", items, first.truth[rows]),
+        "truth_score": first.truth_score[rows].astype(float),
+    }
+    return pd.DataFrame(columns, columns=COLUMNS)
+
+
+def _side(split: Split, kind: str) -> tuple[Array, Array]:
+    """Ids and texts of images or captions; the text of an image is its first caption. Behind the last stands
+    what is not there.
+    """
+    texts = np.array([*split.captions, ""], dtype=object)
+    if kind == "caption":
+        return np.array([*split.caption_ids, ""], dtype=object), texts
+    caption = np.unique(split.own, return_index=True)[1]
+    return np.array([*split.image_ids, ""], dtype=object), texts[[*caption, -1]]
+
+
+def _named(name: str, side: tuple[Array, Array], rows: Rows) -> dict[str, Array]:
+    ids, texts = side
+    return {f"{name}_id": ids[rows], name: texts[rows]}
