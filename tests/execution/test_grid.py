@@ -22,6 +22,7 @@ from workbench.execution.notebook import RunResult
 from workbench.execution.parameters import ParameterError
 from workbench.runs import Config
 from workbench.runs import store as runs
+from workbench.runs.about import About
 
 
 @pytest.fixture
@@ -151,8 +152,9 @@ def test_every_arm_is_run_and_a_good_one_is_not_repeated(make_notebook, tmp_path
         ("seed=0", "ok", 0), ("seed=1", "failed:4", 1), ("seed=2", "ok", 0),
     ]  # fmt: skip
     assert "ZeroDivisionError" in first[1].error
-    again = grid.run_grid(path, arms, root=root, skip_existing=True)
+    again = grid.run_grid(path, arms, root=root, skip_existing=True, about=About(tags=["late"]))
     assert [one.skipped for one in again] == [True, False, True]
+    assert [runs.read(one.folder).about.tags for one in again] == [("late",)] * 3
     assert again[0].folder == first[0].folder
     assert json.loads((first[2].folder / runs.RESULTS).read_text())["seed"] == 2
 

@@ -13,6 +13,7 @@ from workbench.metrics.intervals import Draws, interval
 from workbench.records.measurement import CERTAIN, WILSON
 from workbench.runs import Config, by_query, compare, open_runs, run
 from workbench.runs import store as runs
+from workbench.runs.about import About, write_about
 
 SMALL = Config(
     start="scenes", train_images=16, val_images=8, test_images=16, epochs=0, batch_size=16, device="cpu"
@@ -66,7 +67,7 @@ def test_runs_share_one_split_and_have_names_of_their_own(folders):
 
 def test_a_run_with_a_name_is_called_by_it(folders, tmp_path):
     named = shutil.copytree(folders["infonce"][0], tmp_path / "named")
-    runs.name_arm(named, {"": "InfoNCE"})
+    write_about(named, About("InfoNCE"))
     spaces = open_runs([str(folders["infonce"][0]), str(named)])
     assert [space.name for space in spaces] == ["infonce", "InfoNCE"]
 

@@ -12,6 +12,7 @@ import pytest
 from workbench.io import write_json
 from workbench.runs import by_query
 from workbench.runs import store as runs
+from workbench.runs.about import About, write_about
 from workbench.views.pages import leaderboard
 
 SPLIT = {"name": "scenes/test", "images": 10, "captions": 50}
@@ -122,7 +123,7 @@ def notes_of(row):
 def test_a_mark_names_the_run_that_it_compares_with(tmp_path):
     for name, rsum, hits in (("aaaa0000", 2.0, 0.0), ("bbbb0000", 3.0, 1.0), ("cccc0000", 2.9, 1.0)):
         folder = answered(make(tmp_path, name, rsum), hits)
-        runs.name_arm(folder, {"": name[0].upper()})
+        write_about(folder, About(name[0].upper()))
     first, second, third = rows_of(leaderboard.build(tmp_path))
     assert notes_of(first) == ["reference"]
     assert notes_of(second) == ["= no difference worth noting from B"]
@@ -150,7 +151,7 @@ def test_a_number_that_is_better_than_the_reference_is_shaded_and_says_so(tmp_pa
 
 def test_of_runs_with_one_name_a_mark_says_that_it_means_the_reference(tmp_path):
     for name, rsum, hits in (("aaaa0000", 2.0, 0.0), ("bbbb0000", 3.0, 1.0)):
-        runs.name_arm(answered(make(tmp_path, name, rsum), hits), {"": "CLIP"})
+        write_about(answered(make(tmp_path, name, rsum), hits), About("CLIP"))
     first, other = rows_of(leaderboard.build(tmp_path))
     assert notes_of(first) == ["reference", "▲ better than all others"]
     assert notes_of(other) == ["▼ worse than CLIP, the reference"]

@@ -14,6 +14,8 @@ from typer.core import TyperCommand, TyperGroup
 from workbench import progress
 from workbench.io import signals, with_home
 from workbench.registry import require
+from workbench.runs import store
+from workbench.runs.about import About
 
 # read when torch is loaded: threads that wait asleep leave the cores to whatever else runs
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
@@ -103,6 +105,12 @@ Judge = Annotated[str, typer.Option(help="Grades captions for --metrics, such as
 Rounds = Annotated[
     int | None, typer.Option(help="Bootstrap rounds of the intervals; 0 makes none. [default: 1000]")
 ]
+Name = Annotated[str, typer.Option(help="Name of the run, by which commands find it too.")]
+Tags = Annotated[list[str] | None, typer.Option("--tag", metavar="WORD", help="Tag of the run; repeatable.")]
+Note = Annotated[str, typer.Option(help="Note that is kept with the run.")]
+Tagged = Annotated[
+    list[str] | None, typer.Option("--tag", metavar="WORD", help="Only runs with this tag; repeatable.")
+]
 Root = Annotated[str, typer.Option(help="Folder of all runs.")]
 
 # What is wrong with words, values, files and packages.
@@ -171,6 +179,26 @@ def writable(folder: Path | str) -> None:
         TemporaryFile(dir=next(one for one in (place, *place.parents) if one.exists())).close()
     except OSError as error:
         raise OSError(f"cannot write to {folder} ({error.strerror}); choose another folder") from None
+
+
+def about_run(
+    name: str, tags: list[str] | None, note: str, root: Path | str = "runs", folder: str = ""
+) -> About:
+    """Read name, tags and note of a run as they were typed.
+
+    Args:
+        name: of the run; empty = none.
+        tags: likewise.
+        note: likewise.
+        root: where no other run may have the name.
+        folder: of the run, where it is there already.
+
+    Raises:
+        ValueError: a name or a tag that cannot be one; FileExistsError: another run has the name.
+    """
+    about = About(name, tags or (), note)
+    store.check_name(name, root, folder)
+    return about
 
 
 def emit(value: Any, as_json: bool, lines: Iterable[str]) -> None:

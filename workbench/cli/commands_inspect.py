@@ -20,6 +20,7 @@ from workbench.cli.base import (
     Precision,
     RandomWeights,
     Root,
+    Tagged,
     WithPairs,
     app,
     emit,
@@ -42,6 +43,15 @@ NO_MODEL = (
     "--pretrained, --random-weights and --images belong to --model; name one, such as ViT-B-32:openai, or "
     "the folder of a run"
 )
+# columns of `ls`, and those that are there only where a run has one
+HEADS = (
+    "when", "took", "run", "name", "tags", "size", "notebook", "status", "data", "objective", "seed",
+    "queries", "headline",
+)  # fmt: skip
+SOMETIMES = ("name", "tags", "size")
+Runs = Annotated[
+    list[str] | None, typer.Argument(help="Runs of one data set; none takes the shipped encoder.")
+]
 Page = Annotated[Path | None, typer.Option("--page", help="Write answers as a page, open nothing.")]
 Ask = Annotated[list[str] | None, typer.Option(metavar="TEXT", help="A question for --page; repeatable.")]
 Images = Annotated[str, typer.Option(metavar="FOLDER", help="Folder of pictures.")]
@@ -49,9 +59,8 @@ Images = Annotated[str, typer.Option(metavar="FOLDER", help="Folder of pictures.
 
 @app.command(epilog="Example: workbench explore --model ViT-B-32 --pretrained mine.pt --images photos")
 def explore(  # noqa: PLR0913 - typer reads the options from the signature
-    run: Annotated[
-        list[str] | None, typer.Argument(help="Runs of one data set; none takes the shipped encoder.")
-    ] = None,
+    run: Runs = None,
+    tag: Tagged = None,
     model: Model = "",
     pretrained: Pretrained = "",
     random_weights: RandomWeights = False,
@@ -75,24 +84,39 @@ def explore(  # noqa: PLR0913 - typer reads the options from the signature
 
     with usage():
         wb.use_device(device, precision)
+        run = _with_tagged(run or [], tag or [], root)
         require(not (run and model), "give runs, or --model with --images, not both")
         if images and run and len(run) == 1:
-            model, run = str(runs.find(run[0], root).folder), None
+            model, run = str(runs.find(run[0], root).folder), []
         require(model or not (pretrained or images or random_weights), NO_MODEL)
         require(not ask or answers, "--ask gives the questions of a page; name its file with --page")
         on, own = (device, precision), (model, images, pretrained, random_weights)
         if model:
             jupyter.require_model(*own)
         if answers:
-            path = _page(answers, ask or [], run or [], root, own)
+            path = _page(answers, ask or [], run, root, own)
         elif model:
             path = jupyter.model_explorer(*own, root=root, on=on)
         else:
-            path = jupyter.explorer(run or [], root=root, on=on)
+            path = jupyter.explorer(run, root=root, on=on)
     emit({"page" if answers else "notebook": str(path)}, as_json, [str(path)])
     if not (prepare or answers):
         with usage():
             raise typer.Exit(jupyter.open_lab(path, allow_root=allow_root))
+
+
+def _with_tagged(names: list[str], tags: list[str], root: str) -> list[str]:
+    """The runs that were named, or else those with tags.
+
+    Raises:
+        FileNotFoundError: no run has the tags.
+    """
+    if not tags:
+        return names
+    require(not names, "name runs, or choose them by --tag, not both")
+    tagged = [str(run.folder) for run in runs.list_runs(root, tags=tags) if run.status in ("ok", "unwatched")]
+    require(tagged, _no_run("*", tags, root), FileNotFoundError)
+    return tagged
 
 
 def _page(
@@ -125,6 +149,7 @@ def params(notebook: str, as_json: AsJson = False) -> None:
 def ls(
     notebook: str = "*",
     size: Annotated[bool, typer.Option("--size", help="Say what each takes on the disk.")] = False,
+    tag: Tagged = None,
     root: Root = "runs",
     as_json: AsJson = False,
 ) -> None:
@@ -133,49 +158,67 @@ def ls(
     Each with its start, time, status and main number.
     """
     require(root == "runs" or Path(root).is_dir(), f"there is no folder {root!r}", FileNotFoundError)
-    found = runs.list_runs(root, notebook)
-    names = "when took run notebook status data objective seed queries headline"
-    heads: tuple[object, ...] = tuple(names.split())
-    rows = [line for run in found for line in (_line(run), *map(_line_on, run.elsewhere()))]
+    found = runs.list_runs(root, notebook, tag or [])
     sizes = {run.id: runs.size_of(run.folder) for run in found} if size else {}
-    if size:
-        heads = (*heads[:3], "size", *heads[3:])
-        rows = [(*row[:3], _size(sizes, str(row[2])), *row[3:]) for row in rows]
     if not found and not as_json:
-        of = "" if notebook == "*" else f" of {notebook!r}"
-        emit([], as_json, [f"no run{of} below {root}; `workbench run 03_train` makes one"])
+        emit([], as_json, [_no_run(notebook, tag or [], root)])
         return
+    rows = list[dict[str, object]]()
+    for run in found:
+        room = {"size": format_bytes(sizes[run.id])} if size else {}
+        rows.append(_line(run) | room)
+        rows += map(_line_on, run.elsewhere())
+    # names, tags and sizes have a column where any run has one
+    heads = [head for head in HEADS if head not in SOMETIMES or any(row.get(head) for row in rows)]
+    table: list[list[object]] = [[*heads], *([row.get(head, "") for head in heads] for row in rows)]
     bad = [f"{run.folder} is {run.status}" for run in found if run.status.startswith(runs.UNREADABLE)]
-    lines = columns([heads, *rows])
+    lines = columns(table)
     if max(map(len, lines)) > screen():
-        halves = (columns(row[part] for row in [heads, *rows]) for part in (slice(5), slice(5, None)))
+        middle = heads.index("status") + 1
+        halves = (columns(row[part] for row in table) for part in (slice(middle), slice(middle, None)))
         lines = [line for one, two in zip(*halves, strict=True) for line in (one, f"    {two}")]
     listed = [asdict(run) | ({"bytes": sizes[run.id]} if size else {}) for run in found]
     emit(listed, as_json, [*lines, *bad])
 
 
-def _size(sizes: dict[str, int], run: str) -> str:
-    """The size of a run; of an evaluation below it nothing, since its run counts it."""
-    return format_bytes(sizes[run]) if run in sizes else ""
+def _no_run(notebook: str, tags: Sequence[str], root: str) -> str:
+    """Say that there is no run, of those that were asked for, and how to make one."""
+    which = "" if notebook == "*" else f" of {notebook!r}"
+    tagged = f" with the tag {' and '.join(tags)}" if tags else ""
+    hint = "`workbench ls` lists all" if tags else "`workbench run 03_train` makes one"
+    return f"no run{which}{tagged} below {root}; {hint}"
 
 
-def _line(run: Any) -> tuple[object, ...]:
+def _line(run: Any) -> dict[str, object]:
     """A run in the list, with its first number: what the results say, else what the parameters ask for."""
     known = {**run.params, **run.results}
-    about = (known.get("dataset", known.get("data", "")), known.get("objective", ""), known.get("seed", ""))
     found = dict(contracts_of(run.results))
     first = [measurement_row(label, found[label]) for label in headline(found)[:1]]
     shown = [(row["queries"], f"{row['number']} {row['value']} {row['in']}") for row in first]
     ended = runs.UNREADABLE if run.status.startswith(runs.UNREADABLE) else run.status
     seconds = run.env.get("seconds")
     took = "" if seconds is None else str(timedelta(seconds=round(seconds)))
-    when = f"{run.began:%Y-%m-%d %H:%M}" if run.began else ""
-    return when, took, run.id, run.notebook, ended, *about, *(shown or [("", "")])[0]
+    queries, number = shown[0] if shown else ("", "")
+    return {
+        "when": f"{run.began:%Y-%m-%d %H:%M}" if run.began else "",
+        "took": took,
+        "run": run.id,
+        "name": run.about.name,
+        "tags": " ".join(run.about.tags),
+        "notebook": run.notebook,
+        "status": ended,
+        "data": Path(str(known.get("dataset", known.get("data", "")))).name,
+        "objective": known.get("objective", ""),
+        "seed": known.get("seed", ""),
+        "queries": queries,
+        "headline": number,
+    }
 
 
-def _line_on(run: Any) -> tuple[object, ...]:
+def _line_on(run: Any) -> dict[str, object]:
     """The line of an evaluation on other data, below its run."""
-    return "", "", f"  {run.folder.name}", "evaluate", *_line(run)[4:]
+    own = {"when": "", "took": "", "name": "", "tags": ""}
+    return _line(run) | own | {"run": f"  {run.folder.name}", "notebook": "evaluate"}
 
 
 @app.command(epilog="Example: workbench show runs/mine --all")
@@ -278,6 +321,7 @@ def _plain(value: Any) -> str:
 def build(
     root: Root = "runs",
     notebook: str = "*",
+    tag: Tagged = None,
     out: Annotated[str, typer.Option(help="Folder to write to; empty takes that of the runs.")] = "",
     as_json: AsJson = False,
 ) -> None:
@@ -285,7 +329,7 @@ def build(
     from workbench.views.pages import leaderboard
 
     writable(out or root)
-    made = leaderboard.build(root, out=out, notebook=notebook)
+    made = leaderboard.build(root, out=out, notebook=notebook, tags=tag or [])
     emit(asdict(made), as_json, [f"{made.runs} runs  {made.html}", str(made.csv)])
 
 

@@ -17,6 +17,8 @@ from workbench.cli.base import (
     InPaper,
     Judge,
     Metrics,
+    Name,
+    Note,
     Out,
     Pairs,
     Precision,
@@ -25,9 +27,11 @@ from workbench.cli.base import (
     Root,
     Rounds,
     SkipExisting,
+    Tags,
     TimeLimit,
     WithFields,
     WithPairs,
+    about_run,
     app,
     emit,
     pairs,
@@ -41,12 +45,15 @@ from workbench.formatting import format_number
 from workbench.io import ChecksumError, read_options
 from workbench.records import require
 from workbench.runs import store as runs
+from workbench.runs.about import About
 from workbench.runs.weights import NOTE, RANDOM
 
 ONE_MODEL = "--pretrained belongs to one --model; name tags as MODEL:TAG"
 Models = Annotated[
     list[str] | None, typer.Option(help="An open_clip name, NAME:TAG, or a folder or hub name; repeatable.")
 ]
+Data = Annotated[list[str] | None, typer.Option(help="A name, a path, a YAML file, or {...}; repeatable.")]
+OF_NEW_RUN = "--name, --tag and --note are of a new run; `workbench tag RUN` changes those of a finished one"
 NOTHING = "does not say what to record; name numbers, as in record: [rsum]"
 
 
@@ -71,13 +78,16 @@ def tour(
 
 
 @app.command(cls=WithPairs, epilog="Example: workbench run 03_train -p objective=ditm -p epochs=5")
-def run(
+def run(  # noqa: PLR0913 - typer reads the options from the signature
     notebook: str,
     parameter: Pairs = None,
     file: Annotated[
         Path | None, typer.Option("-f", "--file", help="YAML or JSON file of parameters.")
     ] = None,
     time_limit: TimeLimit = None,
+    name: Name = "",
+    tag: Tags = None,
+    note: Note = "",
     root: Root = "runs",
     as_json: AsJson = False,
 ) -> None:
@@ -92,11 +102,14 @@ def run(
         shared = read_options(library.find(file, "parameter file")) if file else {}
         values = execution.check(path, shared, pairs(parameter))
         _require_machine(values)
+        about = about_run(name, tag, note, root)
         writable(root)
     with usage((OSError,)):
-        result = execution.run_notebook(path, values, root=root, time_limit=time_limit, say=told(as_json))
-    for note in filter(None, (result.error, *result.warnings)):
-        typer.echo(note, err=True)
+        result = execution.run_notebook(
+            path, values, root=root, about=about, time_limit=time_limit, say=told(as_json)
+        )
+    for line in filter(None, (result.error, *result.warnings)):
+        typer.echo(line, err=True)
     emit(asdict(result), as_json, [f"{result.status}  {format_number(result.seconds, 0)} s  {result.folder}"])
     raise typer.Exit(result.exit_code)
 
@@ -132,6 +145,8 @@ def grid(  # noqa: PLR0913 - typer reads the options from the signature
     paper: InPaper = False,
     dry_run: DryRun = False,
     record: Record = None,
+    tag: Tags = None,
+    note: Note = "",
     root: Root = "runs",
     as_json: AsJson = False,
 ) -> None:
@@ -143,33 +158,40 @@ def grid(  # noqa: PLR0913 - typer reads the options from the signature
 
     with usage():
         path = library.find(file, "grid")
+        about = about_run("", tag, note)
         given = pairs(parameter)
         changes, described, arms = execution.planned(notebook, path, given, paper=paper, dry=dry_run)
         if dry_run:
             return _forecast(described, arms, as_json)
         options = _options(executor, described.get("executor") or {}, jobs, time_limit)
         require(not record or described.get("record"), f"{file} {NOTHING}")
-        # other executors start the runs on other machines
-        _require_ready(arms if executor == "local" else {}, root, record)
+        _require_ready(executor, arms, root, record)
     with usage((executors.ExecutorError,)):
         done = execution.run_grid(
             notebook, arms, root=root, name=path.stem, executor=executor,
-            options=options, skip_existing=skip_existing, say=told(as_json),
+            options=options, skip_existing=skip_existing, about=about, say=told(as_json),
         )  # fmt: skip
     emit([asdict(outcome) for outcome in done], as_json, outcomes(done))
-    typed = [notebook, str(file), *(f"--parameter={pair}" for pair in parameter or ()), *["--paper"] * paper]
     good = [one.folder for one in done if not one.exit_code]
     with usage():
-        if record:
-            _record(described, done, record, typed)
+        _record(described, done, record, _typed(notebook, file, parameter, paper))
         for line in execution.finished(described, path, changes, root, good) if good else ():
             typer.echo(line, err=as_json)
     raise typer.Exit(max(one.exit_code for one in done))
 
 
-def _require_ready(arms: Mapping[str, Mapping[str, Any]], root: str, record: Path | None) -> None:
+def _typed(notebook: str, file: Path, parameter: list[str] | None, paper: bool) -> list[str]:
+    """The words that decide what a grid runs."""
+    pairs_again = [f"--parameter={pair}" for pair in parameter or ()]
+    return [notebook, str(file), *pairs_again, *["--paper"] * paper]
+
+
+def _require_ready(
+    executor: str, arms: Mapping[str, Mapping[str, Any]], root: str, record: Path | None
+) -> None:
     """Raise if arms need a device that is not here, or a folder cannot be written."""
-    for values in arms.values():
+    # other executors start the runs on other machines
+    for values in arms.values() if executor == "local" else ():
         _require_machine(values)
     for place in (root, record.parent if record else root):
         writable(place)
@@ -183,10 +205,12 @@ def _options(executor: str, said: dict[str, Any], jobs: int, time_limit: float |
     return options
 
 
-def _record(described: Any, done: Any, record: Path, typed: list[str]) -> None:
-    """Write the numbers of a grid, unless an arm failed."""
+def _record(described: Any, done: Any, record: Path | None, typed: list[str]) -> None:
+    """Write the numbers of a grid to the table that was named, unless an arm failed."""
     from workbench.execution import grid as execution
 
+    if record is None:
+        return
     if any(one.exit_code for one in done):
         typer.echo(f"{record} is not written, since an arm failed", err=True)
         return
@@ -214,6 +238,9 @@ def train(
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with the run in --out, with its fields.")
     ] = False,
+    name: Name = "",
+    tag: Tags = None,
+    note: Note = "",
     as_json: AsJson = False,
 ) -> None:
     """Train and evaluate one model.
@@ -233,16 +260,17 @@ def train(
             f"{config} is a grid and no configuration; `workbench grid 03_train {config}` runs it",
         )
         standalone.check_folder(out, resume)
+        about = about_run(name, tag, note, folder=out)
         chosen = wb.Config(**parameters.override({}, values, parameters.parse_values({}, pairs(parameter))))
         if resume:
             chosen = wb.Config(**standalone.resumed(out, chosen.given()))
         writable(out or "runs")
         ready = wb.runs.prepare(chosen, progress=not processes.rank())
-        for note in ready.test.split.notes if not processes.rank() else ():
-            typer.echo(note, err=True)
+        for line in ready.test.split.notes if not processes.rank() else ():
+            typer.echo(line, err=True)
     stopped = usage((NonFiniteLossError,), code=1)
     with stopped, usage((ChecksumError, ImportError, OSError, measure.NotMeasuredError)):
-        folder = standalone.train(ready, out=out, resume=resume)
+        folder = standalone.train(ready, out=out, resume=resume, about=about)
     if not processes.rank():
         _trained(runs.read(folder), as_json)
 
@@ -266,9 +294,7 @@ def evaluate(  # noqa: PLR0913 - typer reads the options from the signature
     random_weights: RandomWeights = False,
     images: Annotated[str, typer.Option(metavar="FILE", help="Vectors of images.")] = "",
     texts: Annotated[str, typer.Option(metavar="FILE", help="Vectors of captions.")] = "",
-    data: Annotated[
-        list[str] | None, typer.Option(help="A name, a path, a YAML file, or {...}; repeatable.")
-    ] = None,
+    data: Data = None,
     split: Annotated[str, typer.Option(help="Split of the data; empty takes test.")] = "",
     device: Device = "auto",
     precision: Precision = "auto",
@@ -278,6 +304,9 @@ def evaluate(  # noqa: PLR0913 - typer reads the options from the signature
     judge: Judge = "",
     rounds: Rounds = None,
     parameter: Pairs = None,
+    name: Name = "",
+    tag: Tags = None,
+    note: Note = "",
     out: Out = "",
     root: Root = "runs",
     as_json: AsJson = False,
@@ -290,27 +319,41 @@ def evaluate(  # noqa: PLR0913 - typer reads the options from the signature
     in float32, whatever their own type. Without --metrics, a run is measured by those of its configuration.
     """
     wb.use_device(device, precision)
-    options = parameters.options(pairs(parameter))
-    require(data or not options, "-p gives options of other data; name these with --data")
-    _require_one_kind(run, bool(model or images or texts), out, rerank)
-    targets = [wb.runs.Target.read(one, options, split) for one in data or ()]
+    about = about_run(name, tag, note, root)
+    _require_one_kind(run, bool(model or images or texts), out, rerank, about)
+    targets = _targets(data or [], parameter, split)
     how = _how(metrics or [], judge, rounds)
     if run:
         folders = [runs.find(name, root).folder for name in run]
         return _evaluate_runs(folders, targets, split, (rerank, reranker), how, as_json)
     require(targets, "name the data with --data: a name of `workbench list data`, or a path")
     require(not pretrained or len(model or ()) == 1, ONE_MODEL)
-    there = out and any((Path(out) / number / runs.RESULTS).is_file() for number in ("", "1"))
-    require(not there, f"{out} holds a result; choose another folder", FileExistsError)
-    writable(out or root)
-    opened = _opened(model or [], (pretrained, random_weights), (images, texts), how)
+    results = (len(model or ()) + bool(images or texts)) * len(targets)
+    require(not name or results == 1, f"--name is of one result, and these are {results}; leave it out")
+    _require_room(out, root)
+    opened = _opened(model or [], (pretrained, random_weights), (images, texts), how | asdict(about))
     return _evaluate_models(opened, targets, (out, root), as_json)
 
 
-def _require_one_kind(run: list[str] | None, outside: bool, out: str, rerank: int) -> None:
+def _targets(data: list[str], parameter: list[str] | None, split: str) -> list[Any]:
+    """Read the data that were named, with the options that were typed."""
+    options = parameters.options(pairs(parameter))
+    require(data or not options, "-p gives options of other data; name these with --data")
+    return [wb.runs.Target.read(name, options, split) for name in data]
+
+
+def _require_room(out: str, root: str) -> None:
+    """Raise if results cannot be written, or would lie over others."""
+    there = out and any((Path(out) / number / runs.RESULTS).is_file() for number in ("", "1"))
+    require(not there, f"{out} holds a result; choose another folder", FileExistsError)
+    writable(out or root)
+
+
+def _require_one_kind(run: list[str] | None, outside: bool, out: str, rerank: int, about: About) -> None:
     """Refuse words that do not say what is evaluated, or two things at once."""
     require(run or outside, "name a run, a model with --model, or vectors with --images and --texts")
     require(not run or not (outside or out), "give runs, or --model or vectors, not both")
+    require(not run or not about, OF_NEW_RUN)
     require(run or not rerank, "--rerank is for finished runs; name one")
 
 

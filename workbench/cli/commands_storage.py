@@ -1,20 +1,22 @@
-"""Commands for what takes room on the disk: the cache, and runs that are no longer wanted."""
+"""Commands for what is kept: names and tags of runs, runs that are no longer wanted, and the cache."""
 
 import shutil
 import sys
 from contextlib import ExitStack
+from dataclasses import asdict, replace
 from datetime import datetime
 from typing import Annotated
 
 import typer
 
-from workbench.cli.base import AsJson, Root, app, emit, usage
+from workbench.cli.base import AsJson, Name, Note, Root, about_run, app, emit, usage
 from workbench.cli.output import columns
 from workbench.formatting import format_bytes, format_count, format_path
 from workbench.io import cache_folder, cached_kinds, clean_cache, only_writer
 from workbench.records import require
 from workbench.registry import require_known
 from workbench.runs import store as runs
+from workbench.runs.about import read_about, write_about
 
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 
@@ -68,6 +70,33 @@ def cache(
     }
     table = columns([("kind", "files", "size", "newest"), *rows]) if rows else []
     emit(about, as_json, [*table, f"{room} in {format_path(cache_folder())}"])
+
+
+@app.command(epilog="Example: workbench tag runs/mine thesis --note 'table 2'")
+@usage()
+def tag(
+    run: Annotated[str, typer.Argument(help="A run: its folder, name, or id as in `workbench ls`.")],
+    words: Annotated[list[str] | None, typer.Argument(metavar="[WORD]...", help="Tags to add.")] = None,
+    remove: Annotated[
+        list[str] | None, typer.Option(metavar="WORD", help="Tag to remove; repeatable.")
+    ] = None,
+    name: Name = "",
+    note: Note = "",
+    root: Root = "runs",
+    as_json: AsJson = False,
+) -> None:
+    """Give a finished run a name, tags or a note, or say which it has.
+
+    `workbench ls --tag WORD` lists the runs with a tag; so do build and explore.
+    """
+    folder = runs.find(run, root).folder
+    about = read_about(folder).merged(about_run(name, words, note, root, str(folder)))
+    for word in remove or []:
+        require_known(f"{format_path(folder)} has no tag", word, about.tags)
+    about = replace(about, tags=[word for word in about.tags if word not in (remove or [])])
+    write_about(folder, about)
+    lines = [f"{what}  {text}" for what, text in (("name", about.name), ("tags", " ".join(about.tags)))]
+    emit(asdict(about), as_json, [str(folder), *lines, f"note  {about.note}"])
 
 
 @app.command(epilog="Example: workbench rm runs/mine")

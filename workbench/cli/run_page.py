@@ -30,8 +30,10 @@ def page(run: store.Run, *, every: bool) -> list[str]:
         run: of any kind.
         every: all parameters, numbers and facts of the machine; else at most ``LINES`` lines.
     """
-    arms = columns((f"  arm of {grid}" if grid else "  name", label) for grid, label in run.arms.items())
-    head = [_head(run), *_first(arms, every, 2)]
+    arms = columns((f"  arm of {grid}", label) for grid, label in run.arms.items())
+    about = {"name": run.about.name, "tags": " ".join(run.about.tags), "note": run.about.note}
+    told = columns((f"  {what}", text) for what, text in about.items() if text)
+    head = [_head(run), *told, *_first(arms, every, 2)]
     if run.status not in ("ok", "unwatched"):
         head += ["run failed; results may be incomplete. Rerun with the same command."]
     settings = columns((f"  {name}", value) for name, value in _settings(run, every).items())

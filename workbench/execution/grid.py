@@ -43,6 +43,7 @@ from workbench.io import flat, read_options, reading_errors, write_recorded
 from workbench.records import MetricKey, require
 from workbench.registry import merge, require_known
 from workbench.runs import store as runs
+from workbench.runs.about import About, add_about
 
 VALIDATION = "val/"
 KEYS = ("notebook", "fixed", "arms", "grid", "reference", "executor", "record", "paper")
@@ -331,7 +332,8 @@ def _check_apart(before: Arms, after: Arms, changes: Mapping[str, Any]) -> None:
         )
 
 
-def run_grid(
+# Each option is one that a person gives by name.
+def run_grid(  # noqa: PLR0913
     notebook: Path | str,
     arms: Arms,
     *,
@@ -340,6 +342,7 @@ def run_grid(
     executor: str = "local",
     options: Mapping[str, Any] | None = None,
     skip_existing: bool = False,
+    about: About | None = None,
     say: Callable[[str], None] = lambda line: None,
 ) -> list[RunResult]:
     """Run every arm; one that fails does not keep the others from running.
@@ -355,6 +358,7 @@ def run_grid(
         executor: ``"local"``, ``"submitit"`` or ``"dask"``.
         options: of the executor, and ``time_limit``, seconds after which an arm is ended.
         skip_existing: do not repeat an arm that has a good run with the same parameters and the same code.
+        about: tags and note of every run.
         say: is told how each arm ended.
 
     Returns:
@@ -374,10 +378,12 @@ def run_grid(
         for run in good
         if f"-{key}" in run.id
     }
-    for label, kept in results.items() if name else ():
-        runs.name_arm(kept.folder, {name: label})
+    about = about or About()
+    for label, kept in results.items():
+        runs.name_arm(kept.folder, {name: label} if name else {})
+        add_about(kept.folder, about)
     options = dict(options or {})
-    run = partial(_run_arm, path, root=place, time_limit=options.pop(TIME_LIMIT, None))
+    run = partial(_run_arm, path, root=place, about=about, time_limit=options.pop(TIME_LIMIT, None))
     with open_executor(executor, place, options) as pool:
         submit = {
             label: partial(pool.submit, run, values, arms={name: label} if name else {})

@@ -28,6 +28,7 @@ from workbench.io import only_writer, write_json
 from workbench.io.signals import GRACE, sigterm_raises
 from workbench.records import require
 from workbench.runs import store as runs
+from workbench.runs.about import About, add_about
 from workbench.runs.environment import environment
 
 OK, FAILED, INCOMPLETE, TIMEOUT, KILLED = 0, 1, 3, 124, 138
@@ -137,6 +138,7 @@ def run_notebook(
     root: Path | str = "runs",
     folder: Path | str | None = None,
     arms: Mapping[str, str] | None = None,
+    about: About | None = None,
     time_limit: float | None = None,
     say: Callable[[str], None] = lambda line: None,
 ) -> RunResult:
@@ -149,6 +151,7 @@ def run_notebook(
             and code that was cut off, or a new one.
         folder: an exact run folder instead; an earlier run there is removed.
         arms: name of a grid -> label of its arm that this run is.
+        about: name, tags and note of the run.
         time_limit: seconds after which the run is ended; ``None`` = none.
         say: is told every cell before it runs, and what cells write to stderr, such as a line an epoch.
 
@@ -165,6 +168,7 @@ def run_notebook(
     with sigterm_raises(), ExitStack() as stack:
         target = _claim(stack, path, values, root, folder)
         runs.name_arm(target, arms or {})
+        add_about(target, about or About())
         result = RunResult(target, "interrupted", FAILED, error="stopped by a signal")
         try:
             result = _with_page(_execute(path, target, values, say, time_limit), path.stem)

@@ -22,6 +22,7 @@ from workbench.metrics.intervals import ROUNDS
 from workbench.records import Embedding, Measurement, Split, require
 from workbench.registry import merge
 from workbench.runs import store
+from workbench.runs.about import About
 from workbench.runs.build import Target, check_reads, load_split, load_target
 from workbench.runs.by_query import changed_since
 from workbench.runs.config import Config
@@ -31,7 +32,7 @@ from workbench.runs.models import evaluated, kept_config, load_model, open_model
 from workbench.runs.opening import open_runs
 from workbench.runs.resolve import check_measured, make_objective
 from workbench.runs.result import OpenRun
-from workbench.runs.vector_files import in_order, read_both, split_of_rows, without_ids
+from workbench.runs.vector_files import in_order, name_of, origin, read_both, split_of_rows, without_ids
 from workbench.runs.weights import with_note
 from workbench.training import computing_threads
 from workbench.training.batches import Source
@@ -58,6 +59,8 @@ def evaluate(  # noqa: PLR0913
     metrics: Sequence[str] = (),
     judge: str = "",
     name: str = "",
+    tags: Sequence[str] = (),
+    note: str = "",
     rounds: int = ROUNDS,
 ) -> OpenRun:
     """Every number of a model on any data, or of vectors that were made elsewhere, each with its interval and
@@ -78,7 +81,9 @@ def evaluate(  # noqa: PLR0913
         data_options: of the data.
         metrics: beyond the usual ones, see ``evaluate_split``.
         judge: see there.
-        name: how tables call the result; empty = the model's own, of vectors that of their file.
+        name: how tables call the result; empty = the model's own, of vectors those of their files.
+        tags: words by which lists of runs are filtered, once the result is saved.
+        note: any text, which is saved with the result.
         rounds: bootstrap rounds of the intervals; 0 = none.
 
     Returns:
@@ -95,34 +100,52 @@ def evaluate(  # noqa: PLR0913
     """
     if texts is None and str(images).endswith(".npz"):
         texts = images  # which then holds both
+    about = About(name, tags, note)
     check_measured(metrics, judge, rounds)
     _require_one_way(model, data, images, texts, own)
     of_model: dict[str, Any] = {"pretrained": pretrained, "random_weights": random_weights}
-    _require_owner("a model", model, **of_model, device=device, precision=precision)
+    of_model |= {"device": device, "precision": precision}
+    _require_owner("a model", model, **of_model)
     _require_owner("data", data, split=split, data_options=data_options)
-    encoder = KeptVectors() if model is None else model
-    made = open_model(encoder, **of_model, device=device, precision=precision)
+    made = open_model(KeptVectors() if model is None else model, **of_model)
     options = {"pictures": False} if model is None else {}
     part, target = (None, None) if data is None else _data(made, data, split, data_options or {}, options)
     part, image, text = _embedded(made, part, images, texts, own)
     _require_one_width(image.mean, text.mean)
-    name = _title(made, name, images)
     found, values, best = measure(made, part, image, text, metrics=metrics, judge=judge, rounds=rounds)
-    config = {
-        **made.config.as_dict(), "objective": name, "split": split, "epochs": 0,
-        "data": Path(target.data).name if target else part.name, **dict.fromkeys(("model", "pretrained"), ""),
-        **made.named, "precision": precision, "metrics": list(metrics), "judge": judge,
-        "target": asdict(target) if target else None,
-    }  # fmt: skip
-    return OpenRun(name, part, lambda: (made, image, text), None, config, found, values=values, best=best)
+    config = _identity(made, part, target, {"images": (images, image.mean), "texts": (texts, text.mean)})
+    config |= {"split": split, "precision": precision, "metrics": list(metrics), "judge": judge}
+    title, load = _title(made, name or config["objective"]), lambda: (made, image, text)
+    return OpenRun(title, part, load, None, config, found, values=values, best=best, about=about)
 
 
-def _title(model: AnyModel, name: str, images: Any = None) -> str:
-    """The name that is given, else that of the file of vectors, else the model's own; of random weights it
-    says so.
+def _identity(
+    model: AnyModel, split: Split, target: Target | None, vectors: Mapping[str, tuple[Any, Tensor]]
+) -> dict[str, Any]:
+    """The fields of a configuration that say what was evaluated, and on what.
+
+    Args:
+        model: that was evaluated.
+        split: that it was evaluated on.
+        target: how its data are named, if they have a name.
+        vectors: by side, the source if there is one, and what was read there.
     """
-    if isinstance(images, str | Path):
-        name = name or "/".join(Path(images).with_suffix("").parts[-2:])
+    sources = {side: source for side, (source, _) in vectors.items() if source is not None}
+    return {
+        **model.config.as_dict(),
+        "objective": _title(model, name_of(sources)),
+        "epochs": 0,
+        "data": Path(target.data).name if target else split.name,
+        "target": asdict(target) if target else None,
+        "model": "",
+        "pretrained": "",
+        **model.named,
+        **{side: origin(source, vectors[side][1]) for side, source in sources.items()},
+    }
+
+
+def _title(model: AnyModel, name: str) -> str:
+    """The name that is given, else the model's own; of random weights it says so."""
     name = name or model.name
     return with_note(name) if model.named.get("random_weights") else name
 

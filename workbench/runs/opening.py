@@ -27,6 +27,7 @@ from workbench.runs.result import Contents, OpenRun
 from workbench.runs.store import verify_files
 from workbench.runs.vector_files import BARE
 from workbench.runs.vectors import known
+from workbench.runs.weights import with_note
 
 # a name says no more settings than these
 MOST_DIFFER = 2
@@ -52,8 +53,8 @@ def open_runs(
             own test split.
 
     Returns:
-        One opened run each, named by ``arms[""]``, else by its objective, where
-        one comes twice by what differs or the run id as well. Runs of one data set share one split.
+        One opened run each, with the name that it was given, else called after its objective; where one comes
+        twice, by what differs or the run id as well. Runs of one data set share one split.
 
     Raises:
         FileNotFoundError: no such run; one without a checkpoint raises it when its model is asked for.
@@ -177,7 +178,8 @@ def _open(name: str, root: str, images: int, device: str, target: Target | None)
     if found is None:
         load = cache(lambda: _contents(None, split, device))
         return OpenRun(title, split, load, None, settings, target=target)
-    title, folder = found.arms.get("", title), found.folder
+    title, folder = found.about.name or title, found.folder
+    title = with_note(title) if settings.get("random_weights") else title
     place = folder / runs.EVALUATIONS / target.name if target else folder
     results = found.evaluations.get(target.name, {}) if target else found.results
     by_query = ByQuery.read(place)
@@ -193,7 +195,7 @@ def _open(name: str, root: str, images: int, device: str, target: Target | None)
     own = target is None and (without_model or not changes)
     load = cache(lambda: _contents(folder, read, device, own=own))
     history = found.results.get("history", ())
-    one = OpenRun(title, read, load, folder, settings, history=history, target=target)
+    one = OpenRun(title, read, load, folder, settings, history=history, target=target, about=found.about)
     # of a part of the images, other numbers are true
     if changes or by_query is None or not by_query.same_rows(split):
         return one

@@ -22,6 +22,7 @@ from workbench.records import Array, Embedding, Measurement, Split, Values, requ
 from workbench.records.measurement import headline, measurement_rows, remarks
 from workbench.registry import require_known
 from workbench.runs import store as runs
+from workbench.runs.about import About, add_about
 from workbench.runs.build import Target
 from workbench.runs.by_query import ByQuery
 from workbench.runs.environment import environment
@@ -58,6 +59,7 @@ class OpenRun:
         best: by direction, the best items of every query, where the evaluation has found them.
         threads: of the processor with which PyTorch computed what was measured; 0 = not known, as of runs of
             older versions.
+        about: name, tags and note that it was given, which ``save`` keeps.
     """
 
     name: str
@@ -71,6 +73,7 @@ class OpenRun:
     target: Target | None = None
     best: Mapping[str, Best] = field(default_factory=dict)
     threads: int = field(default_factory=torch.get_num_threads)
+    about: About = field(default_factory=About)
 
     def shown(self, *, every: bool = False) -> pd.DataFrame:
         """The numbers to look at first as texts, with their intervals and what chance would be.
@@ -289,6 +292,7 @@ class OpenRun:
                 write_json(path / runs.PARAMS, params)
                 write_json(path / runs.ENV, environment(self.config["seed"], self.threads))
             if not self.target:
+                add_about(path, self.about)
                 self._save_model(path)
             about = {"target": params} if self.target else {"split": split.identity()}
             ByQuery.of(split, self.values).write(path)

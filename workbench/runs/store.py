@@ -30,6 +30,7 @@ from workbench.io import (
 )
 from workbench.records import require
 from workbench.registry import did_you_mean
+from workbench.runs.about import About, read_about
 from workbench.runs.environment import check_parameters, code_hash, environment
 
 if TYPE_CHECKING:
@@ -66,7 +67,8 @@ class Run:
             watches) or ``unfinished``; in a list also ``unreadable: <file and reason>``, with nothing else.
         params, results, env: contents of the three JSON files.
         evaluations: by name, the ``results.json`` of what the model was measured on beside its own data.
-        arms: name of a grid -> label of its arm that this run is; ``""`` -> its name on every page.
+        arms: name of a grid -> label of its arm that this run is.
+        about: what a user says of it.
     """
 
     folder: Path
@@ -78,6 +80,12 @@ class Run:
     env: dict[str, Any]
     evaluations: dict[str, dict[str, Any]] = field(default_factory=dict)
     arms: dict[str, str] = field(default_factory=dict)
+    about: About = field(default_factory=About)
+
+    @property
+    def name(self) -> str:
+        """What lists call it: the name that it was given, or its id."""
+        return self.about.name or self.id
 
     @property
     def began(self) -> datetime | None:
@@ -136,7 +144,8 @@ def read(folder: Path | str) -> Run:
     for file in (path / RESULTS, *others):
         verify_files(file.parent, *([file] if file.is_file() else []))
     status = _status(path, bool(results))
-    return Run(path, path.parent.name, path.name, status, params, results, env, evaluations, arms)
+    about = read_about(path)
+    return Run(path, path.parent.name, path.name, status, params, results, env, evaluations, arms, about)
 
 
 def size_of(folder: Path) -> int:
@@ -154,17 +163,19 @@ def _status(folder: Path, has_results: bool) -> str:
     return said
 
 
-def list_runs(root: Path | str = "runs", notebook: str = "*") -> list[Run]:
+def list_runs(root: Path | str = "runs", notebook: str = "*", tags: Sequence[str] = ()) -> list[Run]:
     """All runs below a root, oldest first; if a file of one cannot be read, the reason is its status.
 
     Args:
         root: where runs lie: ``<root>/<notebook>/<run id>/``, or ``<root>/<run id>/`` below a part of them.
         notebook: only runs of this one.
+        tags: only runs that have all of these.
     """
     places = [f"{notebook}/*/", *(["*/"] if fnmatch(Path(root).name, notebook) else [])]
     folders = sorted(path for place in places for path in with_home(Path(root)).glob(place))
     found = [_listed(path) for path in folders if (path / PARAMS).is_file() or (path / STATUS).is_file()]
-    return sorted(found, key=lambda run: (run.began or datetime.min, run.id, run.notebook))
+    tagged = [run for run in found if run.about.has_all(tags)]
+    return sorted(tagged, key=lambda run: (run.began or datetime.min, run.id, run.notebook))
 
 
 def _listed(path: Path) -> Run:
@@ -176,33 +187,60 @@ def _listed(path: Path) -> Run:
 
 
 def find(name: Path | str, root: Path | str = "runs") -> Run:
-    """A run by its folder, by its id or the beginning or end of it, or by the notebook that has no other.
+    """A run by its folder, by its name, by its id or the beginning or end of it, or by the notebook that has
+    no other.
 
     Args:
-        name: a path, a run id, a part of one that only one run has, or a notebook; ``last`` is the latest.
+        name: a path, the name of a run, its id, a part of an id that only one run has, or a notebook;
+            ``last`` is the latest.
         root: where runs lie.
 
     Raises:
         FileNotFoundError: no such run; LookupError: several; ValueError: as ``read``.
     """
     require(part := str(name := with_home(name)), "the name of a run is empty", FileNotFoundError)
-    require(not Path(name).is_file(), f"{name} is a file; name the folder of a run", FileNotFoundError)
-    if Path(name).is_dir():
-        held = {PARAMS, STATUS, RESULTS, CONFIG} & {file.name for file in Path(name).iterdir()}
-        require(held, f"{name} holds no run; `workbench ls` lists the runs", FileNotFoundError)
-        return read(name)
+    path = Path(name)
+    if any((path / file).is_file() for file in (PARAMS, STATUS, RESULTS, CONFIG)):
+        return read(path)
     every = list_runs(root)
-    named = [run for run in every if run.id.startswith(part) or run.id.endswith(part)]
-    named = named or [run for run in every if run.notebook == part]
-    found = every[-1:] if part == "last" else [run for run in named if run.id == part] or named
+    ways = (
+        every[-1:] if part == "last" else [],
+        [run for run in every if part in (run.id, run.about.name)],
+        [run for run in every if run.id.startswith(part) or run.id.endswith(part)],
+        [run for run in every if run.notebook == part],
+    )
+    found = next(filter(None, ways), [])
     if not found:
-        known = ["last", *(name for run in every for name in (run.id, str(run.folder)))]
+        require(not path.is_file(), f"{name} is a file; name the folder of a run", FileNotFoundError)
+        holds = f"{name} holds no run; `workbench ls` lists the runs"
+        require(not path.is_dir(), holds, FileNotFoundError)
+        known = ["last", *(name for run in every for name in (run.id, run.name, str(run.folder)))]
         meant = did_you_mean(part, known, "`workbench ls` lists the runs", most=1)
         raise FileNotFoundError(f"no run {part!r} below {root}; {meant}")
     if len(found) > 1:
         last = ", ".join(run.id for run in found[-4:])
         raise LookupError(f"{len(found)} runs are called {part!r}, name one of them: {last}")
     return read(found[0].folder)
+
+
+def check_name(name: str, root: Path | str = "runs", folder: Path | str = "") -> None:
+    """Raise if another run has a name already.
+
+    Args:
+        name: empty = none.
+        root: where runs lie.
+        folder: of the run that is to have the name.
+
+    Raises:
+        FileExistsError: the message says which run has it.
+    """
+    own = Path(folder).resolve() if str(folder) else None
+    for run in list_runs(root) if name else ():
+        require(
+            name not in (run.id, run.about.name) or run.folder.resolve() == own,
+            f"{format_path(run.folder)} is called {name!r} already; choose another name",
+            FileExistsError,
+        )
 
 
 def diff(first: Run, second: Run) -> dict[str, dict[str, tuple[Any, Any]]]:
@@ -331,7 +369,7 @@ def name_arm(folder: Path | str, arms: Mapping[str, str]) -> None:
 
     Args:
         folder: the run folder.
-        arms: name of a grid -> label of the arm; ``""`` -> the name of the run itself.
+        arms: name of a grid -> label of the arm.
     """
     if arms and not arms.items() <= (known := read(folder).arms).items():
         write_json(Path(folder) / ARMS, known | dict(arms))

@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
@@ -14,6 +14,7 @@ from workbench.io import only_writer, write_json
 from workbench.records import require
 from workbench.registry import merge
 from workbench.runs import store as runs
+from workbench.runs.about import ABOUT, About, add_about
 from workbench.runs.build import Prepared, prepare
 from workbench.runs.config import FIELDS, Config
 from workbench.runs.environment import code_hash, environment
@@ -29,6 +30,9 @@ def run(
     experiment: Config | Mapping[str, Any] | Prepared,
     *,
     folder: str | Path | None = None,
+    name: str = "",
+    tags: Sequence[str] = (),
+    note: str = "",
     progress: bool = True,
 ) -> OpenRun:
     """Load, build, train, evaluate.
@@ -37,6 +41,9 @@ def run(
         experiment: the configuration, its fields by name, or what ``prepare`` made of it.
         folder: where checkpoints go; an unfinished run that lies there is resumed if it was made from
             the same. ``None`` keeps everything in memory.
+        name: how tables call the run; empty = its objective.
+        tags: words by which lists are filtered.
+        note: any text.
         progress: show a bar where somebody can see it.
 
     Returns:
@@ -47,6 +54,7 @@ def run(
         ValueError: what lies in the folder was made from something else; the message names what differs.
         BlockingIOError: another process writes into the folder.
     """
+    about = About(name, tags, note)
     experiment = Config(**experiment) if isinstance(experiment, Mapping) else experiment
     ready = experiment if isinstance(experiment, Prepared) else prepare(experiment, progress=progress)
     config, model, history = ready.config, ready.model, []
@@ -71,8 +79,8 @@ def run(
         )
         threads = torch.get_num_threads()
     return OpenRun(
-        config.objective.name, ready.test.split, lambda: (model, image, text), None, config.as_dict(),
-        measurements, history, values, best=best, threads=threads,
+        name or config.objective.name, ready.test.split, lambda: (model, image, text), None, config.as_dict(),
+        measurements, history, values, best=best, threads=threads, about=about,
     )  # fmt: skip
 
 
@@ -83,13 +91,21 @@ def made_from(ready: Prepared) -> dict[str, Any]:
     return {**ready.config.as_dict(), "split": splits, "code": code_hash()[:16]}
 
 
-def train(ready: Prepared, *, out: Path | str = "", resume: bool = False, progress: bool = True) -> Path:
+def train(
+    ready: Prepared,
+    *,
+    out: Path | str = "",
+    resume: bool = False,
+    about: About | None = None,
+    progress: bool = True,
+) -> Path:
     """Run an experiment and leave a run folder.
 
     Args:
         ready: what ``prepare`` made of the configuration.
         out: the run folder; empty makes ``runs/train/<run id>``.
         resume: go on from the checkpoint in ``out``; a run that was killed before its first one begins anew.
+        about: name, tags and note of the run, over those that it has.
         progress: show a bar where somebody watches.
 
     Returns:
@@ -112,6 +128,7 @@ def train(ready: Prepared, *, out: Path | str = "", resume: bool = False, progre
         check_folder(out, resume)
         # refused before anything is written, so that the run stays as it was
         checkpoint.TrainingPosition(folder, made_from(ready)).last()
+        add_about(folder, about or About())
         write_json(folder / runs.GIVEN, ready.given)
         write_json(folder / runs.PARAMS, ready.config.as_dict())
         began, status, threads = time.perf_counter(), "interrupted", ready.config.training.threads
@@ -125,8 +142,8 @@ def train(ready: Prepared, *, out: Path | str = "", resume: bool = False, progre
             raise
         finally:
             seconds = round(time.perf_counter() - began, 2)
-            about = environment(ready.config.training.seed, threads)
-            write_json(folder / runs.ENV, {**about, "seconds": seconds})
+            machine = environment(ready.config.training.seed, threads)
+            write_json(folder / runs.ENV, {**machine, "seconds": seconds})
             runs.write_status(folder, status)
     return folder
 
@@ -156,7 +173,7 @@ def _begun(out: Path | str) -> bool:
         return False
     names = {path.name for path in Path(out).iterdir()}
     visible = {name for name in names if not name.startswith(".")}
-    return visible <= {runs.GIVEN, runs.PARAMS, runs.ENV, runs.STATUS}
+    return visible <= {ABOUT, runs.GIVEN, runs.PARAMS, runs.ENV, runs.STATUS}
 
 
 def resumed(out: Path | str, typed: Mapping[str, Any]) -> dict[str, Any]:

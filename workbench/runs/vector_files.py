@@ -14,8 +14,9 @@ Whatever else is there is named in a note. Where two fields may be meant, the so
 where data are given, no field is called as ids are, and another may hold them.
 """
 
+import hashlib
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal, NamedTuple
 
@@ -28,7 +29,7 @@ from torch.nn.functional import normalize
 from workbench.data.columns import NAMES
 from workbench.data.images import no_picture
 from workbench.formatting import format_count
-from workbench.io import reading_errors
+from workbench.io import checksum, reading_errors
 from workbench.records import Array, Split, require
 from workbench.runs.vector_fields import IDS, VECTORS, Field, fields_of, side_of
 
@@ -43,6 +44,39 @@ REMARKS = {"bool": "booleans are taken as 0 and 1", "int8": BYTES, "uint8": BYTE
 LISTED = 6
 # name of the data that vectors have which came without any
 BARE = "vectors"
+
+
+def name_of(sources: Mapping[str, Any]) -> str:
+    """Call vectors after their files, each by its folder and name; empty where none are in a file.
+
+    Args:
+        sources: of images and of texts, as ``read_vectors`` takes them.
+
+    >>> name_of({"images": "clip/images.npy", "texts": "clip/texts.npy"})
+    'clip/images + texts'
+    >>> name_of({"images": "a/all.npz", "texts": "a/all.npz"}), name_of({"images": [[1]], "texts": [[1]]})
+    ('a/all', '')
+    """
+    paths = (Path(source) for source in sources.values() if isinstance(source, str | Path))
+    files = list(dict.fromkeys(path.with_suffix("") for path in paths))
+    names = ["/".join(file.parts[-2:]) for file in files]
+    if len(files) == 2 and files[0].parent == files[1].parent:
+        names[1] = files[1].name
+    return " + ".join(names)
+
+
+def origin(source: Any, values: Tensor) -> dict[str, str]:
+    """Say where vectors are from: the path of their file and its checksum; of those in memory that of the
+    vectors.
+
+    Args:
+        source: as ``read_vectors`` takes it.
+        values: ``(N, D)`` vectors that were read there.
+    """
+    if isinstance(source, str | Path):
+        file = Path(source).expanduser().resolve()
+        return {"file": str(file), "checksum": checksum(file)}
+    return {"checksum": hashlib.sha256(values.numpy().tobytes()).hexdigest()}
 
 
 class SideVectors(NamedTuple):

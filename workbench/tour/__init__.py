@@ -28,6 +28,7 @@ from workbench.metrics.comparison import BETTER, stated
 from workbench.records.measurement import measurement_row
 from workbench.runs import compare, open_runs
 from workbench.runs import store as runs
+from workbench.runs.about import About
 from workbench.runs.result import OpenRun
 from workbench.views.pages import Cell, page
 from workbench.views.photographs import picture
@@ -130,7 +131,7 @@ def _run(stop: Stop, folder: Path, place: str, say: Callable[[str], None]) -> Ru
     say(f"{place} {stop.name}: {stop.says}")
     done = run_notebook(
         find(stop.notebook), _parameters(stop, folder), folder=folder / stop.name,
-        arms={"": stop.title or stop.name},
+        about=About(stop.title or stop.name),
     )  # fmt: skip
     after = f"{done.status} after {format_number(done.seconds, 0)} s"
     say(f"    {stop.name}: {after}{': ' + done.error if done.error else ''}")

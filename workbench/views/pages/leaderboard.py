@@ -72,7 +72,9 @@ class Leaderboard:
     left_out: dict[str, str]
 
 
-def build(root: Path | str = "runs", *, out: Path | str = "", notebook: str = "*") -> Leaderboard:
+def build(
+    root: Path | str = "runs", *, out: Path | str = "", notebook: str = "*", tags: Sequence[str] = ()
+) -> Leaderboard:
     """Write ``leaderboard.html`` and ``leaderboard.csv`` over all runs below a root.
 
     Runs on the same test split (data set, name, images, captions) stand in one table, the best RSUM first
@@ -86,13 +88,14 @@ def build(root: Path | str = "runs", *, out: Path | str = "", notebook: str = "*
         root: where runs lie.
         out: folder to write to; empty = the root itself.
         notebook: only runs of this notebook.
+        tags: only runs that have all of these.
 
     Raises:
         FileNotFoundError: there is no run with numbers below the root.
     """
     known = {*metrics.rows(), FIRST}
     rows, left_out = list[dict[str, Any]](), dict[str, str]()
-    for run in (one for found in runs.list_runs(root, notebook) for one in (found, *found.elsewhere())):
+    for run in (one for found in runs.list_runs(root, notebook, tags) for one in (found, *found.elsewhere())):
         if reason := _unfit(run, known):
             left_out[str(run.folder)] = reason
         else:
@@ -151,7 +154,7 @@ def _row(run: runs.Run) -> dict[str, Any]:
     row: dict[str, Any] = {
         "of": run,
         "notebook": run.notebook,
-        "run": run.arms.get("", run.id),
+        "run": run.name,
         "status": run.status,
         **{name: run.results.get(name, "") for name in ("objective", "seed")},
         **{name: made.get(name, "") for name in ("train_images", "epochs")},

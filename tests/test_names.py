@@ -1,0 +1,194 @@
+"""Everything has a name: names, tags and notes of runs, at the command line and in Python."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from PIL import Image
+from typer.testing import CliRunner, Result
+
+import workbench as wb
+from workbench.cli import app
+from workbench.runs import store as runs
+from workbench.runs.about import ABOUT, About, add_about, read_about, write_about
+
+OWN = [0, 0, 1]
+
+
+def call(*words: object) -> Result:
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+def said(*words: object) -> str:
+    """The one line by which a command refuses its words."""
+    done = call(*words)
+    assert done.exit_code == 2, done.output
+    (line,) = done.output.splitlines()
+    return line
+
+
+def vectors(folder: Path, seed: int) -> Path:
+    """A folder with vectors of two images and three captions."""
+    folder.mkdir(parents=True)
+    numbers = np.random.default_rng(seed)
+    np.save(folder / "images.npy", numbers.normal(size=(2, 4)))
+    np.save(folder / "texts.npy", numbers.normal(size=(3, 4)))
+    return folder
+
+
+@pytest.fixture
+def photos(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working folder, with photographs and two kinds of vectors of them."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "photos").mkdir()
+    for name in "ab":
+        Image.new("RGB", (8, 8), "red" if name == "a" else "blue").save(tmp_path / "photos" / f"{name}.png")
+    rows = [("a.png", "one"), ("a.png", "two"), ("b.png", "three")]
+    pd.DataFrame(rows, columns=["image", "caption"]).to_csv(tmp_path / "photos" / "captions.csv", index=False)
+    vectors(tmp_path / "clip", 0)
+    vectors(tmp_path / "other", 1)
+    return tmp_path
+
+
+def evaluate(*words: str, images: str = "clip", texts: str = "clip") -> Result:
+    files = ("--images", f"{images}/images.npy", "--texts", f"{texts}/texts.npy", "--data", "photos")
+    return call("evaluate", *files, "--rounds", "0", *words)
+
+
+@pytest.mark.parametrize("name", ["a/b", "a\\b", "a\nb", " a", "a ", ".a", "-a", "~a", "a" * 81, "last"])
+def test_a_name_is_what_a_folder_can_be_called(name: str):
+    with pytest.raises(ValueError, match="the name"):
+        About(name)
+
+
+@pytest.mark.parametrize("tags", [["two words"], ["a,b"], [""], ["a/b"]])
+def test_a_tag_is_one_word(tags: list[str]):
+    with pytest.raises(ValueError, match="the tag"):
+        About(tags=tags)
+
+
+@pytest.mark.parametrize("wrong", [{"name": 1}, {"tags": "thesis"}, {"tags": [1]}, {"note": None}])
+def test_what_is_no_text_is_refused(wrong: dict):
+    with pytest.raises(TypeError):
+        About(**wrong)
+
+
+def test_what_is_said_of_a_run_later_goes_over_what_was_said_before(tmp_path: Path):
+    add_about(tmp_path, About("first", ["a"], "note"))
+    add_about(tmp_path, About("second", ["b", "a"]))
+    add_about(tmp_path, About())
+    assert read_about(tmp_path) == About("second", ("a", "b"), "note")
+    write_about(tmp_path, About())
+    assert not (tmp_path / ABOUT).exists()
+
+
+def test_a_damaged_file_is_named_and_costs_its_own_run_alone(tmp_path: Path):
+    good, bad = (runs.new_run("nb", {}, tmp_path) for _ in range(2))
+    (bad / ABOUT).write_text('{"title": "x"}')
+    statuses = {run.folder: run.status for run in runs.list_runs(tmp_path)}
+    assert statuses[good] == "unfinished"
+    assert statuses[bad].startswith(f"unreadable: {ABOUT}")
+
+
+def test_a_name_decides_no_number_and_counts_into_no_id(photos: Path):
+    assert evaluate().exit_code == 0
+    assert evaluate("--name", "clip").exit_code == 0
+    first, second = runs.list_runs()
+    assert (first.id[16:24], first.params, first.results) == (second.id[16:24], second.params, second.results)
+    assert (first.name, second.name) == (first.id, "clip")
+
+
+def test_a_run_is_found_by_its_name_and_another_cannot_have_it(photos: Path):
+    assert evaluate("--name", "clip").exit_code == 0
+    assert call("show", "clip").exit_code == 0
+    assert wb.open_runs(["clip"])[0].name == "clip"
+    assert "is called 'clip' already" in said("train", "--name", "clip")
+    assert "is called 'clip' already" in said("run", "03_train", "--name", "clip")
+    taken = runs.list_runs()[0].id
+    assert f"is called '{taken}' already" in evaluate("--name", taken).output
+    assert len(runs.list_runs()) == 1
+
+
+def test_a_name_is_of_one_result_and_of_a_new_run(photos: Path):
+    assert "--name is of one result" in evaluate("--name", "x", "--data", "photos").output
+    assert evaluate("--name", "clip").exit_code == 0
+    assert "workbench tag RUN" in said("evaluate", "clip", "--tag", "x")
+
+
+def test_tags_choose_the_runs_of_a_list_a_leaderboard_and_the_explorer(photos: Path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "300")
+    assert evaluate("--tag", "thesis", "--tag", "final", "--note", "table 2").exit_code == 0
+    assert evaluate("--tag", "thesis", images="other").exit_code == 0
+    assert [len(json.loads(call("ls", "--json", *words).stdout)) for words in ((), ("--tag", "thesis"))] == [
+        2,
+        2,
+    ]
+    (one,) = json.loads(call("ls", "--tag", "thesis", "--tag", "final", "--json").stdout)
+    assert one["about"] == {"name": "", "tags": ["thesis", "final"], "note": "table 2"}
+    assert "thesis final" in call("ls").output
+    assert json.loads(call("build", "--tag", "final", "--json").stdout)["runs"] == 1
+    page = json.loads(call("explore", "--tag", "final", "--prepare", "--json").stdout)["notebook"]
+    assert one["id"] in Path(page).read_text()
+    assert "no run with the tag none" in said("explore", "--tag", "none", "--prepare")
+    assert "not both" in said("explore", one["id"], "--tag", "final")
+
+
+def test_a_finished_run_is_named_tagged_and_noted_later(photos: Path):
+    assert evaluate("--tag", "first").exit_code == 0
+    (run,) = runs.list_runs()
+    tagged = call(
+        "tag", run.id, "second", "--remove", "first", "--name", "mine", "--note", "a note", "--json"
+    )
+    assert json.loads(tagged.stdout) == {"name": "mine", "tags": ["second"], "note": "a note"}
+    assert call("tag", "mine", "--name", "mine").exit_code == 0, "it may keep its name"
+    assert all(text in call("show", "mine").output for text in ("mine", "second", "a note"))
+    assert "has no tag 'secnd'; did you mean second" in said("tag", "mine", "--remove", "secnd")
+
+
+def test_vectors_are_called_after_both_files_which_their_run_keeps_with_checksums(photos: Path):
+    assert evaluate().exit_code == 0
+    assert evaluate(texts="other").exit_code == 0
+    first, second = runs.list_runs()
+    assert [run.results["objective"] for run in (first, second)] == [
+        "clip/images + texts",
+        "clip/images + other/texts",
+    ]
+    assert first.params["images"] == second.params["images"]
+    assert first.params["texts"]["file"] == str(photos / "clip" / "texts.npy")
+    assert first.params["texts"]["checksum"] != second.params["texts"]["checksum"]
+
+
+def test_two_files_of_one_name_never_share_the_hash_of_a_run(photos: Path):
+    assert evaluate().exit_code == 0
+    vectors(photos / "later", 2)
+    for name in ("images.npy", "texts.npy"):
+        (photos / "later" / name).replace(photos / "clip" / name)
+    assert evaluate().exit_code == 0
+    first, second = runs.list_runs()
+    assert first.results["objective"] == second.results["objective"]
+    assert first.id[16:24] != second.id[16:24]
+
+
+def test_python_names_tags_and_notes_a_result_in_the_same_words(tmp_path: Path):
+    numbers = np.random.default_rng(0)
+    sides = {"images": numbers.normal(size=(2, 4)), "texts": numbers.normal(size=(3, 4))}
+    result = wb.evaluate(**sides, own=OWN, rounds=0, name="clip", tags=["thesis"], note="a note")
+    assert result.name == "clip"
+    run = runs.read(result.save(tmp_path / "run").parent)
+    assert run.about == About("clip", ("thesis",), "a note")
+    assert run.results["objective"] == "vectors"
+    with pytest.raises(ValueError, match="the name 'a/b'"):
+        wb.evaluate(**sides, own=OWN, name="a/b")
+
+
+def test_a_training_has_its_name_from_the_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    small = {"train_images": 8, "val_images": 4, "test_images": 4, "batch_size": 4, "epochs": 0}
+    words = [word for name, value in small.items() for word in ("-p", f"{name}={value}")]
+    done = call("train", *words, "--name", "mine", "--tag", "a", "--note", "b", "--json")
+    assert json.loads(done.stdout)["about"] == {"name": "mine", "tags": ["a"], "note": "b"}
+    assert wb.train(wb.Config(**small), tags=["a"], name="here").name == "here"
