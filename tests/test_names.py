@@ -192,3 +192,8 @@ def test_a_training_has_its_name_from_the_start(tmp_path: Path, monkeypatch: pyt
     done = call("train", *words, "--name", "mine", "--tag", "a", "--note", "b", "--json")
     assert json.loads(done.stdout)["about"] == {"name": "mine", "tags": ["a"], "note": "b"}
     assert wb.train(wb.Config(**small), tags=["a"], name="here").name == "here"
+
+
+def test_a_model_may_be_the_name_of_a_run(photos: Path):
+    assert evaluate("--name", "mine").exit_code == 0
+    assert wb.open_model("mine").name == wb.open_model(runs.find("mine").folder).name

@@ -36,6 +36,7 @@ from workbench.records import require
 from workbench.records.measurement import contracts_of, headline, measurement_row
 from workbench.registry import require_known
 from workbench.runs import store as runs
+from workbench.runs.place import serving
 
 Model = Annotated[str, typer.Option(help="Any open_clip model: its name, or the path of its JSON file.")]
 Pretrained = Annotated[str, typer.Option(help="Its weights: a file, or a tag of open_clip.")]
@@ -101,7 +102,7 @@ def explore(  # noqa: PLR0913 - typer reads the options from the signature
             path = jupyter.explorer(run, root=root, on=on)
     emit({"page" if answers else "notebook": str(path)}, as_json, [str(path)])
     if not (prepare or answers):
-        with usage():
+        with usage(), serving(root):
             raise typer.Exit(jupyter.open_lab(path, allow_root=allow_root))
 
 

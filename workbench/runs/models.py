@@ -26,6 +26,7 @@ from workbench.runs import store as runs
 from workbench.runs.build import build
 from workbench.runs.config import Config
 from workbench.runs.model import Adapter, AnyModel, Encodes, ExternalModel, KeptVectors, Model
+from workbench.runs.place import user_folder
 from workbench.runs.resolve import resolve
 from workbench.runs.store import verify_files
 from workbench.runs.weights import SEED, lacks_weights, require_weights, with_note
@@ -227,7 +228,8 @@ def open_model(
     Args:
         model: an open_clip name, with its tag as ``"ViT-B-32:laion2b_s34b_b79k"`` or without; the path of its
             JSON configuration; a folder of open_clip, transformers or sentence-transformers, or a name of
-            their hub; the folder of a run; or an object with ``encode_image`` and ``encode_text``.
+            their hub; the folder or the name of a run; or an object with ``encode_image`` and
+            ``encode_text``.
         pretrained: of an open_clip name: a tag, or a file of weights.
         device: where it computes; empty = see ``devices``, which takes a GPU where there is one.
         precision: see there.
@@ -251,8 +253,9 @@ def open_model(
 
 def _named(model: str, pretrained: str, random_weights: bool = False) -> AnyModel:
     place = Path(model).expanduser()
-    if place.is_dir():
-        return _in_folder(place, pretrained)
+    for folder in (place, user_folder() / place):
+        if folder.is_dir():
+            return _in_folder(folder, pretrained)
     import open_clip  # slow to import
 
     plain, _, tag = model.partition(":")
@@ -271,6 +274,8 @@ def _named(model: str, pretrained: str, random_weights: bool = False) -> AnyMode
     if model.count("/") == 1 and not model.startswith((".", "/", "~")):
         return _in_library(SENTENCES if model.startswith(SENTENCES) else "transformers", model)
     require("/" not in model, f"there is no folder {model}", FileNotFoundError)
+    if any(run.about.name == model for run in runs.list_runs()):
+        return _in_folder(runs.find(model).folder, pretrained)
     raise KeyError(f"no model {model!r}; {did_you_mean(model, known, 'give an open_clip name or a folder')}")
 
 

@@ -32,6 +32,7 @@ from workbench.records import require
 from workbench.registry import did_you_mean
 from workbench.runs.about import About, read_about
 from workbench.runs.environment import check_parameters, code_hash, environment
+from workbench.runs.place import format_from_user, runs_folder, user_folder
 
 if TYPE_CHECKING:
     from workbench.records.measurement import Measurement
@@ -172,7 +173,7 @@ def list_runs(root: Path | str = "runs", notebook: str = "*", tags: Sequence[str
         tags: only runs that have all of these.
     """
     places = [f"{notebook}/*/", *(["*/"] if fnmatch(Path(root).name, notebook) else [])]
-    folders = sorted(path for place in places for path in with_home(Path(root)).glob(place))
+    folders = sorted(path for place in places for path in runs_folder(root).glob(place))
     found = [_listed(path) for path in folders if (path / PARAMS).is_file() or (path / STATUS).is_file()]
     tagged = [run for run in found if run.about.has_all(tags)]
     return sorted(tagged, key=lambda run: (run.began or datetime.min, run.id, run.notebook))
@@ -200,8 +201,9 @@ def find(name: Path | str, root: Path | str = "runs") -> Run:
     """
     require(part := str(name := with_home(name)), "the name of a run is empty", FileNotFoundError)
     path = Path(name)
-    if any((path / file).is_file() for file in (PARAMS, STATUS, RESULTS, CONFIG)):
-        return read(path)
+    for place in (path, user_folder() / path):
+        if any((place / file).is_file() for file in (PARAMS, STATUS, RESULTS, CONFIG)):
+            return read(place)
     every = list_runs(root)
     ways = (
         every[-1:] if part == "last" else [],
@@ -258,7 +260,7 @@ def new_run(notebook: str, params: Mapping[str, Any], root: Path | str = "runs",
     Args:
         notebook: bare name, e.g. ``"03_train"``.
         params: all parameters, defaults included.
-        root: where runs lie, relative to the current folder or absolute.
+        root: where runs lie, see ``runs_folder``.
         code: the notebook's code, which counts into the id.
 
     Returns:
@@ -268,7 +270,7 @@ def new_run(notebook: str, params: Mapping[str, Any], root: Path | str = "runs",
     # the same run may be made twice in a second, also by another process
     for ending in chain([""], (f".{number}" for number in count(2))):
         with suppress(FileExistsError):
-            path = with_home(Path(root)).resolve() / notebook / f"{run_id}{ending}"
+            path = runs_folder(root).resolve() / notebook / f"{run_id}{ending}"
             path.mkdir(parents=True)
             break
     return write_json(path / PARAMS, params).parent
@@ -334,9 +336,10 @@ def publish(
         }
     path = write_results(folder, results)
     write_json(path.with_name(ENV), environment(seed, results.get("threads", 0)))
-    then = f"{'explore' if (path.parent / MODEL).is_file() else 'show'} {format_path(path.parent)}"
+    then = f"{'explore' if (path.parent / MODEL).is_file() else 'show'} {format_from_user(path.parent)}"
+    here = "" if user_folder() == Path.cwd() else f"\nin {user_folder()}"
     shown = {
-        "text/plain": f"results: {format_path(path)}\nnext: workbench {then}",
+        "text/plain": f"results: {format_from_user(path)}\nnext: workbench {then}{here}",
         SCRAP: {
             "name": "results", "encoder": "json", "display": None, "version": 1,
             "data": json_value(results, RESULTS),

@@ -22,6 +22,7 @@ from workbench.runs import compare
 from workbench.runs.evaluate import look
 from workbench.runs.model import AnyModel
 from workbench.runs.opening import together
+from workbench.runs.place import format_from_user, user_folder
 from workbench.runs.result import OpenRun
 from workbench.views.explorer import twin
 from workbench.views.explorer.answers import Answer
@@ -48,8 +49,8 @@ class Explorer(anywidget.AnyWidget):
         grades: name of the split's judgements that colour the answers; ``""`` = the densest that it has.
         start: the first question, words or the row of a caption of the data; ``""`` = the longest caption of
             the first image.
-        folder: below it the page's field "Export to" may write files that are not there yet; the working
-            directory if not given.
+        folder: below it the page's field "Export to" may write files that are not there yet; if not given,
+            the folder in which the user stands (``runs.place``).
 
     Raises:
         ValueError: no run, runs of different splits, or judgements that the split has not.
@@ -77,7 +78,7 @@ class Explorer(anywidget.AnyWidget):
         start: str | int = "",
         folder: Path | str = "",
     ) -> None:
-        self.folder = Path(folder).resolve()
+        self.folder = Path(folder).resolve() if str(folder) else user_folder()
         self.engine = Engine(runs, grades=grades)
         self.pictures = Pictures(self.engine.split)
         self.uploads: list[Any] = []
@@ -303,7 +304,7 @@ class Explorer(anywidget.AnyWidget):
                 reply = {"kind": "suggestions", "found": found}
             elif kind == "export":
                 written = self._export_below(str(message["path"]), message.get("overwrite") is True)
-                reply = {"kind": "exported", "path": str(written.relative_to(self.folder))}
+                reply = {"kind": "exported", "path": format_from_user(written)}
             elif kind == "disagreements":
                 reply, blobs = self._differing(message)
             elif kind == "open":
