@@ -132,6 +132,18 @@ def format_bytes(size: int) -> str:
     return f"{format_number(value, 0 if unit == 'B' else 1)} {unit}"
 
 
+def format_duration(seconds: float) -> str:
+    """A time that something takes, in the unit in which a reader would say it.
+
+    >>> format_duration(42.4), format_duration(150), format_duration(9000)
+    ('42 s', '2 min', '2.5 h')
+    """
+    if seconds < 120:
+        return f"{format_number(seconds, 0)} s"
+    minutes = seconds / 60
+    return f"{format_number(minutes, 0)} min" if minutes < 120 else f"{format_number(minutes / 60, 1)} h"
+
+
 def format_path(path: Path | str) -> str:
     """A path as one would type it in the working folder, without the folders of the machine where it can be.
 

@@ -1,74 +1,434 @@
-"""Progress of long work: a bar where somebody watches, and a line now and then where nobody does."""
+"""Progress of long work: what is done, how much of it, and how long it still takes.
 
+Whatever takes long is a ``Task``. The tasks that are under way are shown together: as bars on a terminal or
+in a live notebook, elsewhere as a line every ``LINE_SECONDS``. A thread looks at them, so that a single step
+that takes minutes is no silence. The kernel of a notebook in a batch has nobody who watches it: it writes its
+tasks to the file that the environment variable ``REPORT`` names, and whoever runs the notebook shows them.
+"""
+
+import itertools
+import json
 import os
 import sys
 import time
-from typing import Any, Self
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from dataclasses import asdict, dataclass, replace
+from functools import wraps
+from pathlib import Path
+from threading import Event, RLock, Thread
+from typing import Any, ClassVar, ParamSpec, Protocol, Self, TypeVar
 
-from workbench.formatting import format_count
+from workbench.formatting import format_count, format_duration
 
-# seconds between two lines; the step that is under way is waited for, so that a line comes every half minute
+# seconds between two lines
 LINE_SECONDS = 20.0
-_choice = {"lines": True}
+# seconds after which work has a bar: what is done before is not worth one
+BAR_SECONDS = 1.0
+# environment variables: the file to which a process writes its tasks, and the mark of a batch
+REPORT, BATCH = "WORKBENCH_PROGRESS", "WORKBENCH_BATCH"
+WITH_TOTAL = "{desc}: {percentage:3.0f}%|{bar:20}| {n_fmt}/{total_fmt}{unit} [{elapsed}<{remaining}]{postfix}"
+UNEVEN = "{desc}: {percentage:3.0f}%|{bar:20}| {n_fmt}/{total_fmt}{unit} [{elapsed}]{postfix}"
+WITHOUT_TOTAL = "{desc} [{elapsed}]{postfix}"
+# bars that are shown at once
+ROWS = 20
 # seconds, from a beginning of its own
 clock = time.monotonic
+_numbers = itertools.count()
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
-def use(*, lines: bool) -> None:
-    """Choose for the process whether work that nobody watches says lines, as where JSON is printed it does
-    not.
-    """
-    _choice.update(lines=lines)
-
-
-def bar(total: int, what: str, unit: str, *, done: int = 0, progress: bool = True, lines: bool = True) -> Any:
-    """Make a bar where somebody watches (a terminal or a live notebook). In a batch, whose output would keep
-    it, lines take its place.
+@dataclass(frozen=True)
+class State:
+    """A task as it is now.
 
     Args:
-        total: how many there are to do.
-        what: is done, in a word or two.
-        unit: what is counted.
-        done: so many are done already.
-        progress: False = no bar and no line anywhere.
-        lines: False = no lines, for work that says its own.
+        key: tells it from others.
+        what: is done, in a few words.
+        seconds: since it began.
+        total: how many there are to do; 0 = not known.
+        unit: what is counted, as ``"images"``.
+        count: how many of them are done.
+        first: how many were done when it began.
+        detail: what else is worth knowing, as a loss.
+        even: each of them takes about as long, so that the time that is left can be said.
+        background: it is shown where nothing else is.
     """
-    live = sys.stderr.isatty() or ("ipykernel" in sys.modules and not os.environ.get("WORKBENCH_BATCH"))
-    if progress and lines and _choice["lines"] and not live:
-        return Lines(total, what, unit.strip(), done=done)
-    from tqdm.auto import tqdm  # slow to import
 
-    return tqdm(total=total, initial=done, desc=what, unit=unit, disable=not (progress and live), leave=False)
+    key: str
+    what: str
+    seconds: float
+    total: int = 0
+    unit: str = ""
+    count: int = 0
+    first: int = 0
+    detail: str = ""
+    even: bool = True
+    background: bool = False
+
+    def line(self) -> str:
+        """The task in one line.
+
+        >>> State("", "training", 30, 400, "steps", 100, detail="loss 0.43").line()
+        'training: 100 of 400 steps, loss 0.43, 30 s, about 90 s left'
+        """
+        counted = (
+            f"{format_count(self.count)} of {format_count(self.total)} {self.unit}" if self.total else ""
+        )
+        now = self.count - self.first
+        left = (self.total - self.count) * self.seconds / now if now > 0 and self.even else 0.0
+        still = f"about {format_duration(left)} left" if left > 0 else ""
+        parts = filter(None, (counted, self.detail, format_duration(self.seconds), still))
+        return f"{self.what}: {', '.join(parts)}"
 
 
-class Lines:
-    """Progress in lines on stderr, for work that nobody watches; work that is done at once says none.
+def foreground(states: Sequence[State]) -> list[State]:
+    """Those that are shown: the background alone where there is nothing else."""
+    return [state for state in states if not state.background] or list(states)
+
+
+class Task:
+    """Work that takes long: a context within which it is shown.
 
     Args:
-        total, what, unit, done: as for ``bar``.
+        what: is done, in a few words.
+        total: how many there are to do; 0 = not known.
+        unit: what is counted, as ``"images"``.
+        done: how many are done already.
+        even: whether each takes about as long, so that the time that is left can be said.
+        background: show it only where no other task is.
+        shown: False = nowhere.
+
+    Example:
+        >>> with Task("encoding", 2, "images") as task:
+        ...     task.update()
+        ...     task.count
+        1
     """
 
-    def __init__(self, total: int, what: str, unit: str, *, done: int = 0) -> None:
-        self.total, self.what, self.unit, self.count = total, what, unit, done
-        self.started, self.lines = clock(), 0
-        self.last = self.started
+    def __init__(
+        self,
+        what: str,
+        total: int = 0,
+        unit: str = "",
+        *,
+        done: int = 0,
+        even: bool = True,
+        background: bool = False,
+        shown: bool = True,
+    ) -> None:
+        self.what, self.total, self.unit, self.count, self.first = what, total, unit, done, done
+        self.even, self.background, self.shown, self.detail = even, background, shown, ""
+        self.key, self.started = f"{os.getpid()}-{next(_numbers)}", clock()
+        self.within: Callable[[], Sequence[State]] = tuple
+        """What is shown below it, such as the tasks of another process."""
 
     def __enter__(self) -> Self:
+        self.started, self.shown = clock(), self.shown and _display.wanted
+        if self.shown:
+            _display.add(self)
         return self
 
     def __exit__(self, *stopped: object) -> None:
-        """Leave the lines as they are."""
+        if self.shown:
+            _display.remove(self)
 
-    def update(self, number: int = 1) -> None:
-        """Count what is done, and say a line if the last one is old, or if it is all that there is to do."""
+    def update(self, number: int = 1, detail: str | None = None) -> None:
+        """Count what is done.
+
+        Args:
+            number: how many more.
+            detail: what else is worth knowing now; ``None`` = as before.
+        """
         self.count += number
-        waited = clock() - self.last >= LINE_SECONDS
-        if waited or (self.lines and self.count >= self.total):
-            self._say()
+        self.detail = self.detail if detail is None else detail
+        _display.touch()
 
-    def _say(self) -> None:
-        now = clock()
-        self.last, self.lines = now, self.lines + 1
-        counted = f"{format_count(self.count)} of {format_count(self.total)} {self.unit}"
-        sys.stderr.write(f"{self.what}: {counted}, {round(now - self.started)} s\n")
+    def states(self) -> list[State]:
+        """The task as it is now, and what is shown below it."""
+        own = State(
+            self.key, self.what, clock() - self.started, self.total, self.unit, self.count, self.first,
+            self.detail, self.even, self.background,
+        )  # fmt: skip
+        return [own, *self.within()]
+
+
+def during(what: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Show what a function does while it runs.
+
+    Args:
+        what: it does, in a few words.
+    """
+
+    def shown(function: Callable[P, T]) -> Callable[P, T]:
+        @wraps(function)
+        def run(*args: P.args, **options: P.kwargs) -> T:
+            with Task(what):
+                return function(*args, **options)
+
+        return run
+
+    return shown
+
+
+class Medium(Protocol):
+    """Where tasks are shown."""
+
+    # seconds between two looks, and whether a thread takes them
+    every: float
+    threaded: bool
+
+    def show(self, states: Sequence[State]) -> None:
+        """Show tasks as they are now."""
+
+    def ended(self, state: State) -> None:
+        """Take notice of the end of a task."""
+
+    def note(self, line: str) -> None:
+        """Keep a line where lines are read later."""
+
+    def aside(self) -> AbstractContextManager[None]:
+        """Make room for what others write."""
+
+
+class Nowhere:
+    """Shows nothing."""
+
+    every, threaded = 1.0, False
+
+    def show(self, states: Sequence[State]) -> None:
+        """Show nothing."""
+
+    def ended(self, state: State) -> None:
+        """Show nothing."""
+
+    def note(self, line: str) -> None:
+        """Show nothing."""
+
+    def aside(self) -> AbstractContextManager[None]:
+        """Make no room."""
+        return nullcontext()
+
+
+class Lines(Nowhere):
+    """A line on stderr every ``LINE_SECONDS``; work that is done at once says none."""
+
+    threaded = True
+
+    def __init__(self) -> None:
+        self.last, self.shown = clock(), set[str]()
+
+    def show(self, states: Sequence[State]) -> None:
+        """Write a line of all tasks if the last one is old."""
+        if states and clock() - self.last >= LINE_SECONDS:
+            listed = foreground(states)
+            self.shown |= {state.key for state in listed}
+            self.note("; ".join(state.line() for state in listed))
+
+    def ended(self, state: State) -> None:
+        """Write how much was done of a task that a line has named."""
+        if state.key in self.shown and state.total:
+            self.note(state.line())
+
+    def note(self, line: str) -> None:
+        """Write a line."""
+        sys.stderr.write(f"{line}\n")
         sys.stderr.flush()
+        self.last = clock()
+
+    @contextmanager
+    def _noticed(self) -> Iterator[None]:
+        yield
+        self.last = clock()
+
+    def aside(self) -> AbstractContextManager[None]:
+        """Take what others write for a line."""
+        return self._noticed()
+
+
+class Report(Nowhere):
+    """Writes tasks to a file, which another process shows (``reported``); lines go to stderr."""
+
+    every = 0.5
+
+    def __init__(self, file: str) -> None:
+        self.file = Path(file)
+
+    def show(self, states: Sequence[State]) -> None:
+        """Write the tasks."""
+        with suppress(OSError):  # a full disk, or nobody who waits any more
+            self.file.write_text(json.dumps([asdict(state) for state in states]))
+
+    def note(self, line: str) -> None:
+        """Write a line."""
+        sys.stderr.write(f"{line}\n")
+        sys.stderr.flush()
+
+
+class Bars(Nowhere):
+    """A bar for every task, with the time that is left.
+
+    Args:
+        threaded: a thread moves them, which a notebook does not allow.
+    """
+
+    every = 0.5
+
+    def __init__(self, *, threaded: bool) -> None:
+        from tqdm.auto import tqdm  # slow to import
+
+        self.tqdm, self.threaded, self.rows = tqdm, threaded, dict[str, Any]()
+
+    def show(self, states: Sequence[State]) -> None:
+        """Move the bars to where the tasks are."""
+        shown = foreground([state for state in states if state.seconds >= BAR_SECONDS])
+        for key in self.rows.keys() - {state.key for state in shown}:
+            self.rows.pop(key).close()
+        for state in shown:
+            if state.key not in self.rows:
+                self.rows[state.key] = self.tqdm(
+                    initial=state.first, desc=state.what, leave=False, file=sys.stderr,
+                    bar_format=WITHOUT_TOTAL, ncols=_columns(), nrows=ROWS, delay=1,
+                )  # fmt: skip
+            self._move(self.rows[state.key], state)
+
+    def _move(self, row: Any, state: State) -> None:
+        counted = WITH_TOTAL if state.even else UNEVEN
+        row.bar_format = counted if state.total else WITHOUT_TOTAL
+        row.total, row.n, row.unit = state.total or None, state.count, f" {state.unit}"
+        row.ncols, row.start_t = _columns(), time.time() - state.seconds
+        row.set_description_str(state.what, refresh=False)
+        row.set_postfix_str(state.detail, refresh=False)
+        row.refresh()
+
+    def aside(self) -> AbstractContextManager[None]:
+        """Clear the bars, and draw them again below what was written."""
+        return self.tqdm.external_write_mode(file=sys.stderr) if self.rows else nullcontext()
+
+
+def _columns() -> int:
+    """How long a bar may be; some terminals do not say how wide they are."""
+    wide = 0
+    with suppress(OSError, ValueError):
+        wide = os.get_terminal_size(sys.stderr.fileno()).columns
+    return (wide or 80) - 1
+
+
+class Display:
+    """The tasks of this process that are under way, and where they are shown."""
+
+    nowhere: ClassVar[Medium] = Nowhere()
+
+    def __init__(self) -> None:
+        self.tasks, self.lock, self.wanted = list[Task](), RLock(), True
+        self.medium, self.looked, self.ended = self.nowhere, 0.0, Event()
+
+    def add(self, task: Task) -> None:
+        """Show a task from now on."""
+        with self.lock:
+            if not self.tasks:
+                self._open()
+            self.tasks.append(task)
+        if not self.medium.threaded:
+            self.look()
+
+    def remove(self, task: Task) -> None:
+        """Show a task no longer."""
+        with self.lock:
+            self.tasks.remove(task)
+            self.medium.ended(task.states()[0])
+            if not self.medium.threaded or not self.tasks:
+                self.look()
+            if not self.tasks:
+                self.close()
+
+    def touch(self) -> None:
+        """Look, if no thread does and the last look is old."""
+        if not self.medium.threaded and clock() - self.looked >= self.medium.every:
+            self.look()
+
+    def look(self) -> None:
+        """Show the tasks as they are now."""
+        with self.lock:
+            self.looked = clock()
+            states = list(itertools.chain.from_iterable(task.states() for task in self.tasks))
+            self.medium.show(states)
+
+    def close(self) -> None:
+        """Show nothing from now on."""
+        with self.lock:
+            self.medium.show([])
+            self.medium = self.nowhere
+            self.ended.set()
+
+    def _open(self) -> None:
+        self.medium, self.ended = _medium(), Event()
+        if self.medium.threaded:
+            Thread(target=self._watch, args=(self.medium, self.ended), name="progress", daemon=True).start()
+
+    def _watch(self, medium: Medium, ended: Event) -> None:
+        while not ended.wait(medium.every):
+            with self.lock:
+                if not ended.is_set():
+                    self.look()
+
+
+_display = Display()
+
+
+def _medium() -> Medium:
+    """Where this process shows its tasks."""
+    if os.environ.get("RANK", "0") != "0":  # of several processes, the first one speaks
+        return Nowhere()
+    if file := os.environ.get(REPORT):
+        return Report(file)
+    if "ipykernel" in sys.modules and not os.environ.get(BATCH):
+        return Bars(threaded=False)
+    return Bars(threaded=True) if sys.stderr.isatty() else Lines()
+
+
+def reported(file: Path | str) -> list[State]:
+    """The tasks that another process has written to a file; none while it is being written."""
+    file = Path(file)
+    with suppress(OSError, ValueError):
+        states = [State(**state) for state in json.loads(file.read_text())]
+        age = max(0.0, time.time() - file.stat().st_mtime)
+        return [replace(state, seconds=state.seconds + age) for state in states]
+    return []
+
+
+def wanted() -> bool:
+    """Whether progress is shown."""
+    return _display.wanted
+
+
+def stop() -> None:
+    """Show no progress from now on, as where JSON is printed."""
+    _display.wanted = False
+    _display.close()
+
+
+@contextmanager
+def choice(*, shown: bool = True) -> Iterator[None]:
+    """Show no progress within, unless it is shown; what ``stop`` does within ends with it."""
+    before = _display.wanted
+    _display.wanted = before and shown
+    try:
+        yield
+    finally:
+        _display.wanted = before
+
+
+def note(line: str) -> None:
+    """Write a line that stays to stderr, where progress is shown in lines or written down."""
+    with _display.lock:
+        if _display.wanted:
+            _display.medium.note(line)
+
+
+@contextmanager
+def aside() -> Iterator[None]:
+    """Make room for something else that is written to the terminal within."""
+    with _display.lock, _display.medium.aside():
+        yield

@@ -118,7 +118,7 @@ def claims_run(
         writable(root)
         asked = trained.askable(names or (), trained.PLACES[data])
         jobs = trained.plan(asked, trained.PLACES[data], seeds, root, rates=rates)
-    say = told(as_json)
+    say = told()
     say(trained.cost(jobs))
     failed = [] if there else trained.train_all(jobs, root, executor, say)
     found = trained.lines(asked, trained.PLACES[data], jobs)

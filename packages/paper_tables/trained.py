@@ -21,6 +21,7 @@ from workbench import assets
 from workbench.execution import executors, grid, parameters
 from workbench.execution.library import find
 from workbench.formatting import format_number
+from workbench.progress import Task
 from workbench.records import Rows, Values, require
 from workbench.registry import require_known
 from workbench.runs import Config, Target, load_split, prepare
@@ -180,7 +181,7 @@ def _said(key: Key) -> str:
 def train_arm(config: Config, folder: Path) -> None:
     """Train one arm into its folder, or go on with it where it was cut off."""
     last = folder / checkpoint.LAST
-    train(prepare(config, progress=False), out=folder, resume=last.is_file(), progress=False)
+    train(prepare(config), out=folder, resume=last.is_file())
     last.unlink(missing_ok=True)  # most of a run's bytes
 
 
@@ -194,7 +195,7 @@ def train_all(
     """
     left = {job.folder: (key, job) for key, job in jobs.items() if not job.done}
     failed = []
-    with executors.executor(executor, Path(root), {}) as pool:
+    with executors.executor(executor, Path(root), {}) as pool, Task("claims", len(left), "arms") as task:
         started = [(key, pool.submit(train_arm, job.config, job.folder)) for key, job in left.values()]
         for number, (key, future) in enumerate(started, 1):
             said = _said(key)
@@ -202,6 +203,7 @@ def train_all(
                 future.result()
             except Exception as error:  # noqa: BLE001 - the other arms run on
                 failed.append(f"{said}: {error}")
+            task.update()
             say(f"{number}/{len(started)} {failed[-1] if failed and failed[-1].startswith(said) else said}")
     return failed
 

@@ -4,6 +4,7 @@ import json
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
+from copy import copy
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Annotated, Any
@@ -25,6 +26,12 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 UsageError: Any = typer.BadParameter.__base__
 
 
+def echo(text: str, *, err: bool = False) -> None:
+    """Print text, beside the progress that is shown."""
+    with progress.aside():
+        typer.echo(text, err=err)
+
+
 @contextmanager
 def in_one_line() -> Iterator[None]:
     """Words that no verb understands end in one line, as everything else that is wrong with them."""
@@ -35,27 +42,47 @@ def in_one_line() -> Iterator[None]:
         path, example = (error.ctx.command_path, error.ctx.command.epilog) if error.ctx else ("workbench", "")
         remedy = example if said.startswith("Missing") and example else f"see `{path} -h`"
         line = "; ".join(part[:1].lower() + part[1:] for part in (said, remedy))
-        typer.echo(f"workbench: {line}", err=True)
+        echo(f"workbench: {line}", err=True)
         raise typer.Exit(2) from None
 
 
+def _add_quiet(command: Any) -> None:
+    """Add --quiet, which turns progress off as --json does, to the verbs that have --json."""
+    for verb in getattr(command, "commands", {}).values():
+        _add_quiet(verb)
+    for option in [option for option in command.params if option.name == "as_json"]:
+        quiet = copy(option)
+        quiet.name, quiet.opts, quiet.expose_value = "quiet", ["-q", "--quiet"], False
+        quiet.help = "Show no progress."
+        command.params.append(quiet)
+
+
 class Verbs(TyperGroup):
-    """Verbs that SIGTERM stops as Ctrl-C does, with the exit code that shells give a signal."""
+    """Verbs that show their progress, and that SIGTERM stops as Ctrl-C does, with the exit code that shells
+    give a signal.
+    """
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        _add_quiet(self)
 
     def make_context(self, info_name: str | None, args: list[str], *rest: Any, **extra: Any) -> Any:
         """Read the options that stand before the verb; without a word comes the help."""
         # shells leave ~ as it is behind =
         args = ["=".join(map(with_home, word.split("="))) for word in args]
         with in_one_line() if args else nullcontext():
-            return super().make_context(info_name, args, *rest, **extra)
+            context = super().make_context(info_name, args, *rest, **extra)
+        context.obj = next((word for word in args if not word.startswith("-")), "")
+        return context
 
     def invoke(self, ctx: Any) -> Any:
         """Call the verb."""
+        shown = progress.Task(f"workbench {ctx.obj}", background=True)
         try:
-            with signals.sigterm_raises(), in_one_line():
+            with signals.sigterm_raises(), in_one_line(), progress.choice(), shown:
                 return super().invoke(ctx)
         except KeyboardInterrupt as stop:
-            typer.echo("workbench: interrupted; the same command goes on (train: with --resume)", err=True)
+            echo("workbench: interrupted; the same command goes on (train: with --resume)", err=True)
             raise typer.Exit(signals.exit_code(stop)) from None
 
 
@@ -66,13 +93,14 @@ app = typer.Typer(
 )  # fmt: skip
 
 
-def _without_lines(as_json: bool) -> bool:
-    """Leave out the lines of progress where JSON is printed."""
-    progress.use(lines=not as_json)
-    return as_json
+def _without_progress(chosen: bool) -> bool:
+    """Show no progress where JSON is printed, or where nobody wants it."""
+    if chosen:
+        progress.stop()
+    return chosen
 
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.", callback=_without_lines)]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.", callback=_without_progress)]
 Pairs = Annotated[
     list[str] | None,
     typer.Option("-p", "--parameter", metavar="NAME=VALUE", help="Set a parameter; repeatable."),
@@ -132,7 +160,7 @@ class WithPairs(TyperCommand):
                 name = next(words, "")
                 value = "" if "=" in name else next(words, None)
                 if not name or value is None:
-                    typer.echo(f"workbench: {f'{word} {name}'.rstrip()} wants a name and a value", err=True)
+                    echo(f"workbench: {f'{word} {name}'.rstrip()} wants a name and a value", err=True)
                     raise typer.Exit(2)
                 joined.append(name if "=" in name else f"{name}={value}")
         return super().parse_args(ctx, joined)
@@ -164,7 +192,7 @@ def usage(kinds: tuple[type[Exception], ...] = USUAL, *, code: int = 2) -> Itera
         raise
     except kinds as error:
         message = error.args[0] if isinstance(error, KeyError) else error
-        typer.echo(f"workbench: {message}", err=True)
+        echo(f"workbench: {message}", err=True)
         raise typer.Exit(code) from None
 
 
@@ -203,12 +231,12 @@ def about_run(
 
 def emit(value: Any, as_json: bool, lines: Iterable[str]) -> None:
     """Print the value as JSON, or the lines."""
-    typer.echo(json.dumps(value, indent=2, default=str) if as_json else "\n".join(lines))
+    echo(json.dumps(value, indent=2, default=str) if as_json else "\n".join(lines))
 
 
-def told(as_json: bool) -> Callable[[str], None]:
+def told() -> Callable[[str], None]:
     """What takes a line of progress."""
-    return lambda line: None if as_json else typer.echo(line, err=True)
+    return lambda line: echo(line, err=True) if progress.wanted() else None
 
 
 def pairs(given: list[str] | None) -> dict[str, str]:
@@ -233,5 +261,5 @@ def main(
     if version:
         from workbench import __version__
 
-        typer.echo(f"itm-workbench {__version__}")
+        echo(f"itm-workbench {__version__}")
         raise typer.Exit

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 import workbench as wb
+from workbench import progress
 from workbench.cli import describe, run_page
 from workbench.cli.base import (
     USUAL,

@@ -33,6 +33,7 @@ from workbench.cli.base import (
     WithPairs,
     about_run,
     app,
+    echo,
     emit,
     pairs,
     told,
@@ -72,7 +73,7 @@ def tour(
         wb.use_device(device, precision)
         stops = guided.stops_on(device, precision)
         guided.check_stops(root, stops)
-    result = guided.tour(root, say=lambda line: typer.echo(line, err=as_json), stops=stops)
+    result = guided.tour(root, say=told(), stops=stops)
     emit(asdict(result), as_json, [f"open {result.index}"])
     raise typer.Exit(result.exit_code)
 
@@ -106,10 +107,10 @@ def run(  # noqa: PLR0913 - typer reads the options from the signature
         writable(root)
     with usage((OSError,)):
         result = execution.run_notebook(
-            path, values, root=root, about=about, time_limit=time_limit, say=told(as_json)
+            path, values, root=root, about=about, time_limit=time_limit, say=told()
         )
     for line in filter(None, (result.error, *result.warnings)):
-        typer.echo(line, err=True)
+        echo(line, err=True)
     emit(asdict(result), as_json, [f"{result.status}  {format_number(result.seconds, 0)} s  {result.folder}"])
     raise typer.Exit(result.exit_code)
 
@@ -169,14 +170,14 @@ def grid(  # noqa: PLR0913 - typer reads the options from the signature
     with usage((executors.ExecutorError,)):
         done = execution.run_grid(
             notebook, arms, root=root, name=path.stem, executor=executor,
-            options=options, skip_existing=skip_existing, about=about, say=told(as_json),
+            options=options, skip_existing=skip_existing, about=about, say=told(),
         )  # fmt: skip
     emit([asdict(outcome) for outcome in done], as_json, outcomes(done))
     good = [one.folder for one in done if not one.exit_code]
     with usage():
         _record(described, done, record, _typed(notebook, file, parameter, paper))
         for line in execution.finished(described, path, changes, root, good) if good else ():
-            typer.echo(line, err=as_json)
+            echo(line, err=as_json)
     raise typer.Exit(max(one.exit_code for one in done))
 
 
@@ -212,7 +213,7 @@ def _record(described: Any, done: Any, record: Path | None, typed: list[str]) ->
     if record is None:
         return
     if any(one.exit_code for one in done):
-        typer.echo(f"{record} is not written, since an arm failed", err=True)
+        echo(f"{record} is not written, since an arm failed", err=True)
         return
     command = shlex.join(["workbench", "grid", *typed, "--record", str(record)])
     execution.record(described, done, record, command)
@@ -267,7 +268,7 @@ def train(
         writable(out or "runs")
         ready = wb.runs.prepare(chosen, progress=not processes.rank())
         for line in ready.test.split.notes if not processes.rank() else ():
-            typer.echo(line, err=True)
+            echo(line, err=True)
     stopped = usage((NonFiniteLossError,), code=1)
     with stopped, usage((ChecksumError, ImportError, OSError, measure.NotMeasuredError)):
         folder = standalone.train(ready, out=out, resume=resume, about=about)
@@ -410,7 +411,7 @@ def _evaluate_runs(
             target=target,
             scoring=scoring,
             **how,
-            say=partial(typer.echo, err=True),
+            say=partial(echo, err=True),
         )
         what = "what is re-ranked" if scoring else "an ensemble"
         about = [f"{what} belongs to no run folder: nothing is stored"] if targets or scoring else []

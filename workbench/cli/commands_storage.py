@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from workbench import progress
 from workbench.cli.base import AsJson, Name, Note, Root, about_run, app, emit, usage
 from workbench.cli.output import columns
 from workbench.formatting import format_bytes, format_count, format_path
@@ -30,7 +31,9 @@ def agreed(question: str, yes: bool) -> None:
     if yes:
         return
     require(sys.stdin.isatty(), f"{question} Nobody can be asked here; add --yes")
-    require(typer.confirm(question, err=True), "nothing was deleted")
+    with progress.aside():
+        agrees = typer.confirm(question, err=True)
+    require(agrees, "nothing was deleted")
 
 
 @app.command(epilog="Example: workbench cache --clean vectors-image")

@@ -3,9 +3,11 @@
 ``names()`` lists the data sets, ``load(name_or_path, split=..., **options)`` gives a ``Split``.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from workbench.progress import during
 from workbench.records import Split, require
 from workbench.registry import Shelf, make
 
@@ -25,6 +27,22 @@ def path_of(name: str) -> Path | None:
         return None
     require(path.exists(), f"data: there is no file or folder {path}", FileNotFoundError)
     return path
+
+
+def require_there(name: str, options: Mapping[str, Any]) -> None:
+    """Refuse data that lead nowhere, without reading any.
+
+    Args:
+        name: of the data, or a path.
+        options: of the data; ``root`` is a folder.
+
+    Raises:
+        FileNotFoundError: there is no such path or folder.
+    """
+    path_of(name)
+    if root := options.get("root"):
+        missing = f"data_options.root: there is no folder {root}"
+        require(Path(root).expanduser().is_dir(), missing, FileNotFoundError)
 
 
 def member(name: str) -> Any:
@@ -47,6 +65,7 @@ def member(name: str) -> Any:
     return at(path)
 
 
+@during("reading the data")
 def load(data: Any, **options: Any) -> Split:
     """Load one split of any data: the one door.
 

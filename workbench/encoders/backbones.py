@@ -34,7 +34,7 @@ from torch import Tensor, nn
 from workbench import devices
 from workbench.io import cache_folder, cached_file, hub, new_memmap
 from workbench.io.ahead import ahead, in_threads
-from workbench.progress import bar
+from workbench.progress import Task
 from workbench.records import Split, require
 from workbench.registry import did_you_mean
 
@@ -334,7 +334,7 @@ def key(split: Split, backbone: Backbone) -> str:
 def _write(file: Path, split: Split, backbone: Backbone, batch_size: int, progress: bool) -> None:
     out: Any = None
     count = len(split.image_ids)
-    shown = bar(count, f"{backbone.name} on {split.name}", " images", progress=progress)
+    shown = Task(f"{backbone.name} on {split.name}", count, "images", shown=progress)
     parts = (range(start, min(start + batch_size, count)) for start in range(0, count, batch_size))
 
     def read(rows: range) -> tuple[range, Tensor]:

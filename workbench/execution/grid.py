@@ -40,6 +40,7 @@ from workbench.execution.needs import check_encoders, missing_data
 from workbench.execution.notebook import FAILED, KILLED, OK, RunResult, check, code, run_notebook
 from workbench.formatting import format_number
 from workbench.io import flat, read_options, reading_errors, write_recorded
+from workbench.progress import Task
 from workbench.records import MetricKey, require
 from workbench.registry import merge, require_known
 from workbench.runs import store as runs
@@ -384,13 +385,14 @@ def run_grid(  # noqa: PLR0913
         add_about(kept.folder, about)
     options = dict(options or {})
     run = partial(_run_arm, path, root=place, about=about, time_limit=options.pop(TIME_LIMIT, None))
-    with open_executor(executor, place, options) as pool:
+    with open_executor(executor, place, options) as pool, Task(name or path.stem, len(arms), "arms") as task:
         submit = {
             label: partial(pool.submit, run, values, arms={name: label} if name else {})
             for label, values in arms.items()
             if label not in results
         }
-        results |= _collect(submit, say)
+        task.update(len(results))
+        results |= _collect(submit, say, task)
     return [results[label] for label in arms]
 
 
@@ -407,7 +409,9 @@ def _run_arm(path: Path, values: dict[str, Any], *, root: Path, **options: Any) 
         return RunResult(root / path.stem, "failed:start", FAILED, error=message, traceback=trace)
 
 
-def _collect(submit: Mapping[str, Callable[[], Any]], say: Callable[[str], None]) -> dict[str, RunResult]:
+def _collect(
+    submit: Mapping[str, Callable[[], Any]], say: Callable[[str], None], task: Task
+) -> dict[str, RunResult]:
     """The result of every arm, those whose kernel or worker died after as many tries as they have."""
     futures = {label: start() for label, start in submit.items()}
     tries, results = Counter(list(futures)), dict[str, RunResult]()
@@ -428,6 +432,7 @@ def _collect(submit: Mapping[str, Callable[[], Any]], say: Callable[[str], None]
             say(f"{line}; try {tries[label]} of {TRIES}")
         else:
             results[label] = replace(result, label=label)
+            task.update()
             say(f"{len(results)}/{len(submit)} {line}")
     return results
 

@@ -17,12 +17,12 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import nbformat
 
 from workbench.execution import parameters, report
+from workbench.execution.cells import Cells
 from workbench.formatting import format_number
 from workbench.io import only_writer, write_json
 from workbench.io.signals import GRACE, sigterm_raises
@@ -37,16 +37,6 @@ NOTEBOOK = "notebook.ipynb"
 CUT_OFF = ("unfinished", "killed", "interrupted", "timeout")
 # colours of a traceback
 COLOURS = re.compile(r"\x1b\[[0-9;]*m")
-# Figures as data, not as 5 MB of script in the notebook; bars off, since a batch run has nobody to watch
-# them. Threads that wait awake take the core from whatever else runs: they wait asleep.
-BATCH = {
-    "PLOTLY_RENDERER": "plotly_mimetype",
-    "TQDM_DISABLE": "1",
-    "WORKBENCH_BATCH": "1",
-    "OMP_WAIT_POLICY": "PASSIVE",
-}
-# set in the kernel alone: runs of one process share its environment
-KERNEL = ["--log-level=CRITICAL", f"--IPKernelApp.exec_lines=__import__('os').environ.update({BATCH})"]
 ENDINGS = (runs.RESULTS, runs.STATUS, runs.ENV)
 
 
@@ -124,11 +114,7 @@ def check(
 
 def code(path: Path | str) -> str:
     """The code of a notebook, by which a run is known beside its parameters."""
-    return "\n".join(_sources(path))
-
-
-def _sources(path: Path | str) -> list[str]:
-    return [cell.source for cell in nbformat.read(path, 4).cells if cell.cell_type == "code"]
+    return "\n".join(cell.source for cell in nbformat.read(path, 4).cells if cell.cell_type == "code")
 
 
 def run_notebook(
@@ -153,7 +139,8 @@ def run_notebook(
         arms: name of a grid -> label of its arm that this run is.
         about: name, tags and note of the run.
         time_limit: seconds after which the run is ended; ``None`` = none.
-        say: is told every cell before it runs, and what cells write to stderr, such as a line an epoch.
+        say: takes a line: the heading of each part before it runs, and what cells write to stderr, such as a
+            line an epoch.
 
     Raises:
         FileNotFoundError: no such notebook, or one of the ``runs`` it is given is not there.
@@ -163,6 +150,7 @@ def run_notebook(
         KeyboardInterrupt: Ctrl-C or SIGTERM; the run is ``interrupted`` then.
     """
     path, values, began = Path(path), check(path, given or {}), time.perf_counter()
+    _require_data(values)
     for name in names if isinstance(names := values.get("runs"), list) else ():
         runs.find(str(name))
     with sigterm_raises(), ExitStack() as stack:
@@ -171,7 +159,8 @@ def run_notebook(
         add_about(target, about or About())
         result = RunResult(target, "interrupted", FAILED, error="stopped by a signal")
         try:
-            result = _with_page(_execute(path, target, values, say, time_limit), path.stem)
+            with Cells(path, ", ".join((arms or {}).values()) or path.stem, say) as cells:
+                result = _with_page(_execute(path, target, values, cells, time_limit), path.stem)
         finally:
             result = replace(result, seconds=round(time.perf_counter() - began, 2))
             with suppress(OSError):  # a full disk
@@ -179,6 +168,15 @@ def run_notebook(
                 write_json(target / runs.ENV, {**env, "seconds": result.seconds, "error": result.error})
                 runs.write_status(target, result.status)
     return result
+
+
+def _require_data(values: Mapping[str, Any]) -> None:
+    """Raise if the data of a run lead nowhere."""
+    fields = {**values, **values.get("settings", {})}
+    if isinstance(name := fields.get("data"), str) and name:
+        from workbench import data  # slow to import
+
+        data.require_there(name, fields.get("data_options") or {})
 
 
 def _claim(
@@ -226,42 +224,33 @@ def _cut_off(folder: Path) -> bool:
 
 
 def _execute(
-    path: Path, target: Path, values: Mapping[str, Any], say: Callable[[str], None], time_limit: float | None
+    path: Path, target: Path, values: Mapping[str, Any], cells: Cells, time_limit: float | None
 ) -> RunResult:
     """Run the cells with papermill's own engine, and say how that ended."""
     import papermill
     from nbclient.exceptions import CellTimeoutError
 
-    number, until = 0, time.monotonic() + (time_limit or 0)
-    # papermill adds the cell that sets the parameters
-    total = 1 + sum(bool(source.strip()) for source in _sources(path))
-
-    def begin(cell: Any, cell_index: int) -> None:
-        nonlocal number
-        number += 1
-        say(f"cell {number} of {total}: {cell.source.strip().splitlines()[0]}")
-
-    ended = partial(RunResult, target)
-    heard = SimpleNamespace(write=lambda text: say(text.strip()) if text.strip() else None, flush=int)
+    until, ended = time.monotonic() + (time_limit or 0), partial(RunResult, target)
     # what is left of the time is that of the next cell
     limit = {"timeout_func": lambda cell: max(0.1, until - time.monotonic())} if time_limit else {}
     try:
         papermill.execute_notebook(
             path, target / NOTEBOOK, {**values, "out": str(target)}, kernel_name="python3", language="python",
-            progress_bar=False, on_cell_execute=begin, extra_arguments=KERNEL, stderr_file=heard, **limit,
+            progress_bar=False, on_cell_execute=cells.begin, extra_arguments=cells.kernel, stderr_file=cells,
+            **limit,
         )  # fmt: skip
     except papermill.PapermillExecutionError as error:
         trace = COLOURS.sub("", "\n".join(error.traceback))
         message = f"cell {error.exec_count}: {error.ename}: {error.evalue}"
         return ended(f"failed:{error.exec_count}", FAILED, error=message, traceback=trace)
     except CellTimeoutError:
-        message = f"cell {number} was ended after the time limit of {time_limit} seconds"
+        message = f"cell {cells.number} was ended after the time limit of {time_limit} seconds"
         return ended("timeout", TIMEOUT, error=message)
     except RuntimeError as error:
-        when = "died, most often for lack of memory" if number else "did not start"
+        when = "died, most often for lack of memory" if cells.number else "did not start"
         return ended("killed", KILLED, error=f"the kernel {when}: {error}")
     except OSError as error:  # a full disk
-        return ended(f"failed:{number}", FAILED, error=f"cell {number}: {error}")
+        return ended(f"failed:{cells.number}", FAILED, error=f"cell {cells.number}: {error}")
     return _checked(target)
 
 

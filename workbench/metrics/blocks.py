@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from workbench.progress import Task
 from workbench.records import Array, Graded, Judgements, Rows, require
 
 # entries of a block: 2 MB of float32 stay in the cache; 128 MB are enough to keep a matrix product busy
@@ -173,11 +174,13 @@ def blocks(
         f"scores are {tuple(source.shape)}, the judgements (queries, gallery) are {tuple(shape)}",
     )
     size = step or source.step
-    for first in range(0, shape[0], size):
-        rows = source.rows(slice(first, min(first + size, shape[0])))
-        if checked:
-            refuse_nan(first, rows)
-        yield first, rows
+    with Task("scores", shape[0], "queries", shown=size < shape[0]) as task:
+        for first in range(0, shape[0], size):
+            rows = source.rows(slice(first, min(first + size, shape[0])))
+            if checked:
+                refuse_nan(first, rows)
+            yield first, rows
+            task.update(len(rows))
 
 
 class NanScoresError(ValueError):

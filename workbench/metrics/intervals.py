@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from workbench.metrics.ranks import ratio
+from workbench.progress import Task
 from workbench.records import Rows, Values, require
 from workbench.records.measurement import CONFIDENCE
 
@@ -167,8 +168,10 @@ class Draws:
         """Resamples, some at a time: ``(some rounds, images)`` how often each image was drawn."""
         counts = _counts(self.images, self.rounds, self.seed, self.folds)
         step = max(1, CHUNK // max(self.images, len(self.own), 1))
-        for first in range(0, self.rounds, step):
-            yield counts[first : first + step].astype(np.float64)
+        with Task("intervals", self.rounds, "resamples", shown=step < self.rounds) as task:
+            for first in range(0, self.rounds, step):
+                yield counts[first : first + step].astype(np.float64)
+                task.update(min(step, self.rounds - first))
 
     def sums(self, columns: Sequence[Values], rows: Rows) -> Values:
         """``(rounds, C)`` sums of each of ``C`` columns of values ``(N,)`` over each resample; ``rows``

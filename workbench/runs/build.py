@@ -20,6 +20,7 @@ from workbench.encoders.base import Pair
 from workbench.formatting import format_count
 from workbench.io import flat, parse_json, read_options
 from workbench.objectives.base import Objective
+from workbench.progress import choice
 from workbench.records import Computed, Judgements, Rows, Split, require
 from workbench.registry import Count, check_options, check_value, make, merge
 from workbench.runs.config import Config
@@ -146,11 +147,11 @@ def prepare(config: Config, *, progress: bool = True) -> Prepared:
         ValueError: something that the objective or an encoder needs is missing, this machine has no such
             device, or nothing is left to train; the message says how to give it.
     """
-    with computing_threads(config.training.threads):
-        return _prepared(config, progress)
+    with computing_threads(config.training.threads), choice(shown=progress):
+        return _prepared(config)
 
 
-def _prepared(config: Config, progress: bool) -> Prepared:
+def _prepared(config: Config) -> Prepared:
     seed_everything(config.training.seed)
     data.path_of(config.data.name)  # a path that leads nowhere is said before a name that is misspelt
     objective, given = make_objective(config), config.given()
@@ -159,7 +160,7 @@ def _prepared(config: Config, progress: bool) -> Prepared:
     read = [_read_part(config, name) for name in ("train", "val", "test")]
     config, notes = _following(config, read[0], objective, asked="captions_per_image" in given)
     config, more = _warming(config, read[0], asked="lr_warmup_steps" in given)
-    split, val, test = (_with_features(one, config.model.features, progress) for one in read)
+    split, val, test = (_with_features(one, config.model.features) for one in read)
     test = replace(test, notes=(*test.notes, *notes, *more))
     right = positives(config.objective.positives, split) if config.training.epochs else None
     require(
@@ -174,7 +175,7 @@ def _prepared(config: Config, progress: bool) -> Prepared:
         source = model.source(one, every_signal=every_signal)
         # a mixed image is no image whose vector could be known before
         mixed = config.training.mix and every_signal
-        return source if mixed else brought(source, model.pair, model.reads, progress=progress)
+        return source if mixed else brought(source, model.pair, model.reads)
 
     val_source, test_source = ready(val), ready(test)
     if not config.training.epochs:
@@ -257,7 +258,8 @@ def load_split(config: Config, name: str, *, progress: bool = True) -> Split:
         FileNotFoundError: the data are not there.
         ValueError: no such split, or ``features`` is asked of data that have regions of their own.
     """
-    return _with_features(_read_part(config, name), config.model.features, progress)
+    with choice(shown=progress):
+        return _with_features(_read_part(config, name), config.model.features)
 
 
 def _read_part(config: Config, name: str) -> Split:
@@ -312,7 +314,7 @@ def _read(target: Target) -> Split:
     return split.first(images) if images else split
 
 
-def _with_features(split: Split, features: str, progress: bool = True) -> Split:
+def _with_features(split: Split, features: str) -> Split:
     """The split with the features of a backbone.
 
     Raises:
@@ -325,7 +327,7 @@ def _with_features(split: Split, features: str, progress: bool = True) -> Split:
         f"{split.name} has region features of its own, and features={features!r} would replace them; "
         "leave out features, or load the photographs (source='photographs')",
     )
-    return replace(split, regions=backbones.extract(split, features, progress=progress))
+    return replace(split, regions=backbones.extract(split, features))
 
 
 def with_widths(config: Config, train: Split) -> Config:

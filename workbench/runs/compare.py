@@ -18,6 +18,7 @@ from workbench.metrics import comparison, map_at_r
 from workbench.metrics.evaluation import Evidence, walk
 from workbench.metrics.intervals import Draws
 from workbench.metrics.ranks import Ranked
+from workbench.progress import during
 from workbench.records import (
     Array,
     Measurement,
@@ -185,6 +186,7 @@ class Comparison(NamedTuple):
         return str(self.shown().style.set_caption(caption).to_html())
 
 
+@during("comparing")
 def compare(*results: OpenRun | str | Path, keys: Sequence[str] = ()) -> Comparison:
     """Results of one data set in one table, with the paired difference of each from the first.
 

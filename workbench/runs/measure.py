@@ -11,6 +11,7 @@ from torch import Tensor
 
 from workbench import metrics as shelf
 from workbench import text as signals
+from workbench.formatting import format_count
 from workbench.metrics import correlation, cxc, pmrp, twin_accuracy
 from workbench.metrics.blocks import AnyScores, at_pairs, by_rows, products
 from workbench.metrics.evaluation import Evidence, Subset, walk
@@ -18,6 +19,7 @@ from workbench.metrics.evaluation import evaluate as measured
 from workbench.metrics.intervals import ROUNDS
 from workbench.metrics.ranks import Best, Ranked, Ranks
 from workbench.metrics.registry import Metric
+from workbench.progress import Task
 from workbench.records import Array, Embedding, Judgements, Measurement, MetricKey, Split, Values, require
 from workbench.registry import require_known
 from workbench.runs.model import AnyModel, Model, scored
@@ -142,14 +144,14 @@ def evaluate_split(
     table = table or usual + more
     ranked = scores if isinstance(scores, Ranked) else Ranked(scores, list(split.judgements.values()))
     scores = ranked.scores
-    found = [
-        pair
-        for evidence, rows, subset in _walks(ranked, split, vectors, table)
-        for pair in walk(evidence, rows, subset=subset, rounds=rounds)
-    ]
-    asked = [row for row in more if "graded" in row.by]
-    for evidence in _judged(scores, split, judge) if judge and asked else ():
-        found += walk(evidence, asked, rounds=rounds)
+    found, asked = list[tuple[Measurement, Values]](), [row for row in more if "graded" in row.by]
+    with Task(f"measuring {split.name}") as task:
+        for evidence, rows, subset in _walks(ranked, split, vectors, table):
+            for pair in walk(evidence, rows, subset=subset, rounds=rounds):
+                found.append(pair)
+                task.update(detail=f"{format_count(len(found), 'number')} so far")
+        for evidence in _judged(scores, split, judge) if judge and asked else ():
+            found += walk(evidence, asked, rounds=rounds)
     found += twin_accuracy.twin_accuracies(
         scores, split.twins, split.own, rows=[row for row in table if "twins" in row.by], rounds=rounds
     )

@@ -27,7 +27,7 @@ from workbench.losses import similarity
 from workbench.metrics.blocks import RowScores, reranked
 from workbench.objectives.base import Objective
 from workbench.objectives.parts.attention import Scorer
-from workbench.progress import bar
+from workbench.progress import Task
 from workbench.records import Array, Batch, Embedding, Rows, Split, require
 from workbench.runs.config import Config
 from workbench.runs.outputs import unit_vectors
@@ -93,8 +93,14 @@ class Model:
             "regions": lambda: batches.regions(split),
         }
         inputs = {kind: readers[kind]() for kind in reads}
-        names = self.makers if every_signal else self.reads
-        return Source(split, inputs, {name: self.makers[name].of(split.captions) for name in names})
+        names = list(self.makers if every_signal else self.reads)
+        signals = {}
+        with Task(f"reading captions of {split.name}", len(names), "signals", even=False) as task:
+            for name in names:
+                task.update(0, name)
+                signals[name] = self.makers[name].of(split.captions)
+                task.update()
+        return Source(split, inputs, signals)
 
     def embed(self, source: Source) -> tuple[Embedding, Embedding]:
         """Embed all images and captions of a split, on the model's device; the result is on the CPU in
@@ -104,7 +110,7 @@ class Model:
             source: what ``source()`` made.
         """
         image, captions = self.embed_images_of(source), len(source.split.captions)
-        return image, self._embed(self.pair.text.texts, source.of_captions, captions)
+        return image, self._embed(self.pair.text.texts, source.of_captions, captions, "captions")
 
     def embed_images_of(self, source: Source, *, parts: bool | None = None) -> Embedding:
         """Embed all images of a split.
@@ -115,7 +121,7 @@ class Model:
                 where ``scores`` reads them.
         """
         images = len(source.split.image_ids)
-        return self._embed(self.pair.image.images, source.of_images, images, parts)
+        return self._embed(self.pair.image.images, source.of_images, images, "images", parts)
 
     def embed_texts(self, captions: Sequence[str]) -> Embedding:
         """Embed loose captions; the empty string is allowed (it is the root of the hierarchy)."""
@@ -125,7 +131,7 @@ class Model:
             taken = {name: signal.take(rows) for name, signal in signals.items()}
             return Batch([], [str(row) for row in rows], torch.from_numpy(rows), signals=taken)
 
-        return self._embed(self.pair.text.texts, batch, len(captions))
+        return self._embed(self.pair.text.texts, batch, len(captions), "captions")
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -173,7 +179,7 @@ class Model:
                 inputs["regions"] = backbones.of_images(given, features)
             return Batch([str(row) for row in rows], [], none, inputs)
 
-        return self._embed(self.pair.image.images, batch, len(images))
+        return self._embed(self.pair.image.images, batch, len(images), "images")
 
     @torch.no_grad()
     def scores(self, image: Embedding, text: Embedding) -> Array:
@@ -196,17 +202,20 @@ class Model:
         encode: Callable[[Batch], Embedding],
         batch: Callable[[Rows], Batch],
         count: int,
+        unit: str,
         parts: bool | None = None,
     ) -> Embedding:
         was_training = self.pair.training
         parts = "parts" in self.objective.compares if parts is None else parts
         self.pair.eval()
         chunks = []
-        for read in ahead(batch, np.split(np.arange(count), range(BATCH, count, BATCH))):
-            with devices.precise(self.device, self.precision):
-                made = encode(batches.to(read, self.device))
-            made = made if parts else replace(made, parts=None, mask=None)
-            chunks.append(made.in_float32(torch.device("cpu")))
+        with Task(f"encoding with {self.name}", count, unit) as task:
+            for read in ahead(batch, np.split(np.arange(count), range(BATCH, count, BATCH))):
+                with devices.precise(self.device, self.precision):
+                    made = encode(batches.to(read, self.device))
+                made = made if parts else replace(made, parts=None, mask=None)
+                chunks.append(made.in_float32(torch.device("cpu")))
+                task.update(len(made))
         self.pair.train(was_training)
         return Embedding.joined(chunks)
 
@@ -371,11 +380,10 @@ class ExternalModel:
             numbers = numbers or range(start, start + len(part))
             return [f"row {row}" for row in numbers], in_threads(opened, part) if opened else list(part)
 
-        unit = " images" if opened else " captions"
-        with bar(len(given), self.name, unit, progress=len(given) > AT_ONCE) as shown:
+        with Task(f"encoding with {self.name}", len(given), "images" if opened else "captions") as task:
             for items, part in ahead(read, range(0, len(given), AT_ONCE)):
                 parts.append(unit_vectors(self._encoded(name, part), name, items))
-                shown.update(len(part))
+                task.update(len(part))
         widths = sorted({part.shape[1] for part in parts})
         require(len(widths) < 2, f"{name}() gave vectors of {' and '.join(map(str, widths))} numbers")
         return Embedding(torch.cat(parts))

@@ -20,6 +20,7 @@ from torch import nn
 from workbench import assets
 from workbench.assets import text_models
 from workbench.io import ChecksumError, hub, read_options, reading_errors, require_itself
+from workbench.progress import Task
 from workbench.records import require
 from workbench.registry import did_you_mean
 from workbench.runs import store as runs
@@ -245,7 +246,8 @@ def open_model(
     'scenes'
     """
     if isinstance(model, str | Path):
-        return _named(str(model), pretrained, random_weights).to(device, precision)
+        with Task(f"opening {model}"):
+            return _named(str(model), pretrained, random_weights).to(device, precision)
     if isinstance(model, AnyModel):
         return model.to(device, precision) if device or precision else model
     return ExternalModel(model).to(device, precision)

@@ -15,6 +15,7 @@ import torch
 from workbench.data.images import no_picture
 from workbench.formatting import format_count
 from workbench.io import ChecksumError
+from workbench.progress import Task
 from workbench.records import Embedding, Measurement, Split, require
 from workbench.runs import store as runs
 from workbench.runs.build import Target, load_split, load_target
@@ -60,8 +61,13 @@ def open_runs(
         FileNotFoundError: no such run; one without a checkpoint raises it when its model is asked for.
         ValueError: the runs were measured on different images or captions, or cannot read the other data.
     """
-    target = Target.of(on) if on else None
-    return together([_open(name, root, images, device, target) for name in names or ("",)])
+    target, opened = Target.of(on) if on else None, []
+    names = names or ("",)
+    with Task("opening", len(names), "runs") as task:
+        for name in names:
+            opened.append(_open(name, root, images, device, target))
+            task.update()
+    return together(opened)
 
 
 def opened(result: OpenRun | Sequence[OpenRun] | str | Path) -> Sequence[OpenRun]:

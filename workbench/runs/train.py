@@ -11,6 +11,7 @@ from typing import Any
 import torch
 
 from workbench.io import only_writer, write_json
+from workbench.progress import choice
 from workbench.records import require
 from workbench.registry import merge
 from workbench.runs import store as runs
@@ -54,9 +55,16 @@ def run(
         ValueError: what lies in the folder was made from something else; the message names what differs.
         BlockingIOError: another process writes into the folder.
     """
-    about = About(name, tags, note)
+    with choice(shown=progress):
+        return _run(experiment, folder, About(name, tags, note))
+
+
+def _run(
+    experiment: Config | Mapping[str, Any] | Prepared, folder: str | Path | None, about: About
+) -> OpenRun:
+    """See ``run``."""
     experiment = Config(**experiment) if isinstance(experiment, Mapping) else experiment
-    ready = experiment if isinstance(experiment, Prepared) else prepare(experiment, progress=progress)
+    ready = experiment if isinstance(experiment, Prepared) else prepare(experiment)
     config, model, history = ready.config, ready.model, []
     settings, metrics = config.training, config.objective.metrics
     position = checkpoint.TrainingPosition(Path(folder), made_from(ready)) if folder else None
@@ -70,7 +78,6 @@ def run(
                     model.pair, model.objective, ready.train,
                     partial(validate, model, ready.val, settings.select, metrics), settings,
                     smaller=chooser(settings.select, metrics).smaller_is_better, position=position,
-                    progress=progress,
                 )  # fmt: skip
         calibrate(model, ready.val)
         image, text = model.embed(ready.test)

@@ -22,13 +22,14 @@ from torch import Tensor
 from workbench import devices
 from workbench.encoders.base import Encoder, Pair
 from workbench.io import cache_folder, cached_file, new_memmap
-from workbench.progress import bar
+from workbench.progress import Task
 from workbench.records import Array, Batch, Embedding, Rows, Split
 from workbench.training import batches
 from workbench.training.batches import Source
 
 Side = Literal["image", "text"]
 PROBES, SIZE = 8, 128
+UNITS: dict[Side, str] = {"image": "images", "text": "captions"}
 
 
 @dataclass(frozen=True)
@@ -46,14 +47,13 @@ class Vectors:
         return torch.from_numpy(np.asarray(self.values[rows], dtype=np.float32))
 
 
-def brought(source: Source, pair: Pair, reads: Sequence[str], *, progress: bool = True) -> Source:
+def brought(source: Source, pair: Pair, reads: Sequence[str]) -> Source:
     """The source with the vectors of the frozen encoders; itself where there are none.
 
     Args:
         source: of the split, with what the encoders read.
         pair: both encoders, with the weights that they train from.
         reads: names of the signals that the text encoder reads.
-        progress: show a bar where somebody can see it.
 
     Returns:
         A source whose batches bring ``vectors``; pixels that only the frozen encoder reads are left out.
@@ -63,33 +63,31 @@ def brought(source: Source, pair: Pair, reads: Sequence[str], *, progress: bool 
     """
     split, inputs, signals = source.split, dict(source.inputs), dict(source.signals)
     if (frozen := pair.image.frozen_encoder) is not None:
-        inputs["vectors"] = known(frozen, "image", split, source.of_images, progress=progress).take
+        inputs["vectors"] = known(frozen, "image", split, source.of_images).take
         inputs = {name: read for name, read in inputs.items() if name not in pair.image.frozen_inputs}
     if (frozen := pair.text.frozen_encoder) is not None:
         read = replace(source, signals={name: signals[name] for name in reads}).of_captions
-        signals["vectors"] = known(frozen, "text", split, read, progress=progress)
+        signals["vectors"] = known(frozen, "text", split, read)
     return replace(source, inputs=inputs, signals=signals)
 
 
-def known(
-    encoder: Encoder, side: Side, split: Split, read: Callable[[Rows], Batch], *, progress: bool = True
-) -> Vectors:
+def known(encoder: Encoder, side: Side, split: Split, read: Callable[[Rows], Batch]) -> Vectors:
     """What an encoder that does not learn says of a whole split: computed once, and then read."""
     file = cache_folder() / f"vectors-{side}-{_key(encoder, side, split, read)}.npy"
-    cached_file(file, partial(_write, encoder, side, split, read, progress))
+    cached_file(file, partial(_write, encoder, side, split, read))
     return Vectors(np.load(file, mmap_mode="r"))
 
 
 @torch.inference_mode()
 def _write(
-    encoder: Encoder, side: Side, split: Split, read: Callable[[Rows], Batch], progress: bool, file: Path
+    encoder: Encoder, side: Side, split: Split, read: Callable[[Rows], Batch], file: Path
 ) -> dict[str, Any]:
     count = len(split.image_ids if side == "image" else split.captions)
     encode: Callable[[Batch], Embedding] = encoder.images if side == "image" else encoder.texts
     home, was_training = next(encoder.parameters()).device, encoder.training
     device = devices.find()
     encoder.eval().to(device)
-    shown = bar(count, f"frozen vectors of {split.name}", f" {side}s", progress=progress)
+    shown = Task(f"frozen vectors of {split.name}", count, UNITS[side])
     with shown:
         out = new_memmap(file, (count, encoder.embed_dim), np.float32)
         for rows in np.split(np.arange(count), range(SIZE, count, SIZE)):

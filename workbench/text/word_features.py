@@ -18,7 +18,7 @@ import torch
 from workbench import devices
 from workbench.assets import text_models
 from workbench.io import cached_file, new_memmap
-from workbench.progress import bar
+from workbench.progress import Task
 from workbench.records import Array, Mask, Rows, require
 from workbench.registry import Count, Natural
 from workbench.text.signal import Ragged, SignalMaker, offsets
@@ -131,7 +131,7 @@ class WordFeatures(SignalMaker):
         """
         tokenizer, model = self._encoder
         order = np.argsort(np.diff(tokens.starts), kind="stable")[::-1]
-        with bar(len(order), self.name, " captions") as shown:
+        with Task(f"{self.name}, outputs of tokens", len(order), "captions") as shown:
             for first in range(0, len(order), self.batch_size):
                 rows = order[first : first + self.batch_size]
                 values, mask = tokens.padded(rows)

@@ -25,6 +25,7 @@ from workbench.execution.summary import FIRST, SHOWN, TRUE, better_and_worse, fa
 from workbench.formatting import format_number, format_path, format_value
 from workbench.io import read_options, write_text
 from workbench.metrics.comparison import BETTER, stated
+from workbench.progress import Task, during
 from workbench.records.measurement import measurement_row
 from workbench.runs import compare, open_runs
 from workbench.runs import store as runs
@@ -113,11 +114,11 @@ def tour(
     folder = Path(root).resolve() / "tour"
     began, started = time.perf_counter(), dict[str, Any]()
     write_text(folder / "index.html", page("views/pages/base.html.j2", title="The tour is running"))
-    with executor("local", folder, {"jobs": JOBS}) as pool:
+    with executor("local", folder, {"jobs": JOBS}) as pool, Task("tour", len(stops), "notebooks") as task:
         for number, stop in enumerate(stops, 1):
             for name in stop.models_of:
                 started[name].result()
-            started[stop.name] = pool.submit(_run, stop, folder, f"{number}/{len(stops)}", say)
+            started[stop.name] = pool.submit(_run, stop, folder, f"{number}/{len(stops)}", say, task)
         results = {name: future.result() for name, future in started.items()}
     seconds = time.perf_counter() - began
     index = write_text(folder / "index.html", render(stops, list(results.values()), seconds))
@@ -126,13 +127,14 @@ def tour(
     return TourResult(index, code, round(seconds, 1), ended)
 
 
-def _run(stop: Stop, folder: Path, place: str, say: Callable[[str], None]) -> RunResult:
+def _run(stop: Stop, folder: Path, place: str, say: Callable[[str], None], task: Task) -> RunResult:
     """Run one stop, and say that it begins, at which place of the tour, and how it ended."""
     say(f"{place} {stop.name}: {stop.says}")
     done = run_notebook(
         find(stop.notebook), _parameters(stop, folder), folder=folder / stop.name,
         about=About(stop.title or stop.name),
     )  # fmt: skip
+    task.update()
     after = f"{done.status} after {format_number(done.seconds, 0)} s"
     say(f"    {stop.name}: {after}{': ' + done.error if done.error else ''}")
     return done
@@ -163,6 +165,7 @@ def _parameters(stop: Stop, folder: Path) -> dict[str, Any]:
     return {**stop.parameters, **models}
 
 
+@during("writing the page")
 def render(stops: Sequence[Stop], results: Sequence[RunResult], seconds: float) -> str:
     """The tour's page.
 

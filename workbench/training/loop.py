@@ -3,12 +3,10 @@ is here.
 """
 
 import math
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -18,7 +16,7 @@ from workbench.formatting import format_number, format_value
 from workbench.io import flat, signals
 from workbench.metrics.blocks import NanScoresError
 from workbench.objectives.base import Objective
-from workbench.progress import bar
+from workbench.progress import Task, note
 from workbench.records import Batch, Embedding, Rows
 from workbench.training import averaging, checkpoint, optimiser, processes, samplers
 from workbench.training.batches import BatchShard, Shards, Source, loader
@@ -60,7 +58,7 @@ def fit(
         settings: how to train.
         smaller: whether a smaller number is a better one.
         position: where checkpoints go; a checkpoint that lies there is resumed. ``None`` writes nothing.
-        progress: show a bar where somebody can see it, and elsewhere a line an epoch.
+        progress: show a bar where somebody can see it, elsewhere lines.
 
     Returns:
         One mapping an epoch: ``epoch``, ``steps`` so far, the mean of every term, ``loss``, what ``validate``
@@ -78,14 +76,14 @@ def fit(
     if not run.history and settings.epochs:
         run.end_epoch({}, validate(), smaller)
     total = settings.epochs * run.steps_per_epoch
-    # the line of an epoch is that of the run
-    steps = bar(total, "training", "step", done=run.step, progress=progress, lines=False)
+    steps = Task("training", total, "steps", done=run.step, shown=progress)
     with signals.sigterm_raises(), steps:
         try:
             while 0 < len(run.history) <= settings.epochs and run.waits(smaller):
                 run.end_epoch(run.train_epoch(steps), run.validated(validate), smaller)
                 run.save()
-                run.tell(steps, progress)
+                if progress:
+                    note(run.reached())
         except KeyboardInterrupt:
             # raised inside a step and by no signal, it leaves half a step: then the last checkpoint stands
             with signals.deferred():
@@ -128,6 +126,7 @@ class Training:
         self.step, self.in_step = 0, False
         self.history: History = []
         self.sums: dict[str, float] = {}
+        self.loss: float | None = None
         # losses, names, batch and number of the steps since the last look; reading them waits for a GPU
         self.unread: list[tuple[Tensor, list[str], Batch, int]] = []
         self.look_every = 1 if self.device.type == "cpu" else LOOK_EVERY
@@ -135,7 +134,7 @@ class Training:
         self.compiled = cache(torch.compile)
         self.started = time.perf_counter()
 
-    def train_epoch(self, bar: Any) -> dict[str, float]:
+    def train_epoch(self, task: Task) -> dict[str, float]:
         """Train to the end of the epoch; returns the mean of every term over the epoch's steps."""
         # epoch 0 is the model before training; one that was stopped in its validation has no step left
         number, every = len(self.history) - 1, self.settings.checkpoint_every
@@ -149,7 +148,7 @@ class Training:
                 self.in_step = True
                 self.train_step(shard.to(self.device))
                 self.step, self.in_step = self.step + 1, False
-            bar.update()
+            task.update(detail=self.now())
             if every and self.step % every == 0 and self.step % self.steps_per_epoch:
                 self.save()
         self.read_losses()
@@ -235,6 +234,7 @@ class Training:
             named = dict(zip(names, values, strict=True))
             self.require_finite(named, batch, step)
             self.sums |= {name: self.sums.get(name, 0.0) + value for name, value in named.items()}
+            self.loss = named["loss"]
 
     def require_finite(self, losses: Mapping[str, float], batch: Batch, step: int) -> None:
         """Raise if a loss of a step is NaN or infinite.
@@ -296,17 +296,19 @@ class Training:
         best = averaging.best_epoch(self.history, self.settings.select, smaller=smaller)
         return not self.settings.patience or len(self.history) - 1 - best < self.settings.patience
 
-    def tell(self, steps: Any, progress: bool) -> None:
-        """Say how the epoch ended: beside the bar, or in a line where nobody watches one."""
+    def reached(self) -> str:
+        """How the last epoch ended, in a line."""
         row = self.history[-1]
-        reached = format_value(row["val/rsum"], "sum")
-        steps.set_postfix({"val rsum": reached})
-        if progress and steps.disable and not processes.rank():
-            steps.write(
-                f"epoch {int(row['epoch'])} of {self.settings.epochs}, step {self.step}: loss "
-                f"{format_number(row['loss'], 3)}, val rsum {reached}, {format_number(row['seconds'], 0)} s",
-                file=sys.stderr,
-            )
+        return (
+            f"epoch {int(row['epoch'])} of {self.settings.epochs}, step {self.step}: loss "
+            f"{format_number(row['loss'], 3)}, val rsum {format_value(row['val/rsum'], 'sum')}, "
+            f"{format_number(row['seconds'], 0)} s"
+        )
+
+    def now(self) -> str:
+        """Where the run is: its epoch, and the last loss that was read."""
+        epoch = f"epoch {len(self.history)} of {self.settings.epochs}"
+        return epoch if self.loss is None else f"{epoch}, loss {format_number(self.loss, 3)}"
 
     def save(self) -> None:
         """Write everything that the next step depends on."""
