@@ -14,6 +14,8 @@ import pytest
 from filelock import FileLock
 from hypothesis import HealthCheck, settings
 
+from workbench import progress
+
 if TYPE_CHECKING:
     from workbench.tour import TourResult
 
@@ -44,6 +46,14 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         if not os.environ.get("WORKBENCH_CACHE"):
             patch.setenv("WORKBENCH_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_lines_of_progress() -> Iterator[None]:
+    """What is printed does not depend on how busy the machine is."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(progress, "LINE_SECONDS", 3600.0)
         yield
 
 

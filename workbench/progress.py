@@ -27,8 +27,8 @@ LINE_SECONDS = 20.0
 BAR_SECONDS = 1.0
 # environment variables: the file to which a process writes its tasks, and the mark of a batch
 REPORT, BATCH = "WORKBENCH_PROGRESS", "WORKBENCH_BATCH"
-WITH_TOTAL = "{desc}: {percentage:3.0f}%|{bar:20}| {n_fmt}/{total_fmt}{unit} [{elapsed}<{remaining}]{postfix}"
-UNEVEN = "{desc}: {percentage:3.0f}%|{bar:20}| {n_fmt}/{total_fmt}{unit} [{elapsed}]{postfix}"
+WITH_TOTAL = "{desc}: {percentage:3.0f}%|{bar:10}| {n_fmt}/{total_fmt}{unit} [{elapsed}<{remaining}]{postfix}"
+UNEVEN = "{desc}: {percentage:3.0f}%|{bar:10}| {n_fmt}/{total_fmt}{unit} [{elapsed}]{postfix}"
 WITHOUT_TOTAL = "{desc} [{elapsed}]{postfix}"
 # bars that are shown at once
 ROWS = 20

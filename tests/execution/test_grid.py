@@ -20,6 +20,7 @@ from workbench.execution import executors, grid, library, parameters
 from workbench.execution.executors import executor
 from workbench.execution.notebook import RunResult
 from workbench.execution.parameters import ParameterError
+from workbench.progress import Task
 from workbench.runs import Config
 from workbench.runs import store as runs
 from workbench.runs.about import About
@@ -192,7 +193,9 @@ def test_an_arm_whose_worker_dies_is_tried_again_so_often_and_then_reported():
 
         return SimpleNamespace(result=result, done=lambda: True)
 
-    found = grid._collect({label: partial(submit, label) for label in answers}, said.append)
+    task = Task("grid", len(answers), "arms")
+    found = grid._collect({label: partial(submit, label) for label in answers}, said.append, task)
+    assert task.count == 4
     assert {label: done.status for label, done in found.items()} == {
         "a": "killed", "b": "ok", "c": "killed", "d": "failed:2",
     }  # fmt: skip

@@ -352,6 +352,7 @@ def test_patience_ends_a_run_early_and_a_killed_run_at_the_same_step(tmp_path):
 def test_a_batch_log_has_a_line_an_epoch_where_progress_is_wanted(capsys, monkeypatch):
     # another test of this process may have imported ipykernel, and then somebody may watch a bar
     monkeypatch.setenv("WORKBENCH_BATCH", "1")
+    monkeypatch.setattr("sys.stderr.isatty", lambda: False, raising=False)
     source, both = toy.source(), {"model": None}
     for progress in (True, False):
         both["model"] = toy.Pair(toy.Picture(), toy.Words())

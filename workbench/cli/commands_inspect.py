@@ -10,7 +10,6 @@ from typing import Annotated, Any
 import typer
 
 import workbench as wb
-from workbench import progress
 from workbench.cli import describe, run_page
 from workbench.cli.base import (
     USUAL,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import nbformat
 
-from workbench import assets
+from workbench import assets, progress
 from workbench.data.images import below
 from workbench.execution import library
 from workbench.formatting import format_path
@@ -141,11 +141,13 @@ def open_lab(path: Path, *, allow_root: bool = False) -> int:
     """
     command = [sys.executable, "-m", "jupyterlab", str(path), *(["--allow-root"] if allow_root else [])]
     said, serves = list[str](), False
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as lab:
+    starts, serving = progress.Task("JupyterLab starts"), progress.choice()
+    with serving, starts, subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as lab:
         for line in lab.stderr or ():
             said.append(line)
             serves = serves or SERVES in line
             if serves:
+                progress.stop()
                 sys.stderr.write("".join(said))
                 said.clear()
     reason = next((LOG_HEAD.sub("", line).strip() for line in reversed(said) if line.strip()), "")

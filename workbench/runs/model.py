@@ -38,6 +38,8 @@ from workbench.training.batches import Pixels, Reader, Source
 
 # items of a model of ours, and of an external one, that are encoded at a time
 BATCH, AT_ONCE = 256, 64
+# items of a model of ours that reads pixels on a processor, where so many take a second or two
+SLOWLY = 32
 # scores that are made at once and kept: 1 GiB of float32, more than 5,000 x 25,000
 WHOLE = 2**28
 
@@ -208,9 +210,10 @@ class Model:
         was_training = self.pair.training
         parts = "parts" in self.objective.compares if parts is None else parts
         self.pair.eval()
-        chunks = []
+        chunks, slow = [], self.device.type == "cpu" and "pixels" in (self.pair.image.image_input or "")
+        step = SLOWLY if slow else BATCH
         with Task(f"encoding with {self.name}", count, unit) as task:
-            for read in ahead(batch, np.split(np.arange(count), range(BATCH, count, BATCH))):
+            for read in ahead(batch, np.split(np.arange(count), range(step, count, step))):
                 with devices.precise(self.device, self.precision):
                     made = encode(batches.to(read, self.device))
                 made = made if parts else replace(made, parts=None, mask=None)
