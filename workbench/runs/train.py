@@ -86,7 +86,7 @@ def _run(
         )
         threads = torch.get_num_threads()
     return OpenRun(
-        name or config.objective.name, ready.test.split, lambda: (model, image, text), None, config.as_dict(),
+        about.name or config.objective.name, ready.test.split, lambda: (model, image, text), None, config.as_dict(),
         measurements, history, values, best=best, threads=threads, about=about,
     )  # fmt: skip
 
