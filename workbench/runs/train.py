@@ -85,8 +85,9 @@ def _run(
             model, ready.test.split, image, text, metrics=metrics, judge=config.objective.judge
         )
         threads = torch.get_num_threads()
+    name = about.name or config.objective.name
     return OpenRun(
-        about.name or config.objective.name, ready.test.split, lambda: (model, image, text), None, config.as_dict(),
+        name, ready.test.split, lambda: (model, image, text), None, config.as_dict(),
         measurements, history, values, best=best, threads=threads, about=about,
     )  # fmt: skip
 
