@@ -235,6 +235,11 @@ def make(what: str, kind: Callable[..., Made], options: Mapping[str, Any] | None
     return kind(**(options or {}))
 
 
+def options_of(member: Callable[..., Any]) -> dict[str, Any]:
+    """Read the options of a class or a function: name -> default, ``Parameter.empty`` where it has none."""
+    return {name: option.default for name, option in inspect.signature(member).parameters.items()}
+
+
 def check_options(
     what: str,
     member: Callable[..., Any],
@@ -256,13 +261,13 @@ def check_options(
         TypeError: an option that it does not take, with the near ones, or a value of another type.
         ValueError: a value out of range or not among the choices, with the near ones.
     """
-    parameters = inspect.signature(member).parameters
+    known = options_of(member)
     function = member.__init__ if inspect.isclass(member) else member
     hints = get_type_hints(function, include_extras=True) if options else {}
     for option, value in options.items():
         where = f"{path}.{option}: " if path else ""
-        if option not in parameters:
-            near = did_you_mean(str(option), [*parameters, *beside])
+        if option not in known:
+            near = did_you_mean(str(option), [*known, *beside])
             raise TypeError(f"{where}{what} has no option {option!r}; {near}")
         place = f"{path}.{option}" if path else f"{what}: {option}"
         check_value(place, value, hints.get(option, Any))

@@ -4,7 +4,6 @@ Steps follow from the data. The rest is an estimate from sizes and from three th
 once: a training step of ViT-B/32, the loss, and reading a photograph.
 """
 
-import inspect
 import json
 from collections.abc import Mapping
 from functools import cache
@@ -140,7 +139,7 @@ def _steps(where: str, size: int, each: int) -> int:
     try:
         own = load_split(config, "train", progress=False).own
     except FileNotFoundError:
-        images, _ = inspect.getmodule(data.member(place.name)).COUNTS["train"]  # type: ignore[union-attr]
+        images, _ = data.member(place.name).counts["train"]
         images = min(round(images * place.options.get("share", 1)), place.train_images or images)
         own = np.repeat(np.arange(images), CAPTIONS)
     if each:

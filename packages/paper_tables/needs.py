@@ -3,7 +3,6 @@
 Weights are looked for where the run would find them, a file or the cache of the hub; nothing is fetched.
 """
 
-import inspect
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -116,7 +115,7 @@ def targets(grid: Mapping[str, Any], dataset: str, params: Mapping[str, Any]) ->
     said, found = grid["table"].get("evaluate") or {}, []
     source = params.get("data_options", {}).get("source")
     for one in said.get(dataset, said.get("others", [])):
-        takes = source and "source" in inspect.signature(data.member(one["data"])).parameters
+        takes = source and data.member(one["data"]).takes("source")
         options = {**({"source": source} if takes else {}), **one.get("data_options", {})}
         found.append(Target.of({**one, "data_options": options}))
     return found

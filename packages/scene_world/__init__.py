@@ -18,16 +18,13 @@ from scene_world.language import LEVELS, chain, short_phrase, statement, verbali
 from scene_world.placement import Scene, graph_of, make_scene
 from scene_world.truth import judgements
 from scene_world.typed import canonical, grade
+from workbench.data.loader import SHARE, loader
 from workbench.data.reading import drawn
 from workbench.records import Rows, SceneGraph, Split, require
 from workbench.registry import Count, Natural
 
 __all__ = ["canonical", "load", "placements"]
 
-# judgements of the training split, for ``Config.positives``
-POSITIVES = ("own", "exact", "graded")
-# options that are about the training split alone: an experiment gives them to no other
-TRAINING = ("share", "share_seed")
 SIZES = {"train": 8000, "val": 500, "test": 1000}
 # each question about a scene has its own stream of choices
 _SCENE, _CAPTIONS, _CHAINS = range(3)
@@ -52,6 +49,7 @@ def placements(split: str, rows: Iterable[int], seed: int = 0) -> list[Scene]:
     return [make_scene(Dice(seed, list(SIZES).index(split), row, _SCENE)) for row in rows]
 
 
+@loader(positives=("own", "exact", "graded"), training=SHARE)
 def load(
     split: Literal["train", "val", "test"] = "train",
     size: Natural | None = None,

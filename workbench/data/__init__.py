@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from workbench.data.loader import Loader
 from workbench.progress import during
 from workbench.records import Split, require
 from workbench.registry import Shelf, make
@@ -45,8 +46,8 @@ def require_there(name: str, options: Mapping[str, Any]) -> None:
         require(Path(root).expanduser().is_dir(), missing, FileNotFoundError)
 
 
-def member(name: str) -> Any:
-    """The function that loads a data set of the shelf, or what lies at a path.
+def member(name: str) -> Loader:
+    """The loader of a data set of the shelf, or of what lies at a path.
 
     Args:
         name: of the shelf, ``"my_module:my_loader"``, or a path, see ``path_of``.
@@ -57,9 +58,10 @@ def member(name: str) -> Any:
     """
     if (path := path_of(name)) is None:
         try:
-            return _shelf.member(name)
+            found = _shelf.member(name)
         except KeyError as error:
             raise KeyError(f"{error.args[0]}; and there is no file or folder {name}") from None
+        return found if isinstance(found, Loader) else Loader(found)
     from workbench.data.opening import at  # slow to import
 
     return at(path)

@@ -9,13 +9,10 @@ from dataclasses import replace
 from typing import Literal
 
 from workbench.data.benchmark import Benchmark
+from workbench.data.loader import SHARE, loader
 from workbench.records import Split
 from workbench.registry import Count, Natural, Portion
 
-# judgements of the training split, for ``Config.positives``
-POSITIVES = ("own",)
-# options that are about the training split alone: an experiment gives them to no other
-TRAINING = ("share", "share_seed")
 COUNTS = {
     "train": (113287, 566747), "train2014": (82783, 414113), "val": (5000, 25010), "test": (5000, 25010),
     "test_1k": (1000, 5000),
@@ -37,6 +34,7 @@ BENCHMARK = Benchmark(
 )
 
 
+@loader(positives=("own",), training=SHARE, counts=COUNTS)
 def coco(
     *,
     split: Literal["train", "train2014", "val", "test", "test_1k"] = "train",

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from workbench.data.coco import coco as load_coco
+from workbench.data.loader import loader
 from workbench.data.reading import find_root
 from workbench.formatting import format_count
 from workbench.io import read_csv
@@ -34,6 +35,7 @@ TABLES = {
 RATED = {"sits": 44833, "sis": 46719, "sts": 44045}
 
 
+@loader()
 def cxc(
     *,
     split: Literal["val", "test"] = "test",

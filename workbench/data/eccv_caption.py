@@ -15,6 +15,7 @@ from typing import Literal
 import numpy as np
 
 from workbench.data.coco import coco
+from workbench.data.loader import loader
 from workbench.formatting import format_count
 from workbench.io import parse_json, read_text, validated
 from workbench.records import Judgements, Split, require
@@ -35,6 +36,7 @@ RULES = {
 }
 
 
+@loader()
 def eccv_caption(
     *,
     split: Literal["test"] = "test",

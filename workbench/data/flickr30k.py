@@ -7,13 +7,10 @@ ACL 2, 2014.
 from typing import Literal
 
 from workbench.data.benchmark import Benchmark
+from workbench.data.loader import SHARE, loader
 from workbench.records import Split
 from workbench.registry import Count, Portion
 
-# judgements of the training split, for ``Config.positives``
-POSITIVES = ("own",)
-# options that are about the training split alone: an experiment gives them to no other
-TRAINING = ("share", "share_seed")
 COUNTS = {"train": (29000, 145000), "val": (1014, 5070), "test": (1000, 5000)}
 BENCHMARK = Benchmark(
     "flickr30k",
@@ -29,6 +26,7 @@ BENCHMARK = Benchmark(
 )
 
 
+@loader(positives=("own",), training=SHARE, counts=COUNTS)
 def flickr30k(
     *,
     split: Literal["train", "val", "test"] = "train",

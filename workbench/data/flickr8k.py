@@ -14,6 +14,7 @@ from typing import Literal
 import numpy as np
 
 from workbench.data.benchmark import check_counts
+from workbench.data.loader import SHARE, loader
 from workbench.data.reading import Problems, Row, find_root, good, share_of, to_split
 from workbench.data.tables import tokens
 from workbench.io import read_text, reading_errors
@@ -33,10 +34,6 @@ RATINGS: dict[str, tuple[str, str, str, tuple[int, int], float]] = {
         "three scores", (1, 4), 3.0,
     ),
 }  # fmt: skip
-# judgements of the training split, for ``Config.positives``
-POSITIVES = ("own",)
-# options that are about the training split alone: an experiment gives them to no other
-TRAINING = ("share", "share_seed")
 LISTS = {
     "train": "Flickr_8k.trainImages.txt",
     "val": "Flickr_8k.devImages.txt",
@@ -53,6 +50,7 @@ COUNTS = {"train": (5999, 29995), "val": (1000, 5000), "test": (1000, 5000)}
 ABSENT = "2258277193_586949ec62.jpg"
 
 
+@loader(positives=("own",), training=SHARE, counts=COUNTS)
 def flickr8k(
     *,
     split: Literal["train", "val", "test"] = "train",

@@ -8,11 +8,10 @@ path decides: 80 % train, 10 % val, 10 % test.
 
 from typing import Literal
 
+from workbench.data.loader import loader
 from workbench.data.reading import SAME, find_root
 from workbench.records import Split
 
-# judgements of the training split, for ``Config.positives``
-POSITIVES = ("own", SAME)
 TABLES = "captions.*"
 REMEDY = (
     "Put the images into a folder with a table captions.csv (or .jsonl, .parquet) that has the columns "
@@ -20,6 +19,7 @@ REMEDY = (
 )
 
 
+@loader(positives=("own", SAME))
 def folder(
     *,
     split: Literal["train", "val", "test", "all"] = "train",

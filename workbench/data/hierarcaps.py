@@ -13,6 +13,7 @@ from typing import Literal
 import numpy as np
 
 from workbench.data.benchmark import check_counts
+from workbench.data.loader import loader
 from workbench.data.reading import Problems, Row, find_root, good, to_split
 from workbench.io import read_csv
 from workbench.records import Judgements, Split, require
@@ -39,6 +40,7 @@ REMEDY = (
 )
 
 
+@loader()
 def hierarcaps(
     *,
     split: Literal["test"] = "test",

@@ -14,19 +14,19 @@ layout          what is read
 """
 
 import hashlib
-import inspect
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatch
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple
 
 from workbench.data import flickr8k, hierarcaps, layouts
 from workbench.data.coco import FOLDED, FOLDS
 from workbench.data.columns import column_of, fitting, names_both
 from workbench.data.images import endings, visible
+from workbench.data.loader import Loader, loader
 from workbench.data.reading import SAME, Ask, Name, Problems, Reading, one_split, said_split, without_pictures
 from workbench.data.region_files import locate
 from workbench.data.shards import found_shards, read_shards
@@ -35,14 +35,12 @@ from workbench.formatting import format_count
 from workbench.records import Split, require
 from workbench.registry import make
 
-# judgements of the training split, for ``Config.positives``
-POSITIVES = ("own", SAME)
 Layout = Literal["", "karpathy", "coco", "table", "shards", "texts", "datasets", "flickr8k", "hierarcaps"]
 # pictures that are opened in search of doubts
 OPENED = 10_000
 # tables that are read whatever their columns, so that a message names these
 TABLES = ("captions.*", "metadata.*", "results.csv")
-OFFICIAL: dict[str, tuple[Any, tuple[str, ...]]] = {
+OFFICIAL: dict[str, tuple[Loader, tuple[str, ...]]] = {
     "flickr8k": (
         flickr8k.MEMBER,
         (flickr8k.CAPTIONS, flickr8k.HUMAN, flickr8k.IMAGES, *flickr8k.LISTS.values()),
@@ -78,9 +76,10 @@ class Found(NamedTuple):
     files: Sequence[Path] = ()
 
 
-def at(path: Path) -> Callable[..., Split]:
+def at(path: Path) -> Loader:
     """What loads the data at a path, so that its options can be checked before."""
 
+    @loader(positives=("own", SAME))
     def opened(  # noqa: PLR0913 - options that a person gives by name
         *,
         split: Name = "",
@@ -114,11 +113,15 @@ def at(path: Path) -> Callable[..., Split]:
         read = replace(read, notes=(f"read as {way.layout}: {way.what}", *read.notes))
         if isinstance(read, Split):
             return read
-        made = _with_regions(read, ask, regions, check_images)
-        folded = read.name == "coco" and way.layout == "karpathy" and len(made.image_ids) == FOLDED
-        return replace(made, folds=FOLDS) if folded else made
+        coco = read.name == "coco" and way.layout == "karpathy"
+        return _folded(_with_regions(read, ask, regions, check_images), coco=coco)
 
     return opened
+
+
+def _folded(split: Split, *, coco: bool) -> Split:
+    """The test split of MS-COCO is also read as so many galleries."""
+    return replace(split, folds=FOLDS) if coco and len(split.image_ids) == FOLDED else split
 
 
 def _way_for(path: Path, ask: Ask, regions: str) -> Found:
@@ -198,8 +201,7 @@ def _ways(ask: Ask) -> list[Found]:
     base = ask.base
     if not ask.table:
         for name, (load, marks) in OFFICIAL.items():
-            splits = get_args(inspect.signature(load).parameters["split"].annotation)
-            whole = ask.split != "all" or len(splits) == 1
+            whole = ask.split != "all" or len(load.splits) == 1
             if whole and all((base / mark).exists() for mark in marks):
                 return [Found(name, f"the files of {name}", partial(_official, name, load))]
         if any((base / name).is_file() for name in ("dataset_dict.json", "state.json")):
@@ -304,7 +306,7 @@ def _holds_images(file: Path, ask: Ask) -> bool:
     )
 
 
-def _official(name: str, load: Callable[..., Split], ask: Ask) -> Split:
+def _official(name: str, load: Loader, ask: Ask) -> Split:
     split = "test" if ask.split in ("", "all") else ask.split
     options = {"split": split, "root": str(ask.base), "on_error": ask.problems.on_error, "complete": False}
     return make(f"data {name!r}", load, options)

@@ -27,6 +27,7 @@ from typing import Any, Literal, NamedTuple
 
 from workbench.data.columns import NAMES, Columns, column_notes, column_of, field, find_columns
 from workbench.data.images import read_image, visible
+from workbench.data.loader import loader
 from workbench.data.reading import SAME, Ask, Problems, Reading, Row, find_root, one_split, said_split
 from workbench.data.tables import inside, texts
 from workbench.data.tars import MARKS, Content, Tally, Unread, read_tar
@@ -43,8 +44,6 @@ from workbench.io import (
 from workbench.records import Split, require
 from workbench.registry import require_known
 
-# judgements of the training split, for ``Config.positives``
-POSITIVES = ("own", SAME)
 REMEDY = "Put the shards, .tar or .parquet, into one folder; train, val or test in a name says its split."
 # the number of a shard and of how many, ``train-00000-of-00003.parquet``
 NUMBERED = re.compile(r"((?:.*/)?[^/]*?)(\d{1,6})(?:(-of-(\d{1,6}))[^/]*)?(\.\w+)")
@@ -105,6 +104,7 @@ class Stored(NamedTuple):
             return opened.read(self.part)
 
 
+@loader(positives=("own", SAME))
 def shards(
     *,
     split: Literal["train", "val", "test", "all"] = "train",

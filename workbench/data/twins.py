@@ -23,6 +23,7 @@ import numpy as np
 from PIL import Image
 
 from workbench.data.images import read_image
+from workbench.data.loader import loader
 from workbench.data.reading import Problems, Row, find_root, good, to_split
 from workbench.data.tables import read_table
 from workbench.io import fields_of, parse_json, read_text, validated
@@ -100,6 +101,7 @@ SOURCES: dict[str, tuple[tuple[str, ...], str, str]] = {
 }  # fmt: skip
 
 
+@loader()
 def twins(
     *,
     source: Literal["aro", "sugarcrepe", "winoground"],

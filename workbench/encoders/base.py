@@ -1,6 +1,5 @@
 """What every encoder offers, how its parameters are grouped for the optimiser, and two encoders as a pair."""
 
-import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -8,7 +7,7 @@ from typing import Any, ClassVar
 from torch import Tensor, nn
 
 from workbench.records import Batch, Embedding, require
-from workbench.registry import Checked
+from workbench.registry import Checked, options_of
 
 
 @dataclass(frozen=True)
@@ -100,7 +99,7 @@ class Encoder(Checked, nn.Module):
             facts: the ``vocabulary`` of the tokens, ``in_dim`` of the region features, ``pretrained=""``
                 where weights follow.
         """
-        known = inspect.signature(cls).parameters
+        known = options_of(cls)
         taken = {name: value for name, value in facts.items() if name in known}
         return {**taken, **options, **{name: value for name, value in taken.items() if name == "pretrained"}}
 

@@ -1,6 +1,5 @@
 """What arms of a grid need, looked for before anything runs: data, and time and memory of this device."""
 
-import inspect
 import json
 from collections.abc import Iterable, Mapping
 from importlib.metadata import entry_points
@@ -49,9 +48,9 @@ def missing_data(arms: Iterable[Mapping[str, Any]]) -> list[str]:
         if name == "scenes" or (key := json.dumps([given, pixels], default=str)) in seen:
             continue
         seen.add(key)
-        split = inspect.signature(data.member(name)).parameters["split"].annotation
+        splits = data.member(name).splits
         require(
-            "train" in getattr(split, "__args__", ("train",)),
+            not splits or "train" in splits,
             f"{name} has no training split: train on other data, and `workbench evaluate RUN --data {name}`",
         )
         for part in SPLITS:

@@ -7,10 +7,9 @@ its module and class, ``"my_module:MyLoss"``, alone or in a sum.
 """
 
 from collections.abc import Iterable, Mapping
-from inspect import signature
 from typing import TYPE_CHECKING, Any
 
-from workbench.registry import Shelf, check_options, did_you_mean, require
+from workbench.registry import Shelf, check_options, did_you_mean, options_of, require
 
 if TYPE_CHECKING:
     from workbench.objectives.base import Objective as Objective
@@ -44,12 +43,12 @@ def load(name: str, /, _path: str = "", _beside: Iterable[str] = (), **options: 
 
 def takers(option: str) -> list[str]:
     """List the objectives of the shelf that take an option, which imports them all."""
-    return [name for name in names() if option in signature(member(name)).parameters]
+    return [name for name in names() if option in options_of(member(name))]
 
 
 def _check(name: str, options: Mapping[str, Any], path: str, beside: Iterable[str]) -> None:
     """Hold options to an objective; of an unknown one, name its near ones or the objectives that take it."""
-    own = list(signature(member(name)).parameters)
+    own = list(options_of(member(name)))
     for option in options.keys() - set(own):
         others = takers(option)
         hint = did_you_mean(option, own, f"it is one of {', '.join(others)}")

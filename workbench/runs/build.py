@@ -1,7 +1,6 @@
 """The data and the model of a configuration: splits as a model reads them, encoders, objective, signals."""
 
 import hashlib
-import inspect
 import json
 import re
 from collections.abc import Mapping
@@ -264,7 +263,7 @@ def load_split(config: Config, name: str, *, progress: bool = True) -> Split:
 
 def _read_part(config: Config, name: str) -> Split:
     """One split of the config's data set, cut to size; of a share, each seed takes other images."""
-    alone = getattr(inspect.getmodule(data.member(config.data.name)), "TRAINING", ())
+    alone = data.member(config.data.name).training
     shared = "share" in config.data.options and "share_seed" in alone
     options = ({"share_seed": config.training.seed} if shared else {}) | config.data.options
     options = {option: value for option, value in options.items() if name == "train" or option not in alone}
@@ -308,7 +307,7 @@ def load_target(config: Config, target: Target) -> Split:
 def _read(target: Target) -> Split:
     """The split, cut to size."""
     options, images = dict(target.data_options), target.images
-    if images and "size" in inspect.signature(data.member(target.data)).parameters:
+    if images and data.member(target.data).takes("size"):
         options["size"] = images
     split: Split = data.load(target.data, split=target.split, **options)
     return split.first(images) if images else split

@@ -9,7 +9,6 @@ import json
 import re
 from collections.abc import Sequence
 from importlib import import_module
-from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,7 @@ from workbench.assets import text_models
 from workbench.io import ChecksumError, hub, read_options, reading_errors, require_itself
 from workbench.progress import Task
 from workbench.records import require
-from workbench.registry import did_you_mean
+from workbench.registry import did_you_mean, options_of
 from workbench.runs import store as runs
 from workbench.runs.build import build
 from workbench.runs.config import Config
@@ -128,12 +127,12 @@ def _dual_encoder(name: str, whole: Any, saved: Any) -> Any:
 def _encodes_apart(kind: Any) -> bool:
     """Whether a class gives vectors of images and of texts, and is no part of one that writes texts."""
     methods = all(hasattr(kind, f"get_{side}_features") for side in ("image", "text"))
-    return methods and "decoder_input_ids" not in signature(kind.forward).parameters
+    return methods and "decoder_input_ids" not in options_of(kind.forward)
 
 
 def _reads(kind: Any) -> str:
     """A class by its name, and why it cannot be opened."""
-    inputs = signature(kind.forward).parameters
+    inputs = options_of(kind.forward)
     sides = {"pixel_values": "images", "input_ids": "texts"}
     lacks = [side for field, side in sides.items() if field not in inputs]
     alone = f"encodes no {' and no '.join(lacks)}"

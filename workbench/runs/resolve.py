@@ -15,7 +15,6 @@ Then the encoders get what the objective reads: a text graph for entities, heads
 nothing falls back to a model of the synthetic scenes.
 """
 
-import inspect
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
@@ -28,7 +27,7 @@ from workbench.metrics import Metric
 from workbench.objectives import Objective
 from workbench.objectives.parts.attention import scorer_of
 from workbench.records import MetricKey, require
-from workbench.registry import Count, check_options, check_value, merge, require_known
+from workbench.registry import Count, check_options, check_value, merge, options_of, require_known
 from workbench.runs.config import Config, names_in
 
 # The text graph where nobody chose it: its words are those of the shipped model.
@@ -184,7 +183,7 @@ def _needed(values: Mapping[str, Any], objective: Objective, *, graph: bool) -> 
 
 def _variance_head(encoder: str) -> dict[str, Any]:
     """The option that gives an encoder log variances, where it has one."""
-    return {"log_var": True} if "log_var" in inspect.signature(encoders.member(encoder)).parameters else {}
+    return {"log_var": True} if "log_var" in options_of(encoders.member(encoder)) else {}
 
 
 def _check_objective(values: Mapping[str, Any], objective: Objective) -> None:
@@ -277,17 +276,17 @@ def chooser(select: str, names: Sequence[str] = ()) -> type[Metric]:
 def _check_encoder(name: str, options: Mapping[str, Any], path: str) -> None:
     """Hold options to an encoder, and those of the encoders that it is made of to theirs."""
     check_options(f"encoder {name!r}", encoders.member(name), options, path)
-    known = inspect.signature(encoders.member(name)).parameters
+    known = options_of(encoders.member(name))
     for option in options.keys() & {f"{part}_options" for part in known}:
         part = option.removesuffix("_options")
-        inner = options.get(part, known[part].default)
+        inner = options.get(part, known[part])
         if inner in encoders.names():
             _check_encoder(inner, options[option] or {}, f"{path}.{option}")
 
 
 def judgements_of(name: str) -> tuple[str, ...]:
-    """The judgements that the training split of a data set has, nothing where its file does not say."""
-    return tuple(getattr(inspect.getmodule(data.member(name)), "POSITIVES", ()))
+    """The judgements that the training split of a data set has, nothing where its loader does not say."""
+    return data.member(name).positives
 
 
 def check_fit(config: Config, given: Mapping[str, Any] = MappingProxyType({})) -> None:
@@ -318,8 +317,8 @@ def check_fit(config: Config, given: Mapping[str, Any] = MappingProxyType({})) -
 
 def _models(encoder: str, options: Mapping[str, Any]) -> set[Any]:
     """Names of the models of an encoder, those that its own defaults name among them."""
-    known = inspect.signature(encoders.member(encoder)).parameters
-    defaults = {name: known[name].default for name in ("model", "pretrained") if name in known}
+    known = options_of(encoders.member(encoder))
+    defaults: dict[str, Any] = {name: known[name] for name in ("model", "pretrained") if name in known}
     return _named({**defaults, **options})
 
 

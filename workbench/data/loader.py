@@ -1,0 +1,61 @@
+"""What a data set says of itself before anything of it is read."""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import update_wrapper
+from types import MappingProxyType
+from typing import Any, get_args, get_type_hints
+
+from workbench.records import Split
+from workbench.registry import options_of
+
+# options that draw a part of the training images
+SHARE = ("share", "share_seed")
+
+
+class Loader:
+    """A function that loads one split, with what is known of its data set.
+
+    Args:
+        load: takes ``split`` and options, all by name; its annotations say what each may be.
+        positives: judgements of the training split, for ``Config.positives``.
+        training: options that are about the training split alone; a run gives them to no other split.
+        counts: images and captions of each split, where they are known.
+    """
+
+    def __init__(
+        self,
+        load: Callable[..., Split],
+        *,
+        positives: Sequence[str] = (),
+        training: Sequence[str] = (),
+        counts: Mapping[str, tuple[int, int]] = MappingProxyType({}),
+    ) -> None:
+        self.load, self.positives = load, tuple(positives)
+        self.training, self.counts = tuple(training), counts
+        update_wrapper(self, load)  # options and documentation are those of the function
+
+    def __call__(self, *args: Any, **options: Any) -> Split:
+        """Load one split; options as those of the function."""
+        return self.load(*args, **options)
+
+    def takes(self, option: str) -> bool:
+        """Whether there is such an option."""
+        return option in options_of(self.load)
+
+    @property
+    def splits(self) -> tuple[str, ...]:
+        """Names of the splits; none where the function's annotation does not list them."""
+        return get_args(get_type_hints(self.load).get("split"))
+
+
+def loader(**facts: Any) -> Callable[[Callable[..., Split]], Loader]:
+    """Make a ``Loader`` of the function below.
+
+    Args:
+        facts: as those of ``Loader``.
+    """
+
+    def decorated(load: Callable[..., Split]) -> Loader:
+        return Loader(load, **facts)
+
+    return decorated
