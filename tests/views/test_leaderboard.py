@@ -179,19 +179,60 @@ def test_a_run_without_rsum_is_there_with_its_arm_and_what_differs(tmp_path):
     assert made.left_out == {}
 
 
-def test_numbers_stand_behind_the_run(tmp_path):
-    first, other = make(tmp_path, "aaaa0000", 2.0), make(tmp_path, "bbbb0000", 1.0)
-    for folder, tau in ((first, 5), (other, 6)):
-        options = {"tau": tau, "a_name_that_is_long": f"and its value, which is as long {tau}"}
-        write_json(folder / runs.PARAMS, {"objective_options": options})
+def heads_of(made):
+    """The heads of the columns of the first table."""
+    page = made.html.read_text()
+    return re.findall(r"<th [^>]*>(.*?)</th>", page[page.index("<thead>") : page.index("</thead>")])
+
+
+def test_columns_are_the_run_its_model_its_numbers_and_what_differs_between_the_rows(tmp_path):
+    folders = [make(tmp_path, "aaaa0000", 2.0), make(tmp_path, "bbbb0000", 1.0)]
+    for folder, tau in zip(folders, (5, 6), strict=True):
+        options = {"tau": tau, "margin": 0.1}
+        write_json(folder / runs.PARAMS, {"objective_options": options, "seed": 0})
         write_json(folder / runs.CONFIG, {"epochs": 4, "train_images": ""})
+    made = leaderboard.build(tmp_path)
+    heads = heads_of(made)
+    assert heads == ["run", "model", "RSUM", "R@1, text to image", "what differs"]
+    assert [row.count(f">objective_options.tau={tau}</td>") for row, tau in zip(rows_of(made), (5, 6))] == [
+        1,
+        1,
+    ]
+    assert "options.margin" not in made.html.read_text()
+    write_json(folders[1] / runs.RESULTS, runs.load(folders[1] / runs.RESULTS) | {"seed": 1})
+    assert heads_of(leaderboard.build(tmp_path))[:3] == ["run", "model", "seed"]
+
+
+def test_data_that_were_named_by_different_paths_are_one_table_without_a_path(tmp_path):
+    content = {"checksums": {"ids": "1", "own": "2", "captions": "3"}}
+    split = SPLIT | content | {"name": "photos/test"}
+    for letter, name in zip("abc", ("photos", "photos/", "/home/me/photos"), strict=True):
+        folder = make(tmp_path, f"{letter}aaa0000", 2.0, split=split, dataset=name)
+        write_json(folder / runs.PARAMS, {"data": name, "start": f"/home/me/runs/{letter}"})
     page = leaderboard.build(tmp_path).html.read_text()
-    heads = page[page.index("<thead>") : page.index("</thead>")]
-    order = [heads.index(f">{name}<") for name in ("run", "objective", "seed", "RSUM", "epochs", "options")]
-    assert order == sorted(order)
-    assert 'title="rsum"' in heads
-    assert ">status<" not in heads  # all are well
-    assert ">train_images<" not in heads
+    assert page.count("<table ") == 1
+    assert "photos/test: 10 images, 50 captions" in page
+    assert "/home" not in page
+    assert ">start=a</td>" in page
+
+
+def test_other_data_of_the_same_name_and_size_have_a_table_of_their_own(tmp_path):
+    for number in "12":
+        split = SPLIT | {"checksums": {"ids": number, "own": "2", "captions": "3"}}
+        make(tmp_path, f"{number}aaa0000", 2.0, split=split)
+    assert leaderboard.build(tmp_path).html.read_text().count("<table ") == 2
+
+
+def test_a_name_stands_for_the_run_with_its_tags_and_its_note_below(tmp_path):
+    write_about(make(tmp_path, "aaaa0000", 2.0), About("mine", ["thesis"], "table 2"))
+    make(tmp_path, "bbbb0000", 1.0)
+    made = leaderboard.build(tmp_path)
+    first, _ = rows_of(made)
+    assert "mine" in first
+    assert notes_of(first) == ["#thesis; table 2; reference"]
+    assert pd.read_csv(made.csv, keep_default_na=False)["tags"].tolist() == ["thesis", ""]
+    only = leaderboard.build(tmp_path, tags=["thesis"])
+    assert only.runs == 1
 
 
 def test_what_was_measured_on_other_data_leads_to_the_notebook_of_its_run(tmp_path):

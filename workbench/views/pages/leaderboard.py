@@ -25,16 +25,20 @@ from workbench.runs import by_query
 from workbench.runs import store as runs
 from workbench.views.pages import Cell, page
 
-# columns of their own before the numbers of a run, and behind them where any run has it
-BEFORE = ("objective", "run", "seed")
-BEHIND = ("train_images", "epochs", "options", "notebook", "status")
+# columns around the numbers, with their heads: the first two always, the others where rows differ in them
+BEFORE = {"run": "run", "objective": "model", "seed": "seed"}
+BEHIND = {"options": "what differs", "notebook": "notebook", "status": "status"}
 SEED = re.compile(r", seed=[^;]*")
-# where a run lies says nothing about its numbers
-PLACES = ("out", "device")
+# fields that have a column, that the heading of a table says, or that say nothing about a number
+ELSEWHERE = ("objective", "seed", "run", "arm", "data", "data_options.root", "out", "device")
+# the fields of a model that was trained elsewhere; the others are of a training
+OF_EVALUATION = ("precision",)
 FIRST = str(MetricKey("rsum"))
 # where a tour writes its page, below the folder of all runs
 TOUR = "tour/index.html"
-SPLIT = ("dataset", "split", "images", "captions", "training")
+SPLIT = ("dataset", "split", "images", "captions", "training", "content")
+# checksums of a split that are known of vectors too
+CONTENT = ("ids", "own", "captions")
 # what the table keeps of a number beside its value
 PARTS = ("low", "high", "face")
 
@@ -44,7 +48,7 @@ INTRO = (
     "the highest RSUM, in whatever order you sort the rows. The mark below a number compares the run with "
     "the reference and names it, by an interval that is widened for all numbers of the row (Holm's rule). A "
     "bold number on green is significantly better than the reference's. In the row of the reference it is "
-    "significantly better than all others."
+    "significantly better than all others. The last column lists settings in which the runs differ."
 )
 
 
@@ -77,7 +81,7 @@ def build(
 ) -> Leaderboard:
     """Write ``leaderboard.html`` and ``leaderboard.csv`` over all runs below a root.
 
-    Runs on the same test split (data set, name, images, captions) stand in one table, the best RSUM first
+    Runs on the same test split (data set, name, ids, pairs and texts) stand in one table, the best RSUM first
     and those without an RSUM last, by their id; what a run measured on other data stands apart from the runs
     that were trained there. Each has the arms of grids that it is, and the parameters in which it differs
     from others of its table. It is compared with the first, the reference, where both keep values by
@@ -158,10 +162,13 @@ def _row(run: runs.Run) -> dict[str, Any]:
         "status": run.status,
         **{name: run.results.get(name, "") for name in ("objective", "seed")},
         **{name: made.get(name, "") for name in ("train_images", "epochs")},
-        "arm": "; ".join(f"{grid}: {label}" for grid, label in run.arms.items() if grid),
-        "dataset": (dataset := run.results.get("dataset", "")),
-        "training": run.results.get("training", dataset),
+        "arm": "; ".join(f"{grid}: {label}" for grid, label in run.arms.items()),
+        "tags": " ".join(run.about.tags),
+        "note": run.about.note,
+        "dataset": (dataset := _short(run.results.get("dataset", ""))),
+        "training": _short(run.results.get("training", dataset)),
         "split": split["name"],
+        "content": " ".join(split.get("checksums", {}).get(part, "") for part in CONTENT).strip(),
         **{name: split[name] for name in ("images", "captions")},
     }
     for label, contract in contracts_of(run.results):
@@ -170,51 +177,77 @@ def _row(run: runs.Run) -> dict[str, Any]:
     return row
 
 
+def _short(value: Any) -> Any:
+    """A path by its last part, as of data that were named by different paths; any other value as it is."""
+    path = Path(value) if isinstance(value, str) else None
+    is_path = path and (path.is_absolute() or value.endswith("/") or value.startswith((".", "~")))
+    return path.name if path and is_path else value
+
+
+def _settings(run: runs.Run) -> dict[str, Any]:
+    """The settings that decide the numbers of a run on its test split, by name."""
+    known = {name.removeprefix("settings."): value for name, value in flat(run.params).items()}
+    known |= flat(runs.load(run.folder / runs.CONFIG))
+    of_evaluation = "model" in known or "target" in run.params
+    names = OF_EVALUATION if of_evaluation else [name for name in known if name not in ELSEWHERE]
+    return {name: _short(known[name]) for name in names if name in known}
+
+
 def _options(alike: Sequence[runs.Run]) -> list[str]:
-    """Of every run the parameters in which the runs differ, other than those that have a column."""
-    resolved = [flat(runs.load(run.folder / runs.CONFIG)) for run in alike]
-    given = [{name.removeprefix("settings."): one for name, one in flat(run.params).items()} for run in alike]
-    differ = {}
-    for name in dict.fromkeys(
-        name for one in given for name in one if name not in (*BEFORE, *BEHIND, *PLACES, "arm")
-    ):
-        values = [config.get(name, one.get(name)) for config, one in zip(resolved, given, strict=True)]
-        if len({repr(value) for value in values}) > 1:
-            differ[name] = values
-    return [
-        ", ".join(f"{name}={values[i]}" for name, values in differ.items() if values[i] is not None)
-        for i in range(len(alike))
-    ]
+    """Of every run the settings in which the runs differ, of those that any of them was given; the others
+    follow from these.
+    """
+    names = dict[str, None]()
+    for run in alike:
+        given = flat(runs.load(run.folder / runs.GIVEN) or run.params)
+        names |= dict.fromkeys(name.removeprefix("settings.") for name in given)
+    every = [_settings(run) for run in alike]
+    differ = []
+    for name in names:
+        values = {repr(settings[name]) for settings in every if name in settings}
+        if len(values) > 1:
+            differ.append(name)
+    texts = []
+    for settings in every:
+        shown = [name for name in differ if settings.get(name) is not None]
+        texts.append(", ".join(f"{name}={settings[name]}" for name in shown))
+    return texts
 
 
 def _group(part: pd.DataFrame, page_folder: Path) -> dict[str, Any]:
     """The table of one test split: a row for each run and one for the mean of runs that differ in their seed
     alone, the best RSUM first.
     """
-    dataset, split, images, captions, training = part.iloc[0][list(SPLIT)]
-    named = split if split.startswith(dataset) else f"{dataset}, {split}"
-    trained = "" if training == dataset else f", trained on {training}"
     labels = _labels(part)
     marks = _marks(part, labels)
-    behind = [name for name in BEHIND if set(part[name]) - ({"", "ok"} if name == "status" else {""})]
+    first = part.iloc[0]["of"]
+    before = [name for name in BEFORE if name != "seed" or part[name].nunique() > 1]
+    behind = [name for name in BEHIND if part[name].nunique() > 1]
     rows = [*part.to_dict("records"), *_means(part, labels)]
     lines = []
     for row in sorted(rows, key=lambda row: (np.isnan(row[FIRST]), -row[FIRST])):
         run = row["of"]
-        reference = len(part) > 1 and run is part.iloc[0]["of"]
-        notes = [row["arm"], "reference"] if reference else [row["arm"]]
+        about = run.about.lines() if run else []
+        notes = [row["arm"], *about, "reference" if len(part) > 1 and run is first else ""]
         link = _link(run, page_folder) if run else ""
-        of = marks.get(run.folder, {}) if run else {}
+        of_run = marks.get(run.folder, {}) if run else {}
         cells: list[str | Cell] = [
             Cell(row["run"], note="; ".join(filter(None, notes)), link=link),
-            str(row["objective"]),
-            str(row["seed"]),
-            *(_number(row, label, of.get(label, Mark())) for label in labels),
+            *(str(row[name]) for name in before[1:]),
+            *(_number(row, label, of_run.get(label, Mark())) for label in labels),
         ]
         lines.append([*cells, *(str(row[name]) for name in behind)])
-    title = f"{named}: {format_count(images, 'image')}, {format_count(captions, 'caption')}{trained}"
     heads = [Cell(MetricKey.parse(label).title, hover=_hover(part, label)) for label in labels]
-    return {"heading": title, "names": ["run", "objective", "seed", *heads, *behind], "rows": lines}
+    names = [*(BEFORE[name] for name in before), *heads, *(BEHIND[name] for name in behind)]
+    return {"heading": _heading(part), "names": names, "rows": lines}
+
+
+def _heading(part: pd.DataFrame) -> str:
+    """The data of a table, and what its runs were trained on where that is something else."""
+    dataset, split, images, captions, training, _ = part.iloc[0][list(SPLIT)]
+    named = split if split.startswith(dataset) else f"{dataset}, {split}"
+    trained = "" if training == dataset else f", trained on {training}"
+    return f"{named}: {format_count(images, 'image')}, {format_count(captions, 'caption')}{trained}"
 
 
 def _marks(part: pd.DataFrame, labels: Sequence[str]) -> dict[Path, dict[str, Mark]]:
@@ -261,8 +294,9 @@ def _means(part: pd.DataFrame, labels: Sequence[str]) -> list[dict[Any, Any]]:
     """Of runs that differ in their seed alone a row of their means with Student's intervals."""
 
     def without_seed(run: runs.Run) -> str:
-        given = {name: one for name, one in flat(run.params).items() if name not in ("seed", *PLACES)}
-        return repr((run.notebook, run.results["objective"], sorted(given.items(), key=repr)))
+        source = [run.params.get(name) for name in ("model", "pretrained", "images", "texts")]
+        settings = sorted(_settings(run).items(), key=repr)
+        return repr((run.notebook, run.results["objective"], source, settings))
 
     means = []
     for _, rows in part.groupby(part["of"].map(without_seed), sort=False):
