@@ -180,9 +180,8 @@ def _said(key: Key) -> str:
 
 def train_arm(config: Config, folder: Path) -> None:
     """Train one arm into its folder, or go on with it where it was cut off."""
-    last = folder / checkpoint.LAST
-    train(prepare(config), out=folder, resume=last.is_file())
-    last.unlink(missing_ok=True)  # most of a run's bytes
+    resume = (folder / checkpoint.LAST).is_file()
+    train(prepare(config), out=folder, resume=resume)
 
 
 def train_all(

@@ -83,6 +83,22 @@ def test_a_run_is_resumed_from_its_folder(tiny, tmp_path):
     assert resumed.as_dict() == straight.as_dict()
 
 
+@pytest.mark.parametrize(
+    ("changes", "tower"),
+    [
+        ({"text_backbone_lr": 0.0}, "the text tower"),
+        ({"image_options": {"freeze_image": True}}, "the image tower"),
+    ],
+)
+def test_a_frozen_tower_without_weights_is_refused_unless_that_is_asked_for(tiny, changes, tower):
+    options = {**tiny().model.image_options, **changes.get("image_options", {})}
+    changes = {**changes, "image_options": options}
+    with pytest.raises(ValueError, match=f"{tower} would stay at random weights"):
+        prepare(tiny(**changes), progress=False)
+    ready = prepare(tiny(**changes, random_weights=True), progress=False)
+    assert ready.test.split.notes[0] == f"random weights that nothing trains: {tower}"
+
+
 def test_an_untrained_experiment_measures_the_starting_point(tiny):
     assert run(tiny(epochs=0), progress=False).history == []
 

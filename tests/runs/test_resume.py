@@ -17,6 +17,7 @@ from workbench.io import ChecksumError, write_json
 from workbench.runs import Config, prepare
 from workbench.runs import store as runs
 from workbench.runs.train import train
+from workbench.training import checkpoint
 from workbench.training.checkpoint import LAST
 
 
@@ -45,7 +46,7 @@ def test_other_objectives_options_data_and_folders_in_use_are_refused_and_the_ru
     ready, tmp_path
 ):
     out = tmp_path / "run"
-    train(ready(), out=out, progress=False)
+    train(ready(keep_optimizer=True), out=out, progress=False)
     before = content(out)
     for changes, words in (
         ({"objective": "dias"}, "objective was vsepp, is dias"),
@@ -103,12 +104,40 @@ def resume(out, *words):
 
 
 def test_a_run_is_resumed_with_the_fields_that_lie_in_its_folder(ready, tmp_path):
-    out = train(ready(), out=tmp_path / "run", progress=False)
+    out = train(ready(keep_optimizer=True), out=tmp_path / "run", progress=False)
     done = resume(out, "-p", "epochs=2", "-p", "objective=vsepp")
     assert done.exit_code == 0, done.output
-    straight = train(ready(epochs=2), out=tmp_path / "straight", progress=False)
+    straight = train(ready(keep_optimizer=True, epochs=2), out=tmp_path / "straight", progress=False)
     for name in (runs.RESULTS, runs.PARAMS, runs.GIVEN):
         assert (out / name).read_bytes() == (straight / name).read_bytes()
+
+
+def test_a_finished_run_keeps_the_facts_of_its_checkpoint_and_no_state(ready, tmp_path):
+    out, whole = tmp_path / "run", tmp_path / "whole"
+    for folder, keep in ((out, False), (whole, True)):
+        train(ready(keep_optimizer=keep), out=folder, progress=False)
+    assert (out / LAST).stat().st_size * 10 < (whole / LAST).stat().st_size
+    facts, kept = (checkpoint.facts(folder / LAST) for folder in (out, whole))
+    assert facts["step"] == kept["step"]
+    assert [row["epoch"] for row in facts["history"]] == [row["epoch"] for row in kept["history"]]
+    before = content(out)
+    refused = resume(out, "-p", "epochs=2")
+    assert (refused.exit_code, len(refused.stderr.splitlines())) == (2, 1), refused.stderr
+    assert "ended after 1 epochs and kept no optimiser state" in refused.stderr
+    assert content(out) == before
+
+
+def test_a_run_that_was_killed_between_its_results_and_its_status_ends_by_resuming(ready, tmp_path):
+    out = train(ready(), out=tmp_path / "run", progress=False)
+    before = {name: (out / name).read_bytes() for name in (runs.RESULTS, "rankings.parquet", runs.VALUES)}
+    (out / runs.STATUS).unlink()
+    done = resume(out)
+    assert done.exit_code == 0, done.stderr
+    assert runs.read(out).status == "ok"
+    assert {name: (out / name).read_bytes() for name in before} == before
+    (out / runs.MODEL).unlink()
+    lost = resume(out)
+    assert (lost.exit_code, "its model.safetensors is not there" in lost.stderr) == (2, True)
 
 
 @pytest.mark.parametrize("left", [(runs.PARAMS, runs.GIVEN, runs.ENV, runs.STATUS), (runs.PARAMS,), ()])
@@ -127,7 +156,7 @@ def test_a_run_killed_before_its_first_checkpoint_begins_anew_with_the_same_comm
     assert runs.read(out).status == "ok"
 
 
-@pytest.mark.parametrize("checkpoint", [True, False])
+@pytest.mark.parametrize("has_checkpoint", [True, False])
 @pytest.mark.parametrize(
     ("pair", "message"),
     [
@@ -138,11 +167,11 @@ def test_a_run_killed_before_its_first_checkpoint_begins_anew_with_the_same_comm
     ],
 )
 def test_a_field_that_differs_from_that_of_the_run_is_refused_by_name(
-    ready, tmp_path, pair, message, checkpoint
+    ready, tmp_path, pair, message, has_checkpoint
 ):
     out = tmp_path / "run"
     write_json(out / runs.PARAMS, ready().config.as_dict())
-    if checkpoint:
+    if has_checkpoint:
         (out / LAST).touch()
     before = content(out)
     done = resume(out, "-p", pair)

@@ -311,7 +311,8 @@ def build(description: Description, pretrained: str) -> Any:
 
     Returns:
         The open_clip model in training mode; ``visual.preprocess_cfg`` says how its images are made, with all
-        that open_clip takes for granted, and ``notes`` what is worth printing, in words.
+        that open_clip takes for granted, ``notes`` what is worth printing, in words, and ``random_weights``
+        whether nobody gave any.
 
     Raises:
         FileNotFoundError: no such checkpoint.
@@ -328,6 +329,7 @@ def build(description: Description, pretrained: str) -> Any:
     if wide != read:
         notes = (*notes, f"images are read at {read}, as vision_cfg says; preprocess_cfg says {wide}")
     network.notes = (*description.notes, *notes)
+    network.random_weights = not pretrained and ":" not in description.name
     return network.train()
 
 

@@ -184,7 +184,30 @@ def _prepared(config: Config) -> Prepared:
     if config.training.sampler == "clusters":  # made before training, as a resumed run makes it
         train = replace(train, clusters=_clusters(config, model, train))
     _require_trained(config, model)
+    towers = " and ".join(_frozen_at_random(model))
+    require(
+        not towers or config.model.random_weights,
+        f"{towers} would stay at random weights, since they are frozen and pretrained is empty; give "
+        "pretrained weights, train them, or set random_weights=true",
+    )
+    if towers:
+        note = f"random weights that nothing trains: {towers}"
+        test_source = replace(test_source, split=replace(test, notes=(note, *test.notes)))
     return Prepared(config, model, train, val_source, test_source, given=given)
+
+
+def _frozen_at_random(model: Model) -> list[str]:
+    """The towers whose weights are random and that nothing trains, in words."""
+    frozen = []
+    for network in (part for part in model.pair.modules() if getattr(part, "random_weights", False)):
+        visual, other = list[bool](), list[bool]()
+        for name, parameter in network.named_parameters():
+            side = visual if name.startswith("visual.") else other
+            side.append(parameter.requires_grad)
+        for name, side in (("the image tower", visual), ("the text tower", other)):
+            if side and not any(side):
+                frozen.append(name)
+    return list(dict.fromkeys(frozen))
 
 
 def _require_trained(config: Config, model: Model) -> None:

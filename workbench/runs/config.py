@@ -53,6 +53,7 @@ class ModelSection(Section):
         scorer: how an objective scores pairs, in training and in evaluation: ``"cosine"`` of the pooled
             vectors, or a form of ``CrossAttention``, which compares parts, or ``"entities"``, or a mapping of
             the fields of one, e.g. ``{"form": "cross", "attention": "relu"}``.
+        random_weights: a tower without pre-trained weights may be frozen, which is refused otherwise.
         rerank: evaluation scores the best so many items of every query again; 0 = none.
         reranker: how, as ``scorer``.
     """
@@ -64,6 +65,7 @@ class ModelSection(Section):
     text_encoder: str = "towers"
     text_options: dict[str, Any] = Field(default_factory=dict)
     scorer: Literal["cosine", Form] | dict[str, Any] = "cosine"
+    random_weights: bool = False
     rerank: Count = 0
     reranker: Form | dict[str, Any] = "cross"
 

@@ -304,6 +304,8 @@ class OpenRun:
             write_checksums(path / runs.CHECKSUMS, sorted(files), {"config": self.config, **about})
             if self.target or outside:
                 runs.write_status(path, "ok")
+            elif not self.config.get("keep_optimizer", False):
+                checkpoint.drop_state(path)
         return results
 
     def _save_model(self, path: Path) -> None:

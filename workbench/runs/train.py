@@ -20,9 +20,11 @@ from workbench.runs.build import Prepared, prepare
 from workbench.runs.config import FIELDS, Config
 from workbench.runs.environment import code_hash, environment
 from workbench.runs.measure import calibrate, measure, validate
+from workbench.runs.model import Model
 from workbench.runs.resolve import chooser
 from workbench.runs.result import OpenRun
 from workbench.training import checkpoint, computing_threads, deterministic_algorithms, fit
+from workbench.training.loop import History
 from workbench.training.processes import rank
 from workbench.training.settings import changed
 
@@ -74,7 +76,7 @@ def _run(
         if ready.train is not None:
             torch.set_rng_state(ready.random_state)
             with only_writer(folder) if folder and not rank() else nullcontext():
-                history = fit(
+                history = _finished(position, model) or fit(
                     model.pair, model.objective, ready.train,
                     partial(validate, model, ready.val, settings.select, metrics), settings,
                     smaller=chooser(settings.select, metrics).smaller_is_better, position=position,
@@ -90,6 +92,20 @@ def _run(
         name, ready.test.split, lambda: (model, image, text), None, config.as_dict(),
         measurements, history, values, best=best, threads=threads, about=about,
     )  # fmt: skip
+
+
+def _finished(position: checkpoint.TrainingPosition | None, model: Model) -> History:
+    """The history of a run that ended before, whose weights the model then gets; else nothing."""
+    if position is None or not position.finished:
+        return []
+    saved, weights = position.last(), position.folder / runs.MODEL
+    require(
+        weights.is_file(),
+        f"{position.folder} ended, and its {runs.MODEL} is not there; train in a new folder",
+        FileNotFoundError,
+    )
+    checkpoint.load_weights(model.pair, model.objective, checkpoint.read(weights)[0])
+    return list(saved[1]["history"]) if saved else []
 
 
 def made_from(ready: Prepared) -> dict[str, Any]:

@@ -26,6 +26,8 @@ from workbench.records import require
 from workbench.training.settings import changed
 
 LAST, MADE_FROM = "last.safetensors", "made_from"
+# the fact of a run that ended, and whose checkpoint has the facts alone
+FINISHED = "finished"
 # the one entry of the header: safetensors writes several in an order of chance
 HEADER = "checkpoint"
 UNREADABLE: tuple[type[Exception], ...] = (*PARSER_ERRORS, SafetensorError)
@@ -47,8 +49,9 @@ class TrainingPosition:
         """Tensors and facts of the checkpoint that the run goes on from; ``None`` = there is none.
 
         Raises:
-            ChecksumError: it is damaged, or made from something else; the message names what differs.
-            Other code is named in a warning.
+            ChecksumError: it is damaged, or made from something else, or the run ended, kept no optimiser
+            state and is to train for more epochs; the message names what differs. Other code is named in a
+            warning.
         """
         if not (path := self.folder / LAST).exists():
             return None
@@ -62,7 +65,24 @@ class TrainingPosition:
             "old settings",
             ChecksumError,
         )
+        before, now = (int(made_from.get("epochs", 0)) for made_from in (facts[MADE_FROM], self.made_from))
+        require(
+            FINISHED not in facts or now <= before,
+            f"{self.folder} ended after {before} epochs and kept no optimiser state, so it cannot go on to "
+            f"{now}; train it in a new folder, with keep_optimizer=true if it is to go on later",
+            ChecksumError,
+        )
         return tensors, facts
+
+    @property
+    def finished(self) -> bool:
+        """Whether the run ended, and its checkpoint has the facts alone.
+
+        Raises:
+            ChecksumError: the file is not such a checkpoint.
+        """
+        path = self.folder / LAST
+        return path.exists() and FINISHED in facts(path)
 
     @property
     def threads(self) -> int:
@@ -94,6 +114,21 @@ def write(path: Path, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -
             save_file(plain, temporary, {HEADER: header})
         except SafetensorError as error:
             raise OSError(f"{path} could not be written: {error}") from None
+
+
+def drop_state(folder: Path) -> None:
+    """Leave the facts of a finished run's checkpoint, without weights, optimiser and random state.
+
+    Args:
+        folder: of the run, which keeps its weights elsewhere.
+
+    Raises:
+        ChecksumError: the file is not such a checkpoint.
+        OSError: it cannot be written.
+    """
+    path = folder / LAST
+    if path.exists():
+        write(path, {}, {**facts(path), FINISHED: True})
 
 
 def read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:

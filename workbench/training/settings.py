@@ -70,6 +70,8 @@ class Settings(Section):
         compile: encoders are compiled by ``torch.compile``, which takes minutes and pays in long runs.
         workers: processes that read batches ahead.
         checkpoint_every: steps between checkpoints; 0 = at the end of each epoch.
+        keep_optimizer: a finished run keeps its last checkpoint with the state of the optimiser, from which
+            it can train for more epochs; this takes about four times the room of the weights.
         tracker: ``""``, ``"tensorboard"`` or ``"wandb"``.
 
     Raises:
@@ -111,6 +113,7 @@ class Settings(Section):
     compile: bool = False
     workers: Count = 0
     checkpoint_every: Count = 0
+    keep_optimizer: bool = False
     tracker: Literal["", "tensorboard", "wandb"] = ""
 
     @model_validator(mode="after")
@@ -144,7 +147,9 @@ class Settings(Section):
 
 # What a run may be resumed with other than it had: where and how it runs, and where its data lie, whose
 # content is held against theirs by itself.
-FREE = frozenset(["device", "compile", "workers", "checkpoint_every", "tracker", "data_options.root"])
+FREE = frozenset(
+    ["device", "compile", "workers", "checkpoint_every", "keep_optimizer", "tracker", "data_options.root"]
+)
 
 
 def changed(was: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, str]:
