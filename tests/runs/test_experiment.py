@@ -12,7 +12,7 @@ import torch
 from tests import tiny_bert
 from tests.data import fixtures
 from workbench.encoders.words import TextBackbone
-from workbench.runs import Config, load_model, load_split, measure, run
+from workbench.runs import Config, load_model, load_split, measure, prepare, run
 
 TINY = {
     "embed_dim": 16,

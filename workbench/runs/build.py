@@ -184,16 +184,22 @@ def _prepared(config: Config) -> Prepared:
     if config.training.sampler == "clusters":  # made before training, as a resumed run makes it
         train = replace(train, clusters=_clusters(config, model, train))
     _require_trained(config, model)
+    test_source = _said_of_random(config, model, test_source)
+    return Prepared(config, model, train, val_source, test_source, given=given)
+
+
+def _said_of_random(config: Config, model: Model, test: Source) -> Source:
+    """The test split with a note of towers that stay at random weights, which must be asked for."""
     towers = " and ".join(_frozen_at_random(model))
     require(
         not towers or config.model.random_weights,
-        f"{towers} would stay at random weights, since they are frozen and pretrained is empty; give "
+        f"{towers} would stay at random weights, since nothing trains them and pretrained is empty; give "
         "pretrained weights, train them, or set random_weights=true",
     )
-    if towers:
-        note = f"random weights that nothing trains: {towers}"
-        test_source = replace(test_source, split=replace(test, notes=(note, *test.notes)))
-    return Prepared(config, model, train, val_source, test_source, given=given)
+    if not towers:
+        return test
+    notes = (f"random weights that nothing trains: {towers}", *test.split.notes)
+    return replace(test, split=replace(test.split, notes=notes))
 
 
 def _frozen_at_random(model: Model) -> list[str]:
