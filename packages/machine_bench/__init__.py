@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from importlib.util import find_spec
-from itertools import pairwise
+from itertools import chain, pairwise
 from statistics import median
 from typing import Any
 
@@ -33,22 +33,30 @@ from workbench.runs.build import prepare
 from workbench.training import batches, fit, samplers
 from workbench.training.loop import Training
 
-# pairs of a step, and of a large batch; width of ViT-B/32's embeddings; tokens of an image and of a caption
-PAIRS, MANY, WIDTH, PARTS, WORDS = 128, 1024, 512, 50, 32
+# pairs of a step, and of a large batch
+PAIRS, MANY = 128, 1024
+# width of ViT-B/32's embeddings; tokens of an image and of a caption
+WIDTH = 512
+PARTS, WORDS = 50, 32
 # pairs of ViT-B/32 at a time, so that its step fits a small machine
 SLICE = 16
-IMAGES, CAPTIONS, GALLERY = 1000, 500, (100_000, 512)
+IMAGES, CAPTIONS = 1000, 500
+GALLERY = (100_000, 512)
 # images of a pass over all pairs, five captions each; width of vectors where their products are no matter
 SIZES, SMALL = (2_500, 5_000, 10_000), 64
 # steps on frozen features: objectives, their encoders and captions of an image
 STEPS = ("infonce", "pcmepp", "aahr")
 SLIM = {"embed_dim": 256}
 BASES = {"base": "regions", "text_base": "sequence"}
-MULTIGRAIN = BASES | {f"{one}_options": SLIM for one in BASES}
+MULTIGRAIN = BASES | {f"{part}_options": SLIM for part in BASES}
 EACH = 5
 # what PyTorch calls a matrix product, attention included
 PRODUCTS = {
-    f"aten::{one}" for one in ("mm", "addmm", "bmm", "baddbmm", "_scaled_dot_product_flash_attention_for_cpu")
+    "aten::mm",
+    "aten::addmm",
+    "aten::bmm",
+    "aten::baddbmm",
+    "aten::_scaled_dot_product_flash_attention_for_cpu",
 }
 # fields of an embedding by what an objective reads
 FIELDS = {"log_var": ["log_var"], "parts": ["parts", "mask"], "entities": ["entities", "owner", "labels"]}
@@ -79,10 +87,11 @@ def lines(rows: Sequence[Figure]) -> list[tuple[str, ...]]:
     """The rows as cells, with a heading."""
 
     def cells(row: Figure) -> tuple[str, ...]:
-        share = format_number(row.seconds / row.reference, 2 if row.seconds > 0.01 * row.reference else 5)
-        limit = (
-            f"{milliseconds(row.most)} ms" if row.most else format_number(row.limit, 1) if row.limit else ""
-        )
+        visible = row.seconds > 0.01 * row.reference
+        share = format_number(row.seconds / row.reference, 2 if visible else 5)
+        limit = format_number(row.limit, 1) if row.limit else ""
+        if row.most:
+            limit = f"{milliseconds(row.most)} ms"
         return row.name, milliseconds(row.seconds), row.beside, milliseconds(row.reference), share, limit
 
     table = [("what", "ms", "reference", "ms", "times the reference", "limit"), *map(cells, rows)]
@@ -140,7 +149,7 @@ def in_turns(*calls: Callable[[], object], rounds: int) -> list[float]:
     """Medians of calls that take turns, since other work on the machine comes and goes; the first round of
     all warms up.
     """
-    found = []
+    rounds_of_times = []
     for _ in range(1 + rounds):
         times = [time.perf_counter()]
         for call in calls:
@@ -148,8 +157,8 @@ def in_turns(*calls: Callable[[], object], rounds: int) -> list[float]:
             if torch.cuda.is_available():
                 torch.cuda.synchronize()
             times.append(time.perf_counter())
-        found.append([end - began for began, end in pairwise(times)])
-    return [median(of) for of in zip(*found[1:], strict=True)]
+        rounds_of_times.append([end - began for began, end in pairwise(times)])
+    return [median(times) for times in zip(*rounds_of_times[1:], strict=True)]
 
 
 def training_step() -> Figure:
@@ -157,11 +166,13 @@ def training_step() -> Figure:
     config = Config(
         objective="infonce", train_images=2 * PAIRS, val_images=8, test_images=8, batch_size=PAIRS, epochs=1
     )
-    made = prepare(config, progress=False)
-    pair, objective, train = made.model.pair, made.model.objective, made.train
+    prepared = prepare(config, progress=False)
+    pair, objective = prepared.model.pair, prepared.model.objective
+    train = prepared.train
     assert train is not None
-    optimiser, device = torch.optim.AdamW(pair.parameters()), made.model.device
-    each = made.config.training.captions_per_image
+    optimiser, device = torch.optim.AdamW(pair.parameters()), prepared.model.device
+    settings = prepared.config.training
+    each = settings.captions_per_image
     order = samplers.epoch(train.split.own, size=PAIRS, captions_per_image=each, seed=0, number=0)
 
     def bare() -> None:
@@ -174,15 +185,13 @@ def training_step() -> Figure:
             optimiser.step()
             optimiser.zero_grad()
 
-    found = []
+    times = []
     for _ in range(3):  # in turns, since other work on the machine comes and goes
-        before, after = fit(
-            pair, objective, train, lambda: {"rsum": 0.0}, made.config.training, progress=False
-        )
+        before, after = fit(pair, objective, train, lambda: {"rsum": 0.0}, settings, progress=False)
         began = time.perf_counter()
         bare()
-        found.append((after["seconds"] - before["seconds"], time.perf_counter() - began))
-    ours, reference = (min(several) / len(order) for several in zip(*found, strict=True))
+        times.append((after["seconds"] - before["seconds"], time.perf_counter() - began))
+    ours, reference = (min(several) / len(order) for several in zip(*times, strict=True))
     return Figure(f"training step, InfoNCE, {PAIRS} pairs", ours, "a bare loop", reference)
 
 
@@ -190,24 +199,26 @@ def frozen_step(name: str) -> Figure:
     """A step of an objective from frozen features to its update, beside the matrix products in it; one
     thread on the processor.
     """
-    grains = name == "aahr"
-    image, words = ("multigrain", "multigrain") if grains else ("regions", "sequence")
-    options: dict[str, Any] = {
-        "image_options": MULTIGRAIN if grains else SLIM, "text_options": {} if grains else SLIM
-    }  # fmt: skip
-    config = Config(
-        objective=name, features="scenes_backbone", image_encoder=image, text_encoder=words, **options,
-        train_images=PAIRS, val_images=8, test_images=8, batch_size=PAIRS, captions_per_image=EACH, epochs=1,
-        device="cpu",
-    )  # fmt: skip
-    made = prepare(config, progress=False)
-    assert made.train is not None
-    run = Training(made.model.pair, made.model.objective, made.train, made.config.training, None)
-    rows, given, threads = run.order(0)[:1], batches.Shards(made.train), torch.get_num_threads()
+    options: dict[str, Any] = {"image_options": SLIM, "text_options": SLIM}
+    image, words = "regions", "sequence"
+    if name == "aahr":
+        options = {"image_options": MULTIGRAIN, "text_options": {}}
+        image, words = "multigrain", "multigrain"
+    options |= {"features": "scenes_backbone", "image_encoder": image, "text_encoder": words}
+    options |= {"train_images": PAIRS, "val_images": 8, "test_images": 8}
+    options |= {"batch_size": PAIRS, "captions_per_image": EACH, "epochs": 1}
+    config = Config(objective=name, device="cpu", **options)
+    prepared = prepare(config, progress=False)
+    assert prepared.train is not None
+    run = Training(
+        prepared.model.pair, prepared.model.objective, prepared.train, prepared.config.training, None
+    )
+    rows, shards = run.order(0)[:1], batches.Shards(prepared.train)
+    threads = torch.get_num_threads()
     run.model.train()
 
     def step() -> None:
-        run.train_step(next(batches.loader(given, rows)))
+        run.train_step(next(batches.loader(shards, rows)))
 
     # PyTorch's profiler writes to the terminal otherwise
     os.environ["KINETO_LOG_LEVEL"] = "99"
@@ -218,7 +229,8 @@ def frozen_step(name: str) -> Figure:
             step()
     finally:
         torch.set_num_threads(threads)
-    products = sum(one.self_cpu_time_total for one in profile.key_averages() if one.key in PRODUCTS) / 1e6
+    events = [event for event in profile.key_averages() if event.key in PRODUCTS]
+    products = sum(event.self_cpu_time_total for event in events) / 1e6
     what = f"training step on frozen features, {name}, {PAIRS} images x {EACH} captions, one thread"
     return Figure(what, taken, "its matrix products", products, limit=1.5)
 
@@ -260,25 +272,24 @@ def loss(objective: str | Objective, pairs: int, *, width: int = WIDTH, rounds: 
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     objective.to(device).train()
     captions = pairs * objective.captions_per_image
-    nothing: dict[str, Any] = {
-        one: None for what, several in FIELDS.items() if what not in objective.reads for one in several
-    }
+    unused = [fields for what, fields in FIELDS.items() if what not in objective.reads]
+    nothing: dict[str, Any] = dict.fromkeys(chain.from_iterable(unused))
 
     def embedding(count: int, parts: int) -> Embedding:
-        made = contract.embedding(count, seed=count, dimensions=width, parts=parts, dtype=torch.float32)
-        moved = replace(made, **nothing).in_float32(device)
+        vectors = contract.embedding(count, seed=count, dimensions=width, parts=parts, dtype=torch.float32)
+        moved = replace(vectors, **nothing).in_float32(device)
         # leaves of their own, or every gradient would be copied to where the first ones were made
         leaves = {name: v.detach() for name, v in vars(moved).items() if getattr(v, "requires_grad", False)}
         return replace(moved, **{name: value.requires_grad_() for name, value in leaves.items()})
 
     image, words = embedding(pairs, PARTS), embedding(captions, WORDS)
-    given = batches.to(contract.batch(torch.arange(captions) % pairs, objective=objective), device)
+    batch = batches.to(contract.batch(torch.arange(captions) % pairs, objective=objective), device)
     if objective.momentum:
-        given = replace(given, momentum=(image, words))
+        batch = replace(batch, momentum=(image, words))
 
     def once() -> None:
-        torch.autograd.backward(list(objective(image, words, given).values()))
-        objective.after_step(image, words, given)
+        torch.autograd.backward(list(objective(image, words, batch).values()))
+        objective.after_step(image, words, batch)
 
     return seconds(once, rounds)
 
@@ -292,9 +303,9 @@ def evaluation(split: Split) -> Figure:
 
     def sort() -> None:
         for table, hits in ((scores, right), (scores.T, right.T)):
-            found = np.take_along_axis(hits, np.argsort(-table, axis=1), 1)
+            sorted_hits = np.take_along_axis(hits, np.argsort(-table, axis=1), 1)
             for k in (1, 5, 10):
-                found[:, :k].any(1).mean()
+                sorted_hits[:, :k].any(1).mean()
 
     ours = seconds(lambda: evaluate(Evidence(scores, own), ["R", "rsum"]))
     name = f"RSUM with intervals, {format_count(images, 'image')} x {format_count(captions, 'caption')}"
@@ -305,10 +316,11 @@ def passes() -> Iterator[Figure]:
     """All pairs without a matrix: ranks, the ten best of every query and numbers with intervals, beside the
     bare products of the same blocks. The last of three sizes says with which power of the pairs time grows.
     """
-    found = list[Figure]()
+    figures = list[Figure]()
     for images in SIZES:
-        own, image, words = np.repeat(np.arange(images), 5), unit(images, WIDTH), unit(5 * images, WIDTH)
-        scores, judged = products(image, words), Judgements.own(own, images)
+        own = np.repeat(np.arange(images), 5)
+        image, text = unit(images, WIDTH), unit(5 * images, WIDTH)
+        scores, judged = products(image, text), Judgements.own(own, images)
 
         def whole(scores: RowScores = scores, judged: Judgements = judged, own: Rows = own) -> None:
             evaluate(Evidence(scores, judged, own, ranked=Ranked(scores, [judged], 10)), ["R", "rsum"])
@@ -319,11 +331,13 @@ def passes() -> Iterator[Figure]:
                     pass
 
         name = f"ranks, ten best and intervals, {format_count(images)} x {format_count(len(own))}"
-        found.append(Figure(name, seconds(whole, 1), "bare products", seconds(bare, 1), limit=1.3))
+        figures.append(Figure(name, seconds(whole, 1), "bare products", seconds(bare, 1), limit=1.3))
     # pairs grow as the square of the images
-    power = float(np.polyfit(2 * np.log(SIZES), np.log([one.seconds for one in found]), 1)[0])
-    found[-1] = replace(found[-1], name=f"{found[-1].name}; pairs to the power {format_number(power, 2)}")
-    yield from found
+    power = float(np.polyfit(2 * np.log(SIZES), np.log([figure.seconds for figure in figures]), 1)[0])
+    figures[-1] = replace(
+        figures[-1], name=f"{figures[-1].name}; pairs to the power {format_number(power, 2)}"
+    )
+    yield from figures
 
 
 def unit(rows: int, width: int = SMALL) -> Array:

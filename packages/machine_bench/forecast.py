@@ -36,9 +36,11 @@ TRAINED, FROZEN = 16, 4
 KEPT, LAYER = 22, 12
 # layers and width of the text encoder of the papers, BERT-base
 BERT = (12, 768)
-MODEL, CAPTIONS, STAND_IN = "ViT-B-32", 5, 10_000
+MODEL = "ViT-B-32"
+CAPTIONS, STAND_IN = 5, 10_000
 # pairs of a measured step and of a measured loss on a CPU, and on a GPU
-FEW, SOME, MANY = 4, 16, 128
+FEW, SOME = 4, 16
+MANY = 128
 SHAPE = (640, 480)
 
 
@@ -49,13 +51,13 @@ class Load(NamedTuple):
         weights: that train.
         frozen: weights that do not.
         work: products of a weight and a position, for one image or caption.
-        kept: numbers that wait for the backward pass, for one image or caption.
+        activations: numbers that wait for the backward pass, for one image or caption.
     """
 
     weights: float = 0
     frozen: float = 0
     work: float = 0
-    kept: float = 0
+    activations: float = 0
 
     def plus(self, other: "Load") -> "Load":
         """Both together."""
@@ -71,27 +73,30 @@ def forecast(
         arms: parameters of a training notebook by label.
         rows: label of an arm -> the same without its seed.
     """
-    found: dict[str, dict[str, Any]] = {}
+    table: dict[str, dict[str, Any]] = {}
     for label, values in arms.items():
-        row = found.setdefault(rows[label], {"arm": rows[label], "runs": 0})
+        row = table.setdefault(rows[label], {"arm": rows[label], "runs": 0})
         if not row["runs"]:
-            fields = {name: one for name, one in values.items() if name not in ("settings", "out")}
-            row |= _arm(resolve(Config(**fields, **values.get("settings", {}))))
+            plain = {name: value for name, value in values.items() if name not in ("settings", "out")}
+            row |= _arm(resolve(Config(**plain, **values.get("settings", {}))))
         row["runs"] += 1
-    shown = [
-        (one["arm"], str(one["runs"]), format_count(one["steps"]), format_number(one["weights"] / 1e6, 1),
-         format_number(one["memory"] / 1e9, 1), format_number(one["hours"], 2))
-        for one in found.values()
-    ]  # fmt: skip
     heads = ("arm", "runs", "steps", "million weights", "memory, GB", "hours a run")
-    total = sum(one["runs"] * one["hours"] for one in found.values())
+    shown = [_cells(row) for row in table.values()]
+    total = sum(row["runs"] * row["hours"] for row in table.values())
     runs = format_count(len(arms), "run")
-    return list(found.values()), [
+    return list(table.values()), [
         *columns([heads, *shown]),
         "",
         f"{runs}: {format_number(total, 1)} hours.",
         *about(),
     ]
+
+
+def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:
+    """A row of the forecast as text."""
+    weights = format_number(row["weights"] / 1e6, 1)
+    memory, hours = format_number(row["memory"] / 1e9, 1), format_number(row["hours"], 2)
+    return row["arm"], str(row["runs"]), format_count(row["steps"]), weights, memory, hours
 
 
 def about() -> list[str]:
@@ -119,13 +124,17 @@ def _arm(config: Config) -> dict[str, Any]:
     if reads_pixels(config.as_dict()):
         taken += images * _photograph() / max(settings.workers, 1)
     weights = image.weights + text.weights
-    kept = (2 if torch.cuda.is_available() else 4) * (images * image.kept + captions * text.kept)
+    activations = (2 if torch.cuda.is_available() else 4) * (
+        images * image.activations + captions * text.activations
+    )
     compared = 4 * FROZEN * images * captions * PARTS * WORDS if "parts" in objective.reads else 0
     frozen = image.frozen + text.frozen + weights * objective.momentum
     several = settings.sampler == "clusters" or settings.captions_per_image > 1
     each = settings.captions_per_image if several else 0
     steps = settings.epochs * _steps(config.data.model_dump_json(), images, each)
-    memory = TRAINED * weights + FROZEN * frozen + kept + compared if steps else FROZEN * (weights + frozen)
+    memory = (
+        TRAINED * weights + FROZEN * frozen + activations + compared if steps else FROZEN * (weights + frozen)
+    )
     return {"steps": steps, "weights": weights, "memory": memory, "hours": steps * taken / 3600}
 
 
@@ -160,22 +169,22 @@ def _sides(section: str) -> tuple[Load, Load]:
     if model.text_encoder != model.image_encoder:
         image = _own(model.image_encoder, model.image_options, PARTS)
         return image, _own(model.text_encoder, model.text_options, WORDS)
-    made = _own(model.image_encoder, model.image_options, (PARTS + WORDS) // 2)
-    half = Load(*(part / 2 for part in made))
+    load = _own(model.image_encoder, model.image_options, (PARTS + WORDS) // 2)
+    half = Load(*(part / 2 for part in load))
     return half, half
 
 
 def _towers(model: str) -> tuple[Load, Load]:
     """Both towers of an open_clip model, from its configuration."""
     if model.endswith(".json"):
-        said = read_options(model)
-        said = said.get("model_cfg", said)
+        config = read_options(model)
+        config = config.get("model_cfg", config)
     else:
-        said = open_clip.get_model_config(model.replace("/", "-")) or {}
-    vision, text = said.get("vision_cfg", {}), said.get("text_cfg", {})
+        config = open_clip.get_model_config(model.replace("/", "-")) or {}
+    vision, text = config.get("vision_cfg", {}), config.get("text_cfg", {})
     if not (isinstance(vision.get("layers"), int) and "layers" in text):
         both = _own("towers", {"model": model, "pretrained": model if model == "scenes" else ""}, PARTS)
-        return both, Load(work=both.work / 2, kept=both.kept / 2)
+        return both, Load(work=both.work / 2, activations=both.activations / 2)
     patches = (vision["image_size"] // vision["patch_size"]) ** 2 + 1
     words = text["vocab_size"] * text["width"]
     return (
@@ -195,20 +204,21 @@ def _own(name: str, options: Mapping[str, Any], positions: int) -> Load:
     plain, more = (options, Load()) if name == "towers" else _plain(options, positions)
     facts = {"vocabulary": tuple(map(str, range(STAND_IN))), "pretrained": ""}
     with torch.random.fork_rng(devices=[]):
-        made = encoders.load(name, **encoders.member(name).complete(plain, facts))
-    for module in made.modules():
-        for one in module.parameters(recurse=False):
-            runs = 0 if isinstance(module, nn.Embedding) else one.numel() * positions
-            more = more.plus(Load(one.numel(), 0, runs, one.shape[:1].numel() * positions if runs else 0))
+        module = encoders.load(name, **encoders.member(name).complete(plain, facts))
+    for layer in module.modules():
+        for values in layer.parameters(recurse=False):
+            runs = 0 if isinstance(layer, nn.Embedding) else values.numel() * positions
+            activations = values.shape[:1].numel() * positions if runs else 0
+            more = more.plus(Load(values.numel(), 0, runs, activations))
     return more
 
 
 def _plain(options: Mapping[str, Any], positions: int) -> tuple[dict[str, Any], Load]:
     """Options of an encoder without text encoders, word vectors and CLIP, and what these take."""
     out, load = dict(options), Load()
-    for name, one in options.items():
-        if isinstance(one, Mapping):
-            out[name], part = _plain(one, positions)
+    for name, value in options.items():
+        if isinstance(value, Mapping):
+            out[name], part = _plain(value, positions)
             load = load.plus(part)
     if "model" in options:  # a guide, whose vectors are computed once
         out = {"model": "scenes", "pretrained": "scenes"}
@@ -216,7 +226,8 @@ def _plain(options: Mapping[str, Any], positions: int) -> tuple[dict[str, Any], 
     elif options.get("backbone", "frozen") != "frozen":
         layers, width = BERT
         load = load.plus(_transformer(layers, width, positions)).plus(Load(30_522 * width))
-        out = {one: out[one] for one in out if one not in ("backbone", "features", "name")}
+        dropped = ("backbone", "features", "name")
+        out = {option: out[option] for option in out if option not in dropped}
         out |= {"kind": "gru"} if "kind" in options else {}
     return out, load
 
