@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence, Set
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import cache, partial
-from itertools import chain
+from itertools import chain, islice
 from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -80,7 +80,8 @@ class SceneGraphs(SignalMaker):
     name = "scene_graph"
 
     def __init__(self, *, processes: Natural = 1, plurals: bool = False, corrects: bool = True) -> None:
-        self.processes, self.plurals, self.corrects = processes, plurals, corrects
+        self.processes, self.plurals = processes, plurals
+        self.corrects = corrects
         self._parsed: dict[str, SceneGraph | None] = {}
 
     def of(self, captions: Sequence[str]) -> SceneGraphSignal:
@@ -126,7 +127,8 @@ class SceneGraphs(SignalMaker):
         """What tells the graphs of this parser from those of another: a hash of its rules, words, weights and
         spaCy model, whether it marks plurals, and whether it leaves slips as they are.
         """
-        return f"{_code()}{'-plurals' if self.plurals else ''}{'' if self.corrects else '-as_written'}"
+        marks = "-plurals" if self.plurals else ""
+        return f"{_code()}{marks}" if self.corrects else f"{_code()}{marks}-as_written"
 
 
 def parse(captions: Sequence[str]) -> tuple[SceneGraph, ...]:
@@ -164,7 +166,7 @@ def _read(captions: Sequence[str], *, plurals: bool, corrects: bool) -> list[Sce
     # One thread: the model's matrices are so small that two wait for each other longer than they work.
     with threadpool_limits(1, "blas"):
         trees = map(placed, tree.trees(list(chain.from_iterable(sentences))))
-        return [read_graph([next(trees) for _ in several], plurals=plurals) for several in sentences]
+        return [read_graph(list(islice(trees, len(several))), plurals=plurals) for several in sentences]
 
 
 def split(caption: str, *, corrects: bool = True) -> list[list[Word]]:
@@ -195,12 +197,12 @@ def to_networkx(graph: SceneGraph) -> "networkx.DiGraph":
     """
     import networkx  # slow to import
 
-    made: networkx.DiGraph = networkx.DiGraph()
-    made.add_nodes_from((node, {"kind": "object", "label": name}) for node, name in enumerate(graph.objects))
+    drawn: networkx.DiGraph = networkx.DiGraph()
+    drawn.add_nodes_from((node, {"kind": "object", "label": name}) for node, name in enumerate(graph.objects))
     for number, (node, attribute) in enumerate(graph.attributes, len(graph.objects)):
-        made.add_node(number, kind="attribute", label=attribute)
-        made.add_edge(node, number, kind="attribute", labels=())
+        drawn.add_node(number, kind="attribute", label=attribute)
+        drawn.add_edge(node, number, kind="attribute", labels=())
     for subject, relation, thing in graph.relations:
-        before = made.edges[subject, thing]["labels"] if made.has_edge(subject, thing) else ()
-        made.add_edge(subject, thing, kind="relation", labels=(*before, relation))
-    return made
+        before = drawn.edges[subject, thing]["labels"] if drawn.has_edge(subject, thing) else ()
+        drawn.add_edge(subject, thing, kind="relation", labels=(*before, relation))
+    return drawn

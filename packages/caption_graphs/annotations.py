@@ -87,14 +87,15 @@ def texts(path: Path, source: str) -> dict[str, str]:
     require(path.is_file(), absent, FileNotFoundError)
     with reading_errors(path, f"does not hold the texts of {source}"):
         if source == "coco":
-            return {str(one["id"]): one["caption"].strip() for one in coco_annotations(path)}
+            return {str(row["id"]): row["caption"].strip() for row in coco_annotations(path)}
+        captions: dict[str, str] = {}
         if source == "hierarcaps":
-            chains = read_csv(path).set_index("id")["captions"].str.split(" => ").items()
-            return {
-                f"{row}#{level}": text.strip() for row, chain in chains for level, text in enumerate(chain)
-            }
-        pairs = (line.split("\t", 1) for line in read_text(path).splitlines() if "\t" in line)
-        return {name: caption.strip() for name, caption in pairs}
+            for row, chain in read_csv(path).set_index("id")["captions"].items():
+                captions |= {f"{row}#{level}": text for level, text in enumerate(chain.split(" => "))}
+        else:
+            lines = (line for line in read_text(path).splitlines() if "\t" in line)
+            captions = dict(line.split("\t", 1) for line in lines)
+        return {name: caption.strip() for name, caption in captions.items()}
 
 
 def coco_annotations(path: Path) -> list[dict[str, Any]]:
@@ -134,5 +135,8 @@ def agreement(parsed: Sequence[SceneGraph], truth: Sequence[SceneGraph]) -> dict
         f"agreement: {len(parsed)} parsed graphs, {len(truth)} annotated ones; give the same captions",
     )
     scores = [tuple_scores(mine, [theirs]) for mine, theirs in zip(parsed, truth, strict=True)]
-    totals = {part: sum((one[part] for one in scores), TupleScore(0, 0, 0)) for part in PARTS}
-    return {part: Agreement(total.precision, total.recall, total.f1) for part, total in totals.items()}
+    figures = {}
+    for part in PARTS:
+        total = sum((score[part] for score in scores), TupleScore(0, 0, 0))
+        figures[part] = Agreement(total.precision, total.recall, total.f1)
+    return figures

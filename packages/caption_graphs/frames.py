@@ -32,7 +32,8 @@ def opening_frame(words: list[str]) -> int:
 
 def _framed(words: list[str], at: int) -> int:
     """How many words of a caption only frame it, where the word at a position may name the picture."""
-    word, after, then = words[at], peek(words, at + 1), peek(words, at + 2)
+    word, after = words[at], peek(words, at + 1)
+    then = peek(words, at + 2)
     if word == "scene":
         plain = known.pictorial.issuperset(words[:at]) and after in ("of", "with")
         return at + 2 if plain else 0

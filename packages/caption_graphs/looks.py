@@ -12,7 +12,8 @@ _NO_FIRST = (
 )
 _NOT_FIRST = BEFORE | known.be | known.animate | known.particles | known.negations
 _NOT_NAMED = ENDS | {"like", "as"}
-_ISH = {f"{stem}ish" for c in known.colours for stem in (c, c.removesuffix("e"), f"{c}{c[-1]}")}
+_STEMS = (*known.colours, *(c.removesuffix("e") for c in known.colours), *(c + c[-1] for c in known.colours))
+_ISH = {f"{stem}ish" for stem in _STEMS}
 _SHADES = known.shades | _ISH
 SHADES = _SHADES | known.numbers | known.patterned | known.colours | {",", "little", "number", "pretty"}
 SHADED = known.compounded | known.units | known.made | {"hair", "looking"}
@@ -39,7 +40,8 @@ def look_of_two_words(words: list[str], at: int) -> Folded:
 
 def _one_look(words: list[str], at: int) -> bool:
     """Whether two words are one adjective."""
-    first, second, after = words[at], peek(words, at + 1), peek(words, at + 2)
+    first, second = words[at], peek(words, at + 1)
+    after = peek(words, at + 2)
     if second in known.colours:
         # "baby blue", but not "a baby | black bear"
         return first in _SHADES and (first not in ("baby", "sky") or second in ("blue", "pink"))

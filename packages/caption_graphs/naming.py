@@ -1,5 +1,7 @@
 """Step 5, first half: which words name something, by what name, and what the words beside them say of it."""
 
+from itertools import chain
+
 from caption_graphs.tree import Tree, dictionary, lemma
 from caption_graphs.vocabulary import SINGULARS, known
 
@@ -26,7 +28,7 @@ def inner(tree: Tree, i: int) -> bool:
 
 def is_object(tree: Tree, i: int) -> bool:
     """Whether a word is the head of a phrase that names something."""
-    word, kind = tree.given(i), tree.words[i].kind
+    word, kind = tree.token(i), tree.words[i].kind
     names = word in known.indefinite or kind == "name"
     if not names and tree.tags[i] not in NAMING:
         return False
@@ -38,14 +40,14 @@ def is_object(tree: Tree, i: int) -> bool:
         return not inner(tree, i) and (names or not adverb)
     # An adjective or number may stand for a thing: "a man in red", "two are playing".
     first = i
-    while tree.deps[first] == "conj" and tree.said(first) in known.colours:
+    while tree.deps[first] == "conj" and tree.text(first) in known.colours:
         first = tree.heads[first]
     return (
         word not in known.amounts
         and tree.deps[first] in ("nsubj", "nsubjpass", "dobj", "pobj")
         and (
             # "in orange and | black"
-            not tree.noun(first) or tree.said(first) in known.colours
+            not tree.noun(first) or tree.text(first) in known.colours
         )
     )
 
@@ -53,9 +55,9 @@ def is_object(tree: Tree, i: int) -> bool:
 def name_of(tree: Tree, i: int) -> str:
     """The name of an object: compound words as written, and the dictionary form of the head."""
     word = tree.words[i]
-    plural = tree.tags[i] in ("NNS", "NNPS") or word.given in SINGULARS or word.kind == "name"
-    plural |= word.given.endswith("s") and word.given not in dictionary()
-    head = lemma(word.given, "NOUN") if plural else tree.said(i)
+    plural = tree.tags[i] in ("NNS", "NNPS") or word.token in SINGULARS or word.kind == "name"
+    plural |= word.token.endswith("s") and word.token not in dictionary()
+    head = lemma(word.token, "NOUN") if plural else tree.text(i)
     if word.kind == "name":
         start = word.says[: max(word.says.rfind(" "), word.says.rfind("-")) + 1]
         last = word.says[len(start) :]
@@ -63,7 +65,7 @@ def name_of(tree: Tree, i: int) -> str:
         whole = start == "pair of " or last.endswith("a")
         head = word.says if whole else SINGULARS.get(word.says) or start + lemma(last, "NOUN")
     # "a women tennis player"
-    parts = (PERSONS.get(tree.said(c), tree.said(c)) for c in compound(tree, i))
+    parts = (PERSONS.get(tree.text(c), tree.text(c)) for c in compound(tree, i))
     return " ".join([*parts, head])
 
 
@@ -71,33 +73,39 @@ def namesake(tree: Tree, i: int) -> int:
     """The noun that names an object: itself, or the noun joined to a colour or size, "a black and a white
     dog".
     """
-    own = any(tree.given(c) in known.articles for c in tree.below(i, "det"))
-    looks = next((some for some in (known.colours, SIZES) if tree.said(i) in some), None)
+    own = any(tree.token(c) in known.articles for c in tree.below(i, "det"))
+    looks = next((some for some in (known.colours, SIZES) if tree.text(i) in some), None)
     if looks is None or tree.deps[i] == "pobj" or not own:
         return i
     alike = [n for n in tree.below(i, "conj") if tree.noun(n) and tree.below(n, "det")]
-    return next((n for n in alike if any(tree.said(c) in looks for c in tree.below(n, "amod"))), i)
+    for noun in alike:
+        if any(tree.text(c) in looks for c in tree.below(noun, "amod")):
+            return noun
+    return i
 
 
 def compound(tree: Tree, i: int) -> list[int]:
     """Positions of the nouns that make one name with the noun at ``i``."""
     beside = tree.below(i, "compound", "nmod", "amod", "nummod")
-    parts = (child for child in beside if child < i and part_of_name(tree, child))
-    return [place for part in parts for place in (*compound(tree, part), part)]
+    places: list[int] = []
+    for part in beside:
+        if part < i and part_of_name(tree, part):
+            places += [*compound(tree, part), part]
+    return places
 
 
 def part_of_name(tree: Tree, i: int) -> bool:
     """Whether a word before a noun belongs to its name rather than describes it."""
-    word = tree.said(i)
+    word = tree.text(i)
     if tree.words[i].kind in ("attribute", "preposition") or word in NO_PARTS:
         return False
     if word in known.kinds:
         return True
     if word == "top":
         # "the top floor", but "a desk top computer" and "an open top bus"
-        return i > 0 and tree.given(i - 1) not in known.openers
+        return i > 0 and tree.token(i - 1) not in known.openers
     if tree.tags[i] == "VBG":
-        plain = tree.given(tree.heads[i]) not in known.animate
+        plain = tree.token(tree.heads[i]) not in known.animate
         return plain and tree.deps[i + 1 : i + 2] != ["amod"] and not tree.below(i, "advmod", "amod")
     # Adjectives that taggers take for nouns: "shirtless man".
     describes = word.endswith(("less", "ful", "ed", "ous"))
@@ -110,19 +118,20 @@ def looks_of(tree: Tree, i: int) -> list[tuple[int, str]]:
     Returns:
         ``(position, attribute)`` in the order of the text.
     """
-    own = [look for child in tree.below(i, *BESIDE) for look in _described(tree, child, i)]
+    own = chain.from_iterable(_described(tree, child, i) for child in tree.below(i, *BESIDE))
     return sorted([*own, *_raised(tree, i), *_gathered(tree, i)])
 
 
 def _raised(tree: Tree, i: int) -> list[tuple[int, str]]:
     """Where a part of the body, or what is worn, is held, "with its ears up", and whether a light is on."""
     first = tree.first(i)
-    if tree.deps[first] != "pobj" or tree.given(tree.heads[first]) != "with":
+    if tree.deps[first] != "pobj" or tree.token(tree.heads[first]) != "with":
         return []
     name = tree.name(i)
-    ways = known.particles if name in known.personal else LIT if name in known.lamps else ()
-    moved = [c for c in tree.below(i, "advmod") if c > i and tree.given(c) in ways]
-    return [(c, tree.given(c)) for c in moved if tree.given(c + 1) not in known.placing | {"against"}]
+    ways = LIT if name in known.lamps else frozenset()
+    ways = known.particles if name in known.personal else ways
+    moved = [c for c in tree.below(i, "advmod") if c > i and tree.token(c) in ways]
+    return [(c, tree.token(c)) for c in moved if tree.token(c + 1) not in known.placing | {"against"}]
 
 
 def _gathered(tree: Tree, i: int) -> list[tuple[int, str]]:
@@ -137,28 +146,25 @@ def _gathered(tree: Tree, i: int) -> list[tuple[int, str]]:
 def _described(tree: Tree, child: int, i: int) -> list[tuple[int, str]]:
     """The attribute that one modifier gives, with those that are joined to it."""
     word, tag = tree.words[child], tree.tags[child]
-    if tree.deps[child] == "appos" and tree.given(child - 1) != ",":
+    if tree.deps[child] == "appos" and tree.token(child - 1) != ",":
         return []
-    more = [
-        c
-        for j in tree.below(child, "conj", "amod", "compound", "nmod", "nummod", "advmod")
-        for c in _described(tree, j, i)
-    ]
+    joined = tree.below(child, "conj", "amod", "compound", "nmod", "nummod", "advmod")
+    more = list(chain.from_iterable(_described(tree, j, i) for j in joined))
     if word.kind == "attribute":
         return [(child, word.says), *more]
     adjective = tag.startswith("JJ")
-    adverb = tree.deps[child] == "advmod" and not adjective and word.given not in known.flat
+    adverb = tree.deps[child] == "advmod" and not adjective and word.token not in known.flat
     if (not adjective or tree.below(child, "prep")) if child > i else adverb:
         return []
     if part_of_name(tree, child):
         return [(p, a) for p, a in more if not part_of_name(tree, p)]
     descriptive = (
-        word.given in known.flat
+        word.token in known.flat
         or tag in ("JJ", "JJR", "JJS", "VBN", "VBG", "VBD", "CD", "FW")
         or tree.noun(child)
-        or word.given in known.counted
+        or word.token in known.counted
     )
-    told = descriptive and word.given not in known.dropped and word.given[0].isalnum()
+    says = descriptive and word.token not in known.dropped and word.token[0].isalnum()
     # "a run down building"
-    said = " ".join([tree.said(child), *(tree.given(c) for c in tree.below(child, "prt") if c > child)])
-    return [(child, said), *more] if told else more
+    look = " ".join([tree.text(child), *(tree.token(c) for c in tree.below(child, "prt") if c > child)])
+    return [(child, look), *more] if says else more

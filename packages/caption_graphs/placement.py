@@ -4,6 +4,8 @@ The parser has learnt where most phrases belong. What is left for rules is what 
 things.
 """
 
+from itertools import chain
+
 from caption_graphs.tree import Tree
 from caption_graphs.vocabulary import known
 
@@ -20,7 +22,7 @@ def placed(tree: Tree) -> Tree:
         elif tree.deps[i] == "prep":
             attach_place_to_seen(tree, i)
             attach_phrase_to_held(tree, i)
-            if tree.given(i) == "with":
+            if tree.token(i) == "with":
                 attach_surroundings(tree, i)
     return tree
 
@@ -33,7 +35,7 @@ def attach_listed_noun(tree: Tree, i: int) -> None:
     before = begin - 2
     if before < 0 or head >= before or not tree.noun(before) or tree.deps[before] not in ("pobj", "dobj"):
         return
-    tie = tree.given(begin - 1)
+    tie = tree.token(begin - 1)
     comma = tree.deps[i] == "dep" and tie in (",", "and")
     alike = tree.deps[i] == "conj" and tie == "and" and tree.noun(head)
     if comma or (alike and tree.animate(i) and tree.animate(before) and not tree.animate(head)):
@@ -48,9 +50,9 @@ def attach_place_to_seen(tree: Tree, i: int) -> None:
     if not tree.verb(head) or tree.root(head) not in known.seeing or not tree.noun(seen):
         return
     before = tree.heads[seen]
-    at = tree.deps[seen] == "pobj" and tree.given(before) == "at" and tree.heads[before] == head
+    at = tree.deps[seen] == "pobj" and tree.token(before) == "at" and tree.heads[before] == head
     thing = tree.name(seen) not in known.lenses and tree.below(i, "pobj") != []
-    if thing and tree.given(i) in known.placing and (at or (tree.deps[seen] == "dobj" and before == head)):
+    if thing and tree.token(i) in known.placing and (at or (tree.deps[seen] == "dobj" and before == head)):
         tree.hang(i, seen, "prep")
 
 
@@ -58,8 +60,9 @@ def attach_phrase_to_held(tree: Tree, i: int) -> None:
     """Where something is in relation to who has it, "pulling a trolley | behind it", and where an action goes
     that is a thing: "does a trick | off a ledge".
     """
-    verb, held, tie = tree.heads[i], i - 1, tree.said(i)
-    if not tree.verb(verb) or tree.deps[held] != "dobj" or tree.heads[held] != verb:
+    verb, tie = tree.heads[i], tree.text(i)
+    thing = i - 1
+    if not tree.verb(verb) or tree.deps[thing] != "dobj" or tree.heads[thing] != verb:
         return
     root, targets = tree.root(verb), tree.below(i, "pobj")
     behind = tie in ("behind", "in front of") and any(tree.tags[t] == "PRP" for t in targets)
@@ -67,14 +70,14 @@ def attach_phrase_to_held(tree: Tree, i: int) -> None:
     # "flies a kite | in the sky"
     flown = root == "fly" and tie == "in" and any(tree.name(t) in known.skies for t in targets)
     # but not "does her homework | down the hall"
-    goes = root in known.light and tie in ("off", "off of", "down", "over") and not tree.below(held, "poss")
+    goes = root in known.light and tie in ("off", "off of", "down", "over") and not tree.below(thing, "poss")
     if behind or flown or goes:
-        tree.hang(i, held, "prep")
+        tree.hang(i, thing, "prep")
 
 
 def attach_surroundings(tree: Tree, i: int) -> None:
     """What is around belongs to the subject: "sits on a bench | with a church behind him"."""
-    things = tree.below(i, "pobj") or [s for c in tree.below(i, "pcomp") for s in tree.below(c, "nsubj")]
+    things = tree.below(i, "pobj") or tree.below_all(tree.below(i, "pcomp"), "nsubj")
     if not things or not _around(tree, things[0]):
         return
     head = tree.heads[i]
@@ -88,10 +91,11 @@ def attach_surroundings(tree: Tree, i: int) -> None:
 
 def _around(tree: Tree, thing: int) -> bool:
     """Whether a phrase tells what is around: "with a church behind him", "with trees in the background"."""
-    clause = [tree.heads[thing]] if tree.deps[thing] == "nsubj" else []
-    ends = [t for owner in (thing, *tree.below(thing, "acl", "conj"), *clause) for t in tree.phrases(owner)]
+    owners = [thing, *tree.below(thing, "acl", "conj")]
+    owners += [tree.heads[thing]] if tree.deps[thing] == "nsubj" else []
+    ends = chain.from_iterable(map(tree.phrases, owners))
     # but not "with a ball on it", which is the ball's place
     return any(
-        (tree.tags[t].startswith("PRP") and tree.given(t) != "it") or tree.given(t) in known.views
+        (tree.tags[t].startswith("PRP") and tree.token(t) != "it") or tree.token(t) in known.views
         for t in ends
     )

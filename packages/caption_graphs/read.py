@@ -6,6 +6,7 @@ relations where there is something to relate, else an attribute of the subject.
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 from caption_graphs import wording
 from caption_graphs.naming import inner, is_object, looks_of, name_of, namesake
@@ -66,10 +67,11 @@ def read_graph(trees: Sequence[Tree], *, plurals: bool = False) -> SceneGraph | 
         relations += _Sentence(number, tree, nodes).read()
     if not nodes:
         return None
-    attributes = dict.fromkeys(
-        (n, a) for n, node in enumerate(nodes) for a in node.attributes if plurals or a != PLURAL
-    )
-    return SceneGraph(tuple(n.label for n in nodes), tuple(attributes), tuple(dict.fromkeys(relations)))
+    attributes: list[tuple[int, str]] = []
+    for n, node in enumerate(nodes):
+        attributes += [(n, look) for look in node.attributes if plurals or look != PLURAL]
+    names = tuple(node.label for node in nodes)
+    return SceneGraph(names, tuple(dict.fromkeys(attributes)), tuple(dict.fromkeys(relations)))
 
 
 @dataclass
@@ -88,11 +90,11 @@ class _Sentence:
         tree, places = self.tree, range(len(self.tree.words))
         for i in filter(lambda i: is_object(tree, i), places):
             self.means[i] = [self._node(i)]
-        for i in [i for i in places if tree.given(i) in known.pronouns]:
+        for i in [i for i in places if tree.token(i) in known.pronouns]:
             if tree.deps[i] not in ("nummod", "det", "poss", "amod", "predet") and not inner(tree, i):
-                self.means[i] = self._nodes_of_pronoun(i, tree.given(i))
+                self.means[i] = self._nodes_of_pronoun(i, tree.token(i))
                 for node in self.means[i] if tree.words[i].kind == "count" else ():
-                    self.nodes[node].attributes.append(tree.said(i))
+                    self.nodes[node].attributes.append(tree.text(i))
         for i in places:
             says = tree.verb(i) and tree.deps[i] not in ("aux", "auxpass", "amod") and not inner(tree, i)
             tells = says or not TELLING.isdisjoint([tree.deps[c] for c in tree.children[i]])
@@ -103,13 +105,13 @@ class _Sentence:
         """The node of an object: a new one, unless "the cat" is one that was told of before."""
         tree, named = self.tree, namesake(self.tree, i)
         label, attributes = name_of(tree, named), [a for _, a in looks_of(tree, i)]
-        attributes += [tree.said(i)] if named != i else []
-        definite = any(tree.given(c) in ("the", "this", "these", "that") for c in tree.below(i, "det"))
+        attributes += [tree.text(i)] if named != i else []
+        definite = any(tree.token(c) in ("the", "this", "these", "that") for c in tree.below(i, "det"))
         bare = len(tree.children[i]) == 1 + bool(tree.below(i, "case")) and tree.deps[i] != "conj"
         # "the cat" is one that an earlier sentence named, or any before where nothing else is said of it
-        told = self._where(lambda n: n.label == label and (n.sentence < self.number or bare))
-        if definite and not attributes and told:
-            return told[-1]
+        before = self._where(lambda n: n.label == label and (n.sentence < self.number or bare))
+        if definite and not attributes and before:
+            return before[-1]
         plural = tree.tags[i] in ("NNS", "NNPS") or label == "people"
         if plural and not any(tree.tags[at] == "CD" or a in known.counted for at, a in looks_of(tree, i)):
             attributes.append(PLURAL)
@@ -128,7 +130,7 @@ class _Sentence:
             return [self._new(i, self.nodes[meant[0]].label, look)]
         # "he rides a moped" -> he
         alone = not meant and self.tree.deps[i] in SUBJECTS and word in ("he", "she", "they")
-        return [self._new(i, self.tree.said(i), [])] if alone else meant
+        return [self._new(i, self.tree.text(i), [])] if alone else meant
 
     def _new(self, i: int, label: str, attributes: list[str], *, plural: bool = False) -> int:
         """A new node, which a word names first."""
@@ -137,14 +139,15 @@ class _Sentence:
 
     def _where(self, test: Callable[[_Node], bool], among: Iterable[int] | None = None) -> list[int]:
         """The nodes, of all or of some, of which something is true."""
-        return [n for n in (range(len(self.nodes)) if among is None else among) if test(self.nodes[n])]
+        numbers = range(len(self.nodes)) if among is None else among
+        return [n for n in numbers if test(self.nodes[n])]
 
     def _meant(self, i: int, word: str) -> list[int]:
         """Which nodes a pronoun means."""
         barred, before = self._barred(i), self._where(lambda n: (n.sentence, n.position) < (self.number, i))
         if word in known.reflexive:
             living = self._where(lambda n: n.among(known.animate))
-            alone = self.tree.given(self.tree.heads[i]) == "by"
+            alone = self.tree.token(self.tree.heads[i]) == "by"
             return [] if alone else sorted(barred & set(living)) or living or sorted(barred)
         if word == "one" and (whole := self.tree.phrases(i, "of")):
             # "one of the cats" is a cat
@@ -158,7 +161,7 @@ class _Sentence:
             bare = self._where(lambda n: not n.among(known.clothes), several)
             return bare[-1:] or several[-1:] or self._where(lambda n: n.among(known.animate), free)[:2]
         if word in known.person_pronouns:
-            others = known.male if self.tree.said(i) in ("she", "her") else known.female
+            others = known.male if self.tree.text(i) in ("she", "her") else known.female
             persons = self._where(lambda n: n.among(known.persons - others), free)
             return (persons or self._where(lambda n: n.among(known.animals), free) or free)[:1]
         if word in known.others:
@@ -171,7 +174,7 @@ class _Sentence:
 
     def _nodes(self, words: Iterable[int]) -> list[int]:
         """The nodes that words mean."""
-        return [node for word in words for node in self.means.get(word, ())]
+        return list(chain.from_iterable(self.means.get(word, ()) for word in words))
 
     def _owners(self, i: int) -> list[int]:
         """Whose thing a phrase speaks of: in "a desk with a laptop on it" the desk's."""
@@ -183,8 +186,9 @@ class _Sentence:
         owner = tree.heads[above]
         if tree.deps[noun] == "dobj" and tree.root(above) == "have":
             return self._nodes(subjects(tree, above))
-        brought = tree.deps[noun] == "pobj" and tree.given(above) == "with"
-        return self._nodes([owner] if tree.noun(owner) else subjects(tree, owner)) if brought else []
+        if tree.deps[noun] != "pobj" or tree.token(above) != "with":
+            return []
+        return self._nodes([owner] if tree.noun(owner) else subjects(tree, owner))
 
     def _barred(self, i: int) -> set[int]:
         """What a pronoun cannot mean: the noun that its own preposition hangs on, or the subject of its own
@@ -204,5 +208,5 @@ class _Sentence:
             else:
                 # Only who is alone in "each other" or "himself" can be related with itself.
                 meant = self._nodes([thing])
-                itself = self.tree.given(thing) in known.reflexive and set(meant) == {node}
+                itself = self.tree.token(thing) in known.reflexive and set(meant) == {node}
                 yield from ((node, says, n) for n in meant if n != node or itself)

@@ -85,7 +85,7 @@ def words(caption: str) -> list[str]:
 
 def alone(caption: str) -> list[str]:
     """The words of a caption, each put right by itself."""
-    return [part for word in wording.tokens(caption) for part in spelt(word).split()]
+    return " ".join(map(spelt, wording.tokens(caption))).split()
 
 
 def _lives(before: str, after: str) -> bool:
@@ -127,8 +127,8 @@ def number(*words: str) -> int:
 @cache
 def _neighbours() -> dict[int, int]:
     """How often words of captions, and two next to each other, were counted, by their number."""
-    held = load_file(NEIGHBOURS)
-    return dict(zip(held["numbers"].tolist(), held["counts"].tolist(), strict=True))
+    table = load_file(NEIGHBOURS)
+    return dict(zip(table["numbers"].tolist(), table["counts"].tolist(), strict=True))
 
 
 @cache

@@ -1,6 +1,7 @@
 """Step 5, second half: what verbs, prepositions and owners say of the words they belong to."""
 
 from collections.abc import Iterable, Iterator
+from itertools import chain, product
 from typing import NamedTuple
 
 from caption_graphs.naming import LIT
@@ -27,22 +28,22 @@ class Statement(NamedTuple):
 
 def joined(tree: Tree, nouns: Iterable[int]) -> list[int]:
     """Some nouns and those joined to them by "and" or commas; "who" means what its clause describes."""
-    found: list[int] = []
+    together: list[int] = []
     for i in nouns:
-        if tree.given(i) in known.relatives and tree.tags[i].startswith("W"):
+        if tree.token(i) in known.relatives and tree.tags[i].startswith("W"):
             clauses = [j for j in (tree.heads[i], tree.heads[tree.heads[i]]) if tree.deps[j] == "relcl"]
-            found += described(tree, tree.heads[clauses[0]]) if clauses and clauses[0] != i else []
+            together += described(tree, tree.heads[clauses[0]]) if clauses and clauses[0] != i else []
         else:
             more = [c for c in tree.below(i, "conj", "appos") if c > i and not tree.verb(c)]
-            found += [i, *joined(tree, more)]
-    return found
+            together += [i, *joined(tree, more)]
+    return together
 
 
 def subjects(tree: Tree, verb: int, depth: int = 0) -> list[int]:
     """Who does what the verb says: its own subject, the noun it describes, or the subject of the verb it
     hangs on.
     """
-    own = [child for child in tree.below(verb, *SUBJECTS) if tree.given(child) not in known.relatives]
+    own = [child for child in tree.below(verb, *SUBJECTS) if tree.token(child) not in known.relatives]
     named = joined(tree, own)
     head, dep = tree.heads[verb], tree.deps[verb]
     if named or dep not in MODIFIERS + CLIMBING or (dep in CLIMBING and (head == verb or depth >= 20)):
@@ -79,63 +80,62 @@ def described(tree: Tree, noun: int) -> list[int]:
     first = noun
     while tree.deps[first] == "conj" and not tree.verb(tree.heads[first]):
         first = tree.heads[first]
-    found = joined(tree, [first])
-    before = [other for other in found if other < noun]
+    several = joined(tree, [first])
+    before = [other for other in several if other < noun]
     # "with its mouth open and tongue | hanging out"
-    own = [c for other in before for c in tree.below(other, "amod") if c > other]
-    own += [c for other in before for c in tree.below(other, *MODIFIERS, "prep", "advmod")]
+    looks = [look for other in before for look in tree.below(other, "amod") if look > other]
     # "a man and a woman in a boat | on a river", hung on the man
-    plain = all(c > noun for c in own)
-    return [other for other in found if other <= noun] if plain and found[-1:] == [noun] else [noun]
+    own = [*looks, *tree.below_all(before, *MODIFIERS, "prep", "advmod")]
+    if several[-1:] != [noun] or any(c <= noun for c in own):
+        return [noun]
+    return [other for other in several if other <= noun]
 
 
 def passive(tree: Tree, verb: int) -> bool:
     """Whether the verb's subject suffers what it says."""
     past = tree.tags[verb] == "VBD" and (tree.deps[verb] == "acl" or tree.below(verb, "agent"))
     participle = past or tree.tags[verb] == "VBN"
-    active = tree.below(verb, "dobj") or any(tree.given(c) in known.have for c in tree.below(verb, "aux"))
+    active = tree.below(verb, "dobj") or any(tree.token(c) in known.have for c in tree.below(verb, "aux"))
     return bool(tree.below(verb, "auxpass", "nsubjpass") or (participle and not active))
 
 
 def phrase(tree: Tree, verb: int) -> str:
     """The verb's dictionary form, with its particle and its negation."""
-    particles = [tree.given(c) for c in tree.below(verb, "prt") if not tree.below(c, "pobj")]
+    particles = [tree.token(c) for c in tree.below(verb, "prt") if not tree.below(c, "pobj")]
     ends = [verb, *(t for t in tree.below(verb, "dobj") if not tree.below(t, "prep", "acl", "relcl", "conj"))]
     # "walk casually | around"
-    ends += [c for c in tree.below(verb, "advmod") if c - 1 == verb and tree.given(c).endswith("ly")]
-    after = [c for c in tree.below(verb, "advmod") if c - 1 in ends and tree.given(c) in known.particles]
+    ends += [c for c in tree.below(verb, "advmod") if c - 1 == verb and tree.token(c).endswith("ly")]
+    after = [c for c in tree.below(verb, "advmod") if c - 1 in ends and tree.token(c) in known.particles]
     after += [c for c in tree.below(verb, "acomp") if _completes(tree, verb, c)]
-    first = [tree.given(c) for c in tree.below(verb, "compound") if c < verb]
-    words = [*first, tree.root(verb), *(particles or map(tree.given, after))]
+    first = [tree.token(c) for c in tree.below(verb, "compound") if c < verb]
+    words = [*first, tree.root(verb), *(particles or map(tree.token, after))]
     return " ".join(["not", *words] if _negated(tree, verb) else words)
 
 
 def _completes(tree: Tree, verb: int, look: int) -> bool:
     """Whether an adjective belongs to its verb: "falls | asleep", "gets | ready for a ride"."""
-    return COMPLETED.get(tree.root(verb)) == tree.given(look)
+    return COMPLETED.get(tree.root(verb)) == tree.token(look)
 
 
 def _negated(tree: Tree, verb: int) -> bool:
-    return any(tree.given(c) in known.negations for c in tree.below(verb, "neg"))
+    return any(tree.token(c) in known.negations for c in tree.below(verb, "neg"))
 
 
 def ties(tree: Tree, *words: int) -> list[Tie]:
     """Prepositions that hang on words, each joined with its own ("from behind"), and what they point at."""
     tags = ("IN", "TO", "RP", "RB", "JJ", "VBG", "RBR")
-    return [
-        tie
-        for i in words
-        for child in tree.below(i, "prep", "dative", "agent", "prt")
-        if tree.tags[child] in tags or tree.words[child].kind == "preposition"
-        for tie in _tie(tree, child, "")
-    ]
+    several: list[Tie] = []
+    for child in tree.below_all(words, "prep", "dative", "agent", "prt"):
+        if tree.tags[child] in tags or tree.words[child].kind == "preposition":
+            several += _tie(tree, child, "")
+    return several
 
 
 def _tie(tree: Tree, i: int, before: str) -> Iterator[Tie]:
     # "including bright colors"
-    name = f"{before}{tree.root(i) if tree.tags[i] == 'VBG' else tree.said(i)}"
+    name = before + (tree.root(i) if tree.tags[i] == "VBG" else tree.text(i))
     clauses = tree.below(i, "pcomp") if name in ("with", "without") else []
-    things = joined(tree, [*tree.below(i, "pobj"), *(s for c in clauses for s in tree.below(c, *SUBJECTS))])
+    things = joined(tree, [*tree.below(i, "pobj"), *tree.below_all(clauses, *SUBJECTS)])
     if things:
         yield name, i, things
     for child in tree.below(i, "prep"):
@@ -144,73 +144,92 @@ def _tie(tree: Tree, i: int, before: str) -> Iterator[Tie]:
         yield from _tie(tree, child, "")
 
 
-def of_verb(tree: Tree, verb: int) -> Iterator[Statement]:  # noqa: C901
+def of_verb(tree: Tree, verb: int) -> Iterator[Statement]:
     """What a verb says."""
-    doers, root, objects = subjects(tree, verb), tree.root(verb), tree.below(verb, "dobj")
-    if any(tree.given(c) == "some" for c in tree.below(verb, *SUBJECTS)):
-        # not "a man stands while | some sit"
-        doers = [d for d in doers if tree.tags[d] == "NNS" or tree.name(d) in known.gathers | {"people"}]
+    doers, objects = _doers(tree, verb), tree.below(verb, "dobj")
+    root = tree.root(verb)
     suffering = passive(tree, verb)
     shown = root in known.shown and (not doers or suffering) and not tree.below(verb, "agent")
-    if root in known.be or tree.given(verb) in known.be or shown:
-        told = _copula(tree, verb, doers)
-        # "is shown | in a mirror" is about the picture, "is shown | with cabinets" about the thing
-        yield from (one for one in told if not shown or one.object is None or one.says in ("with", "of"))
+    if root in known.be or tree.token(verb) in known.be or shown:
+        is_so = _copula(tree, verb, doers)
+        yield from filter(_is_about_a_thing, is_so) if shown else is_so
         return
     if root in known.beginnings and any(map(tree.verb, tree.below(verb, "xcomp"))) and not objects:
         return
-    given = objects or _made_to_do(tree, verb, root)
-    name, things = phrase(tree, verb), joined(tree, given)
+    name, things = phrase(tree, verb), joined(tree, objects or _made_to_do(tree, verb, root))
     if root == "have" and not things:
         # "has | his leg wrapped in a cloth"
-        things = [s for c in tree.below(verb, "ccomp") for s in tree.below(c, *SUBJECTS) if verb < s]
-    for look in _told_by(tree, verb):
-        yield from (statement for doer in doers for statement in _look(tree, look, doer, ""))
+        things = [s for s in tree.below_all(tree.below(verb, "ccomp"), *SUBJECTS) if verb < s]
+    for look, doer in product(_looks_of_doer(tree, verb), doers):
+        yield from _look(tree, look, doer, "")
     adverbs = tree.below(verb, "advmod", "prt")
     tied = ties(tree, verb, *adverbs, *(c for c in tree.below(verb, "acomp") if _completes(tree, verb, c)))
+    by = suffering and root not in known.settled
+    agents = {position for _, position, _ in tied if by and tree.deps[position] == "agent"}
     for doer in doers:
         yield from (Statement(doer, name, thing) for thing in things)
-        for tie, position, targets in tied:
-            by = suffering and tree.deps[position] == "agent" and root not in known.settled
-            for target in targets:
-                # "holds it | up to his face"
-                says = f"{name.removesuffix(f' {tie.split()[0]}')} {tie}"
-                yield Statement(target, name, doer) if by else Statement(doer, says, target)
+        yield from _tied(doer, name, tied, agents)
     # not "looks like it works", "says it works": such verbs say nothing without what follows
     follows = [c for c in tree.below(verb, "ccomp", "acomp") if not _completes(tree, verb, c)]
     if not (things or tied or follows or root == "have"):
         yield from (Statement(doer, name) for doer in doers)
 
 
-def _told_by(tree: Tree, verb: int) -> list[int]:
+def _doers(tree: Tree, verb: int) -> list[int]:
+    """Who does what a verb says: in "a man stands while | some sit" not the man."""
+    doers = subjects(tree, verb)
+    if all(tree.token(c) != "some" for c in tree.below(verb, *SUBJECTS)):
+        return doers
+    return [d for d in doers if tree.tags[d] == "NNS" or tree.name(d) in known.gathers | {"people"}]
+
+
+def _is_about_a_thing(statement: Statement) -> bool:
+    """Whether "is shown | with cabinets" is said: of a thing, and not of the image, "is shown | in a mirror"."""
+    return statement.object is None or statement.says in ("with", "of")
+
+
+def _tied(doer: int, name: str, tied: list[Tie], agents: set[int]) -> Iterator[Statement]:
+    """What a verb with its prepositions says of who does it; agents do it to them."""
+    for tie, position, targets in tied:
+        if position in agents:
+            yield from (Statement(target, name, doer) for target in targets)
+        else:
+            # "holds it | up to his face"
+            says = f"{name.removesuffix(f' {tie.split()[0]}')} {tie}"
+            yield from (Statement(doer, says, target) for target in targets)
+
+
+def _looks_of_doer(tree: Tree, verb: int) -> list[int]:
     """The adjectives that stand with a verb and tell of who does it: "looks happy", "painted white and red",
     "runs barefoot".
     """
-    own = joined(tree, tree.below(verb, "acomp", "oprd"))
-    # "painted | red white and blue", "a kitchen that is cluttered and | messy"
-    own = [look for a in own for look in (*tree.below(a, "amod"), a)]
+    own: list[int] = []
+    for look in joined(tree, tree.below(verb, "acomp", "oprd")):
+        # "painted | red white and blue", "a kitchen that is cluttered and | messy"
+        own += [*tree.below(look, "amod"), look]
     own += tree.below(verb, "conj") if tree.tags[verb] == "VBN" else []
     shown = [a for a in own if tree.adjective(a) and not _completes(tree, verb, a)]
-    beside = [a for a in tree.below(verb, "advmod") if tree.given(a) in known.beside_verbs]
-    return [a for a in (*shown, *beside) if tree.given(a) not in known.heights]
+    beside = [a for a in tree.below(verb, "advmod") if tree.token(a) in known.beside_verbs]
+    return [a for a in (*shown, *beside) if tree.token(a) not in known.heights]
 
 
 def _made_to_do(tree: Tree, verb: int, root: str) -> list[int]:
     """Who is helped to do something: the subject of what follows, "a sign to help | people know"."""
     clauses = tree.below(verb, "ccomp") if root in known.controlling else []
     bare = [c for c in clauses if not tree.below(c, "mark", "aux")]
-    return [subject for c in bare for subject in tree.below(c, *SUBJECTS) if verb < subject]
+    return [subject for subject in tree.below_all(bare, *SUBJECTS) if verb < subject]
 
 
 def _copula(tree: Tree, verb: int, doers: list[int]) -> Iterator[Statement]:
     """What "is" says: "is red", "is on a table"; "there is" says nothing by itself."""
     negated = "not " if _negated(tree, verb) else ""
-    shown = filter(tree.adjective, tree.below(verb, "acomp", "attr", "oprd"))
-    looks = [a for child in shown for a in (*tree.below(child, "amod"), *_joined_looks(tree, child))]
-    places = ties(tree, verb, *tree.below(verb, "advmod"))
+    looks: list[int] = []
+    for look in filter(tree.adjective, tree.below(verb, "acomp", "attr", "oprd")):
+        looks += [*tree.below(look, "amod"), *_joined_looks(tree, look)]
     # "is up | in the air"
-    after = {c + 1: tree.given(c) for c in tree.below(verb, "advmod") if tree.given(c) in MOVED}
-    places = [(f"{after[at]} {tie}" if at in after else tie, at, things) for tie, at, things in places]
+    moved = {c + 1: f"{tree.token(c)} " for c in tree.below(verb, "advmod") if tree.token(c) in MOVED}
+    places = ties(tree, verb, *tree.below(verb, "advmod"))
+    places = [(moved.get(at, "") + tie, at, things) for tie, at, things in places]
     for doer in doers or joined(tree, tree.below(verb, "attr", "dobj")):
         for look in looks:
             yield from _look(tree, look, doer, negated)
@@ -220,8 +239,8 @@ def _copula(tree: Tree, verb: int, doers: list[int]) -> Iterator[Statement]:
 
 def _joined_looks(tree: Tree, look: int) -> list[int]:
     """An adjective with those joined to it: "white, black and brown"."""
-    joined_ones = (c for c in tree.below(look, "conj") if not tree.verb(c))
-    return [look, *(a for c in joined_ones for a in _joined_looks(tree, c))]
+    others = [c for c in tree.below(look, "conj") if not tree.verb(c)]
+    return [look, *chain.from_iterable(_joined_looks(tree, other) for other in others)]
 
 
 def _look(tree: Tree, look: int, noun: int, negated: str, *, alone: bool = True) -> list[Statement]:
@@ -235,14 +254,14 @@ def _look(tree: Tree, look: int, noun: int, negated: str, *, alone: bool = True)
         negated: ``"not "`` or nothing.
         alone: whether to say too what the adjective, and its prepositions, say by themselves.
     """
-    said = tree.said(look)
+    adjective = tree.text(look)
     together, apart = list[Statement](), list[Statement]()
     for tie, _, targets in ties(tree, look):
-        loose = tie in known.placing and said not in known.engaged
-        loose |= (tie == "with" and said not in known.busy) or said in known.colours
-        words = tie if loose else f"{negated}{said} {tie}"
+        loose = tie in known.placing and adjective not in known.engaged
+        loose |= (tie == "with" and adjective not in known.busy) or adjective in known.colours
+        words = tie if loose else f"{negated}{adjective} {tie}"
         (apart if loose else together).extend(Statement(noun, words, target) for target in targets)
-    return together or ([Statement(noun, negated + said), *apart] if alone else [])
+    return together or ([Statement(noun, negated + adjective), *apart] if alone else [])
 
 
 def of_noun(tree: Tree, noun: int) -> Iterator[Statement]:
@@ -263,11 +282,11 @@ def of_noun(tree: Tree, noun: int) -> Iterator[Statement]:
                 continue
             # "a desk with a computer, a laptop and boxes | in the background", hung on the second
             shared = last and not tree.below(noun, *MODIFIERS)
-            ones = described(tree, more[-1] if shared else noun)
-            ones = ones if noun in ones else [noun, *more]
-            yield from (Statement(one, tie, target) for one in ones for target in targets)
+            owners = described(tree, more[-1] if shared else noun)
+            owners = owners if noun in owners else [noun, *more]
+            yield from (Statement(owner, tie, target) for owner, target in product(owners, targets))
     for look in [c for c in tree.below(noun, "amod") if c > noun and tree.tags[c].startswith("JJ")]:
         yield from _look(tree, look, noun, "", alone=False)
     things = [c for c in tree.below(noun, "conj") if not tree.below(c, "det", "poss", "nummod")]
-    for one in joined(tree, tree.below(noun, "poss")):
-        yield from (Statement(one, "have", thing) for thing in (noun, *things))
+    for owner in joined(tree, tree.below(noun, "poss")):
+        yield from (Statement(owner, "have", thing) for thing in (noun, *things))

@@ -53,52 +53,50 @@ def swaps(
 def swapped(split: Split) -> Split:
     """The captions of a split with a twin of each kind that they have, see above."""
     graphs = split.caption_graphs or caption_graphs.parse(split.captions)
-    said: list[set[str]] = [set() for _ in split.image_ids]
+    of_image: list[set[str]] = [set() for _ in split.image_ids]
     for caption, image in zip(split.captions, split.own, strict=True):
-        said[image].add(caption)
-    found = [
-        Twin(row, text, kind)
-        for row, (caption, graph) in enumerate(zip(split.captions, graphs, strict=True))
-        for kind, ways in WAYS.items()
-        for text in _first(
-            split, row, ((exchanged(caption, *way[:2]), way[2]) for way in ways(caption, graph)), said
-        )
-    ]
-    require(found, f"{split.name}: no caption has two things or attributes that can be exchanged")
-    return with_twins(replace(split, name=f"{split.name}, swapped"), found)
+        of_image[image].add(caption)
+    twins = []
+    for row, (caption, graph) in enumerate(zip(split.captions, graphs, strict=True)):
+        for kind, ways in WAYS.items():
+            texts = ((exchanged(caption, *way[:2]), way[2]) for way in ways(caption, graph))
+            if text := _first(split, row, texts, of_image):
+                twins.append(Twin(row, text, kind))
+    require(twins, f"{split.name}: no caption has two things or attributes that can be exchanged")
+    return with_twins(replace(split, name=f"{split.name}, swapped"), twins)
 
 
-def _first(
-    split: Split, row: int, ways: Iterator[tuple[str, SceneGraph]], said: list[set[str]]
-) -> Iterator[str]:
-    """The first twin of a caption that is false of its image, if there is one."""
+def _first(split: Split, row: int, ways: Iterator[tuple[str, SceneGraph]], of_image: list[set[str]]) -> str:
+    """The first twin of a caption that is false of its image; empty if there is none."""
     image = int(split.own[row])
     for text, graph in ways:
-        if not text or text in said[image]:
+        if not text or text in of_image[image]:
             continue
         if split.grade is not None and split.image_graphs is not None:
             truth = split.grade(graph, [split.image_graphs[image]])
             if truth.unknown or truth.unclear or truth.holds[0] != 0:
                 continue
-        yield text
-        return
+        return text
+    return ""
 
 
-def exchanged(text: str, one: str, other: str) -> str:
+def exchanged(text: str, first: str, second: str) -> str:
     """A text with two phrases in each other's place, their articles made right; empty where either does not
     stand there exactly once.
 
     >>> exchanged("a red cat and an old dog", "red", "old")
     'an old cat and a red dog'
     """
-    pattern = re.compile(rf"(\b[Aa]n? )?\b({re.escape(one)}|{re.escape(other)})\b")
-    if sorted(match[2] for match in pattern.finditer(text)) != sorted((one, other)):
+    pattern = re.compile(rf"(\b[Aa]n? )?\b({re.escape(first)}|{re.escape(second)})\b")
+    if sorted(match[2] for match in pattern.finditer(text)) != sorted((first, second)):
         return ""
 
     def placed(match: re.Match[str]) -> str:
-        word = other if match[2] == one else one
-        before = match[1] or ""
-        return (before[0] + ("n " if word[0] in "aeiou" else " ") if before else "") + word
+        word = second if match[2] == first else first
+        if not match[1]:
+            return word
+        article = "n" if word[0] in "aeiou" else ""
+        return f"{match[1][0]}{article} {word}"
 
     return pattern.sub(placed, text)
 
@@ -131,9 +129,10 @@ def _relations(text: str, graph: SceneGraph) -> Iterator[Way]:
 def _phrase(text: str, graph: SceneGraph, node: int) -> str:
     """A thing that stands in a text once, with all its looks before it; empty where it does not."""
     looks, noun = [re.escape(a) for n, a in graph.attributes if n == node], re.escape(graph.objects[node])
-    found = re.findall(rf"\b((?:(?:{'|'.join(looks)}) )*){noun}\b" if looks else rf"\b(){noun}\b", text)
-    whole = len(found) == 1 and sorted(found[0].split()) == sorted(" ".join(looks).split())
-    return found[0] + graph.objects[node] if whole else ""
+    before = f"(?:(?:{'|'.join(looks)}) )*" if looks else ""
+    phrases = re.findall(rf"\b({before}){noun}\b", text)
+    whole = len(phrases) == 1 and sorted(phrases[0].split()) == sorted(" ".join(looks).split())
+    return phrases[0] + graph.objects[node] if whole else ""
 
 
 WAYS = {"attributes": _attributes, "things": _things, "relations": _relations}

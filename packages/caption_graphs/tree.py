@@ -2,7 +2,7 @@
 of the model.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import chain
@@ -41,26 +41,30 @@ class Tree:
 
     def __post_init__(self) -> None:
         """Read the children off the heads, at first and after a move."""
-        found: dict[int, list[int]] = {}
+        children: dict[int, list[int]] = {}
         for i, head in enumerate(self.heads):
             if head != i:
-                found.setdefault(head, []).append(i)
-        self.children = [found.get(i, ()) for i in range(len(self.heads))]
+                children.setdefault(head, []).append(i)
+        self.children = [children.get(i, ()) for i in range(len(self.heads))]
 
     def below(self, i: int, *deps: str) -> list[int]:
         """Children of ``i`` that hang on it by one of these relations."""
         # A plain loop: this is asked some fifty times a caption.
         own = self.deps
-        found: list[int] = []
+        children: list[int] = []
         for child in self.children[i]:
             if own[child] in deps:
-                found.append(child)
-        return found
+                children.append(child)
+        return children
+
+    def below_all(self, words: Iterable[int], *deps: str) -> list[int]:
+        """Children of several words that hang on them by one of these relations."""
+        return list(chain.from_iterable(self.below(i, *deps) for i in words))
 
     def phrases(self, i: int, only: str = "") -> list[int]:
         """The nouns of the prepositions that hang on ``i``, of all or of one."""
-        ties = [p for p in self.below(i, "prep") if not only or self.given(p) == only]
-        return [noun for p in ties for noun in self.below(p, "pobj")]
+        ties = [p for p in self.below(i, "prep") if not only or self.token(p) == only]
+        return self.below_all(ties, "pobj")
 
     def first(self, i: int) -> int:
         """The first of the nouns that a word is joined to, or itself."""
@@ -77,13 +81,13 @@ class Tree:
             self.heads[i], self.deps[i] = head, dep
             self.__post_init__()
 
-    def given(self, i: int) -> str:
+    def token(self, i: int) -> str:
         """The word as the parser read it."""
-        return self.words[i].given
+        return self.words[i].token
 
-    def said(self, i: int) -> str:
+    def text(self, i: int) -> str:
         """The word, or the phrase that it stands for."""
-        return self.words[i].says or self.words[i].given
+        return self.words[i].says or self.words[i].token
 
     def noun(self, i: int) -> bool:
         """Whether the tagger reads a noun."""
@@ -91,13 +95,13 @@ class Tree:
 
     def name(self, i: int) -> str:
         """The dictionary form of a noun, without what is compounded with it."""
-        word = self.said(i).rpartition(" ")[2]
+        word = self.text(i).rpartition(" ")[2]
         return lemma(word, "NOUN") if self.tags[i] in ("NNS", "NNPS") else word
 
     def root(self, i: int) -> str:
         """The dictionary form of a verb."""
         word = self.words[i]
-        return lemma(word.says if word.kind == "name" else word.given, "VERB")
+        return lemma(word.says if word.kind == "name" else word.token, "VERB")
 
     def animate(self, i: int) -> bool:
         """Whether a noun is a person or an animal."""
@@ -138,11 +142,8 @@ def plain_model() -> tuple[Any, str]:
         OSError,
     )
     pipeline = spacy.load(name, exclude=["ner", "attribute_ruler"])
-    layers = (
-        model.walk()
-        for model in (getattr(pipe, "model", None) for _, pipe in pipeline.pipeline)
-        if model is not None and hasattr(model, "walk")
-    )
+    models = [getattr(pipe, "model", None) for _, pipe in pipeline.pipeline]
+    layers = (model.walk() for model in models if model is not None and hasattr(model, "walk"))
     for layer in chain.from_iterable(layers):
         # NumPy's matrix product is about three times faster than thinc's own.
         if type(layer.ops) is NumpyOps:
@@ -157,13 +158,12 @@ def plain_model() -> tuple[Any, str]:
 
 def weights(pipeline: Any) -> dict[str, NDArray[np.float32]]:
     """The weights of the tagger, the parser and the layers that both share, by name."""
-    return {
-        f"{part}.{number}.{name}": layer.get_param(name)
-        for part in ("tok2vec", "tagger", "parser")
-        for number, layer in enumerate(pipeline.get_pipe(part).model.walk())
-        for name in layer.param_names
-        if layer.has_param(name)
-    }
+    values: dict[str, NDArray[np.float32]] = {}
+    for part in ("tok2vec", "tagger", "parser"):
+        for number, layer in enumerate(pipeline.get_pipe(part).model.walk()):
+            names = filter(layer.has_param, layer.param_names)
+            values |= {f"{part}.{number}.{name}": layer.get_param(name) for name in names}
+    return values
 
 
 def labels(pipeline: Any) -> str:
@@ -171,10 +171,10 @@ def labels(pipeline: Any) -> str:
     return " ".join((*pipeline.get_pipe("tagger").labels, *pipeline.get_pipe("parser").move_names))
 
 
-def put_weights(pipeline: Any, given: Mapping[str, NDArray[np.floating]]) -> None:
+def put_weights(pipeline: Any, values: Mapping[str, NDArray[np.floating]]) -> None:
     """Give a pipeline other weights, by the names of ``weights``."""
     for name, value in weights(pipeline).items():
-        value[...] = given[name]
+        value[...] = values[name]
 
 
 def adapt(pipeline: Any, file: Path) -> None:
@@ -183,18 +183,18 @@ def adapt(pipeline: Any, file: Path) -> None:
     Raises:
         ValueError: they belong to a pipeline of other sizes or labels.
     """
-    with safe_open(str(file), "numpy") as held:
-        found = {name: held.get_tensor(name) for name in held.keys()}  # noqa: SIM118, no mapping
-        same = held.metadata()["labels"] == labels(pipeline)
+    with safe_open(str(file), "numpy") as tensors:
+        learnt = {name: tensors.get_tensor(name) for name in tensors.keys()}  # noqa: SIM118, no mapping
+        same = tensors.metadata()["labels"] == labels(pipeline)
     own = {name: value.shape for name, value in weights(pipeline).items()}
     name = f"{pipeline.meta['lang']}_{pipeline.meta['name']}"
     require(
-        same and own == {part: value.shape for part, value in found.items()},
+        same and own == {part: value.shape for part, value in learnt.items()},
         f"scene_graph: the parser's weights are made for spaCy's small English model 3.8, and {name} "
         f"{pipeline.meta['version']} is built otherwise. Without it the one that this package requires "
         f"is taken: python -m pip uninstall {name}",
     )
-    put_weights(pipeline, found)
+    put_weights(pipeline, learnt)
 
 
 @cache
@@ -206,7 +206,7 @@ def dictionary() -> frozenset[str]:
     """
     tables = model()[0].get_pipe("lemmatizer").lookups
     forms = [*tables.get_table("lemma_index").values(), *tables.get_table("lemma_exc").values()]
-    return frozenset(word for some in forms for word in some)
+    return frozenset(chain.from_iterable(forms))
 
 
 @cache
@@ -243,14 +243,11 @@ def trees(sentences: Collection[Sequence[Word]]) -> Iterator[Tree]:
 
     pipeline, _ = model()
     strings = pipeline.vocab.strings
-    docs = (Doc(pipeline.vocab, words=[word.given for word in sentence]) for sentence in sentences)
+    tokens = ([word.token for word in sentence] for sentence in sentences)
+    docs = (Doc(pipeline.vocab, words=words) for words in tokens)
     with pipeline.select_pipes(disable="lemmatizer"):
         for sentence, doc in zip(sentences, pipeline.pipe(docs, batch_size=BATCH), strict=True):
-            table = doc.to_array([TAG, DEP, HEAD])
-            heads = np.arange(len(doc)) + table[:, 2].astype(np.int64)
-            yield Tree(
-                sentence,
-                [strings[t] for t in table[:, 0].tolist()],
-                [strings[d] for d in table[:, 1].tolist()],
-                heads.tolist(),
-            )
+            tags, deps, steps = doc.to_array([TAG, DEP, HEAD]).T
+            heads = np.arange(len(doc)) + steps.astype(np.int64)
+            names = [strings[tag] for tag in tags.tolist()]
+            yield Tree(sentence, names, [strings[dep] for dep in deps.tolist()], heads.tolist())

@@ -12,10 +12,15 @@ SINGULARS: dict[str, str] = _TABLES.pop("singulars")
 ROOTS: dict[str, str] = _TABLES.pop("roots")
 PREPOSITIONS: dict[str, str] = _TABLES.pop("prepositions")
 STAND_INS: dict[str, str] = _TABLES.pop("stand_ins")
-NAMES, ADJECTIVES, ADVERBS = (
-    [" ".join(phrase.split()) for phrase in _TABLES.pop(key).split(",")]
-    for key in ("names", "adjectives", "adverb_phrases")
-)
+
+
+def _listed(key: str) -> list[str]:
+    """The phrases of a list of the file, between commas."""
+    return [" ".join(phrase.split()) for phrase in _TABLES.pop(key).split(",")]
+
+
+NAMES = _listed("names")
+ADJECTIVES, ADVERBS = _listed("adjectives"), _listed("adverb_phrases")
 # Every class of the file as a set of words: ``"dog" in known.animals``.
 known = SimpleNamespace(**{key: frozenset(text.split()) for key, text in _TABLES.items()})
 known.animate = known.persons | known.animals
@@ -35,13 +40,13 @@ class Word:
     """One word for the parser.
 
     Args:
-        given: what the parser reads.
+        token: what the parser reads.
         says: what it stands for, where that is something else: a preposition, an adjective, a name.
         kind: ``"preposition"``, ``"attribute"``, ``"name"``, ``"count"`` of a pronoun for some of those that
             were named before, or ``""``.
     """
 
-    given: str
+    token: str
     says: str = ""
     kind: str = ""
 

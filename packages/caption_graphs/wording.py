@@ -6,8 +6,10 @@ left of a tree": each is replaced by one plain word of the same kind, which reme
 
 import re
 import unicodedata
+from collections import defaultdict
 from collections.abc import Callable, Set
 from functools import cache
+from itertools import product
 from typing import NamedTuple
 
 from caption_graphs.frames import closing_frame, opening_frame
@@ -43,19 +45,27 @@ def tokens(text: str) -> list[str]:
     characters) is left out.
     """
     plain = unicodedata.normalize("NFKC", text).lower().replace("’", "'")
-    clitics = ((token, _APOSTROPHE.match(token)) for token in _TOKEN.findall(plain))
-    return [part for token, clitic in clitics for part in (clitic.groups() if clitic else (token,))]
+    parts: list[str] = []
+    for token in _TOKEN.findall(plain):
+        clitic = _APOSTROPHE.match(token)
+        parts += clitic.groups() if clitic else [token]
+    return parts
 
 
 def sentences(words: list[str]) -> list[list[str]]:
     """The words cut at full stops, and at ``LONGEST`` words; the stops are left out."""
-    found: list[list[str]] = [[]]
+    cut: list[list[str]] = [[]]
     for word in words:
-        if word in _STOPS or len(found[-1]) == LONGEST:
-            found.append([])
+        if word in _STOPS or len(cut[-1]) == LONGEST:
+            cut.append([])
         if word not in _STOPS:
-            found[-1].append(word)
-    return [sentence for sentence in found if any(word[0].isalnum() for word in sentence)]
+            cut[-1].append(word)
+    return [sentence for sentence in cut if _speaks(sentence)]
+
+
+def _speaks(sentence: list[str]) -> bool:
+    """Whether a sentence has a word beside its punctuation."""
+    return any(word[0].isalnum() for word in sentence)
 
 
 def fold(words: list[str]) -> list[Word]:
@@ -67,7 +77,7 @@ def fold(words: list[str]) -> list[Word]:
     Returns:
         The words with set phrases folded, and a full stop.
 
-    >>> [word.given for word in fold(["a", "photo", "of", "a", "group", "of", "dogs"])]
+    >>> [word.token for word in fold(["a", "photo", "of", "a", "group", "of", "dogs"])]
     ['several', 'dogs', '.']
     """
     folded: list[Word] = []
@@ -88,33 +98,29 @@ def fold(words: list[str]) -> list[Word]:
 
 def _phrases() -> dict[str, list[tuple[list[str], Word]]]:
     """All set phrases by their first word, the longest first."""
-    table = {
-        text: Word(given, text, "preposition")
-        for given, several in PREPOSITIONS.items()
-        for text in several.split("|")
-    }
-    table |= {
-        f"{start} {side} {end}": Word("near", f"{side} of", "preposition")
-        for side in ("left", "right")
-        for start in ("to the", "on the", "at the", "to", "on")
-        for end in ("of", "side of", "hand side of")
-    }
+    table: dict[str, Word] = {}
+    for token, several in PREPOSITIONS.items():
+        table |= {text: Word(token, text, "preposition") for text in several.split("|")}
+    starts, ends = ("to the", "on the", "at the", "to", "on"), ("of", "side of", "hand side of")
+    for side, start, end in product(("left", "right"), starts, ends):
+        table[f"{start} {side} {end}"] = Word("near", f"{side} of", "preposition")
     table["in middle of"] = Word("in", "in the middle of", "preposition")
     # What is about to happen will happen.
     beginnings = ("is getting", "are getting", "is", "are", "being", "gets", "get", "getting")
     prepared = ("ready", "about", "set", "poised", "preparing", "going")
-    moods = {f"{be} {ready} to" for be in beginnings for ready in prepared} | {"ready to", "about to"}
+    moods = [f"{be} {ready} to" for be, ready in product(beginnings, prepared)] + ["ready to", "about to"]
     table |= dict.fromkeys(moods, Word("will"))
     table |= dict.fromkeys(("each other", "one another"), Word("themselves"))
-    table |= dict.fromkeys((*ADVERBS, *(told.replace(" ", "-") for told in ADVERBS)), Word("together"))
+    together = [*ADVERBS, *(phrase.replace(" ", "-") for phrase in ADVERBS)]
+    table |= dict.fromkeys(together, Word("together"))
     table |= {"no one": Word("nobody", "no one", "name"), "as well": Word("too"), "as well as": Word("and")}
     for name in NAMES:
-        table |= {one: Word(one.split()[-1], one, "name") for one in (name, plural(name))}
+        table |= {form: Word(form.split()[-1], form, "name") for form in (name, plural(name))}
     table |= {words: Word("red", words, "attribute") for words in ADJECTIVES}
-    found: dict[str, list[tuple[list[str], Word]]] = {}
+    by_first: dict[str, list[tuple[list[str], Word]]] = defaultdict(list)
     for text, word in sorted(table.items(), key=lambda item: -len(item[0].split())):
-        found.setdefault(text.split()[0], []).append((text.split(), word))
-    return found
+        by_first[text.split()[0]].append((text.split(), word))
+    return dict(by_first)
 
 
 _PHRASES = _phrases()
@@ -138,7 +144,7 @@ def set_phrase(words: list[str], at: int) -> Folded:
 def _fits(words: list[str], at: int, phrase: list[str], word: Word) -> bool:
     """Whether words that are written as a set phrase are one where they stand."""
     before, after = peek(words, at - 1), peek(words, at + len(phrase), ".")
-    if word.given == "together":
+    if word.token == "together":
         # "has his | face down"
         return before not in known.openers
     if word.says in SINGULARS and acts(phrase[-1]):
@@ -199,7 +205,7 @@ def _describes(word: str) -> bool:
 def _one(gathers: str) -> str:
     """The singular of a noun that gathers."""
     singulars = (gathers[:-1], gathers[:-2], f"{gathers[:-3]}y") if gathers.endswith("s") else ()
-    return next((one for one in singulars if one in known.gathers), gathers)
+    return next(filter(known.gathers.__contains__, singulars), gathers)
 
 
 def partitive(words: list[str], at: int) -> Folded:

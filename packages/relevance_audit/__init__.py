@@ -17,7 +17,7 @@ from relevance_audit.agreement import (
     per_query,
     pooled,
     true_share,
-)  # fmt: skip
+)
 from relevance_audit.false_negatives import candidates, false_negatives_in_batches, select
 from relevance_audit.judgements import (
     corrected,
@@ -27,7 +27,7 @@ from relevance_audit.judgements import (
     recompute,
     write_parquet,
     write_qrels,
-)  # fmt: skip
+)
 from relevance_audit.judges import judge_advice, judge_agreement, judges_choices
 from relevance_audit.labeller import Labeller
 from relevance_audit.labels import LABELS, Decision, Labels, judged
@@ -54,7 +54,7 @@ from relevance_audit.models import (
     scores_of,
     shown,
     values_of,
-)  # fmt: skip
+)
 from relevance_audit.plots import before_and_after, shares_by_batch_size
 
 __all__ = [
@@ -106,4 +106,4 @@ __all__ = [
     "values_of",
     "write_parquet",
     "write_qrels",
-]  # fmt: skip
+]

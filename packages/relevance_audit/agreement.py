@@ -55,30 +55,29 @@ def pooled(
         seed: of the choice of queries.
     """
     rng, shape = np.random.default_rng(seed), truth.shape
-    asked = [
-        np.sort(rng.choice(n, max(1, round(share * n)), replace=False))
-        for n, share in zip(shape, (images, captions))
-    ]
+    sampled = []
+    for n, share in zip(shape, (images, captions)):
+        sampled.append(np.sort(rng.choice(n, max(1, round(share * n)), replace=False)))
+    image_queries, caption_queries = sampled
     pairs = [own * np.int64(shape[1]) + np.arange(shape[1])]
     for scores in map(by_rows, pool):
-        query, item = _first(scores, asked[0], depth)
-        caption, image = _first(scores.T, asked[1], depth)
+        query, item = _first(scores, image_queries, depth)
+        caption, image = _first(scores.T, caption_queries, depth)
         pairs += [query * shape[1] + item, image * shape[1] + caption]
     rows, columns = np.divmod(np.unique(np.concatenate(pairs)), shape[1])
     good = (truth.at(rows, columns) >= truth.relevant_from) | (own[columns] == rows)
     found_by = f"relevant by {truth.name!r} and among the {depth} first of {len(pool)} models"
     rule = f"{found_by}, or the caption was written for the image"
     listed = rows[good], columns[good], np.ones(int(good.sum()), dtype=np.float32)
-    return Judgements(
-        "pooled", rule, shape, *listed, source=truth.source, image_queries=asked[0], caption_queries=asked[1]
-    )
+    pooled = Judgements("pooled", rule, shape, *listed, source=truth.source)
+    return replace(pooled, image_queries=image_queries, caption_queries=caption_queries)
 
 
 def _first(scores: RowScores, queries: Rows, depth: int) -> tuple[Rows, Rows]:
     """The best scored items of some queries, as pairs."""
     depth = min(depth, scores.shape[1])
-    found = [best(scores.rows(slice(q, q + 1)), depth)[1][0] for q in queries.tolist()]
-    return np.repeat(queries, [len(items) for items in found]), np.concatenate(found)
+    items = [best(scores.rows(slice(q, q + 1)), depth)[1][0] for q in queries.tolist()]
+    return np.repeat(queries, [len(row) for row in items]), np.concatenate(items)
 
 
 def true_share(phi: AnyScores, truth: Judgements, ms: Sequence[int]) -> dict[str, Values]:
@@ -118,17 +117,22 @@ def per_query(
         ``(queries,)`` by key; NaN where a query does not count.
     """
     binary, rows = Judgements.own(own, truth.shape[0]), by_rows(scores)
-    asked: list[tuple[str, AnyScores, Metric]] = [
-        ("truth", truth, load("map_at_r")), ("own", binary, load("R", ks=ks)),
-        *([(labels.name, labels, load("map_at_r"))] if labels else []),
-        *([("phi", phi, load("ncs", ks=ks))] if phi is not None else []),
-        *([("categories", Categories(categories, own), load("pmrp"))] if categories is not None else []),
-    ]  # fmt: skip
-    ranked, out = Ranked(rows, [binary, truth, *([labels] if labels else [])]), dict[str, Values]()
-    for name, judged, metric in asked:
-        for found, values in walk(Evidence(rows, judged, own, name=name, ranked=ranked), [metric], rounds=0):
-            out[found.label] = values
-    return dict(sorted(out.items(), key=lambda one: MetricKey.parse(one[0]).direction))
+    pairs: list[tuple[str, AnyScores, Metric]] = [("truth", truth, load("map_at_r"))]
+    pairs.append(("own", binary, load("R", ks=ks)))
+    ranked_by = [binary, truth]
+    if labels:
+        pairs.append((labels.name, labels, load("map_at_r")))
+        ranked_by.append(labels)
+    if phi is not None:
+        pairs.append(("phi", phi, load("ncs", ks=ks)))
+    if categories is not None:
+        pairs.append(("categories", Categories(categories, own), load("pmrp")))
+    ranked, out = Ranked(rows, ranked_by), dict[str, Values]()
+    for name, judged, metric in pairs:
+        evidence = Evidence(rows, judged, own, name=name, ranked=ranked)
+        for measurement, values in walk(evidence, [metric], rounds=0):
+            out[measurement.label] = values
+    return dict(sorted(out.items(), key=lambda item: MetricKey.parse(item[0]).direction))
 
 
 def order_agreement(
@@ -160,13 +164,11 @@ def order_agreement(
         taus, apart = _tau(drawn, right), (drawn - right_drawn).mean(axis=1)
         low, high = interval(taus)
         (near, far), top = interval(apart), int(right.argmax())
-        rows[key] = {
-            "tau": float(_tau(value[None], right)[0]), "low": low, "high": high,
-            "order": _share(taus == _tau(right[None], right)),
-            # alone on top
-            "best": _share(drawn[:, top] > np.delete(drawn, top, axis=1).max(axis=1)), "queries": queries,
-            "distance": float((value - right).mean()), "distance_low": near, "distance_high": far,
-        }  # fmt: skip
+        alone_on_top = drawn[:, top] > np.delete(drawn, top, axis=1).max(axis=1)
+        rows[key] = {"tau": float(_tau(value[None], right)[0]), "low": low, "high": high}
+        rows[key] |= {"order": _share(taus == _tau(right[None], right)), "best": _share(alone_on_top)}
+        rows[key] |= {"queries": queries, "distance": float((value - right).mean())}
+        rows[key] |= {"distance_low": near, "distance_high": far}
     return pd.DataFrame.from_dict(rows, orient="index")
 
 
@@ -181,7 +183,8 @@ def order_differences(
             the
         truth it is at least 0; a metric whose interval lies below 0 contradicts it.
     """
-    names, means, rows = list(table), _means(table, Draws(own, int(own.max()) + 1, rounds, seed)), []
+    names, rows = list(table), []
+    means = _means(table, Draws(own, int(own.max()) + 1, rounds, seed))
     for key, (value, drawn, _) in means.items():
         for better, worse in pairwise(np.argsort(-means[_beside(key, truth)][0], kind="stable").tolist()):
             low, high = interval(drawn[:, better] - drawn[:, worse])
@@ -199,8 +202,9 @@ def _means(table: Table, draws: Draws) -> dict[str, tuple[Values, Values, int]]:
         values = np.stack([model[key] for model in table.values()], axis=1)
         known, direction = np.asarray(~np.isnan(values).any(axis=1)), MetricKey.parse(key).direction
         columns = np.where(known[:, None], values, np.nan).T
-        means, drawn = zip(*((draws.value(one, direction), draws.of(one, direction)) for one in columns))
-        out[key] = (np.array(means), np.stack(drawn, axis=1), int(known.sum()))
+        means = np.array([draws.value(column, direction) for column in columns])
+        drawn = np.stack([draws.of(column, direction) for column in columns], axis=1)
+        out[key] = (means, drawn, int(known.sum()))
     return out
 
 

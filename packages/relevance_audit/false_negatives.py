@@ -22,6 +22,7 @@ none of its m false negatives is among them with probability C(T - 1 - m, B - 1)
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import chain, count, islice
 from typing import Literal
 
@@ -37,9 +38,9 @@ from workbench.training.samplers import epoch
 Direction = Literal["t2i", "i2t"]
 DIRECTIONS: tuple[Direction, ...] = ("t2i", "i2t")
 COLUMNS = (
-    "direction", "image", "caption", "rank", "score", "own_rank", "image_row", "caption_row", "right_by",
-    "votes",
-)  # fmt: skip
+    *("direction", "image", "caption", "rank", "score", "own_rank", "image_row", "caption_row"),
+    *("right_by", "votes"),
+)
 # the number of an epoch and a batch size give the caption rows of its batches
 Draw = Callable[[int, int], list[Rows]]
 
@@ -78,16 +79,14 @@ def candidates(
     _check(scores, [labels, *by.values()], by)
     table = pd.concat([_errors(scores, labels, k, side) for side in directions], ignore_index=True)
     images, captions = table["image_row"].to_numpy(), table["caption_row"].to_numpy()
-    grades = {name: _grades(one, images, captions) for name, one in by.items()}
-    right = pd.DataFrame(
-        {name: grades[name] >= one.relevant_from for name, one in by.items()}, index=table.index, dtype=bool
-    )
-    table = table.assign(
-        image=np.array(split.image_ids, dtype=object)[images],
-        caption=np.array(split.caption_ids, dtype=object)[captions],
-        right_by=[", ".join(right.columns[row]) for row in right.to_numpy()],
-        votes=right.sum(axis=1),
-    )
+    grades = {name: _grades(judged, images, captions) for name, judged in by.items()}
+    relevant = {name: grades[name] >= judged.relevant_from for name, judged in by.items()}
+    right = pd.DataFrame(relevant, index=table.index, dtype=bool)
+    image_ids = np.array(split.image_ids, dtype=object)
+    caption_ids = np.array(split.caption_ids, dtype=object)
+    right_by = [", ".join(right.columns[row]) for row in right.to_numpy()]
+    table = table.assign(image=image_ids[images], caption=caption_ids[captions])
+    table = table.assign(right_by=right_by, votes=right.sum(axis=1))
     return table[list(COLUMNS)].assign(**grades)
 
 
@@ -97,13 +96,13 @@ def _grades(judged: Judgements, images: Rows, captions: Rows) -> Array:
     """
     grades = judged.at(images, captions)
     sides = ((images, judged.image_queries), (captions, judged.caption_queries))
-    asked = [np.isin(rows, queries) for rows, queries in sides if queries is not None]
-    known = np.any([*asked, grades >= judged.relevant_from], axis=0) if asked else True
+    queried = [np.isin(rows, queries) for rows, queries in sides if queries is not None]
+    known = np.any([*queried, grades >= judged.relevant_from], axis=0) if queried else True
     return np.where(known, grades, np.float32(np.nan))
 
 
 def _check(scores: Array, judged: Sequence[Judgements], by: Mapping[str, Judgements]) -> None:
-    if wrong := [one.name for one in judged if one.shape != scores.shape]:
+    if wrong := [judgements.name for judgements in judged if judgements.shape != scores.shape]:
         raise ValueError(
             f"scores are {scores.shape}, judgements {wrong[0]!r} have another shape; give those of one split"
         )
@@ -116,16 +115,14 @@ def _check(scores: Array, judged: Sequence[Judgements], by: Mapping[str, Judgeme
 def _errors(scores: Array, labels: Judgements, k: int, direction: Direction) -> pd.DataFrame:
     turned = direction == "t2i"
     rows, queries = (scores.T, labels.caption_queries) if turned else (scores, labels.image_queries)
-    found, items = best(rows, min(k, rows.shape[1]))
+    values, items = best(rows, min(k, rows.shape[1]))
     query, place = (axis.ravel() for axis in np.indices(items.shape))
     images, captions = (items.ravel(), query) if turned else (query, items.ravel())
     # a NaN, a pair that nobody judged, is not relevant
     wrong = ~(labels.at(images, captions) >= labels.relevant_from)
     own = ranks_of(scores, labels, direction).first
-    table = pd.DataFrame({
-        "rank": place + 1, "score": found.ravel(), "own_rank": own[query],
-        "image_row": images, "caption_row": captions,
-    })  # fmt: skip
+    columns = {"rank": place + 1, "score": values.ravel(), "own_rank": own[query]}
+    table = pd.DataFrame({**columns, "image_row": images, "caption_row": captions})
     return table[wrong & (queries is None or np.isin(query, queries))].assign(direction=direction)
 
 
@@ -158,13 +155,11 @@ def select(
     known = [name for name in table.columns if name not in COLUMNS]
     if unknown := [name for name in right_by if name not in known]:
         raise ValueError(f"no judgement {unknown[0]!r} in the table; it has {', '.join(known) or 'none'}")
-    kept = (
-        table["right_by"].map(lambda names: set(right_by) <= set(names.split(", "))).astype(bool)
-        & (table["votes"] >= votes)
-        & (table["rank"] <= (rank or np.inf))
-        & table["direction"].isin([direction] if direction else DIRECTIONS)
-    )
-    chosen = table[kept & (table["rank"] < table["own_rank"])] if ahead else table[kept]
+    named = table["right_by"].map(lambda names: set(right_by) <= set(names.split(", "))).astype(bool)
+    near = (table["votes"] >= votes) & (table["rank"] <= (rank or np.inf))
+    turned = table["direction"].isin([direction] if direction else DIRECTIONS)
+    chosen = table[named & near & turned]
+    chosen = chosen[chosen["rank"] < chosen["own_rank"]] if ahead else chosen
     return chosen.sample(min(sample, len(chosen)), random_state=seed).sort_index() if sample else chosen
 
 
@@ -204,35 +199,34 @@ def false_negatives_in_batches(
         )
     listed = truth.unlisted is None or truth.unlisted < truth.relevant_from
     counted = _counted(own, truth) if draw is None and listed else None
-    made = draw or (
-        lambda number, size: epoch(own, size=size, captions_per_image=1, seed=seed, number=number)
-    )
+    draw_batches = draw or partial(_epoch, own, seed)
     rows = []
     for size in sizes:
-        drawn = chain.from_iterable(made(number, size) for number in count())
-        found = pd.DataFrame(_shares(captions, own, truth, scores) for captions in islice(drawn, batches))
+        drawn = chain.from_iterable(draw_batches(number, size) for number in count())
+        table = pd.DataFrame(_shares(captions, own, truth, scores) for captions in islice(drawn, batches))
         expected = _expected(size, *counted) if counted else {}
         # batches are drawn, and a batch has one value
-        resamples = Draws(np.arange(len(found)), len(found), rounds, seed)
-        for key in map(str, found):
-            shares = found[key].to_numpy()
+        resamples = Draws(np.arange(len(table)), len(table), rounds, seed)
+        for key in map(str, table):
+            shares = table[key].to_numpy()
             low, high = interval(resamples.of(shares, "i2t"))
-            rows.append(
-                {"size": size, "key": key, "value": shares.mean(), "low": low, "high": high}
-                | {"expected": expected.get(key, np.nan), "batches": len(found)}
-            )
+            measured = {"size": size, "key": key, "value": shares.mean(), "low": low, "high": high}
+            rows.append({**measured, "expected": expected.get(key, np.nan), "batches": len(table)})
     return pd.DataFrame(rows, columns=["size", "key", "value", "low", "high", "expected", "batches"])
+
+
+def _epoch(own: Rows, seed: int, number: int, size: int) -> list[Rows]:
+    """Batches of captions as training draws them, one caption an image."""
+    return epoch(own, size=size, captions_per_image=1, seed=seed, number=number)
 
 
 def _shares(captions: Rows, own: Rows, truth: Judgements, scores: Array | None) -> dict[str, float]:
     images = np.unique(own[captions])
     negative = images[:, None] != own[captions]
     false = negative & (truth.take(images, captions) >= truth.relevant_from)
-    out = {
-        "pairs": false.sum() / max(1, negative.sum()),
-        str(MetricKey("any", "t2i")): false.any(axis=0).mean(),
-        str(MetricKey("any", "i2t")): false.any(axis=1).mean(),
-    }
+    out = {"pairs": false.sum() / max(1, negative.sum())}
+    out[str(MetricKey("any", "t2i"))] = false.any(axis=0).mean()
+    out[str(MetricKey("any", "i2t"))] = false.any(axis=1).mean()
     if scores is not None:
         known = np.where(negative, scores[np.ix_(images, captions)], -np.inf)
         out[str(MetricKey("hardest", "t2i"))] = _hardest(known.T, false.T)

@@ -12,6 +12,7 @@ Source: E. Voorhees, D. Harman, TREC: Experiment and Evaluation in Information R
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -99,16 +100,21 @@ def corrected(
     lowered = np.where((before >= base.relevant_from) | np.isnan(before), 0.0, before)
     grades = np.where(valid, np.fmax(before, base.relevant_from), lowered)
     width = np.int64(base.shape[1])
-    kept = ~np.isin(base.images * width + base.captions, images * width + captions)
+    rest = ~np.isin(base.images * width + base.captions, images * width + captions)
+    rule = f"{base.rule}; corrected by labels: {valid.sum()} pairs valid, {(~valid).sum()} invalid"
     return replace(
         base,
         name=name,
-        rule=f"{base.rule}; corrected by labels: {valid.sum()} pairs valid, {(~valid).sum()} invalid",
-        images=np.concatenate([base.images[kept], images]),
-        captions=np.concatenate([base.captions[kept], captions]),
-        grades=np.concatenate([base.grades[kept], grades.astype(np.float32)]),
-        source=f"{base.source or base.name}, and labels",
+        rule=rule,
+        images=np.concatenate([base.images[rest], images]),
+        captions=np.concatenate([base.captions[rest], captions]),
+        grades=np.concatenate([base.grades[rest], grades.astype(np.float32)]),
+        source=_with_labels(base),
     )
+
+
+def _with_labels(base: Judgements) -> str:
+    return f"{base.source or base.name}, and labels"
 
 
 def rows_of(ids: Sequence[str], known: Sequence[str], kind: str) -> Rows:
@@ -119,7 +125,7 @@ def rows_of(ids: Sequence[str], known: Sequence[str], kind: str) -> Rows:
         ValueError: an id is not among the known ones.
     """
     rows = pd.Index(list(known)).get_indexer(pd.Index(list(ids)))
-    if missing := sorted({one for one, row in zip(ids, rows, strict=True) if row < 0}):
+    if missing := sorted({name for name, row in zip(ids, rows, strict=True) if row < 0}):
         raise ValueError(
             f"{len(missing)} {kind} ids are not in the split of {len(known)}, e.g. {missing[0]!r}; "
             "load the split that was judged, with as many images"
@@ -153,16 +159,16 @@ def recompute(
     Raises:
         ValueError: shapes differ, or no query has an answer.
     """
-    table = pd.DataFrame(
-        {"run": run, "key": m.key.local, "judgements": name, "value": m.value, "low": m.low, "high": m.high}
-        for run, matrix in scores.items()
-        for name, one in judgements.items()
-        for m in evaluate(Evidence(matrix, one, own, name="own"), metrics, rounds=rounds, seed=seed)
-    )
+    rows = []
+    for (run, matrix), (name, judged) in product(scores.items(), judgements.items()):
+        evidence = Evidence(matrix, judged, own, name="own")
+        for m in evaluate(evidence, metrics, rounds=rounds, seed=seed):
+            rows.append((run, m.key.local, name, m.value, m.low, m.high))
+    table = pd.DataFrame(rows, columns=["run", "key", "judgements", "value", "low", "high"])
     order = pd.MultiIndex.from_frame(table[["run", "key"]].drop_duplicates())
     parts = ["value", "low", "high"]
     wide = table.pivot(index=["run", "key"], columns="judgements", values=parts).swaplevel(axis=1)
-    return wide.loc[order, [(name, part) for name in judgements for part in parts]].astype(float)
+    return wide.loc[order, list(product(judgements, parts))].astype(float)
 
 
 def write_qrels(
@@ -186,7 +192,7 @@ def write_qrels(
         not (judgements.grades != np.round(judgements.grades)).any(),
         f"{path}: qrels hold whole grades, {judgements.name!r} has others; write Parquet instead",
     )
-    if spoilt := [one for one in (*split.image_ids, *split.caption_ids) if one.split() != [one]]:
+    if spoilt := [name for name in (*split.image_ids, *split.caption_ids) if name.split() != [name]]:
         raise ValueError(f"{path}: the id {spoilt[0]!r} is empty or holds a blank; write Parquet instead")
     ids = _ids(judgements, split)
     queries, items = reversed(ids) if direction == "t2i" else ids
@@ -226,16 +232,13 @@ def read_qrels(
     queries, items = [fields[0] for fields in lines], [fields[2] for fields in lines]
     images, captions = (items, queries) if direction == "t2i" else (queries, items)
     with reading_errors(path, "holds no judgements of this split"), np.errstate(over="ignore"):
-        return Judgements(
-            name or path.stem,
-            f"qrels, relevant from grade {relevant_from}",
-            (len(split.image_ids), len(split.caption_ids)),
-            rows_of(images, split.image_ids, "image"),
-            rows_of(captions, split.caption_ids, "caption"),
-            np.array([float(fields[3]) for fields in lines], dtype=np.float32),
-            relevant_from,
-            source=path.name,
-        )
+        image_rows = rows_of(images, split.image_ids, "image")
+        caption_rows = rows_of(captions, split.caption_ids, "caption")
+        grades = np.array([float(fields[3]) for fields in lines], dtype=np.float32)
+        rule = f"qrels, relevant from grade {relevant_from}"
+        shape = (len(split.image_ids), len(split.caption_ids))
+        pairs = (image_rows, caption_rows, grades)
+        return Judgements(name or path.stem, rule, shape, *pairs, relevant_from, source=path.name)
 
 
 def write_parquet(path: Path | str, judgements: Judgements, split: Split) -> Path:
@@ -244,13 +247,14 @@ def write_parquet(path: Path | str, judgements: Judgements, split: Split) -> Pat
     from pyarrow import parquet
 
     columns = dict(zip(("image", "caption"), _ids(judgements, split), strict=True))
-    asked = {name: (getattr(judgements, name), getattr(split, ids)) for name, (ids, _) in ROWS.items()}
     about: dict[str, Any] = {
         name: getattr(judgements, name) for name in ("name", "rule", "relevant_from", "unlisted", "source")
     }
-    about["queries"] = {
-        name: None if rows is None else [ids[row] for row in rows] for name, (rows, ids) in asked.items()
-    }
+    about["queries"] = dict.fromkeys(ROWS)
+    for name, (ids, _) in ROWS.items():
+        rows = getattr(judgements, name)
+        if rows is not None:
+            about["queries"][name] = [getattr(split, ids)[row] for row in rows]
     table = pa.table(
         {**columns, "grade": judgements.grades}, pa.schema([*SCHEMA.items()], {KEY: json.dumps(about)})
     )
@@ -280,16 +284,12 @@ def read_parquet(path: Path | str, split: Split) -> Judgements:
         table = table.select([*SCHEMA]).cast(pyarrow.schema([*SCHEMA.items()]))
         about = vars(validated(parse_json(metadata[KEY], path), _About, path, message))
         queries = about.pop("queries")
-        rows: dict[str, Any] = {
-            name: rows_of(queries[name], getattr(split, ids), kind)
-            for name, (ids, kind) in ROWS.items()
-            if queries.get(name) is not None
-        }
-        return Judgements(
-            shape=(len(split.image_ids), len(split.caption_ids)),
-            images=rows_of(table["image"].to_pylist(), split.image_ids, "image"),
-            captions=rows_of(table["caption"].to_pylist(), split.caption_ids, "caption"),
-            grades=table["grade"].to_numpy().astype(np.float32),
-            **about,
-            **rows,
-        )
+        queried: dict[str, Any] = {}
+        for name, (ids, kind) in ROWS.items():
+            if queries.get(name) is not None:
+                queried[name] = rows_of(queries[name], getattr(split, ids), kind)
+        images = rows_of(table["image"].to_pylist(), split.image_ids, "image")
+        captions = rows_of(table["caption"].to_pylist(), split.caption_ids, "caption")
+        grades = table["grade"].to_numpy().astype(np.float32)
+        shape = (len(split.image_ids), len(split.caption_ids))
+        return Judgements(shape=shape, images=images, captions=captions, grades=grades, **about, **queried)

@@ -25,8 +25,8 @@ def judge_agreement(key: str = KEY) -> pd.DataFrame:
     table = table[table.key == key]
     order = table[table.data == "people"].sort_values("value", ascending=False).judge
     numbers = zip(table.value, table.low, table.high, strict=True)
-    told = [format_interval(float(at), float(low), float(high), "correlation") for at, low, high in numbers]
-    return table.assign(told=told).pivot(index="judge", columns="data", values="told").loc[order]
+    texts = [format_interval(float(at), float(low), float(high), "correlation") for at, low, high in numbers]
+    return table.assign(text=texts).pivot(index="judge", columns="data", values="text").loc[order]
 
 
 def judge_advice(key: str = KEY) -> str:
@@ -35,11 +35,11 @@ def judge_advice(key: str = KEY) -> str:
     """
     table = assets.recorded("judges")
     table = table[(table.key == key) & ~table.judge.str.contains(",")]
-    said, best = {}, {}
+    figures, best = {}, {}
     for data, rows in table.sort_values("value", ascending=False).groupby("data"):
-        told = zip(rows.judge, rows.value, strict=True)
-        said[data] = ", ".join(
-            f"{judge} {format_value(float(value), 'correlation')}" for judge, value in told
+        values = zip(rows.judge, rows.value, strict=True)
+        figures[data] = ", ".join(
+            f"{judge} {format_value(float(value), 'correlation')}" for judge, value in values
         )
         best[data] = rows.judge.iloc[0]
     people, truth = (
@@ -48,12 +48,14 @@ def judge_advice(key: str = KEY) -> str:
     number = key.partition("[")[0].capitalize()
     same = best["people"] == best["truth"]
     other = "the same judge" if same else f"`{best['truth']}`"
-    return (
+    agreement = (
         f"Take `{best['people']}` for captions of photographs. It agrees best with people's ratings "
-        f"of {people} of Flickr8k that are not annotated ({number}: {said['people']}). "
-        f"About `sentence`: {TRAINED_ON_CAPTIONS}. With the exact truth of {truth} of the synthetic scenes, "
-        f"{other} agrees best ({said['truth']}). No encoder was trained on captions of this world."
+        f"of {people} of Flickr8k that are not annotated ({number}: {figures['people']}). "
     )
+    truths = f"With the exact truth of {truth} of the synthetic scenes, "
+    encoders = "No encoder was trained on captions of this world."
+    sentence = f"About `sentence`: {TRAINED_ON_CAPTIONS}. "
+    return f"{agreement}{sentence}{truths}{other} agrees best ({figures['truth']}). {encoders}"
 
 
 def judges_choices(truth: str) -> pd.DataFrame:

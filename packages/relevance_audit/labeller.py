@@ -44,22 +44,18 @@ def card(split: Split, row: "pd.Series[Any]", label: str = "", *, grades: bool =
         names and values such as place, score and grades; and the ``label``.
     """
     image, caption = int(row["image_row"]), int(row["caption_row"])
-    found, first = FOUND[row["direction"]]
+    rank, first = FOUND[row["direction"]]
     known = "the query has no match" if pd.isna(row["own_rank"]) else f"{first} {int(row['own_rank'])}"
-    facts = [["found", f"{found} {row['rank']}; {known}"], ["score", format_number(row["score"], 3)]]
+    facts = [["found", f"{rank} {row['rank']}; {known}"], ["score", format_number(row["score"], 3)]]
     for name in [name for name in row.index if name not in COLUMNS] if grades else []:
         verdict = "right" if name in str(row["right_by"]).split(", ") else "wrong"
         graded = "not judged" if pd.isna(row[name]) else f"{format_number(row[name], 2)}, {verdict}"
         facts.append([str(name), graded])
     pictures = [_opened(split, row, facts) for row in (image, int(split.own[caption]))]
-    return {
-        "image": pictures[0],
-        "own_image": pictures[1],
-        "caption": split.captions[caption],
-        "own_captions": [split.captions[other] for other in np.flatnonzero(split.own == image)],
-        "facts": facts,
-        "label": label,
-    }
+    captions = [split.captions[other] for other in np.flatnonzero(split.own == image)]
+    images = {"image": pictures[0], "own_image": pictures[1]}
+    texts = {"caption": split.captions[caption], "own_captions": captions}
+    return {**images, **texts, "facts": facts, "label": label}
 
 
 def _opened(split: Split, row: int, facts: list[list[str]]) -> Image.Image:
@@ -94,7 +90,8 @@ class Labeller(anywidget.AnyWidget):
     def __init__(self, split: Split, table: pd.DataFrame, labels: Labels, *, grades: bool = True) -> None:
         require(not table.empty, "no candidate to label; loosen the filters of `select`, or raise `k`")
         super().__init__()
-        self.split, self.labels, self.grades = split, labels, grades
+        self.split, self.labels = split, labels
+        self.grades = grades
         self.table = table.drop_duplicates(["image", "caption"]).reset_index(drop=True)
         self.pairs = list(zip(self.table["image"], self.table["caption"], strict=True))
         self.position = self._next_open(0)
@@ -105,7 +102,8 @@ class Labeller(anywidget.AnyWidget):
         """Do what a key or button asks for; what cannot be saved is said on the screen. ``message``: ``{"do":
         "label" | "undo" | "move" | "open", "at": position that was on the screen, ...}``.
         """
-        at, do, status = int(message.get("at", self.position)), message["do"], ""
+        at, do = int(message.get("at", self.position)), message["do"]
+        status = ""
         try:
             if do == "label":
                 status = self._label(at, message["label"])
@@ -121,7 +119,7 @@ class Labeller(anywidget.AnyWidget):
         self._show(status)
 
     def _label(self, at: int, label: str) -> str:
-        if self.labels.of(*self.pairs[at]) != label:
+        if self.labels.label_of(*self.pairs[at]) != label:
             self.labels.give(*self.pairs[at], label)
         self.position = self._next_open(at)
         return f"saved: {label}" if self._counts()["open"] else f"saved: {label}; {DONE}"
@@ -141,23 +139,16 @@ class Labeller(anywidget.AnyWidget):
 
     def _counts(self) -> dict[str, int]:
         known = self.labels.mine()
-        given = [known.get(pair, "open") for pair in self.pairs]
-        return {name: given.count(name) for name in (*LABELS, "open")}
+        labels = [known.get(pair, "open") for pair in self.pairs]
+        return {name: labels.count(name) for name in (*LABELS, "open")}
 
     def _show(self, status: str) -> None:
         pair, row = self.pairs[self.position], self.table.iloc[self.position]
-        shown = card(self.split, row, self.labels.of(*pair), grades=self.grades)
-        self.view = {
-            **shown,
-            "at": self.position,
-            "total": len(self.pairs),
-            "image": data_uri(shown["image"], 320),
-            "own_image": data_uri(shown["own_image"], 96),
-            "image_id": pair[0],
-            "counts": self._counts(),
-            "status": status,
-            "annotator": self.labels.annotator,
-        }
+        view = card(self.split, row, self.labels.label_of(*pair), grades=self.grades)
+        view |= {"image": data_uri(view["image"], 320), "own_image": data_uri(view["own_image"], 96)}
+        view |= {"at": self.position, "total": len(self.pairs), "image_id": pair[0]}
+        view |= {"counts": self._counts(), "status": status, "annotator": self.labels.annotator}
+        self.view = view
 
     def sheet(self, most: int = SHEET) -> str:
         """The static twin: the first candidates with their settled labels, as HTML on its own."""

@@ -18,7 +18,9 @@ from filelock import FileLock
 from workbench.io import parse_json, read_text, validated, write_json
 from workbench.records import require
 
-VALID, INVALID, UNSURE = LABELS = ("valid", "invalid", "unsure")
+VALID, INVALID = "valid", "invalid"
+UNSURE = "unsure"
+LABELS = (VALID, INVALID, UNSURE)
 FORMAT = "workbench labels 1"
 Pair = tuple[str, str]
 
@@ -89,32 +91,37 @@ class Labels:
         """
         with self._locked():
             self._decisions = _read(self.path)
-            given = (one for one in reversed(self._decisions) if one.annotator == self.annotator)
-            if last := next(given, None):
-                self._write([one for one in self._decisions if one is not last])
+            own = (decision for decision in reversed(self._decisions) if decision.annotator == self.annotator)
+            if last := next(own, None):
+                self._write([decision for decision in self._decisions if decision is not last])
             return last
 
     def in_force(self) -> list[Decision]:
         """The last label of each pair by each annotator, in the order in which they were given."""
-        last = {(*one.pair, one.annotator): one for one in self._decisions}
-        return [one for one in self._decisions if last[*one.pair, one.annotator] is one]
+        last = {(*decision.pair, decision.annotator): decision for decision in self._decisions}
+        return [
+            decision for decision in self._decisions if last[*decision.pair, decision.annotator] is decision
+        ]
 
-    def of(self, image: str, caption: str) -> str:
+    def label_of(self, image: str, caption: str) -> str:
         """The label that this annotator gave to a pair; empty where there is none."""
         return self.mine().get((image, caption), "")
 
     def mine(self) -> dict[Pair, str]:
         """The labels that this annotator gave, by pair."""
-        return {one.pair: one.label for one in self._decisions if one.annotator == self.annotator}
+        own = (decision for decision in self._decisions if decision.annotator == self.annotator)
+        return {decision.pair: decision.label for decision in own}
 
     def settled(self) -> dict[Pair, str]:
         """One label a pair: ``valid`` or ``invalid``, whichever more annotators gave; ``unsure`` where they
         are as many.
         """
         lead = Counter[Pair]()
-        for one in self.in_force():
-            lead[one.pair] += {VALID: 1, INVALID: -1, UNSURE: 0}[one.label]
-        return {pair: VALID if by > 0 else INVALID if by < 0 else UNSURE for pair, by in lead.items()}
+        for decision in self.in_force():
+            lead[decision.pair] += {VALID: 1, INVALID: -1, UNSURE: 0}[decision.label]
+        settled = dict.fromkeys(lead, UNSURE)
+        settled |= {pair: VALID for pair, by in lead.items() if by > 0}
+        return settled | {pair: INVALID for pair, by in lead.items() if by < 0}
 
     def table(self) -> pd.DataFrame:
         """The labels in force: ``image``, ``caption``, ``label``, ``annotator``, ``at``."""
@@ -129,7 +136,8 @@ class Labels:
         return FileLock(self.path.with_name(f".{self.path.name}.lock"))
 
     def _write(self, decisions: list[Decision]) -> None:
-        write_json(self.path, {"format": FORMAT, "decisions": [asdict(one) for one in decisions]})
+        rows = [asdict(decision) for decision in decisions]
+        write_json(self.path, {"format": FORMAT, "decisions": rows})
         self._decisions = decisions
 
 
@@ -139,10 +147,13 @@ def judged(table: pd.DataFrame, name: str) -> list[tuple[str, str, str]]:
     does not judge is unsure.
     """
     pairs = table.drop_duplicates(["image", "caption"])[["image", "caption", "right_by", name]]
-    return [
-        (image, caption, VALID if name in names.split(", ") else UNSURE if pd.isna(grade) else INVALID)
-        for image, caption, names, grade in pairs.itertuples(index=False)
-    ]
+    labels = []
+    for image, caption, names, grade in pairs.itertuples(index=False):
+        label = UNSURE if pd.isna(grade) else INVALID
+        if name in names.split(", "):
+            label = VALID
+        labels.append((image, caption, label))
+    return labels
 
 
 def _read(path: Path) -> list[Decision]:

@@ -50,8 +50,8 @@ class Lexicon:
         """
         parts = name.lower().split()
         for first in range(len(parts)):
-            if found := self._known("_".join(parts[first:]), kind):
-                return found
+            if synsets := self._known("_".join(parts[first:]), kind):
+                return synsets
         return []
 
     def _known(self, word: str, kind: Kind) -> list[str]:
@@ -60,14 +60,14 @@ class Lexicon:
 
     def above(self, synsets: Iterable[str]) -> set[str]:
         """These synsets and all that are broader."""
-        found: set[str] = set()
+        broader: set[str] = set()
         waiting = list(synsets)
         while waiting:
-            one = waiting.pop()
-            if one not in found:
-                found.add(one)
-                waiting += self.broader.get(one, [])
-        return found
+            synset = waiting.pop()
+            if synset not in broader:
+                broader.add(synset)
+                waiting += self.broader.get(synset, [])
+        return broader
 
 
 # no word has a meaning

@@ -4,6 +4,8 @@
 """
 
 from collections.abc import Mapping, Sequence
+from functools import partial
+from itertools import chain, product
 from pathlib import Path
 from typing import Any
 
@@ -30,30 +32,30 @@ Scores = Mapping[str, AnyScores]
 Measured = dict[str, list[Measurement]]
 Judges = Mapping[str, Mapping[str, Any]]
 # NCS and its relatives, with the numbers for few relevant items
-NCS = ("ncs", "nsum", "asp", *(row(m=m) for row in semantic.BY_SIZE for m in (1, 2, 3)))
+NCS = ("ncs", "nsum", "asp", *(row(m=m) for row, m in product(semantic.BY_SIZE, (1, 2, 3))))
 TABLE = ("R@1", "R@5", "R@10", "r_precision", "map_at_r")
 CIDER: Judges = {
-    "CIDEr-D": {}, "CIDEr-D, itself left out": {"leave_one_out": True}, "CIDEr": {"variant": "cider"},
-}  # fmt: skip
+    "CIDEr-D": {},
+    "CIDEr-D, itself left out": {"leave_one_out": True},
+    "CIDEr": {"variant": "cider"},
+}
 
 
 def judge(name: str, options: Mapping[str, Any], split: Split) -> Relevance:
     """What a judge of the text shelf, fitted on the split's captions, says of every pair of it."""
     maker = text.load(name, **options).fit(split.captions, split.own)
-    made: Relevance = maker.of(split.captions, split.own)
-    return made
+    relevance: Relevance = maker.of(split.captions, split.own)
+    return relevance
 
 
 def relevant_pairs(own: Judgements, true: Judgements, phi: Relevance) -> pd.DataFrame:
     """How many pairs the labels, the truth and the judge call relevant, in all and for a caption."""
     called = phi.judgements()
-    counts = {
-        "labels": len(own.grades),
-        f"truth: {true.name}": int((true.grades >= true.relevant_from).sum()),
-        "phi above 0": int((phi.dense() > 0).sum()),
-        f"phi at least {called.relevant_from}": len(called.grades),
-        "all": int(np.prod(own.shape)),
-    }
+    counts = {"labels": len(own.grades)}
+    counts[f"truth: {true.name}"] = int((true.grades >= true.relevant_from).sum())
+    counts["phi above 0"] = int((phi.dense() > 0).sum())
+    counts[f"phi at least {called.relevant_from}"] = len(called.grades)
+    counts["all"] = int(np.prod(own.shape))
     rows = {
         name: (format_count(number), format_number(number / own.shape[1], 1))
         for name, number in counts.items()
@@ -77,21 +79,19 @@ def recall_by_size(
     """Semantic Recall at k, and the share of queries with one of the m best among k, as ``semantic.curves``
     gives them; ``without`` takes the pairs of these image rows out.
     """
-    recall, hits = (
-        {name: semantic.curves(one, phi, ms, k=k, of=of, without=without) for name, one in scores.items()}
-        for of in (semantic.sr_top, semantic.any_top)
-    )
-    return recall, hits
+    curves = partial(semantic.curves, phi=phi, ms=ms, k=k, without=without)
+    recall = {name: curves(matrix, of=semantic.sr_top) for name, matrix in scores.items()}
+    return recall, {name: curves(matrix, of=semantic.any_top) for name, matrix in scores.items()}
 
 
 def binary_recall(scores: Scores, own: Judgements, k: int) -> dict[str, dict[str, float]]:
     """R@k by the labels of every model and direction."""
     metric = load("R", ks=(k,))
-    found = {name: evaluate(Evidence(one, own), [metric], rounds=0) for name, one in scores.items()}
-    return {
-        name: {m.key.direction: m.value for m in several if m.key.direction}
-        for name, several in found.items()
-    }
+    recalls = {}
+    for name, matrix in scores.items():
+        measurements = evaluate(Evidence(matrix, own), [metric], rounds=0)
+        recalls[name] = {m.key.direction: m.value for m in measurements if m.key.direction}
+    return recalls
 
 
 def measure(
@@ -114,29 +114,36 @@ def measure(
         how: fields of ``Evidence``.
     """
     return {
-        name: evaluate(Evidence(one, judged, **how), rows, rounds=rounds, seed=seed)
-        for name, one in scores.items()
+        name: evaluate(Evidence(matrix, judged, **how), rows, rounds=rounds, seed=seed)
+        for name, matrix in scores.items()
     }
 
 
 def by_labels_and_truth(scores: Scores, own: Judgements, true: Judgements, rows: Rows) -> pd.DataFrame:
     """Each metric by the labels and by the truth: columns ``(labels or truth, model)``."""
+    metrics = ["R", "r_precision", "map_at_r"]
     by = {
-        what: measure(scores, one, ["R", "r_precision", "map_at_r"], own=rows, name="own", rounds=0)
-        for what, one in (("labels", own), ("truth", true))
+        what: measure(scores, judged, metrics, own=rows, name="own", rounds=0)
+        for what, judged in (("labels", own), ("truth", true))
     }
-    found = {(what, name): {m.label: m.value for m in by[what][name]} for name in scores for what in by}
-    return pd.DataFrame(found).loc[[f"{side}/{metric}" for side in ("i2t", "t2i") for metric in TABLE]]
+    columns = {}
+    for name, what in product(scores, by):
+        columns[what, name] = {m.label: m.value for m in by[what][name]}
+    keys = [f"{side}/{metric}" for side, metric in product(("i2t", "t2i"), TABLE)]
+    return pd.DataFrame(columns).loc[keys]
 
 
-def shown(found: Measured, keys: Sequence[str]) -> Measured:
+def shown(measured: Measured, keys: Sequence[str]) -> Measured:
     """Of every model the numbers with these keys, written without the judgements."""
-    return {name: [m for m in several if m.key.local in keys] for name, several in found.items()}
+    numbers = {}
+    for name, several in measured.items():
+        numbers[name] = [m for m in several if m.key.local in keys]
+    return numbers
 
 
-def joined(*found: Measured) -> Measured:
+def joined(*measured: Measured) -> Measured:
     """The numbers of several measurements of the same models."""
-    return {name: [m for one in found for m in one[name]] for name in found[0]}
+    return {name: list(chain.from_iterable(part[name] for part in measured)) for name in measured[0]}
 
 
 def rated_pairs(ratings: Judges, split: Split, seed: int) -> tuple[Split, Judgements]:
@@ -178,19 +185,21 @@ def correlations(
 ) -> Measured:
     """How far each kind of relevance agrees with ratings: Pearson, Spearman, tau-c, with intervals."""
     rows: list[str | Metric] = ["pearson", "spearman", "spearman_half", correlation.TauC()]
-    return {
-        name: correlation.correlations(
-            correlation.at_pairs(one, judged), judged, own, rows=rows, rounds=min(rounds, 200), seed=seed
-        )
-        for name, one in kinds.items()
-    }
+    rounds = min(rounds, 200)
+    numbers = {}
+    for name, relevance in kinds.items():
+        pairs = correlation.at_pairs(relevance, judged)
+        numbers[name] = correlation.correlations(pairs, judged, own, rows=rows, rounds=rounds, seed=seed)
+    return numbers
 
 
-def correlation_table(found: Measured) -> pd.DataFrame:
+def correlation_table(measured: Measured) -> pd.DataFrame:
     """The correlations as texts, with and without own pairs; a row for each kind of relevance."""
     keys = ("pearson", "spearman", "kendall_tau_c", str(MetricKey("spearman_half", "t2i")))
-    ways = [f"{key}{part}" for part in ("", "[without own]") for key in keys]
-    numbers = {name: {m.key.local: m.value for m in several} for name, several in shown(found, ways).items()}
+    ways = [*keys, *(f"{key}[without own]" for key in keys)]
+    numbers = {}
+    for name, several in shown(measured, ways).items():
+        numbers[name] = {m.key.local: m.value for m in several}
     texts = pd.DataFrame(numbers).T.map(format_number, na_action="ignore", digits=3)
     return texts.astype(object).fillna("not defined")
 
@@ -229,10 +238,10 @@ def labels_of(labelled: Mapping[str, str], folder: Path, table: pd.DataFrame, tr
         truth: name of the judgements.
     """
     person = labelled.get("annotator", "")
-    given = Labels(labelled.get("file") or folder / "labels.json", person or f"truth: {truth}")
+    labels = Labels(labelled.get("file") or folder / "labels.json", person or f"truth: {truth}")
     if not person:
-        given.give_all(judged(table, truth))
-    return given
+        labels.give_all(judged(table, truth))
+    return labels
 
 
 def by_batch_size(

@@ -41,21 +41,18 @@ def before_and_after(table: pd.DataFrame, *, title: str) -> go.Figure:
         part = drawn.loc[run]
         for name, symbol, colour in (("before", "circle-open", INK), ("after", "circle", CATEGORIES[0])):
             value, low, high = (part[name, what] for what in ("value", "low", "high"))
-            fig.add_scatter(
-                x=on_axis(value), y=part.index.tolist(), error_x=whiskers(value, low, high, colour, width=0),
-                mode="markers", marker={"symbol": symbol, "size": 10, "color": colour, "line": {"width": 2}},
-                hovertext=[
-                    f"{name}: {format_interval(*ends)}" for ends in zip(value, low, high, strict=True)
-                ],
-                name=name, legendgroup=name, showlegend=column == 1, hoverinfo="text+y", row=1,
-                col=column,
-            )  # fmt: skip
-    return (
-        fig.update_layout(height=200 + 24 * len(drawn.index.unique(1)), margin={"t": 100})
-        .update_layout(legend={"y": 1.06, "yanchor": "bottom"})
-        .update_xaxes(range=[-2, 102])
-        .update_yaxes(autorange="reversed", type="category")
-    )
+            ends = zip(value, low, high, strict=True)
+            texts = [f"{name}: {format_interval(*numbers)}" for numbers in ends]
+            bars = whiskers(value, low, high, colour, width=0)
+            marker = {"symbol": symbol, "size": 10, "color": colour, "line": {"width": 2}}
+            look = {"mode": "markers", "marker": marker, "hovertext": texts, "hoverinfo": "text+y"}
+            entry = {"name": name, "legendgroup": name, "showlegend": column == 1}
+            place = {"x": on_axis(value), "y": part.index.tolist(), "row": 1, "col": column}
+            fig.add_scatter(error_x=bars, **place, **look, **entry)
+    fig.update_layout(height=200 + 24 * len(drawn.index.unique(1)), margin={"t": 100})
+    fig.update_layout(legend={"y": 1.06, "yanchor": "bottom"})
+    fig.update_xaxes(range=[-2, 102])
+    return fig.update_yaxes(autorange="reversed", type="category")
 
 
 def shares_by_batch_size(tables: Mapping[str, pd.DataFrame], *, title: str) -> go.Figure:
@@ -86,22 +83,19 @@ def _draw_shares(
     """One line of shares with its intervals, and the expected value where it is known."""
     (colour, symbol, dash), seen = look, {trace.name for trace in fig.data}
     place: dict[str, Any] = {"x": part["size"], "row": 1, "col": column}
+    texts = []
+    for row in each(part.rename(columns={"size": "captions"})):
+        value = format_interval(row.value, row.low, row.high)
+        texts.append(escape(f"{name}, {format_count(row.captions, 'caption')}: {value}"))
+    line = {"color": colour, "width": 2.5, "dash": dash}
+    style = {"mode": "lines+markers", "line": line, "marker": {"size": 8, "symbol": symbol}}
+    entry = {"name": escape(name), "legendgroup": name, "showlegend": escape(name) not in seen}
+    bars = whiskers(part["value"], part["low"], part["high"], colour)
     fig.add_scatter(
-        y=on_axis(part["value"]), error_y=whiskers(part["value"], part["low"], part["high"], colour),
-        hovertext=[
-            escape(
-                f"{name}, {format_count(row.captions, 'caption')}: "
-                f"{format_interval(row.value, row.low, row.high)}"
-            )
-            for row in each(part.rename(columns={"size": "captions"}))
-        ],
-        mode="lines+markers", hoverinfo="text", name=escape(name), legendgroup=name,
-        showlegend=escape(name) not in seen, line={"color": colour, "width": 2.5, "dash": dash},
-        marker={"size": 8, "symbol": symbol}, **place,
-    )  # fmt: skip
+        y=on_axis(part["value"]), error_y=bars, hovertext=texts, hoverinfo="text", **style, **entry, **place
+    )
     if np.isfinite(part["expected"]).any():
-        fig.add_scatter(
-            y=on_axis(part["expected"]), mode="lines", line={"color": colour, "dash": "dot", "width": 1.5},
-            hoverinfo="skip", name="expected", legendgroup="expected", showlegend="expected" not in seen,
-            **place,
-        )  # fmt: skip
+        line = {"color": colour, "dash": "dot", "width": 1.5}
+        entry = {"name": "expected", "legendgroup": "expected", "showlegend": "expected" not in seen}
+        expected = on_axis(part["expected"])
+        fig.add_scatter(y=expected, mode="lines", line=line, hoverinfo="skip", **entry, **place)

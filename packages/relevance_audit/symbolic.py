@@ -66,7 +66,7 @@ class Reader:
         # asked anew for every word of every caption
         self._word, self._meaning = cache(self._word_of), cache(self._meaning_of)
 
-    def of(self, graph: SceneGraph) -> Statements:
+    def statements(self, graph: SceneGraph) -> Statements:
         """All statements of a graph, the broader ones included."""
         out: Statements = {}
         for name in graph.objects:
@@ -79,31 +79,31 @@ class Reader:
             ends = self._meaning(graph.objects[s], "noun"), self._meaning(graph.objects[o], "noun")
             verb = self._meaning(relation, "verb")
             partial = [(OPEN, verb, ends[1]), (ends[0], OPEN, ends[1]), (ends[0], verb, OPEN)]
-            parts = tuple(" | ".join(one) for one in partial)
+            parts = tuple(" | ".join(words) for words in partial)
             out |= dict.fromkeys(parts, ((), "relations"))
             out[" | ".join((ends[0], verb, ends[1]))] = (parts, "relations")
         return out
 
     def _word_of(self, name: str, kind: Kind, part: str) -> Statements:
         """A word, its meanings, and everything broader."""
-        found = self._synsets(name, kind)
-        made: Statements = {f"{kind}:{name}": (tuple(found), part)}
-        return made | {
-            one: (tuple(self.lexicon.broader.get(one, ())), part) for one in self.lexicon.above(found)
-        }
+        synsets = self._synsets(name, kind)
+        statements: Statements = {f"{kind}:{name}": (tuple(synsets), part)}
+        for synset in self.lexicon.above(synsets):
+            statements[synset] = (tuple(self.lexicon.broader.get(synset, ())), part)
+        return statements
 
     def _synsets(self, name: str, kind: Kind) -> list[str]:
-        found = self.lexicon.synsets(name, kind)
-        if kind == "adj" and not found:  # "running", "parked"
-            found = self.lexicon.synsets(name, "verb")
-        return found[: self.senses]
+        synsets = self.lexicon.synsets(name, kind)
+        if kind == "adj" and not synsets:  # "running", "parked"
+            synsets = self.lexicon.synsets(name, "verb")
+        return synsets[: self.senses]
 
     def _meaning_of(self, name: str, kind: Kind) -> str:
         """What stands for a word within a longer statement: its most frequent meaning, else the word."""
         if kind == "verb":
             first, _, rest = name.partition(" ")
-            found = self._synsets(first, "verb")
-            return f"{found[0]} {rest}".strip() if found else name
+            synsets = self._synsets(first, "verb")
+            return f"{synsets[0]} {rest}".strip() if synsets else name
         return next(iter(self._synsets(name, kind)), name)
 
 
@@ -126,15 +126,20 @@ class SymbolicRelevance(Relevance):
     ) -> None:
         shape = len(references), len(candidates)
         super().__init__("symbolic", RULE, shape, relevant_from=RIGHT_FROM)
-        every: Statements = dict(chain.from_iterable(one.items() for one in (*references, *candidates)))
+        every: Statements = {}
+        for statements in (*references, *candidates):
+            every |= statements
         self._statements = list(every)
         place = {statement: row for row, statement in enumerate(every)}
-        self._weights = np.array([maker.weight(one, *broader) for one, broader in every.items()])
+        weights = [maker.weight(statement, *broader) for statement, broader in every.items()]
+        self._weights = np.array(weights)
         self._captions, self._images = _incidence(candidates, place), _incidence(references, place)
-        self._cider, self._precision, self._tuples = cider, maker.precision, maker.tuples
+        self._cider = cider
+        self._precision, self._tuples = maker.precision, maker.tuples
         self._weighted = self._captions.multiply(self._weights).astype(np.float32).tocsr()
         self._weighted.eliminate_zeros()
-        self._stated = [(of @ self._weights).astype(np.float32) for of in (self._captions, self._images)]
+        sides = (self._captions, self._images)
+        self._stated = [(side @ self._weights).astype(np.float32) for side in sides]
 
     def take(self, images: Rows, captions: Rows) -> Array:
         """``(n, m)`` scores of some captions against some images."""
@@ -162,15 +167,14 @@ class SymbolicRelevance(Relevance):
             One row a statement, by weight: ``statement``, ``weight``, and whether the ``caption`` and the
             ``image`` hold it. The weight of those that both hold is M of the formula.
         """
-        held = [
+        in_caption, in_image = (
             side[row : row + 1].toarray()[0] > 0
             for side, row in ((self._captions, caption), (self._images, image))
-        ]
-        table = pd.DataFrame(
-            {"statement": self._statements, "weight": self._weights, "caption": held[0], "image": held[1]}
         )
-        told = table[(table.caption | table.image) & (table.weight > 0)]
-        return told.sort_values("weight", ascending=False, kind="stable", ignore_index=True)
+        columns = {"statement": self._statements, "weight": self._weights}
+        table = pd.DataFrame({**columns, "caption": in_caption, "image": in_image})
+        weighty = table[(table.caption | table.image) & (table.weight > 0)]
+        return weighty.sort_values("weight", ascending=False, kind="stable", ignore_index=True)
 
 
 class Symbolic(RelevanceMaker):
@@ -202,9 +206,11 @@ class Symbolic(RelevanceMaker):
         tuples: Share = 0.3,
         parser: Parser | None = None,
     ) -> None:
-        self.synonyms, self.senses, self.weighted = synonyms, senses, weighted
+        self.synonyms, self.senses = synonyms, senses
+        self.weighted = weighted
         self.factors = {"objects": 1.0, "attributes": attributes, "relations": relations}
-        self.precision, self.tuples, self.parser = precision, tuples, parser
+        self.precision, self.tuples = precision, tuples
+        self.parser = parser
         self._reader = Reader(shipped() if synonyms else NOTHING, senses)
         self.documents = 0
         self.holding: dict[str, int] = {}
@@ -213,9 +219,9 @@ class Symbolic(RelevanceMaker):
     def fit(self, captions: Sequence[str], own: Rows) -> Self:
         """Learn how many images state what, and the n-grams of CIDEr-D."""
         own, images = image_rows(self.name, len(captions), own, None)
-        held = self._united(self._read(captions), own, images)
+        statements = self._united(self._read(captions), own, images)
         self.documents = len(np.unique(own))
-        number = Counter(chain.from_iterable(held))
+        number = Counter(chain.from_iterable(statements))
         # a statement of one image weighs as much as one of none, so it need not be kept
         self.holding = {statement: n for statement, n in number.items() if n > 1}
         self.ngrams = Cider(tokens="words").fit(captions, own).state()
@@ -225,7 +231,7 @@ class Symbolic(RelevanceMaker):
         """What a statement adds to the broader ones."""
         if not self.weighted:
             return self.factors[part]
-        known = max((self._idf(one) for one in broader), default=0.0)
+        known = max((self._idf(part_of) for part_of in broader), default=0.0)
         return self.factors[part] * max(self._idf(statement) - known, 0.0)
 
     def _idf(self, statement: str) -> float:
@@ -246,25 +252,26 @@ class Symbolic(RelevanceMaker):
         require(self.documents, "symbolic: no weights yet; call fit(captions, own) first")
         own, images = image_rows(self.name, len(references), own, images)
         truth = self._read(references)
-        found = truth if hypotheses is references else self._read(hypotheses)
+        stated = truth if hypotheses is references else self._read(hypotheses)
         cider = Cider(tokens="words").restore(self.ngrams).against(hypotheses, references, own, images)
-        return SymbolicRelevance(self, found, self._united(truth, own, images), cider)
+        return SymbolicRelevance(self, stated, self._united(truth, own, images), cider)
 
     def _read(self, captions: Sequence[str]) -> list[Statements]:
         self.parser = self.parser or package_parser()
-        return [self._reader.of(graph) for graph in self.parser(captions)]
+        return [self._reader.statements(graph) for graph in self.parser(captions)]
 
     @staticmethod
-    def _united(held: Sequence[Statements], own: Rows, images: int) -> list[Statements]:
+    def _united(several: Sequence[Statements], own: Rows, images: int) -> list[Statements]:
         out: list[Statements] = [{} for _ in range(images)]
-        for row, statements in zip(own.tolist(), held, strict=True):
+        for row, statements in zip(own.tolist(), several, strict=True):
             out[row] |= statements
         return out
 
 
-def _incidence(held: Sequence[Statements], place: dict[str, int]) -> sparse.csr_array:
+def _incidence(several: Sequence[Statements], place: dict[str, int]) -> sparse.csr_array:
     """``(N, S)``: 1 where a row holds one of the ``S`` statements."""
-    columns = np.array([place[one] for statements in held for one in statements], dtype=np.int64)
-    ends = np.concatenate([[0], np.cumsum([len(statements) for statements in held])]).astype(np.int64)
+    flat = chain.from_iterable(several)
+    columns = np.array([place[statement] for statement in flat], dtype=np.int64)
+    ends = np.concatenate([[0], np.cumsum([len(statements) for statements in several])]).astype(np.int64)
     ones = np.ones(len(columns), dtype=np.float32)
-    return sparse.csr_array((ones, columns, ends), shape=(len(held), max(len(place), 1)))
+    return sparse.csr_array((ones, columns, ends), shape=(len(several), max(len(place), 1)))

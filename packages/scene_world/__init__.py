@@ -5,6 +5,7 @@ Nothing is downloaded and nothing is stored: an image is made from its seed, spl
 it is opened.
 """
 
+import itertools
 from collections.abc import Iterable, Sequence
 from typing import Annotated, Literal
 
@@ -40,8 +41,11 @@ def _captions(dice: Dice, scene: SceneGraph, levels: Sequence[int]) -> list[Capt
 
 def _chain(dice: Dice, scene: SceneGraph, _: Sequence[int]) -> list[Caption]:
     """The chain of a scene: two bare phrases, a caption, a full sentence."""
-    told = enumerate(chain(dice, scene), 1)
-    return [(level, (short_phrase if level < 3 else verbalise)(graph, dice), graph) for level, graph in told]
+    captions = []
+    for level, graph in enumerate(chain(dice, scene), 1):
+        write = short_phrase if level < 3 else verbalise
+        captions.append((level, write(graph, dice), graph))
+    return captions
 
 
 def placements(split: str, rows: Iterable[int], seed: int = 0) -> list[Scene]:
@@ -92,25 +96,30 @@ def load(
         "scenes: levels are those of captions; leave them out with texts='chains'",
     )
     rows = drawn(SIZES[split] if size is None else size, share, share_seed)
-    stream, tell = (_CHAINS, _chain) if texts == "chains" else (_CAPTIONS, _captions)
+    stream, write = (_CHAINS, _chain) if texts == "chains" else (_CAPTIONS, _captions)
     key = (seed, list(SIZES).index(split))
     scenes = placements(split, rows, seed)
     image_graphs = tuple(map(graph_of, scenes))
-    told = [tell(Dice(*key, i, stream), graph, levels) for i, graph in zip(rows, image_graphs)]
-    level, captions, graphs = zip(*[one for several in told for one in several], strict=True)
-    own: Rows = np.repeat(np.arange(len(rows), dtype=np.int64), each := len(told[0]))
-    made = Split(
+    written = [write(Dice(*key, i, stream), graph, levels) for i, graph in zip(rows, image_graphs)]
+    each = len(written[0])
+    caption_levels, captions, graphs = zip(*itertools.chain.from_iterable(written), strict=True)
+    image_ids = tuple(f"{split}-{seed}-{i}" for i in rows)
+    caption_ids = tuple(f"{image}-{texts}-{k}" for image, k in itertools.product(image_ids, range(each)))
+    own: Rows = np.repeat(np.arange(len(rows), dtype=np.int64), each)
+    level = np.array(caption_levels, dtype=np.int64)
+    image_of_caption = own.copy() if texts == "chains" else None
+    loaded = Split(
         name=f"scenes/{split}",
-        image_ids=tuple(f"{split}-{seed}-{i}" for i in rows),
+        image_ids=image_ids,
         captions=captions,
-        caption_ids=tuple(f"{split}-{seed}-{i}-{texts}-{k}" for i in rows for k in range(each)),
+        caption_ids=caption_ids,
         own=own,
         open_image=lambda row: picture(scenes[row], image_size),
-        level=np.array(level, dtype=np.int64),
-        chain=own.copy() if texts == "chains" else None,
+        level=level,
+        chain=image_of_caption,
         judgements=judgements(own, graphs, image_graphs),
         image_graphs=image_graphs,
         caption_graphs=graphs,
         grade=grade,
     )
-    return swapped(made) if texts == "swaps" else made
+    return swapped(loaded) if texts == "swaps" else loaded

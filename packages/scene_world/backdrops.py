@@ -10,6 +10,8 @@ from scene_world.raster import Colour, mixed, polygon, smooth
 
 FINE = 2
 _HORIZON = 600
+# the outline of a tuft of grass
+_BLADES = ((-12, 0), (-14, -22), (-4, -4), (0, -28), (4, -4), (14, -22), (12, 0))
 Range = tuple[int, ...]
 
 
@@ -27,6 +29,10 @@ class Canvas:
         self.side, self.dice = side * FINE, dice
         self.image = Image.new("RGB", (self.side, self.side))
         self.draw = ImageDraw.Draw(self.image)
+
+    def drawn(self, argument: Any) -> Any:
+        """Draw a number between two; anything else is as it is."""
+        return self.dice.between(*argument) if isinstance(argument, Between) else argument
 
     def points(self, *numbers: int) -> list[tuple[int, int]]:
         """Pixels of points given as x, y, x, y in thousandths."""
@@ -53,7 +59,9 @@ class Canvas:
 
     def hill(self, start: int, height: int, bottom: int, colour: Colour, step: int = 250) -> None:
         """A rolling skyline, filled down to ``bottom``."""
-        tops = (n for x in range(-step, 1001 + step, step) for n in (x, start - self.dice.between(0, height)))
+        tops: list[int] = []
+        for x in range(-step, 1001 + step, step):
+            tops += [x, start - self.dice.between(0, height)]
         polygon(self.image, smooth(self.points(-step, bottom, *tops, 1000 + step, bottom)), colour)
 
     def peaks(self, *places: int) -> None:
@@ -61,11 +69,10 @@ class Canvas:
         colour = (122, 132, 158)
         for x, lower in zip(places, (0, 30, -60), strict=True):
             top, half = 230 + lower + self.dice.between(-20, 40), self.dice.between(280, 340)
-            d, w, right = (_HORIZON - top) // 3, half // 3, x + half
-            cap = (
-                x, top, x + w, top + d, x + w // 3, top + d * 3 // 4, x, top + d * 11 // 10, x - w // 3,
-                top + d * 3 // 4, x - w, top + d,
-            )  # fmt: skip
+            d, w = (_HORIZON - top) // 3, half // 3
+            right = x + half
+            cap = [x, top, x + w, top + d, x + w // 3, top + d * 3 // 4, x, top + d * 11 // 10]
+            cap += [x - w // 3, top + d * 3 // 4, x - w, top + d]
             for corners, paint in (
                 ((x - half, _HORIZON, x, top, right, _HORIZON), colour),
                 ((x, top, right, _HORIZON, x + half // 5, _HORIZON), mixed(colour, (30, 30, 70), 16)),
@@ -76,7 +83,8 @@ class Canvas:
     def clouds(self, colour: Colour, number: int) -> None:
         """Soft clouds in the sky."""
         for _ in range(number):
-            x, y, r = self.dice.between(60, 940), self.dice.between(60, 330), self.dice.between(32, 52)
+            x, y = self.dice.between(60, 940), self.dice.between(60, 330)
+            r = self.dice.between(32, 52)
             for dx, dy, k in ((-60, 12, 80), (0, 0, 110), (62, 10, 85), (120, 22, 55), (-110, 24, 50)):
                 self.disc(x + dx * r // 50, y + dy * r // 50, r * k // 100, colour, 70)
 
@@ -91,8 +99,10 @@ class Canvas:
         """Blades of grass on the ground."""
         for _ in range(number):
             x, y = self.dice.between(0, 1000), self.dice.between(_HORIZON + 60, 990)
-            blades = ((-12, 0), (-14, -22), (-4, -4), (0, -28), (4, -4), (14, -22), (12, 0))
-            polygon(self.image, self.points(*(n for dx, dy in blades for n in (x + dx, y + dy))), colour)
+            corners: list[int] = []
+            for dx, dy in _BLADES:
+                corners += [x + dx, y + dy]
+            polygon(self.image, self.points(*corners), colour)
 
     def ripples(
         self, heights: Range, each: int, starts: Range, shape: Range, line: tuple[Colour, int]
@@ -211,5 +221,5 @@ def backdrop(name: str, variant: int, side: int) -> Image.Image:
     """The backdrop of a scene, RGB, ``side`` by ``side`` pixels."""
     canvas = Canvas(side, Dice(list(_RECIPES).index(name), variant))
     for stroke, *arguments in _RECIPES[name]:
-        stroke(canvas, *(canvas.dice.between(*a) if isinstance(a, Between) else a for a in arguments))
+        stroke(canvas, *(canvas.drawn(argument) for argument in arguments))
     return canvas.image.reduce(FINE)

@@ -8,6 +8,7 @@ What follows a line ``front`` covers a thing that is inside. Everything is drawn
 times too large and averaged down, so that the pixels do not depend on the machine.
 """
 
+import itertools
 from collections.abc import Callable
 from functools import lru_cache
 
@@ -44,7 +45,7 @@ _SHAPES: dict[str, tuple[int, int, Callable[[Image.Image, Points, list[int], int
     "pie": (0, 2, lambda sheet, p, n, fill: ImageDraw.Draw(sheet).pieslice(p, n[0], n[1], fill)),
     "arc": (1, 2, lambda sheet, p, n, fill: ImageDraw.Draw(sheet).arc(p, n[1], n[2], fill, n[0])),
     "line": (1, 0, lambda sheet, p, n, fill: ImageDraw.Draw(sheet).line(p, fill, n[0], "curve")),
-}  # fmt: skip
+}
 _LENGTHS = {"round": (0,), "arc": (0,), "line": (0,)}
 
 
@@ -52,14 +53,13 @@ def _place(name: str, numbers: list[int], size: tuple[int, int], edge: int) -> t
     """Points in pixels, and the numbers that are not points (lengths in pixels, angles as they are)."""
     before, after, _ = _SHAPES[name]
     body = numbers[before : len(numbers) - after]
-    points = [
-        (edge + x * size[0] // 100, edge + y * size[1] // 100)
-        for x, y in zip(body[::2], body[1::2], strict=True)
-    ]
+    across = [edge + x * size[0] // 100 for x in body[::2]]
+    down = [edge + y * size[1] // 100 for y in body[1::2]]
+    points = list(zip(across, down, strict=True))
     rest = numbers[:before] + numbers[len(numbers) - after :] if after else numbers[:before]
-    return points, [
-        max(1, n * min(size) // 100) if i in _LENGTHS.get(name, ()) else n for i, n in enumerate(rest)
-    ]
+    for i in _LENGTHS.get(name, ()):
+        rest[i] = max(1, rest[i] * min(size) // 100)
+    return points, rest
 
 
 @lru_cache(maxsize=64)
@@ -140,7 +140,7 @@ def sprite(
         "": white,
     }
     sheet = paint.copy()
-    sheet.putpalette([part for name in _PAINTS for part in paints[name]])
+    sheet.putpalette(list(itertools.chain.from_iterable(paints[name] for name in _PAINTS)))
     sheet = sheet.convert("RGB")
     if pattern != "plain":
         cloth = _cloth(max(sheet.size), pattern).crop((0, 0, *sheet.size))
@@ -198,8 +198,9 @@ def picture(scene: Scene, side: int) -> Image.Image:
     """
     image = backdrop(scene.backdrop, scene.variant, side).copy()
     holders = {o for _, relation, o in scene.links if relation == "in"}
-    strokes = [(DEPTH[t.row], n, "back" if n in holders else "all") for n, t in enumerate(scene.things)]
-    strokes += [(3, n, "front") for n in holders]
+    strokes = [(3, n, "front") for n in holders]
+    for n, thing in enumerate(scene.things):
+        strokes.append((DEPTH[thing.row], n, "back" if n in holders else "all"))
     for depth, n, layer in sorted(strokes):
         thing = scene.things[n]
         if depth in (1, 4):

@@ -11,6 +11,8 @@ sentence, later ones are added as further clauses or sentences that name a thing
 cat"), so that no phrase can be attached to the wrong noun.
 """
 
+import itertools
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from scene_world.dice import Dice
@@ -54,12 +56,10 @@ def part(
     """
     number = {node: i for i, node in enumerate(names)}
     # English does not count some kinds: two foods, two furnitures
-    told = [(n, a) for n, a in attributes if not (names[n] in MASS and a in _NUMBERS)]
-    return SceneGraph(
-        tuple(names.values()),
-        tuple((number[node], a) for node, a in told),
-        tuple((number[s], r, number[o]) for s, r, o in relations),
-    )
+    counted = [(n, a) for n, a in attributes if not (names[n] in MASS and a in _NUMBERS)]
+    looks = tuple((number[node], a) for node, a in counted)
+    ties = tuple((number[s], r, number[o]) for s, r, o in relations)
+    return SceneGraph(tuple(names.values()), looks, ties)
 
 
 def looks(scene: SceneGraph, node: int, plain: bool = False) -> list[tuple[int, str]]:
@@ -69,19 +69,24 @@ def looks(scene: SceneGraph, node: int, plain: bool = False) -> list[tuple[int, 
 
 def _telling(dice: Dice, scene: SceneGraph, node: int) -> tuple[int, str]:
     """One attribute of a node, colour more often than the others."""
-    seen = looks(scene, node, plain=dice.chance(15))
-    return dice.pick([look for look in seen for _ in range(3 if look[1] in (*COLOURS, *_COUNTED) else 1)])
+    tickets = []
+    for look in looks(scene, node, plain=dice.chance(15)):
+        often = look[1] in COLOURS or look[1] in _COUNTED
+        tickets += [look] * (3 if often else 1)
+    return dice.pick(tickets)
 
 
 def _some(dice: Dice, scene: SceneGraph, node: int, percent: int) -> list[tuple[int, str]]:
     """Each attribute of a node with this chance; a count is nearly always told, now and then only as a
     plural.
     """
-    return [
-        (n, PLURAL if a in _COUNTED and not dice.chance(75) else a)
-        for n, a in looks(scene, node)
-        if a in _COUNTED or dice.chance(percent)
-    ]
+    chosen = []
+    for n, look in looks(scene, node):
+        if look in _COUNTED:
+            chosen.append((n, look if dice.chance(75) else PLURAL))
+        elif dice.chance(percent):
+            chosen.append((n, look))
+    return chosen
 
 
 def _joined(dice: Dice, scene: SceneGraph, nodes: list[int]) -> list[Triple]:
@@ -89,15 +94,15 @@ def _joined(dice: Dice, scene: SceneGraph, nodes: list[int]) -> list[Triple]:
     and *right of* the one that was named last.
     """
 
-    def ties(node: int, told: list[int]) -> list[Triple]:
-        return [
-            t for t in scene.relations if (t[0] == node and t[2] in told) or (t[2] == node and t[0] in told)
-        ]
+    def ties(node: int, others: list[int]) -> list[Triple]:
+        pairs = {(node, other) for other in others} | {(other, node) for other in others}
+        return [tie for tie in scene.relations if (tie[0], tie[2]) in pairs]
 
-    return [
-        dice.pick([t for t in ties(node, nodes[:i]) if t[1] not in _SIDEWAYS] or ties(node, [nodes[i - 1]]))
-        for i, node in enumerate(nodes[1:], 1)
-    ]
+    joined = []
+    for i, node in enumerate(nodes[1:], 1):
+        near = [tie for tie in ties(node, nodes[:i]) if tie[1] not in _SIDEWAYS]
+        joined.append(dice.pick(near or ties(node, [nodes[i - 1]])))
+    return joined
 
 
 def _stage(scene: SceneGraph, node: int) -> Triple:
@@ -142,15 +147,17 @@ def statement(dice: Dice, scene: SceneGraph, level: int) -> SceneGraph:
         return part(scene, names, [_telling(dice, scene, nodes[0])], [_stage(scene, nodes[0])])
     if level == 3:
         names = _named(dice, scene, nodes, 15)
-        told = [_telling(dice, scene, node) for node in nodes if dice.chance(55)]
+        chosen = [_telling(dice, scene, node) for node in nodes if dice.chance(55)]
     elif level == 4:
         names = _named(dice, scene, [*nodes, backdrop] if staged else nodes, 5)
-        told = [a for node in nodes for a in _some(dice, scene, node, 55)]
+        chosen = list(itertools.chain.from_iterable(_some(dice, scene, node, 55) for node in nodes))
     else:
-        told = [a for node in nodes for a in looks(scene, node, plain=dice.chance(15))]
+        chosen = list(
+            itertools.chain.from_iterable(looks(scene, node, plain=dice.chance(15)) for node in nodes)
+        )
         names = _named(dice, scene, [*nodes, backdrop], 0)
     ties = _joined(dice, scene, nodes)
-    return part(scene, names, told, [*ties, _stage(scene, nodes[0])] if staged else ties)
+    return part(scene, names, chosen, [*ties, _stage(scene, nodes[0])] if staged else ties)
 
 
 def chain(dice: Dice, scene: SceneGraph) -> list[SceneGraph]:
@@ -163,18 +170,22 @@ def chain(dice: Dice, scene: SceneGraph) -> list[SceneGraph]:
     look = dice.pick([a for a in looks(scene, first) if a[1] in COLOURS or a[1] in PATTERNS])
     ties = [*_joined(dice, scene, nodes), _stage(scene, first)]
     nouns = _named(dice, scene, [*nodes, backdrop], 0)
-    pair = [*nodes, backdrop][:2]
-    return [
-        part(scene, {first: NOUNS[scene.objects[first]].kinds[-1]}, [], []),
-        part(scene, {first: nouns[first]}, [look], []),
-        part(scene, {node: nouns[node] for node in pair}, [look], ties[:1]),
-        part(scene, nouns, [a for node in nodes for a in looks(scene, node)], ties),
-    ]
+    pair = {node: nouns[node] for node in [*nodes, backdrop][:2]}
+    kind = {first: NOUNS[scene.objects[first]].kinds[-1]}
+    every = list(itertools.chain.from_iterable(looks(scene, node) for node in nodes))
+    bare = part(scene, kind, [], [])
+    looked_at = part(scene, {first: nouns[first]}, [look], [])
+    return [bare, looked_at, part(scene, pair, [look], ties[:1]), part(scene, nouns, every, ties)]
 
 
 FRAMES = ("",) * 3 + (
-    "there is", "a photo of", "a picture of", "an image of", "this picture shows", "we see",
-)  # fmt: skip
+    "there is",
+    "a photo of",
+    "a picture of",
+    "an image of",
+    "this picture shows",
+    "we see",
+)
 _STANDING = ("elephant", "tree", "house", "castle", "lighthouse", "windmill", "table", "chair", "cactus")
 _SITTING = ("cat", "dog", "rabbit", "bird")
 _FLYING = ("bird", "butterfly", "airplane", "rocket", "kite")
@@ -187,7 +198,7 @@ class _Speaker:
     dice: Dice
     graph: SceneGraph
     nouns: dict[int, str] = field(default_factory=dict)
-    told: set[int] = field(default_factory=set)
+    named: set[int] = field(default_factory=set)
     later: int | None = None
     verbs: int = 0
 
@@ -203,8 +214,8 @@ class _Speaker:
         """The node's noun, chosen once among its synonyms."""
         if node not in self.nouns:
             name = self.graph.objects[node]
-            says = KINDS[name] if name in KINDS else NOUNS[name].says if name in NOUNS else (name,)
-            word = self.dice.pick(says)
+            says = NOUNS[name].says if name in NOUNS else (name,)
+            word = self.dice.pick(KINDS.get(name, says))
             self.nouns[node] = plural(word) if self.many(node) else word
         return self.nouns[node]
 
@@ -225,9 +236,9 @@ class _Speaker:
         name = self.graph.objects[node]
         if name in BACKDROPS:
             return self.dice.pick(BACKDROPS[name][1])
-        if node in self.told:
+        if node in self.named:
             return "the " + self.noun(node)
-        self.told.add(node)
+        self.named.add(node)
         some = ["some"] if self.many(node) or name in MASS else []
         number = (self.has(node, _COUNTED) or some)[:1]
         words = self.modified(node)
@@ -235,7 +246,7 @@ class _Speaker:
 
     def verb(self, subject: int, relation: str) -> str:
         """A verb for the clause: is, sits, stands, flies or is parked, agreeing in number."""
-        name, dice, many = self.graph.objects[subject], self.dice, self.many(subject)
+        name, many = self.graph.objects[subject], self.many(subject)
         options = [("is", "are")] * 2
         if relation == "above" and name in _FLYING:
             options += [("flies", "fly"), ("is flying", "are flying")]
@@ -247,7 +258,7 @@ class _Speaker:
         elif relation in ("next to", "behind", "in front of") and name in ("car", "bus", "truck"):
             options += [("is parked", "are parked")]
         self.verbs += 1
-        return dice.pick(options)[many]
+        return self.dice.pick(options)[many]
 
     def tie(self, triple: Triple) -> str:
         """Preposition and object of a relation."""
@@ -262,7 +273,8 @@ class _Speaker:
     def exist(self, nodes: list[int]) -> str:
         """A clause that says that things are there."""
         self.verbs += 1
-        return f"there {'are' if self.many(nodes[0]) else 'is'} {listed([self.phrase(n) for n in nodes])}"
+        verb = "are" if self.many(nodes[0]) else "is"
+        return f"there {verb} {listed([self.phrase(n) for n in nodes])}"
 
 
 def _framed(speaker: _Speaker, first: Triple | None, clauses: bool) -> tuple[str, bool]:
@@ -272,8 +284,8 @@ def _framed(speaker: _Speaker, first: Triple | None, clauses: bool) -> tuple[str
     if first and (clauses or dice.chance(40)):
         return speaker.clause(first), True
     things = [n for n, name in enumerate(names) if name not in BACKDROPS] or list(range(len(names)))
-    told = [first[0]] if first else things
-    core = speaker.exist(told) if frame == "there is" else listed([speaker.phrase(n) for n in told])
+    named = [first[0]] if first else things
+    core = speaker.exist(named) if frame == "there is" else listed([speaker.phrase(n) for n in named])
     core += f" {speaker.tie(first)}" if first else ""
     speaker.verbs += frame in ("we see", "this picture shows")
     return core if frame in ("", "there is") else f"{frame} {core}", frame in ("there is", "we see")
@@ -285,9 +297,15 @@ def _connected(ties: list[Triple]) -> list[Triple]:
     """
     left, out = list(ties), list[Triple]()
     while left:
-        told = {node for s, _, o in out for node in (s, o)}
-        out.append(left.pop(next((i for i, t in enumerate(left) if told & {t[0], t[2]}), 0)))
+        named = _nodes_of(out)
+        following = (i for i, tie in enumerate(left) if named & {tie[0], tie[2]})
+        out.append(left.pop(next(following, 0)))
     return out
+
+
+def _nodes_of(ties: Iterable[Triple]) -> set[int]:
+    """The nodes that relations name."""
+    return set(itertools.chain.from_iterable((subject, thing) for subject, _, thing in ties))
 
 
 def verbalise(graph: SceneGraph, dice: Dice) -> str:
@@ -315,14 +333,16 @@ def verbalise(graph: SceneGraph, dice: Dice) -> str:
         text = f"{place}, {text}" if sentence and dice.chance(55) else f"{text} {place}"
     for triple in later:
         text += dice.pick((", and ", ". ", ". ")) + speaker.clause(triple)
-    linked = {node for s, _, o in graph.relations for node in (s, o)}
+    linked = _nodes_of(graph.relations)
     lone = [n for n in range(len(graph.objects)) if n not in linked]
     text += f". {speaker.exist(lone)}" if lone and ties else ""
     if speaker.later is not None:
         colours = " and ".join(speaker.has(speaker.later, tuple(COLOURS)))
-        many = speaker.many(speaker.later)
-        text += f". {speaker.phrase(speaker.later)} {'are' if many else 'is'} {colours}"
-    return " ".join(one[0].upper() + one[1:] + "." for one in text.split(". ")) if speaker.verbs else text
+        verb = "are" if speaker.many(speaker.later) else "is"
+        text += f". {speaker.phrase(speaker.later)} {verb} {colours}"
+    if not speaker.verbs:
+        return text
+    return " ".join(f"{sentence[0].upper()}{sentence[1:]}." for sentence in text.split(". "))
 
 
 def short_phrase(graph: SceneGraph, dice: Dice) -> str:

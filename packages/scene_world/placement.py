@@ -9,9 +9,10 @@ over it in its own column with air between (so a thing *on* another is not *abov
 in the picture and covering part of it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import permutations, product
 
 from scene_world.dice import Dice
 from scene_world.vocabulary import BACKDROPS, COLOURS, CONVERSE, COUNTS, NOUNS, PATTERNS, SIZES
@@ -19,10 +20,17 @@ from workbench.records import SceneGraph
 
 SIDE = {("small", False): 205, ("large", False): 345, ("small", True): 180, ("large", True): 285}
 # the nouns that may be in a place, as often as their entry says
-_WHO = {
-    place: tuple(name for name, noun in NOUNS.items() for p in noun.places if p == place)
-    for place in ("ground", "air", "top", "inside")
-}
+
+
+def _who(place: str) -> tuple[str, ...]:
+    """The nouns of things that may be in a place, a noun as often as it names the place."""
+    nouns: list[str] = []
+    for name, noun in NOUNS.items():
+        nouns += [name] * noun.places.count(place)
+    return tuple(nouns)
+
+
+_WHO = {place: _who(place) for place in ("ground", "air", "top", "inside")}
 
 
 @dataclass(frozen=True)
@@ -133,7 +141,9 @@ PAIRS: dict[str, Callable[[Dice], list[Thing]]] = {
 }
 
 
-NEAR, FAR, TOUCH, EDGE, VARIANTS = 45, 120, 25, 25, 4
+NEAR, FAR = 45, 120
+TOUCH, EDGE = 25, 25
+VARIANTS = 4
 
 
 @dataclass(frozen=True)
@@ -149,9 +159,11 @@ class Scene:
 
 
 _SHAPES: dict[int, tuple[tuple[int, ...], ...]] = {
-    1: ((1,),), 2: ((2,), (1, 1)), 3: ((2, 1), (1, 2), (1, 1, 1)),
+    1: ((1,),),
+    2: ((2,), (1, 1)),
+    3: ((2, 1), (1, 2), (1, 1, 1)),
     4: ((2, 2), (2, 1, 1), (1, 2, 1), (1, 1, 2)),
-}  # fmt: skip
+}
 
 
 def _columns(dice: Dice) -> list[tuple[str, list[Thing]]]:
@@ -160,12 +172,13 @@ def _columns(dice: Dice) -> list[tuple[str, list[Thing]]]:
     """
     shape = dice.pick(_SHAPES[dice.pick((1, 2, 2, 2, 2, 3, 3, 3, 4, 4))])
     columns = []
+    nouns: list[str] = []
     for size in shape:
         relation = dice.pick(tuple(PAIRS)) if size == 2 else ""
         if not (things := PAIRS[relation](dice) if relation else single(dice)):
             return []
         columns.append((relation, things))
-    nouns = [thing.noun for _, things in columns for thing in things]
+        nouns += [thing.noun for thing in things]
     return columns if len(set(nouns)) == len(nouns) else []
 
 
@@ -185,20 +198,26 @@ def _gaps(dice: Dice, spans: list[tuple[int, int]]) -> list[int]:
 
 def _attempt(dice: Dice) -> Scene | None:
     columns = _columns(dice)
-    spans = [(min(t.box[0] for t in things), max(t.box[2] for t in things)) for _, things in columns]
+    spans = [_span(things) for _, things in columns]
     gaps = _gaps(dice, spans) if columns else []
     if not gaps:
         return None
-    things, links, end = list[Thing](), list[tuple[int, str, int]](), 0
+    things, links = list[Thing](), list[tuple[int, str, int]]()
+    end = 0
     for number, ((relation, members), span, gap) in enumerate(zip(columns, spans, gaps, strict=True)):
         links += [(len(things), relation, len(things) + 1)] if relation else []
         shift = end + gap - span[0]
-        things += [
-            replace(t, box=(t.box[0] + shift, t.box[1], t.box[2] + shift, t.box[3]), column=number)
-            for t in members
-        ]
+        for thing in members:
+            left, top, right, bottom = thing.box
+            things.append(replace(thing, box=(left + shift, top, right + shift, bottom), column=number))
         end = span[1] + shift
     return Scene(dice.pick(tuple(BACKDROPS)), dice.below(VARIANTS), tuple(things), tuple(links))
+
+
+def _span(things: Iterable[Thing]) -> tuple[int, int]:
+    """The left and the right edge of things together."""
+    lefts, _, rights, _ = zip(*(thing.box for thing in things), strict=True)
+    return min(lefts), max(rights)
 
 
 def make_scene(dice: Dice) -> Scene:
@@ -217,27 +236,23 @@ def _gap(a: Thing, b: Thing) -> int:
 
 def _pairs(scene: Scene) -> list[tuple[int, int, int]]:
     """Pairs of things in neighbouring columns and the same row, with the gap between them."""
-    return [
-        (i, j, _gap(a, b))
-        for i, a in enumerate(scene.things)
-        for j, b in enumerate(scene.things)
-        if b.column == a.column + 1 and a.row == b.row and a.row in ("ground", "front", "air")
-    ]
+    pairs = []
+    for (i, a), (j, b) in product(enumerate(scene.things), repeat=2):
+        if b.column == a.column + 1 and a.row == b.row and a.row in ("ground", "front", "air"):
+            pairs.append((i, j, _gap(a, b)))
+    return pairs
 
 
 def relations(scene: Scene) -> tuple[tuple[int, str, int], ...]:
     """Every relation that holds between two things of a scene, converses included, sorted."""
-    one_way = [
-        *scene.links,
-        *((i, "next to", j) for i, j, gap in _pairs(scene) if gap <= NEAR),
-        *(
-            (i, "left of", j)
-            for i, a in enumerate(scene.things)
-            for j, b in enumerate(scene.things)
-            if a.column < b.column
-        ),
-    ]
-    return tuple(sorted({*one_way, *((o, CONVERSE[r], s) for s, r, o in one_way if r in CONVERSE)}))
+    one_way = set(scene.links)
+    one_way |= {(i, "next to", j) for i, j, gap in _pairs(scene) if gap <= NEAR}
+    columns = [thing.column for thing in scene.things]
+    for i, j in permutations(range(len(columns)), 2):
+        if columns[i] < columns[j]:
+            one_way.add((i, "left of", j))
+    converse = {(o, CONVERSE[r], s) for s, r, o in one_way if r in CONVERSE}
+    return tuple(sorted(one_way | converse))
 
 
 def graph_of(scene: Scene) -> SceneGraph:
@@ -245,13 +260,10 @@ def graph_of(scene: Scene) -> SceneGraph:
     on or at.
     """
     backdrop, where = len(scene.things), BACKDROPS[scene.backdrop][0]
-    return SceneGraph(
-        (*(t.noun for t in scene.things), scene.backdrop),
-        tuple(
-            (i, a)
-            for i, t in enumerate(scene.things)
-            for a in (t.size, t.pattern, t.colour, COUNTS.get(t.count))
-            if a
-        ),
-        (*relations(scene), *((i, where, backdrop) for i in range(backdrop))),
-    )
+    looks: list[tuple[int, str]] = []
+    for i, thing in enumerate(scene.things):
+        words = (thing.size, thing.pattern, thing.colour, COUNTS.get(thing.count))
+        looks += [(i, word) for word in words if word]
+    nouns = (*(thing.noun for thing in scene.things), scene.backdrop)
+    places = ((i, where, backdrop) for i in range(backdrop))
+    return SceneGraph(nouns, tuple(looks), (*relations(scene), *places))

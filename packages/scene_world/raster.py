@@ -20,7 +20,8 @@ def smooth(points: Points, rounds: int = 3) -> Points:
     for _ in range(rounds):
         cut: Points = []
         for (ax, ay), (bx, by) in zip(points, points[1:] + points[:1], strict=True):
-            cut += [((3 * ax + bx) // 4, (3 * ay + by) // 4), ((ax + 3 * bx) // 4, (ay + 3 * by) // 4)]
+            cut.append(((3 * ax + bx) // 4, (3 * ay + by) // 4))
+            cut.append(((ax + 3 * bx) // 4, (ay + 3 * by) // 4))
         points = cut
     return points
 

@@ -19,7 +19,8 @@ from workbench.encoders.backbones import Backbone, Preparation
 
 WEIGHTS = Path(__file__).parent / "assets" / "scenes_backbone" / "model.safetensors"
 
-SIDE, GRID, FINER, WIDTH = 192, 6, 2, 180
+SIDE, GRID = 192, 6
+FINER, WIDTH = 2, 180
 
 
 def _convolution(inputs: int, outputs: int, kernel: int, stride: int = 1) -> nn.Sequential:
@@ -57,7 +58,7 @@ class Recognition(nn.Module):
         self.register_buffer("place", torch.cat([rows, columns], dim=1).float(), persistent=False)
 
     @classmethod
-    def of(cls, weights: Mapping[str, Tensor]) -> "Recognition":
+    def from_weights(cls, weights: Mapping[str, Tensor]) -> "Recognition":
         """The network with these weights, as ``state_dict`` names them, in evaluation mode."""
         network = cls(len(weights["head.bias"]) // FINER**2)
         network.load_state_dict(weights)
@@ -76,6 +77,6 @@ class Recognition(nn.Module):
 
 def backbone(weights: Path = WEIGHTS) -> Backbone:
     """The backbone of the embedded world, with the weights of this file."""
-    network, half = Recognition.of(load_file(weights)), (0.5,) * 3
+    network, half = Recognition.from_weights(load_file(weights)), (0.5,) * 3
     preparation = Preparation((SIDE, SIDE), "squash", "bilinear")
     return Backbone("scenes_backbone", network, network, preparation, half, half)

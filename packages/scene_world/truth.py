@@ -33,7 +33,14 @@ from workbench.records import Judgements, LazyJudgements, Rows, SceneGraph, requ
 _NAMES = (*NOUNS, *BACKDROPS)
 _NUMBER = {name: i for i, name in enumerate(_NAMES)}
 WORDS = (*_NAMES, *KINDS)
-_IS_A = {word: np.array([*(is_a(name, word) for name in _NAMES), False]) for word in WORDS}
+
+
+def _kinds_of(word: str) -> NDArray[np.bool_]:
+    """Which names are a word, and no name, which is none."""
+    return np.array([*(is_a(name, word) for name in _NAMES), False])
+
+
+_IS_A = {word: _kinds_of(word) for word in WORDS}
 _BIT = {a: np.uint32(1 << i) for i, a in enumerate(ATTRIBUTES)}
 _LINK = {r: np.uint16(1 << i) for i, r in enumerate(RELATIONS)}
 MOST = 7
@@ -54,7 +61,7 @@ class World:
     links: NDArray[np.uint16]
 
     @staticmethod
-    def of(graphs: Sequence[SceneGraph]) -> "World":
+    def from_graphs(graphs: Sequence[SceneGraph]) -> "World":
         """The arrays of these scenes, the backdrop in slot 0; words outside the vocabulary hold nowhere."""
         slots = max((len(g.objects) + 1 for g in graphs), default=1)
         noun = np.full((slots, len(graphs)), len(_NAMES))
@@ -64,7 +71,8 @@ class World:
             # the first backdrop has slot 0, everything else follows
             nodes = range(len(graph.objects))
             backdrop = next((n for n in nodes if graph.objects[n] in BACKDROPS), len(nodes))
-            slot = [0 if n == backdrop else n + (n < backdrop) for n in nodes]
+            slot = [n + (n < backdrop) for n in nodes]
+            slot[backdrop : backdrop + 1] = [0] * (backdrop < len(nodes))
             noun[slot, i] = [_NUMBER.get(name, len(_NAMES)) for name in graph.objects]
             for node, a in graph.attributes:
                 looks[slot[node], i] |= _BIT.get(a, np.uint32(0))
@@ -80,10 +88,13 @@ def _assignments(fits: tuple[tuple[bool, ...], ...]) -> NDArray[np.int64]:
     without one.
     """
     slots = max(len(fits), len(fits[0]))
-    ways = {
-        tuple(p if p < len(fits[n]) and fits[n][p] else -1 for n, p in enumerate(places))
-        for places in permutations(range(slots), len(fits))
-    }
+    ways = set()
+    for places in permutations(range(slots), len(fits)):
+        way = [-1] * len(fits)
+        for n, place in enumerate(places):
+            if place < len(fits[n]) and fits[n][place]:
+                way[n] = place
+        ways.add(tuple(way))
     return np.array(sorted(ways), dtype=np.int64).T
 
 
@@ -92,7 +103,7 @@ def statements(graph: SceneGraph) -> int:
     return len(graph.objects) + len(set(graph.attributes)) + len(set(graph.relations))
 
 
-def held(caption: SceneGraph, world: World) -> NDArray[np.uint8]:
+def satisfied(caption: SceneGraph, world: World) -> NDArray[np.uint8]:
     """How many of a caption's statements hold in each scene, at the best assignment of its nodes.
 
     Args:
@@ -114,7 +125,8 @@ def held(caption: SceneGraph, world: World) -> NDArray[np.uint8]:
     fits = np.zeros((nodes, slots + 1, scenes), dtype=bool)
     for n, word in enumerate(caption.objects):
         fits[n, :slots] = _IS_A.get(word, never)[world.noun]
-    places = _assignments(tuple(tuple(bool(slot.any()) for slot in node[:slots]) for node in fits))
+    anywhere = np.asarray(fits[:, :slots].any(axis=2))
+    places = _assignments(tuple(tuple(node.tolist()) for node in anywhere))
     # a node without a place, -1, reads the last slot, which is empty
     total = np.zeros((places.shape[1], scenes), dtype=np.uint8)
     for n in range(nodes):
@@ -131,8 +143,9 @@ def held(caption: SceneGraph, world: World) -> NDArray[np.uint8]:
 
 def shares(captions: Sequence[SceneGraph], images: Sequence[SceneGraph]) -> Iterator[NDArray[np.float32]]:
     """For each caption the ``(I,)`` share of it that holds in each scene."""
-    world = World.of(images)
-    return (held(one, world).astype(np.float32) / np.float32(statements(one)) for one in captions)
+    world = World.from_graphs(images)
+    for caption in captions:
+        yield satisfied(caption, world).astype(np.float32) / np.float32(statements(caption))
 
 
 def truth(
@@ -168,15 +181,10 @@ def _judged(name: str, captions: Sequence[SceneGraph], images: Sequence[SceneGra
     for share in shares(captions, images):
         rows.append(np.flatnonzero(share == 1 if name == "exact" else share))
         grades.append(share[rows[-1]])
-    return Judgements(
-        name,
-        _RULES[name],
-        (len(images), len(captions)),
-        np.concatenate(rows),
-        np.repeat(np.arange(len(captions), dtype=np.int64), [len(r) for r in rows]),
-        np.concatenate(grades),
-        source="model checking of scene graphs",
-    )
+    columns = np.repeat(np.arange(len(captions), dtype=np.int64), [len(r) for r in rows])
+    values = (np.concatenate(rows), columns, np.concatenate(grades))
+    shape = (len(images), len(captions))
+    return Judgements(name, _RULES[name], shape, *values, source="model checking of scene graphs")
 
 
 def judgements(own: Rows, captions: Sequence[SceneGraph], images: Sequence[SceneGraph]) -> LazyJudgements:
@@ -185,12 +193,12 @@ def judgements(own: Rows, captions: Sequence[SceneGraph], images: Sequence[Scene
     def graded(image_rows: Rows, caption_rows: Rows) -> NDArray[np.float32]:
         return truth([captions[t] for t in caption_rows], [images[i] for i in image_rows])[1]
 
-    return LazyJudgements(
-        (len(images), len(captions)),
-        {
-            "own": lambda: Judgements.own(own, len(images)),
-            "exact": lambda: _judged("exact", captions, images),
-            "graded": lambda: _judged("graded", captions, images),
-        },
-        {"exact": lambda i, t: (graded(i, t) == 1).astype(np.float32), "graded": graded},
-    )
+    def exact(image_rows: Rows, caption_rows: Rows) -> NDArray[np.float32]:
+        return np.asarray(graded(image_rows, caption_rows) == 1, dtype=np.float32)
+
+    tables = {
+        "own": lambda: Judgements.own(own, len(images)),
+        "exact": lambda: _judged("exact", captions, images),
+        "graded": lambda: _judged("graded", captions, images),
+    }
+    return LazyJudgements((len(images), len(captions)), tables, {"exact": exact, "graded": graded})

@@ -8,10 +8,11 @@ to a tree", "a cat or a dog") has words that no saying of the graph has.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from itertools import groupby
+from itertools import groupby, permutations, product
 from typing import Any
 
 import numpy as np
@@ -36,21 +37,21 @@ from workbench import text
 from workbench.english import plural
 from workbench.records import SceneGraph, Truth
 
+
+def _by_word(table: Mapping[str, Iterable[str]]) -> dict[str, str]:
+    """The name that each word of a table stands for."""
+    return {word: name for name, words in table.items() for word in words}
+
+
 # nouns and kinds by any of their words
-_NAMES = {said: name for name, noun in NOUNS.items() for said in noun.says} | {
-    said: kind for kind, says in KINDS.items() for said in says
-}
-_OBJECTS = _NAMES | {
-    said.removeprefix("a ").removeprefix("the "): name
-    for name, (_, says) in BACKDROPS.items()
-    for said in says
-}
-_LOOKS = {said: name for table in (SIZES, PATTERNS) for name, says in table.items() for said in says} | {
-    "2": "two", "pair": "two", "couple": "two", "3": "three",
-}  # fmt: skip
+_NAMES = _by_word({name: noun.says for name, noun in NOUNS.items()}) | _by_word(KINDS)
+_PLACED = _by_word({name: says for name, (_, says) in BACKDROPS.items()})
+_OBJECTS = _NAMES | {word.removeprefix("a ").removeprefix("the "): name for word, name in _PLACED.items()}
+_NUMBERS = {"2": "two", "pair": "two", "couple": "two", "3": "three"}
+_LOOKS = _by_word(SIZES) | _by_word(PATTERNS) | _NUMBERS
 # Beside what captions of this world say, what people type for the same.
 _TYPED = {"underneath": "below", "atop": "on", "inside of": "in", "by": "next to"}
-_TIES = {said: name for name, says in RELATIONS.items() for said in says} | _TYPED
+_TIES = _by_word(RELATIONS) | _TYPED
 # What a thing does while it is somewhere says no more than "is" in this world.
 _STAYING = ("sit", "stand", "fly", "park", "lie", "locate", "place")
 _DENIED = ("no", "not", "without", "never", "zero")
@@ -74,13 +75,13 @@ def canonical(graph: SceneGraph) -> SceneGraph:
         A graph with the same nodes; the attribute that marks a plural is left out, since no word of a caption
         says it.
     """
-    said = folded(graph)
-    looks = tuple((node, look) for node, look in said.attributes if look != PLURAL)
-    ties = (
-        (thing if said.objects[thing] in BACKDROPS else subject, tie, thing)
-        for subject, tie, thing in said.relations
-    )
-    return SceneGraph(said.objects, looks, tuple(ties))
+    words = folded(graph)
+    looks = tuple((node, look) for node, look in words.attributes if look != PLURAL)
+    # a thing is in one place, so that its last one counts
+    ties = []
+    for subject, tie, thing in words.relations:
+        ties.append((thing if words.objects[thing] in BACKDROPS else subject, tie, thing))
+    return SceneGraph(words.objects, looks, tuple(ties))
 
 
 def folded(graph: SceneGraph) -> SceneGraph:
@@ -137,33 +138,30 @@ def grade(statement: SceneGraph | str, scenes: Sequence[SceneGraph]) -> Truth:
 
 def _checked(graph: SceneGraph) -> tuple[SceneGraph, tuple[str, ...], tuple[str, ...]]:
     """What of a graph can be checked, its words that this world has not, and those that are not checked."""
-    said = folded(graph)
-    backdrop = [name in BACKDROPS for name in said.objects]
+    words = folded(graph)
+    backdrop = [name in BACKDROPS for name in words.objects]
     # all backdrops are written with or without a plural: "the mountains"
     looks = [
         (n, look, word)
-        for (n, look), (_, word) in zip(said.attributes, graph.attributes, strict=True)
+        for (n, look), (_, word) in zip(words.attributes, graph.attributes, strict=True)
         if look != PLURAL or not backdrop[n]
     ]
-    ties = [(*new, old[1]) for new, old in zip(said.relations, graph.relations, strict=True)]
+    ties = [(*new, old[1]) for new, old in zip(words.relations, graph.relations, strict=True)]
     denied = {n for n, look, _ in looks if look in _DENIED} | {o for _, r, o, _ in ties if _denies(r)}
-    number = {
-        n: i
-        for i, n in enumerate(n for n, one in enumerate(said.objects) if one in WORDS and n not in denied)
-    }
-    twice = _exclusive(said)
+    checked = [n for n, name in enumerate(words.objects) if name in WORDS and n not in denied]
+    number = {n: i for i, n in enumerate(checked)}
+    twice = _exclusive(words)
 
     def sound(s: int, tie: str, o: int) -> bool:
         # a backdrop is a place of things, and of no other backdrop
         return tie in RELATIONS and (not (backdrop[s] or backdrop[o]) or (tie in _PLACES and not backdrop[s]))
 
     good = {(n, a) for n, a, _ in looks if a in ATTRIBUTES and (n, a) not in twice and not backdrop[n]}
-    known = SceneGraph(
-        tuple(said.objects[n] for n in number),
-        tuple((number[n], a) for n, a, _ in looks if n in number and (n, a) in good),
-        tuple((number[s], r, number[o]) for s, r, o, _ in ties if {s, o} <= number.keys() and sound(s, r, o)),
-    )
-    nameless = [old for old, new in zip(graph.objects, said.objects, strict=True) if new not in WORDS]
+    joined = [(s, r, o) for s, r, o, _ in ties if {s, o} <= number.keys() and sound(s, r, o)]
+    known_looks = tuple((number[n], a) for n, a, _ in looks if n in number and (n, a) in good)
+    known_ties = tuple((number[s], r, number[o]) for s, r, o in joined)
+    known = SceneGraph(tuple(words.objects[n] for n in checked), known_looks, known_ties)
+    nameless = [old for old, new in zip(graph.objects, words.objects, strict=True) if new not in WORDS]
     open_ = [(word, a in ATTRIBUTES or a in _DENIED) for n, a, word in looks if (n, a) not in good]
     open_ += [(word, r in RELATIONS or _denies(r)) for s, r, o, word in ties if not sound(s, r, o)]
     unknown = dict.fromkeys([*nameless, *(word for word, meant in open_ if not meant)])
@@ -176,18 +174,25 @@ def _denies(relation: str) -> bool:
 
 def _exclusive(graph: SceneGraph) -> set[tuple[int, str]]:
     """Attributes of which a thing has two, though no thing has more than one such."""
-    looks = [{look for n, look in graph.attributes if n == node} for node in range(len(graph.objects))]
-    pairs = ((n, of & one) for n, of in enumerate(looks) for one in _EXCLUSIVE)
-    return {(n, look) for n, of in pairs if len(of) > 1 for look in of}
+    looks: dict[int, set[str]] = defaultdict(set)
+    for node, look in graph.attributes:
+        looks[node].add(look)
+    exclusive = set()
+    for (node, its), group in product(looks.items(), _EXCLUSIVE):
+        if len(its & group) > 1:
+            exclusive |= {(node, look) for look in its & group}
+    return exclusive
 
 
 # a saying varies in what is told first and whether a colour has a sentence of its own
 SAYINGS = 48
 _LEFT_OUT = ("a", "an", "the", "some")
+_SIGNS = frozenset(",.;&")
 _OPENINGS = (
-    *FRAMES, "there is", "is there", "this is", "it is", "here is", "look", "one can see", "i see", "show me",
-    "find", "this is picture of",
-)  # fmt: skip
+    *FRAMES,
+    *("there is", "is there", "this is", "it is", "here is", "look", "one can see", "i see", "show me"),
+    *("find", "this is picture of"),
+)
 
 
 @cache
@@ -205,7 +210,10 @@ def says(sentence: str, graph: SceneGraph) -> bool:
     if not graph.objects or _named_twice(graph):
         return False
     # all things are before the backdrop, and it is said of one
-    ties = {o if graph.objects[o] in BACKDROPS else (s, r, o): (s, r, o) for s, r, o in graph.relations}
+    ties: dict[Any, tuple[int, str, int]] = {}
+    for tie in graph.relations:
+        place = tie[2] if graph.objects[tie[2]] in BACKDROPS else tie
+        ties[place] = tie
     graph, plain = replace(graph, relations=tuple(ties.values())), _plainly(sentence)
     return any(_plainly(verbalise(graph, Dice(number))) == plain for number in range(SAYINGS))
 
@@ -215,11 +223,10 @@ def _named_twice(graph: SceneGraph) -> bool:
     four.
     """
     tied = {frozenset((s, o)) for s, _, o in graph.relations}
-    return any(
-        noun != kind and is_a(noun, kind) and frozenset((n, k)) not in tied
-        for n, noun in enumerate(graph.objects)
-        for k, kind in enumerate(graph.objects)
-    )
+    for (n, noun), (k, kind) in permutations(enumerate(graph.objects), 2):
+        if noun != kind and is_a(noun, kind) and frozenset((n, k)) not in tied:
+            return True
+    return False
 
 
 @cache
@@ -232,7 +239,8 @@ def _synonyms() -> dict[str, str]:
 
 def _words(sentence: str) -> list[str]:
     tokens = re.findall(r"[\w']+|[^\w\s]", sentence.lower())
-    return ["and" if token in ",.;&" else token for token in tokens if token not in _LEFT_OUT]
+    left = (token for token in tokens if token not in _LEFT_OUT)
+    return ["and" if token in _SIGNS else token for token in left]
 
 
 def _any(phrases: Iterable[str]) -> str:
@@ -247,14 +255,17 @@ _STAYS = "is|sits?|sitting|stands?|standing|fly|flies|flying|parked|lies?|lying|
 def _rules() -> list[tuple[re.Pattern[str], Any]]:
     """What is put in the place of what, one after the other, in a text that begins with "and"."""
     openings = _any(" ".join(_words(phrase)) for phrase in _OPENINGS)
-    rules: list[tuple[str, Any]] = [
-        (rf"\b({_any(_synonyms())})\b", lambda match: _synonyms()[match[1]]),
-        (r"\bare\b", "is"),
-        (rf"\b(?:(?:{_STAYS}) )+(?=(?:{_any(RELATIONS)})\b)", ""),
-        (rf"(?:\band )+(?:(?:{openings}) (?:and )*)*", "and "),
-        (rf"(\w+) is ((?:(?:{_any(ATTRIBUTES)})\b ?)+)(?=and\b|$)", r"\2 \1 "),
-    ]
-    return [(re.compile(pattern), new) for pattern, new in rules]
+    stays = rf"\b(?:(?:{_STAYS}) )+(?=(?:{_any(RELATIONS)})\b)"
+    starts = rf"(?:\band )+(?:(?:{openings}) (?:and )*)*"
+    look_after = rf"(\w+) is ((?:(?:{_any(ATTRIBUTES)})\b ?)+)(?=and\b|$)"
+    rules: dict[str, Any] = {
+        rf"\b({_any(_synonyms())})\b": lambda match: _synonyms()[match[1]],
+        r"\bare\b": "is",
+        stays: "",
+        starts: "and ",
+        look_after: r"\2 \1 ",
+    }
+    return [(re.compile(pattern), new) for pattern, new in rules.items()]
 
 
 def _plainly(sentence: str) -> list[str]:
@@ -263,13 +274,13 @@ def _plainly(sentence: str) -> list[str]:
     >>> " ".join(_plainly("At night, there is a big bunny. The bunny sits to the left of a small red box!"))
     'night and large rabbit and rabbit left of red small box'
     """
-    told = " ".join(["and", *_words(sentence.rstrip(".!? "))])
+    text = " ".join(["and", *_words(sentence.rstrip(".!? "))])
     for pattern, new in _rules():
-        told = pattern.sub(new, told)
+        text = pattern.sub(new, text)
     place = re.compile(rf"(?:\b(?:in|on|at) )?\b({_any(BACKDROPS)})\b")
-    things = re.sub(r"\band (?: *and )+", "and ", place.sub(" ", f"{told} ")).removesuffix("and ")
-    runs = groupby(things.split(), lambda word: word in ATTRIBUTES)
-    return [
-        *sorted(place.findall(told)),
-        *(word for looks, run in runs for word in (sorted(run) if looks else run)),
-    ]
+    things = re.sub(r"\band (?: *and )+", "and ", place.sub(" ", f"{text} ")).removesuffix("and ")
+    plain = sorted(place.findall(text))
+    for looks, run in groupby(things.split(), lambda word: word in ATTRIBUTES):
+        words = list(run)
+        plain += sorted(words) if looks else words
+    return plain

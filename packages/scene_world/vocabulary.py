@@ -114,9 +114,14 @@ RELATIONS: dict[str, tuple[str, ...]] = {
     "at": ("at",),
 }
 CONVERSE = {
-    "left of": "right of", "right of": "left of", "above": "below", "below": "above", "in front of": "behind",
-    "behind": "in front of", "next to": "next to",
-}  # fmt: skip
+    "left of": "right of",
+    "right of": "left of",
+    "above": "below",
+    "below": "above",
+    "in front of": "behind",
+    "behind": "in front of",
+    "next to": "next to",
+}
 
 
 def is_a(noun: str, word: str) -> bool:

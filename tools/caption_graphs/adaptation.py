@@ -107,7 +107,7 @@ def chosen(root: Path, *how: str) -> list[Reading]:
         if how and row["how"] not in how:
             continue
         caption = row.get("text") or by_id[row["source"]][row["id"]]
-        given = [word.given for word in split(caption)[0]]
+        given = [word.token for word in split(caption)[0]]
         if len(given) == len(row["heads"]):
             found.append(Reading(given, row["tags"].split(), row["deps"].split(), row["heads"]))
     return found
@@ -115,7 +115,7 @@ def chosen(root: Path, *how: str) -> list[Reading]:
 
 def read_by(teacher: Teacher, captions: Sequence[str]) -> list[Reading]:
     """What a teacher makes of the sentences of captions that have more than a word and a stop."""
-    words = [[word.given for word in sentence] for caption in captions for sentence in split(caption)]
+    words = [[word.token for word in sentence] for caption in captions for sentence in split(caption)]
     return [reading for reading in teacher.read([one for one in words if len(one) > 2]) if reading]
 
 
@@ -128,7 +128,7 @@ def right(
         truth = annotated(root, part)
         pairs = zip(map(split, truth.captions), truth.graphs, strict=True)
         single = [(sentences[0], graph) for sentences, graph in pairs if len(sentences) == 1]
-        readings = teacher.read([[word.given for word in words] for words, _ in single])
+        readings = teacher.read([[word.token for word in words] for words, _ in single])
         for (words, graph), one in zip(single, readings, strict=True):
             if one and len(words) > 2:
                 parsed = read_graph([placed(Tree(words, one.tags.copy(), one.deps.copy(), one.heads.copy()))])
@@ -148,7 +148,7 @@ def proofread(root: Path) -> list[Reading]:
     captions = [by_id[source][name] for source, name in (line.split() for line in lines)]
     sentences = [sentence for caption in captions for sentence in split(caption) if len(sentence) > 2]
     read = zip(sentences, trees(sentences), strict=True)
-    return [Reading([word.given for word in words], one.tags, one.deps, one.heads) for words, one in read]
+    return [Reading([word.token for word in words], one.tags, one.deps, one.heads) for words, one in read]
 
 
 def varied(own: Sequence[Reading], readings: Sequence[Reading]) -> list[Reading]:

@@ -93,7 +93,7 @@ def _remembered(trees: Callable[[Sequence[Sequence[Word]]], Iterator[Tree]]) -> 
     parsed: dict[tuple[str, ...], Tree] = {}
 
     def remembered(sentences: Sequence[Sequence[Word]]) -> Iterator[Tree]:
-        keys = [tuple(word.given for word in words) for words in sentences]
+        keys = [tuple(word.token for word in words) for words in sentences]
         new = {key: words for key, words in zip(keys, sentences, strict=True) if key not in parsed}
         parsed.update(zip(new, trees(list(new.values())), strict=True))
         for key, words in zip(keys, sentences, strict=True):

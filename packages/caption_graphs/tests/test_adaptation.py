@@ -167,7 +167,7 @@ def test_annotated_captions_that_a_teacher_reads_rightly_are_learnt(real_data):
         def read(self, sentences):
             found = tree.trees([[Word(word) for word in words] for words in sentences])
             return [
-                Reading(list(map(one.given, range(len(one.words)))), one.tags, one.deps, one.heads)
+                Reading(list(map(one.token, range(len(one.words)))), one.tags, one.deps, one.heads)
                 for one in found
             ]
 

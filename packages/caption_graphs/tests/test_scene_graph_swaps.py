@@ -72,83 +72,98 @@ PRONOUNS = {"he": "she", "him": "her", "his": "her", "himself": "herself"}
 Pair = tuple[str, str, dict[str, str]]
 
 
+GENDER = (
+    "A {look} X {does} a {thing} {place}.",
+    "Two XS in a {worn} {doing} a {thing}.",
+    "A X sits {place} with a {thing} in front of him.",
+    "A dog runs {place} and a {look} X looks at him.",
+    "A X with a {thing} next to him is wearing a {worn}.",
+    "A X {does} his {thing} while he walks {place}.",
+    "A {look} X and a horse {do} a {thing} behind him {place}.",
+    "A child gives a {thing} to a X and kisses him {place}.",
+    "A X in a {worn} looking at a {thing} beside him.",
+    "A X looks at himself in a mirror {place}.",
+)
+NUMBER = (
+    ("{does} a {thing} {place}", "{do} a {thing} {place}"),
+    ("is {doing} a {thing} {place}", "are {doing} a {thing} {place}"),
+    ("{doing} a {thing} {place}", "{doing} a {thing} {place}"),
+    ("in a {worn} looks at a {thing}", "in a {worn} look at a {thing}"),
+    ("with a {thing} stands {place}", "with a {thing} stand {place}"),
+    ("runs {place}", "run {place}"),
+    ("is {done} by a {look} woman", "are {done} by a {look} woman"),
+    ("that has a {thing} sits {place}", "that have a {thing} sit {place}"),
+)
+VOICE = (
+    ("{doer} {finite} a {thing}.", "a {thing} is {done} by {doer}."),
+    ("{doer} {be} {doing} a {thing}.", "a {thing} is being {done} by {doer}."),
+    ("{doer} {doing} a {thing}.", "a {thing} being {done} by {doer}."),
+    ("{doer} {finite} a {thing}.", "a {thing} {done} by {doer}."),
+    ("{doer} {finite} a {thing}.", "a {thing} that is {done} by {doer}."),
+)
+ORDER = (
+    ("a {look} {who} {does} a {thing} {place}.", "{place} a {look} {who} {does} a {thing}."),
+    ("a {who} is {doing} a {thing} {place}.", "{place}, a {who} is {doing} a {thing}."),
+    ("a {look} {who} and a {other} run {place}.", "a {other} and a {look} {who} run {place}."),
+    ("a {who} who is {doing} a {thing}.", "a {who} {doing} a {thing}."),
+    ("a {look} {who} {does} a {thing}.", "a {who} who is {look} {does} a {thing}."),
+    ("a {thing} is {place}.", "there is a {thing} {place}."),
+    ("a {thing} is {place}.", "{place} is a {thing}."),
+    ("a {who} wearing a {worn} runs {place}.", "a {who} who is wearing a {worn} runs {place}."),
+    ("a {who} stands {place} {doing} a {thing}.", "{doing} a {thing}, a {who} stands {place}."),
+)
+
+
+def forms(verb: tuple[str, str, str, str]) -> dict[str, str]:
+    """The forms of a verb by their names in the templates."""
+    return dict(zip(("does", "do", "doing", "done"), verb, strict=True))
+
+
 def gender(draw: random.Random) -> Pair:
     """One person or several, and the pronouns that mean them."""
-    k, verb, thing, place = draw.randrange(5), draw.choice(VERBS), draw.choice(THINGS), draw.choice(PLACES)
-    look, worn = draw.choice(LOOKS), draw.choice(WORN)
-    text = draw.choice([
-        f"A {look} X {verb[0]} a {thing} {place}.",
-        f"Two XS in a {worn} {verb[2]} a {thing}.",
-        f"A X sits {place} with a {thing} in front of him.",
-        f"A dog runs {place} and a {look} X looks at him.",
-        f"A X with a {thing} next to him is wearing a {worn}.",
-        f"A X {verb[0]} his {thing} while he walks {place}.",
-        f"A {look} X and a horse {verb[1]} a {thing} behind him {place}.",
-        f"A child gives a {thing} to a X and kisses him {place}.",
-        f"A X in a {worn} looking at a {thing} beside him.",
-        f"A X looks at himself in a mirror {place}.",
-    ])  # fmt: skip
+    k, verb = draw.randrange(5), draw.choice(VERBS)
+    words = forms(verb) | {"thing": draw.choice(THINGS), "place": draw.choice(PLACES)}
+    words |= {"look": draw.choice(LOOKS), "worn": draw.choice(WORN)}
+    text = draw.choice(GENDER).format(**words)
 
-    def said(nouns: tuple[str, str], pronouns: dict[str, str]) -> str:
+    def with_nouns(nouns: tuple[str, str], pronouns: dict[str, str]) -> str:
         words = {"X": nouns[0], "XS": nouns[1]} | pronouns
         return " ".join(words.get(w.rstrip("."), w.rstrip(".")) for w in text.split()) + "."
 
-    return said(MALE[k], {}), said(FEMALE[k], PRONOUNS), {MALE[k][0]: FEMALE[k][0]}
+    return with_nouns(MALE[k], {}), with_nouns(FEMALE[k], PRONOUNS), {MALE[k][0]: FEMALE[k][0]}
 
 
 def number(draw: random.Random) -> Pair:
     """One or two who do something."""
-    (one, many), verb, thing = draw.choice(LIVING), draw.choice(VERBS), draw.choice(THINGS)
-    look, place, worn = draw.choice(LOOKS), draw.choice(PLACES), draw.choice(WORN)
-    first, second = draw.choice([
-        (f"{verb[0]} a {thing} {place}", f"{verb[1]} a {thing} {place}"),
-        (f"is {verb[2]} a {thing} {place}", f"are {verb[2]} a {thing} {place}"),
-        (f"{verb[2]} a {thing} {place}", f"{verb[2]} a {thing} {place}"),
-        (f"in a {worn} looks at a {thing}", f"in a {worn} look at a {thing}"),
-        (f"with a {thing} stands {place}", f"with a {thing} stand {place}"),
-        (f"runs {place}", f"run {place}"),
-        (f"is {verb[3]} by a {look} woman", f"are {verb[3]} by a {look} woman"),
-        (f"that has a {thing} sits {place}", f"that have a {thing} sit {place}"),
-    ])  # fmt: skip
-    return f"A {look} {one} {first}.", f"Two {look} {many} {second}.", {}
+    (single, many), verb = draw.choice(LIVING), draw.choice(VERBS)
+    words = forms(verb) | {"thing": draw.choice(THINGS), "look": draw.choice(LOOKS)}
+    words |= {"place": draw.choice(PLACES), "worn": draw.choice(WORN)}
+    first, second = (template.format(**words) for template in draw.choice(NUMBER))
+    look = words["look"]
+    return f"A {look} {single} {first}.", f"Two {look} {many} {second}.", {}
 
 
 def voice(draw: random.Random) -> Pair:
     """Who does it, and what it is done to."""
-    (one, _), verb, thing = draw.choice(LIVING), draw.choice(VERBS), draw.choice(THINGS)
+    (who, _), verb = draw.choice(LIVING), draw.choice(VERBS)
+    words = forms(verb) | {"thing": draw.choice(THINGS)}
     look, worn = draw.choice(LOOKS), draw.choice(WORN)
-    doer = draw.choice(
-        [f"a {look} {one}", f"a {one} in a {worn}", f"a {one} and a {look} {draw.choice(MALE)[0]}"]
-    )
-    several = " and " in doer
-    finite, be = (verb[1] if several else verb[0]), ("are" if several else "is")
-    active, suffers = draw.choice([
-        (f"{doer} {finite} a {thing}.", f"a {thing} is {verb[3]} by {doer}."),
-        (f"{doer} {be} {verb[2]} a {thing}.", f"a {thing} is being {verb[3]} by {doer}."),
-        (f"{doer} {verb[2]} a {thing}.", f"a {thing} being {verb[3]} by {doer}."),
-        (f"{doer} {finite} a {thing}.", f"a {thing} {verb[3]} by {doer}."),
-        (f"{doer} {finite} a {thing}.", f"a {thing} that is {verb[3]} by {doer}."),
-    ])  # fmt: skip
+    joined = f"a {who} and a {look} {draw.choice(MALE)[0]}"
+    doer = draw.choice([f"a {look} {who}", f"a {who} in a {worn}", joined])
+    several = doer == joined
+    words |= {"doer": doer, "finite": verb[several], "be": "are" if several else "is"}
+    active, suffers = (template.format(**words) for template in draw.choice(VOICE))
     return active.capitalize(), suffers.capitalize(), {}
 
 
 def order(draw: random.Random) -> Pair:
     """What is said first, and how the clause is tied on."""
-    ((one, _), (other, _)), verb, thing = draw.sample(LIVING, 2), draw.choice(VERBS), draw.choice(THINGS)
-    look, place, worn = draw.choice(LOOKS), draw.choice(PLACES), draw.choice(WORN)
+    ((who, _), (other, _)), verb = draw.sample(LIVING, 2), draw.choice(VERBS)
+    words = {"who": who, "other": other, "thing": draw.choice(THINGS)}
+    words |= {"look": draw.choice(LOOKS), "place": draw.choice(PLACES), "worn": draw.choice(WORN)}
     # After a verb of seeing a place belongs to what is seen, and before it to who sees.
-    verb = verb if verb[0] != "watches" else VERBS[0]
-    first, second = draw.choice([
-        (f"a {look} {one} {verb[0]} a {thing} {place}.", f"{place} a {look} {one} {verb[0]} a {thing}."),
-        (f"a {one} is {verb[2]} a {thing} {place}.", f"{place}, a {one} is {verb[2]} a {thing}."),
-        (f"a {look} {one} and a {other} run {place}.", f"a {other} and a {look} {one} run {place}."),
-        (f"a {one} who is {verb[2]} a {thing}.", f"a {one} {verb[2]} a {thing}."),
-        (f"a {look} {one} {verb[0]} a {thing}.", f"a {one} who is {look} {verb[0]} a {thing}."),
-        (f"a {thing} is {place}.", f"there is a {thing} {place}."),
-        (f"a {thing} is {place}.", f"{place} is a {thing}."),
-        (f"a {one} wearing a {worn} runs {place}.", f"a {one} who is wearing a {worn} runs {place}."),
-        (f"a {one} stands {place} {verb[2]} a {thing}.", f"{verb[2]} a {thing}, a {one} stands {place}."),
-    ])  # fmt: skip
+    words |= forms(verb if verb[0] != "watches" else VERBS[0])
+    first, second = (template.format(**words) for template in draw.choice(ORDER))
     return first.capitalize(), second.capitalize(), {}
 
 
@@ -187,9 +202,9 @@ def lost(caption: str, graph: SceneGraph) -> bool | None:
     says = [relation.split() for _, relation, _ in graph.relations]
     words = [word for sentence in scene_graph.split(caption) for word in sentence]
     hers = [
-        a for a, b in pairwise(words) if (b.says, b.given) == ("her", "him") and a.given not in ("or", "and")
+        a for a, b in pairwise(words) if (b.says, b.token) == ("her", "him") and a.token not in ("or", "and")
     ]
-    ends = [(a.says or a.given).split()[-1] for a in hers]
+    ends = [(a.says or a.token).split()[-1] for a in hers]
     kept = [any(end == one[-1] or lemma(end, "VERB") == one[0] for one in says) for end in ends]
     for said, root in ((TOPPED, "top"), (HEADED, "head")):
         kept += [any(one[0] == root for one in says)] if said.search(caption.lower()) else []

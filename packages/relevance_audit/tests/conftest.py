@@ -15,15 +15,10 @@ def split() -> Split:
     as well."""
     images, captions = np.array([0, 0, 1, 1, 2, 2, 0]), np.array([0, 1, 2, 3, 4, 5, 2])
     exact = Judgements("exact", "toy truth", (3, 6), images, captions, np.ones(7, dtype=np.float32))
-    return Split(
-        name="toy/test",
-        image_ids=("a", "b", "c"),
-        captions=("one dog", "a <b>dog</b>", "a dog", "two dogs", "a cat", "no dog"),
-        caption_ids=("a0", "a1", "b0", "b1", "c0", "c1"),
-        own=np.array([0, 0, 1, 1, 2, 2]),
-        open_image=opener,
-        judgements={"exact": exact},
-    )
+    texts = ("one dog", "a <b>dog</b>", "a dog", "two dogs", "a cat", "no dog")
+    ids = ("a0", "a1", "b0", "b1", "c0", "c1")
+    own = np.array([0, 0, 1, 1, 2, 2])
+    return Split("toy/test", ("a", "b", "c"), texts, ids, own, opener, judgements={"exact": exact})
 
 
 @pytest.fixture

@@ -30,23 +30,23 @@ def models(*columns, key="i2t/R@1"):
 
 def test_the_order_of_a_metric_by_hand():
     # means .5, .75, .25: one pair of three is turned, a and b: tau = (2 - 1) / 3
-    found = agreement.order_agreement(
+    order = agreement.order_agreement(
         models([1, 0, 1, 0.0], [1, 1, 1, 0.0], [1, 0, 0, 0.0]), np.arange(4), rounds=0
     )
-    assert_allclose(found.loc["i2t/R@1", ["tau", "distance"]].astype(float), [1 / 3, 0.3])
-    assert found.loc[TRUE["i2t"], "tau"] == 1
+    assert_allclose(order.loc["i2t/R@1", ["tau", "distance"]].astype(float), [1 / 3, 0.3])
+    assert order.loc[TRUE["i2t"], "tau"] == 1
     # equal values are neither: two pairs right, one tied
-    found = agreement.order_agreement(
+    order = agreement.order_agreement(
         models([1, 1, 0, 0.0], [1, 1, 0, 0.0], [1, 0, 0, 0.0]), np.arange(4), rounds=0
     )
-    assert_allclose(found.loc["i2t/R@1", "tau"], 2 / 3)
+    assert_allclose(order.loc["i2t/R@1", "tau"], 2 / 3)
 
 
 def test_a_metric_that_gives_the_same_order_in_every_resample_is_certain():
-    found = agreement.order_agreement(models([3.0] * 4, [2.0] * 4, [1.0] * 4), np.arange(4), rounds=50).loc[
+    order = agreement.order_agreement(models([3.0] * 4, [2.0] * 4, [1.0] * 4), np.arange(4), rounds=50).loc[
         "i2t/R@1"
     ]
-    assert found[["tau", "low", "high", "order", "best"]].tolist() == [1, 1, 1, 1, 1]
+    assert order[["tau", "low", "high", "order", "best"]].tolist() == [1, 1, 1, 1, 1]
     # a model that shares the top is not on top
     tied = agreement.order_agreement(models([3.0] * 4, [3.0] * 4, [1.0] * 4), np.arange(4), rounds=50).loc[
         "i2t/R@1"
@@ -60,38 +60,36 @@ def test_a_metric_that_gives_the_same_order_in_every_resample_is_certain():
 
 def test_queries_that_do_not_count_change_nothing_but_the_number():
     nan = np.nan
-    found = agreement.order_agreement(
+    order = agreement.order_agreement(
         models([1, 0, nan, nan], [1, 1, nan, nan], [0, 0, nan, nan]), np.arange(4), rounds=20
     ).loc["i2t/R@1"]
-    assert found.queries == 2
-    assert_allclose(found.distance, (0.5 + 1 + 0) / 3 - 0.2)
+    assert order.queries == 2
+    assert_allclose(order.distance, (0.5 + 1 + 0) / 3 - 0.2)
 
 
 def test_tau_equals_the_loops_and_resamples_are_shared(rng):
-    table = {
-        name: {TRUE["t2i"]: rng.random(30), "t2i/copied": np.zeros(0), "t2i/R@1": rng.random(30)}
-        for name in "abcd"
-    }
+    table = {}
+    for name in "abcd":
+        table[name] = {TRUE["t2i"]: rng.random(30), "t2i/copied": np.zeros(0), "t2i/R@1": rng.random(30)}
     for model in table.values():
         model["t2i/copied"] = 5 * model[TRUE["t2i"]] + 1
-    found = agreement.order_agreement(table, np.repeat(np.arange(6), 5), rounds=40)
-    means = {
-        key: [float(np.mean(model[key])) for model in table.values()] for key in next(iter(table.values()))
-    }
-    assert_allclose(found.loc["t2i/R@1", "tau"], oracle.tau(means["t2i/R@1"], means[TRUE["t2i"]]))
+    order = agreement.order_agreement(table, np.repeat(np.arange(6), 5), rounds=40)
+    means = {}
+    for key in table["a"]:
+        means[key] = [float(np.mean(model[key])) for model in table.values()]
+    assert_allclose(order.loc["t2i/R@1", "tau"], oracle.tau(means["t2i/R@1"], means[TRUE["t2i"]]))
     columns = ["tau", "low", "high", "order", "best"]
-    assert found.loc["t2i/copied", columns].tolist() == found.loc[TRUE["t2i"], columns].tolist()
-    assert found.low.le(found.high).all()
+    assert order.loc["t2i/copied", columns].tolist() == order.loc[TRUE["t2i"], columns].tolist()
+    assert order.low.le(order.high).all()
 
 
 def test_differences_go_from_better_to_worse_by_the_truth():
-    found = order_differences(
-        models([1, 0, 1, 0.0], [1, 1, 1, 0.0], [1, 0, 0, 0.0]), np.arange(4), rounds=30
-    ).set_index(["key", "better", "worse"])
-    assert_allclose(found.difference["i2t/R@1"]["a"]["b"], -0.25)
-    assert_allclose(found.difference["i2t/R@1"]["b"]["c"], 0.5)
-    assert_allclose(found.difference[TRUE["i2t"]]["a"]["b"], 0.1)
-    assert (found.low <= found.difference + 1e-12).all()
+    table = models([1, 0, 1, 0.0], [1, 1, 1, 0.0], [1, 0, 0, 0.0])
+    differences = order_differences(table, np.arange(4), rounds=30).set_index(["key", "better", "worse"])
+    assert_allclose(differences.difference["i2t/R@1"]["a"]["b"], -0.25)
+    assert_allclose(differences.difference["i2t/R@1"]["b"]["c"], 0.5)
+    assert_allclose(differences.difference[TRUE["i2t"]]["a"]["b"], 0.1)
+    assert (differences.low <= differences.difference + 1e-12).all()
 
 
 def test_one_model_has_no_order():
@@ -100,9 +98,10 @@ def test_one_model_has_no_order():
 
 
 def test_the_values_of_queries_have_the_metrics_as_their_means(truth, rng):
-    scores, phi, codes = rng.standard_normal((8, 16)), rng.random((8, 16)), rng.random((8, 3)) < 0.6
+    scores, phi = rng.standard_normal((8, 16)), rng.random((8, 16))
+    codes = rng.random((8, 3)) < 0.6
     codes[:, 0] = True
-    found = {
+    means = {
         key: np.nanmean(v) for key, v in per_query(scores, OWN, truth, phi=phi, categories=codes).items()
     }
     several = recall(scores, Judgements.own(OWN, 8), rounds=0) + ranking(
@@ -111,10 +110,10 @@ def test_the_values_of_queries_have_the_metrics_as_their_means(truth, rng):
     several = {m.label: m.value for m in several + semantic(scores, phi, rounds=0)}
     several |= {m.key.local: m.value for m in plausible(scores, codes, OWN, rounds=0)}
     for direction in ("i2t", "t2i"):
-        assert_allclose(found[TRUE[direction]], several[f"exact:{direction}/map_at_r"])
-        assert_allclose(found[f"{direction}/R@5"], several[f"{direction}/R@5"])
-        assert_allclose(found[f"phi:{direction}/ncs@10"], several[f"grades:{direction}/ncs@10"])
-        assert_allclose(found[f"categories:{direction}/pmrp"], several[f"{direction}/pmrp"])
+        assert_allclose(means[TRUE[direction]], several[f"exact:{direction}/map_at_r"])
+        assert_allclose(means[f"{direction}/R@5"], several[f"{direction}/R@5"])
+        assert_allclose(means[f"phi:{direction}/ncs@10"], several[f"grades:{direction}/ncs@10"])
+        assert_allclose(means[f"categories:{direction}/pmrp"], several[f"{direction}/pmrp"])
 
 
 def test_the_pool_finds_what_its_models_put_first_and_the_truth_confirms(truth, rng):
@@ -136,5 +135,5 @@ def test_the_pool_finds_what_its_models_put_first_and_the_truth_confirms(truth, 
 def test_a_pool_of_everything_is_the_truth(truth, rng):
     scores = rng.standard_normal((8, 16))
     labels = pooled(truth, OWN, [scores], depth=16, images=1, captions=1)
-    found = per_query(scores, OWN, truth, labels=labels)
-    assert_allclose(found["pooled:i2t/map_at_r"], found[TRUE["i2t"]])
+    values = per_query(scores, OWN, truth, labels=labels)
+    assert_allclose(values["pooled:i2t/map_at_r"], values[TRUE["i2t"]])

@@ -24,7 +24,7 @@ def test_candidates_are_the_errors_among_the_best_with_what_others_say(split, sc
 def test_candidates_equal_a_double_loop(split):
     rng = np.random.default_rng(0)
     scores = rng.integers(-2, 3, (3, 6)).astype(float)
-    found = candidates(scores, split, {}, k=2)
+    errors = candidates(scores, split, {}, k=2)
     expected = set()
     for direction, rows in (("t2i", scores.T), ("i2t", scores)):
         for query, row in enumerate(rows):
@@ -33,7 +33,7 @@ def test_candidates_equal_a_double_loop(split):
                 if split.own[caption] != image:
                     expected.add((direction, split.image_ids[image], split.caption_ids[caption], rank))
     assert (
-        set(found[["direction", "image", "caption", "rank"]].itertuples(index=False, name=None)) == expected
+        set(errors[["direction", "image", "caption", "rank"]].itertuples(index=False, name=None)) == expected
     )
 
 

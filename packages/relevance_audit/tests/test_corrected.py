@@ -64,14 +64,19 @@ def test_every_metric_by_corrected_judgements_equals_that_of_judgements_made_by_
     by_hand = own.relevant()
     by_hand[0, 2] = True
     images, captions = np.nonzero(by_hand)
-    made = Judgements("made", "by hand", own.shape, images, captions, np.ones(len(images), dtype=np.float32))
+    judged_by_hand = Judgements(
+        "made", "by hand", own.shape, images, captions, np.ones(len(images), dtype=np.float32)
+    )
     both = {"before": own, "after": corrected(own, LABELS, split)}
     table = recompute({"toy": scores}, both, split.own, rounds=50)
     for measure, options in ((recall, {}), (ranking, {"graded": False})):
-        for name, judgements in (("before", own), ("after", made)):
-            for one in measure(scores, judgements, own=split.own, rounds=50, **options):
-                row = table.loc[("toy", one.key.local), name]
-                assert_allclose([row["value"], row["low"], row["high"]], [one.value, one.low, one.high])
+        for name, judgements in (("before", own), ("after", judged_by_hand)):
+            for measurement in measure(scores, judgements, own=split.own, rounds=50, **options):
+                row = table.loc[("toy", measurement.key.local), name]
+                assert_allclose(
+                    [row["value"], row["low"], row["high"]],
+                    [measurement.value, measurement.low, measurement.high],
+                )
     # by hand: caption b0 finds image a first; by its own label that is an error, of 6 captions 4 hit, then 5
     assert_allclose(table.loc[("toy", "t2i/R@1"), ("before", "value")], 4 / 6)
     assert_allclose(table.loc[("toy", "t2i/R@1"), ("after", "value")], 5 / 6)

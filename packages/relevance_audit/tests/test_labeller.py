@@ -41,7 +41,7 @@ def test_a_label_is_saved_before_the_next_candidate_is_shown(widget):
     assert widget.view["at"] == 1
     assert widget.view["status"] == "saved: invalid"
     assert widget.view["counts"] == {"valid": 0, "invalid": 1, "unsure": 0, "open": len(widget.pairs) - 1}
-    assert Labels(widget.labels.path, "ann").of(*widget.pairs[0]) == "invalid"
+    assert Labels(widget.labels.path, "ann").label_of(*widget.pairs[0]) == "invalid"
 
 
 def test_a_key_pressed_twice_labels_what_was_on_the_screen_and_nothing_unseen(widget):

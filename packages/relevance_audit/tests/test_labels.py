@@ -16,22 +16,20 @@ def test_labels_are_on_disk_at_once_and_go_on_where_they_stopped(tmp_path):
     first.give("b", "c1", "invalid")
     again = Labels(path, "ann")
     again.give("c", "a0", "unsure")
-    assert Labels(path, "bob").table()[["image", "caption", "label", "annotator"]].values.tolist() == [
-        ["a", "b0", "valid", "ann"],
-        ["b", "c1", "invalid", "ann"],
-        ["c", "a0", "unsure", "ann"],
-    ]
-    assert again.of("a", "b0") == "valid"
-    assert Labels(path, "bob").of("a", "b0") == ""
+    rows = Labels(path, "bob").table()[["image", "caption", "label", "annotator"]].values.tolist()
+    assert rows[:2] == [["a", "b0", "valid", "ann"], ["b", "c1", "invalid", "ann"]]
+    assert rows[2:] == [["c", "a0", "unsure", "ann"]]
+    assert again.label_of("a", "b0") == "valid"
+    assert Labels(path, "bob").label_of("a", "b0") == ""
 
 
 def test_a_later_label_holds_and_undo_brings_the_earlier_one_back(tmp_path):
     labels = Labels(tmp_path / "labels.json", "ann")
     labels.give("a", "b0", "valid")
     labels.give("a", "b0", "invalid")
-    assert (labels.of("a", "b0"), len(labels)) == ("invalid", 1)
+    assert (labels.label_of("a", "b0"), len(labels)) == ("invalid", 1)
     assert labels.undo().label == "invalid"
-    assert labels.of("a", "b0") == "valid"
+    assert labels.label_of("a", "b0") == "valid"
     assert labels.undo().label == "valid"
     assert labels.undo() is None
     assert len(Labels(tmp_path / "labels.json", "ann")) == 0
@@ -42,7 +40,7 @@ def test_undo_takes_back_ones_own_label_only(tmp_path):
     ann.give("a", "b0", "valid")
     bob.give("a", "b0", "invalid")
     ann.undo()
-    assert [one.annotator for one in ann.in_force()] == ["bob"]
+    assert [decision.annotator for decision in ann.in_force()] == ["bob"]
 
 
 def test_two_annotators_share_a_file_and_the_majority_settles(tmp_path):
@@ -76,15 +74,15 @@ def test_a_killed_process_loses_no_label(tmp_path):
     for _ in range(20):
         process.stdout.readline()
     os.kill(process.pid, signal.SIGKILL)
-    told = 20 + len(process.stdout.read().splitlines())
+    printed = 20 + len(process.stdout.read().splitlines())
     process.stdout.close()
     process.wait()
-    kept = Labels(path, "ann")
+    labels = Labels(path, "ann")
     # the last one may lie on the disk though its process died before it said so
-    assert told <= len(kept) <= told + 1
-    kept.give("b", "next", "invalid")
+    assert printed <= len(labels) <= printed + 1
+    labels.give("b", "next", "invalid")
     assert json.loads(path.read_text())["decisions"][0]["caption"] == "c0"
-    assert len(Labels(path, "ann")) == len(kept)
+    assert len(Labels(path, "ann")) == len(labels)
 
 
 def test_two_people_who_label_at_the_same_time_lose_nothing(tmp_path):

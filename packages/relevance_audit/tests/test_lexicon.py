@@ -29,21 +29,21 @@ def folder(tmp_path):
 
 
 def test_wordnets_files_are_read(folder):
-    found = wordnet.from_files(folder)
-    assert found.senses["noun"] == {"dog": ["n00000020"], "animal": ["n00000010"], "pet_dog": ["n00000020"]}
+    lexicon = wordnet.from_files(folder)
+    assert lexicon.senses["noun"] == {"dog": ["n00000020"], "animal": ["n00000010"], "pet_dog": ["n00000020"]}
     # a shade leads to its colour and not back
-    assert found.broader == {"n00000020": ["n00000010"], "a00000060": ["a00000050"]}
-    assert found.above(["n00000020"]) == {"n00000020", "n00000010"}
-    assert found.synsets("Pet dog", "noun") == found.synsets("big dogs", "noun") == ["n00000020"]
-    assert found.synsets("running", "verb") == []
-    assert found.synsets("runs", "verb") == ["v00000040"]
-    assert found.synsets("unicorn", "noun") == []
+    assert lexicon.broader == {"n00000020": ["n00000010"], "a00000060": ["a00000050"]}
+    assert lexicon.above(["n00000020"]) == {"n00000020", "n00000010"}
+    assert lexicon.synsets("Pet dog", "noun") == lexicon.synsets("big dogs", "noun") == ["n00000020"]
+    assert lexicon.synsets("running", "verb") == []
+    assert lexicon.synsets("runs", "verb") == ["v00000040"]
+    assert lexicon.synsets("unicorn", "noun") == []
 
 
 def test_an_extract_keeps_the_words_of_captions_and_what_is_broader(folder, tmp_path):
-    found = wordnet.extract(folder, ["Two dogs!"], tmp_path / "out.json.gz")
-    assert found.senses == {"noun": {"dog": ["n00000020"]}, "verb": {}, "adj": {}}
-    assert found.broader == {"n00000020": ["n00000010"]}
+    lexicon = wordnet.extract(folder, ["Two dogs!"], tmp_path / "out.json.gz")
+    assert lexicon.senses == {"noun": {"dog": ["n00000020"]}, "verb": {}, "adj": {}}
+    assert lexicon.broader == {"n00000020": ["n00000010"]}
     assert (tmp_path / "out.json.gz").stat().st_size > 0
 
 

@@ -1,3 +1,5 @@
+from itertools import product
+
 import numpy as np
 import pandas as pd
 from numpy.testing import assert_allclose
@@ -17,11 +19,10 @@ def test_metrics_before_and_after_have_a_hollow_and_a_filled_mark_with_their_int
 
 
 def test_shares_that_read_scores_are_drawn_for_each_run_and_the_others_once_with_what_is_expected():
-    rows = [
-        {"size": size, "key": key, "value": 0.2, "low": 0.1, "high": 0.4, "expected": expected, "batches": 5}
-        for size in (8, 16)
-        for key, expected in (("pairs", 0.2), ("t2i/hardest", np.nan))
-    ]
+    rows = []
+    for size, (key, expected) in product((8, 16), (("pairs", 0.2), ("t2i/hardest", np.nan))):
+        interval = {"value": 0.2, "low": 0.1, "high": 0.4}
+        rows.append({"size": size, "key": key, **interval, "expected": expected, "batches": 5})
     tables = {"vsepp": pd.DataFrame(rows), "ditm <b>": pd.DataFrame(rows)}
     fig = audit.shares_by_batch_size(tables, title="t")
     assert [trace.name for trace in fig.data] == ["all models", "expected", "vsepp", "ditm &lt;b&gt;"]

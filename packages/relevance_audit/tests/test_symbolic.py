@@ -20,17 +20,17 @@ def words_as_objects(captions):
 
 
 def plain(**options):
-    given = {"synonyms": False, "tuples": 1.0, "parser": words_as_objects} | options
-    return text.load("symbolic", **given).fit(CAPTIONS, OWN)
+    settings = {"synonyms": False, "tuples": 1.0, "parser": words_as_objects} | options
+    return text.load("symbolic", **settings).fit(CAPTIONS, OWN)
 
 
 def test_shares_of_the_weight_are_the_worked_ones():
     # D = 4; "dog" and "cat" stand in two images, idf log 2, "bird" in one, log 4. The caption "dog cat"
     # against the image "dog": half of its weight, root .707107; with a = .5 log 2 / (.5 2 log 2 + .5 log 2)
     # = 2/3, root .816497. "dog" against "dog cat": all of it, 1.
-    found = plain().of(CAPTIONS, OWN).dense()
-    np.testing.assert_allclose(found[0], [1, 0, math.sqrt(0.5), 0], atol=1e-6)
-    np.testing.assert_allclose(found[2], [1, 1, 1, 0], atol=1e-6)
+    scores = plain().of(CAPTIONS, OWN).dense()
+    np.testing.assert_allclose(scores[0], [1, 0, math.sqrt(0.5), 0], atol=1e-6)
+    np.testing.assert_allclose(scores[2], [1, 1, 1, 0], atol=1e-6)
     half = plain(precision=0.5).of(CAPTIONS, OWN).dense()
     assert half[0, 2] == half[2, 0] == pytest.approx(math.sqrt(2 / 3), abs=1e-6)
 
@@ -64,60 +64,66 @@ def test_it_is_the_slow_double_loop(precision):
     captions, own = list(GRAPHS), np.array([0, 1, 0, 2, 3])
     maker = text.load("symbolic", tuples=1.0, precision=precision, parser=parsed).fit(captions, own)
     stated = maker._read(captions)
-    images = [
-        {one for row, held in enumerate(stated) if own[row] == image for one in held} for image in range(4)
-    ]
-    every = {one: about for held in stated for one, about in held.items()}
+    images = [set() for _ in range(4)]
+    every = {}
+    for image, statements in zip(own, stated, strict=True):
+        images[image] |= statements.keys()
+        every |= statements
 
-    def idf(one):
-        return math.log(4 / max(1, sum(one in image for image in images)))
+    def idf(statement):
+        return math.log(4 / max(1, sum(statement in image for image in images)))
 
-    def weight(one):
-        broader, part = every[one]
+    def weight(statement):
+        broader, part = every[statement]
         factor = {"objects": 1, "attributes": 0.25, "relations": 1}[part]
-        return factor * max(0, idf(one) - max([0, *map(idf, broader)]))
+        return factor * max(0, idf(statement) - max([0, *map(idf, broader)]))
 
-    found = maker.of(captions, own).dense()
+    scores = maker.of(captions, own).dense()
     for i, image in enumerate(images):
         for t, caption in enumerate(stated):
-            c, r, m = (sum(map(weight, held)) for held in (caption, image, image & caption.keys()))
+            c, r, m = (sum(map(weight, part)) for part in (caption, image, image & caption.keys()))
             bottom = precision * c + (1 - precision) * r
-            assert found[i, t] == pytest.approx(math.sqrt(m / bottom) if bottom and m else 0, abs=1e-6)
+            assert scores[i, t] == pytest.approx(math.sqrt(m / bottom) if bottom and m else 0, abs=1e-6)
 
 
 def test_two_words_have_lins_similarity():
     captions, own = ["couch", "chair", "cup", "tree", "dog"], np.arange(5)
     maker = text.load("symbolic", tuples=1.0, precision=0.5, parser=words_as_objects)
-    found = maker.fit(captions, own).of(captions, own).dense()
+    scores = maker.fit(captions, own).of(captions, own).dense()
     # what couch and chair share is a seat, which two of five images show
     seat, narrow = math.log(5 / 2), math.log(5)
-    assert found[0, 1] ** 2 == pytest.approx(2 * seat / (2 * narrow), abs=1e-6)
+    assert scores[0, 1] ** 2 == pytest.approx(2 * seat / (2 * narrow), abs=1e-6)
 
 
 def test_a_synonym_counts_as_the_word_and_a_narrower_one_for_more_than_a_stranger():
     captions = [*GRAPHS][:4]
     maker = text.load("symbolic", parser=parsed).fit(captions, np.arange(4))
-    found = maker.of(captions, np.arange(4)).dense()
-    assert found[1, 0] > found[2, 0]
+    scores = maker.of(captions, np.arange(4)).dense()
+    assert scores[1, 0] > scores[2, 0]
     without = text.load("symbolic", synonyms=False, parser=parsed).fit(captions, np.arange(4))
-    assert without.of(captions, np.arange(4)).dense()[1, 0] < found[1, 0]
+    assert without.of(captions, np.arange(4)).dense()[1, 0] < scores[1, 0]
 
 
 def test_a_relation_has_credit_for_two_of_its_three_places():
     captions, relations = ["x", "y", "z"], [(0, "ride", 1), (0, "lead", 1), (1, "carry", 0)]
-    graphs = {x: SceneGraph(("man", "horse"), (), (one,)) for x, one in zip(captions, relations, strict=True)}
+    graphs = {
+        x: SceneGraph(("man", "horse"), (), (relation,))
+        for x, relation in zip(captions, relations, strict=True)
+    }
     maker = text.load("symbolic", tuples=1.0, precision=0.5, parser=lambda texts: [graphs[x] for x in texts])
-    found = maker.fit(captions, np.arange(3)).of(captions, np.arange(3)).dense()
+    scores = maker.fit(captions, np.arange(3)).of(captions, np.arange(3)).dense()
     # the same two in the same places, though otherwise related, against the two in each other's places
-    assert 1 > found[0, 1] > found[0, 2]
+    assert 1 > scores[0, 1] > scores[0, 2]
 
 
 def test_a_score_is_explained_by_its_statements():
-    made = plain().of(CAPTIONS, OWN)
-    reasons = made.explain(0, 2)
+    relevance = plain().of(CAPTIONS, OWN)
+    reasons = relevance.explain(0, 2)
     assert reasons.statement.tolist() == ["noun:dog", "noun:cat"]
     both = reasons[reasons.caption & reasons.image]
-    assert both.weight.sum() / reasons[reasons.caption].weight.sum() == pytest.approx(made.dense()[0, 2] ** 2)
+    assert both.weight.sum() / reasons[reasons.caption].weight.sum() == pytest.approx(
+        relevance.dense()[0, 2] ** 2
+    )
 
 
 def test_what_was_learnt_survives_its_state():

@@ -29,7 +29,7 @@ def test_two_things_are_either_apart_in_x_or_tied_by_the_relation_of_their_colum
     inside = {"on", "in", "above", "below", "in front of", "behind"}
     for true, i, j, a, b in pairs():
         apart = a[2] < b[0] or b[2] < a[0]
-        tied = any((s, r, o) in true for r in inside for s, o in ((i, j), (j, i)))
+        tied = any((i, r, j) in true or (j, r, i) in true for r in inside)
         assert apart != tied
 
 
@@ -62,7 +62,8 @@ def test_what_is_in_front_is_lower_and_hides_less_than_half():
     for true, i, j, a, b in pairs():
         if (i, "in front of", j) in true:
             assert a[3] >= b[3] + 50
-            wide, high = min(a[2], b[2]) - max(a[0], b[0]), b[3] - max(a[1], b[1])
+            wide = min(a[2], b[2]) - max(a[0], b[0])
+            high = b[3] - max(a[1], b[1])
             assert 0 < wide * high < (b[2] - b[0]) * (b[3] - b[1]) / 2
 
 

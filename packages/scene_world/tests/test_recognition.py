@@ -49,11 +49,10 @@ def test_each_cell_is_named_after_what_covers_its_middle_and_is_drawn_last():
 
 
 def test_the_looks_of_a_cell_are_those_of_its_thing():
-    for question, of_cat, of_bus in (
-        ("colour", "blue", "red"), ("size", "small", "large"), ("pattern", "striped", "plain"),
-    ):  # fmt: skip
-        found = words(SCENE, question)
-        assert (found[9, 4], found[9, 3], found[5, 5]) == (of_cat, of_bus, "")
+    looks = {"colour": ("blue", "red"), "size": ("small", "large"), "pattern": ("striped", "plain")}
+    for question, (of_cat, of_bus) in looks.items():
+        answers = words(SCENE, question)
+        assert (answers[9, 4], answers[9, 3], answers[5, 5]) == (of_cat, of_bus, "")
     assert (words(SCENE, "backdrop") == "beach").all()
 
 
@@ -102,19 +101,19 @@ def test_the_recorded_accuracy_is_found_again_on_a_few_test_scenes(shipped):
     """The standard error of a share over the cells of 60 scenes is below .02; chance is 1 in 34 for nouns."""
     folder = assets.path("scenes_backbone")
     recorded = json.loads((folder / "recognition.json").read_text(encoding="utf-8"))["accuracy"]
-    found = accuracy(shipped, SCORED)
-    assert found == pytest.approx(recorded, abs=0.08)
-    assert found["noun"] > 0.8
+    measured = accuracy(shipped, SCORED)
+    assert measured == pytest.approx(recorded, abs=0.08)
+    assert measured["noun"] > 0.8
 
 
 def test_features_are_a_grid_of_36_cells_with_their_places_last(shipped, tmp_path):
     split = data.load("scenes", split="test", size=6)
-    found = extract(split, "scenes_backbone", cache=tmp_path, batch_size=4)
-    assert (found.shape, found.dtype) == ((6, 36, 192), np.float16)
-    place = np.asarray(found[:, 6 * 2 + 5, 180:])  # row 2, column 5
+    features = extract(split, "scenes_backbone", cache=tmp_path, batch_size=4)
+    assert (features.shape, features.dtype) == ((6, 36, 192), np.float16)
+    place = np.asarray(features[:, 6 * 2 + 5, 180:])  # row 2, column 5
     np.testing.assert_array_equal(place, np.tile(np.eye(6)[[2, 5]].reshape(12), (6, 1)))
     again = extract(split, "scenes_backbone", cache=tmp_path / "again", batch_size=3)
-    np.testing.assert_allclose(again, found, rtol=0, atol=2e-3 * float(np.abs(found).max()))
+    np.testing.assert_allclose(again, features, rtol=0, atol=2e-3 * float(np.abs(features).max()))
 
 
 def test_a_picture_that_is_no_scene_has_features_too(shipped):

@@ -20,12 +20,10 @@ PICTURES = "021e9c997112756f3cabe19beae3e45c0122f8b4d26a91dca8439a4efba4437f"
 
 def checksum(split: Split) -> str:
     exact = split.judgements["exact"]
-    graphs = [
-        [(g.objects, g.attributes, g.relations) for g in graphs]
-        for graphs in (split.image_graphs, split.caption_graphs)
-    ]
-    told = json.dumps([split.image_ids, split.captions, split.own.tolist(), split.level.tolist(), graphs])
-    return hashlib.sha256(told.encode() + exact.images.tobytes() + exact.captions.tobytes()).hexdigest()
+    images, captions = split.image_graphs, split.caption_graphs
+    graphs = [[(g.objects, g.attributes, g.relations) for g in several] for several in (images, captions)]
+    text = json.dumps([split.image_ids, split.captions, split.own.tolist(), split.level.tolist(), graphs])
+    return hashlib.sha256(text.encode() + exact.images.tobytes() + exact.captions.tobytes()).hexdigest()
 
 
 @pytest.fixture(scope="module")
@@ -124,7 +122,7 @@ def test_the_vocabulary_has_the_breadth_that_the_card_promises(whole_test_split)
     assert len(KINDS) >= 6
     assert 6 <= len(COLOURS) <= 8
     graphs = whole_test_split.image_graphs
-    assert {name for graph in graphs for name in graph.objects} == {*NOUNS, *BACKDROPS}
+    assert set().union(*(graph.objects for graph in graphs)) == {*NOUNS, *BACKDROPS}
     assert {len(graph.objects) - 1 for graph in graphs} == {1, 2, 3, 4}
 
 
@@ -144,10 +142,10 @@ def test_an_option_out_of_its_range_is_refused_with_the_remedy(options, remedy):
 
 
 def test_the_truth_is_computed_only_when_asked_for_and_once():
-    made = []
+    calls = []
 
     def maker() -> Judgements:
-        made.append(1)
+        calls.append(1)
         return Judgements.own(np.array([0, 0, 1]), 2)
 
     lazy = LazyJudgements((2, 3), {"own": maker})
@@ -161,10 +159,10 @@ def test_the_truth_is_computed_only_when_asked_for_and_once():
         judgements=lazy,
     )
     first = split.first(1)
-    assert (list(first.judgements), made) == (["own"], [])
+    assert (list(first.judgements), calls) == (["own"], [])
     assert first.judgements["own"].shape == (1, 2)
     assert split.judgements["own"] is split.judgements["own"]
-    assert made == [1]
+    assert calls == [1]
 
 
 def test_a_lazy_judgement_of_the_wrong_shape_is_refused_when_it_is_made():

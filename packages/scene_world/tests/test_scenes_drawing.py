@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 import pytest
@@ -54,9 +54,8 @@ def test_a_rounded_rectangle_keeps_its_edges_and_loses_its_corners():
 
 
 def test_smoothing_cuts_a_square_to_an_octagon_first():
-    assert smooth([(0, 0), (8, 0), (8, 8), (0, 8)], rounds=1) == [
-        (2, 0), (6, 0), (8, 2), (8, 6), (6, 8), (2, 8), (0, 6), (0, 2),
-    ]  # fmt: skip
+    cut = ((2, 0), (6, 0), (8, 2), (8, 6), (6, 8), (2, 8), (0, 6), (0, 2))
+    assert smooth([(0, 0), (8, 0), (8, 8), (0, 8)], rounds=1) == list(cut)
 
 
 def test_a_mixture_lies_between_its_colours():
@@ -80,12 +79,10 @@ def test_things_that_hold_others_have_a_front_and_others_have_none():
 
 def test_colours_and_patterns_are_far_apart():
     for noun in ("ball", "cat", "bus"):
-        drawn = [
-            sprite((noun, c, p), (40, 40), "all", False, 192).convert("RGB")
-            for c in COLOURS
-            for p in PATTERNS
-        ]
-        looks = [np.asarray(image, dtype=float) for image in drawn]
+        looks = []
+        for colour, pattern in product(COLOURS, PATTERNS):
+            drawn = sprite((noun, colour, pattern), (40, 40), "all", False, 192).convert("RGB")
+            looks.append(np.asarray(drawn, dtype=float))
         assert min(np.abs(a - b).mean() for a, b in combinations(looks, 2)) > 3
 
 
@@ -98,9 +95,9 @@ def test_a_flipped_pictogram_is_the_mirror_image():
 
 
 def test_backdrops_differ_and_leave_no_pixel_unpainted():
-    pictures = {
-        name: [np.asarray(backdrop(name, v, 96), dtype=float) for v in range(VARIANTS)] for name in BACKDROPS
-    }
+    pictures = {}
+    for name in BACKDROPS:
+        pictures[name] = [np.asarray(backdrop(name, v, 96), dtype=float) for v in range(VARIANTS)]
     means = [np.mean(variants, axis=0) for variants in pictures.values()]
     assert min(np.abs(a - b).mean() for a, b in combinations(means, 2)) > 10
     for variants in pictures.values():

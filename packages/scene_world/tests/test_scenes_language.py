@@ -23,10 +23,15 @@ from workbench.english import plural
 from workbench.records import SceneGraph
 
 SYNONYMS = {
-    **{noun: entry.says for noun, entry in NOUNS.items()}, **KINDS, **SIZES, **PATTERNS, **RELATIONS,
+    **{noun: entry.says for noun, entry in NOUNS.items()},
+    **KINDS,
+    **SIZES,
+    **PATTERNS,
+    **RELATIONS,
     **{name: phrases for name, (_, phrases) in BACKDROPS.items()},
-    **{word: (word,) for word in (*COLOURS, *COUNTS.values())}, "plural": ("some",),
-}  # fmt: skip
+    **{word: (word,) for word in (*COLOURS, *COUNTS.values())},
+    "plural": ("some",),
+}
 CAT_LEFT_OF_TREE = SceneGraph(("cat", "tree"), ((0, "two"), (0, "red")), ((0, "left of", 1),))
 
 
@@ -36,21 +41,21 @@ def ways(graph: SceneGraph) -> set[str]:
 
 
 def test_one_thing_may_be_named_shown_or_said_to_be_there():
-    said = ways(SceneGraph(("elephant",)))
+    captions = ways(SceneGraph(("elephant",)))
     assert {
         "an elephant",
         "There is an elephant.",
         "a photo of an elephant",
         "This picture shows an elephant.",
-    } <= said
+    } <= captions
 
 
 def test_numbers_agree_with_nouns_and_verbs():
-    said = ways(CAT_LEFT_OF_TREE)
-    assert "two red cats to the left of a tree" in said
-    assert "Two red cats are to the left of a tree." in said
-    assert "There are two red cats left of a tree." in said
-    assert not any("cat " in caption or "is to" in caption for caption in said)
+    captions = ways(CAT_LEFT_OF_TREE)
+    assert "two red cats to the left of a tree" in captions
+    assert "Two red cats are to the left of a tree." in captions
+    assert "There are two red cats left of a tree." in captions
+    assert not any("cat " in caption or "is to" in caption for caption in captions)
 
 
 def test_a_thing_told_of_again_keeps_its_word():
@@ -62,9 +67,9 @@ def test_a_thing_told_of_again_keeps_its_word():
 
 
 def test_the_backdrop_may_come_first_or_last():
-    said = ways(SceneGraph(("cat", "tree", "night"), (), ((0, "next to", 1), (0, "at", 2))))
-    assert any(caption.startswith("At night, ") for caption in said)
-    assert any(caption.rstrip(".").endswith("at night") for caption in said)
+    captions = ways(SceneGraph(("cat", "tree", "night"), (), ((0, "next to", 1), (0, "at", 2))))
+    assert any(caption.startswith("At night, ") for caption in captions)
+    assert any(caption.rstrip(".").endswith("at night") for caption in captions)
 
 
 def test_what_english_does_not_count_is_said_without_an_article():

@@ -18,17 +18,13 @@ from workbench.records import SceneGraph
 
 nan = np.nan
 # a small red plain cat to the left of a large green tree, in a meadow
-FIRST = SceneGraph(
-    ("cat", "tree", "meadow"),
-    ((0, "small"), (0, "red"), (0, "plain"), (1, "large"), (1, "green"), (1, "plain")),
-    ((0, "left of", 1), (1, "right of", 0), (0, "in", 2), (1, "in", 2)),
-)
+FIRST_LOOKS = ((0, "small"), (0, "red"), (0, "plain"), (1, "large"), (1, "green"), (1, "plain"))
+FIRST_TIES = ((0, "left of", 1), (1, "right of", 0), (0, "in", 2), (1, "in", 2))
+FIRST = SceneGraph(("cat", "tree", "meadow"), FIRST_LOOKS, FIRST_TIES)
 # three blue birds above a small striped boat, on a beach
-SECOND = SceneGraph(
-    ("bird", "boat", "beach"),
-    ((0, "blue"), (0, "three"), (0, "plain"), (1, "small"), (1, "striped"), (1, "red")),
-    ((0, "above", 1), (1, "below", 0), (0, "on", 2), (1, "on", 2)),
-)
+SECOND_LOOKS = ((0, "blue"), (0, "three"), (0, "plain"), (1, "small"), (1, "striped"), (1, "red"))
+SECOND_TIES = ((0, "above", 1), (1, "below", 0), (0, "on", 2), (1, "on", 2))
+SECOND = SceneGraph(("bird", "boat", "beach"), SECOND_LOOKS, SECOND_TIES)
 # a large red dog at night
 THIRD = SceneGraph(("dog", "night"), ((0, "large"), (0, "red"), (0, "plain")), ((0, "at", 1),))
 SCENES = (FIRST, SECOND, THIRD)
@@ -64,18 +60,18 @@ def typed(sentence: str):
     ],
 )
 def test_five_sentences_are_graded_on_three_scenes_by_hand(sentence, holds, share):
-    found = typed(sentence)
-    assert found.holds.tolist() == list(holds)
-    np.testing.assert_allclose(found.share, share, atol=1e-6)
-    assert found.unknown == ()
+    grades = typed(sentence)
+    assert grades.holds.tolist() == list(holds)
+    np.testing.assert_allclose(grades.share, share, atol=1e-6)
+    assert grades.unknown == ()
 
 
 def test_a_word_outside_the_world_is_named_and_leaves_open_what_the_rest_does_not_decide():
     # no scene without a cat can hold a furry cat
-    found = read("a furry red cat")
-    np.testing.assert_array_equal(found.holds, [nan, 0, 0])
-    assert np.isnan(found.share).all()
-    assert found.unknown == ("furry",)
+    grades = read("a furry red cat")
+    np.testing.assert_array_equal(grades.holds, [nan, 0, 0])
+    assert np.isnan(grades.share).all()
+    assert grades.unknown == ("furry",)
     assert read("a unicorn is chasing a dog").unknown == ("unicorn", "chase")
     np.testing.assert_array_equal(read("a unicorn is chasing a dog").holds, [0, 0, nan])
     # typed, it is not graded at all, since "absent" would be such a word too
@@ -88,10 +84,10 @@ def test_a_word_outside_the_world_is_named_and_leaves_open_what_the_rest_does_no
 )
 def test_what_is_denied_is_not_taken_for_said(sentence, word):
     # "no cats" may be true where there is no cat; "a dog without a cat" needs the dog alone
-    found = read(sentence)
+    grades = read(sentence)
     expected = {"no": [nan, nan, nan], "without": [0, 0, nan], "": [1, 0, 0]}[word]
-    np.testing.assert_array_equal(found.holds, expected)
-    assert (found.unknown, found.unclear) == ((), (word,) if word else ())
+    np.testing.assert_array_equal(grades.holds, expected)
+    assert (grades.unknown, grades.unclear) == ((), (word,) if word else ())
 
 
 @pytest.mark.parametrize(
@@ -105,9 +101,9 @@ def test_what_is_denied_is_not_taken_for_said(sentence, word):
     ],
 )
 def test_what_is_said_of_a_backdrop_itself_is_not_known(sentence, holds, word):
-    found = read(sentence)
-    np.testing.assert_array_equal(found.holds, holds)
-    assert (found.unknown, found.unclear) == ((), (word,) if word else ())
+    grades = read(sentence)
+    np.testing.assert_array_equal(grades.holds, holds)
+    assert (grades.unknown, grades.unclear) == ((), (word,) if word else ())
 
 
 def test_words_in_capitals_and_what_people_type_for_a_relation_are_known():
@@ -208,9 +204,9 @@ def test_a_sentence_that_may_say_something_else_than_its_graph_is_not_graded(sen
     ],
 )
 def test_a_sentence_that_reads_in_one_way_alone_is_graded(sentence, same):
-    found = typed(sentence)
-    assert not np.isnan(found.holds).any()
-    np.testing.assert_array_equal(found.holds, typed(same).holds)
+    grades = typed(sentence)
+    assert not np.isnan(grades.holds).any()
+    np.testing.assert_array_equal(grades.holds, typed(same).holds)
 
 
 @pytest.fixture(scope="module")
@@ -221,16 +217,16 @@ def split():
 @given(rows=st.lists(st.integers(0, 499), min_size=1, max_size=4))
 def test_captions_that_are_typed_have_the_truth_that_the_data_have(split, rows):
     for row in rows:
-        found = grade(parser().of([split.captions[row]]).graphs[0], split.image_graphs)
-        one, images = np.array([row]), np.arange(len(split.image_ids))
-        exact = split.relevance("exact").take(images, one)[:, 0]
-        graded = split.relevance("graded").take(images, one)[:, 0]
-        np.testing.assert_array_equal(found.holds, exact)
-        assert found.unknown == ()
+        grades = grade(parser().of([split.captions[row]]).graphs[0], split.image_graphs)
+        caption, images = np.array([row]), np.arange(len(split.image_ids))
+        exact = split.relevance("exact").take(images, caption)[:, 0]
+        graded = split.relevance("graded").take(images, caption)[:, 0]
+        np.testing.assert_array_equal(grades.holds, exact)
+        assert grades.unknown == ()
         # words do not tell which of several things a backdrop is said of: one statement may differ
         graph = split.caption_graphs[row]
         total = len(graph.objects) + len(graph.attributes) + len(graph.relations)
-        assert np.abs(found.share - graded).max() <= 1 / total + 1e-6
+        assert np.abs(grades.share - graded).max() <= 1 / total + 1e-6
 
 
 def test_true_graphs_of_captions_have_their_own_truth(split):
@@ -244,9 +240,9 @@ def test_true_graphs_of_captions_have_their_own_truth(split):
 def test_the_parser_reads_the_world_with_an_f1_of_98_or_more():
     # 500 captions of all levels; measured 1, 1 and 1
     split = data.load("scenes", split="test", size=100)
-    said = parser().of(split.captions).graphs
-    found = agreement([*map(canonical, said)], [*map(canonical, split.caption_graphs)])
-    assert {part: one.f1 for part, one in found.items()} == pytest.approx(
+    parsed = parser().of(split.captions).graphs
+    figures = agreement([*map(canonical, parsed)], [*map(canonical, split.caption_graphs)])
+    assert {part: figure.f1 for part, figure in figures.items()} == pytest.approx(
         {"objects": 1, "attributes": 1, "relations": 1}, abs=0.005
     )
 
