@@ -83,7 +83,7 @@ def described(tree: Tree, noun: int) -> list[int]:
     several = joined(tree, [first])
     before = [other for other in several if other < noun]
     # "with its mouth open and tongue | hanging out"
-    looks = [look for other in before for look in tree.below(other, "amod") if look > other]
+    looks = [look for look in tree.below_all(before, "amod") if tree.heads[look] < look]
     # "a man and a woman in a boat | on a river", hung on the man
     own = [*looks, *tree.below_all(before, *MODIFIERS, "prep", "advmod")]
     if several[-1:] != [noun] or any(c <= noun for c in own):
@@ -184,7 +184,7 @@ def _doers(tree: Tree, verb: int) -> list[int]:
 
 
 def _is_about_a_thing(statement: Statement) -> bool:
-    """Whether "is shown | with cabinets" is said: of a thing, and not of the image, "is shown | in a mirror"."""
+    """Whether "is shown | with cabinets" is said, and not "is shown | in a mirror", which is of the image."""
     return statement.object is None or statement.says in ("with", "of")
 
 

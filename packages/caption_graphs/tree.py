@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import chain
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -243,8 +244,8 @@ def trees(sentences: Collection[Sequence[Word]]) -> Iterator[Tree]:
 
     pipeline, _ = model()
     strings = pipeline.vocab.strings
-    tokens = ([word.token for word in sentence] for sentence in sentences)
-    docs = (Doc(pipeline.vocab, words=words) for words in tokens)
+    token = attrgetter("token")
+    docs = (Doc(pipeline.vocab, words=list(map(token, sentence))) for sentence in sentences)
     with pipeline.select_pipes(disable="lemmatizer"):
         for sentence, doc in zip(sentences, pipeline.pipe(docs, batch_size=BATCH), strict=True):
             tags, deps, steps = doc.to_array([TAG, DEP, HEAD]).T

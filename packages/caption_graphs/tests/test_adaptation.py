@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from itertools import chain
 
 import caption_graphs as scene_graph
 import numpy as np
@@ -42,9 +43,9 @@ def test_a_sentence_is_read_as_it_was_taught():
 def test_the_shipped_weights_are_small_and_finite_and_not_those_they_began_with():
     file = tree.ADAPTED
     assert file.stat().st_size <= MOST_BYTES
-    began, found = tree.weights(tree.plain_model()[0]), load_file(file)
-    assert set(found) == set(began)
-    for name, value in found.items():
+    began, learnt = tree.weights(tree.plain_model()[0]), load_file(file)
+    assert set(learnt) == set(began)
+    for name, value in learnt.items():
         assert value.dtype == np.float16
         assert np.isfinite(value).all()
         assert np.abs(value.astype(np.float32) - began[name]).max() > 1e-3, name
@@ -52,10 +53,12 @@ def test_the_shipped_weights_are_small_and_finite_and_not_those_they_began_with(
 
 def test_weights_of_a_model_that_is_built_otherwise_are_refused(tmp_path):
     pipeline, _ = tree.plain_model()
-    made = tree.weights(pipeline)
-    save_file(made, tmp_path / "labels", {"labels": "other"})
+    weights = tree.weights(pipeline)
+    save_file(weights, tmp_path / "labels", {"labels": "other"})
     save_file(
-        made | {"tagger.3.b": np.zeros(3, np.float32)}, tmp_path / "sizes", {"labels": tree.labels(pipeline)}
+        weights | {"tagger.3.b": np.zeros(3, np.float32)},
+        tmp_path / "sizes",
+        {"labels": tree.labels(pipeline)},
     )
     for name in ("labels", "sizes"):
         with pytest.raises(
@@ -76,12 +79,12 @@ def test_no_caption_of_a_picture_for_measuring_is_learnt_from(real_data):
     learnt = [(row["source"], row["id"]) for row in lines("chosen.jsonl") if "source" in row]
     proofread = [tuple(line.split()) for line in adaptation.PROOFREAD.read_text().splitlines()]
     assert len(set(learnt + proofread)) == len(learnt + proofread)
-    assert not measured & {picture(*one) for one in learnt + proofread}
+    assert not measured & {picture(*key) for key in learnt + proofread}
     known = {source: texts(real_data / file, source) for source, file in TEXTS.items()}
-    kept = {known[row["source"]][row["id"]] for row in rows}
+    texts_for_measuring = {known[row["source"]][row["id"]] for row in rows}
     drawn = adaptation.pool(real_data, {"flickr8k": 300, "coco": 300, "hierarcaps": 60})
     assert len(drawn) == 660
-    assert not kept & {*drawn, *(known[source][name] for source, name in proofread)}
+    assert not texts_for_measuring & {*drawn, *(known[source][name] for source, name in proofread)}
 
 
 def test_the_guide_states_how_many_captions_were_chosen_and_corrected():
@@ -106,21 +109,22 @@ def test_other_verbs_and_things_stand_in_the_same_trees():
         [1, 2, 2, 2, 2],
     )
     other = Reading(["fox", "stalking", "."], ["NN", "VBG", "."], ["ROOT", "acl", "punct"], [0, 0, 0])
-    made = adaptation.varied([man] * 40, [other])
-    assert {(one.tags == man.tags, one.deps == man.deps, one.heads == man.heads) for one in made} == {
-        (True,) * 3
-    }
+    sentences = adaptation.varied([man] * 40, [other])
+    assert {
+        (sentence.tags == man.tags, sentence.deps == man.deps, sentence.heads == man.heads)
+        for sentence in sentences
+    } == {(True,) * 3}
     # "man" stands in for others and stays; there is no other thing that is many
-    assert {tuple(one.words) for one in made} == {("a", "man", "stalks", "lakes", ".")}
+    assert {tuple(sentence.words) for sentence in sentences} == {("a", "man", "stalks", "lakes", ".")}
 
 
 @pytest.mark.real_data
 def test_proofread_captions_are_read_as_the_parser_reads_them(real_data, monkeypatch, tmp_path):
     (tmp_path / "few.txt").write_text("flickr8k 1000268201_693b08cb0e.jpg#2\n")
     monkeypatch.setattr(adaptation, "PROOFREAD", tmp_path / "few.txt")
-    (found,) = adaptation.proofread(real_data)
-    (read,) = tree.trees([[Word(word) for word in found.words]])
-    assert (found.tags, found.deps, found.heads) == (read.tags, read.deps, read.heads)
+    (proofread,) = adaptation.proofread(real_data)
+    (read,) = tree.trees([[Word(word) for word in proofread.words]])
+    assert (proofread.tags, proofread.deps, proofread.heads) == (read.tags, read.deps, read.heads)
 
 
 @pytest.mark.real_data
@@ -143,17 +147,17 @@ def test_captions_are_read_better_than_by_the_model_that_learnt_nothing(real_dat
     pipeline, _ = tree.model()
     own = {name: value.copy() for name, value in tree.weights(pipeline).items()}
     parts = [annotations.annotated(real_data, part) for part in MEASURING]
-    captions = [caption for part in parts for caption in part.captions]
-    truth = [graph for part in parts for graph in part.graphs]
-    found = annotations.agreement(scene_graph.parse(captions), truth)
+    captions = list(chain.from_iterable(part.captions for part in parts))
+    truth = list(chain.from_iterable(part.graphs for part in parts))
+    figures = annotations.agreement(scene_graph.parse(captions), truth)
     try:
         tree.put_weights(pipeline, tree.weights(tree.plain_model()[0]))
         before = annotations.agreement(scene_graph.parse(captions), truth)
     finally:
         tree.put_weights(pipeline, own)
-    assert found["objects"].f1 > before["objects"].f1 + 0.005
-    assert found["attributes"].f1 > before["attributes"].f1 + 0.01
-    assert found["relations"].f1 > before["relations"].f1 + 0.03
+    assert agreed["objects"].f1 > before["objects"].f1 + 0.005
+    assert figures["attributes"].f1 > before["attributes"].f1 + 0.01
+    assert figures["relations"].f1 > before["relations"].f1 + 0.03
     figures = " | ".join(f"{before[part].f1:.3f}" for part in ("objects", "attributes", "relations"))
     guide = (DATA / "README.md").read_text("utf-8")
     assert f"| all, with spaCy's own weights | {len(captions)} | {figures} |" in guide
@@ -165,15 +169,15 @@ def test_annotated_captions_that_a_teacher_reads_rightly_are_learnt(real_data):
 
     class Parser:
         def read(self, sentences):
-            found = tree.trees([[Word(word) for word in words] for words in sentences])
-            return [
-                Reading(list(map(one.token, range(len(one.words)))), one.tags, one.deps, one.heads)
-                for one in found
-            ]
+            readings = []
+            for parsed in tree.trees([list(map(Word, words)) for words in sentences]):
+                tokens = list(map(parsed.token, range(len(parsed.words))))
+                readings.append(Reading(tokens, parsed.tags, parsed.deps, parsed.heads))
+            return readings
 
-    found = adaptation.right(real_data, Parser(), ("dev",))
+    learnt = adaptation.right(real_data, Parser(), ("dev",))
     truth = annotations.annotated(real_data, "dev")
     parsed = scene_graph.parse(truth.captions)
     single = [len(scene_graph.split(caption)) == 1 for caption in truth.captions]
     same = [mine.tuples() == theirs.tuples() for mine, theirs in zip(parsed, truth.graphs, strict=True)]
-    assert len(found) == sum(one and also for one, also in zip(single, same, strict=True)) > 30
+    assert len(learnt) == sum(alone and also for alone, also in zip(single, same, strict=True)) > 30

@@ -14,10 +14,10 @@ MOST_BYTES = 4e5
 @pytest.mark.real_data
 def test_the_shipped_counts_are_those_of_the_captions(real_data, tmp_path):
     neighbours.make(tmp_path / "counts", real_data)
-    made = load_file(tmp_path / "counts")
+    tables = load_file(tmp_path / "counts")
     shipped = load_file(ASSETS / "neighbours.safetensors")
-    assert made.keys() == shipped.keys()
-    assert all(np.array_equal(made[name], shipped[name]) for name in made)
+    assert tables.keys() == shipped.keys()
+    assert all(np.array_equal(tables[name], shipped[name]) for name in tables)
     assert (ASSETS / "neighbours.safetensors").stat().st_size < MOST_BYTES
 
 

@@ -4,6 +4,8 @@ by the weights.
 
 from __future__ import annotations
 
+from itertools import chain
+
 import caption_graphs as scene_graph
 import pytest
 
@@ -448,17 +450,17 @@ def parsed():
 
 @pytest.mark.parametrize("caption", PAIRS)
 def test_a_caption_that_was_misread_is_read_as_the_guide_has_it(caption, parsed):
-    expected = {tuple(one.strip().split(", ")) for one in PAIRS[caption].split(";")}
-    named = {word for one in expected for word in (one[0], *one[2:])}
+    expected = {tuple(phrase.strip().split(", ")) for phrase in PAIRS[caption].split(";")}
+    named = chain.from_iterable((phrase[0], *phrase[2:]) for phrase in expected)
     assert parsed[caption].tuples() == expected | {(name,) for name in named}
 
 
 @pytest.mark.real_data
 def test_no_word_that_stands_in_for_another_shows_in_a_graph(real_data):
     """Adjectives of several words are given to the parser as red, adverbs as together."""
-    told = annotated(real_data, "late").captions
-    for caption, graph in zip(told, scene_graph.parse(told), strict=True):
-        shown = {part for statement in graph.tuples() for words in statement for part in words.split()}
+    captions = annotated(real_data, "late").captions
+    for caption, graph in zip(captions, scene_graph.parse(captions), strict=True):
+        shown = set(" ".join(chain.from_iterable(graph.tuples())).split())
         for word in shown & {"red", "together"}:
             assert word in caption.lower(), caption
 

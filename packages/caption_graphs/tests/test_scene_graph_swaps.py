@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Callable, Iterator
-from itertools import pairwise
+from itertools import chain, pairwise
 
 import caption_graphs as scene_graph
 import pytest
@@ -177,38 +177,42 @@ def pairs(swap: Callable[[random.Random], Pair]) -> Iterator[Pair]:
             yield pair
 
 
-def told(graph: SceneGraph, names: dict[str, str]) -> set[tuple[str, ...]]:
+def renamed(graph: SceneGraph, names: dict[str, str]) -> set[tuple[str, ...]]:
     """The tuples under their new names, the number apart."""
-    found = {tuple(names.get(word, word) for word in one) for one in graph.tuples()}
-    return {one for one in found if one[1:] != ("two",)}
+    statements = set()
+    for statement in graph.tuples():
+        statements.add(tuple(names.get(word, word) for word in statement))
+    return {statement for statement in statements if statement[1:] != ("two",)}
 
 
 @pytest.mark.parametrize("swap", [gender, number, voice, order])
 def test_swapped_captions_give_the_same_graph(swap):
-    found = list(pairs(swap))
-    assert len(found) == EACH
-    firsts = scene_graph.parse([first for first, _, _ in found])
-    seconds = scene_graph.parse([second for _, second, _ in found])
-    differ = [
-        (first, second, sorted(told(a, names) ^ told(b, {})))
-        for (first, second, names), a, b in zip(found, firsts, seconds, strict=True)
-        if told(a, names) != told(b, {})
-    ]
+    swaps = list(pairs(swap))
+    assert len(swaps) == EACH
+    firsts = scene_graph.parse([first for first, _, _ in swaps])
+    seconds = scene_graph.parse([second for _, second, _ in swaps])
+    differ = []
+    for (first, second, names), a, b in zip(swaps, firsts, seconds, strict=True):
+        difference = renamed(a, names) ^ renamed(b, {})
+        if difference:
+            differ.append((first, second, sorted(difference)))
     assert len(differ) <= 0.02 * EACH, differ
 
 
 def lost(caption: str, graph: SceneGraph) -> bool | None:
     """Whether the relation of "topped with", "headed" or an object "her" is absent; None = no such word."""
     says = [relation.split() for _, relation, _ in graph.relations]
-    words = [word for sentence in scene_graph.split(caption) for word in sentence]
+    words = list(chain.from_iterable(scene_graph.split(caption)))
     hers = [
         a for a, b in pairwise(words) if (b.says, b.token) == ("her", "him") and a.token not in ("or", "and")
     ]
-    ends = [(a.says or a.token).split()[-1] for a in hers]
-    kept = [any(end == one[-1] or lemma(end, "VERB") == one[0] for one in says) for end in ends]
-    for said, root in ((TOPPED, "top"), (HEADED, "head")):
-        kept += [any(one[0] == root for one in says)] if said.search(caption.lower()) else []
-    return not all(kept) if kept else None
+    present = []
+    for end in ((a.says or a.token).split()[-1] for a in hers):
+        present.append(any(end == words[-1] or lemma(end, "VERB") == words[0] for words in says))
+    for pattern, root in ((TOPPED, "top"), (HEADED, "head")):
+        if pattern.search(caption.lower()):
+            present.append(any(words[0] == root for words in says))
+    return not all(present) if present else None
 
 
 TOPPED = re.compile(r"\btopped (with|by|off)\b")
@@ -219,13 +223,12 @@ HEADED = re.compile(
 
 @pytest.mark.real_data
 def test_what_is_topped_or_headed_and_her_keep_their_relation(real_data):
-    told = [
-        one for source in ("flickr8k", "coco") for one in texts(real_data / TEXTS[source], source).values()
-    ]
-    captions = [one for one in told if re.search(r"\b(topped|headed|her)\b", one.lower())]
+    several = [texts(real_data / TEXTS[source], source).values() for source in ("flickr8k", "coco")]
+    pattern = re.compile(r"\b(topped|headed|her)\b")
+    captions = [caption for caption in chain.from_iterable(several) if pattern.search(caption.lower())]
     graphs = scene_graph.parse(captions)
-    found = [lost(*pair) for pair in zip(captions, graphs, strict=True)]
-    counted = [one for one in found if one is not None]
+    losses = [lost(*pair) for pair in zip(captions, graphs, strict=True)]
+    counted = [absent for absent in losses if absent is not None]
     assert len(counted) > 340
     assert sum(counted) < 0.02 * len(counted)
     guide = " ".join((DATA / "README.md").read_text("utf-8").split())

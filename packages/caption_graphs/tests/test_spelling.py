@@ -11,7 +11,7 @@ from workbench import data
 
 
 @pytest.fixture(scope="module")
-def held():
+def tables():
     return tomllib.loads((ASSETS / "spelling.toml").read_text("utf-8"))
 
 
@@ -49,8 +49,8 @@ def test_a_word_that_is_right_or_like_none_stays(word):
     assert spelling.spelt(word) == word
 
 
-def test_of_several_words_the_most_frequent_is_meant(held):
-    order = held["frequent"].split()
+def test_of_several_words_the_most_frequent_is_meant(tables):
+    order = tables["frequent"].split()
     near = [word for word in order if word in set(spelling._slips("beack")) and word[0] == "b"]
     assert len(near) > 1
     assert spelling.guess("beack") == near[0] == "black"
@@ -101,9 +101,9 @@ def test_the_same_word_stays_where_it_is_meant(caption):
     assert spelling.words(caption) == wording.tokens(caption)
 
 
-def test_what_may_be_meant_in_a_place_is_a_word_of_captions(held):
+def test_what_may_be_meant_in_a_place_is_a_word_of_captions(tables):
     often = spelling._neighbours()
-    for word, several in held["doubtful"].items():
+    for word, several in tables["doubtful"].items():
         assert spelling.spelt(word) == word
         assert word not in several
         for meant in several:
@@ -117,8 +117,8 @@ def test_a_thing_that_does_what_only_the_living_do_is_a_slip():
         assert "puddle" in spelling.words(caption)
 
 
-def test_no_frequent_word_is_changed(held):
-    assert all(spelling.spelt(word) == word for word in held["frequent"].split())
+def test_no_frequent_word_is_changed(tables):
+    assert all(spelling.spelt(word) == word for word in tables["frequent"].split())
 
 
 def test_no_caption_of_the_embedded_world_is_changed():
@@ -130,11 +130,11 @@ def test_a_misspelt_caption_has_the_graph_of_the_right_one():
     assert parse(["A dog runns acros a feild."]) == parse(["A dog runs across a field."])
 
 
-def test_the_guide_states_how_often_a_word_that_is_not_listed_is_put_right(held):
-    alone = {word: meant for word, meant in held["slips"].items() if " " not in meant}
+def test_the_guide_states_how_often_a_word_that_is_not_listed_is_put_right(tables):
+    alone = {word: meant for word, meant in tables["slips"].items() if " " not in meant}
     guesses = {word: spelling.guess(word) for word in alone}
     right = sum(guesses[word] == meant for word, meant in alone.items())
     wrong = sum(guesses[word] not in (word, meant) for word, meant in alone.items())
-    told = " ".join((DATA / "README.md").read_text("utf-8").split())
-    assert f"of {len(alone)} such words {right} are put right without the list, {wrong} wrongly" in told
+    guide = " ".join((DATA / "README.md").read_text("utf-8").split())
+    assert f"of {len(alone)} such words {right} are put right without the list, {wrong} wrongly" in guide
     assert right > 10 * wrong

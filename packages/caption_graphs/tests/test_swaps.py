@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import replace
+from itertools import chain
 
 import numpy as np
 import pytest
@@ -30,7 +31,8 @@ def twins(world):
 
 def twins_of(split):
     """The image and the text of each twin."""
-    return [(int(split.own[row]), split.captions[row]) for of in split.twins.values() for row in of.captions]
+    rows = chain.from_iterable(pairs.captions for pairs in split.twins.values())
+    return [(int(split.own[row]), split.captions[row]) for row in rows]
 
 
 def shares_held(pairs, world):
@@ -42,7 +44,7 @@ def shares_held(pairs, world):
     ]
 
 
-def one(caption, graph, **more):
+def with_caption(caption, graph, **more):
     base = data.load("scenes", split="test", size=1, levels=(1,))
     new = {"captions": (caption,), "caption_graphs": (graph,), "grade": None, "judgements": {}}
     return replace(base, **new | more)
@@ -50,8 +52,8 @@ def one(caption, graph, **more):
 
 def test_the_three_twins_of_a_caption():
     graph = SceneGraph(("cat", "dog"), ((0, "red"), (1, "blue")), ((0, "left of", 1),))
-    found = swapped(one("A red cat is left of a blue dog.", graph))
-    assert {kind: found.captions[pairs.captions[0]] for kind, pairs in found.twins.items()} == {
+    measured = swapped(with_caption("A red cat is left of a blue dog.", graph))
+    assert {kind: measured.captions[pairs.captions[0]] for kind, pairs in measured.twins.items()} == {
         "attributes": "A blue cat is left of a red dog.",
         "things": "A red dog is left of a blue cat.",
         "relations": "A blue dog is left of a red cat.",
@@ -62,22 +64,22 @@ def test_what_is_not_said_once_is_not_exchanged():
     assert exchanged("a red cat and a red dog", "red", "blue") == ""
     assert exchanged("an apple by a cat", "apple", "cat") == "a cat by an apple"
     graph = SceneGraph(("cat", "dog"), ((0, "two"), (1, "blue")), ((0, "next to", 1),))
-    found = swapped(one("two cat next to a blue dog", graph))  # numbers stay, and nearness holds both ways
-    assert list(found.twins) == ["things"]
+    measured = swapped(
+        with_caption("two cat next to a blue dog", graph)
+    )  # numbers stay, and nearness holds both ways
+    assert list(measured.twins) == ["things"]
     with pytest.raises(ValueError, match="no caption has two things"):
-        swapped(one("a cat", SceneGraph(("cat",))))
+        swapped(with_caption("a cat", SceneGraph(("cat",))))
 
 
 def test_no_twin_is_true_of_its_image_and_those_that_are_are_left_out(world, twins):
     assert min(len(pairs.grades) for pairs in twins.twins.values()) > 40
     assert max(shares_held(twins_of(twins)[::5], world)) < 1
     graph = SceneGraph(("cat", "dog"), ((0, "red"), (1, "blue")), ((0, "left of", 1),))
-    both = SceneGraph(
-        ("cat", "dog", "cat", "dog", "meadow"),
-        ((0, "red"), (1, "blue"), (2, "blue"), (3, "red")),
-        ((0, "left of", 1), (2, "left of", 3)),
-    )
-    known = one("a red cat left of a blue dog", graph, image_graphs=(both,), grade=world.grade)
+    looks = ((0, "red"), (1, "blue"), (2, "blue"), (3, "red"))
+    ties = ((0, "left of", 1), (2, "left of", 3))
+    both = SceneGraph(("cat", "dog", "cat", "dog", "meadow"), looks, ties)
+    known = with_caption("a red cat left of a blue dog", graph, image_graphs=(both,), grade=world.grade)
     assert list(swapped(known).twins) == ["things", "relations"]  # a blue cat is left of a red dog there
 
 
@@ -89,12 +91,12 @@ def test_a_bag_of_words_is_at_chance_on_exchanged_attributes(twins):
     rng = np.random.default_rng(5)
     scores = rng.integers(9, size=(len(twins.image_ids), len(words))) @ counts.T
     mine = {"attributes": pairs}
-    ((found, _),) = twin_accuracies(scores, mine, twins.own)
-    assert found.value == 0.5
-    ((found, _),) = twin_accuracies(scores + rng.random(scores.shape) / 9, mine, twins.own)
-    assert found.low < 0.5 < found.high
+    ((measured, _),) = twin_accuracies(scores, mine, twins.own)
+    assert measured.value == 0.5
+    ((measured, _),) = twin_accuracies(scores + rng.random(scores.shape) / 9, mine, twins.own)
+    assert measured.low < 0.5 < measured.high
     # one that knows every caption of an image has them all
     knows = np.zeros(scores.shape)
     knows[twins.own[pairs.images], pairs.images] = 1
-    ((found, _),) = twin_accuracies(knows, mine, twins.own)
-    assert found.value == 1
+    ((measured, _),) = twin_accuracies(knows, mine, twins.own)
+    assert measured.value == 1

@@ -33,12 +33,12 @@ def test_the_score_of_a_head_is_the_bilinear_form_with_a_one_at_each_end():
     torch.manual_seed(0)
     layer = Biaffine(4, 3, 2).eval()
     words = torch.randn(1, 5, 4)
-    found = layer(words)
-    assert found.shape == (1, 5, 5, 2)
+    scores = layer(words)
+    assert scores.shape == (1, 5, 5, 2)
     for i, j, label in ((0, 3, 0), (4, 1, 1), (2, 2, 0)):
         below = torch.cat([torch.nn.functional.gelu(layer.below(words[0, i])), torch.ones(1)])
         above = torch.cat([torch.nn.functional.gelu(layer.above(words[0, j])), torch.ones(1)])
-        torch.testing.assert_close(found[0, i, j, label], below @ layer.product[label] @ above)
+        torch.testing.assert_close(scores[0, i, j, label], below @ layer.product[label] @ above)
 
 
 @pytest.mark.parametrize(
@@ -69,17 +69,17 @@ def test_a_sentence_is_scored_alike_alone_and_beside_a_longer_one(teacher):
 
 def test_the_loss_is_the_mean_over_words_of_three_logarithms(teacher):
     scores = teacher([GRASS.words])
-    tag, head, dep = (one.log_softmax(-1)[0] for one in scores)
-    expected = -sum(
-        tag[i, TAGS.index(GRASS.tags[i])] + head[i, 1] + dep[i, 1, DEPS.index(GRASS.deps[i])] for i in (0, 1)
-    )
+    tag, head, dep = (part.log_softmax(-1)[0] for part in scores)
+    expected = 0
+    for i, word in enumerate(zip(GRASS.tags, GRASS.deps, strict=True)):
+        expected -= tag[i, TAGS.index(word[0])] + head[i, 1] + dep[i, 1, DEPS.index(word[1])]
     torch.testing.assert_close(teacher.loss([GRASS]), expected / 2)
     torch.testing.assert_close(teacher.loss([GRASS, GRASS]), expected / 2)
 
 
 def test_a_label_that_is_not_known_is_not_counted(teacher):
     scores = teacher([GRASS.words])
-    tag, head, dep = (one.log_softmax(-1)[0] for one in scores)
+    tag, head, dep = (part.log_softmax(-1)[0] for part in scores)
     expected = -(tag[1, TAGS.index("VBZ")] + head[:, 1].mean() + dep[1, 1, DEPS.index("ROOT")])
     torch.testing.assert_close(
         teacher.loss([GRASS._replace(tags=["FW", "VBZ"], deps=["dative", "ROOT"])]), expected
@@ -88,7 +88,7 @@ def test_a_label_that_is_not_known_is_not_counted(teacher):
 
 def test_it_reads_as_it_was_taught_in_the_order_given(teacher):
     taught = [DOG, GRASS]
-    assert teacher.read([one.words for one in taught]) != taught
+    assert teacher.read([reading.words for reading in taught]) != taught
     teach(teacher, taught * 4, 150, 3e-3, 0, "two sentences")
     assert teacher.read([GRASS.words, DOG.words, GRASS.words]) == [GRASS, DOG, GRASS]
 
@@ -99,9 +99,9 @@ def test_what_is_no_tree_is_left_out(teacher):
     """
     for value in teacher.arc.parameters():
         torch.nn.init.zeros_(value)
-    found = teacher.read([DOG.words])[0]
-    assert found is not None
-    assert (found.heads, found.deps[0]) == ([0] * 5, "ROOT")
+    reading = teacher.read([DOG.words])[0]
+    assert reading is not None
+    assert (reading.heads, reading.deps[0]) == ([0] * 5, "ROOT")
     whole = teacher.forward
 
     def rootless(sentences):
