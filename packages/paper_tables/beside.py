@@ -30,13 +30,14 @@ def beside_printed(opened: Sequence[OpenRun], rows: pd.DataFrame, *, folds: int 
         not known is empty: of one's own runs R@K and RSUM by the split's own pairs are known, and ECCV
         Caption's and CxC's where the split has them.
     """
-    wide, notes, empty = published.wide(rows), published.beside(rows), [""] * len(opened)
+    wide, notes = published.wide(rows), published.beside(rows)
+    empty = [""] * len(opened)
     own = [_own_numbers(run, str(rows["dataset"].iloc[0]), folds) for run in opened]
     numbers = {}
     for metric in wide.columns:
         label = published.LABELS.get(metric, metric)
-        values = [*(found.get(label, np.nan) for found in own), *wide[metric] / 100]
-        numbers[label] = ["" if np.isnan(value) else format_value(value) for value in values]
+        values = [*(numbers_of_run.get(label, np.nan) for numbers_of_run in own), *wide[metric] / 100]
+        numbers[label] = [_cell(value) for value in values]
     papers, tables, _, _, groups, methods = zip(*wide.index, strict=True)
     printed = [f"{paper}, table {number}" for paper, number in zip(papers, tables, strict=True)]
     heads = {
@@ -45,6 +46,10 @@ def beside_printed(opened: Sequence[OpenRun], rows: pd.DataFrame, *, folds: int 
         "method": [run.name for run in opened] + list(methods),
     }
     return heads | numbers | {"beside": empty + [notes[key] for key in wide.index]}
+
+
+def _cell(value: float) -> str:
+    return "" if np.isnan(value) else format_value(value)
 
 
 def with_printed(opened: Sequence[OpenRun], named: str) -> tuple[dict[str, list[str]], dict[str, str], str]:

@@ -11,6 +11,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -85,7 +86,10 @@ class Claim:
         """Grids and labels of the arms of each contrast: the first, by itself or minus the second; of four,
         the difference of the first two minus that of the others.
         """
-        return [[_place(name, arm) for arm in of] for name, several in self.arms.items() for of in several]
+        contrasts = []
+        for name, several in self.arms.items():
+            contrasts += [_places(name, arms) for arms in several]
+        return contrasts
 
     @property
     def commands(self) -> list[str]:
@@ -95,19 +99,21 @@ class Claim:
     def about(self) -> list[str]:
         """Lines that tell it: what it says, its arms, and the command that makes them."""
         sign = {"+": "more", "-": "less", "0": "no difference"}[self.expected]
-        told = "" if self.printed is None else f", {format_number(self.printed, 1)} printed"
-        arms = [" minus ".join(label for _, label in of) for of in self.contrasts]
-        return [
-            f"{self.id}  {self.paper}, {self.place}: {self.says}",
-            f"  metric: {', '.join(self.own)}; expected: {sign}{told}",
-            f"  data: {', '.join(DATA[one] for one in self.data)}",
-            *([] if self.text is None else ["  no training"]),
-            *(f"  arms: {one}" for one in arms),
-            *(f"  recorded: {more} minus {less}" for more, less in self.recorded),
-            *(f"  command: {one}" for one in self.commands),
-            *(f"  waits for: {self.needs}" for _ in [0] if self.needs),
-            *(f"  {self.remark}" for _ in [0] if self.remark),
-        ]
+        printed = "" if self.printed is None else f", {format_number(self.printed, 1)} printed"
+        lines = [f"{self.id}  {self.paper}, {self.place}: {self.says}"]
+        lines.append(f"  metric: {', '.join(self.own)}; expected: {sign}{printed}")
+        lines.append(f"  data: {', '.join(DATA[place] for place in self.data)}")
+        lines += [] if self.text is None else ["  no training"]
+        for arms in self.contrasts:
+            lines.append(f"  arms: {' minus '.join(label for _, label in arms)}")
+        lines += [f"  recorded: {more} minus {less}" for more, less in self.recorded]
+        lines += [f"  command: {command}" for command in self.commands]
+        lines += [f"  waits for: {self.needs}"] if self.needs else []
+        return [*lines, f"  {self.remark}"] if self.remark else lines
+
+
+def _places(grid: str, arms: Iterable[str]) -> list[tuple[str, str]]:
+    return [_place(grid, arm) for arm in arms]
 
 
 def _place(grid: str, arm: str) -> tuple[str, str]:
@@ -166,7 +172,12 @@ def ledger(path: Path = LEDGER) -> list[dict[str, Any]]:
 
 def latest(lines: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Of each question the last line."""
-    return list({tuple(line[name] for name in QUESTION): dict(line) for line in lines}.values())
+    return list({_question(line): dict(line) for line in lines}.values())
+
+
+def _question(line: Mapping[str, Any]) -> tuple[Any, ...]:
+    """What a line answers: its claim, data, contrast and judge, in the order of ``QUESTION``."""
+    return tuple(line[name] for name in QUESTION)
 
 
 def judged(lines: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -211,11 +222,11 @@ def record(found: Iterable[Mapping[str, Any]], day: str, path: Path = LEDGER) ->
         Lines added.
     """
     before = ledger(path)
-    known = {tuple(line[name] for name in QUESTION): line for line in latest(before)}
+    known = {_question(line): line for line in latest(before)}
     added = []
     for line in judged(latest([*before, *found])):
         fresh = json.loads(json.dumps({**line, "day": day}))
-        old = known.get(tuple(line[name] for name in QUESTION), {})
+        old = known.get(_question(line), {})
         added += [] if {**old, "day": day} == fresh else [fresh]
     with path.open("a", encoding="utf-8") as file:
         file.writelines(json.dumps(line) + "\n" for line in added)
@@ -224,48 +235,43 @@ def record(found: Iterable[Mapping[str, Any]], day: str, path: Path = LEDGER) ->
 
 def from_recorded() -> list[dict[str, Any]]:
     """A line for every question that the recorded comparisons answer, without its verdict."""
-    return [
-        line
-        for claim in load().values()
-        for where in claim.data
-        if where in TABLES
-        for who, keys in claim.keys.items()
-        for line in _contrasts(claim, where, who, keys)
-    ]
+    lines: list[dict[str, Any]] = []
+    for claim in load().values():
+        tables = [where for where in claim.data if where in TABLES]
+        for where, (who, keys) in product(tables, claim.keys.items()):
+            lines += _contrasts(claim, where, who, keys)
+    return lines
 
 
 def line_of(
     claim: Claim, where: str, contrast: str, who: str, values: Mapping[str, Any], **about: Any
 ) -> dict[str, Any]:
     """A line without its verdict; ``values`` are those of the first arm, ``more``, and of the other."""
-    return {
-        "claim": claim.id, "data": where, "contrast": contrast, "judge": who,
-        "metric": claim.keys.get(who, claim.own),
-        "expected": claim.expected, "unit": claim.unit, "smallest": claim.smallest,
-        "printed": claim.printed, "chance": None,
-        "values": {name: [round(float(one), 4) for one in of] for name, of in values.items()},
-        **about,
-    }  # fmt: skip
+    question: dict[str, Any] = {"claim": claim.id, "data": where, "contrast": contrast, "judge": who}
+    question |= {"metric": claim.keys.get(who, claim.own)}
+    expected = {"expected": claim.expected, "unit": claim.unit, "smallest": claim.smallest}
+    rounded = {}
+    for name, numbers in values.items():
+        rounded[name] = [round(float(number), 4) for number in numbers]
+    return {**question, **expected, "printed": claim.printed, "chance": None, "values": rounded, **about}
 
 
 def _contrasts(claim: Claim, where: str, who: str, keys: list[str]) -> Iterable[dict[str, Any]]:
     table = _numbers(where)
     if claim.models and not claim.arms and where == "W":
-        yield line_of(
-            claim, where, "all objectives", who, {"more": _over_models(claim, keys, table)},
-            source=_source(where), threads=RECORDED_THREADS, seconds=None,
-        )  # fmt: skip
+        values = {"more": _over_models(claim, keys, table)}
+        about = {"source": _source(where), "threads": RECORDED_THREADS, "seconds": None}
+        yield line_of(claim, where, "all objectives", who, values, **about)
     for more, less in claim.recorded:
         arms = [_arm(table, name, keys) for name in (more, less)]
         both = sorted(set(arms[0].index) & set(arms[1].index))
         if len(both) < 2:
             continue
-        values = {name: arm[both].to_numpy(dtype=float) for name, arm in zip(("more", "less"), arms)}
+        sides = {name: arm[both].to_numpy(dtype=float) for name, arm in zip(("more", "less"), arms)}
         ran = sum(float(_arm(table, name, ["seconds"]).reindex(both).sum()) for name in (more, less))
-        yield line_of_arms(
-            claim, where, f"{more} | {less}", who, values, chance=_chance() if keys == ["rsum"] else None,
-            seeds=both, source=_source(where), threads=RECORDED_THREADS, seconds=round(ran),
-        )  # fmt: skip
+        about = {"chance": _chance() if keys == ["rsum"] else None, "seeds": both}
+        about |= {"source": _source(where), "threads": RECORDED_THREADS, "seconds": round(ran)}
+        yield line_of_arms(claim, where, f"{more} | {less}", who, sides, **about)
 
 
 def line_of_arms(

@@ -22,35 +22,37 @@ Asked = dict[tuple[str, str, str], dict[str, Line]]
 def write(lines: Sequence[Line], notes: Sequence[str] = (), power: str = "") -> str:
     """The page, from the lines of the ledger that count; ``power`` says what so many seeds find."""
     asked = questions(lines)
-    return page(
-        TEMPLATE, title="What became of five papers' claims", found=_found(asked),
-        judges=JUDGES, signs=claims_told.SIGNS, means=claims_told.MEANS, matters=_matters(),
-        level=ALPHA,
-        tallies=_tallies(asked), rows=[_row(judges) for judges in asked.values()], notes=notes, power=power,
-        partings=list(claims_told.PARTINGS),
-        papers=list(claims.PAPERS.values()), places=list(dict.fromkeys(claims.DATA[key[1]] for key in asked)),
-        waiting=unjudged(asked),
-        script=Markup(SCRIPT.read_text(encoding="utf-8")),
-    )  # fmt: skip
+    places = dict.fromkeys(claims.DATA[key[1]] for key in asked)
+    words = {"judges": JUDGES, "signs": claims_told.SIGNS, "means": claims_told.MEANS, "level": ALPHA}
+    choices = {"partings": list(claims_told.PARTINGS), "papers": list(claims.PAPERS.values())}
+    rows = [_row(judges) for judges in asked.values()]
+    table = {"rows": rows, "tallies": _tallies(asked), "found": _found(asked), "waiting": unjudged(asked)}
+    script = Markup(SCRIPT.read_text(encoding="utf-8"))
+    title = "What became of five papers' claims"
+    about = {"title": title, "matters": _matters(), "notes": notes, "power": power, "script": script}
+    return page(TEMPLATE, **about, **table, places=list(places), **words, **choices)
 
 
 def columns(lines: Sequence[Line]) -> dict[str, list[str]]:
     """A row a claim, data set and contrast, as texts by column: what both judges say."""
-    made = []
+    table: dict[str, list[str]] = {}
     for judges in questions(lines).values():
-        line, labels, truth = next(iter(judges.values())), judges.get("labels"), judges.get("truth")
-        claim, printed = claims.find(line["claim"]), claims_told.printed_of(line)
-        first = told_of(labels or judges.get("neither")) + (f"; {printed} printed" if printed else "")
-        made.append({
-            "claim": claim.id,
-            "says": claim.says,
-            "data and arms": f"{claims.DATA[line['data']]}: {claims_told.contrast_of(line)}",
-            "by annotated pairs, or by other measures": first,
-            JUDGES["truth"]: told_of(truth),
-            "together": claims_told.parting_of(labels, truth),
-            "runs or tables": ", ".join(Path(of).name for of in claims_told.folders_of(line).values()),
-        })  # fmt: skip
-    return {head: [row[head] for row in made] for head in (made[0] if made else ())}
+        for head, text in _texts(judges).items():
+            table.setdefault(head, []).append(text)
+    return table
+
+
+def _texts(judges: Mapping[str, Line]) -> dict[str, str]:
+    """What ``columns`` says of one claim, data set and contrast."""
+    line = next(iter(judges.values()))
+    labels, truth = judges.get("labels"), judges.get("truth")
+    claim, printed = claims.find(line["claim"]), claims_told.printed_of(line)
+    first = told_of(labels or judges.get("neither")) + (f"; {printed} printed" if printed else "")
+    folders = ", ".join(Path(folder).name for folder in claims_told.folders_of(line).values())
+    arms = f"{claims.DATA[line['data']]}: {claims_told.contrast_of(line)}"
+    cells = {"claim": claim.id, "says": claim.says, "data and arms": arms}
+    cells |= {"by annotated pairs, or by other measures": first, JUDGES["truth"]: told_of(truth)}
+    return {**cells, "together": claims_told.parting_of(labels, truth), "runs or tables": folders}
 
 
 def questions(lines: Sequence[Line]) -> Asked:
@@ -64,20 +66,19 @@ def questions(lines: Sequence[Line]) -> Asked:
 
 def unjudged(asked: Asked) -> list[claims.Claim]:
     """Claims of which the ledger says nothing yet."""
-    return [one for name, one in claims.load().items() if name not in {key[0] for key in asked}]
+    names = {key[0] for key in asked}
+    return [claim for name, claim in claims.load().items() if name not in names]
 
 
 def _found(asked: Asked) -> tuple[str, str]:
     """How many claims were judged; and in how many rows, on which data, and how many held by each judge."""
     places = Counter(claims.DATA[key[1]] for key in asked)
     where = listed([f"{place} {rows}" for place, rows in places.most_common()])
-    held = [f"{told.capitalize()}, {_held(judge, asked)}" for judge, told in JUDGES.items()]
+    by_judge = [f"{word.capitalize()}, {_held(judge, asked)}" for judge, word in JUDGES.items()]
     judged, every = len(claims.load()) - len(unjudged(asked)), format_count(len(claims.load()), "claim")
-    return (
-        f"{judged} of {every} of {listed(list(claims.PAPERS.values()))} were judged.",
-        f"A claim has a row for each data set and pair of arms, {format_count(len(asked), 'row')} in all: "
-        f"{where}. {' '.join(held)}",
-    )
+    papers = listed(list(claims.PAPERS.values()))
+    rows = f"A claim has a row for each data set and pair of arms, {format_count(len(asked), 'row')} in all"
+    return (f"{judged} of {every} of {papers} were judged.", f"{rows}: {where}. {' '.join(by_judge)}")
 
 
 def _held(judge: str, asked: Asked) -> str:
@@ -102,41 +103,34 @@ def _counts(judge: str, rows: Iterable[Mapping[str, Line]]) -> Counter[str]:
 
 def _tallies(asked: Asked) -> dict[str, dict[str, Counter[str]]]:
     """Paper -> judge -> verdict -> rows; all papers come first."""
-    kept = {"all": list(asked.values())}
-    kept |= {
-        paper: [of for key, of in asked.items() if key[0][0] == letter]
-        for letter, paper in claims.PAPERS.items()
-    }
-    return {paper: {judge: _counts(judge, rows) for judge in JUDGES} for paper, rows in kept.items() if rows}
+    rows_of_paper = {"all": list(asked.values())}
+    for letter, paper in claims.PAPERS.items():
+        rows_of_paper[paper] = [judges for key, judges in asked.items() if key[0][0] == letter]
+    tallies = {}
+    for paper, rows in rows_of_paper.items():
+        if rows:
+            tallies[paper] = {judge: _counts(judge, rows) for judge in JUDGES}
+    return tallies
 
 
 def _row(judges: Mapping[str, Line]) -> dict[str, Any]:
     """What the template shows of a row."""
     line = next(iter(judges.values()))
-    claim, printed, trained = claims.find(line["claim"]), claims_told.printed_of(line), "budget" in line
+    claim, printed = claims.find(line["claim"]), claims_told.printed_of(line)
+    trained = "budget" in line
     recorded = [] if trained or line["judge"] == "no training" else ["recorded"]
-    return {
-        "claim": claim,
-        "place": claims.DATA[line["data"]],
-        "arms": ", ".join([claims_told.contrast_of(line), *recorded, claims_told.seeds_of(line)]),
-        "by": {judge: _judged(judges[judge]) if judge in judges else None for judge in JUDGES},
-        "printed": printed,
-        "unit": claims_told.UNITS[claim.printed_in or line["unit"]] if printed else "",
-        "together": claims_told.parting_of(judges.get("labels"), judges.get("truth")),
-        "commands": claims_told.commands_of(line),
-        "folders": claims_told.folders_of(line),
-        "trained": trained,
-    }
+    unit = claims_told.UNITS[claim.printed_in or line["unit"]] if printed else ""
+    by = dict.fromkeys(JUDGES) | {judge: _judged(verdict) for judge, verdict in judges.items()}
+    row = {"claim": claim, "place": claims.DATA[line["data"]], "by": by}
+    row["arms"] = ", ".join([claims_told.contrast_of(line), *recorded, claims_told.seeds_of(line)])
+    row |= {"printed": printed, "unit": unit, "trained": trained}
+    row["together"] = claims_told.parting_of(judges.get("labels"), judges.get("truth"))
+    return {**row, "commands": claims_told.commands_of(line), "folders": claims_told.folders_of(line)}
 
 
 def _judged(line: Line) -> dict[str, Any]:
     """What the template shows of a verdict."""
-    return {
-        "verdict": line["verdict"],
-        "effect": claims_told.interval_of(line),
-        "unit": claims_told.unit_of(line),
-        "reason": claims_told.reason_of(line),
-        "metric": line["metric"],
-        "matters": claims_told.threshold_of(line),
-        "seeds": claims_told.by_seed(line),
-    }
+    effect, unit = claims_told.interval_of(line), claims_told.unit_of(line)
+    shown = {"verdict": line["verdict"], "effect": effect, "unit": unit, "metric": line["metric"]}
+    shown |= {"reason": claims_told.reason_of(line), "matters": claims_told.threshold_of(line)}
+    return {**shown, "seeds": claims_told.by_seed(line)}

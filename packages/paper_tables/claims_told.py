@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from functools import cache
+from itertools import product
 from typing import Any
 
 from paper_tables import claims
@@ -27,22 +28,45 @@ UNITS = {unit: unit_heading(unit, difference=True) for unit in ("sum", "share", 
 }
 # how papers call the objectives, and the numbers
 TITLES = {
-    "aahr": "AAHR", "cora": "CORA", "daa": "DAA", "dias": "DIAS", "ditm": "DITM", "hrem": "HREM",
-    "infonce": "InfoNCE", "pcme": "PCME", "pcmepp": "PCME++", "sam": "SAM", "siglip": "SigLIP",
+    "aahr": "AAHR",
+    "cora": "CORA",
+    "daa": "DAA",
+    "dias": "DIAS",
+    "ditm": "DITM",
+    "hrem": "HREM",
+    "infonce": "InfoNCE",
+    "pcme": "PCME",
+    "pcmepp": "PCME++",
+    "sam": "SAM",
+    "siglip": "SigLIP",
     "vsepp": "VSE++",
-}  # fmt: skip
+}
 METRICS = {
-    "rsum": "RSUM", "map_at_r": "mAP@R", "ndcg": "nDCG", "R@1": "R@1", "ncs@10": "NCS@10",
+    "rsum": "RSUM",
+    "map_at_r": "mAP@R",
+    "ndcg": "nDCG",
+    "R@1": "R@1",
+    "ncs@10": "NCS@10",
     "ncs@10[without own]": "NCS@10 without annotated items",
     "nsum[without own]": "NCS without annotated items",
-    "kendall_tau": "Kendall's tau", "spearman": "Spearman", "pearson": "Pearson", "families": "silhouette",
-    "named": "weight of named things", "true@1": "true@1", "attributes": "twin accuracy",
-    "order": "Kendall's tau with descriptiveness", "entities": "mAP@R by one entity",
-    "above entities": "captions above their entities", "first epoch": "RSUM after one epoch",
-    "reranked": "RSUM after re-ranking", "growth": "growth of Semantic Recall", "gap": "distance of centres",
-    "sets 30": "Semantic Recall of 30", "dimensions": "own dimension less others",
+    "kendall_tau": "Kendall's tau",
+    "spearman": "Spearman",
+    "pearson": "Pearson",
+    "families": "silhouette",
+    "named": "weight of named things",
+    "true@1": "true@1",
+    "attributes": "twin accuracy",
+    "order": "Kendall's tau with descriptiveness",
+    "entities": "mAP@R by one entity",
+    "above entities": "captions above their entities",
+    "first epoch": "RSUM after one epoch",
+    "reranked": "RSUM after re-ranking",
+    "growth": "growth of Semantic Recall",
+    "gap": "distance of centres",
+    "sets 30": "Semantic Recall of 30",
+    "dimensions": "own dimension less others",
     "without_graph": "captions without a graph",
-}  # fmt: skip
+}
 PARTINGS = {
     "disagree": "they decide differently",
     "agree": "they agree",
@@ -73,7 +97,8 @@ def interval_of(line: Line) -> str:
 def unit_of(line: Line) -> str:
     """The unit of an effect, and the name of its number where that is one of the field's."""
     last = re.split("[:/]", line["metric"][0])[-1]
-    unit, name, keys = UNITS[line["unit"]], METRICS.get(last, ""), line["metric"]
+    unit, name = UNITS[line["unit"]], METRICS.get(last, "")
+    keys = line["metric"]
     both = "mean of both directions" if len({key.replace("t2i", "i2t") for key in keys}) < len(keys) else ""
     return ", ".join(filter(None, (unit, name, both))) or last.replace("_", " ")
 
@@ -90,11 +115,13 @@ def threshold_of(line: Line) -> str:
 
 def reason_of(line: Line) -> str:
     """Why it has its verdict."""
-    low, high, small = line["low"], line["high"], line["smallest"]
+    low, high = line["low"], line["high"]
+    small = line["smallest"]
     if line["verdict"] == "void":
         best = claims.evidence(line).at_best
         return "all arms are near the best value" if best else f"an arm is below {CHANCE_TIMES} times chance"
-    apart, within, holm = low > 0 or high < 0, max(-low, high) < small, line["p_holm"] < ALPHA
+    apart, within = low > 0 or high < 0, max(-low, high) < small
+    holm = line["p_holm"] < ALPHA
     p, limit = f"Holm's p is {format_p_value(line['p_holm'])}", threshold_of(line)
     if holm and line["verdict"] == "undecided":
         return "turns around at another learning rate"
@@ -166,9 +193,10 @@ def by_seed(line: Line) -> str:
     """The values behind an effect, with its sign."""
     turned, (more, *less) = line["expected"] == "-", line["values"].values()
     if not less:
-        return ", ".join(_amount(line, -one if turned else one) for one in more)
+        sign = -1 if turned else 1
+        return ", ".join(_amount(line, sign * number) for number in more)
     pairs = zip(less[0], more) if turned else zip(more, less[0])
-    return ", ".join(" \u2212 ".join(_amount(line, one) for one in pair) for pair in pairs)
+    return ", ".join(f"{_amount(line, first)} \u2212 {_amount(line, second)}" for first, second in pairs)
 
 
 def parting_of(labels: Line | None, truth: Line | None) -> str:
@@ -203,7 +231,7 @@ def folders_of(line: Line) -> dict[str, str]:
     if "budget" in line:
         arms, made = _arms(line["contrast"]), line["source"]["runs"]
         seeds = line["seeds"][: len(made) // len(arms)]
-        names = [f"{arm}, seed {seed}" for arm in arms for seed in seeds]
+        names = [f"{arm}, seed {seed}" for arm, seed in product(arms, seeds)]
         return {name: f"{RUNS}/{one}" for name, one in zip(names, made, strict=True)}
     return {} if line["judge"] == "no training" else {made: name for name, made in _tables(line)}
 

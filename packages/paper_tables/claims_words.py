@@ -3,6 +3,7 @@
 import textwrap
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -37,7 +38,8 @@ TOLD = {
     "no training": "Without training",
     "neither": "Without a judge",
 }
-HELD, FAILED, OPEN = ("replicated",), ("refuted", "equivalent"), ("undecided", "void")
+HELD, FAILED = ("replicated",), ("refuted", "equivalent")
+OPEN = ("undecided", "void")
 # what a row says, for whoever has read no paper and no other page
 LEGEND = (
     f"Verdicts. {' '.join(f'{SIGNS[word]} {word}: {told}.' for word, told in MEANS.items())}",
@@ -125,29 +127,33 @@ def _first(judges: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Any]:
 
 def _verdicts(asked: Asked) -> list[str]:
     """Which claims held, which did not, and which wait."""
-    every = [line for judges in asked.values() for line in judges.values()]
+    every = list(chain.from_iterable(judges.values() for judges in asked.values()))
     counts = Counter((line["judge"], line["verdict"]) for line in every)
-    told = [
-        f"- {TOLD[judge]}: "
-        + ", ".join(f"{counts[judge, word]} {word}" for word in SIGNS if counts[judge, word]) + "."
-        for judge in JUDGES
-    ]  # fmt: skip
+    tallies = []
+    for judge in JUDGES:
+        verdicts = [f"{counts[judge, word]} {word}" for word in SIGNS if counts[judge, word]]
+        tallies.append(f"- {TOLD[judge]}: {', '.join(verdicts)}.")
     waiting = unjudged(asked)
-    lines = ["# What became of the papers' claims", "", *textwrap.wrap(
+    known = claims.load()
+    judged = f"{len(known) - len(waiting)} of {format_count(len(known), 'claim')}"
+    about = (
         f"`workbench claims report` writes this page from the ledger. It judges "
-        f"{len(claims.load()) - len(waiting)} of {format_count(len(claims.load()), 'claim')}, in "
-        f"{format_count(len(asked), 'row')}. A row is a claim on one data set with one contrast. "
-        "[Where annotated pairs and truth disagree](claims_limits.md) says what not to conclude.",
-        130,
-    ), "", *told, ""]  # fmt: skip
+        f"{judged}, in {format_count(len(asked), 'row')}. A row is a claim on one data set with one "
+        "contrast. [Where annotated pairs and truth disagree](claims_limits.md) says what not to conclude."
+    )
+    lines = ["# What became of the papers' claims", "", *textwrap.wrap(about, 130), "", *tallies, ""]
     lines += ["## How to read a row", "", *(f"- {one}" for one in LEGEND), ""]
     for heading, words in (("held", HELD), ("did not hold", FAILED), ("are undecided", OPEN)):
-        kept = {key: of for key, of in asked.items() if any(line["verdict"] in words for line in of.values())}
-        lines += [f"## Claims that {heading}", "", *_table(kept, words), ""]
-    lines += ["## Not yet judged", "", *_rows(("claim", "says", "made by or waits for"), [
-        (one.id, one.says, one.needs or ", ".join(f"`{made}`" for made in one.commands))
-        for one in waiting
-    ])]  # fmt: skip
+        chosen = {}
+        for key, judges in asked.items():
+            if any(line["verdict"] in words for line in judges.values()):
+                chosen[key] = judges
+        lines += [f"## Claims that {heading}", "", *_table(chosen, words), ""]
+    rows = []
+    for claim in waiting:
+        commands = ", ".join(f"`{command}`" for command in claim.commands)
+        rows.append((claim.id, claim.says, claim.needs or commands))
+    lines += ["## Not yet judged", "", *_rows(("claim", "says", "made by or waits for"), rows)]
     return lines
 
 
@@ -155,13 +161,12 @@ def _partings(asked: Asked) -> list[str]:
     """Where the judges part, how much the seeds can find, and what not to conclude."""
     partings = {key: parting_of(of.get("labels"), of.get("truth")) for key, of in asked.items()}
     counts = Counter(word for word in partings.values() if word)
-    lines = ["# Where annotated pairs and truth disagree", "", *textwrap.wrap(
+    about = (
         "`workbench claims report` writes this page from the ledger. The synthetic scenes are drawn, so the "
         "truth of each caption is known for every image. By annotated pairs only the image counts that "
-        "it was written for. "
-        f"Both judge {format_count(counts.total(), 'row')} of [the claims](claims.md):",
-        130,
-    ), ""]  # fmt: skip
+        f"it was written for. Both judge {format_count(counts.total(), 'row')} of [the claims](claims.md):"
+    )
+    lines = ["# Where annotated pairs and truth disagree", "", *textwrap.wrap(about, 130), ""]
     lines += [f"- {told}: {counts[word]}" for word, told in PARTINGS.items()]
     for heading, word in (
         ("They decide differently", "disagree"),
@@ -169,7 +174,7 @@ def _partings(asked: Asked) -> list[str]:
     ):
         parted = {key: asked[key] for key, of in partings.items() if word in of}
         lines += ["", f"## {heading}", "", *_table(parted)]
-    every = [line for judges in asked.values() for line in judges.values()]
+    every = list(chain.from_iterable(judges.values() for judges in asked.values()))
     lines += ["", "## What the seeds can find", "", *_powers()]
     told = filter(None, [*limits(every), power(every)])
     lines += ["", "## What a reader should not conclude", "", *(f"- {one}" for one in told)]
@@ -178,11 +183,8 @@ def _partings(asked: Asked) -> list[str]:
 
 def power(lines: Sequence[Mapping[str, Any]]) -> str:
     """What 3, 5 and 10 seeds find, by the spread that is nearest to that of the ledger."""
-    spreads = [
-        np.std(np.subtract(line["values"]["more"], line["values"]["less"]), ddof=1)
-        for line in lines
-        if line["unit"] == "sum" and "less" in line["values"]
-    ]
+    values = [line["values"] for line in lines if line["unit"] == "sum" and "less" in line["values"]]
+    spreads = [np.std(np.subtract(value["more"], value["less"]), ddof=1) for value in values]
     if not spreads:
         return ""
     found, middle = assets.recorded("claims_power"), float(np.median(spreads))
@@ -211,26 +213,23 @@ def _powers() -> list[str]:
         "`python -m tools.benchmarks.bench_claims_power` makes the table."
     )
     wide = found.pivot_table(index=["spread", "seeds"], columns="key", values="value").reset_index()
-    rows = [
-        (format_number(row["spread"], 0), format_number(row["seeds"], 0),
-         *(f"{format_number(100 * row[key], 1)} %" for key in POWERS))
-        for _, row in wide.iterrows()
-    ]  # fmt: skip
-    heads = (
-        "spread", "seeds", f"an effect of {effect} is replicated",
-        "no effect is equivalent", "a paper has a false verdict",
-    )  # fmt: skip
+    rows = []
+    for _, row in wide.iterrows():
+        shares = (f"{format_number(100 * row[key], 1)} %" for key in POWERS)
+        rows.append((format_number(row["spread"], 0), format_number(row["seeds"], 0), *shares))
+    replicated = f"an effect of {effect} is replicated"
+    heads = ("spread", "seeds", replicated, "no effect is equivalent", "a paper has a false verdict")
     return [*textwrap.wrap(told, 130), "", *_rows(heads, rows)]
 
 
 def _table(asked: Asked, words: Sequence[str] = tuple(SIGNS)) -> list[str]:
     """A row for each judge's verdict that is one of these words."""
-    rows = [
-        (key[0], claims.find(key[0]).says, claims.DATA[key[1]], contrast_of(line),
-         JUDGES[line["judge"]], word_of(line), effect_of(line), reason_of(line), printed_of(line),
-         seeds_of(line))
-        for key, judges in asked.items() for line in judges.values() if line["verdict"] in words
-    ]  # fmt: skip
+    rows = []
+    for key, judges in asked.items():
+        about = (key[0], claims.find(key[0]).says, claims.DATA[key[1]])
+        for line in judges.values():
+            if line["verdict"] in words:
+                rows.append((*about, *_cells(line)))
     heads = (
         "claim",
         "says",
@@ -244,6 +243,12 @@ def _table(asked: Asked, words: Sequence[str] = tuple(SIGNS)) -> list[str]:
         "of",
     )
     return _rows(heads, rows)
+
+
+def _cells(line: Mapping[str, Any]) -> tuple[str, ...]:
+    """A judge's verdict in the columns of ``_table``."""
+    verdict = (JUDGES[line["judge"]], word_of(line), effect_of(line), reason_of(line))
+    return (contrast_of(line), *verdict, printed_of(line), seeds_of(line))
 
 
 def _rows(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:

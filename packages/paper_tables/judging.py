@@ -62,11 +62,13 @@ def judge(claims: Sequence[Evidence]) -> list[Verdict]:
     for one in claims:
         enough = len(one.differences) > 1 and bool(np.isfinite(one.differences).all())
         require(enough and one.smallest > 0, f"a claim needs two seeds, finite, and a smallest effect: {one}")
-    voids = [_void(one) for one in claims]
-    adjusted = iter(
-        _adjust(np.array([_tests(one) for one, void in zip(claims, voids, strict=True) if not void]))
-    )
-    return [_verdict(one, None if void else next(adjusted)) for one, void in zip(claims, voids, strict=True)]
+    voids = [_void(evidence) for evidence in claims]
+    tests = [_tests(evidence) for evidence, void in zip(claims, voids, strict=True) if not void]
+    adjusted = iter(_adjust(np.array(tests)))
+    verdicts = []
+    for evidence, void in zip(claims, voids, strict=True):
+        verdicts.append(_verdict(evidence, None if void else next(adjusted)))
+    return verdicts
 
 
 def _void(one: Evidence) -> bool:

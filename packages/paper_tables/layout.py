@@ -25,6 +25,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -81,9 +82,10 @@ class Derived(NamedTuple):
     options: Mapping[str, Any]
 
     def __str__(self) -> str:
-        scored = f", scored with {', '.join(f'{k}={v}' for k, v in self.options.items())}"
         whole = "the mean of the scores of the seeds" if self.mean else "each model"
-        return f"{whole} of {self.arm}{scored if self.options else ''}, without a training of its own"
+        options = ", ".join(f"{name}={value}" for name, value in self.options.items())
+        scored = f", scored with {options}" if options else ""
+        return f"{whole} of {self.arm}{scored}, without a training of its own"
 
 
 @dataclass(frozen=True)
@@ -147,25 +149,28 @@ def read(grid: Mapping[str, Any], place: object = "table") -> Layout:
     said: Mapping[str, Any] = grid.get("table") or {}
     for key in said:
         require_known(f"{place}: table has no key", key, KEYS, parameters.ParameterError)
-    paper, number, by = str(said.get("paper", "")), str(said.get("number", "")), said.get("row", "method")
+    paper, number = str(said.get("paper", "")), str(said.get("number", ""))
+    by = said.get("row", "method")
     require_known(f"{place}: table.row is", by, FIELDS, parameters.ParameterError)
     of_paper = said.keys() & {"paper", "number", "printed"}  # a grid of one's own stands beside none
     known = published.COMPARABLE if of_paper else [""]
     require_known(f"{place}: table.paper: no paper", paper, known, parameters.ParameterError)
-    given = said.get("columns") or {key: key for key in RETRIEVAL}
-    sums = frozenset(str(head) for head, keys in given.items() if isinstance(keys, Mapping))
-    for head in sums:
-        only = f"{place}: table.columns: {head} is {given[head]}; write {{sum: [key, ...]}}"
-        require(list(given[head]) == ["sum"], only, parameters.ParameterError)
-    given = {str(head): keys["sum"] if head in sums else keys for head, keys in given.items()}
-    columns = {head: [keys] if isinstance(keys, str) else list(keys) for head, keys in given.items()}
-    for key in (key for keys in columns.values() for key in keys):
+    columns: dict[str, list[str]] = {}
+    sums = set()
+    for head, keys in (said.get("columns") or {key: key for key in RETRIEVAL}).items():
+        if isinstance(keys, Mapping):
+            only = f"{place}: table.columns: {head} is {keys}; write {{sum: [key, ...]}}"
+            require(list(keys) == ["sum"], only, parameters.ParameterError)
+            sums.add(str(head))
+            keys = keys["sum"]
+        columns[str(head)] = [keys] if isinstance(keys, str) else list(keys)
+    for key in chain.from_iterable(columns.values()):
         MetricKey.parse(key)
     parts = [_part(paper, number, one, by, columns) for one in said.get("printed") or ()]
     curves = {str(head): _curve(grid, str(path), place) for head, path in (said.get("curves") or {}).items()}
     derived = _derived(grid, said.get("from") or {}, f"{place}: table.from")
     part, rows = str(said.get("part", "")), _rows(grid, derived, parts, place)
-    return Layout(paper, number, part, columns, parts, rows, curves, sums, derived)
+    return Layout(paper, number, part, columns, parts, rows, curves, frozenset(sums), derived)
 
 
 def _derived(
@@ -231,9 +236,10 @@ def _part(
             cells[head] = line["printed"]
     on = tuple(map(str, said.get("measured") or rows.loc[0, ["dataset", "protocol"]]))
     known = published.load()[["dataset", "protocol"]].drop_duplicates().itertuples(index=False, name=None)
+    choices = ", ".join(map(str, published.PROTOCOLS))
     require(
         "measured" not in said or on in published.PROTOCOLS or on in set(known),
-        f"table.printed.measured is {on}; choose one of {', '.join(map(str, published.PROTOCOLS))}",
+        f"table.printed.measured is {on}; choose one of {choices}",
         parameters.ParameterError,
     )
     # where groups stand below one another, each row of the further ones names its own
@@ -262,7 +268,7 @@ def _rows(
     for given in said:
         require_known(f"{place}: table.rows: no row", given, own, parameters.ParameterError)
     out: dict[str, str | None] = {name: said.get(name, name) for name in own}
-    known = dict.fromkeys(name for part in parts for name in part.values)
+    known = dict.fromkeys(chain.from_iterable(part.values for part in parts))
     for row, name in out.items():
         if parts and name is not None:
             remedy = f" (for the row {row!r}; in table.rows give its printed name, or null)"

@@ -4,6 +4,7 @@ Weights are looked for where the run would find them, a file or the cache of the
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,11 @@ from workbench.io import with_home
 
 # files of a model on the hub, any of which holds its weights
 WEIGHTS = (
-    "open_clip_model.safetensors", "open_clip_pytorch_model.bin", "model.safetensors", "pytorch_model.bin",
-)  # fmt: skip
+    "open_clip_model.safetensors",
+    "open_clip_pytorch_model.bin",
+    "model.safetensors",
+    "pytorch_model.bin",
+)
 GLOVE = "glove.6B.zip of https://nlp.stanford.edu/projects/glove/ holds it"
 
 
@@ -29,17 +33,12 @@ def weights(arms: Iterable[Mapping[str, Any]]) -> list[str]:
     Args:
         arms: parameters of the notebook.
     """
-    fields = [{**one, **one.get("settings", {})} for one in arms]
-    groups = [
-        (place, group)
-        for one in fields
-        for side in ("image_options", "text_options")
-        for place, group in _groups(one.get(side) or {}, side)
-    ]
+    fields = [{**arm, **arm.get("settings", {})} for arm in arms]
     places: dict[str, list[str]] = {}
-    for place, group in groups:
-        for line, option in _lacking(group):
-            places.setdefault(line, []).append(f"{place}.{option}")
+    for values, side in product(fields, ("image_options", "text_options")):
+        for place, group in _groups(values.get(side) or {}, side):
+            for line, option in _lacking(group):
+                places.setdefault(line, []).append(f"{place}.{option}")
     return [f"{line} in the arms, as {', '.join(dict.fromkeys(names))}" for line, names in places.items()]
 
 

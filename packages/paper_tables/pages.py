@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +19,22 @@ from workbench.views.plots import comparison
 
 # signs that LaTeX reads as something else, and those of the papers' tables that its fonts lack
 LATEX = {
-    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{",
-    "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "–": "--", "∞": r"$\infty$",
-    "†": r"\dag{}", "₊": r"\textsubscript{+}", "\N{WARNING SIGN}": r"(!)",
-}  # fmt: skip
+    "\\": r"\textbackslash{}",
+    "&": r"\&",
+    "%": r"\%",
+    "$": r"\$",
+    "#": r"\#",
+    "_": r"\_",
+    "{": r"\{",
+    "}": r"\}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "–": "--",
+    "∞": r"$\infty$",
+    "†": r"\dag{}",
+    "₊": r"\textsubscript{+}",
+    "\N{WARNING SIGN}": r"(!)",
+}
 ONLY_PRINTED = "printed only, no arm of this grid"
 
 
@@ -32,12 +45,10 @@ def texts(table: Table) -> tuple[list[str], list[list[str]]]:
     Args:
         table: from ``execution.table.make``.
     """
-    printed = [(part, head) for part in table.parts for head in _heads(part)]
-    heads = [
-        "row", "seeds", *(f"{name}, {unit_heading(unit)}" for name, unit in table.columns.items()),
-        *(f"{head}, {_as_printed(table, head)}, {part.heading} ({part.word})" for part, head in printed),
-        "beside",
-    ]  # fmt: skip
+    printed = _printed(table)
+    own = [f"{name}, {unit_heading(unit)}" for name, unit in table.columns.items()]
+    theirs = [f"{head}, {_as_printed(table, head)}, {part.heading} ({part.word})" for part, head in printed]
+    heads = ["row", "seeds", *own, *theirs, "beside"]
     rows = [_cells(row, table, printed) for row in table.rows]
     wide = len(heads) - (not any(row[-1] for row in rows))  # nothing is to be said beside any row
     return heads[:wide], [row[:wide] for row in rows]
@@ -49,21 +60,27 @@ def _as_printed(table: Table, head: str) -> str:
 
 
 def _heads(part: Part) -> list[str]:
-    return list(dict.fromkeys(head for cells in part.values.values() for head in cells))
+    return list(dict.fromkeys(chain.from_iterable(part.values.values())))
+
+
+def _printed(table: Table) -> list[tuple[Part, str]]:
+    """Every printed column of a table, with its part."""
+    columns: list[tuple[Part, str]] = []
+    for part in table.parts:
+        columns += [(part, head) for head in _heads(part)]
+    return columns
 
 
 def _cells(row: Row, table: Table, printed: Sequence[tuple[Part, str]]) -> list[str]:
-    own = [
-        format_interval(*row.values[name], unit) if name in row.values else ""
-        for name, unit in table.columns.items()
-    ]
+    own = dict.fromkeys(table.columns, "")
+    own |= {
+        name: format_interval(*row.values[name], table.columns[name]) for name in own if name in row.values
+    }
     beside = _remarks(row, table) + ([] if row.ours else [ONLY_PRINTED])
     name = row.name if row.printed in (None, row.name) else f"{row.name} (printed as {row.printed})"
-    return [
-        name, str(row.seeds) if row.ours else "", *own,
-        *(part.values.get(row.printed or "", {}).get(head, "") for part, head in printed),
-        "; ".join(dict.fromkeys(beside)),
-    ]  # fmt: skip
+    theirs = [part.values.get(row.printed or "", {}).get(head, "") for part, head in printed]
+    seeds = str(row.seeds) if row.ours else ""
+    return [name, seeds, *own.values(), *theirs, "; ".join(dict.fromkeys(beside))]
 
 
 def _remarks(row: Row, table: Table) -> list[str]:
@@ -85,7 +102,10 @@ def markdown(table: Table) -> str:
     """
     heads, rows = texts(table)
     lines = [heads, ["---"] * len(heads), *rows]
-    body = ["| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines]
+    body = []
+    for line in lines:
+        cells = " | ".join(cell.replace("|", "\\|") for cell in line)
+        body.append(f"| {cells} |")
     return "\n".join([f"# {table.title}", "", *body, "", *(f"- {note}" for note in _notes(table)), ""])
 
 
@@ -102,30 +122,28 @@ def latex(table: Table) -> str:
     ]
     for part in table.parts:
         names = _heads(part)
-        lines = [
-            [row.printed or "", *(of.get(name, "") for name in names)]
-            for row in table.rows
-            if (of := part.values.get(row.printed or ""))
-        ]
-        about = f"{part.heading} ({part.word}), {_as_printed(table, names[0]) if names else 'printed'}"
-        blocks.append((about, ["row", *names], lines))
+        lines = []
+        for row in table.rows:
+            if cells := part.values.get(row.printed or ""):
+                lines.append([row.printed or "", *(cells.get(name, "") for name in names)])
+        kind = _as_printed(table, names[0]) if names else "printed"
+        blocks.append((f"{part.heading} ({part.word}), {kind}", ["row", *names], lines))
     beside = {text: None for row in table.rows if (text := _beside(row, table))}
     notes = r"\\ ".join(map(_escaped, [*_notes(table), *beside]))
-    return "\n".join([
-        r"\begin{table}", rf"\caption{{{_escaped(table.title)}}}", *(_tabular(*block) for block in blocks),
-        rf"\par\footnotesize {notes}", r"\end{table}", "",
-    ])  # fmt: skip
+    caption = rf"\caption{{{_escaped(table.title)}}}"
+    body = [_tabular(*block) for block in blocks]
+    ending = [rf"\par\footnotesize {notes}", r"\end{table}", ""]
+    return "\n".join([r"\begin{table}", caption, *body, *ending])
 
 
 def _tabular(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """One block of the table, made smaller where it is wider than the page."""
     head, *body = (" & ".join(map(_escaped, line[: len(heads)])) + r" \\" for line in [heads, *rows])
-    return "\n".join([
-        rf"\par\textit{{{_escaped(title)}}}\par",
-        r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%",
-        rf"\begin{{tabular}}{{l{'r' * (len(heads) - 1)}}}", r"\toprule", head, r"\midrule", *body,
-        r"\bottomrule", r"\end{tabular}}",
-    ])  # fmt: skip
+    begin = rf"\begin{{tabular}}{{l{'r' * (len(heads) - 1)}}}"
+    title = rf"\par\textit{{{_escaped(title)}}}\par"
+    narrow = r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"
+    top = [title, narrow, begin, r"\toprule", head, r"\midrule"]
+    return "\n".join([*top, *body, r"\bottomrule", r"\end{tabular}}"])
 
 
 def _escaped(text: str) -> str:
@@ -139,24 +157,24 @@ def comma_separated(table: Table) -> str:
     Args:
         table: from ``execution.table.make``.
     """
-    printed = [(part, head) for part in table.parts for head in _heads(part)]
-    ours = [
-        f"{name}{end}, {unit_heading(unit)}"
-        for name, unit in table.columns.items()
-        for end in ("", " low", " high")
-    ]
+    printed = _printed(table)
+    ours = []
+    for name, unit in table.columns.items():
+        ours += [f"{name}{end}, {unit_heading(unit)}" for end in ("", " low", " high")]
     theirs = [f"{_as_printed(table, head)} {head}, {part.heading}" for part, head in printed]
     lines = []
     for row in table.rows:
-        own = [
-            "" if value is None else display_value(value, unit)
-            for name, unit in table.columns.items()
-            for value in row.values.get(name, (None,) * 3)
-        ]
+        own: list[float | str] = []
+        for name, unit in table.columns.items():
+            own += [_csv_value(value, unit) for value in row.values.get(name, (None,) * 3)]
         cells = (part.values.get(row.printed or "", {}).get(head, "") for part, head in printed)
         lines.append([row.name, row.printed or "", row.seeds if row.ours else "", *own, *cells])
     heads = ["row", "printed as", "seeds", *ours, *theirs]
     return pd.DataFrame(lines, columns=heads, dtype=object).to_csv(index=False, lineterminator="\n")
+
+
+def _csv_value(value: float | None, unit: str) -> float | str:
+    return "" if value is None else display_value(value, unit)
 
 
 def curves(table: Table) -> dict[str, Any]:
@@ -172,11 +190,11 @@ def curves(table: Table) -> dict[str, Any]:
     values = {
         row.name: value for row in table.rows if (value := row.values.get(head)) and value[0] is not None
     }
-    drawn = {
-        name: found
-        for name, of in table.curves.items()
-        if (found := {x: values[row] for row, x in of.items() if row in values})
-    }
+    drawn = {}
+    for name, numbers in table.curves.items():
+        points = {x: values[row] for row, x in numbers.items() if row in values}
+        if points:
+            drawn[name] = points
     if not drawn:
         return {}
     seeds = max(row.seeds for row in table.rows)
@@ -203,11 +221,16 @@ def write(table: Table, folder: Path | str) -> dict[str, Path]:
     """
     heads, rows = texts(table)
     drawn = curves(table)
+    about = {"title": table.title, "intro": "", "notes": _notes(table)}
+    script, figure = (report.plotly_script(), report.div(drawn, "curves")) if drawn else ("", "")
     html = page(
-        "views/pages/table.html.j2", title=table.title, intro="", sortable=False, links={},
-        tables=[{"heading": "", "names": heads, "rows": rows}], notes=_notes(table),
-        script=Markup(report.plotly_script() if drawn else ""),
-        figure=Markup(report.div(drawn, "curves") if drawn else ""),
-    )  # fmt: skip
+        "views/pages/table.html.j2",
+        **about,
+        sortable=False,
+        links={},
+        tables=[{"heading": "", "names": heads, "rows": rows}],
+        script=Markup(script),
+        figure=Markup(figure),
+    )
     every = {"html": html, "md": markdown(table), "tex": latex(table), "csv": comma_separated(table)}
     return {end: write_text(Path(folder) / f"{table.name}.{end}", text) for end, text in every.items()}

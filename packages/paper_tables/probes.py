@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from functools import cache, lru_cache, partial
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -84,15 +85,14 @@ def departure(run: OpenRun) -> float:
     """How far distances are from a normal distribution: the largest skewness or excess kurtosis, by amount,
     of those between images, between captions, and between both.
     """
-    sides = [side.mean.numpy()[:NEAR_NORMAL].astype(np.float64) for side in (run.image, run.text)]
-    above = np.triu_indices(len(sides[0]), k=1)
-    cosines = [
-        (sides[0] @ sides[0].T)[above],
-        (sides[1] @ sides[1].T)[above],
-        (sides[0] @ sides[1].T).ravel(),
-    ]
-    distances = [np.sqrt(np.maximum(2 - 2 * one, 0)) for one in cosines]
-    return float(max(abs(of(one)) for one in distances for of in (skew, kurtosis)))
+    image, words = (side.mean.numpy()[:NEAR_NORMAL].astype(np.float64) for side in (run.image, run.text))
+    above = np.triu_indices(len(image), k=1)
+    cosines = [(image @ image.T)[above], (words @ words.T)[above], (image @ words.T).ravel()]
+    amounts = []
+    for cosine in cosines:
+        distances = np.sqrt(np.maximum(2 - 2 * cosine, 0))
+        amounts += [abs(skew(distances)), abs(kurtosis(distances))]
+    return float(max(amounts))
 
 
 def dimensions(run: OpenRun) -> float:
@@ -111,10 +111,15 @@ def families(run: OpenRun) -> Values:
     """Silhouette of each image that shows things of one family alone, among these, by cosine."""
     from sklearn.metrics import silhouette_samples
 
-    kinds = [{NOUNS[name].kinds[-1] for name in graph.objects if name in NOUNS} for graph in _graphs(run)]
-    rows = np.array([row for row, of in enumerate(kinds) if len(of) == 1])
+    kinds = [_families_of(graph) for graph in _graphs(run)]
+    rows = np.array([row for row, names in enumerate(kinds) if len(names) == 1])
     names = np.array([next(iter(kinds[row])) for row in rows])
     return np.asarray(silhouette_samples(run.image.mean.numpy()[rows], names, metric="cosine"))
+
+
+def _families_of(graph: SceneGraph) -> set[str]:
+    """The families of the things of a scene."""
+    return {NOUNS[name].kinds[-1] for name in graph.objects if name in NOUNS}
 
 
 def sets(run: OpenRun, m: int = 1) -> Values:
@@ -153,14 +158,13 @@ def above_entities(run: OpenRun) -> Values:
 
 def entities(run: OpenRun) -> Values:
     """mAP@R of images by each entity of the captions, an object with its looks, by the truth."""
-    graphs = {_told(graph, node): _alone(graph, node) for graph in run.split.caption_graphs or ()
-              for node in range(len(graph.objects))}  # fmt: skip
-    names = sorted(told for told, one in graphs.items() if one.objects[0] in NOUNS)
+    graphs: dict[str, SceneGraph] = {}
+    for graph in run.split.caption_graphs or ():
+        graphs |= {_phrase(graph, node): _alone(graph, node) for node in range(len(graph.objects))}
+    names = sorted(phrase for phrase, graph in graphs.items() if graph.objects[0] in NOUNS)
     true, _ = truth([graphs[name] for name in names], _graphs(run))
-    names, true = (
-        [name for name, of in zip(names, true.T, strict=True) if of.any()],
-        true[:, true.any(axis=0)],
-    )
+    somewhere = true.any(axis=0)
+    names, true = list(compress(names, somewhere)), true[:, somewhere]
     made = run.model.embed_texts(names)
     vectors = made.mean
     if made.entities is not None and made.owner is not None:  # the first of each phrase
@@ -190,10 +194,11 @@ def steps(run: OpenRun) -> float:
     """Steps until RSUM on the validation split first reaches nine tenths of its last value, by straight lines
     between epochs.
     """
-    at, of = ([row[name] for row in run.history] for name in ("steps", "val/rsum"))
-    goal = 0.9 * of[-1]
-    after = next(n for n, one in enumerate(of) if one >= goal)
-    return float(np.interp(goal, of[after - 1 : after + 1], at[after - 1 : after + 1])) if after else at[0]
+    at = [row["steps"] for row in run.history]
+    rsum = [row["val/rsum"] for row in run.history]
+    goal = 0.9 * rsum[-1]
+    after = next(n for n, value in enumerate(rsum) if value >= goal)
+    return float(np.interp(goal, rsum[after - 1 : after + 1], at[after - 1 : after + 1])) if after else at[0]
 
 
 def attributes(run: OpenRun) -> Values:
@@ -257,13 +262,12 @@ def elsewhere(run: OpenRun) -> Values:
     return 2 * by_image(split, values["rsum"][:images], values["rsum"][images:])
 
 
-PROBES: dict[str, Probe] = {
-    **{one.__name__: one for one in (
-        gap, departure, dimensions, families, growth, order, above_entities, entities, reranked, first_epoch,
-        steps, attributes, milliseconds, named, levels, nearest, elsewhere,
-    )},
-    "sets_1": sets, "sets_30": partial(sets, m=30),
-}  # fmt: skip
+_FUNCTIONS = (
+    *(gap, departure, dimensions, families, growth, order, above_entities, entities, reranked),
+    *(first_epoch, steps, attributes, milliseconds, named, levels, nearest, elsewhere),
+)
+PROBES: dict[str, Probe] = {probe.__name__: probe for probe in _FUNCTIONS}
+PROBES |= {"sets_1": sets, "sets_30": partial(sets, m=30)}
 
 
 def by_image(split: Split, i2t: Values, t2i: Values) -> Values:
@@ -288,9 +292,10 @@ def _graphs(run: OpenRun) -> list[SceneGraph]:
     return list(graphs)
 
 
-def _told(graph: SceneGraph, node: int) -> str:
+def _phrase(graph: SceneGraph, node: int) -> str:
     """An object with its looks as a phrase: "red striped cat"."""
-    return " ".join([*sorted(look for of, look in graph.attributes if of == node), graph.objects[node]])
+    looks = sorted(look for other, look in graph.attributes if other == node)
+    return " ".join([*looks, graph.objects[node]])
 
 
 def _alone(graph: SceneGraph, node: int) -> SceneGraph:
@@ -313,11 +318,8 @@ def _human() -> Split:
     )
     rows = np.flatnonzero(np.isin(whole.image_ids, there.image_ids))
     keep = np.flatnonzero(np.isin(whole.own, rows))
-    return Split(
-        "photographs of hierarcaps, captions of coco",
-        tuple(whole.image_ids[row] for row in rows),
-        tuple(whole.captions[row] for row in keep),
-        tuple(whole.caption_ids[row] for row in keep),
-        np.searchsorted(rows, whole.own[keep]).astype(np.int64),
-        lambda row: whole.open_image(int(rows[row])),
-    )
+    ids = (tuple(whole.image_ids[row] for row in rows), tuple(whole.caption_ids[row] for row in keep))
+    captions = tuple(whole.captions[row] for row in keep)
+    own = np.searchsorted(rows, whole.own[keep]).astype(np.int64)
+    name = "photographs of hierarcaps, captions of coco"
+    return Split(name, ids[0], captions, ids[1], own, lambda row: whole.open_image(int(rows[row])))

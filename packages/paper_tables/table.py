@@ -15,6 +15,7 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain, product
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,8 @@ from workbench.runs import store as runs
 
 # letters of the changes that the name of a table's files says
 MOST_SAID = 120
-SAME, OTHER, UNSAID = "same test set", "another test set", "protocol not said"
+SAME, OTHER = "same test set", "another test set"
+UNSAID = "protocol not said"
 # heading in the layout, what was measured beside a run's own data, and the keys whose mean or sum a column is
 Source = tuple[str, str, list[str]]
 # mean and the ends of its interval; None = not known
@@ -141,7 +143,7 @@ def make(
         f"no finished run of {path.stem} below {root}; `workbench grid {notebook} {file}{typed}` makes them",
         FileNotFoundError,
     )
-    missing = {one: run.status if run else "no run" for one, run in found.items() if one not in good}
+    missing = {label: run.status if run else "no run" for label, run in found.items() if label not in good}
     rows = grids.rows(grid)
     by_row: dict[str, list[runs.Run]] = {row: [] for row in rows.values()}
     for label, run in good.items():
@@ -169,18 +171,16 @@ def _table(
     contracts, data = every[0].results.get("contracts", {}), every[0].results.get("dataset", "data")
     parts = [_placed(part, every[0]) for part in layout.parts]
     columns = _columns(layout, parts, every)
-    units = {
-        column: "sum" if head in layout.sums else unit_of(keys[0], contracts.get(keys[0]))
-        for column, (head, _, keys) in columns.items()
-    }
-    filled = [
-        Row(row, layout.rows[row], len(of), {
-            column: _mean(of, place, keys, total=head in layout.sums)
-            for column, (head, place, keys) in columns.items()
-        })
-        for row, of in by_row.items()
-    ]  # fmt: skip
-    printed = list(dict.fromkeys(row for part in parts for row in part.values))
+    units = {}
+    for column, (head, _, keys) in columns.items():
+        units[column] = "sum" if head in layout.sums else unit_of(keys[0], contracts.get(keys[0]))
+    filled = []
+    for row, several in by_row.items():
+        numbers = {}
+        for column, (head, place, keys) in columns.items():
+            numbers[column] = _mean(several, place, keys, total=head in layout.sums)
+        filled.append(Row(row, layout.rows[row], len(several), numbers))
+    printed = list(dict.fromkeys(chain.from_iterable(part.values for part in parts)))
     kind = "" if layout.number.startswith("Fig") else "Table "
     title = f"{layout.paper}, {kind}{layout.number}" if layout.paper else name
     title += f": {layout.part}" if layout.part else ""
@@ -249,8 +249,8 @@ def _columns(layout: Layout, parts: Sequence[Part], good: Sequence[runs.Run]) ->
     for place, number in dict.fromkeys(places):
         for head, keys in layout.columns.items():
             named = [str(replace(MetricKey.parse(key), folds=number)) for key in keys]
-            found = {str(one.get("dataset", "")) for run in good if (one := _results(run, place, named))}
-            new = {(head, name, on) for name in named for on in found} - seen
+            measured = {str(results.get("dataset", "")) for results in _all_results(good, place, named)}
+            new = set(product([head], named, measured)) - seen
             if new:
                 folds = format_count(number, "fold") if number > 1 else ""
                 out[", ".join(filter(None, (head, place, folds)))] = head, place, named
@@ -258,9 +258,18 @@ def _columns(layout: Layout, parts: Sequence[Part], good: Sequence[runs.Run]) ->
     return out
 
 
-def _mean(of: Sequence[runs.Run], place: str, keys: Sequence[str], *, total: bool = False) -> Interval:
-    found = [one["metrics"] for run in of if (one := _results(run, place, keys))]
-    values = np.array([np.mean([one[key] for key in keys]) for one in found]) * (len(keys) if total else 1)
+def _all_results(several: Sequence[runs.Run], place: str, keys: Sequence[str]) -> list[Mapping[str, Any]]:
+    """The results of those runs that have all keys there."""
+    return [results for run in several if (results := _results(run, place, keys))]
+
+
+def _average(metrics: Mapping[str, float], keys: Sequence[str]) -> float:
+    return float(np.mean([metrics[key] for key in keys]))
+
+
+def _mean(several: Sequence[runs.Run], place: str, keys: Sequence[str], *, total: bool = False) -> Interval:
+    means = [_average(results["metrics"], keys) for results in _all_results(several, place, keys)]
+    values = np.array(means) * (len(keys) if total else 1)
     if not len(values):
         return None, None, None
     unit = "sum" if total else unit_of(keys[0])
@@ -340,18 +349,19 @@ def _notes(
     said = several if len(seeds) > 1 else f"seed {seeds[0]} alone, whose scatter is not known"
     out = [f"Measured here on the test split of {good[0].results.get('dataset', '')}, {sizes}: {said}."]
     out += _measured_on(columns, good)
-    out += [
-        f"{column}: the {'sum' if head in layout.sums else 'mean'} of {', '.join(keys)}."
-        for column, (head, _, keys) in columns.items() if len(keys) > 1
-    ]  # fmt: skip
+    for column, (head, _, keys) in columns.items():
+        if len(keys) > 1:
+            way = "sum" if head in layout.sums else "mean"
+            out.append(f"{column}: the {way} of {', '.join(keys)}.")
     out += [f"{row}: {how}." for row, how in layout.derived.items()]
-    left = [head for head in layout.columns if head not in {source[0] for source in columns.values()}]
+    sources = {head for head, *_ in columns.values()}
+    left = [head for head in layout.columns if head not in sources]
     out += [f"Not measured on these data: {', '.join(left)}."] if left else []
     reasons = {part.heading: _why_not(part, good[0]) for part in parts}
     out += [f"{heading}: {reason}." for heading, reason in reasons.items() if reason]
-    configs = [found for run in good if (found := runs.load(run.folder / runs.CONFIG))]
+    configs = [config for run in good if (config := runs.load(run.folder / runs.CONFIG))]
     out += [_budget(configs)] if configs else []
-    encoders = {" and ".join(_encoder(one, side) for side in ("image", "text")) for one in configs}
+    encoders = {f"{_encoder(config, 'image')} and {_encoder(config, 'text')}" for config in configs}
     out += [f"Encoders here: {'; '.join(sorted(encoders))}."] if encoders else []
     out += [f"Printed: {published.COMPARABLE[layout.paper]}."] if parts else []
     codes = {run.env.get("code") for run in good}
@@ -391,8 +401,9 @@ def _unmeasured(rows: Sequence[Row]) -> list[str]:
 def _equal(rows: Sequence[Row]) -> list[str]:
     """Which rows have the same numbers throughout, as arms have that a budget gives nothing to differ in."""
     alike: dict[str, list[str]] = {}
-    for row in (row for row in rows if any(value is not None for value, *_ in row.values.values())):
-        alike.setdefault(repr(row.values), []).append(row.name)
+    for row in rows:
+        if any(value is not None for value, *_ in row.values.values()):
+            alike.setdefault(repr(row.values), []).append(row.name)
     return [
         f"The same in every number, so that nothing told them apart in this training: {'; '.join(names)}."
         for names in alike.values()
@@ -415,12 +426,11 @@ def _at_the_ceiling(columns: Mapping[str, Source], rows: Sequence[Row]) -> list[
 
 
 def _budget(configs: Sequence[Mapping[str, Any]]) -> str:
-    """On how many images the runs were trained, and for how long."""
-    images, epochs = (
-        sorted({int(one.get(name, 0)) for one in configs}) for name in ("train_images", "epochs")
-    )
-    shares = sorted({float(one.get("data_options", {}).get("share") or 1) for one in configs})
-    seen = " or ".join(format_count(number, "image") if number else "all images" for number in images)
+    images = sorted({int(config.get("train_images", 0)) for config in configs})
+    epochs = sorted({int(config.get("epochs", 0)) for config in configs})
+    shares = sorted({float(config.get("data_options", {}).get("share") or 1) for config in configs})
+    sizes = [format_count(number, "image") for number in images if number]
+    seen = " or ".join(sizes if all(images) else ["all images", *sizes])
     if shares != [1]:
         of = " or ".join(f"{format_value(share)} percent" for share in shares)
         seen = f"{of} of the images" if images == [0] else f"{seen}, taken from {of} of all"

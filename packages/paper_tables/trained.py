@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
+from itertools import chain, product
 from pathlib import Path
 from typing import Any
 
@@ -74,8 +75,13 @@ def askable(names: Iterable[str], where: str) -> list[Claim]:
         lacking = one.needs or f"its data are {', '.join(claims.DATA[place] for place in one.data)}"
         require(_can(one, where), f"claim {one.id} has no training on {claims.DATA[where]}: {lacking}")
     asked = asked or [one for one in claims.load().values() if _can(one, where)]
-    shared = Counter(arm for one in asked for of in one.contrasts for arm in of)
-    return sorted(asked, key=lambda one: -float(np.mean([shared[arm] for of in one.contrasts for arm in of])))
+    shared = Counter(chain.from_iterable(map(_all_arms, asked)))
+    return sorted(asked, key=lambda claim: -float(np.mean([shared[arm] for arm in _all_arms(claim)])))
+
+
+def _all_arms(claim: Claim) -> list[Arm]:
+    """The arms of all contrasts of a claim, one after another."""
+    return list(chain.from_iterable(claim.contrasts))
 
 
 def _can(claim: Claim, where: str) -> bool:
@@ -97,14 +103,15 @@ def plan(
     Raises:
         FileNotFoundError: the data are not there.
     """
-    arms = list(dict.fromkeys(arm for one in asked for of in one.contrasts for arm in of))
-    configs = {
-        arm: config
-        for name in dict.fromkeys(name for name, _ in arms)
-        for arm, config in _configs(name, {label for of, label in arms if of == name}, where).items()
-    }
-    wanted = [(arm, seed, 1.0) for arm in arms for seed in range(seeds)]
-    wanted += [(arm, 0, rate) for arm in arms for rate in RATES if rates]
+    arms = list(dict.fromkeys(chain.from_iterable(map(_all_arms, asked))))
+    labels: dict[str, set[str]] = {}
+    for name, label in arms:
+        labels.setdefault(name, set()).add(label)
+    configs: dict[Arm, Config] = {}
+    for name, several in labels.items():
+        configs |= _configs(name, several, where)
+    wanted = [(arm, seed, 1.0) for arm, seed in product(arms, range(seeds))]
+    wanted += [(arm, 0, rate) for arm, rate in product(arms, RATES if rates else ())]
     return {key: _job(key, configs[key[0]], root) for key in wanted}
 
 
@@ -170,7 +177,11 @@ def cost(jobs: Mapping[Key, Job]) -> str:
 
 def folders(jobs: Mapping[Key, Job]) -> list[str]:
     """The folder of each training, a line each."""
-    return [f"{_said(key)}: {job.folder}{'' if job.done else ' (not there)'}" for key, job in jobs.items()]
+    places = []
+    for key, job in jobs.items():
+        ending = "" if job.done else " (not there)"
+        places.append(f"{_said(key)}: {job.folder}{ending}")
+    return places
 
 
 def _said(key: Key) -> str:
@@ -197,26 +208,25 @@ def train_all(
     with executors.executor(executor, Path(root), {}) as pool, Task("claims", len(left), "arms") as task:
         started = [(key, pool.submit(train_arm, job.config, job.folder)) for key, job in left.values()]
         for number, (key, future) in enumerate(started, 1):
-            said = _said(key)
+            name = _said(key)
             try:
                 future.result()
             except Exception as error:  # noqa: BLE001 - the other arms run on
-                failed.append(f"{said}: {error}")
+                failed.append(f"{name}: {error}")
+                name = failed[-1]
             task.update()
-            say(f"{number}/{len(started)} {failed[-1] if failed and failed[-1].startswith(said) else said}")
+            say(f"{number}/{len(started)} {name}")
     return failed
 
 
 def lines(asked: Sequence[Claim], where: str, jobs: Mapping[Key, Job]) -> list[dict[str, Any]]:
     """A line of the ledger, without its verdict, for each contrast and judge that finished runs answer."""
     made = {key: _measured(runs.read(job.folder), where) for key, job in jobs.items() if job.done}
-    return [
-        line
-        for claim in asked
-        for arms in claim.contrasts
-        for who, keys in claim.keys.items()
-        for line in _answered(claim, where, arms, who, keys, made)
-    ]
+    answered: list[dict[str, Any]] = []
+    for claim in asked:
+        for arms, (who, keys) in product(claim.contrasts, claim.keys.items()):
+            answered += _answered(claim, where, arms, who, keys, made)
+    return answered
 
 
 def _measured(run: runs.Run, where: str) -> runs.Run:
@@ -233,32 +243,47 @@ def _measured(run: runs.Run, where: str) -> runs.Run:
 def _answered(
     claim: Claim, where: str, arms: Sequence[Arm], who: str, keys: Sequence[str], made: Mapping[Key, runs.Run]
 ) -> Iterable[dict[str, Any]]:
-    every = [{seed for of, seed, rate in made if of == arm and rate == 1} for arm in arms]
+    every = [_seeds(made, arm) for arm in arms]
     seeds, read = sorted(set.intersection(*every)), partial(_values, claim, where, arms, keys, made)
     values = read(seeds, 1.0) if len(seeds) > 1 else {}
     if not values:
         return
-    ran = [made[arm, seed, 1.0] for arm in arms for seed in seeds]
+    ran = [made[arm, seed, 1.0] for arm, seed in product(arms, seeds)]
     first, scale = ran[:: len(seeds)], claims.scale_of(claim, keys)
     # one arm of more than two is no side of the contrast
     own = first[0].results["contracts"]["rsum"] if [*keys, len(arms)] == ["rsum", 2] else {}
-    elsewhere = {str(rate): read([0], rate) for rate in RATES}
+    chance = round(own["chance"] * scale, 2) if own else None
+    rates = {}
+    for rate in RATES:
+        scaled = {name: [value * scale for value in part] for name, part in read([0], rate).items()}
+        if scaled:
+            rates[str(rate)] = {name: _rounded(part) for name, part in scaled.items()}
+    contrast = " | ".join(label for _, label in arms)
+    about = {"chance": chance, "seeds": seeds, "rates": rates, **_origin(first, ran, where)}
+    yield claims.line_of_arms(claim, where, contrast, who, values, **about)
+
+
+def _seeds(made: Mapping[Key, runs.Run], arm: Arm) -> set[int]:
+    """The seeds with which an arm was trained at its own rate."""
+    return {seed for other, seed, rate in made if other == arm and rate == 1}
+
+
+def _rounded(values: Iterable[float]) -> list[float]:
+    return [round(value, 4) for value in values]
+
+
+def _origin(first: Sequence[runs.Run], ran: Sequence[runs.Run], where: str) -> dict[str, Any]:
+    """What runs of a contrast were made of and by; ``first`` is one of each arm."""
     env = first[0].env
-    yield claims.line_of_arms(
-        claim, where, " | ".join(label for _, label in arms), who, values,
-        chance=round(own["chance"] * scale, 2) if own else None,
-        seeds=seeds,
-        rates={
-            rate: {name: [round(one * scale, 4) for one in part] for name, part in of.items()}
-            for rate, of in elsewhere.items()
-            if of
-        },
-        source={"code": env["code"], "data": first[0].results["split"], "runs": [run.id for run in ran]},
-        budget={**claims.budget(where), "steps": [run.results["steps"] for run in first]},
-        machine=f"{platform.machine()}, {env['cpus']} CPUs, torch {env['versions']['torch']}",
-        threads=env["threads"],
-        seconds=round(sum(run.env["seconds"] for run in ran)),
-    )  # fmt: skip
+    machine = f"{platform.machine()}, {env['cpus']} CPUs, torch {env['versions']['torch']}"
+    ids = [run.id for run in ran]
+    return {
+        "source": {"code": env["code"], "data": first[0].results["split"], "runs": ids},
+        "budget": {**claims.budget(where), "steps": [run.results["steps"] for run in first]},
+        "machine": machine,
+        "threads": env["threads"],
+        "seconds": round(sum(run.env["seconds"] for run in ran)),
+    }
 
 
 def _values(
@@ -271,12 +296,13 @@ def _values(
     rate: float,
 ) -> dict[str, list[float]]:
     """The numbers by seed, of the first and the other side; empty where a run has no such number."""
-    found = np.array(
-        [[_numbers(made.get((arm, seed, rate)), where, keys) for seed in seeds] for arm in arms], dtype=float
-    )
-    if np.isnan(found).any():
+    rows = []
+    for arm in arms:
+        rows.append([_numbers(made.get((arm, seed, rate)), where, keys) for seed in seeds])
+    table = np.array(rows, dtype=float)
+    if np.isnan(table).any():
         return {}
-    return {name: of.tolist() for name, of in sides(claim, found).items()}
+    return {name: side.tolist() for name, side in sides(claim, table).items()}
 
 
 def sides(claim: Claim, found: Values) -> dict[str, Values]:
@@ -291,9 +317,10 @@ def sides(claim: Claim, found: Values) -> dict[str, Values]:
 def _numbers(run: runs.Run | None, where: str, keys: Sequence[str]) -> list[float]:
     """Some numbers of a run, NaN where it lacks one; what labels leave ungraded is graded by CIDEr-D."""
     metrics = run.results["metrics"] if run else {}
-    return [
-        float(np.nanmean(probes.value(run, key, MEASURED.get(where))))
-        if run and key.startswith(probes.PREFIX)
-        else metrics.get(key, metrics.get(f"cider:{key}", np.nan))
-        for key in keys
-    ]
+    numbers = []
+    for key in keys:
+        if run and key.startswith(probes.PREFIX):
+            numbers.append(float(np.nanmean(probes.value(run, key, MEASURED.get(where)))))
+        else:
+            numbers.append(metrics.get(key, metrics.get(f"cider:{key}", np.nan)))
+    return numbers

@@ -73,9 +73,13 @@ def widths(split: Split) -> Found:
     """The range of the middle nine tenths of descriptiveness, of HierarCaps and of these captions."""
     both = (data.load("hierarcaps", split="test"), split)
     for (reading, more), (_, less) in zip(*(_deltas(one, one) for one in both), strict=True):
-        groups = (np.array_split(values, GROUPS) for values in (more, less))
-        ranges = [np.array([np.ptp(np.quantile(of, (0.05, 0.95))) for of in several]) for several in groups]
+        ranges = [_ranges(values) for values in (more, less)]
         yield reading, dict(zip(("more", "less"), ranges, strict=True))
+
+
+def _ranges(values: Values) -> Values:
+    """The range of the middle nine tenths, by group."""
+    return np.array([np.ptp(np.quantile(group, (0.05, 0.95))) for group in np.array_split(values, GROUPS)])
 
 
 def graphs(split: Split) -> Found:
@@ -94,17 +98,22 @@ def people(split: Split, *, unlabelled: bool = False) -> Found:
     scored, labelled = (at_pairs(one, rated) for one in (judge, own))
     kept = labelled == 0 if unlabelled else np.ones(len(labelled), bool)
     groups = [kept & (rated.images * GROUPS // rated.shape[0] == group) for group in range(GROUPS)]
-    agree = [
-        np.array([pearson(one[of], rated.grades[of]) for of in groups])
-        for one in (scored, labelled)[: 1 if unlabelled else 2]
-    ]
-    yield "CIDEr", dict(zip(("more", "less"), agree))
+    sides = {"more": scored} if unlabelled else {"more": scored, "less": labelled}
+    agree = {}
+    for name, grades in sides.items():
+        agree[name] = np.array([pearson(grades[rows], rated.grades[rows]) for rows in groups])
+    yield "CIDEr", agree
 
 
 MEASURES: dict[str, Callable[[Split], Found]] = {
-    "levels": levels, "margins": margins, "generality": generality, "widths": widths, "graphs": graphs,
-    "people": people, "people_unlabelled": partial(people, unlabelled=True),
-}  # fmt: skip
+    "levels": levels,
+    "margins": margins,
+    "generality": generality,
+    "widths": widths,
+    "graphs": graphs,
+    "people": people,
+    "people_unlabelled": partial(people, unlabelled=True),
+}
 
 
 def _deltas(pool: Split, split: Split) -> Iterator[tuple[str, Values]]:

@@ -104,18 +104,16 @@ def load(
     each = len(written[0])
     caption_levels, captions, graphs = zip(*itertools.chain.from_iterable(written), strict=True)
     image_ids = tuple(f"{split}-{seed}-{i}" for i in rows)
-    caption_ids = tuple(f"{image}-{texts}-{k}" for image, k in itertools.product(image_ids, range(each)))
     own: Rows = np.repeat(np.arange(len(rows), dtype=np.int64), each)
-    level = np.array(caption_levels, dtype=np.int64)
     image_of_caption = own.copy() if texts == "chains" else None
     loaded = Split(
         name=f"scenes/{split}",
         image_ids=image_ids,
         captions=captions,
-        caption_ids=caption_ids,
+        caption_ids=_caption_ids(image_ids, texts, each),
         own=own,
         open_image=lambda row: picture(scenes[row], image_size),
-        level=level,
+        level=np.array(caption_levels, dtype=np.int64),
         chain=image_of_caption,
         judgements=judgements(own, graphs, image_graphs),
         image_graphs=image_graphs,
@@ -123,3 +121,7 @@ def load(
         grade=grade,
     )
     return swapped(loaded) if texts == "swaps" else loaded
+
+
+def _caption_ids(image_ids: Sequence[str], texts: str, each: int) -> tuple[str, ...]:
+    return tuple(f"{image}-{texts}-{k}" for image, k in itertools.product(image_ids, range(each)))
