@@ -163,8 +163,8 @@ def entities(run: OpenRun) -> Values:
         graphs |= {_phrase(graph, node): _alone(graph, node) for node in range(len(graph.objects))}
     names = sorted(phrase for phrase, graph in graphs.items() if graph.objects[0] in NOUNS)
     true, _ = truth([graphs[name] for name in names], _graphs(run))
-    somewhere = true.any(axis=0)
-    names, true = list(compress(names, somewhere)), true[:, somewhere]
+    somewhere = np.asarray(true.any(axis=0))
+    names, true = list(compress(names, somewhere.tolist())), true[:, somewhere]
     made = run.model.embed_texts(names)
     vectors = made.mean
     if made.entities is not None and made.owner is not None:  # the first of each phrase

@@ -143,7 +143,10 @@ def make(
         f"no finished run of {path.stem} below {root}; `workbench grid {notebook} {file}{typed}` makes them",
         FileNotFoundError,
     )
-    missing = {label: run.status if run else "no run" for label, run in found.items() if label not in good}
+    missing = {}
+    for label, run in found.items():
+        if label not in good:
+            missing[label] = run.status if run else "no run"
     rows = grids.rows(grid)
     by_row: dict[str, list[runs.Run]] = {row: [] for row in rows.values()}
     for label, run in good.items():

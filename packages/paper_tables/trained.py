@@ -111,7 +111,8 @@ def plan(
     for name, several in labels.items():
         configs |= _configs(name, several, where)
     wanted = [(arm, seed, 1.0) for arm, seed in product(arms, range(seeds))]
-    wanted += [(arm, 0, rate) for arm, rate in product(arms, RATES if rates else ())]
+    further = RATES if rates else ()
+    wanted += [(arm, 0, rate) for arm, rate in product(arms, further)]
     return {key: _job(key, configs[key[0]], root) for key in wanted}
 
 
@@ -255,7 +256,7 @@ def _answered(
     chance = round(own["chance"] * scale, 2) if own else None
     rates = {}
     for rate in RATES:
-        scaled = {name: [value * scale for value in part] for name, part in read([0], rate).items()}
+        scaled = {name: np.multiply(part, scale).tolist() for name, part in read([0], rate).items()}
         if scaled:
             rates[str(rate)] = {name: _rounded(part) for name, part in scaled.items()}
     contrast = " | ".join(label for _, label in arms)
@@ -276,14 +277,11 @@ def _origin(first: Sequence[runs.Run], ran: Sequence[runs.Run], where: str) -> d
     """What runs of a contrast were made of and by; ``first`` is one of each arm."""
     env = first[0].env
     machine = f"{platform.machine()}, {env['cpus']} CPUs, torch {env['versions']['torch']}"
-    ids = [run.id for run in ran]
-    return {
-        "source": {"code": env["code"], "data": first[0].results["split"], "runs": ids},
-        "budget": {**claims.budget(where), "steps": [run.results["steps"] for run in first]},
-        "machine": machine,
-        "threads": env["threads"],
-        "seconds": round(sum(run.env["seconds"] for run in ran)),
-    }
+    source = {"code": env["code"], "data": first[0].results["split"], "runs": [run.id for run in ran]}
+    budget = {**claims.budget(where), "steps": [run.results["steps"] for run in first]}
+    seconds = round(sum(run.env["seconds"] for run in ran))
+    about = {"source": source, "budget": budget, "machine": machine}
+    return {**about, "threads": env["threads"], "seconds": seconds}
 
 
 def _values(

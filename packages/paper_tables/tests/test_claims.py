@@ -2,7 +2,9 @@
 
 import json
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,25 +23,32 @@ ROOT = Path(__file__).parents[3]
 def test_every_table_is_named_and_every_arm_is_one_of_its_grid() -> None:
     made = claims.load()
     assert len(made) >= 70
-    assert {name for one in made.values() for name in one.tables} == {one["table"] for one in table.listed()}
+    tables = chain.from_iterable(claim.tables for claim in made.values())
+    assert set(tables) == {row["table"] for row in table.listed()}
     for one in made.values():
         assert one.arms or one.recorded or one.needs or one.text or one.models, one.id
-        for name, label in {arm for of in one.contrasts for arm in of}:
+        for name, label in chain.from_iterable(one.contrasts):
             assert label in grid.read_grid(library.find(name, "grid"))["arms"], one.id
 
 
 def test_verdicts_of_the_ledger_follow_from_its_values_and_these_from_the_records() -> None:
     lines = claims.latest(claims.ledger())
-    bare = [
-        {k: v for k, v in line.items() if k not in ("verdict", "effect", "low", "high")} for line in lines
-    ]
+    bare = [unjudged(line) for line in lines]
     assert claims.judged(bare) == lines
     trained = [line for line in lines if line["judge"] != "no training" and "budget" not in line]
-    recorded = {tuple(line[name] for name in claims.QUESTION): line for line in claims.from_recorded()}
+    recorded = {question(line): line for line in claims.from_recorded()}
     assert len(recorded) == len(trained) >= 40
     for line in trained:
-        of = recorded[tuple(line[name] for name in claims.QUESTION)]
-        assert of == {name: line[name] for name in of}
+        again = recorded[question(line)]
+        assert again == {name: line[name] for name in again}
+
+
+def unjudged(line: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in line.items() if name not in ("verdict", "effect", "low", "high")}
+
+
+def question(line: dict[str, Any]) -> tuple[Any, ...]:
+    return tuple(line[name] for name in claims.QUESTION)
 
 
 def test_every_line_of_trained_runs_has_its_threads_and_a_claim_is_trained_with_as_many() -> None:
@@ -117,11 +126,22 @@ def test_the_page_and_the_words_are_those_of_the_ledger(tmp_path: Path) -> None:
 
 def test_the_readme_counts_a_claim_once_and_its_limits_both_judges() -> None:
     line = {
-        "claim": "D2", "data": "W", "contrast": "a | b", "judge": "labels", "unit": "sum", "smallest": 3.0,
-        "verdict": "replicated", "effect": 6.0, "low": 5.0, "high": 7.0, "printed": None,
-        "p_holm": 0.01, "expected": "+", "metric": ["rsum"],
+        "claim": "D2",
+        "data": "W",
+        "contrast": "a | b",
+        "judge": "labels",
+        "unit": "sum",
+        "smallest": 3.0,
+        "verdict": "replicated",
+        "effect": 6.0,
+        "low": 5.0,
+        "high": 7.0,
+        "printed": None,
+        "p_holm": 0.01,
+        "expected": "+",
+        "metric": ["rsum"],
         "values": {"more": [6.0, 6.0], "less": [0.0, 0.0]},
-    }  # fmt: skip
+    }
     truth = {**line, "judge": "truth", "verdict": "refuted", "effect": -9.0}
     other = {**line, "claim": "D8"}
     undecided = {**line, "claim": "D9", "verdict": "undecided", "effect": 99.0}
@@ -195,11 +215,17 @@ def test_one_arm_stands_against_a_bound_and_many_by_how_far_they_are_apart(
 
 def test_a_verdict_that_turns_at_another_rate_is_undecided() -> None:
     line = {
-        "claim": "D1", "data": "W", "judge": "labels", "expected": "+", "smallest": 3.0, "unit": "sum",
-        "printed": 0.6, "chance": 6.4,
+        "claim": "D1",
+        "data": "W",
+        "judge": "labels",
+        "expected": "+",
+        "smallest": 3.0,
+        "unit": "sum",
+        "printed": 0.6,
+        "chance": 6.4,
         "values": {"more": [409.0, 409.1, 409.2], "less": [401.0, 401.1, 401.0]},
         "rates": {"0.5": {"more": [350.0], "less": [349.0]}, "2": {"more": [420.0], "less": [421.0]}},
-    }  # fmt: skip
+    }
     assert claims.judged([line])[0]["verdict"] == "undecided"
     assert claims.judged([{**line, "rates": {}}])[0]["verdict"] == "replicated"
     # where no effect is expected, an effect refutes
@@ -227,10 +253,19 @@ def test_a_row_says_why_it_has_its_verdict(
     verdict: str, low: float, high: float, p_holm: float | None, reason: str
 ) -> None:
     line = {
-        "verdict": verdict, "low": low, "high": high, "effect": (low + high) / 2, "p_holm": p_holm,
-        "claim": "D1", "smallest": 3.0, "unit": "sum", "printed": 4.5, "expected": "+", "chance": 5.0,
+        "verdict": verdict,
+        "low": low,
+        "high": high,
+        "effect": (low + high) / 2,
+        "p_holm": p_holm,
+        "claim": "D1",
+        "smallest": 3.0,
+        "unit": "sum",
+        "printed": 4.5,
+        "expected": "+",
+        "chance": 5.0,
         "values": {"more": [high, high], "less": [low, low]},
-    }  # fmt: skip
+    }
     assert claims_told.reason_of(line) == reason
 
 

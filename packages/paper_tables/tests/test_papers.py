@@ -41,9 +41,16 @@ pytestmark = pytest.mark.slow
 
 COMMANDS = {one["table"]: shlex.split(one["command"])[1:] for one in table.listed()}
 FEW = {
-    "train_images": 12, "seed": 0, "device": "cpu", "epochs": 1, "batch_size": 8, "clusters": 3,
-    "clusters_per_batch": 2, "val_images": 6, "test_images": 10,
-}  # fmt: skip
+    "train_images": 12,
+    "seed": 0,
+    "device": "cpu",
+    "epochs": 1,
+    "batch_size": 8,
+    "clusters": 3,
+    "clusters_per_batch": 2,
+    "val_images": 6,
+    "test_images": 10,
+}
 # what makes a notebook small
 SMALL: dict[str, dict[str, Any]] = {
     "01_descriptiveness": {"images": 60},
@@ -126,9 +133,9 @@ def test_a_grid_ends_in_the_table_of_its_paper(
     derived = layouts.read(grid.read_grid(file), file).derived
     own = [row for row in ours if row.name not in derived]
     assert [row.seeds for row in own] == [1] * min(2, len(grid.read_grid(file)["arms"]))
-    assert {row.name for row in ours} - {row.name for row in own} == {
-        name for name, how in derived.items() if how.arm in {row.name for row in own}
-    }
+    names = {row.name for row in own}
+    made_of = {name for name, how in derived.items() if how.arm in names}
+    assert {row.name for row in ours} - names == made_of
     page = (root / "tables" / f"{made.name}.html").read_text(encoding="utf-8")
     assert page.count("<tr") == 1 + len(made.rows)
     assert ('id="curves"' in page) == bool(layouts.read(grid.read_grid(file)).curves)
@@ -158,9 +165,13 @@ def test_table_4_of_cora_trains_each_model_once_and_its_rows_are_those_of_a_doub
     monkeypatch.setattr(evaluation, "evaluate_run", None)  # the verb reads what is stored
     made = {row.name: row for row in table.make(seeded, root=tmp_path / "runs").rows if row.seeds}
     assert {name: row.seeds for name, row in made.items()} == {
-        "CORA": 2, "CORA + reranking": 2, "CORA(ensemble)": 1, "CORA + reranking(ensemble)": 1,
-    }  # fmt: skip
-    plain, reranked, own = [], [], np.empty(0)
+        "CORA": 2,
+        "CORA + reranking": 2,
+        "CORA(ensemble)": 1,
+        "CORA + reranking(ensemble)": 1,
+    }
+    plain, reranked = [], []
+    own = np.empty(0)
     for one in runs.list_runs(tmp_path / "runs", "03_train"):
         val, test = (entity_scores(one.folder, split) for split in ("val", "test"))
         betas = {step / 20: rsum(oracle.reranked(*val[:3], step / 20), val[3]) for step in range(20, -1, -1)}
@@ -194,20 +205,13 @@ def mean(matrices: list[Any]) -> list[list[float]]:
 
 def rsum(scores: Any, own: Any) -> float:
     """The six recalls, by the place of the first own item in each list; ties count against."""
-    total = 0.0
-    images, captions = range(len(scores)), range(len(scores[0]))
-    for right, ask, others in (
-        (lambda i, t: own[t] == i, images, captions),
-        (lambda t, i: own[t] == i, captions, images),
-    ):
-        places = []
-        for query in ask:
-            found = [
-                (-(scores[query][one] if others is captions else scores[one][query]), right(query, one))
-                for one in others
-            ]
-            places.append([hit for _, hit in sorted(found)].index(True))
-        total += sum(sum(place < k for place in places) / len(places) for k in (1, 5, 10))
+    """The six recalls, by the place of the first own item in each list; ties count against."""
+    total, table = 0.0, np.asarray(scores)
+    right = np.asarray(own) == np.arange(len(table))[:, None]
+    for values, hits in ((table, right), (table.T, right.T)):
+        order = np.lexsort((hits, -values))
+        places = np.take_along_axis(hits, order, axis=1).argmax(axis=1)
+        total += sum(float((places < k).mean()) for k in (1, 5, 10))
     return total
 
 

@@ -17,18 +17,12 @@ SEARCH = grid.read_grid(library.find(search.GRIDS[0], "grid"))
 def test_the_best_mean_over_seeds_is_found_for_each_objective():
     described = {"grid": {"objective": ["a", "b"], "lr": [1, 2], "seed": [0, 1]}, "record": ["val/rsum"]}
     values = {("a", 1): (0.2, 0.4), ("a", 2): (0.5, 0.0), ("b", 1): (0.1, 0.1), ("b", 2): (0.2, 0.2)}
-    rows = [
-        {
-            "objective": name,
-            "lr": lr,
-            "seed": seed,
-            "key": key,
-            "value": value if key == "val/rsum" else -value,
-        }
-        for (name, lr), found in values.items()
-        for seed, value in enumerate(found)
-        for key in ("val/rsum", "steps")
-    ]
+    rows = []
+    for (name, lr), by_seed in values.items():
+        for seed, value in enumerate(by_seed):
+            about = {"objective": name, "lr": lr, "seed": seed}
+            rows.append({**about, "key": "val/rsum", "value": value})
+            rows.append({**about, "key": "steps", "value": -value})
     found = recipes.best(described, pd.DataFrame(rows))
     # of "a" (.2 + .4) / 2 = .3 is more than (.5 + 0) / 2
     assert found["lr"].to_dict() == {"a": 1, "b": 2}

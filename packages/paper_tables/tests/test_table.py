@@ -22,11 +22,23 @@ from workbench.io import write_json
 from workbench.runs import store as runs
 
 PRINTED = {"dataset": "Flickr30K", "protocol": "losses", "measured": ["Flickr30K", "1K test"]}
-TABLE = {"paper": "CORA", "number": 3, "columns": {"R@1": ["i2t/R@1", "t2i/R@1"], "RSUM": "rsum"},
-         "printed": [PRINTED | {"metrics": {"R@1": "i2t_r1"}}], "rows": {"mine": None}}  # fmt: skip
-GRID = {"notebook": "03_train", "fixed": {"objective": "cora"}, "table": TABLE,
-        "arms": {"HARD": {"objective_options": {"contrastive": 0.0}}, "mine": {},
-                 "CON": {"objective_options": {"hard": 0.0}}}}  # fmt: skip
+TABLE = {
+    "paper": "CORA",
+    "number": 3,
+    "columns": {"R@1": ["i2t/R@1", "t2i/R@1"], "RSUM": "rsum"},
+    "printed": [PRINTED | {"metrics": {"R@1": "i2t_r1"}}],
+    "rows": {"mine": None},
+}
+GRID = {
+    "notebook": "03_train",
+    "fixed": {"objective": "cora"},
+    "table": TABLE,
+    "arms": {
+        "HARD": {"objective_options": {"contrastive": 0.0}},
+        "mine": {},
+        "CON": {"objective_options": {"hard": 0.0}},
+    },
+}
 
 
 def written(tmp_path: Path, **changes) -> Path:
@@ -56,9 +68,12 @@ def test_the_seeds_of_a_row_are_its_mean_and_interval_and_the_paper_stands_besid
     made = table.make(path, root=tmp_path / "runs")
     # the paper's order, an arm that it does not print after the one before it, and what no arm makes
     assert [(row.name, row.seeds, row.ours) for row in made.rows] == [
-        ("HARD", 3, True), ("mine", 1, True), ("CON", 0, True),
-        ("HARD+CON", 0, False), ("HARD+CON+SPEC", 0, False),
-    ]  # fmt: skip
+        ("HARD", 3, True),
+        ("mine", 1, True),
+        ("CON", 0, True),
+        ("HARD+CON", 0, False),
+        ("HARD+CON+SPEC", 0, False),
+    ]
     assert made.columns == {"R@1": "share", "RSUM": "sum"}
     hard, mine = (row.values for row in made.rows[:2])
     assert hard["R@1"][0] == pytest.approx(0.15)
@@ -112,8 +127,10 @@ def test_further_groups_stand_below_under_their_name_and_a_part_may_have_a_headi
     groups = ("BUTD+BiGRU", "BUTD+BERT")
     first, second = (published.load(**asked, group=one)["printed"].item() for one in groups)
     assert (part.heading, part.values["DIAS"]["RSUM"], part.values["DIAS, BUTD+BERT"]["RSUM"]) == (
-        "at home", first, second,
-    )  # fmt: skip
+        "at home",
+        first,
+        second,
+    )
     with pytest.raises(KeyError, match="no group 'BUTD\\+BERTS'"):
         layouts.read(
             {"arms": {"DIAS": {}}, "table": told | {"printed": [said | {"further": ["BUTD+BERTS"]}]}}
@@ -175,16 +192,26 @@ def test_a_number_that_was_found_elsewhere_is_one_column(tmp_path):
 
 def test_a_table_of_settings_is_read_by_its_protocols_or_metrics():
     arms = {"tau5": {}, "tau6": {}}
-    by_metric = {"paper": "DITM", "number": "V", "row": "metric", "columns": {"RSUM": "rsum"},
-                 "printed": [{"dataset": "COCO 5K"}]}  # fmt: skip
+    by_metric = {
+        "paper": "DITM",
+        "number": "V",
+        "row": "metric",
+        "columns": {"RSUM": "rsum"},
+        "printed": [{"dataset": "COCO 5K"}],
+    }
     (part,) = layouts.read({"arms": arms, "table": by_metric}).parts
     assert part.values["tau5"].keys() == {"RSUM"}
     by_metric["columns"]["CxC RSUM"] = "cxc:rsum"
     by_metric["printed"] = [{"dataset": "CxC", "column": "CxC RSUM"}]
     (part,) = layouts.read({"arms": arms, "table": by_metric}).parts
     assert part.values["tau5"] == {"CxC RSUM": "523.3"}
-    by_protocol = {"paper": "SAM", "number": "4", "row": "protocol", "columns": {"RSUM": "rsum"},
-                "printed": [{"dataset": "tau/sampling", "metrics": {"RSUM": "f30k_rsum"}}]}  # fmt: skip
+    by_protocol = {
+        "paper": "SAM",
+        "number": "4",
+        "row": "protocol",
+        "columns": {"RSUM": "rsum"},
+        "printed": [{"dataset": "tau/sampling", "metrics": {"RSUM": "f30k_rsum"}}],
+    }
     (part,) = layouts.read({"arms": {"tau=3 SN triplet=kept": {}}, "table": by_protocol}).parts
     assert part.values["tau=3 SN triplet=kept"] == {"RSUM": "479.1"}
 
@@ -243,8 +270,13 @@ def test_a_grid_of_ones_own_makes_a_plain_table(tmp_path):
 
 
 def test_a_value_that_is_printed_twice_must_be_told_apart():
-    asked = {"paper": "DIAS", "number": "3", "columns": {"R@1": "i2t/R@1"}, "rows": {"a": None},
-             "printed": [{"dataset": "ablation", "metrics": {"R@1": "f30k_i2t_r1"}}]}  # fmt: skip
+    asked = {
+        "paper": "DIAS",
+        "number": "3",
+        "columns": {"R@1": "i2t/R@1"},
+        "rows": {"a": None},
+        "printed": [{"dataset": "ablation", "metrics": {"R@1": "f30k_i2t_r1"}}],
+    }
     with pytest.raises(
         ValueError, match=r"prints 'w/o DIA', R@1 twice .* name its dataset, protocol and group"
     ):
@@ -362,8 +394,12 @@ def test_a_seed_that_is_given_is_the_only_one():
 
 def test_a_part_from_another_data_set_is_read_from_what_a_run_was_measured_on_there(tmp_path):
     """COCO -> Flickr30K: the printed rows were trained on MS-COCO and measured on Flickr30K."""
-    said = {"paper": "DIAS", "number": 5, "columns": {"RSUM": "rsum", "P": "chains:hierarcaps_traversal_P"},
-            "printed": [{"dataset": "COCO->Flickr30K", "group": "BUTD+BiGRU"}]}  # fmt: skip
+    said = {
+        "paper": "DIAS",
+        "number": 5,
+        "columns": {"RSUM": "rsum", "P": "chains:hierarcaps_traversal_P"},
+        "printed": [{"dataset": "COCO->Flickr30K", "group": "BUTD+BiGRU"}],
+    }
     path = written(tmp_path, table=said, arms={"DIAS": {}, "Baseline": {}}, fixed={"objective": "dias"})
     finished(path, tmp_path / "runs", {"DIAS, seed=0": 5})
     (one,) = runs.list_runs(tmp_path / "runs")
@@ -439,8 +475,12 @@ def test_a_run_is_measured_once_on_the_data_that_a_table_asks_for(tmp_path, monk
 def test_rows_that_set_a_parameter_become_a_curve_with_intervals(tmp_path):
     set_to = {"optimum": {"x": 1, "y": 3}, "x 10": {"x": 10}, "y 4": {"y": 4.5}, "x 2": {"x": 2}, "none": {}}
     arms = {name: {"objective_options": values} for name, values in set_to.items()}
-    said = {"paper": "DIAS", "number": "Fig. 7", "columns": {"mAP": "i2t/map_at_r", "RSUM": "rsum"},
-            "curves": {"x": "objective_options.x", "<y>": "objective_options.y"}}  # fmt: skip
+    said = {
+        "paper": "DIAS",
+        "number": "Fig. 7",
+        "columns": {"mAP": "i2t/map_at_r", "RSUM": "rsum"},
+        "curves": {"x": "objective_options.x", "<y>": "objective_options.y"},
+    }
     layout = layouts.read({"arms": arms, "table": said})
     assert layout.curves == {"x": {"optimum": 1, "x 10": 10, "x 2": 2}, "<y>": {"optimum": 3, "y 4": 4.5}}
     values = {"optimum": (5.0, 4.5, 5.5), "x 10": (4.0, None, None), "none": (1.0, 1.0, 1.0)}
@@ -449,8 +489,11 @@ def test_rows_that_set_a_parameter_become_a_curve_with_intervals(tmp_path):
     x, y = tables.curves(made)["data"]
     # RSUM of 600, by the parameter; what has no run is no point
     assert (x["x"], x["y"], x["error_y"]["array"], x["error_y"]["arrayminus"]) == (
-        [1, 10], [500.0, 400.0], [50.0, 0.0], [50.0, 0.0],
-    )  # fmt: skip
+        [1, 10],
+        [500.0, 400.0],
+        [50.0, 0.0],
+        [50.0, 0.0],
+    )
     assert (y["x"], y["y"]) == ([3], [500.0])
     layout = tables.curves(made)["layout"]
     assert (layout["xaxis"]["type"], layout["xaxis2"]["type"]) == ("log", "linear")
