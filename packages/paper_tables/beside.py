@@ -74,20 +74,22 @@ def with_printed(opened: Sequence[OpenRun], named: str) -> tuple[dict[str, list[
     folds = published.folds_of(dataset, protocol, len(split.image_ids))
     sizes = {"images": len(split.image_ids), "captions": len(split.captions), "folds": folds}
     trained = dict.fromkeys(str(run.config["data"]) for run in opened)
-    told = [published.why_not(dataset, protocol, data=data, training=one, **sizes) for one in trained]
+    reasons = [
+        published.why_not(dataset, protocol, data=data, training=training, **sizes) for training in trained
+    ]
     remarks = {paper: published.COMPARABLE[paper] for paper in rows["paper"].unique()}
-    return beside_printed(opened, rows, folds=folds), remarks, "; ".join(filter(None, told))
+    return beside_printed(opened, rows, folds=folds), remarks, "; ".join(filter(None, reasons))
 
 
 def _own_numbers(run: OpenRun, dataset: str, folds: int) -> dict[str, float]:
     """Key -> value, by the judgements that the data set's printed rows are measured by."""
     if dataset not in OTHERS:
         evidence = Evidence(run.scores, run.split.judgements["own"], run.split.own, folds=folds)
-        found = measured_by(evidence, ["R", "recall", "medr", "rsum"], rounds=0)
+        measured = measured_by(evidence, ["R", "recall", "medr", "rsum"], rounds=0)
     elif OTHERS[dataset] in run.split.judgements:
         vectors = (run.image.mean.numpy(), run.text.mean.numpy())
-        found, _ = evaluate_split(run.scores, run.split, vectors=vectors, rounds=0)
+        measured, _ = evaluate_split(run.scores, run.split, vectors=vectors, rounds=0)
     else:
-        found = []
+        measured = []
     name = OTHERS.get(dataset, "own")
-    return {m.key.local: m.value for m in found if not m.key.subset and m.key.judgements == name}
+    return {m.key.local: m.value for m in measured if not m.key.subset and m.key.judgements == name}

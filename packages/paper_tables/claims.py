@@ -130,14 +130,14 @@ def _read() -> dict[str, Any]:
 @cache
 def load() -> dict[str, Claim]:
     """All claims by their id."""
-    read, made = _read(), {}
+    read, known = _read(), {}
     for name, row in read["claims"].items():
         row = dict(row)
         first = row["metric"] if isinstance(row["metric"], str) else row["metric"][0]
         unit = row.pop("unit", unit_of(first))
         usual = {"truth": read["truth"], "smallest": read["smallest"].get(unit, 0.2)}
-        made[name] = Claim(id=name, unit=unit, **{**usual, **row})
-    return made
+        known[name] = Claim(id=name, unit=unit, **{**usual, **row})
+    return known
 
 
 def smallest() -> dict[str, float]:
@@ -182,9 +182,9 @@ def _question(line: Mapping[str, Any]) -> tuple[Any, ...]:
 
 def judged(lines: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Lines with the verdicts that follow from their values: one family a paper, data, judge and budget."""
-    made = [dict(line) for line in lines]
+    judged_lines = [dict(line) for line in lines]
     families: dict[Any, list[dict[str, Any]]] = {}
-    for line in made:
+    for line in judged_lines:
         about = (PAPERS[line["claim"][0]], line["data"], line["judge"], "budget" in line)
         families.setdefault(about, []).append(line)
     for family in families.values():
@@ -192,7 +192,7 @@ def judged(lines: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
             line |= shown(verdict)
             if line["expected"] == "0":  # then the claim is that there is no effect
                 line["verdict"] = NO_EFFECT.get(verdict.word, verdict.word)
-    return made
+    return judged_lines
 
 
 def shown(verdict: Verdict) -> dict[str, Any]:
@@ -204,18 +204,21 @@ def shown(verdict: Verdict) -> dict[str, Any]:
 
 def evidence(line: Mapping[str, Any]) -> Evidence:
     """What a line knows, for ``judge``."""
-    values = {name: np.array(of, dtype=float) for name, of in line["values"].items()}
+    values = {name: np.array(numbers, dtype=float) for name, numbers in line["values"].items()}
     require("more" in values, f"a line of the ledger has no values of the first arm: {line['claim']}")
     apart = values["more"] - values.get("less", np.zeros(1))
-    rates = (np.subtract(of["more"], of["less"]) for of in line.get("rates", {}).values())
-    sign, arms = -1 if line["expected"] == "-" else 1, tuple(float(of.mean()) for of in values.values())
-    elsewhere = tuple(sign * one for one in rates)
+    rates = (np.subtract(rate["more"], rate["less"]) for rate in line.get("rates", {}).values())
+    sign, arms = (
+        -1 if line["expected"] == "-" else 1,
+        tuple(float(numbers.mean()) for numbers in values.values()),
+    )
+    elsewhere = tuple(sign * difference for difference in rates)
     unit = line["unit"]  # one value over all objectives has no ceiling
     best = RANGES.get(unit, (0, np.inf))[1] * SCALE.get(unit, 1.0) if len(arms) > 1 else np.inf
     return Evidence(sign * apart, line["smallest"], line["printed"], arms, line["chance"], best, elsewhere)
 
 
-def record(found: Iterable[Mapping[str, Any]], day: str, path: Path = LEDGER) -> int:
+def record(new: Iterable[Mapping[str, Any]], day: str, path: Path = LEDGER) -> int:
     """Append what is new to the ledger: new values, or a verdict that other claims of the paper change.
 
     Returns:
@@ -224,7 +227,7 @@ def record(found: Iterable[Mapping[str, Any]], day: str, path: Path = LEDGER) ->
     before = ledger(path)
     known = {_question(line): line for line in latest(before)}
     added = []
-    for line in judged(latest([*before, *found])):
+    for line in judged(latest([*before, *new])):
         fresh = json.loads(json.dumps({**line, "day": day}))
         old = known.get(_question(line), {})
         added += [] if {**old, "day": day} == fresh else [fresh]
@@ -279,7 +282,7 @@ def line_of_arms(
 ) -> dict[str, Any]:
     """The same for numbers as they are stored, in the unit of the judge's own number."""
     keys = claim.keys[who]
-    points = {name: np.asarray(of) * scale_of(claim, keys) for name, of in values.items()}
+    points = {name: np.asarray(numbers) * scale_of(claim, keys) for name, numbers in values.items()}
     unit = unit_of(keys[0])
     own = {} if keys == claim.own else {"unit": unit, "smallest": _read()["smallest"][unit], "printed": None}
     return line_of(claim, where, contrast, who, points, **about) | own
@@ -298,8 +301,8 @@ def _chance() -> float:
 def _numbers(where: str) -> pd.DataFrame:
     """``(arm, seed, key)`` -> value, of runs that were trained with annotated pairs."""
     rows = pd.concat([assets.recorded(name) for name in TABLES[where]])
-    for column, kept in (("positives", "own"), ("judge", "CIDEr-D")):
-        rows = rows[rows[column].isna() | (rows[column] == kept)] if column in rows else rows
+    for column, value in (("positives", "own"), ("judge", "CIDEr-D")):
+        rows = rows[rows[column].isna() | (rows[column] == value)] if column in rows else rows
     arm = rows["arm"].fillna(rows["objective"]) if "arm" in rows else rows["objective"]
     return rows.assign(arm=arm).pivot_table(index=["arm", "seed"], columns="key", values="value")
 
@@ -315,11 +318,11 @@ def _over_models(claim: Claim, keys: list[str], table: pd.DataFrame) -> Values:
     """``(seeds,)``: how RSUM and another number go together over the objectives."""
     both = pd.DataFrame({"sum": table["rsum"], "other": table[keys].mean(axis=1, skipna=False)}).dropna()
     out = []
-    for _, of in both.groupby("seed"):
-        scaled = (of / of.std()).droplevel("seed")
+    for _, group in both.groupby("seed"):
+        scaled = (group / group.std()).droplevel("seed")
         gain = (scaled - scaled.loc["vsepp"]).drop("vsepp").mean()
         apart = gain["sum"] - gain["other"]
-        out.append(apart if claim.models == "gains" else of["sum"].corr(of["other"]) - ENOUGH)
+        out.append(apart if claim.models == "gains" else group["sum"].corr(group["other"]) - ENOUGH)
     return np.array(out)
 
 

@@ -21,12 +21,17 @@ Asked = dict[tuple[str, str, str], dict[str, Line]]
 
 def write(lines: Sequence[Line], notes: Sequence[str] = (), power: str = "") -> str:
     """The page, from the lines of the ledger that count; ``power`` says what so many seeds find."""
-    asked = questions(lines)
-    places = dict.fromkeys(claims.DATA[key[1]] for key in asked)
+    verdicts = questions(lines)
+    places = dict.fromkeys(claims.DATA[key[1]] for key in verdicts)
     words = {"judges": JUDGES, "signs": claims_told.SIGNS, "means": claims_told.MEANS, "level": ALPHA}
     choices = {"partings": list(claims_told.PARTINGS), "papers": list(claims.PAPERS.values())}
-    rows = [_row(judges) for judges in asked.values()]
-    table = {"rows": rows, "tallies": _tallies(asked), "found": _found(asked), "waiting": unjudged(asked)}
+    rows = [_row(judges) for judges in verdicts.values()]
+    table = {
+        "rows": rows,
+        "tallies": _tallies(verdicts),
+        "found": _found(verdicts),
+        "waiting": unjudged(verdicts),
+    }
     script = Markup(SCRIPT.read_text(encoding="utf-8"))
     title = "What became of five papers' claims"
     about = {"title": title, "matters": _matters(), "notes": notes, "power": power, "script": script}
@@ -57,36 +62,39 @@ def _texts(judges: Mapping[str, Line]) -> dict[str, str]:
 
 def questions(lines: Sequence[Line]) -> Asked:
     """(claim, data, contrast) -> one of ``JUDGES`` -> line, in the order of the claims."""
-    order, asked = list(claims.load()), Asked()
-    for line in sorted(lines, key=lambda one: order.index(one["claim"])):
+    order, verdicts = list(claims.load()), Asked()
+    for line in sorted(lines, key=lambda line: order.index(line["claim"])):
         judge = line["judge"] if line["judge"] in JUDGES else "neither"
-        asked.setdefault((line["claim"], line["data"], line["contrast"]), {})[judge] = line
-    return asked
+        verdicts.setdefault((line["claim"], line["data"], line["contrast"]), {})[judge] = line
+    return verdicts
 
 
-def unjudged(asked: Asked) -> list[claims.Claim]:
+def unjudged(verdicts: Asked) -> list[claims.Claim]:
     """Claims of which the ledger says nothing yet."""
-    names = {key[0] for key in asked}
+    names = {key[0] for key in verdicts}
     return [claim for name, claim in claims.load().items() if name not in names]
 
 
-def _found(asked: Asked) -> tuple[str, str]:
+def _found(verdicts: Asked) -> tuple[str, str]:
     """How many claims were judged; and in how many rows, on which data, and how many held by each judge."""
-    places = Counter(claims.DATA[key[1]] for key in asked)
+    places = Counter(claims.DATA[key[1]] for key in verdicts)
     where = listed([f"{place} {rows}" for place, rows in places.most_common()])
-    by_judge = [f"{word.capitalize()}, {_held(judge, asked)}" for judge, word in JUDGES.items()]
-    judged, every = len(claims.load()) - len(unjudged(asked)), format_count(len(claims.load()), "claim")
+    by_judge = [f"{word.capitalize()}, {_held(judge, verdicts)}" for judge, word in JUDGES.items()]
+    judged, every = len(claims.load()) - len(unjudged(verdicts)), format_count(len(claims.load()), "claim")
     papers = listed(list(claims.PAPERS.values()))
-    rows = f"A claim has a row for each data set and pair of arms, {format_count(len(asked), 'row')} in all"
+    rows = (
+        f"A claim has a row for each data set and pair of arms, {format_count(len(verdicts), 'row')} in all"
+    )
     return (f"{judged} of {every} of {papers} were judged.", f"{rows}: {where}. {' '.join(by_judge)}")
 
 
-def _held(judge: str, asked: Asked) -> str:
+def _held(judge: str, verdicts: Asked) -> str:
     """How many rows a judge calls replicated, and of how many claims these are."""
-    found = [(key[0], of[judge]["verdict"]) for key, of in asked.items() if judge in of]
-    held = [name for name, said in found if said == "replicated"]
-    every = format_count(len({name for name, _ in found}), "claim")
-    return f"{len(held)} of {format_count(len(found), 'row')} are replicated, in {len(set(held))} of {every}."
+    by_claim = [(key[0], judges[judge]["verdict"]) for key, judges in verdicts.items() if judge in judges]
+    replicated = [name for name, verdict in by_claim if verdict == "replicated"]
+    rows = format_count(len(by_claim), "row")
+    every = format_count(len({name for name, _ in by_claim}), "claim")
+    return f"{len(replicated)} of {rows} are replicated, in {len(set(replicated))} of {every}."
 
 
 def _matters() -> str:
@@ -97,15 +105,15 @@ def _matters() -> str:
 
 def _counts(judge: str, rows: Iterable[Mapping[str, Line]]) -> Counter[str]:
     """Verdict -> rows with it."""
-    found = Counter(judges[judge]["verdict"] for judges in rows if judge in judges)
-    return Counter({word: found[word] for word in claims_told.SIGNS if found[word]})
+    counts = Counter(judges[judge]["verdict"] for judges in rows if judge in judges)
+    return Counter({word: counts[word] for word in claims_told.SIGNS if counts[word]})
 
 
-def _tallies(asked: Asked) -> dict[str, dict[str, Counter[str]]]:
+def _tallies(verdicts: Asked) -> dict[str, dict[str, Counter[str]]]:
     """Paper -> judge -> verdict -> rows; all papers come first."""
-    rows_of_paper = {"all": list(asked.values())}
+    rows_of_paper = {"all": list(verdicts.values())}
     for letter, paper in claims.PAPERS.items():
-        rows_of_paper[paper] = [judges for key, judges in asked.items() if key[0][0] == letter]
+        rows_of_paper[paper] = [judges for key, judges in verdicts.items() if key[0][0] == letter]
     tallies = {}
     for paper, rows in rows_of_paper.items():
         if rows:

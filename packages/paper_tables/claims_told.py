@@ -165,9 +165,9 @@ def contrast_of(line: Line) -> str:
     elif len(arms) > 2:
         arms = [f"({first} minus {second})" for first, second in zip(arms[::2], arms[1::2])]
     turned = line["expected"] == "-"
-    told = [" minus ".join(arms[:: -1 if turned else 1])]
-    told += ["sign turned"] * (turned and len(line["values"]) == 1)
-    return ", ".join([*told, *([format_count(images, "image")] if images else [])])
+    parts = [" minus ".join(arms[:: -1 if turned else 1])]
+    parts += ["sign turned"] * (turned and len(line["values"]) == 1)
+    return ", ".join([*parts, *([format_count(images, "image")] if images else [])])
 
 
 def _images(line: Line) -> int | None:
@@ -185,8 +185,8 @@ def _recorded_images(where: str) -> int:
 def _arms(contrast: str) -> list[str]:
     """The arms of a contrast in words."""
     known = claims.words()
-    said = [known.get(one, one).replace(" - ", " without ") for one in contrast.split(" | ")]
-    return [re.sub(r"[a-z]+", lambda word: TITLES.get(word[0], word[0]), one) for one in said]
+    names = [known.get(arm, arm).replace(" - ", " without ") for arm in contrast.split(" | ")]
+    return [re.sub(r"[a-z]+", lambda word: TITLES.get(word[0], word[0]), name) for name in names]
 
 
 def by_seed(line: Line) -> str:
@@ -219,8 +219,8 @@ def commands_of(line: Line) -> list[str]:
     if line["judge"] == "no training":
         return ["workbench claims record"]
     if "budget" in line:
-        asked = f"workbench claims run {line['claim']} --data {line['budget']['data']}"
-        return [f"{asked} --seeds {len(line['seeds'])}" + (" --rates" if line["rates"] else "")]
+        command = f"workbench claims run {line['claim']} --data {line['budget']['data']}"
+        return [f"{command} --seeds {len(line['seeds'])}" + (" --rates" if line["rates"] else "")]
     return [*folders_of(line), "workbench claims record"]
 
 
@@ -229,25 +229,25 @@ def folders_of(line: Line) -> dict[str, str]:
     runs of the first seed alone.
     """
     if "budget" in line:
-        arms, made = _arms(line["contrast"]), line["source"]["runs"]
-        seeds = line["seeds"][: len(made) // len(arms)]
+        arms, run_ids = _arms(line["contrast"]), line["source"]["runs"]
+        seeds = line["seeds"][: len(run_ids) // len(arms)]
         names = [f"{arm}, seed {seed}" for arm, seed in product(arms, seeds)]
-        return {name: f"{RUNS}/{one}" for name, one in zip(names, made, strict=True)}
-    return {} if line["judge"] == "no training" else {made: name for name, made in _tables(line)}
+        return {name: f"{RUNS}/{run_id}" for name, run_id in zip(names, run_ids, strict=True)}
+    return {} if line["judge"] == "no training" else {command: name for name, command in _tables(line)}
 
 
 def _tables(line: Line) -> list[tuple[str, str]]:
     """The tables that hold an arm of a recorded comparison and its number, with what made each."""
-    found = []
+    tables = []
     for name in claims.TABLES[line["data"]]:
         rows, arms = assets.recorded(name), line["contrast"].split(" | ")
-        held = rows["arm" if "arm" in rows else "objective"].isin(arms).any() or len(arms) == 1
-        if held and set(line["metric"]) & set(rows["key"]):
+        compared = rows["arm" if "arm" in rows else "objective"].isin(arms).any() or len(arms) == 1
+        if compared and set(line["metric"]) & set(rows["key"]):
             place = f"packages/paper_tables/assets/results/{name}.tsv"
             first = assets.path(f"results/{name}.tsv").read_text(encoding="utf-8").partition("\n")[0]
-            made = f"# workbench grid 03_train {name} --record {place}"
-            found.append((place, (first if first.startswith("#") else made)[2:]))
-    return found
+            command = f"# workbench grid 03_train {name} --record {place}"
+            tables.append((place, (first if first.startswith("#") else command)[2:]))
+    return tables
 
 
 def _amount(line: Line, value: float) -> str:

@@ -42,7 +42,7 @@ HELD, FAILED = ("replicated",), ("refuted", "equivalent")
 OPEN = ("undecided", "void")
 # what a row says, for whoever has read no paper and no other page
 LEGEND = (
-    f"Verdicts. {' '.join(f'{SIGNS[word]} {word}: {told}.' for word, told in MEANS.items())}",
+    f"Verdicts. {' '.join(f'{SIGNS[word]} {word}: {meaning}.' for word, meaning in MEANS.items())}",
     "Data. The synthetic scenes are drawn, and what is true of each is known. Flickr8k and HierarCaps "
     "are photographs.",
     "Contrast. The first arm minus the second, or one arm by itself. The second comes first where a paper "
@@ -74,14 +74,16 @@ LIMITS = (
 
 def pages(lines: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     """Name of a file -> its text: which claims held, and where the judges part and what not to conclude."""
-    asked = questions(lines)
-    made = {"claims.md": _verdicts(asked), "claims_limits.md": _partings(asked)}
-    return {name: "\n".join(of) + "\n" for name, of in made.items()}
+    verdicts = questions(lines)
+    texts = {"claims.md": _verdicts(verdicts), "claims_limits.md": _partings(verdicts)}
+    return {name: "\n".join(lines_of_page) + "\n" for name, lines_of_page in texts.items()}
 
 
 def limits(lines: Sequence[Mapping[str, Any]]) -> list[str]:
     """What a reader should not conclude; ``power`` says what the seeds can find."""
-    counts = Counter(_seeds(of) for of in questions(lines).values() if _first(of)["judge"] != "no training")
+    counts = Counter(
+        _seeds(judges) for judges in questions(lines).values() if _first(judges)["judge"] != "no training"
+    )
     sizes = ", ".join(
         f"{format_count(rows, 'row')} with {format_count(seeds, 'seed')}"
         for seeds, rows in sorted(counts.items())
@@ -94,12 +96,12 @@ def limits(lines: Sequence[Mapping[str, Any]]) -> list[str]:
 
 def central(lines: Sequence[Mapping[str, Any]]) -> str:
     """The README's sentences on the papers' claims."""
-    told = (
+    text = (
         f"{_tally(lines, len(unjudged(questions(lines))))} [Every claim](docs/claims.md) has its effect and "
         "interval. Data and budgets are small, so no verdict [applies](docs/claims_limits.md) to a paper's "
         "own setting."
     )
-    return "\n".join(textwrap.wrap(told, 165))
+    return "\n".join(textwrap.wrap(text, 165))
 
 
 def _tally(lines: Sequence[Mapping[str, Any]], waiting: int) -> str:
@@ -109,10 +111,12 @@ def _tally(lines: Sequence[Mapping[str, Any]], waiting: int) -> str:
         if line["verdict"] not in OPEN:
             decided[line["claim"]].add(line["verdict"] in HELD)
     counts = Counter(map(frozenset, decided.values()))
-    held, failed, both, never = (counts[frozenset(of)] for of in ([True], [False], [True, False], []))
+    always, failed, both, never = (
+        counts[frozenset(outcomes)] for outcomes in ([True], [False], [True, False], [])
+    )
     every = len(claims.load())
     return (
-        f"Of {format_count(every, 'claim')} of the papers, {every - waiting} were tried. {held} held in "
+        f"Of {format_count(every, 'claim')} of the papers, {every - waiting} were tried. {always} held in "
         f"every conclusive test, {failed} in none and {both} in some; for {never} no test was conclusive."
     )
 
@@ -125,27 +129,27 @@ def _first(judges: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Any]:
     return next(iter(judges.values()))
 
 
-def _verdicts(asked: Asked) -> list[str]:
+def _verdicts(verdicts: Asked) -> list[str]:
     """Which claims held, which did not, and which wait."""
-    every = list(chain.from_iterable(judges.values() for judges in asked.values()))
+    every = list(chain.from_iterable(judges.values() for judges in verdicts.values()))
     counts = Counter((line["judge"], line["verdict"]) for line in every)
     tallies = []
     for judge in JUDGES:
-        verdicts = [f"{counts[judge, word]} {word}" for word in SIGNS if counts[judge, word]]
-        tallies.append(f"- {TOLD[judge]}: {', '.join(verdicts)}.")
-    waiting = unjudged(asked)
+        words = [f"{counts[judge, word]} {word}" for word in SIGNS if counts[judge, word]]
+        tallies.append(f"- {TOLD[judge]}: {', '.join(words)}.")
+    waiting = unjudged(verdicts)
     known = claims.load()
     judged = f"{len(known) - len(waiting)} of {format_count(len(known), 'claim')}"
     about = (
         f"`workbench claims report` writes this page from the ledger. It judges "
-        f"{judged}, in {format_count(len(asked), 'row')}. A row is a claim on one data set with one "
+        f"{judged}, in {format_count(len(verdicts), 'row')}. A row is a claim on one data set with one "
         "contrast. [Where annotated pairs and truth disagree](claims_limits.md) says what not to conclude."
     )
     lines = ["# What became of the papers' claims", "", *textwrap.wrap(about, 130), "", *tallies, ""]
-    lines += ["## How to read a row", "", *(f"- {one}" for one in LEGEND), ""]
+    lines += ["## How to read a row", "", *(f"- {sentence}" for sentence in LEGEND), ""]
     for heading, words in (("held", HELD), ("did not hold", FAILED), ("are undecided", OPEN)):
         chosen = {}
-        for key, judges in asked.items():
+        for key, judges in verdicts.items():
             if any(line["verdict"] in words for line in judges.values()):
                 chosen[key] = judges
         lines += [f"## Claims that {heading}", "", *_table(chosen, words), ""]
@@ -157,9 +161,11 @@ def _verdicts(asked: Asked) -> list[str]:
     return lines
 
 
-def _partings(asked: Asked) -> list[str]:
+def _partings(verdicts: Asked) -> list[str]:
     """Where the judges part, how much the seeds can find, and what not to conclude."""
-    partings = {key: parting_of(of.get("labels"), of.get("truth")) for key, of in asked.items()}
+    partings = {
+        key: parting_of(judges.get("labels"), judges.get("truth")) for key, judges in verdicts.items()
+    }
     counts = Counter(word for word in partings.values() if word)
     about = (
         "`workbench claims report` writes this page from the ledger. The synthetic scenes are drawn, so the "
@@ -167,17 +173,17 @@ def _partings(asked: Asked) -> list[str]:
         f"it was written for. Both judge {format_count(counts.total(), 'row')} of [the claims](claims.md):"
     )
     lines = ["# Where annotated pairs and truth disagree", "", *textwrap.wrap(about, 130), ""]
-    lines += [f"- {told}: {counts[word]}" for word, told in PARTINGS.items()]
+    lines += [f"- {meaning}: {counts[word]}" for word, meaning in PARTINGS.items()]
     for heading, word in (
         ("They decide differently", "disagree"),
         ("One decides, the other does not", "only"),
     ):
-        parted = {key: asked[key] for key, of in partings.items() if word in of}
+        parted = {key: verdicts[key] for key, parting in partings.items() if word in parting}
         lines += ["", f"## {heading}", "", *_table(parted)]
-    every = list(chain.from_iterable(judges.values() for judges in asked.values()))
+    every = list(chain.from_iterable(judges.values() for judges in verdicts.values()))
     lines += ["", "## What the seeds can find", "", *_powers()]
-    told = filter(None, [*limits(every), power(every)])
-    lines += ["", "## What a reader should not conclude", "", *(f"- {one}" for one in told)]
+    sentences = filter(None, [*limits(every), power(every)])
+    lines += ["", "## What a reader should not conclude", "", *(f"- {sentence}" for sentence in sentences)]
     return lines
 
 
@@ -187,45 +193,45 @@ def power(lines: Sequence[Mapping[str, Any]]) -> str:
     spreads = [np.std(np.subtract(value["more"], value["less"]), ddof=1) for value in values]
     if not spreads:
         return ""
-    found, middle = assets.recorded("claims_power"), float(np.median(spreads))
-    nearest = min(found.spread.unique(), key=lambda one: abs(one - middle))
-    of = found[(found.spread == nearest) & (found.key == "replicated")]
+    table, middle = assets.recorded("claims_power"), float(np.median(spreads))
+    nearest = min(table.spread.unique(), key=lambda spread: abs(spread - middle))
+    rows = table[(table.spread == nearest) & (table.key == "replicated")]
     shares = ", ".join(
-        f"{format_number(100 * row.value, 0)} % with {row.seeds} seeds" for row in of.itertuples()
+        f"{format_number(100 * row.value, 0)} % with {row.seeds} seeds" for row in rows.itertuples()
     )
     return (
         f"In half of the rows with RSUM, its difference varies from seed to seed with a standard deviation "
         f"above {format_number(middle, 1)} points. In simulations where it is {format_number(nearest, 0)}, a "
-        f"true difference of {format_number(of.effect.iloc[0], 0)} points is found replicated in {shares}."
+        f"true difference of {format_number(rows.effect.iloc[0], 0)} points is found replicated in {shares}."
     )
 
 
 def _powers() -> list[str]:
     """The recorded simulation of the judging as a table, in words before it."""
-    found = assets.recorded("claims_power")
-    first = found.iloc[0]
+    table = assets.recorded("claims_power")
+    first = table.iloc[0]
     effect, smallest = (format_number(first[name], 0) for name in ("effect", "smallest"))
-    told = (
+    about = (
         f"Papers of {first.claims} claims were simulated, {format_count(first.families)} a row, and judged "
         f"as here. A third of the claims have an effect of {effect} points, a third none. A third have "
         f"{smallest} points with the other sign; {smallest} is the smallest effect of interest. The spread "
         "is the standard deviation of a difference between seeds, in points. "
         "`python -m tools.benchmarks.bench_claims_power` makes the table."
     )
-    wide = found.pivot_table(index=["spread", "seeds"], columns="key", values="value").reset_index()
+    wide = table.pivot_table(index=["spread", "seeds"], columns="key", values="value").reset_index()
     rows = []
     for _, row in wide.iterrows():
         shares = (f"{format_number(100 * row[key], 1)} %" for key in POWERS)
         rows.append((format_number(row["spread"], 0), format_number(row["seeds"], 0), *shares))
     replicated = f"an effect of {effect} is replicated"
     heads = ("spread", "seeds", replicated, "no effect is equivalent", "a paper has a false verdict")
-    return [*textwrap.wrap(told, 130), "", *_rows(heads, rows)]
+    return [*textwrap.wrap(about, 130), "", *_rows(heads, rows)]
 
 
-def _table(asked: Asked, words: Sequence[str] = tuple(SIGNS)) -> list[str]:
+def _table(verdicts: Asked, words: Sequence[str] = tuple(SIGNS)) -> list[str]:
     """A row for each judge's verdict that is one of these words."""
     rows = []
-    for key, judges in asked.items():
+    for key, judges in verdicts.items():
         about = (key[0], claims.find(key[0]).says, claims.DATA[key[1]])
         for line in judges.values():
             if line["verdict"] in words:

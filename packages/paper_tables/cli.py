@@ -43,9 +43,9 @@ def table(
     Give the same -p and --paper as to the grid. Exit code 3 means that arms are missing.
     """
     with usage():
-        made, files, lines = write_table(file, pairs(parameter), root, paper=paper)
-    emit({"files": {end: str(path) for end, path in files.items()}, **asdict(made)}, as_json, lines)
-    raise typer.Exit(3 if made.missing else 0)
+        table_, files, lines = write_table(file, pairs(parameter), root, paper=paper)
+    emit({"files": {end: str(path) for end, path in files.items()}, **asdict(table_)}, as_json, lines)
+    raise typer.Exit(3 if table_.missing else 0)
 
 
 claims_app = typer.Typer(help="List, train and report the papers' claims.")
@@ -59,11 +59,11 @@ def claims_list(as_json: AsJson = False) -> None:
 
     words: dict[str, list[str]] = {}
     for line in claims.latest(claims.ledger()):
-        said = f"{line['data']} {line['judge']}: {line['verdict']}"
-        words[line["claim"]] = list(dict.fromkeys([*words.get(line["claim"], []), said]))
-    made = claims.load().values()
-    lines = [f"{one.id:4}{one.says} {'; '.join(words.get(one.id, []))}".rstrip() for one in made]
-    emit([{**asdict(one), "verdicts": words.get(one.id, [])} for one in made], as_json, lines)
+        verdict = f"{line['data']} {line['judge']}: {line['verdict']}"
+        words[line["claim"]] = list(dict.fromkeys([*words.get(line["claim"], []), verdict]))
+    every = claims.load().values()
+    lines = [f"{claim.id:4}{claim.says} {'; '.join(words.get(claim.id, []))}".rstrip() for claim in every]
+    emit([{**asdict(claim), "verdicts": words.get(claim.id, [])} for claim in every], as_json, lines)
 
 
 @claims_app.command("show", epilog="Example: workbench claims show D2")
@@ -73,12 +73,12 @@ def claims_show(name: Annotated[str, typer.Argument(metavar="ID")], as_json: AsJ
 
     with usage():
         claim = claims.find(name)
-    found = [line for line in claims.latest(claims.ledger()) if line["claim"] == name]
-    told = [
+    lines = [line for line in claims.latest(claims.ledger()) if line["claim"] == name]
+    verdicts = [
         "  {data}, {contrast}, by {judge}: {verdict}, {effect} ({low} to {high})".format(**line)
-        for line in found
+        for line in lines
     ]
-    emit({**asdict(claim), "ledger": found}, as_json, [*claim.about(), *told])
+    emit({**asdict(claim), "ledger": lines}, as_json, [*claim.about(), *verdicts])
 
 
 @claims_app.command("record", epilog="Example: workbench claims record")
@@ -86,8 +86,8 @@ def claims_record(as_json: AsJson = False) -> None:
     """Judge all claims that recorded comparisons or no training can decide."""
     from paper_tables import claims, untrained
 
-    found = [*claims.from_recorded(), *untrained.measure()]
-    added = claims.record(found, f"{date.today()}")
+    lines = [*claims.from_recorded(), *untrained.measure()]
+    added = claims.record(lines, f"{date.today()}")
     emit({"added": added}, as_json, [f"{claims.LEDGER}: lines added: {added}"])
 
 
@@ -116,16 +116,16 @@ def claims_run(
         require_known("claims are trained on no", data, trained.PLACES)
         executors.check(executor, {})
         writable(root)
-        asked = trained.askable(names or (), trained.PLACES[data])
-        jobs = trained.plan(asked, trained.PLACES[data], seeds, root, rates=rates)
+        chosen = trained.askable(names or (), trained.PLACES[data])
+        jobs = trained.plan(chosen, trained.PLACES[data], seeds, root, rates=rates)
     say = told()
     say(trained.cost(jobs))
     failed = [] if there else trained.train_all(jobs, root, executor, say)
-    found = trained.lines(asked, trained.PLACES[data], jobs)
-    added = claims.record(found, f"{date.today()}")
+    answers = trained.lines(chosen, trained.PLACES[data], jobs)
+    added = claims.record(answers, f"{date.today()}")
     lines = trained.folders(jobs) if there else []
-    lines += [*failed, f"{claims.LEDGER}: questions answered: {len(found)}, lines added: {added}"]
-    emit({"answered": len(found), "added": added, "failed": failed}, as_json, lines)
+    lines += [*failed, f"{claims.LEDGER}: questions answered: {len(answers)}, lines added: {added}"]
+    emit({"answered": len(answers), "added": added, "failed": failed}, as_json, lines)
     raise typer.Exit(1 if failed else 0)
 
 
@@ -196,22 +196,22 @@ def write_table(
     from workbench.execution import grid, library
 
     lacking = tables.complete(grid.read_grid(library.find(file, "grid")), ended)
-    made = tables.make(file, changes, root=root, measure=bool(ended), paper=paper)
-    made = replace(made, notes=[*made.notes, *lacking])
-    files = pages.write(made, Path(root) / "tables")
-    return made, files, [pages.markdown(made).rstrip(), *map(str, files.values())]
+    table_ = tables.make(file, changes, root=root, measure=bool(ended), paper=paper)
+    table_ = replace(table_, notes=[*table_.notes, *lacking])
+    files = pages.write(table_, Path(root) / "tables")
+    return table_, files, [pages.markdown(table_).rstrip(), *map(str, files.values())]
 
 
 def listed() -> tuple[list[dict[str, str]], list[str]]:
     """All tables and figures, and as lines what each shows, the command that makes it, and what it lacks."""
     from paper_tables import table as tables
 
-    found, lines = tables.listed(), list[str]()
-    for one in found:
-        wrapped = textwrap.wrap(one["remark"], min(screen(), 1000) - 4)
-        lines += [f"{one['table']}: {one['shows']}", *(f"    {text}" for text in (one["command"], *wrapped))]
+    rows, lines = tables.listed(), list[str]()
+    for row in rows:
+        wrapped = textwrap.wrap(row["remark"], min(screen(), 1000) - 4)
+        lines += [f"{row['table']}: {row['shows']}", *(f"    {text}" for text in (row["command"], *wrapped))]
     lines += ['RUN is a finished run, RUNS is a list of them: \'["RUN", "RUN"]\'']
-    return found, lines
+    return rows, lines
 
 
 describe.LISTS["tables"] = ("tables and figures of the papers, each with its command", listed)

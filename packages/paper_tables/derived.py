@@ -34,8 +34,8 @@ def of_runs(
             from workbench.runs.evaluate import evaluate_run
 
             options = {"objective_options": how.options} if how.options else None
-            found = evaluate_run(*(run.folder for run in members), scoring=options)
-            numbers = {"metrics": {one.label: one.value for one in found}}
+            measured = evaluate_run(*(run.folder for run in members), scoring=options)
+            numbers = {"metrics": {measurement.label: measurement.value for measurement in measured}}
             write_json(file, {**members[0].results, **numbers, "runs": [run.id for run in members]})
         if file.is_file():
             out.append(replace(members[0], results=runs.load(file), evaluations={}))

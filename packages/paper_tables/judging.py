@@ -59,9 +59,11 @@ def judge(claims: Sequence[Evidence]) -> list[Verdict]:
     Raises:
         ValueError: a claim has fewer than two seeds, a value that is not finite, or no smallest effect.
     """
-    for one in claims:
-        enough = len(one.differences) > 1 and bool(np.isfinite(one.differences).all())
-        require(enough and one.smallest > 0, f"a claim needs two seeds, finite, and a smallest effect: {one}")
+    for claim in claims:
+        enough = len(claim.differences) > 1 and bool(np.isfinite(claim.differences).all())
+        require(
+            enough and claim.smallest > 0, f"a claim needs two seeds, finite, and a smallest effect: {claim}"
+        )
     voids = [_void(evidence) for evidence in claims]
     tests = [_tests(evidence) for evidence, void in zip(claims, voids, strict=True) if not void]
     adjusted = iter(_adjust(np.array(tests)))
@@ -71,16 +73,16 @@ def judge(claims: Sequence[Evidence]) -> list[Verdict]:
     return verdicts
 
 
-def _void(one: Evidence) -> bool:
-    low = float("-inf") if one.chance is None else CHANCE_TIMES * one.chance
-    return one.at_best or any(mean < low for mean in one.arms)
+def _void(claim: Evidence) -> bool:
+    low = float("-inf") if claim.chance is None else CHANCE_TIMES * claim.chance
+    return claim.at_best or any(mean < low for mean in claim.arms)
 
 
-def _tests(one: Evidence) -> tuple[float, float]:
+def _tests(claim: Evidence) -> tuple[float, float]:
     """Two-sided p value of a difference, and of lying within the smallest effect (twice the worse side)."""
-    mean, seeds = float(one.differences.mean()), len(one.differences)
-    error = float(one.differences.std(ddof=1)) / seeds**0.5
-    sizes = np.array([abs(mean), one.smallest - abs(mean)])
+    mean, seeds = float(claim.differences.mean()), len(claim.differences)
+    error = float(claim.differences.std(ddof=1)) / seeds**0.5
+    sizes = np.array([abs(mean), claim.smallest - abs(mean)])
     scaled = sizes / error if error else np.where(sizes == 0, 0.0, np.copysign(np.inf, sizes))
     apart, within = 2 * stdtr(seeds - 1, -np.nan_to_num(scaled))
     return float(apart), float(min(within, 1.0))
@@ -95,15 +97,15 @@ def _adjust(tests: Values) -> Values:
     return out.reshape(tests.shape)
 
 
-def _verdict(one: Evidence, adjusted: Values | None) -> Verdict:
-    effect, word = float(one.differences.mean()), "undecided"
+def _verdict(claim: Evidence, adjusted: Values | None) -> Verdict:
+    effect, word = float(claim.differences.mean()), "undecided"
     apart, within = (float("nan"),) * 2 if adjusted is None else map(float, adjusted)
     if adjusted is None:
         word = "void"
     elif apart < ALPHA:
         word = "replicated" if effect > 0 else "refuted"
     elif within < ALPHA:
-        word = "refuted" if (one.printed or 0) > one.smallest else "equivalent"
-    if word in ("replicated", "refuted") and any(effect * other.mean() < 0 for other in one.elsewhere):
+        word = "refuted" if (claim.printed or 0) > claim.smallest else "equivalent"
+    if word in ("replicated", "refuted") and any(effect * other.mean() < 0 for other in claim.elsewhere):
         word = "undecided"
-    return Verdict(word, effect, *t_interval(one.differences), min(apart, within))
+    return Verdict(word, effect, *t_interval(claim.differences), min(apart, within))

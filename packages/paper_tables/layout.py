@@ -146,18 +146,18 @@ def read(grid: Mapping[str, Any], place: object = "table") -> Layout:
         ParameterError: an unknown key, row or part; a row that the paper does not print.
         KeyError, ValueError: a value that is not printed, or a key that is not the name of a number.
     """
-    said: Mapping[str, Any] = grid.get("table") or {}
-    for key in said:
+    section: Mapping[str, Any] = grid.get("table") or {}
+    for key in section:
         require_known(f"{place}: table has no key", key, KEYS, parameters.ParameterError)
-    paper, number = str(said.get("paper", "")), str(said.get("number", ""))
-    by = said.get("row", "method")
+    paper, number = str(section.get("paper", "")), str(section.get("number", ""))
+    by = section.get("row", "method")
     require_known(f"{place}: table.row is", by, FIELDS, parameters.ParameterError)
-    of_paper = said.keys() & {"paper", "number", "printed"}  # a grid of one's own stands beside none
+    of_paper = section.keys() & {"paper", "number", "printed"}  # a grid of one's own stands beside none
     known = published.COMPARABLE if of_paper else [""]
     require_known(f"{place}: table.paper: no paper", paper, known, parameters.ParameterError)
     columns: dict[str, list[str]] = {}
     sums = set()
-    for head, keys in (said.get("columns") or {key: key for key in RETRIEVAL}).items():
+    for head, keys in (section.get("columns") or {key: key for key in RETRIEVAL}).items():
         if isinstance(keys, Mapping):
             only = f"{place}: table.columns: {head} is {keys}; write {{sum: [key, ...]}}"
             require(list(keys) == ["sum"], only, parameters.ParameterError)
@@ -166,62 +166,65 @@ def read(grid: Mapping[str, Any], place: object = "table") -> Layout:
         columns[str(head)] = [keys] if isinstance(keys, str) else list(keys)
     for key in chain.from_iterable(columns.values()):
         MetricKey.parse(key)
-    parts = [_part(paper, number, one, by, columns) for one in said.get("printed") or ()]
-    curves = {str(head): _curve(grid, str(path), place) for head, path in (said.get("curves") or {}).items()}
-    derived = _derived(grid, said.get("from") or {}, f"{place}: table.from")
-    part, rows = str(said.get("part", "")), _rows(grid, derived, parts, place)
+    parts = [_part(paper, number, entry, by, columns) for entry in section.get("printed") or ()]
+    curves = {
+        str(head): _curve(grid, str(path), place) for head, path in (section.get("curves") or {}).items()
+    }
+    derived = _derived(grid, section.get("from") or {}, f"{place}: table.from")
+    part, rows = str(section.get("part", "")), _rows(grid, derived, parts, place)
     return Layout(paper, number, part, columns, parts, rows, curves, frozenset(sums), derived)
 
 
 def _derived(
-    grid: Mapping[str, Any], said: Mapping[str, Mapping[str, Any]], place: str
+    grid: Mapping[str, Any], section: Mapping[str, Mapping[str, Any]], place: str
 ) -> dict[str, Derived]:
     """What rows are made from, checked."""
     trained, out = set(grids.rows(grid).values()), dict[str, Derived]()
-    for row, one in said.items():
-        ways = [way for way in ("mean", "rescore") if way in one]
-        one_way = len(ways) == 1 and one.keys() <= {*ways, "objective_options"} and row not in trained
-        form = f"{place}: {row} is {one}; write {{mean: ARM}} or {{rescore: ARM, objective_options: ...}}"
+    for row, source in section.items():
+        ways = [way for way in ("mean", "rescore") if way in source]
+        one_way = len(ways) == 1 and source.keys() <= {*ways, "objective_options"} and row not in trained
+        form = f"{place}: {row} is {source}; write {{mean: ARM}} or {{rescore: ARM, objective_options: ...}}"
         require(one_way, f"{form}, under a name that no arm has", parameters.ParameterError)
-        require_known(f"{place}: {row}: no arm", one[ways[0]], trained, parameters.ParameterError)
-        out[row] = Derived(one[ways[0]], "mean" in one, one.get("objective_options") or {})
+        require_known(f"{place}: {row}: no arm", source[ways[0]], trained, parameters.ParameterError)
+        out[row] = Derived(source[ways[0]], "mean" in source, source.get("objective_options") or {})
     return out
 
 
 def _curve(grid: Mapping[str, Any], path: str, place: object) -> dict[str, float]:
     """Row -> the number that it sets a parameter to, of the rows that set it."""
-    rows, found = grids.rows(grid), dict[str, float]()
+    rows, numbers = grids.rows(grid), dict[str, float]()
     # what all rows share, a preset say, is no point of a curve
     for label, values in grids.expand({**grid, "fixed": {}}).items():
         number: Any = values
         for name in path.split("."):
             number = number.get(name) if isinstance(number, Mapping) else None
         if isinstance(number, int | float):
-            found[rows[label]] = number
+            numbers[rows[label]] = number
+    several = f"{place}: table.curves: {path} needs several rows that set it to different numbers"
     require(
-        len(set(found.values())) == len(found) > 1,
-        f"{place}: table.curves: {path} needs several rows that set it to different numbers, and has {found}",
+        len(set(numbers.values())) == len(numbers) > 1,
+        f"{several}, and has {numbers}",
         parameters.ParameterError,
     )
-    return found
+    return numbers
 
 
 def _part(
-    paper: str, number: str, said: Mapping[str, Any], by: str, columns: Mapping[str, list[str]]
+    paper: str, number: str, entry: Mapping[str, Any], by: str, columns: Mapping[str, list[str]]
 ) -> Part:
-    for key in said:
+    for key in entry:
         require_known("table.printed has no key", key, PART, parameters.ParameterError)
-    asked = {name: said[name] for name in ("dataset", "protocol", "group") if name in said}
-    rows, told = _printed(paper, number, asked, by)
-    for group in said.get("further") or ():
-        more, beside = _printed(paper, number, {**asked, "group": group}, by, f", {group}")
-        rows, told = pd.concat([rows, more], ignore_index=True), told | beside
-    named = said.get("metrics") or {}
+    filters = {name: entry[name] for name in ("dataset", "protocol", "group") if name in entry}
+    rows, remarks = _printed(paper, number, filters, by)
+    for group in entry.get("further") or ():
+        more, beside = _printed(paper, number, {**filters, "group": group}, by, f", {group}")
+        rows, remarks = pd.concat([rows, more], ignore_index=True), remarks | beside
+    named = entry.get("metrics") or {}
     for head, metric in named.items():
         require_known("table.printed.metrics has no column", head, columns, parameters.ParameterError)
         require_known(f"{paper}, table {number} prints no metric", metric, rows["metric"].unique())
     metrics = {head: named.get(head, PRINTED_AS.get(keys[0])) for head, keys in columns.items()}
-    column = str(said.get("column", next(iter(columns))))
+    column = str(entry.get("column", next(iter(columns))))
     require_known("table.printed.column: no column", column, columns, parameters.ParameterError)
     values: dict[str, dict[str, str]] = {}
     for line in rows.to_dict("records"):
@@ -230,44 +233,44 @@ def _part(
             cells = values.setdefault(line[by], {})
             require(
                 head not in cells,
-                f"{paper}, table {number} prints {line[by]!r}, {head} twice for {asked}; "
+                f"{paper}, table {number} prints {line[by]!r}, {head} twice for {filters}; "
                 "name its dataset, protocol and group",
             )
             cells[head] = line["printed"]
-    on = tuple(map(str, said.get("measured") or rows.loc[0, ["dataset", "protocol"]]))
+    on = tuple(map(str, entry.get("measured") or rows.loc[0, ["dataset", "protocol"]]))
     known = published.load()[["dataset", "protocol"]].drop_duplicates().itertuples(index=False, name=None)
     choices = ", ".join(map(str, published.PROTOCOLS))
     require(
-        "measured" not in said or on in published.PROTOCOLS or on in set(known),
+        "measured" not in entry or on in published.PROTOCOLS or on in set(known),
         f"table.printed.measured is {on}; choose one of {choices}",
         parameters.ParameterError,
     )
     # where groups stand below one another, each row of the further ones names its own
-    group = f"{said['group']} unless a row names another" if said.get("further") else said.get("group", "")
-    heading = str(said.get("heading") or ", ".join(filter(None, (on[0], str(group)))))
-    return Part(heading, (on[0], on[1]), values, told)
+    group = f"{entry['group']} unless a row names another" if entry.get("further") else entry.get("group", "")
+    heading = str(entry.get("heading") or ", ".join(filter(None, (on[0], str(group)))))
+    return Part(heading, (on[0], on[1]), values, remarks)
 
 
 def _printed(
-    paper: str, number: str, asked: Mapping[str, str], by: str, ending: str = ""
+    paper: str, number: str, filters: Mapping[str, str], by: str, ending: str = ""
 ) -> tuple[pd.DataFrame, dict[str, str]]:
     """Printed values, and by the name of a row what is to be said beside it; names with this ending."""
-    rows = published.load(paper=paper, table=number, **asked)
+    rows = published.load(paper=paper, table=number, **filters)
     if by == "metric":
         return rows, {}
-    told = {key[published.ROW.index(by)] + ending: text for key, text in published.beside(rows).items()}
-    return rows.assign(**{by: rows[by] + ending}), told
+    remarks = {key[published.ROW.index(by)] + ending: text for key, text in published.beside(rows).items()}
+    return rows.assign(**{by: rows[by] + ending}), remarks
 
 
 def _rows(
     grid: Mapping[str, Any], derived: Iterable[str], parts: Sequence[Part], place: object
 ) -> dict[str, str | None]:
     """Every row of the grid and those made from them with their printed names, both sides checked."""
-    said: Mapping[str, str | None] = grid.get("table", {}).get("rows") or {}
+    printed_names: Mapping[str, str | None] = grid.get("table", {}).get("rows") or {}
     own = list(dict.fromkeys([*grids.rows(grid).values(), *derived]))
-    for given in said:
-        require_known(f"{place}: table.rows: no row", given, own, parameters.ParameterError)
-    out: dict[str, str | None] = {name: said.get(name, name) for name in own}
+    for row in printed_names:
+        require_known(f"{place}: table.rows: no row", row, own, parameters.ParameterError)
+    out: dict[str, str | None] = {name: printed_names.get(name, name) for name in own}
     known = dict.fromkeys(chain.from_iterable(part.values for part in parts))
     for row, name in out.items():
         if parts and name is not None:

@@ -45,9 +45,9 @@ def weights(arms: Iterable[Mapping[str, Any]]) -> list[str]:
 def _groups(options: Mapping[str, Any], place: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Options of an encoder, and those of the parts that it is made of, each with where it stands."""
     yield place, options
-    for name, one in options.items():
-        if isinstance(one, Mapping):
-            yield from _groups(one, f"{place}.{name}")
+    for name, value in options.items():
+        if isinstance(value, Mapping):
+            yield from _groups(value, f"{place}.{name}")
 
 
 def _lacking(group: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -89,8 +89,8 @@ def measured_on(grid: Mapping[str, Any], arms: Iterable[Mapping[str, Any]]) -> l
         KeyError, TypeError: data or options that are not known.
     """
     lacking = []
-    for one in {str(arm["data"]): arm for arm in arms}.values() if PAPER in grid else ():
-        for target in targets(grid, one["data"], one):
+    for arm in {str(arm["data"]): arm for arm in arms}.values() if PAPER in grid else ():
+        for target in targets(grid, arm["data"], arm):
             try:
                 data.load(target.data, split=target.split, **target.data_options)
             except (FileNotFoundError, ModuleNotFoundError) as error:
@@ -111,10 +111,10 @@ def targets(grid: Mapping[str, Any], dataset: str, params: Mapping[str, Any]) ->
     """
     from workbench.runs import Target
 
-    said, found = grid["table"].get("evaluate") or {}, []
+    section, needed = grid["table"].get("evaluate") or {}, []
     source = params.get("data_options", {}).get("source")
-    for one in said.get(dataset, said.get("others", [])):
-        takes = source and data.member(one["data"]).takes("source")
-        options = {**({"source": source} if takes else {}), **one.get("data_options", {})}
-        found.append(Target.of({**one, "data_options": options}))
-    return found
+    for entry in section.get(dataset, section.get("others", [])):
+        takes = source and data.member(entry["data"]).takes("source")
+        options = {**({"source": source} if takes else {}), **entry.get("data_options", {})}
+        needed.append(Target.of({**entry, "data_options": options}))
+    return needed

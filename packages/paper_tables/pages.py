@@ -90,8 +90,8 @@ def _remarks(row: Row, table: Table) -> list[str]:
 
 def _beside(row: Row, table: Table) -> str:
     """The same as a sentence of its own."""
-    said = "; ".join(dict.fromkeys(_remarks(row, table)))
-    return f"{row.printed}: {said}." if said else ""
+    remarks = "; ".join(dict.fromkeys(_remarks(row, table)))
+    return f"{row.printed}: {remarks}." if remarks else ""
 
 
 def markdown(table: Table) -> str:
@@ -200,8 +200,8 @@ def curves(table: Table) -> dict[str, Any]:
     seeds = max(row.seeds for row in table.rows)
     title = f"{head} over the parameter, mean of {format_count(seeds, 'seed')} and 95 % interval"
     fig = comparison.over_parameter(drawn, title=title, y=head, unit=table.columns[head])
-    made: dict[str, Any] = json.loads(fig.to_json())
-    return made
+    figure: dict[str, Any] = json.loads(fig.to_json())
+    return figure
 
 
 def _notes(table: Table) -> list[str]:

@@ -61,13 +61,13 @@ def value(run: runs.Run, key: str, target: Target | None = None) -> Values:
     require(name in PROBES, f"no probe {name!r}; there are {', '.join(PROBES)}", KeyError)
     probe = PROBES[name]
     code = inspect.getsource(probe.func if isinstance(probe, partial) else probe)
-    asked = json.dumps(asdict(target)) if target else ""
-    place = hashlib.sha256(f"{code} {asked}".encode()).hexdigest()[:8]
+    description = json.dumps(asdict(target)) if target else ""
+    place = hashlib.sha256(f"{code} {description}".encode()).hexdigest()[:8]
     file = run.folder / "probes" / f"{name}-{place}.npy"
     if not file.is_file():
-        made = np.atleast_1d(np.asarray(probe(_opened(str(run.folder), asked)), dtype=np.float64))
+        measured = np.atleast_1d(np.asarray(probe(_opened(str(run.folder), description)), dtype=np.float64))
         with replacing(file) as temporary, temporary.open("wb") as stream:
-            np.save(stream, made)
+            np.save(stream, measured)
     return np.asarray(np.load(file))
 
 
@@ -102,9 +102,11 @@ def dimensions(run: OpenRun) -> float:
     image, words = run.image.mean.numpy()[run.split.own], run.text.mean.numpy()
     width = image.shape[1]
     with np.errstate(invalid="ignore"):  # a dimension that is the same everywhere
-        found = np.corrcoef(image.astype(np.float64), words.astype(np.float64), rowvar=False)[:width, width:]
+        correlations = np.corrcoef(image.astype(np.float64), words.astype(np.float64), rowvar=False)[
+            :width, width:
+        ]
     other = ~np.eye(width, dtype=bool)
-    return float(np.nanmean(np.diag(found)) - np.nanmean(np.abs(found[other])))
+    return float(np.nanmean(np.diag(correlations)) - np.nanmean(np.abs(correlations[other])))
 
 
 def families(run: OpenRun) -> Values:
@@ -125,11 +127,11 @@ def _families_of(graph: SceneGraph) -> set[str]:
 def sets(run: OpenRun, m: int = 1) -> Values:
     """Semantic Recall at 5 of the ``m`` best items by CIDEr-D, by image: the mean of both directions."""
     phi = by_rows(_cider(run.split.captions, tuple(run.split.own.tolist())))
-    scores, found = by_rows(run.scores), []
+    scores, recalls = by_rows(run.scores), []
     for side, grades in ((scores, phi), (scores.T, phi.T)):
         parts = lists(side, grades, depth=DEPTH, width=m)
-        found.append(np.concatenate([sr_top(part, DEPTH, m) for _, part in parts]))
-    return by_image(run.split, *found)
+        recalls.append(np.concatenate([sr_top(part, DEPTH, m) for _, part in parts]))
+    return by_image(run.split, *recalls)
 
 
 def growth(run: OpenRun) -> Values:
@@ -139,9 +141,14 @@ def growth(run: OpenRun) -> Values:
 
 def order(run: OpenRun) -> Values:
     """Kendall's tau of descriptiveness and score among the captions that are true of an image."""
-    told = text.load("descriptiveness").fit(run.split.captions).of(run.split.captions).values
+    descriptiveness = text.load("descriptiveness").fit(run.split.captions).of(run.split.captions).values
     true, scores = run.split.judgements["exact"].dense() > 0, run.scores
-    return np.array([kendalltau(told[of], row[of]).statistic for of, row in zip(true, scores, strict=True)])
+    return np.array(
+        [
+            kendalltau(descriptiveness[mask], row[mask]).statistic
+            for mask, row in zip(true, scores, strict=True)
+        ]
+    )
 
 
 def above_entities(run: OpenRun) -> Values:
@@ -165,24 +172,28 @@ def entities(run: OpenRun) -> Values:
     true, _ = truth([graphs[name] for name in names], _graphs(run))
     somewhere = np.asarray(true.any(axis=0))
     names, true = list(compress(names, somewhere.tolist())), true[:, somewhere]
-    made = run.model.embed_texts(names)
-    vectors = made.mean
-    if made.entities is not None and made.owner is not None:  # the first of each phrase
-        vectors = made.entities[np.searchsorted(made.owner.numpy(), np.arange(len(names)))]
+    embedding = run.model.embed_texts(names)
+    vectors = embedding.mean
+    if embedding.entities is not None and embedding.owner is not None:  # the first of each phrase
+        vectors = embedding.entities[np.searchsorted(embedding.owner.numpy(), np.arange(len(names)))]
     scores = run.image.mean.numpy() @ vectors.numpy().T
     rows, columns = np.nonzero(true)
     judged = Judgements("exact", "true of the image", true.shape, rows, columns, np.ones(len(rows)))
-    asked = evaluation.Evidence(scores, judged, np.zeros(len(names), dtype=np.int64))
+    evidence = evaluation.Evidence(scores, judged, np.zeros(len(names), dtype=np.int64))
     return next(
-        values for one, values in evaluation.walk(asked, ["map_at_r"], rounds=0) if one.key.direction == "t2i"
+        values
+        for measurement, values in evaluation.walk(evidence, ["map_at_r"], rounds=0)
+        if measurement.key.direction == "t2i"
     )
 
 
 def reranked(run: OpenRun) -> float:
     """RSUM ranked again by entities, their weight chosen on the validation split, less RSUM as it is."""
     options = {"objective_options": {"beta": None}}
-    found = {one.label: one.value for one in evaluate_run(str(run.folder), scoring=options)}
-    return found["rsum"] - run["rsum"]
+    reranked_numbers = {
+        measurement.label: measurement.value for measurement in evaluate_run(str(run.folder), scoring=options)
+    }
+    return reranked_numbers["rsum"] - run["rsum"]
 
 
 def first_epoch(run: OpenRun) -> float:
@@ -221,22 +232,22 @@ def milliseconds(run: OpenRun) -> float:
 
 def named(run: OpenRun) -> Values:
     """Mean weight of the cells that a thing of the scene covers, in uniform weights."""
-    rows, found = range(min(WEIGHED, len(run.split.image_ids))), []
-    for one, scene in zip(weights.of_run(run, rows), placements("test", rows), strict=True):
-        assert one.boxes is not None  # the cells of a grid
-        x, y = ((one.boxes[:, n] + one.boxes[:, n + 2]) / 2 * 1000 for n in (0, 1))
+    rows, shares = range(min(WEIGHED, len(run.split.image_ids))), []
+    for sheet, scene in zip(weights.of_run(run, rows), placements("test", rows), strict=True):
+        assert sheet.boxes is not None  # the cells of a grid
+        x, y = ((sheet.boxes[:, n] + sheet.boxes[:, n + 2]) / 2 * 1000 for n in (0, 1))
         inside = np.zeros(len(x), dtype=bool)
         for thing in scene.things:
             left, top, right, bottom = thing.box
             inside |= (left <= x) & (x <= right) & (top <= y) & (y <= bottom)
-        found.append(one.regions[inside].mean() * len(x) if inside.any() else np.nan)
-    return np.array(found)
+        shares.append(sheet.regions[inside].mean() * len(x) if inside.any() else np.nan)
+    return np.array(shares)
 
 
 def levels(run: OpenRun) -> float:
     """Recall of the generic levels, 1 and 2, less that of the specific ones, 3 and 4."""
-    of = [run[f"chains:hierarcaps_traversal_R_level@{level}"] for level in (1, 2, 3, 4)]
-    return (of[0] + of[1] - of[2] - of[3]) / 2
+    recalls = [run[f"chains:hierarcaps_traversal_R_level@{level}"] for level in (1, 2, 3, 4)]
+    return (recalls[0] + recalls[1] - recalls[2] - recalls[3]) / 2
 
 
 def nearest(run: OpenRun) -> float:
@@ -248,8 +259,8 @@ def nearest(run: OpenRun) -> float:
     own = chains.distance[chains.rows]
     cosines = chains.text[chains.rows] @ chains.image.T.astype(np.float64)
     others = np.sqrt(np.maximum(2 - 2 * cosines, 0)).mean(axis=2)
-    of = np.median(own - others, axis=0)
-    return float(of[-1] - of[:-1].min())
+    medians = np.median(own - others, axis=0)
+    return float(medians[-1] - medians[:-1].min())
 
 
 def elsewhere(run: OpenRun) -> Values:
@@ -278,7 +289,9 @@ def by_image(split: Split, i2t: Values, t2i: Values) -> Values:
 def of_captions(own: Rows, values: Values) -> Values:
     """``(I,)`` mean over the captions of each image that have a value."""
     there, images = ~np.isnan(values), int(own.max()) + 1
-    sums, counts = (np.bincount(own[there], of, images) for of in (values[there], np.ones(there.sum())))
+    sums, counts = (
+        np.bincount(own[there], numbers, images) for numbers in (values[there], np.ones(there.sum()))
+    )
     return ratio(sums, counts)
 
 
@@ -299,7 +312,7 @@ def _phrase(graph: SceneGraph, node: int) -> str:
 
 
 def _alone(graph: SceneGraph, node: int) -> SceneGraph:
-    looks = tuple((0, look) for of, look in graph.attributes if of == node)
+    looks = tuple((0, look) for other, look in graph.attributes if other == node)
     return replace(graph, objects=(graph.objects[node],), attributes=looks, relations=())
 
 

@@ -40,7 +40,9 @@ def tried(*names: str) -> pd.DataFrame:
         axes = [axis for axis in recorded if axis not in ("key", "value")]
         table = recorded.pivot(index=axes, columns="key", values="value").reset_index()
         for field in [field for field in FIELDS if field not in axes]:
-            table[field] = [same.get(field, objectives.member(one).recipe[field]) for one in table.objective]
+            table[field] = [
+                same.get(field, objectives.member(objective).recipe[field]) for objective in table.objective
+            ]
         tables.append(table.rename(columns={grid["record"][0]: "value"}))
     return pd.concat(tables).groupby(["objective", *FIELDS])[["value", "steps"]].mean()
 
@@ -50,10 +52,10 @@ def around() -> pd.DataFrame:
     twice the learning rate and with twice the epochs (NaN where that was not tried), and ``scatter``: the
     standard deviation over seeds that the number has on the test split of the recorded comparison.
     """
-    every, made = tried(*GRIDS, *WIDER), assets.recorded("comparison_scenes")
+    every, recorded = tried(*GRIDS, *WIDER), assets.recorded("comparison_scenes")
     key = read_grid(find(GRIDS[0], "grid"))["record"][0].removeprefix("val/")
-    made = made[(made["positives"] == "own") & (made["key"] == key)]
-    scatter = made.groupby("objective")["value"].std()
+    recorded = recorded[(recorded["positives"] == "own") & (recorded["key"] == key)]
+    scatter = recorded.groupby("objective")["value"].std()
     values: dict[Any, float] = every["value"].to_dict()
     steps: dict[Any, float] = every["steps"].to_dict()
     # one from elsewhere, or one that came later, is on the shelf and was not searched
@@ -61,7 +63,9 @@ def around() -> pd.DataFrame:
     for name in names:
         own = {field: float(objectives.member(name).recipe[field]) for field in FIELDS}
         at = (name, *own.values())
-        other = {said: own | {field: own[field] * times} for said, (field, times) in AROUND.items()}
-        changes = {said: values.get((name, *to.values()), np.nan) - values[at] for said, to in other.items()}
+        other = {change: own | {field: own[field] * times} for change, (field, times) in AROUND.items()}
+        changes = {
+            change: values.get((name, *to.values()), np.nan) - values[at] for change, to in other.items()
+        }
         rows.append({**own, "steps": steps[at], "scatter": scatter[name], "value": values[at], **changes})
     return pd.DataFrame(rows, index=names)

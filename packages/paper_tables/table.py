@@ -134,8 +134,8 @@ def make(
     changes = {**(changes or {}), **parameters.parse_values(parameters.inspect(find(notebook)), words)}
     grid = grids.prepared(described, changes, path, paper=paper)
     arms, layout = grids.plan(notebook, grid, changes), layouts.read(grid, path)
-    found = runs_of(arms, runs.list_runs(root, notebook))
-    good = {label: run for label, run in found.items() if run and run.status == "ok"}
+    by_arm = runs_of(arms, runs.list_runs(root, notebook))
+    good = {label: run for label, run in by_arm.items() if run and run.status == "ok"}
     typed = " ".join(["", *(shlex.join(["-p", *pair]) for pair in parameters.as_words(changes))])
     typed += " --paper" * paper
     require(
@@ -144,7 +144,7 @@ def make(
         FileNotFoundError,
     )
     missing = {}
-    for label, run in found.items():
+    for label, run in by_arm.items():
         if label not in good:
             missing[label] = run.status if run else "no run"
     rows = grids.rows(grid)
@@ -155,17 +155,17 @@ def make(
         by_row[row] = derived.of_runs(how, by_row[how.arm], root, measure=measure)
         if by_row[how.arm] and not by_row[row]:
             missing[row] = "not measured; the grid with --skip-existing does it"
-    made = _table(path.stem, layout, by_row, list(good.values()))
-    return replace(made, name=made.name + _changed(changes) + "_paper" * paper, missing=missing)
+    filled = _table(path.stem, layout, by_row, list(good.values()))
+    return replace(filled, name=filled.name + _changed(changes) + "_paper" * paper, missing=missing)
 
 
 def _changed(changes: Mapping[str, Any]) -> str:
     """The ending of a table's files that tells its changes apart: their names and values, or a short key
     where these are long. The data stand in the name already.
     """
-    said = [f"_{name}-{value}" for name, value in parameters.as_words(changes) if name != "data"]
-    plain = re.sub(r"[^\w.-]", "", "".join(said))
-    return plain if plain == "".join(said) and len(plain) < MOST_SAID else f"_{runs.run_key(changes, '')}"
+    changed = [f"_{name}-{value}" for name, value in parameters.as_words(changes) if name != "data"]
+    plain = re.sub(r"[^\w.-]", "", "".join(changed))
+    return plain if plain == "".join(changed) and len(plain) < MOST_SAID else f"_{runs.run_key(changes, '')}"
 
 
 def _table(
@@ -212,8 +212,8 @@ def _placed(part: Part, run: runs.Run) -> Part:
 
 def _place(part: Part, run: runs.Run) -> str:
     """The data set on which the part was measured, where it is not the run's own; else empty."""
-    asked = published.PROTOCOLS.get(part.on)
-    return "" if asked is None or asked.data == run.results.get("dataset") else asked.data
+    protocol = published.PROTOCOLS.get(part.on)
+    return "" if protocol is None or protocol.data == run.results.get("dataset") else protocol.data
 
 
 def _why_not(part: Part, run: runs.Run) -> str:
@@ -231,22 +231,22 @@ def _why_not(part: Part, run: runs.Run) -> str:
 
 def _elsewhere(run: runs.Run, place: str) -> list[dict[str, Any]]:
     """What the run was measured on beside its own data: on one data set, or on any."""
-    return [one for one in run.evaluations.values() if place in ("", one.get("dataset"))]
+    return [results for results in run.evaluations.values() if place in ("", results.get("dataset"))]
 
 
 def _results(run: runs.Run, place: str, keys: Sequence[str]) -> Mapping[str, Any]:
     """The results of a run whose numbers hold all keys: its own where no place is asked for, else those of
     the first evaluation on other data that has them; nothing where none has.
     """
-    found = [*([] if place else [run.results]), *_elsewhere(run, place)]
-    return next((one for one in found if one.get("metrics", {}).keys() >= set(keys)), {})
+    candidates = [*([] if place else [run.results]), *_elsewhere(run, place)]
+    return next((results for results in candidates if results.get("metrics", {}).keys() >= set(keys)), {})
 
 
 def _columns(layout: Layout, parts: Sequence[Part], good: Sequence[runs.Run]) -> dict[str, Source]:
     """Column -> where it was measured, and keys, of those that a run has: the whole gallery of its own data,
     then the data sets and folds that a part was measured in, unless the first numbers are from there already.
     """
-    known = [(part, asked.folds) for part in parts if (asked := published.PROTOCOLS.get(part.on))]
+    known = [(part, protocol.folds) for part in parts if (protocol := published.PROTOCOLS.get(part.on))]
     places = [("", 1), *((_place(part, good[0]), folds) for part, folds in known)]
     out, seen = dict[str, Source](), set[tuple[str, str, str]]()
     for place, number in dict.fromkeys(places):
@@ -295,8 +295,8 @@ def complete(grid: Mapping[str, Any], folders: Sequence[Path]) -> list[str]:
     Raises:
         KeyError, TypeError: data or options that are not known.
     """
-    asked, lacking = (grid.get("table") or {}).get("evaluate"), dict[str, str]()
-    for run in map(runs.read, folders if asked else ()):
+    evaluated, lacking = (grid.get("table") or {}).get("evaluate"), dict[str, str]()
+    for run in map(runs.read, folders if evaluated else ()):
         from workbench.runs import evaluate as evaluation
 
         for target in needs.targets(grid, str(run.results.get("dataset")), run.params):
@@ -349,8 +349,8 @@ def _notes(
     several = (
         f"the mean over the seeds {', '.join(seeds)}, with Student's 95 % interval of that mean in brackets"
     )
-    said = several if len(seeds) > 1 else f"seed {seeds[0]} alone, whose scatter is not known"
-    out = [f"Measured here on the test split of {good[0].results.get('dataset', '')}, {sizes}: {said}."]
+    scatter = several if len(seeds) > 1 else f"seed {seeds[0]} alone, whose scatter is not known"
+    out = [f"Measured here on the test split of {good[0].results.get('dataset', '')}, {sizes}: {scatter}."]
     out += _measured_on(columns, good)
     for column, (head, _, keys) in columns.items():
         if len(keys) > 1:
@@ -375,7 +375,7 @@ def _measured_on(columns: Mapping[str, Source], good: Sequence[runs.Run]) -> lis
     """Which columns were measured on other data than the runs' own, or by chains of captions."""
     own, where = good[0].results.get("dataset", ""), dict[str, list[str]]()
     for column, (_, place, keys) in columns.items():
-        results = next((one for run in good if (one := _results(run, place, keys))), {})
+        results = next((measured for run in good if (measured := _results(run, place, keys))), {})
         split = {"name": "", "images": 0, "captions": 0, **results.get("split", {})}
         chains = MetricKey.parse(keys[0]).judgements == "chains"
         if results.get("dataset", own) != own:
@@ -418,10 +418,10 @@ def _at_the_ceiling(columns: Mapping[str, Source], rows: Sequence[Row]) -> list[
     """Where d_corr is near 1 in every row: a word count would have that as well."""
     out = []
     for column, (_, _, keys) in columns.items():
-        found = [value for row in rows if (value := row.values.get(column, (None,))[0]) is not None]
-        if MetricKey.parse(keys[0]).metric == "d_corr_image" and found and min(found) > CEILING:
+        values = [value for row in rows if (value := row.values.get(column, (None,))[0]) is not None]
+        if MetricKey.parse(keys[0]).metric == "d_corr_image" and values and min(values) > CEILING:
             out.append(
-                f"{column} is at the ceiling in every row, {format_value(min(found), 'correlation')} or "
+                f"{column} is at the ceiling in every row, {format_value(min(values), 'correlation')} or "
                 "more: it tells no rows apart. Read what it is with the images of other chains, and the "
                 "difference."
             )
@@ -435,12 +435,14 @@ def _budget(configs: Sequence[Mapping[str, Any]]) -> str:
     sizes = [format_count(number, "image") for number in images if number]
     seen = " or ".join(sizes if all(images) else ["all images", *sizes])
     if shares != [1]:
-        of = " or ".join(f"{format_value(share)} percent" for share in shares)
-        seen = f"{of} of the images" if images == [0] else f"{seen}, taken from {of} of all"
-    said = f"Trained here on {seen} for {' or '.join(format_count(number, 'epoch') for number in epochs)}"
-    warm = sorted(min(int(one.get("warmup_epochs", 0)), int(one.get("epochs", 0))) for one in configs)
+        percents = " or ".join(f"{format_value(share)} percent" for share in shares)
+        seen = f"{percents} of the images" if images == [0] else f"{seen}, taken from {percents} of all"
+    trained = f"Trained here on {seen} for {' or '.join(format_count(number, 'epoch') for number in epochs)}"
+    warm = sorted(
+        min(int(config.get("warmup_epochs", 0)), int(config.get("epochs", 0))) for config in configs
+    )
     several = "" if warm[0] == warm[-1] else "up to "
-    return said + (
+    return trained + (
         f"; {several}{format_count(warm[-1], 'epoch')} with hinges over all negatives." if warm[-1] else "."
     )
 

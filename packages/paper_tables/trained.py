@@ -70,13 +70,13 @@ def askable(names: Iterable[str], where: str) -> list[Claim]:
     Raises:
         KeyError: no such claim. ValueError: one trains nothing there; the message says what it waits for.
     """
-    asked = [claims.find(name) for name in names]
-    for one in asked:
-        lacking = one.needs or f"its data are {', '.join(claims.DATA[place] for place in one.data)}"
-        require(_can(one, where), f"claim {one.id} has no training on {claims.DATA[where]}: {lacking}")
-    asked = asked or [one for one in claims.load().values() if _can(one, where)]
-    shared = Counter(chain.from_iterable(map(_all_arms, asked)))
-    return sorted(asked, key=lambda claim: -float(np.mean([shared[arm] for arm in _all_arms(claim)])))
+    chosen = [claims.find(name) for name in names]
+    for claim in chosen:
+        lacking = claim.needs or f"its data are {', '.join(claims.DATA[place] for place in claim.data)}"
+        require(_can(claim, where), f"claim {claim.id} has no training on {claims.DATA[where]}: {lacking}")
+    chosen = chosen or [claim for claim in claims.load().values() if _can(claim, where)]
+    shared = Counter(chain.from_iterable(map(_all_arms, chosen)))
+    return sorted(chosen, key=lambda claim: -float(np.mean([shared[arm] for arm in _all_arms(claim)])))
 
 
 def _all_arms(claim: Claim) -> list[Arm]:
@@ -89,12 +89,12 @@ def _can(claim: Claim, where: str) -> bool:
 
 
 def plan(
-    asked: Sequence[Claim], where: str, seeds: int, root: Path | str, *, rates: bool = False
+    chosen: Sequence[Claim], where: str, seeds: int, root: Path | str, *, rates: bool = False
 ) -> dict[Key, Job]:
     """All trainings of some claims, in their order.
 
     Args:
-        asked: from ``askable``.
+        chosen: from ``askable``.
         where: a value of ``PLACES``.
         seeds: of each arm, from 0.
         root: where runs lie.
@@ -103,7 +103,7 @@ def plan(
     Raises:
         FileNotFoundError: the data are not there.
     """
-    arms = list(dict.fromkeys(chain.from_iterable(map(_all_arms, asked))))
+    arms = list(dict.fromkeys(chain.from_iterable(map(_all_arms, chosen))))
     labels: dict[str, set[str]] = {}
     for name, label in arms:
         labels.setdefault(name, set()).add(label)
@@ -126,7 +126,7 @@ def _configs(name: str, labels: set[str], where: str) -> dict[Arm, Config]:
     planned = grid.plan(NOTEBOOK, {"fixed": fixed, "arms": arms}, {"device": "cpu"})
     lacking = grid.missing({}, planned)
     require(not lacking, "\n".join(lacking), FileNotFoundError)
-    return {(name, label): Config(**of.pop("settings"), **of) for label, of in planned.items()}
+    return {(name, label): Config(**values.pop("settings"), **values) for label, values in planned.items()}
 
 
 def _job(key: Key, config: Config, root: Path | str) -> Job:
@@ -220,13 +220,13 @@ def train_all(
     return failed
 
 
-def lines(asked: Sequence[Claim], where: str, jobs: Mapping[Key, Job]) -> list[dict[str, Any]]:
+def lines(chosen: Sequence[Claim], where: str, jobs: Mapping[Key, Job]) -> list[dict[str, Any]]:
     """A line of the ledger, without its verdict, for each contrast and judge that finished runs answer."""
-    made = {key: _measured(runs.read(job.folder), where) for key, job in jobs.items() if job.done}
+    finished = {key: _measured(runs.read(job.folder), where) for key, job in jobs.items() if job.done}
     answered: list[dict[str, Any]] = []
-    for claim in asked:
+    for claim in chosen:
         for arms, (who, keys) in product(claim.contrasts, claim.keys.items()):
-            answered += _answered(claim, where, arms, who, keys, made)
+            answered += _answered(claim, where, arms, who, keys, finished)
     return answered
 
 
@@ -242,14 +242,19 @@ def _measured(run: runs.Run, where: str) -> runs.Run:
 
 
 def _answered(
-    claim: Claim, where: str, arms: Sequence[Arm], who: str, keys: Sequence[str], made: Mapping[Key, runs.Run]
+    claim: Claim,
+    where: str,
+    arms: Sequence[Arm],
+    who: str,
+    keys: Sequence[str],
+    finished: Mapping[Key, runs.Run],
 ) -> Iterable[dict[str, Any]]:
-    every = [_seeds(made, arm) for arm in arms]
-    seeds, read = sorted(set.intersection(*every)), partial(_values, claim, where, arms, keys, made)
+    every = [_seeds(finished, arm) for arm in arms]
+    seeds, read = sorted(set.intersection(*every)), partial(_values, claim, where, arms, keys, finished)
     values = read(seeds, 1.0) if len(seeds) > 1 else {}
     if not values:
         return
-    ran = [made[arm, seed, 1.0] for arm, seed in product(arms, seeds)]
+    ran = [finished[arm, seed, 1.0] for arm, seed in product(arms, seeds)]
     first, scale = ran[:: len(seeds)], claims.scale_of(claim, keys)
     # one arm of more than two is no side of the contrast
     own = first[0].results["contracts"]["rsum"] if [*keys, len(arms)] == ["rsum", 2] else {}
@@ -264,9 +269,9 @@ def _answered(
     yield claims.line_of_arms(claim, where, contrast, who, values, **about)
 
 
-def _seeds(made: Mapping[Key, runs.Run], arm: Arm) -> set[int]:
+def _seeds(finished: Mapping[Key, runs.Run], arm: Arm) -> set[int]:
     """The seeds with which an arm was trained at its own rate."""
-    return {seed for other, seed, rate in made if other == arm and rate == 1}
+    return {seed for other, seed, rate in finished if other == arm and rate == 1}
 
 
 def _rounded(values: Iterable[float]) -> list[float]:
@@ -289,27 +294,27 @@ def _values(
     where: str,
     arms: Sequence[Arm],
     keys: Sequence[str],
-    made: Mapping[Key, runs.Run],
+    finished: Mapping[Key, runs.Run],
     seeds: Sequence[int],
     rate: float,
 ) -> dict[str, list[float]]:
     """The numbers by seed, of the first and the other side; empty where a run has no such number."""
     rows = []
     for arm in arms:
-        rows.append([_numbers(made.get((arm, seed, rate)), where, keys) for seed in seeds])
+        rows.append([_numbers(finished.get((arm, seed, rate)), where, keys) for seed in seeds])
     table = np.array(rows, dtype=float)
     if np.isnan(table).any():
         return {}
     return {name: side.tolist() for name, side in sides(claim, table).items()}
 
 
-def sides(claim: Claim, found: Values) -> dict[str, Values]:
+def sides(claim: Claim, numbers: Values) -> dict[str, Values]:
     """``(seeds,)`` of the first and the other side of a contrast, from ``(arms, seeds, numbers)``."""
     # how far arms are apart by the first number and by the second; else arms, by the mean of their numbers
-    made = found.std(axis=0, ddof=1).T if claim.models == "spread" else found.mean(axis=2)
-    made = made[0::2] - made[1::2] if len(made) > 2 else made
-    bound = [np.full(found.shape[1], claim.bound)] if claim.bound is not None else []
-    return dict(zip(("more", "less"), (*made, *bound), strict=False))
+    per_arm = numbers.std(axis=0, ddof=1).T if claim.models == "spread" else numbers.mean(axis=2)
+    per_arm = per_arm[0::2] - per_arm[1::2] if len(per_arm) > 2 else per_arm
+    bound = [np.full(numbers.shape[1], claim.bound)] if claim.bound is not None else []
+    return dict(zip(("more", "less"), (*per_arm, *bound), strict=False))
 
 
 def _numbers(run: runs.Run | None, where: str, keys: Sequence[str]) -> list[float]:

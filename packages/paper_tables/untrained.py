@@ -34,7 +34,10 @@ def measure() -> list[dict[str, Any]]:
             except FileNotFoundError:  # photographs that this machine lacks
                 continue
             about = {"source": split.fingerprint(), "seconds": None}
-            lines += [claims.line_of(claim, where, of[0], "no training", of[1], **about) for of in measured]
+            lines += [
+                claims.line_of(claim, where, reading[0], "no training", reading[1], **about)
+                for reading in measured
+            ]
     return lines
 
 
@@ -43,8 +46,8 @@ def levels(split: Split) -> Found:
     assert split.level is not None  # the data have chains
     level = split.level.reshape(-1, split.level.max())
     for reading, delta in _deltas(split, split):
-        found = Lists(delta.reshape(level.shape), level)
-        yield reading, {"more": _means(load("kendall_tau").per_query(found))}
+        chains = Lists(delta.reshape(level.shape), level)
+        yield reading, {"more": _means(load("kendall_tau").per_query(chains))}
 
 
 def margins(split: Split) -> Found:
@@ -54,10 +57,10 @@ def margins(split: Split) -> Found:
     true = split.judgements["exact"].dense() > 0
     own = split.own == np.arange(len(true))[:, None]
     for reading, delta in _deltas(data.load("scenes", split="train", size=1000), split):
-        of = [np.where(mask, delta, np.nan) / TAU for mask in (true & ~own, ~true)]
+        masked = [np.where(mask, delta, np.nan) / TAU for mask in (true & ~own, ~true)]
         # a caption that is true of nobody else tells nothing
         seen = (true & ~own).any(axis=1)
-        more, less = (np.nanmean(one[seen], axis=1) for one in of)
+        more, less = (np.nanmean(part[seen], axis=1) for part in masked)
         yield reading, {"more": _means(more), "less": _means(less)}
 
 
@@ -66,13 +69,13 @@ def generality(split: Split) -> Found:
     images = (split.judgements["exact"].dense() > 0).sum(axis=0)
     for reading, delta in _deltas(data.load("scenes", split="train", size=1000), split):
         rows = np.array_split(np.arange(len(delta)), GROUPS)
-        yield reading, {"more": np.array([spearman(delta[of], images[of]) for of in rows])}
+        yield reading, {"more": np.array([spearman(delta[group], images[group]) for group in rows])}
 
 
 def widths(split: Split) -> Found:
     """The range of the middle nine tenths of descriptiveness, of HierarCaps and of these captions."""
     both = (data.load("hierarcaps", split="test"), split)
-    for (reading, more), (_, less) in zip(*(_deltas(one, one) for one in both), strict=True):
+    for (reading, more), (_, less) in zip(*(_deltas(captions, captions) for captions in both), strict=True):
         ranges = [_ranges(values) for values in (more, less)]
         yield reading, dict(zip(("more", "less"), ranges, strict=True))
 
@@ -95,9 +98,9 @@ def people(split: Split, *, unlabelled: bool = False) -> Found:
     """
     rated, own = split.judgements["human"], split.judgements["own"]
     judge = text.load("cider").fit(split.captions, split.own).of(split.captions, split.own)
-    scored, labelled = (at_pairs(one, rated) for one in (judge, own))
-    kept = labelled == 0 if unlabelled else np.ones(len(labelled), bool)
-    groups = [kept & (rated.images * GROUPS // rated.shape[0] == group) for group in range(GROUPS)]
+    scored, labelled = (at_pairs(judgements, rated) for judgements in (judge, own))
+    counted = labelled == 0 if unlabelled else np.ones(len(labelled), bool)
+    groups = [counted & (rated.images * GROUPS // rated.shape[0] == group) for group in range(GROUPS)]
     sides = {"more": scored} if unlabelled else {"more": scored, "less": labelled}
     agree = {}
     for name, grades in sides.items():
@@ -126,4 +129,4 @@ def _deltas(pool: Split, split: Split) -> Iterator[tuple[str, Values]]:
 
 
 def _means(values: Values) -> Values:
-    return np.array([one.mean() for one in np.array_split(values, GROUPS)])
+    return np.array([group.mean() for group in np.array_split(values, GROUPS)])

@@ -73,17 +73,17 @@ def load(
     >>> load(**asked, method="DITM", metric="rsum")["printed"].tolist()
     ['540.3']
     """
-    given = (paper, table, dataset, protocol, group, method, metric)
-    wanted = {name: _values(name, one) for name, one in zip(COLUMNS, given) if one is not None}
-    found = _all()
+    filters = (paper, table, dataset, protocol, group, method, metric)
+    wanted = {name: _values(name, choice) for name, choice in zip(COLUMNS, filters) if choice is not None}
+    rows = _all()
     for name, values in wanted.items():
-        found = found[found[name].isin(values)]
-    require(not found.empty, f"no printed value has all of {wanted}; leave one out to see what there is")
-    return found.reset_index(drop=True)
+        rows = rows[rows[name].isin(values)]
+    require(not rows.empty, f"no printed value has all of {wanted}; leave one out to see what there is")
+    return rows.reset_index(drop=True)
 
 
-def _values(name: str, given: str | Sequence[str]) -> list[str]:
-    values = [given] if isinstance(given, str) else list(given)
+def _values(name: str, choice: str | Sequence[str]) -> list[str]:
+    values = [choice] if isinstance(choice, str) else list(choice)
     for value in values:
         require_known(f"published: no {name}", value, sorted(set(_all()[name])))
     return values
@@ -159,8 +159,8 @@ def folds_of(dataset: str, protocol: str, images: int) -> int:
     >>> folds_of("MS-COCO 1K", "5-fold mean", 5000), folds_of("MS-COCO 5K", "full", 5000)
     (5, 1)
     """
-    asked = PROTOCOLS.get((dataset, protocol))
-    return asked.folds if asked and images % asked.folds == 0 else 1
+    printed_on = PROTOCOLS.get((dataset, protocol))
+    return printed_on.folds if printed_on and images % printed_on.folds == 0 else 1
 
 
 def why_not(
@@ -194,12 +194,12 @@ def why_not(
     ''
     """
     load(dataset=dataset, protocol=protocol)  # refuses what nobody prints
-    asked = PROTOCOLS.get((dataset, protocol))
-    if asked is None:
+    printed_on = PROTOCOLS.get((dataset, protocol))
+    if printed_on is None:
         rule = protocol or "no protocol named"
         return f"the papers do not say enough about {dataset} ({rule}) to tell what compares with it"
     own = Protocol(data, images, captions, folds, "" if training == data else training)
-    return "" if own == asked else f"the printed rows are measured on {asked}; yours on {own}"
+    return "" if own == printed_on else f"the printed rows are measured on {printed_on}; yours on {own}"
 
 
 TOLERANCE = 0.35
@@ -232,12 +232,14 @@ def sums(rows: pd.DataFrame | None = None) -> pd.DataFrame:
         0.35, what the rounding of seven numbers can do) and ``reason``, the likely one where it does not.
     """
     table = wide(load() if rows is None else rows)
-    found = [pd.DataFrame(columns=["metric", "printed", "parts"], index=table.index[:0])]
+    parts_of_sums = [pd.DataFrame(columns=["metric", "printed", "parts"], index=table.index[:0])]
     for metric, parts in PARTS.items():
         if {metric, *parts} <= set(table.columns):
             total = table[list(parts)].sum(axis=1, skipna=False)
-            found.append(pd.DataFrame({"metric": metric, "printed": table[metric], "parts": total}).dropna())
-    out = pd.concat(found).reset_index()
+            parts_of_sums.append(
+                pd.DataFrame({"metric": metric, "printed": table[metric], "parts": total}).dropna()
+            )
+    out = pd.concat(parts_of_sums).reset_index()
     # 0.35 itself has no exact binary form
     adds_up = (out["printed"].astype(float) - out["parts"].astype(float)).abs() <= TOLERANCE + 1e-6
     keys = out[["paper", "table", "dataset", "method"]].itertuples(index=False, name=None)
@@ -394,6 +396,11 @@ def beside(rows: pd.DataFrame) -> dict[tuple[str, ...], str]:
         paper, table, dataset, _, _, method = key
         warning = f"\N{WARNING SIGN} {wrong[key]}" if key in wrong else ""
         chosen = ON_TEST if (paper, "AAHR" in method) == ("AAHR", True) else ""
-        told = (warning, CONTRADICTED.get((paper, table, dataset, method), ""), marked(paper, method), chosen)
-        out[key] = "; ".join(filter(None, told))
+        remarks = (
+            warning,
+            CONTRADICTED.get((paper, table, dataset, method), ""),
+            marked(paper, method),
+            chosen,
+        )
+        out[key] = "; ".join(filter(None, remarks))
     return out

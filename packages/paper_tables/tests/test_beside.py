@@ -53,8 +53,8 @@ def test_numbers_that_are_not_known_of_ones_own_runs_stay_empty(spaces):
 def test_eccv_caption_is_measured_by_its_own_positives(spaces):
     split = spaces[0].split
     judged = {"own": split.judgements["own"], "eccv": replace(split.judgements["exact"], name="eccv")}
-    one = replace(spaces[0], split=replace(split, judgements=judged))
-    columns = beside.beside_printed([one], published.load(dataset="ECCV Caption"))
+    graded = replace(spaces[0], split=replace(split, judgements=judged))
+    columns = beside.beside_printed([graded], published.load(dataset="ECCV Caption"))
     assert columns["i2t/map_at_r"][0] == format_value(mean(spaces[0], "exact:i2t/map_at_r"))
     # R@1 for many relevant items: the best scored one is relevant
     assert columns["t2i/R@1"][0] == format_value(mean(spaces[0], "exact:t2i/R@1"))

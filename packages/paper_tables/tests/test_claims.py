@@ -21,14 +21,14 @@ ROOT = Path(__file__).parents[3]
 
 
 def test_every_table_is_named_and_every_arm_is_one_of_its_grid() -> None:
-    made = claims.load()
-    assert len(made) >= 70
-    tables = chain.from_iterable(claim.tables for claim in made.values())
+    every = claims.load()
+    assert len(every) >= 70
+    tables = chain.from_iterable(claim.tables for claim in every.values())
     assert set(tables) == {row["table"] for row in table.listed()}
-    for one in made.values():
-        assert one.arms or one.recorded or one.needs or one.text or one.models, one.id
-        for name, label in chain.from_iterable(one.contrasts):
-            assert label in grid.read_grid(library.find(name, "grid"))["arms"], one.id
+    for claim in every.values():
+        assert claim.arms or claim.recorded or claim.needs or claim.text or claim.models, claim.id
+        for name, label in chain.from_iterable(claim.contrasts):
+            assert label in grid.read_grid(library.find(name, "grid"))["arms"], claim.id
 
 
 def test_verdicts_of_the_ledger_follow_from_its_values_and_these_from_the_records() -> None:
@@ -59,16 +59,16 @@ def test_every_line_of_trained_runs_has_its_threads_and_a_claim_is_trained_with_
     grids = (
         grid.read_grid(library.find(name, "grid")) for name in (*claims.TABLES["W"][:2], *claims.TABLES["F"])
     )
-    assert {one["fixed"]["settings"]["threads"] for one in grids} == {claims.RECORDED_THREADS}
+    assert {described["fixed"]["settings"]["threads"] for described in grids} == {claims.RECORDED_THREADS}
 
 
 def test_verdicts_of_trained_arms_follow_from_values_by_seed_and_image() -> None:
-    lines, kept = claims.latest(claims.ledger()), claims_by_image.read()
+    lines, by_image = claims.latest(claims.ledger()), claims_by_image.read()
     again = []
     for line in lines:
         values = line["values"]
         if "runs" in line["source"]:
-            values = claims_by_image.values_of(kept, line)
+            values = claims_by_image.values_of(by_image, line)
             assert values.keys() == line["values"].keys(), (line["claim"], "python -m tools.claims_by_image")
             for side, by_seed in values.items():
                 scale = 10 if line["unit"] in claims.SCALE else 1000
@@ -80,18 +80,20 @@ def test_verdicts_of_trained_arms_follow_from_values_by_seed_and_image() -> None
 def test_packed_values_keep_their_mean(tmp_path: Path) -> None:
     values = np.random.default_rng(0).random((2, 500)) * [[6.0], [1.0]]
     file = tmp_path / "a.npz"
-    claims_by_image.write({f"row {n}": claims_by_image.Row.of(of) for n, of in enumerate(values)}, file)
-    for row, of in zip(claims_by_image.read(file).values(), values, strict=True):
-        assert np.abs(row.values - of).max() <= np.ptp(of) / 255
-        assert abs(row.values.mean() - of.mean()) <= np.ptp(of) / 255 / 500 + 1e-12
+    claims_by_image.write(
+        {f"row {n}": claims_by_image.Row.of(numbers) for n, numbers in enumerate(values)}, file
+    )
+    for row, numbers in zip(claims_by_image.read(file).values(), values, strict=True):
+        assert np.abs(row.values - numbers).max() <= np.ptp(numbers) / 255
+        assert abs(row.values.mean() - numbers.mean()) <= np.ptp(numbers) / 255 / 500 + 1e-12
 
 
 def test_the_ledger_grows_and_nothing_in_it_changes(tmp_path: Path) -> None:
-    path, found = tmp_path / "ledger.jsonl", claims.from_recorded()
-    assert claims.record(found, "day 1", path) == len(found)
+    path, recorded = tmp_path / "ledger.jsonl", claims.from_recorded()
+    assert claims.record(recorded, "day 1", path) == len(recorded)
     before = path.read_text()
-    assert claims.record(found, "day 2", path) == 0
-    first = {**found[0], "values": {"more": [409.0, 409.1, 409.2], "less": [401.0, 401.1, 401.0]}}
+    assert claims.record(recorded, "day 2", path) == 0
+    first = {**recorded[0], "values": {"more": [409.0, 409.1, 409.2], "less": [401.0, 401.1, 401.0]}}
     assert claims.record([first], "day 3", path) >= 1
     assert path.read_text().startswith(before)
     last = claims.latest(claims.ledger(path))[0]
@@ -100,27 +102,27 @@ def test_the_ledger_grows_and_nothing_in_it_changes(tmp_path: Path) -> None:
 
 def test_the_page_and_the_words_are_those_of_the_ledger(tmp_path: Path) -> None:
     lines = claims.latest(claims.ledger())
-    told = CliRunner().invoke(
+    result = CliRunner().invoke(
         app, ["claims", "report", "--out", f"{tmp_path}/a.html", "--docs", f"{tmp_path}"]
     )
-    assert told.exit_code == 0
+    assert result.exit_code == 0
     for name in ("claims.md", "claims_limits.md"):
-        made = (tmp_path / name).read_text(encoding="utf-8")
-        assert (ROOT / "docs" / name).read_text(encoding="utf-8") == made, "run python -m tools.numbers"
+        text = (tmp_path / name).read_text(encoding="utf-8")
+        assert (ROOT / "docs" / name).read_text(encoding="utf-8") == text, "run python -m tools.numbers"
     central = claims_words.central(lines)
     assert f"<!-- recorded: claims -->\n{central}\n<!-- end -->" in (ROOT / "README.md").read_text("utf-8")
     html = (tmp_path / "a.html").read_text(encoding="utf-8")
     assert all(f">{name}<" in html for name in claims.load())
-    asked = claims_page.questions(lines)
-    assert html.count('data-id="D9"') == sum(key[0] == "D9" for key in asked)
+    verdicts = claims_page.questions(lines)
+    assert html.count('data-id="D9"') == sum(key[0] == "D9" for key in verdicts)
     judged = [line for line in lines if line["judge"] == "labels"]
-    held = [line["claim"] for line in judged if line["verdict"] == "replicated"]
-    assert f"{len(held)} of {len(judged)} rows are replicated, in {len(set(held))} of " in html
+    replicated = [line["claim"] for line in judged if line["verdict"] == "replicated"]
+    assert f"{len(replicated)} of {len(judged)} rows are replicated, in {len(set(replicated))} of " in html
     rows = claims_page.columns(lines)
     assert set(rows["claim"]) == {line["claim"] for line in claims.ledger()}
     assert not any(map(len, claims_page.columns([]).values()))
-    told = CliRunner().invoke(app, ["claims", "show", "D9", "--json"])
-    assert {line["claim"] for line in json.loads(told.output)["ledger"]} == {"D9"}
+    result = CliRunner().invoke(app, ["claims", "show", "D9", "--json"])
+    assert {line["claim"] for line in json.loads(result.output)["ledger"]} == {"D9"}
     assert CliRunner().invoke(app, ["claims", "show", "Z1"]).exit_code == 2
 
 
@@ -151,10 +153,10 @@ def test_the_readme_counts_a_claim_once_and_its_limits_both_judges() -> None:
 
 
 def test_claims_without_training_on_the_embedded_world() -> None:
-    held = {(one["claim"], one["data"], one["contrast"]): one["values"] for one in claims.ledger()}
+    known = {(line["claim"], line["data"], line["contrast"]): line["values"] for line in claims.ledger()}
     split = data.load("scenes", split="test", texts="chains")
     for reading, values in untrained.levels(split):
-        assert np.allclose(values["more"], held["D13", "W", reading]["more"], atol=1e-3)
+        assert np.allclose(values["more"], known["D13", "W", reading]["more"], atol=1e-3)
 
 
 def test_arms_are_trained_once_and_judged_by_what_is_there(
@@ -162,29 +164,29 @@ def test_arms_are_trained_once_and_judged_by_what_is_there(
 ) -> None:
     small = {"train_images": 20, "settings": {"val_images": 10, "test_images": 10, "epochs": 1}}
     monkeypatch.setattr(claims, "budget", lambda where: small)
-    asked = trained.askable(["D1", "D2"], "W")
-    jobs = trained.plan(asked, "W", 2, tmp_path, rates=True)
+    chosen = trained.askable(["D1", "D2"], "W")
+    jobs = trained.plan(chosen, "W", 2, tmp_path, rates=True)
     # three arms, of which both claims ask one, with two seeds and two more rates
     assert len({job.folder for job in jobs.values()}) == len(jobs) == 3 * 4
     assert "12 remain" in trained.cost(jobs)
     of_d1 = trained.plan(trained.askable(["D1"], "W"), "W", 2, tmp_path)
-    told: list[str] = []
+    printed: list[str] = []
     for _ in range(2):  # the second time nothing is left
-        assert trained.train_all(of_d1, tmp_path, "local", told.append) == []
-        assert len(told) == 4
+        assert trained.train_all(of_d1, tmp_path, "local", printed.append) == []
+        assert len(printed) == 4
     assert "4 are there, 8 remain" in trained.cost(jobs)
     named = trained.folders(jobs)
-    assert (len(named), sum(one.endswith("(not there)") for one in named)) == (12, 8)
-    found = claims.judged(trained.lines(asked, "W", jobs))
-    assert [(line["claim"], line["judge"]) for line in found] == [("D1", "labels"), ("D1", "truth")]
-    assert claims_told.folders_of(found[0]) == {
+    assert (len(named), sum(line.endswith("(not there)") for line in named)) == (12, 8)
+    judged = claims.judged(trained.lines(chosen, "W", jobs))
+    assert [(line["claim"], line["judge"]) for line in judged] == [("D1", "labels"), ("D1", "truth")]
+    assert claims_told.folders_of(judged[0]) == {
         f"{arm}, seed {seed}": f"runs/claims/{of_d1[key, seed, 1.0].folder.name}"
         for arm, key in zip(
-            claims_told._arms(found[0]["contrast"]), claims.find("D1").contrasts[0], strict=True
+            claims_told._arms(judged[0]["contrast"]), claims.find("D1").contrasts[0], strict=True
         )
         for seed in (0, 1)
     }
-    for line, keys in zip(found, claims.find("D1").keys.values(), strict=True):
+    for line, keys in zip(judged, claims.find("D1").keys.values(), strict=True):
         for side, arm in zip(line["values"].values(), claims.find("D1").contrasts[0], strict=True):
             for seed, value in enumerate(side):
                 metrics = store.read(jobs[arm, seed, 1.0].folder).results["metrics"]
@@ -271,12 +273,12 @@ def test_a_row_says_why_it_has_its_verdict(
 
 def test_arms_are_called_as_one_reads_them() -> None:
     line = {"claim": "D2", "expected": "+", "judge": "no training", "values": {"more": [1.0], "less": [0.0]}}
-    for contrast, said in (
+    for contrast, words in (
         ("ditm | ditm - ordering", "DITM minus DITM without ordering"),
         ("HARD+CON+SPEC | HARD+CON", "CORA minus CORA without specificity"),
         ("A | B | C | D", "(A minus B) minus (C minus D)"),
     ):
-        assert claims_told.contrast_of({**line, "contrast": contrast}) == said
+        assert claims_told.contrast_of({**line, "contrast": contrast}) == words
     less = {**line, "expected": "-", "contrast": "A | B", "judge": "labels", "budget": {"train_images": 500}}
     assert claims_told.contrast_of(less) == "B minus A, 500 images"
     assert claims_told.contrast_of({**line, "claim": "S11", "contrast": "A | B | C"}) == (
@@ -296,5 +298,5 @@ def test_arms_are_called_as_one_reads_them() -> None:
         ("void", "undecided", "neither decides"),
     ],
 )
-def test_two_verdicts_go_together(labels: str, truth: str, said: str) -> None:
-    assert claims_told.parting_of({"verdict": labels}, {"verdict": truth}) == said
+def test_two_verdicts_go_together(labels: str, truth: str, words: str) -> None:
+    assert claims_told.parting_of({"verdict": labels}, {"verdict": truth}) == words

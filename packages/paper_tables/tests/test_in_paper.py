@@ -19,7 +19,7 @@ from workbench.runs.config import flat
 FILES = {
     path.stem: path
     for path in library.every("grid")
-    if "table" in (said := grid.read_grid(path)) and said["table"].get("paper")
+    if "table" in (described := grid.read_grid(path)) and described["table"].get("paper")
 }
 # settings that the papers print, which no arm of the small form may change
 PRINTED = ("epochs", "batch_size", "captions_per_image", "lr", "optimizer", "warmup_epochs", "schedule")
@@ -45,25 +45,25 @@ def test_every_table_has_the_settings_of_its_paper() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", FILES)
 def test_a_dry_run_of_a_table_says_what_it_takes_and_all_that_is_missing(name: str) -> None:
-    said = CliRunner().invoke(
+    result = CliRunner().invoke(
         app, ["grid", "03_train", str(FILES[name]), "--paper", "--dry-run", "-p", "seed", "0", "--json"]
     )
-    assert said.exit_code == 0, said.output
-    found = json.loads(said.stdout)
+    assert result.exit_code == 0, result.output
+    answer = json.loads(result.stdout)
     _, _, arms = grid.planned("03_train", FILES[name], {"seed": "0"}, paper=True, dry=True)
     described = grid.prepared(grid.read_grid(FILES[name]), {"seed": 0}, name, paper=True)
-    assert [one["arm"] for one in found["arms"]] == list(dict.fromkeys(grid.rows(described).values()))
+    assert [arm["arm"] for arm in answer["arms"]] == list(dict.fromkeys(grid.rows(described).values()))
     needed = set()
-    for one, values in zip(found["arms"], arms.values(), strict=True):
+    for arm, values in zip(answer["arms"], arms.values(), strict=True):
         settings = values["settings"]
         assert values["train_images"] == 0
-        assert (one["hours"] > 0) == (one["steps"] > 0) == (settings["epochs"] > 0)
-        assert 1e6 < one["weights"] < 5e8
+        assert (arm["hours"] > 0) == (arm["steps"] > 0) == (settings["epochs"] > 0)
+        assert 1e6 < arm["weights"] < 5e8
         # all captions, once an epoch, two at a time from five taking three rounds
         images = KNOWN[values["data"]] * values["data_options"].get("share", 1)
         rounds = 3 if settings["epochs"] and settings["captions_per_image"] == 2 else 5
         size = settings.get("batch_size", 128)
-        assert one["steps"] == pytest.approx(settings["epochs"] * rounds * images / size, rel=0.02)
+        assert arm["steps"] == pytest.approx(settings["epochs"] * rounds * images / size, rel=0.02)
         options = json.dumps(settings)
         needed |= {values["data"]} | {
             word
@@ -71,22 +71,22 @@ def test_a_dry_run_of_a_table_says_what_it_takes_and_all_that_is_missing(name: s
             if word in options
         }
         beside = described["table"].get("evaluate") or {}
-        asked = {one["data"] for one in beside.get(values["data"], beside.get("others", []))}
-        needed |= asked - {"eccv_caption"}  # its judgements come with a package, its photographs are COCO's
-    missing = " ".join(found["missing"])
+        names = {entry["data"] for entry in beside.get(values["data"], beside.get("others", []))}
+        needed |= names - {"eccv_caption"}  # its judgements come with a package, its photographs are COCO's
+    missing = " ".join(answer["missing"])
     assert [word for word in needed if word not in missing] == []
-    assert all(remedy_of(line) for line in found["missing"])
+    assert all(remedy_of(line) for line in answer["missing"])
     heads = ("coco:", "flickr30k:", "cxc:", "hierarcaps:", "eccv_caption:", "weights", "text encoder", "word")
-    assert all(line.startswith(heads) for line in found["missing"])
+    assert all(line.startswith(heads) for line in answer["missing"])
 
 
 def test_what_an_extra_brings_is_in_the_list(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("workbench.data.eccv_caption.find_spec", lambda name: None)
-    said = CliRunner().invoke(
+    result = CliRunner().invoke(
         app, ["grid", "03_train", "aahr_table3", "--paper", "--dry-run", "-p", "seed=0", "--json"]
     )
-    assert said.exit_code == 0, said.output
-    missing = json.loads(said.stdout)["missing"]
+    assert result.exit_code == 0, result.output
+    missing = json.loads(result.stdout)["missing"]
     for head in ("coco:", "weights laion2b_s34b_b79k", "text encoder bert-base-uncased"):
         assert [line for line in missing if line.startswith(head)], head
     assert all("pip install" in line for line in missing if "eccv_caption" in line)
@@ -103,30 +103,32 @@ def test_no_arm_of_the_small_form_changes_a_printed_setting(name: str) -> None:
     _, _, arms = grid.planned("03_train", FILES[name], {"seed": "0"}, paper=True, dry=True)
     for label, arm in described["arms"].items():
         preset = arm.get("preset", described["fixed"].get("preset")).format(data=described["fixed"]["data"])
-        kept = flat(read_options(library.find(preset, "configuration")))
+        preset_values = flat(read_options(library.find(preset, "configuration")))
         settings = arms[f"{label}, seed=0" if f"{label}, seed=0" in arms else label]["settings"]
-        assert {one: settings.get(one) for one in PRINTED} == {one: kept.get(one) for one in PRINTED}, label
+        assert {field: settings.get(field) for field in PRINTED} == {
+            field: preset_values.get(field) for field in PRINTED
+        }, label
 
 
 def test_without_what_it_needs_a_table_is_refused_with_one_list() -> None:
-    said = CliRunner().invoke(app, ["grid", "03_train", "ditm_table2_cxc", "--paper"])
-    assert said.exit_code == 2
-    heads = [line.removeprefix("workbench: ").split(":")[0] for line in said.output.strip().splitlines()]
+    result = CliRunner().invoke(app, ["grid", "03_train", "ditm_table2_cxc", "--paper"])
+    assert result.exit_code == 2
+    heads = [line.removeprefix("workbench: ").split(":")[0] for line in result.output.strip().splitlines()]
     assert heads == ["coco", "weights openai of ViT-B-32", "cxc"]
 
 
 def test_a_grid_without_a_paper_is_forecast_and_refused_in_its_paper() -> None:
-    said = CliRunner().invoke(
+    result = CliRunner().invoke(
         app, ["grid", "03_train", "comparison_scenes", "--dry-run", "-p", "train_images", "64"]
     )
-    assert said.exit_code == 0, said.output
-    assert "Missing" not in said.output
-    assert "GFLOP/s" in said.output
-    said = CliRunner().invoke(app, ["grid", "03_train", "comparison_scenes", "--paper"])
-    assert (said.exit_code, "leave out --paper" in said.output) == (2, True)
+    assert result.exit_code == 0, result.output
+    assert "Missing" not in result.output
+    assert "GFLOP/s" in result.output
+    result = CliRunner().invoke(app, ["grid", "03_train", "comparison_scenes", "--paper"])
+    assert (result.exit_code, "leave out --paper" in result.output) == (2, True)
 
 
 def test_towers_that_are_no_plain_transformers_are_made_and_counted() -> None:
     both, text = forecast._towers("scenes")
-    assert both.weights == sum(one.numel() for one in encoders.load("towers").parameters())
+    assert both.weights == sum(weight.numel() for weight in encoders.load("towers").parameters())
     assert (text.weights, text.work) == (0, both.work / 2)

@@ -50,7 +50,7 @@ def test_at_most_five_of_a_hundred_families_hold_a_false_verdict(
     generator, wrong = np.random.default_rng(seeds), 0
     for _ in range(2000):
         family = [Evidence(generator.normal(truth, 3.0, seeds), 3.0) for truth in truths]
-        words = [one.word for one in judge(family)]
+        words = [verdict.word for verdict in judge(family)]
         for word, truth in zip(words, truths, strict=True):
             false = {"replicated": truth <= 0, "refuted": truth >= 0, "equivalent": abs(truth) >= 3}
             if false.get(word):
@@ -61,11 +61,12 @@ def test_at_most_five_of_a_hundred_families_hold_a_false_verdict(
 
 @pytest.mark.parametrize("seeds", bench_claims_power.SEEDS)
 def test_the_recorded_power_is_that_of_the_rule(seeds: int) -> None:
-    found = assets.recorded("claims_power")
-    assert (found[found.key == "false"]["value"] <= 0.05).all()
-    made = bench_claims_power.shares(2.0, seeds, families := 200)
-    for row in found[(found.spread == 2.0) & (found.seeds == seeds)].itertuples():
+    recorded = assets.recorded("claims_power")
+    assert (recorded[recorded.key == "false"]["value"] <= 0.05).all()
+    simulated = bench_claims_power.shares(2.0, seeds, families := 200)
+    for row in recorded[(recorded.spread == 2.0) & (recorded.seeds == seeds)].itertuples():
         # four standard errors; claims of one family go together
         assert (
-            abs(made[row.key] - row.value) <= 4 * (max(row.value * (1 - row.value), 0.001) / families) ** 0.5
+            abs(simulated[row.key] - row.value)
+            <= 4 * (max(row.value * (1 - row.value), 0.001) / families) ** 0.5
         )

@@ -39,7 +39,7 @@ from workbench.runs.models import load_model
 
 pytestmark = pytest.mark.slow
 
-COMMANDS = {one["table"]: shlex.split(one["command"])[1:] for one in table.listed()}
+COMMANDS = {row["table"]: shlex.split(row["command"])[1:] for row in table.listed()}
 FEW = {
     "train_images": 12,
     "seed": 0,
@@ -90,9 +90,9 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("papers") / "runs"
 
 
-def trained(path: Path, given: dict[str, Any], *, root: Path, arms: Any = None, **_: Any) -> RunResult:
+def trained(path: Path, params: dict[str, Any], *, root: Path, arms: Any = None, **_: Any) -> RunResult:
     """A run folder as 03_train leaves it."""
-    values = notebook.check(path, given)
+    values = notebook.check(path, params)
     folder = runs.new_run(path.stem, values, root, notebook.code(path))
     runs.name_arm(folder, arms or {})
     config = Config(**{**{name: values[name] for name in values.keys() - {"settings"}}, **values["settings"]})
@@ -123,21 +123,21 @@ def test_a_grid_ends_in_the_table_of_its_paper(
     done = CliRunner().invoke(app, [*COMMANDS[name], *words, "--skip-existing", "--root", str(root)])
     assert done.exit_code == 0, done.output
     file = library.find(COMMANDS[name][2], "grid")
-    made = table.make(file, {option: str(value) for option, value in FEW.items()}, root=root)
-    assert made.missing == {}
-    titled = made.title.replace(", Table", " Table").replace(", Fig", " Fig")
+    written = table.make(file, {option: str(value) for option, value in FEW.items()}, root=root)
+    assert written.missing == {}
+    titled = written.title.replace(", Table", " Table").replace(", Fig", " Fig")
     assert titled.partition(":")[0] == name.partition(",")[0]
-    ours = [row for row in made.rows if row.seeds]
+    ours = [row for row in written.rows if row.seeds]
     # RSUM is at most 6, and a correlation at least -1
-    assert all(-1 <= row.values[head][0] <= 6 for row in ours for head in made.columns)
+    assert all(-1 <= row.values[head][0] <= 6 for row in ours for head in written.columns)
     derived = layouts.read(grid.read_grid(file), file).derived
     own = [row for row in ours if row.name not in derived]
     assert [row.seeds for row in own] == [1] * min(2, len(grid.read_grid(file)["arms"]))
     names = {row.name for row in own}
     made_of = {name for name, how in derived.items() if how.arm in names}
     assert {row.name for row in ours} - names == made_of
-    page = (root / "tables" / f"{made.name}.html").read_text(encoding="utf-8")
-    assert page.count("<tr") == 1 + len(made.rows)
+    page = (root / "tables" / f"{written.name}.html").read_text(encoding="utf-8")
+    assert page.count("<tr") == 1 + len(written.rows)
     assert ('id="curves"' in page) == bool(layouts.read(grid.read_grid(file)).curves)
 
 
@@ -146,25 +146,25 @@ def test_table_4_of_cora_trains_each_model_once_and_its_rows_are_those_of_a_doub
 ) -> None:
     began = list[Path]()
 
-    def counted(path: Path, given: dict[str, Any], **more: Any) -> RunResult:
+    def counted(path: Path, params: dict[str, Any], **more: Any) -> RunResult:
         began.append(path)
-        return trained(path, given, **more)
+        return trained(path, params, **more)
 
     monkeypatch.setattr(grid, "run_notebook", counted)
     seeded = tmp_path / "cora_table4.yaml"
-    said = grid.read_grid(library.find("cora_table4", "grid"))
+    described = grid.read_grid(library.find("cora_table4", "grid"))
     few = {name: value for name, value in FEW.items() if name != "seed"} | {"val_images": 12}
-    said = {
-        **said,
-        "fixed": {**said["fixed"], **few, "train_images": 40, "lr": 0.002},
+    described = {
+        **described,
+        "fixed": {**described["fixed"], **few, "train_images": 40, "lr": 0.002},
         "grid": {"seed": [0, 1]},
     }
-    seeded.write_text(yaml.safe_dump(said, sort_keys=False), encoding="utf-8")
+    seeded.write_text(yaml.safe_dump(described, sort_keys=False), encoding="utf-8")
     done = CliRunner().invoke(app, ["grid", "03_train", str(seeded), "--root", str(tmp_path / "runs")])
     assert (done.exit_code, len(began)) == (0, 2), done.output
     monkeypatch.setattr(evaluation, "evaluate_run", None)  # the verb reads what is stored
-    made = {row.name: row for row in table.make(seeded, root=tmp_path / "runs").rows if row.seeds}
-    assert {name: row.seeds for name, row in made.items()} == {
+    by_name = {row.name: row for row in table.make(seeded, root=tmp_path / "runs").rows if row.seeds}
+    assert {name: row.seeds for name, row in by_name.items()} == {
         "CORA": 2,
         "CORA + reranking": 2,
         "CORA(ensemble)": 1,
@@ -172,20 +172,20 @@ def test_table_4_of_cora_trains_each_model_once_and_its_rows_are_those_of_a_doub
     }
     plain, reranked = [], []
     own = np.empty(0)
-    for one in runs.list_runs(tmp_path / "runs", "03_train"):
-        val, test = (entity_scores(one.folder, split) for split in ("val", "test"))
+    for stored in runs.list_runs(tmp_path / "runs", "03_train"):
+        val, test = (entity_scores(stored.folder, split) for split in ("val", "test"))
         betas = {step / 20: rsum(oracle.reranked(*val[:3], step / 20), val[3]) for step in range(20, -1, -1)}
         plain.append(test[0])
         reranked.append(oracle.reranked(*test[:3], max(betas, key=betas.__getitem__)))
         own = test[3]
     wanted = {
-        "CORA": [rsum(one, own) for one in plain],
-        "CORA + reranking": [rsum(one, own) for one in reranked],
+        "CORA": [rsum(scores, own) for scores in plain],
+        "CORA + reranking": [rsum(scores, own) for scores in reranked],
         "CORA(ensemble)": [rsum(mean(plain), own)],
         "CORA + reranking(ensemble)": [rsum(mean(reranked), own)],
     }
     for name, values in wanted.items():
-        assert made[name].values["rsum"][0] == pytest.approx(sum(values) / len(values), abs=1e-6), name
+        assert by_name[name].values["rsum"][0] == pytest.approx(sum(values) / len(values), abs=1e-6), name
     assert wanted["CORA"] != wanted["CORA + reranking"]
 
 
@@ -194,7 +194,7 @@ def entity_scores(folder: Path, name: str) -> tuple[Any, Any, Any, Any]:
     model = load_model(folder, device="cpu")
     split = load_split(model.config, name)
     image, text = model.embed(model.source(split, every_signal=False))
-    lists = ((image.mean @ one.T).double().tolist() for one in (text.mean, text.entities))
+    lists = ((image.mean @ vectors.T).double().tolist() for vectors in (text.mean, text.entities))
     return *lists, text.owner.tolist(), split.own
 
 
@@ -224,11 +224,11 @@ def shown(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]
         path = library.find("03_train")
         few = {name: value for name, value in FEW.items() if not name.startswith("clusters")}
         settings = {name: few.pop(name) for name in few.keys() - {"train_images", "seed", "device"}}
-        given = ({"objective": one, **few, "settings": settings} for one in ("aahr", "ditm"))
-        return [str(trained(path, one, root=root).folder) for one in given]
+        arms = ({"objective": objective, **few, "settings": settings} for objective in ("aahr", "ditm"))
+        return [str(trained(path, params, root=root).folder) for params in arms]
 
     @cache
-    def of(name: str) -> tuple[dict[str, Any], str]:
+    def cell(name: str) -> tuple[dict[str, Any], str]:
         path, more = library.find(name), dict[str, Any]()
         if "runs" in notebook.check(path, {}):
             more["runs"] = pair()
@@ -237,12 +237,12 @@ def shown(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]
         outputs = executed(path, {**SMALL[name], **more}, tmp_path_factory.mktemp(name))
         figures = [output[PLOTLY] for output in outputs if PLOTLY in output]
         pages = [output["text/html"] for output in outputs if "text/html" in output]
-        return {one["layout"]["title"]["text"]: one for one in figures}, "\n".join(pages)
+        return {figure["layout"]["title"]["text"]: figure for figure in figures}, "\n".join(pages)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("WORKBENCH_BATCH", "1")
         was, pio.renderers.default = pio.renderers.default, "plotly_mimetype"
-        yield of
+        yield cell
         pio.renderers.default = was
 
 
@@ -252,9 +252,9 @@ def test_a_notebook_shows_the_figure_of_the_paper(name: str, shown) -> None:
     if name in PAGES:
         assert PAGES[name] in pages
         return
-    found = [figure for title, figure in figures.items() if title.startswith(FIGURES[name])]
-    assert found, list(figures)
-    assert all(figure["data"] for figure in found)
+    drawn = [figure for title, figure in figures.items() if title.startswith(FIGURES[name])]
+    assert drawn, list(figures)
+    assert all(figure["data"] for figure in drawn)
 
 
 def test_every_row_is_read() -> None:
@@ -293,9 +293,9 @@ def test_a_table_in_the_settings_of_its_paper_runs_through_on_stand_ins_in_the_t
     words = [word for option, value in few.items() for word in ("-p", option, str(value))]
     done = CliRunner().invoke(app, ["grid", "03_train", name, "--paper", *words, "--root", "runs"])
     assert done.exit_code == 0, done.output
-    made = table.make(name, {option: str(value) for option, value in few.items()}, root="runs", paper=True)
-    ours = [row for row in made.rows if row.seeds]
-    assert made.missing == {}
+    written = table.make(name, {option: str(value) for option, value in few.items()}, root="runs", paper=True)
+    ours = [row for row in written.rows if row.seeds]
+    assert written.missing == {}
     assert len(ours) >= 2
-    assert made.name.endswith("_paper")
+    assert written.name.endswith("_paper")
     assert all(value is not None for row in ours for value, *_ in row.values.values())

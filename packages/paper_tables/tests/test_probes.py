@@ -21,7 +21,7 @@ def run():
 
 def space(image: np.ndarray, text: np.ndarray, own: list[int]) -> SimpleNamespace:
     """A run that has vectors alone."""
-    sides = (Embedding(torch.from_numpy(one)) for one in (image, text))
+    sides = (Embedding(torch.from_numpy(values)) for values in (image, text))
     return SimpleNamespace(**dict(zip(("image", "text"), sides)), split=SimpleNamespace(own=np.array(own)))
 
 
@@ -33,34 +33,39 @@ def test_the_numbers_of_a_space_by_hand() -> None:
     assert probes.dimensions(space(image, text, [0, 1])) == pytest.approx(0.0 - 1.0)
     rng = np.random.default_rng(0)
     # many dimensions make cosines nearly normal, one heavy tail does not
-    wide = [one / np.linalg.norm(one, axis=1, keepdims=True) for one in rng.normal(size=(2, 200, 400))]
+    wide = [
+        vectors / np.linalg.norm(vectors, axis=1, keepdims=True) for vectors in rng.normal(size=(2, 200, 400))
+    ]
     assert probes.departure(space(*wide, list(range(200)))) < 0.2
     assert norm.fit(wide[0] @ wide[1].T)[1] == pytest.approx(400**-0.5, rel=0.05)
 
 
 def test_steps_to_nine_tenths_lie_on_the_line_between_epochs() -> None:
-    history = [{"epoch": n, "steps": 10.0 * n, "val/rsum": of} for n, of in enumerate((0.0, 0.8, 1.0))]
-    told = SimpleNamespace(history=history)
-    assert probes.steps(told) == pytest.approx(15.0)
-    assert probes.first_epoch(told) == 0.8
+    history = [{"epoch": n, "steps": 10.0 * n, "val/rsum": rsum} for n, rsum in enumerate((0.0, 0.8, 1.0))]
+    run_ = SimpleNamespace(history=history)
+    assert probes.steps(run_) == pytest.approx(15.0)
+    assert probes.first_epoch(run_) == 0.8
 
 
 def test_what_is_found_by_relevance_is_what_the_curves_say(run) -> None:
     phi = probes._cider(run.split.captions, tuple(run.split.own.tolist()))
-    found = curves(run.scores, phi, (1, 30), k=5)
+    recalls = curves(run.scores, phi, (1, 30), k=5)
     for column, probe in enumerate((probes.sets, probes.PROBES["sets_30"])):
-        both = [found[way][column] for way in ("i2t", "t2i")]
+        both = [recalls[way][column] for way in ("i2t", "t2i")]
         assert np.nanmean(probe(run)) == pytest.approx(np.mean(both), abs=1e-6)
 
 
 def test_the_order_of_true_captions_by_a_double_loop(run) -> None:
     from workbench import text
 
-    told = text.load("descriptiveness").fit(run.split.captions).of(run.split.captions).values
+    descriptiveness = text.load("descriptiveness").fit(run.split.captions).of(run.split.captions).values
     row = 3
     true = np.flatnonzero(run.split.judgements["exact"].dense()[row] > 0)
     pairs = [(a, b) for n, a in enumerate(true) for b in true[n + 1 :]]
-    signs = [np.sign(told[a] - told[b]) * np.sign(run.scores[row, a] - run.scores[row, b]) for a, b in pairs]
+    signs = [
+        np.sign(descriptiveness[a] - descriptiveness[b]) * np.sign(run.scores[row, a] - run.scores[row, b])
+        for a, b in pairs
+    ]
     ties = sum(sign == 0 for sign in signs)
     assert probes.order(run)[row] == pytest.approx(np.mean(signs), abs=0.02 + ties / len(signs))
 
@@ -74,11 +79,11 @@ def test_entities_are_asked_by_the_truth_and_twins_by_their_captions(run) -> Non
 
 
 def test_a_value_is_kept_beside_its_run_and_an_unknown_probe_is_named(tmp_path, monkeypatch) -> None:
-    asked = []
-    monkeypatch.setattr(probes, "_opened", lambda folder, target: asked.append(folder) or "run")
+    calls = []
+    monkeypatch.setattr(probes, "_opened", lambda folder, target: calls.append(folder) or "run")
     monkeypatch.setitem(probes.PROBES, "gap", lambda run: 0.5)
-    told = SimpleNamespace(folder=tmp_path)
-    assert [probes.value(told, "probe:gap").tolist() for _ in range(2)] == [[0.5], [0.5]]
-    assert len(asked) == 1
+    run_ = SimpleNamespace(folder=tmp_path)
+    assert [probes.value(run_, "probe:gap").tolist() for _ in range(2)] == [[0.5], [0.5]]
+    assert len(calls) == 1
     with pytest.raises(KeyError, match="no probe 'gab'"):
-        probes.value(told, "probe:gab")
+        probes.value(run_, "probe:gab")

@@ -24,9 +24,9 @@ def test_numbers_measured_alike_compare():
     ],
 )
 def test_other_folds_counts_or_data_do_not_compare_and_the_sentence_says_why(own, says):
-    told = published.why_not("MS-COCO 1K", "5-fold mean", **own)
-    assert told.startswith("the printed rows are measured on coco")
-    assert says in told
+    reason = published.why_not("MS-COCO 1K", "5-fold mean", **own)
+    assert reason.startswith("the printed rows are measured on coco")
+    assert says in reason
 
 
 def test_rows_of_transfer_compare_with_a_run_trained_where_they_were():
@@ -34,9 +34,9 @@ def test_rows_of_transfer_compare_with_a_run_trained_where_they_were():
     rows = ("COCO->Flickr30K", "zero-shot")
     assert published.why_not(*rows, **own, training="coco") == ""
     for training in ("", "flickr30k"):
-        told = published.why_not(*rows, **own, training=training)
-        assert "trained on coco; yours on flickr30k" in told
-        assert "trained on" not in told.partition("yours")[2]
+        reason = published.why_not(*rows, **own, training=training)
+        assert "trained on coco; yours on flickr30k" in reason
+        assert "trained on" not in reason.partition("yours")[2]
     assert "yours on flickr30k, 1,000 test images with 5,000 captions, trained on coco" in published.why_not(
         "Flickr30K", "1K test", **own, training="coco"
     )
@@ -45,8 +45,8 @@ def test_rows_of_transfer_compare_with_a_run_trained_where_they_were():
 
 
 def test_a_protocol_that_the_papers_do_not_spell_out_is_never_called_comparable():
-    told = published.why_not("Flickr30K", "ablation", data="flickr30k", images=1000, captions=5000)
-    assert "do not say enough" in told
+    reason = published.why_not("Flickr30K", "ablation", data="flickr30k", images=1000, captions=5000)
+    assert "do not say enough" in reason
 
 
 def test_a_protocol_that_is_nowhere_printed_is_refused():
@@ -116,9 +116,9 @@ def test_bank_size_2048_is_the_row_that_aahr_prints_as_its_own():
 
 
 def test_each_row_has_what_is_to_be_said_beside_it():
-    told = published.beside(published.load(paper="AAHR", dataset="MS-COCO 1K", protocol="5-fold mean"))
-    by_method = {key[-1]: text for key, text in told.items()}
-    assert len(told) == 27
+    reason = published.beside(published.load(paper="AAHR", dataset="MS-COCO 1K", protocol="5-fold mean"))
+    by_method = {key[-1]: text for key, text in reason.items()}
+    assert len(reason) == 27
     assert by_method["VSRN++"].startswith("\N{WARNING SIGN} prints rsum 523.6, its parts add up to 523.0")
     assert by_method["NAAF*"] == "CORA and DIAS print 80.5 ... 527.2 for this row; mean of two models"
     assert by_method["HREM*"] == "mean of two models"

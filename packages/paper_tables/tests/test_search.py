@@ -23,10 +23,10 @@ def test_the_best_mean_over_seeds_is_found_for_each_objective():
             about = {"objective": name, "lr": lr, "seed": seed}
             rows.append({**about, "key": "val/rsum", "value": value})
             rows.append({**about, "key": "steps", "value": -value})
-    found = recipes.best(described, pd.DataFrame(rows))
+    best = recipes.best(described, pd.DataFrame(rows))
     # of "a" (.2 + .4) / 2 = .3 is more than (.5 + 0) / 2
-    assert found["lr"].to_dict() == {"a": 1, "b": 2}
-    assert found["value"].to_dict() == pytest.approx({"a": 0.3, "b": 0.2})
+    assert best["lr"].to_dict() == {"a": 1, "b": 2}
+    assert best["value"].to_dict() == pytest.approx({"a": 0.3, "b": 0.2})
 
 
 # HREM is younger than the recorded searches
@@ -41,9 +41,9 @@ def test_the_search_has_every_objective_and_what_it_sweeps_stands_in_the_recipes
 
 
 def test_the_recipes_are_the_best_settings_of_the_recorded_searches(capsys):
-    found = recipes.recipes(*search.GRIDS)
-    assert list(found) == SEARCHED
-    for name, row in found.items():
+    chosen = recipes.recipes(*search.GRIDS)
+    assert list(chosen) == SEARCHED
+    for name, row in chosen.items():
         assert row.pop("value") > 0
         assert {field: objectives.member(name).recipe[field] for field in row} == row, name
     recipes.main()
@@ -53,15 +53,15 @@ def test_the_recipes_are_the_best_settings_of_the_recorded_searches(capsys):
 
 
 def test_what_lies_around_a_recipe_is_what_was_recorded():
-    found = search.around()
-    assert found.index.tolist() == SEARCHED
-    assert not found.drop(index=["cora", "pcme", "pcmepp"]).isna().any(axis=None)
+    changes = search.around()
+    assert changes.index.tolist() == SEARCHED
+    assert not changes.drop(index=["cora", "pcme", "pcmepp"]).isna().any(axis=None)
     rates = assets.recorded("search_rates_scenes").query("objective == 'vsepp' and key == @KEY")
     chosen = recipes.recipes(*search.GRIDS)["vsepp"]
     above = rates.set_index("lr").value[2 * chosen["lr"]]
-    assert found["value"]["vsepp"] == pytest.approx(chosen["value"])
-    assert found["twice the rate"]["vsepp"] == pytest.approx(above - chosen["value"])
+    assert changes["value"]["vsepp"] == pytest.approx(chosen["value"])
+    assert changes["twice the rate"]["vsepp"] == pytest.approx(above - chosen["value"])
     longer = assets.recorded("search_longer_scenes").query(
         "objective == 'pcme' and lr == 0.004 and key == @KEY"
     )
-    assert found["twice the rate"]["pcme"] == pytest.approx(longer.value.item() - found["value"]["pcme"])
+    assert changes["twice the rate"]["pcme"] == pytest.approx(longer.value.item() - changes["value"]["pcme"])

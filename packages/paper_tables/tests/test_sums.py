@@ -63,8 +63,8 @@ def test_rows_without_a_sum_have_nothing_to_check():
 
 
 def test_a_warning_names_the_printed_sum_and_that_of_its_parts():
-    told = published.warnings(published.load(paper="SAM", table="3"))
-    assert list(told) == [("SAM", "3", "Flickr30K", "full data", "", "CVSE + SAM")]
-    assert list(told.values()) == [
+    remarks = published.warnings(published.load(paper="SAM", table="3"))
+    assert list(remarks) == [("SAM", "3", "Flickr30K", "full data", "", "CVSE + SAM")]
+    assert list(remarks.values()) == [
         "prints nsum 387.9, its parts add up to 369.0: a typing error: the paper's Table 4 shows about 370"
     ]

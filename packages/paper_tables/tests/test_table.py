@@ -65,26 +65,26 @@ def test_the_seeds_of_a_row_are_its_mean_and_interval_and_the_paper_stands_besid
     finished(
         path, tmp_path / "runs", {f"HARD, seed={seed}": 4 + seed for seed in range(3)} | {"mine, seed=0": 1}
     )
-    made = table.make(path, root=tmp_path / "runs")
+    filled = table.make(path, root=tmp_path / "runs")
     # the paper's order, an arm that it does not print after the one before it, and what no arm makes
-    assert [(row.name, row.seeds, row.ours) for row in made.rows] == [
+    assert [(row.name, row.seeds, row.ours) for row in filled.rows] == [
         ("HARD", 3, True),
         ("mine", 1, True),
         ("CON", 0, True),
         ("HARD+CON", 0, False),
         ("HARD+CON+SPEC", 0, False),
     ]
-    assert made.columns == {"R@1": "share", "RSUM": "sum"}
-    hard, mine = (row.values for row in made.rows[:2])
+    assert filled.columns == {"R@1": "share", "RSUM": "sum"}
+    hard, mine = (row.values for row in filled.rows[:2])
     assert hard["R@1"][0] == pytest.approx(0.15)
     # 5 -+ 4.302653 * 1 / sqrt(3), of which 7.484138 is beyond the 600 that there are
     assert hard["RSUM"] == pytest.approx((5.0, 2.515862, 6.0), abs=1e-5)
     assert mine["RSUM"] == (1.0, None, None)
-    (part,) = made.parts
+    (part,) = filled.parts
     assert (part.heading, part.word) == ("Flickr30K", table.SAME)
     assert part.values["HARD"] == {"R@1": "71.6", "RSUM": "486.9"}
     lacking = ("mine, seed=1", "mine, seed=2", *(f"CON, seed={seed}" for seed in range(3)))
-    assert made.missing == dict.fromkeys(lacking, "no run")
+    assert filled.missing == dict.fromkeys(lacking, "no run")
 
 
 def test_a_failed_run_and_one_with_other_parameters_are_no_row(tmp_path):
@@ -95,8 +95,8 @@ def test_a_failed_run_and_one_with_other_parameters_are_no_row(tmp_path):
         table.make(path, root=tmp_path / "runs")
     finished(path, tmp_path / "runs", {"CON, seed=0": 5})
     assert table.make(path, root=tmp_path / "runs").missing["HARD, seed=0"] == "failed:4"
-    found = table.make(path, {"train_images": "7", "seed": "0"}, root=tmp_path / "runs")
-    assert (found.rows[0].seeds, list(found.missing)) == (1, ["mine", "CON"])
+    written_table = table.make(path, {"train_images": "7", "seed": "0"}, root=tmp_path / "runs")
+    assert (written_table.rows[0].seeds, list(written_table.missing)) == (1, ["mine", "CON"])
 
 
 def test_other_test_sets_are_named(tmp_path):
@@ -111,21 +111,21 @@ def test_other_test_sets_are_named(tmp_path):
         tmp_path, table=TABLE | {"printed": [other], "columns": {"RSUM": "rsum", "mAP": "i2t/map_at_r"}}
     )
     finished(path, tmp_path / "runs", {"HARD, seed=0": 5})
-    made = table.make(path, root=tmp_path / "runs")
-    assert (made.parts[0].heading, made.parts[0].word) == ("MS-COCO 5K", table.OTHER)
-    notes = " ".join(made.notes)
+    filled = table.make(path, root=tmp_path / "runs")
+    assert (filled.parts[0].heading, filled.parts[0].word) == ("MS-COCO 5K", table.OTHER)
+    notes = " ".join(filled.notes)
     assert "the printed rows are measured on coco, 5,000 test images" in notes
     assert "Not measured on these data: mAP." in notes
 
 
 def test_further_groups_stand_below_under_their_name_and_a_part_may_have_a_heading():
-    said = {"dataset": "Flickr30K", "group": "BUTD+BiGRU", "further": ["BUTD+BERT"], "heading": "at home"}
-    told = {"paper": "DIAS", "number": 1, "columns": {"RSUM": "rsum"}, "printed": [said]}
-    layout = layouts.read({"arms": {"DIAS": {}, "GPO": {}}, "table": told})
+    entry = {"dataset": "Flickr30K", "group": "BUTD+BiGRU", "further": ["BUTD+BERT"], "heading": "at home"}
+    section = {"paper": "DIAS", "number": 1, "columns": {"RSUM": "rsum"}, "printed": [entry]}
+    layout = layouts.read({"arms": {"DIAS": {}, "GPO": {}}, "table": section})
     (part,) = layout.parts
-    asked = {"paper": "DIAS", "table": "1", "dataset": "Flickr30K", "method": "DIAS", "metric": "rsum"}
+    filters = {"paper": "DIAS", "table": "1", "dataset": "Flickr30K", "method": "DIAS", "metric": "rsum"}
     groups = ("BUTD+BiGRU", "BUTD+BERT")
-    first, second = (published.load(**asked, group=one)["printed"].item() for one in groups)
+    first, second = (published.load(**filters, group=group)["printed"].item() for group in groups)
     assert (part.heading, part.values["DIAS"]["RSUM"], part.values["DIAS, BUTD+BERT"]["RSUM"]) == (
         "at home",
         first,
@@ -133,7 +133,7 @@ def test_further_groups_stand_below_under_their_name_and_a_part_may_have_a_headi
     )
     with pytest.raises(KeyError, match="no group 'BUTD\\+BERTS'"):
         layouts.read(
-            {"arms": {"DIAS": {}}, "table": told | {"printed": [said | {"further": ["BUTD+BERTS"]}]}}
+            {"arms": {"DIAS": {}}, "table": section | {"printed": [entry | {"further": ["BUTD+BERTS"]}]}}
         )
 
 
@@ -146,10 +146,10 @@ def test_the_files_of_a_table_are_named_by_its_changes(tmp_path):
     changes = {"seed": 0, "objective_options": {"margin": 0.1}}
     finished(path, root, {"HARD": 5}, **changes)
     assert re.fullmatch("losses_flickr30k_[0-9a-f]{8}", table.make(path, changes, root=root).name)
-    asked = {"seed": "1", "objective_options": '{"margin": 0.1}'}
+    changes = {"seed": "1", "objective_options": '{"margin": 0.1}'}
     command = r"""workbench grid 03_train .* -p objective_options '\{"margin": 0.1\}' -p seed 1`"""
     with pytest.raises(FileNotFoundError, match=command):
-        table.make(path, asked, root=root)
+        table.make(path, changes, root=root)
 
 
 def test_data_that_are_not_there_do_not_cost_the_table(tmp_path, monkeypatch):
@@ -162,12 +162,12 @@ def test_data_that_are_not_there_do_not_cost_the_table(tmp_path, monkeypatch):
 
     monkeypatch.setenv("WORKBENCH_DATA", str(tmp_path))
     monkeypatch.setattr("workbench.runs.evaluate.evaluate_on", measured)
-    asked = {"table": {"evaluate": {"others": [{"data": "cxc"}, {"data": "hierarcaps"}]}}}
-    said = [
+    described = {"table": {"evaluate": {"others": [{"data": "cxc"}, {"data": "hierarcaps"}]}}}
+    lines = [
         f"Not measured on {name}: WORKBENCH_DATA/{name} is not there; get it from elsewhere"
         for name in ("cxc", "hierarcaps")
     ]
-    assert table.complete(asked, [folder, folder]) == said
+    assert table.complete(described, [folder, folder]) == lines
     assert tried == ["cxc", "hierarcaps"]
     with pytest.raises(KeyError, match="did you mean cxc"):
         table.complete({"table": {"evaluate": {"others": [{"data": "cxcc"}]}}}, [folder])
@@ -175,19 +175,19 @@ def test_data_that_are_not_there_do_not_cost_the_table(tmp_path, monkeypatch):
 
 def test_a_number_that_was_found_elsewhere_is_one_column(tmp_path):
     printed = {"dataset": "ablation", "measured": ["CxC", ""], "metrics": {"CxC RSUM": "cxc_rsum"}}
-    said = {"paper": "DITM", "number": "IV", "columns": {"RSUM": "rsum", "CxC RSUM": "cxc:rsum"}}
+    section = {"paper": "DITM", "number": "IV", "columns": {"RSUM": "rsum", "CxC RSUM": "cxc:rsum"}}
     name = "(i) Conventional triplet loss"
     path = written(
-        tmp_path, table={**said, "printed": [printed]}, arms={name: {}}, fixed={"objective": "ditm"}
+        tmp_path, table={**section, "printed": [printed]}, arms={name: {}}, fixed={"objective": "ditm"}
     )
     finished(path, tmp_path / "runs", {f"{name}, seed=0": 5})
-    (one,) = runs.list_runs(tmp_path / "runs")
-    found = {"dataset": "cxc", "training": "flickr30k", "metrics": {"rsum": 4.0, "cxc:rsum": 7.0}}
-    write_json(one.folder / runs.EVALUATIONS / "cxc-test" / runs.RESULTS, found)
-    made = table.make(path, root=tmp_path / "runs")
-    assert list(made.columns) == ["RSUM", "CxC RSUM", "RSUM, cxc"]
-    assert made.rows[0].values["CxC RSUM"][0] == 7
-    assert made.parts[0].values[name] == {"CxC RSUM": "520.7"}
+    (run,) = runs.list_runs(tmp_path / "runs")
+    results = {"dataset": "cxc", "training": "flickr30k", "metrics": {"rsum": 4.0, "cxc:rsum": 7.0}}
+    write_json(run.folder / runs.EVALUATIONS / "cxc-test" / runs.RESULTS, results)
+    filled = table.make(path, root=tmp_path / "runs")
+    assert list(filled.columns) == ["RSUM", "CxC RSUM", "RSUM, cxc"]
+    assert filled.rows[0].values["CxC RSUM"][0] == 7
+    assert filled.parts[0].values[name] == {"CxC RSUM": "520.7"}
 
 
 def test_a_table_of_settings_is_read_by_its_protocols_or_metrics():
@@ -246,9 +246,9 @@ def test_a_table_of_settings_is_read_by_its_protocols_or_metrics():
         ),
     ],
 )
-def test_a_table_that_says_something_else_is_refused(said, kind, message):
+def test_a_table_that_says_something_else_is_refused(section, kind, message):
     with pytest.raises(kind, match=message):
-        layouts.read(GRID | {"table": TABLE | said})
+        layouts.read(GRID | {"table": TABLE | section})
 
 
 def test_a_grid_of_ones_own_makes_a_plain_table(tmp_path):
@@ -260,17 +260,17 @@ def test_a_grid_of_ones_own_makes_a_plain_table(tmp_path):
         tmp_path / "runs",
         {f"{row}, seed={seed}": 3 + seed for row in ("one", "two") for seed in (0, 1)},
     )
-    said = CliRunner().invoke(app, ["table", str(path), "--root", str(tmp_path / "runs")])
-    assert said.exit_code == 0, said.output
-    assert "# mine" in said.output
+    result = CliRunner().invoke(app, ["table", str(path), "--root", str(tmp_path / "runs")])
+    assert result.exit_code == 0, result.output
+    assert "# mine" in result.output
     # 350 and the interval over two seeds, 12.706 x 70.7 / sqrt(2)
-    assert re.search(r"\| one \| 2 \| .*350\.0 \(0\.0 to 600\.0\) \|", said.output)
+    assert re.search(r"\| one \| 2 \| .*350\.0 \(0\.0 to 600\.0\) \|", result.output)
     with pytest.raises(ParameterError, match="no paper"):
         layouts.read(own | {"table": {"number": 3}})
 
 
 def test_a_value_that_is_printed_twice_must_be_told_apart():
-    asked = {
+    section = {
         "paper": "DIAS",
         "number": "3",
         "columns": {"R@1": "i2t/R@1"},
@@ -280,14 +280,14 @@ def test_a_value_that_is_printed_twice_must_be_told_apart():
     with pytest.raises(
         ValueError, match=r"prints 'w/o DIA', R@1 twice .* name its dataset, protocol and group"
     ):
-        layouts.read({"arms": {"a": {}}, "table": asked})
+        layouts.read({"arms": {"a": {}}, "table": section})
 
 
 def test_the_same_rows_stand_in_page_markdown_latex_and_csv(tmp_path):
     path = written(tmp_path)
     finished(path, tmp_path / "runs", {f"HARD, seed={seed}": 4 + seed for seed in range(3)})
-    made = table.make(path, root=tmp_path / "runs")
-    files = tables.write(made, tmp_path / "out")
+    filled = table.make(path, root=tmp_path / "runs")
+    files = tables.write(filled, tmp_path / "out")
     assert sorted(file.name for file in files.values()) == [
         f"losses_flickr30k.{end}" for end in ("csv", "html", "md", "tex")
     ]
@@ -304,7 +304,7 @@ def test_the_same_rows_stand_in_page_markdown_latex_and_csv(tmp_path):
     assert "HARD+CON+SPEC &" not in first
     assert "HARD+CON+SPEC &" in second
     rows = list(csv.DictReader(files["csv"].read_text().splitlines()))
-    assert [row["row"] for row in rows] == [row.name for row in made.rows]
+    assert [row["row"] for row in rows] == [row.name for row in filled.rows]
     ends = [float(rows[0][f"RSUM{end}, of 600"]) for end in ("", " low", " high")]
     assert ends == pytest.approx([500, 251.5862, 600], abs=1e-3)
     assert rows[0]["printed RSUM, Flickr30K"] == "486.9"
@@ -313,8 +313,8 @@ def test_the_same_rows_stand_in_page_markdown_latex_and_csv(tmp_path):
 def test_rows_that_came_out_the_same_are_named(tmp_path):
     path = written(tmp_path)
     finished(path, tmp_path / "runs", {"HARD, seed=0": 5, "mine, seed=0": 5, "CON, seed=0": 4})
-    (said,) = (one for one in table.make(path, root=tmp_path / "runs").notes if "The same" in one)
-    assert said.endswith("in this training: HARD; mine.")
+    (equal,) = (note for note in table.make(path, root=tmp_path / "runs").notes if "The same" in note)
+    assert equal.endswith("in this training: HARD; mine.")
 
 
 def test_rows_that_lack_a_number_are_named_and_are_not_called_the_same(tmp_path):
@@ -324,23 +324,23 @@ def test_rows_that_lack_a_number_are_named_and_are_not_called_the_same(tmp_path)
         if run.results["metrics"]["rsum"] == 5:
             runs.write_results(run.folder, {**run.results, "metrics": {}})
     notes = table.make(path, root=tmp_path / "runs").notes
-    (said,) = (one for one in notes if one.startswith("Not measured of"))
-    assert said.startswith("Not measured of HARD; mine: ")
-    assert not [one for one in notes if "The same in every number" in one]
+    (lacking,) = (note for note in notes if note.startswith("Not measured of"))
+    assert lacking.startswith("Not measured of HARD; mine: ")
+    assert not [note for note in notes if "The same in every number" in note]
 
 
 def test_a_column_is_the_sum_of_its_numbers_where_the_grid_says_so():
-    said = {
+    section = {
         "paper": "CORA",
         "number": "3",
         "columns": {"Sum": {"sum": ["i2t/R@1", "t2i/R@1"]}, "R": "i2t/R@1"},
     }
-    layout = layouts.read({"arms": {"a": {}}, "table": said})
+    layout = layouts.read({"arms": {"a": {}}, "table": section})
     assert layout.columns == {"Sum": ["i2t/R@1", "t2i/R@1"], "R": ["i2t/R@1"]}
     assert layout.sums == {"Sum"}
-    said["columns"] = {"Sum": {"mean": ["rsum"]}}
+    section["columns"] = {"Sum": {"mean": ["rsum"]}}
     with pytest.raises(ParameterError, match=r"write \{sum: \[key, ...\]\}"):
-        layouts.read({"arms": {"a": {}}, "table": said})
+        layouts.read({"arms": {"a": {}}, "table": section})
 
 
 def test_the_budget_says_shares_and_no_more_epochs_of_warming_than_there_were():
@@ -359,11 +359,13 @@ def test_the_budget_says_shares_and_no_more_epochs_of_warming_than_there_were():
 
 def test_correlations_are_printed_times_a_hundred_and_the_heading_says_it():
     part = layouts.Part("HierarCaps", ("HierarCaps", ""), {"a": {"d": "76.0", "P": "22.2"}}, {})
-    made = table.Table("t", "T", {"d": "correlation", "P": "share"}, [], [part], {}, [])
-    heads, _ = tables.texts(made)
+    filled = table.Table("t", "T", {"d": "correlation", "P": "share"}, [], [part], {}, [])
+    heads, _ = tables.texts(filled)
     assert heads[4:] == ["d, printed x 100, HierarCaps ()", "P, printed, HierarCaps ()"]
     assert (
-        tables.comma_separated(made).strip().endswith('"printed x 100 d, HierarCaps","printed P, HierarCaps"')
+        tables.comma_separated(filled)
+        .strip()
+        .endswith('"printed x 100 d, HierarCaps","printed P, HierarCaps"')
     )
 
 
@@ -394,27 +396,27 @@ def test_a_seed_that_is_given_is_the_only_one():
 
 def test_a_part_from_another_data_set_is_read_from_what_a_run_was_measured_on_there(tmp_path):
     """COCO -> Flickr30K: the printed rows were trained on MS-COCO and measured on Flickr30K."""
-    said = {
+    section = {
         "paper": "DIAS",
         "number": 5,
         "columns": {"RSUM": "rsum", "P": "chains:hierarcaps_traversal_P"},
         "printed": [{"dataset": "COCO->Flickr30K", "group": "BUTD+BiGRU"}],
     }
-    path = written(tmp_path, table=said, arms={"DIAS": {}, "Baseline": {}}, fixed={"objective": "dias"})
+    path = written(tmp_path, table=section, arms={"DIAS": {}, "Baseline": {}}, fixed={"objective": "dias"})
     finished(path, tmp_path / "runs", {"DIAS, seed=0": 5})
-    (one,) = runs.list_runs(tmp_path / "runs")
+    (run,) = runs.list_runs(tmp_path / "runs")
     split = {"name": "x", "images": 1000, "captions": 5000}
     other = {"training": "flickr30k", "split": split}
-    write_json(one.folder / runs.RESULTS, one.results | {"dataset": "coco", "training": "coco"})
-    made = table.make(path, root=tmp_path / "runs")
-    assert (list(made.columns), made.parts[0].word) == (["RSUM"], table.OTHER)
-    found = other | {"dataset": "flickr30k", "training": "coco", "metrics": {"rsum": 4.0}}
-    write_json(one.folder / runs.EVALUATIONS / "flickr30k" / runs.RESULTS, found)
-    found = other | {"dataset": "hierarcaps", "metrics": {"chains:hierarcaps_traversal_P": 0.25}}
-    write_json(one.folder / runs.EVALUATIONS / "hierarcaps" / runs.RESULTS, found)
-    made = table.make(path, root=tmp_path / "runs")
-    assert made.parts[0].word == table.SAME
-    (row,) = (row for row in made.rows if row.name == "DIAS")
+    write_json(run.folder / runs.RESULTS, run.results | {"dataset": "coco", "training": "coco"})
+    filled = table.make(path, root=tmp_path / "runs")
+    assert (list(filled.columns), filled.parts[0].word) == (["RSUM"], table.OTHER)
+    results = other | {"dataset": "flickr30k", "training": "coco", "metrics": {"rsum": 4.0}}
+    write_json(run.folder / runs.EVALUATIONS / "flickr30k" / runs.RESULTS, results)
+    results = other | {"dataset": "hierarcaps", "metrics": {"chains:hierarcaps_traversal_P": 0.25}}
+    write_json(run.folder / runs.EVALUATIONS / "hierarcaps" / runs.RESULTS, results)
+    filled = table.make(path, root=tmp_path / "runs")
+    assert filled.parts[0].word == table.SAME
+    (row,) = (row for row in filled.rows if row.name == "DIAS")
     assert {name: value[0] for name, value in row.values.items()} == {
         "RSUM": 5,
         "P": 0.25,
@@ -431,17 +433,17 @@ def test_ditms_tables_hold_d_corr_beside_its_control_and_say_where_it_is_at_the_
     for n, run in enumerate(runs.list_runs(tmp_path)):
         metrics = {f"chains:d_corr_{name}": value + n / 1000 for name, value in controls.items()}
         write_json(run.folder / runs.RESULTS, run.results | {"metrics": metrics})
-    made = table.make(file, {"seed": 0}, root=tmp_path)
-    heads = [head for head in made.columns if "d_corr" in head]
+    filled = table.make(file, {"seed": 0}, root=tmp_path)
+    heads = [head for head in filled.columns if "d_corr" in head]
     assert [head.split("d_corr")[1] for head in heads] == [
         "",
         ", images of other chains",
         ", own minus other",
     ]
-    first = next(row for row in made.rows if row.values and row.values[heads[0]][0] == 0.97)
+    first = next(row for row in filled.rows if row.values and row.values[heads[0]][0] == 0.97)
     assert [first.values[head][0] for head in heads] == [0.97, 0.96, -0.01]
-    (said,) = [note for note in made.notes if "ceiling" in note]
-    assert said.startswith(f"{heads[0]} is at the ceiling in every row, 0.970 or more")
+    (note,) = [note for note in filled.notes if "ceiling" in note]
+    assert note.startswith(f"{heads[0]} is at the ceiling in every row, 0.970 or more")
     (run, *_) = runs.list_runs(tmp_path)
     write_json(run.folder / runs.RESULTS, run.results | {"metrics": {"chains:d_corr_image": 0.94}})
     assert not [note for note in table.make(file, {"seed": 0}, root=tmp_path).notes if "ceiling" in note]
@@ -456,37 +458,39 @@ def test_a_run_is_measured_once_on_the_data_that_a_table_asks_for(tmp_path, monk
         write_json(place / runs.EVALUATIONS / target.name / runs.RESULTS, {"dataset": target.data})
 
     monkeypatch.setattr("workbench.runs.evaluate.evaluate_on", measured)
-    asked = {"scenes": [{"data": "scenes", "split": "val"}], "others": [{"data": "hierarcaps"}]}
+    evaluated = {"scenes": [{"data": "scenes", "split": "val"}], "others": [{"data": "hierarcaps"}]}
     for _ in range(2):
-        table.complete({"table": {"evaluate": asked}}, [folder])
-    assert [one["split"] for one in began] == ["val"]
+        table.complete({"table": {"evaluate": evaluated}}, [folder])
+    assert [target["split"] for target in began] == ["val"]
     write_json(folder / runs.RESULTS, {"dataset": "flickr8k"})
-    table.complete({"table": {"evaluate": asked}}, [folder])
-    assert [one["data"] for one in began] == ["scenes", "hierarcaps"]
+    table.complete({"table": {"evaluate": evaluated}}, [folder])
+    assert [target["data"] for target in began] == ["scenes", "hierarcaps"]
     table.complete({"table": {}}, [folder])
     # images are read as the run read its own, where the other data can be read so
     write_json(folder / runs.PARAMS, {"data_options": {"source": "precomp", "root": "mine"}})
     table.complete(
         {"table": {"evaluate": {"others": [{"data": "flickr30k"}, {"data": "hierarcaps"}]}}}, [folder]
     )
-    assert [one["data_options"] for one in began[2:]] == [{"source": "precomp"}]
+    assert [target["data_options"] for target in began[2:]] == [{"source": "precomp"}]
 
 
 def test_rows_that_set_a_parameter_become_a_curve_with_intervals(tmp_path):
     set_to = {"optimum": {"x": 1, "y": 3}, "x 10": {"x": 10}, "y 4": {"y": 4.5}, "x 2": {"x": 2}, "none": {}}
     arms = {name: {"objective_options": values} for name, values in set_to.items()}
-    said = {
+    section = {
         "paper": "DIAS",
         "number": "Fig. 7",
         "columns": {"mAP": "i2t/map_at_r", "RSUM": "rsum"},
         "curves": {"x": "objective_options.x", "<y>": "objective_options.y"},
     }
-    layout = layouts.read({"arms": arms, "table": said})
+    layout = layouts.read({"arms": arms, "table": section})
     assert layout.curves == {"x": {"optimum": 1, "x 10": 10, "x 2": 2}, "<y>": {"optimum": 3, "y 4": 4.5}}
     values = {"optimum": (5.0, 4.5, 5.5), "x 10": (4.0, None, None), "none": (1.0, 1.0, 1.0)}
-    rows = [table.Row(name, None, 3, {"RSUM": one, "mAP": (0.5, 0.4, 0.6)}) for name, one in values.items()]
-    made = table.Table("t", "T", {"mAP": "share", "RSUM": "sum"}, rows, [], {}, [], layout.curves)
-    x, y = tables.curves(made)["data"]
+    rows = [
+        table.Row(name, None, 3, {"RSUM": value, "mAP": (0.5, 0.4, 0.6)}) for name, value in values.items()
+    ]
+    filled = table.Table("t", "T", {"mAP": "share", "RSUM": "sum"}, rows, [], {}, [], layout.curves)
+    x, y = tables.curves(filled)["data"]
     # RSUM of 600, by the parameter; what has no run is no point
     assert (x["x"], x["y"], x["error_y"]["array"], x["error_y"]["arrayminus"]) == (
         [1, 10],
@@ -495,11 +499,11 @@ def test_rows_that_set_a_parameter_become_a_curve_with_intervals(tmp_path):
         [50.0, 0.0],
     )
     assert (y["x"], y["y"]) == ([3], [500.0])
-    layout = tables.curves(made)["layout"]
+    layout = tables.curves(filled)["layout"]
     assert (layout["xaxis"]["type"], layout["xaxis2"]["type"]) == ("log", "linear")
     assert [note["text"] for note in layout["annotations"]] == ["x", "&lt;y&gt;"]
     assert "mean of 3 seeds and 95 % interval" in layout["title"]["text"]
-    page = tables.write(made, tmp_path)["html"].read_text()
+    page = tables.write(filled, tmp_path)["html"].read_text()
     assert 'id="curves"' in page
     plain = table.Table("t", "T", {"RSUM": "sum"}, rows, [], {}, [])
     assert "plotly" not in tables.write(plain, tmp_path)["html"].read_text()
@@ -508,6 +512,6 @@ def test_rows_that_set_a_parameter_become_a_curve_with_intervals(tmp_path):
 @pytest.mark.parametrize("path", ["objective_options.z", "objective_options.x", "objective"])
 def test_a_curve_over_nothing_or_twice_the_same_is_refused(path):
     arms = {"a": {"objective_options": {"x": 1}}, "b": {"objective_options": {"x": 1}}}
-    said = {"paper": "DIAS", "number": "Fig. 7", "curves": {"c": path}}
+    section = {"paper": "DIAS", "number": "Fig. 7", "curves": {"c": path}}
     with pytest.raises(ParameterError, match=r"table.curves: .* needs several rows that set it to different"):
-        layouts.read({"arms": arms, "table": said})
+        layouts.read({"arms": arms, "table": section})
