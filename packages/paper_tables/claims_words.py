@@ -135,8 +135,8 @@ def _verdicts(verdicts: Asked) -> list[str]:
     counts = Counter((line["judge"], line["verdict"]) for line in every)
     tallies = []
     for judge in JUDGES:
-        words = [f"{counts[judge, word]} {word}" for word in SIGNS if counts[judge, word]]
-        tallies.append(f"- {TOLD[judge]}: {', '.join(words)}.")
+        tally = [f"{counts[judge, word]} {word}" for word in SIGNS if counts[judge, word]]
+        tallies.append(f"- {TOLD[judge]}: {', '.join(tally)}.")
     waiting = unjudged(verdicts)
     known = claims.load()
     judged = f"{len(known) - len(waiting)} of {format_count(len(known), 'claim')}"
