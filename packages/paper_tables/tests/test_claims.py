@@ -289,7 +289,7 @@ def test_arms_are_called_as_one_reads_them() -> None:
 
 
 @pytest.mark.parametrize(
-    ("labels", "truth", "said"),
+    ("labels", "truth", "words"),
     [
         ("equivalent", "refuted", "disagree"),
         ("refuted", "refuted", "agree"),

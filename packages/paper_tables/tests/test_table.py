@@ -217,7 +217,7 @@ def test_a_table_of_settings_is_read_by_its_protocols_or_metrics():
 
 
 @pytest.mark.parametrize(
-    ("said", "kind", "message"),
+    ("section", "kind", "message"),
     [
         ({"colums": {}}, ParameterError, "table has no key 'colums'; did you mean columns"),
         ({"paper": "CORRA"}, ParameterError, "no paper 'CORRA'"),
