@@ -481,6 +481,7 @@ MISTAKES = [
     ("evaluate nothing_here --root .", "nothing_here"),
     ("explore nothing_here --prepare --root .", "nothing_here"),
     ("explore --ask bus", "--ask gives the questions of a page; name its file with --page"),
+    ("explore --app --page page.html", "give --app or --page, not both"),
     ("explore --page pictures", "pictures is a folder; name a file, such as pictures/answers.html"),
     ("explore some_run --model ViT-B-32", "give runs, or --model with --images, not both"),
     ("explore --images photos", "--random-weights and --images belong to --model; name one"),
@@ -579,6 +580,10 @@ def test_explore_prepares_a_notebook_that_opens_the_runs(root: Path) -> None:
     place = f"{root}/03_train/20260101-000000-0000aaaa"
     chosen = 'device = "auto"\nprecision = "auto"\n'
     assert cell.source == f'# Parameters\nruns = ["{place}"]\n{chosen}'
+    alone = call("explore", "20260101-000000-0000aaaa", "--root", root, "--app", "--prepare", "--json")
+    explorer, chart = nbformat.read(json.loads(alone.output)["notebook"], 4).cells[1:]
+    assert f"wb.open_runs(['{place}'], images=500)" in explorer.source
+    assert "explorer.link" in chart.source
     assert call("explore", "nothing_here", "--root", root, "--prepare").exit_code == 2
     (root / "photos").mkdir()
     Image.new("RGB", (8, 8)).save(root / "photos" / "a.png")

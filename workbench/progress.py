@@ -39,6 +39,11 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
+def in_tab() -> bool:
+    """Whether Voilà shows what this kernel does, each cell only once it is done."""
+    return os.environ.get("SERVER_SOFTWARE", "").startswith("voila") and not os.environ.get(BATCH)
+
+
 @dataclass(frozen=True)
 class State:
     """A task as it is now.
@@ -379,7 +384,8 @@ _display = Display()
 
 def _medium() -> Medium:
     """Where this process shows its tasks."""
-    if os.environ.get("RANK", "0") != "0":  # of several processes, the first one speaks
+    # of several processes, the first one speaks; in a tab, a cell shows nothing before it is done
+    if os.environ.get("RANK", "0") != "0" or in_tab():
         return Nowhere()
     if file := os.environ.get(REPORT):
         return Report(file)

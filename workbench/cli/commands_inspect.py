@@ -56,6 +56,11 @@ Runs = Annotated[
 Page = Annotated[Path | None, typer.Option("--page", help="Write answers as a page, open nothing.")]
 Ask = Annotated[list[str] | None, typer.Option(metavar="TEXT", help="A question for --page; repeatable.")]
 Images = Annotated[str, typer.Option(metavar="FOLDER", help="Folder of pictures.")]
+InTab = Annotated[
+    bool, typer.Option("--app", help="Serve the explorer alone, in a tab without JupyterLab (Voilà).")
+]
+Port = Annotated[int, typer.Option(min=0, max=65535, help="Where the server listens; 0 takes a free one.")]
+NoBrowser = Annotated[bool, typer.Option("--no-browser", help="Print the address, open no tab.")]
 
 
 @app.command(epilog="Example: workbench explore --model ViT-B-32 --pretrained mine.pt --images photos")
@@ -70,7 +75,10 @@ def explore(  # noqa: PLR0913 - typer reads the options from the signature
     prepare: Annotated[bool, typer.Option("--prepare", help="Write the notebook, open nothing.")] = False,
     answers: Page = None,
     ask: Ask = None,
-    allow_root: Annotated[bool, typer.Option("--allow-root", help="Let root start JupyterLab.")] = False,
+    in_tab: InTab = False,
+    port: Port = 0,
+    no_browser: NoBrowser = False,
+    allow_root: Annotated[bool, typer.Option("--allow-root", help="Let root start the server.")] = False,
     device: Device = "auto",
     precision: Precision = "auto",
     as_json: AsJson = False,
@@ -78,10 +86,10 @@ def explore(  # noqa: PLR0913 - typer reads the options from the signature
     """Open JupyterLab on the retrieval explorer.
 
     Compares several runs of one data set. With --images it asks any model, or one run, about pictures of your
-    own. With --page, answers become a page that reads offline: to your questions, or to the ten captions on
-    which the runs disagree most.
+    own. With --app, the explorer stands alone in a tab of the browser. With --page, answers become a page
+    that reads offline: to your questions, or to the ten captions on which the runs disagree most.
     """
-    from workbench.execution import jupyter
+    from workbench.execution import servers
 
     with usage():
         wb.use_device(device, precision)
@@ -91,19 +99,33 @@ def explore(  # noqa: PLR0913 - typer reads the options from the signature
             model, run = str(runs.find(run[0], root).folder), []
         require(model or not (pretrained or images or random_weights), NO_MODEL)
         require(not ask or answers, "--ask gives the questions of a page; name its file with --page")
-        on, own = (device, precision), (model, images, pretrained, random_weights)
-        if model:
-            jupyter.require_model(*own)
+        require(not (in_tab and answers), "give --app or --page, not both")
+        if in_tab and not prepare:
+            servers.require_app(allow_root=allow_root)
+        own = (model, images, pretrained, random_weights)
         if answers:
             path = _page(answers, ask or [], run, root, own)
-        elif model:
-            path = jupyter.model_explorer(*own, root=root, on=on)
         else:
-            path = jupyter.explorer(run, root=root, on=on)
+            path = _notebook(run, root, own, (device, precision), in_tab=in_tab)
     emit({"page" if answers else "notebook": str(path)}, as_json, [str(path)])
     if not (prepare or answers):
         with usage(), serving(root):
-            raise typer.Exit(jupyter.open_lab(path, allow_root=allow_root))
+            opened = servers.open_app if in_tab else servers.open_lab
+            raise typer.Exit(opened(path, allow_root=allow_root, port=port, browser=not no_browser))
+
+
+def _notebook(
+    names: Sequence[str], root: str, own: tuple[str, str, str, bool], on: tuple[str, str], *, in_tab: bool
+) -> Path:
+    """The notebook that shows the explorer: of a model, of runs, or in a tab of its own."""
+    from workbench.execution import jupyter
+
+    if own[0]:
+        jupyter.require_model(*own)
+        return jupyter.model_explorer(*own, root=root, on=on)
+    if in_tab:
+        return jupyter.run_explorer(names, root=root, on=on)
+    return jupyter.explorer(names, root=root, on=on)
 
 
 def _with_tagged(names: list[str], tags: list[str], root: str) -> list[str]:
@@ -128,8 +150,11 @@ def _page(
     """
     require(not file.is_dir(), f"{file} is a folder; name a file, such as {file / 'answers.html'}", OSError)
     writable(file.parent)
+    from workbench.execution import jupyter
+
     model, images, pretrained, random = own
     if model:
+        jupyter.require_model(*own)
         shown: Sequence[Any] = [wb.open_model(model, pretrained, random_weights=random)]
     else:
         shown = wb.open_runs(names, root=root)

@@ -1,15 +1,12 @@
-"""The notebooks in JupyterLab, opened on runs that somebody chose."""
+"""Notebooks of the explorer, on the runs or the model that somebody chose."""
 
-import re
-import subprocess
-import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
 import nbformat
 
-from workbench import assets, progress
+from workbench import assets
 from workbench.data.images import below
 from workbench.execution import library
 from workbench.formatting import format_path
@@ -20,9 +17,11 @@ from workbench.runs import store as runs
 from workbench.runs.weights import lacks_weights, require_weights, with_note
 
 EXPLORER = "06_retrieval_explorer"
-# what JupyterLab writes before each line: "[C 2026-01-31 12:00:00.000 ServerApp] "
-LOG_HEAD = re.compile(r"^\[\w [^\]]*\]\s*")
-SERVES = " is running at:"  # what it writes once it serves
+FIRST_IMAGES = 500  # of the test split, as in the notebook
+MAP = (
+    "from workbench.views.maps import EmbeddingMap, map_runs\n\n"
+    "live = EmbeddingMap(map_runs(explorer.runs))\nexplorer.link(live)\nlive"
+)
 CHECKPOINTS = (".safetensors", ".pt", ".pth", ".bin")
 
 
@@ -39,16 +38,7 @@ def explorer(names: Sequence[str], *, root: str, on: tuple[str, str]) -> Path:
     """
     import papermill  # slow to import
 
-    opened = [runs.find(name, root) for name in names]
-    for run in opened:
-        require(
-            (run.folder / runs.CONFIG).is_file(),
-            f"{format_path(run.folder)} keeps no model; name the folder of a finished training run",
-            FileNotFoundError,
-        )
-    named = (str(run.results.get("dataset") or run.params.get("data", "")) for run in opened)
-    data = sorted({str(Path(name)) for name in named})
-    require(len(data) <= 1, f"the runs are of several data sets ({', '.join(data)}); choose those of one")
+    opened = _opened(names, root)
     target = Path(root) / "explore" / f"{EXPLORER}.ipynb"
     target.parent.mkdir(parents=True, exist_ok=True)
     chosen = {"runs": [str(run.folder.resolve()) for run in opened], "device": on[0], "precision": on[1]}
@@ -59,14 +49,29 @@ def explorer(names: Sequence[str], *, root: str, on: tuple[str, str]) -> Path:
     return target
 
 
+def _opened(names: Sequence[str], root: str) -> list[runs.Run]:
+    """The runs, each with a model, all of one data set."""
+    opened = [runs.find(name, root) for name in names]
+    for run in opened:
+        require(
+            (run.folder / runs.CONFIG).is_file(),
+            f"{format_path(run.folder)} keeps no model; name the folder of a finished training run",
+            FileNotFoundError,
+        )
+    named = (str(run.results.get("dataset") or run.params.get("data", "")) for run in opened)
+    data = sorted({str(Path(name)) for name in named})
+    require(len(data) <= 1, f"the runs are of several data sets ({', '.join(data)}); choose those of one")
+    return opened
+
+
 def model_explorer(
     model: str, images: str, pretrained: str, random_weights: bool, *, root: str, on: tuple[str, str]
 ) -> Path:
-    """A notebook that opens the explorer on any model, ``<root>/explore/own_model.ipynb``.
+    """Write a notebook that opens the explorer on any model, ``<root>/explore/own_model.ipynb``.
 
     Args:
         model: whatever ``open_model`` opens by name.
-        images: a folder of pictures.
+        images: a folder of images.
         pretrained: a tag or the path of a checkpoint.
         random_weights: see ``open_model``.
         root: where runs lie.
@@ -76,10 +81,10 @@ def model_explorer(
         str(Path(one).resolve()) if one and Path(one).exists() else one for one in (model, pretrained, images)
     )
     random = random_weights and lacks_weights(model, pretrained)
-    title = with_note(Path(model).stem) if random else Path(model).stem
+    title = f"{with_note(Path(model).stem) if random else Path(model).stem} on {Path(images).name}"
     prose = (
-        f"# {title} on {Path(images).name}\n\nRun the cell (Shift+Enter): the pictures are "
-        "embedded and the explorer opens. Where no captions lie there, they are the names of the files."
+        "Run the cells (Shift+Enter): the images are embedded, the explorer opens, and below it a map of the "
+        "same images. Where no captions lie there, they are the names of the files."
     )
     more = ", random_weights=True" if random_weights else ""
     opened = f"wb.open_model({model!r}, {pretrained!r}{more})"
@@ -87,10 +92,43 @@ def model_explorer(
         f"import workbench as wb\n\nwb.use_device{on}\nmodel = {opened}\n"
         f"explorer = wb.explore(model, images={images!r})\nexplorer.show()"
     )
-    cells = [nbformat.v4.new_markdown_cell(prose), nbformat.v4.new_code_cell(code)]
+    return _write_notebook(Path(root) / "explore" / "own_model.ipynb", title, prose, code)
+
+
+def run_explorer(names: Sequence[str], *, root: str, on: tuple[str, str]) -> Path:
+    """Write a short notebook with nothing but the explorer on these runs and their map,
+    ``<root>/explore/app.ipynb``.
+
+    Args:
+        names: as for ``explorer``.
+        root: where runs lie.
+        on: device and precision.
+
+    Raises:
+        FileNotFoundError, ValueError: as ``explorer``.
+    """
+    opened = _opened(names, root)
+    folders = [str(run.folder.resolve()) for run in opened]
+    title = " and ".join(run.name for run in opened) or "The shipped encoder"
+    prose = "Draw a lasso on the map: the explorer can show its images alone."
+    code = (
+        f"import workbench as wb\n\nwb.use_device{on}\n"
+        f"explorer = wb.explore(*wb.open_runs({folders!r}, images={FIRST_IMAGES}))\nexplorer.show()"
+    )
+    return _write_notebook(Path(root) / "explore" / "app.ipynb", title, prose, code)
+
+
+def _write_notebook(path: Path, title: str, prose: str, code: str) -> Path:
+    """A notebook of three cells: what it shows, the explorer, the map."""
+    cells = [
+        nbformat.v4.new_markdown_cell(f"# {title}\n\n{prose}"),
+        nbformat.v4.new_code_cell(code),
+        nbformat.v4.new_code_cell(MAP),
+    ]
     book = nbformat.v4.new_notebook(cells=cells)
     book.metadata.kernelspec = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    return write_text(Path(root) / "explore" / "own_model.ipynb", nbformat.writes(book))
+    book.metadata.title = title
+    return write_text(path, nbformat.writes(book))
 
 
 def require_model(model: str, images: str, pretrained: str, random_weights: bool) -> None:
@@ -122,34 +160,3 @@ def require_model(model: str, images: str, pretrained: str, random_weights: bool
         f"no checkpoint at {pretrained}; give the path of a file that exists, or a tag",
         FileNotFoundError,
     )
-
-
-def open_lab(path: Path, *, allow_root: bool = False) -> int:
-    """Start JupyterLab on a notebook and wait until it is closed.
-
-    What it says is passed on once it serves; before, it is kept, so that a failure is one line.
-
-    Args:
-        path: the notebook.
-        allow_root: let the superuser start it, which JupyterLab refuses else.
-
-    Returns:
-        Its exit code.
-
-    Raises:
-        OSError: it did not start, with the last that it said.
-    """
-    command = [sys.executable, "-m", "jupyterlab", str(path), *(["--allow-root"] if allow_root else [])]
-    said, serves = list[str](), False
-    starts, serving = progress.Task("JupyterLab starts"), progress.choice()
-    with serving, starts, subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as lab:
-        for line in lab.stderr or ():
-            said.append(line)
-            serves = serves or SERVES in line
-            if serves:
-                progress.stop()
-                sys.stderr.write("".join(said))
-                said.clear()
-    reason = next((LOG_HEAD.sub("", line).strip() for line in reversed(said) if line.strip()), "")
-    require(serves or not lab.returncode, f"JupyterLab did not start: {reason}", OSError)
-    return lab.returncode

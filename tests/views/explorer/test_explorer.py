@@ -77,8 +77,9 @@ def test_a_caption_opens_as_itself_with_the_rank_of_lists_and_pages():
     assert Explorer([space], start="a tree").config["startRow"] is None
 
 
-def test_the_first_answer_stands_before_the_kernel_is_asked(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("JPY_SESSION_NAME", "looked at")
+@pytest.mark.parametrize("server", [("JPY_SESSION_NAME", "looked at"), ("SERVER_SOFTWARE", "voila/0.5")])
+def test_the_first_answer_stands_before_the_kernel_is_asked(monkeypatch: pytest.MonkeyPatch, server):
+    monkeypatch.setenv(*server)
     monkeypatch.delenv("WORKBENCH_BATCH", raising=False)
     made = Explorer(toy_spaces(12), k=4)
     assert made.first == {}

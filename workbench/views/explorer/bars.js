@@ -300,7 +300,7 @@ export class ViewBar {
     /** Whether somebody chose the size of the pictures. */
     this.sized = false;
     /** What was asked for last. */
-    this.askedK = "";
+    this.askedK = String(config.k);
     this.views = h(
       "div",
       { class: "wbx-group", role: "group", "aria-label": "View" },

@@ -47,11 +47,17 @@ export class Exchange {
       return;
     }
     this.again = false;
+    const question = this.prepare();
+    if (question) this.put(question);
+  }
+
+  /** The question that the page holds now, kept as the last one; null where nothing is asked. */
+  prepare() {
     const terms = this.view.query.terms();
     if (!terms.some(term => term.sign > 0)) {
       this.began = null;
       this.view.say("Type a sentence, or choose an image or a caption from the data.");
-      return;
+      return null;
     }
     const question = this.question(terms);
     const same = JSON.stringify([terms, question.seeks, question.walk, question.changes, question.filters]);
@@ -61,7 +67,7 @@ export class Exchange {
     this.last = question;
     this.same = same;
     this.looks = this.view.questions.state();
-    this.put(question);
+    return question;
   }
 
   /** Ask for the answers that follow those that are there; `goOn` = the focus goes to the first of them. */

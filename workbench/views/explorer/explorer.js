@@ -114,9 +114,9 @@ export class View {
     const first = model.get("first");
     if (first?.query) {
       Object.entries(first.thumbnails).forEach(([key, url]) => this.pictures.urls.set(key, url));
+      this.exchange.prepare();
       this.exchange.onAnswer({ number: `${this.name}-0`, answer: first, vocabulary: null });
-    }
-    this.exchange.ask();
+    } else this.exchange.ask();
   }
 
   close() {

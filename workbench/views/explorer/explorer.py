@@ -17,6 +17,7 @@ import pandas as pd
 import traitlets
 
 from workbench.io import write_table
+from workbench.progress import in_tab
 from workbench.records import require
 from workbench.runs import compare
 from workbench.runs.evaluate import look
@@ -56,6 +57,7 @@ class Explorer(anywidget.AnyWidget):
         ValueError: no run, runs of different splits, or judgements that the split has not.
 
     Attributes:
+        runs: that answer.
         selected_idx: rows of the images that are selected, in the order of selection; may be observed and
         linked.
         answer: what was answered last.
@@ -79,6 +81,7 @@ class Explorer(anywidget.AnyWidget):
         folder: Path | str = "",
     ) -> None:
         self.folder = Path(folder).resolve() if str(folder) else user_folder()
+        self.runs = tuple(runs)
         self.engine = Engine(runs, grades=grades)
         self.pictures = Pictures(self.engine.split)
         self.uploads: list[Any] = []
@@ -89,20 +92,24 @@ class Explorer(anywidget.AnyWidget):
         row = gallery.rows.get(start) if isinstance(start, str) else start
         words = start if isinstance(start, str) else split.captions[start]
         self._start = self._spoken(words, row)
-        super().__init__()
-        self.config = {
+        super().__init__(config=self._config(words, row))
+        self.on_msg(self._on_message)
+
+    def _config(self, words: str, row: int | None) -> dict[str, Any]:
+        """What the page knows from its first moment on: a page may be drawn before a later message comes."""
+        split, gallery = self.engine.split, self.engine.gallery
+        return {
             "split": split.name,
             "grades": self.engine.grader.name,
             "marks": dict(MARKS),
             "runs": list(self.engine.names),
             "levels": [] if split.level is None else np.unique(split.level).tolist(),
             "sizes": {seeks: len(gallery.ids(seeks)) for seeks in get_args(Seeks)},
-            "k": k,
+            "k": self._k,
             "graded": compare.grader(split) is not None,
             "start": words,
             "startRow": row,
         }
-        self.on_msg(self._on_message)
 
     def query(
         self,
@@ -238,10 +245,11 @@ class Explorer(anywidget.AnyWidget):
         """The widget where a person looks, and the static page of these questions where a notebook is run in
         a batch.
 
-        A kernel that a Jupyter server has started is looked at; one that papermill has started is not, and a
-        widget would leave nothing that can be read there.
+        A kernel that a Jupyter server or Voilà has started is looked at; one that papermill has started is
+        not, and a widget would leave nothing that can be read there.
         """
-        if "JPY_SESSION_NAME" in os.environ and "WORKBENCH_BATCH" not in os.environ:
+        in_jupyter = "JPY_SESSION_NAME" in os.environ and "WORKBENCH_BATCH" not in os.environ
+        if in_jupyter or in_tab():
             # so that it stands before a kernel that has other cells to run can be asked
             self.first = self.static([Question((self._start,), k=self._k)])[0].as_dict()
             return self
