@@ -103,15 +103,13 @@ def explore(  # noqa: PLR0913 - typer reads the options from the signature
         if in_tab and not prepare:
             servers.require_app(allow_root=allow_root)
         own = (model, images, pretrained, random_weights)
-        if answers:
-            path = _page(answers, ask or [], run, root, own)
-        else:
-            path = _notebook(run, root, own, (device, precision), in_tab=in_tab)
+        shown = _page(answers, ask or [], run, root, own) if answers else None
+        path = shown or _notebook(run, root, own, (device, precision), in_tab=in_tab)
     emit({"page" if answers else "notebook": str(path)}, as_json, [str(path)])
     if not (prepare or answers):
+        serve = servers.open_app if in_tab else servers.open_lab
         with usage(), serving(root):
-            opened = servers.open_app if in_tab else servers.open_lab
-            raise typer.Exit(opened(path, allow_root=allow_root, port=port, browser=not no_browser))
+            raise typer.Exit(serve(path, allow_root=allow_root, port=port, browser=not no_browser))
 
 
 def _notebook(
