@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
@@ -119,6 +119,7 @@ def test_wilsons_interval_is_that_of_the_formula(share, trials, low, high):
     assert_allclose(intervals.wilson(share, trials), (low, high), atol=1e-6)
 
 
+@example(121, 2.2250738585072014e-308)
 @given(st.integers(1, 500), st.floats(0, 1))
 def test_wilsons_interval_holds_its_share_and_stays_among_shares(trials, share):
     low, high = intervals.wilson(share, trials)

@@ -78,10 +78,9 @@ def wilson(share: float, trials: int, confidence: float = CONFIDENCE) -> tuple[f
     middle = share + square / (2 * trials)
     half = np.sqrt(square * (share * (1 - share) / trials + square / (4 * trials**2)))
     scale = 1 + square / trials
-    # the end at a border is the border, whatever is rounded on the way
-    low = 0.0 if share == 0 else float((middle - half) / scale)
-    high = 1.0 if share == 1 else float((middle + half) / scale)
-    return low, high
+    # the interval holds its share and stays among shares, whatever is rounded on the way
+    low, high = float((middle - half) / scale), float((middle + half) / scale)
+    return max(0.0, min(share, low)), min(1.0, max(share, high))
 
 
 @dataclass(frozen=True)
