@@ -45,20 +45,20 @@ def tables() -> str:
 
 
 def with_tables(_: Sphinx, page: str, source: list[str]) -> None:
-    """The list of tables into the page that asks for it."""
+    """Put the list of tables into the page that asks for it."""
     if page == "docs/papers":
         source[0] = source[0].replace("<!-- tables -->", tables())
 
 
 def with_tour(app: Sphinx, error: Exception | None) -> None:
-    """The pages of the last tour beside the site."""
+    """Put the pages of the last tour beside the site."""
     if error is None and (TOUR / "index.html").is_file():
         left = shutil.ignore_patterns("*.safetensors", "*.parquet", "*.npy", "*.json", "embeddings")
         shutil.copytree(TOUR, app.outdir / "tour", dirs_exist_ok=True, ignore=left)
 
 
 def apart(_: Sphinx, what: str, name: str, obj: object, options: object, lines: list[str]) -> None:
-    """Lists and examples of a docstring apart from the sentence before them."""
+    """Part lists and examples of a docstring from the sentence before them."""
     out, inside = list[str](), False
     for line in lines:
         begins = line.lstrip().startswith(("- ", ">>> "))

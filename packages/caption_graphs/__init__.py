@@ -61,7 +61,7 @@ class SceneGraphSignal:
         return len(self.graphs)
 
     def take(self, rows: Rows) -> tuple[SceneGraph, ...]:
-        """The graphs of these captions."""
+        """Return the graphs of these captions."""
         return tuple(self.graphs[row] for row in rows)
 
 
@@ -85,7 +85,7 @@ class SceneGraphs(SignalMaker):
         self._parsed: dict[str, SceneGraph | None] = {}
 
     def of(self, captions: Sequence[str]) -> SceneGraphSignal:
-        """The graphs of the captions.
+        """Return the graphs of the captions.
 
         Raises:
             OSError: no English spaCy model is installed.
@@ -104,7 +104,8 @@ class SceneGraphs(SignalMaker):
         return _graphs(captions, self.processes, read)
 
     def unread(self, caption: str) -> tuple[str, ...]:
-        """The words of a caption that its graph holds in no form; small words such as "the" are left out.
+        """Return the words of a caption that its graph holds in no form; small words such as "the" are left
+        out.
 
         >>> SceneGraphs().unread("A cat and a hous")
         ('hous',)
@@ -112,7 +113,8 @@ class SceneGraphs(SignalMaker):
         return unread(caption, self.of([caption]).graphs[0])
 
     def unusual(self, caption: str, usual: Set[str] = frozenset()) -> dict[str, tuple[str, ...]]:
-        """The words of a caption that captions do not use, each with those near to it, the nearest first.
+        """Return the words of a caption that captions do not use, each with those near to it, the nearest
+        first.
 
         Args:
             caption: any text.
@@ -124,15 +126,15 @@ class SceneGraphs(SignalMaker):
         return spelling.unusual(caption, usual)
 
     def identity(self) -> str:
-        """What tells the graphs of this parser from those of another: a hash of its rules, words, weights and
-        spaCy model, whether it marks plurals, and whether it leaves slips as they are.
+        """Return what tells the graphs of this parser from those of another: a hash of its rules, words,
+        weights and spaCy model, whether it marks plurals, and whether it leaves slips as they are.
         """
         marks = "-plurals" if self.plurals else ""
         return f"{_code()}{marks}" if self.corrects else f"{_code()}{marks}-as_written"
 
 
 def parse(captions: Sequence[str]) -> tuple[SceneGraph, ...]:
-    """The scene graphs of some captions.
+    """Return the scene graphs of some captions.
 
     Args:
         captions: any texts.
@@ -170,7 +172,7 @@ def _read(captions: Sequence[str], *, plurals: bool, corrects: bool) -> list[Sce
 
 
 def split(caption: str, *, corrects: bool = True) -> list[list[Word]]:
-    """The sentences of a caption as words that the parser reads."""
+    """Return the sentences of a caption as words that the parser reads."""
     words = spelling.words(caption) if corrects else wording.tokens(caption)
     return [wording.fold(sentence) for sentence in wording.sentences(words)]
 
@@ -185,7 +187,7 @@ def _code() -> str:
 
 
 def to_networkx(graph: SceneGraph) -> "networkx.DiGraph":
-    """The graph with one vertex for each object and attribute.
+    """Return the graph with one vertex for each object and attribute.
 
     Args:
         graph: objects, attributes, relations.

@@ -99,7 +99,7 @@ def texts(path: Path, source: str) -> dict[str, str]:
 
 
 def coco_annotations(path: Path) -> list[dict[str, Any]]:
-    """The captions of a file of COCO, each with its id and that of its image."""
+    """Return the captions of a file of COCO, each with its id and that of its image."""
     return list(parse_json(read_text(path), path)["annotations"])
 
 

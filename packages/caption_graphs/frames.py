@@ -48,8 +48,8 @@ def _framed(words: list[str], at: int) -> int:
 
 
 def closing_frame(words: list[str], at: int) -> Folded:
-    """What is said of the picture after what it shows: "the people | in the photo | are", "a boy running | ,
-    blurry picture"; "we see" also after a place.
+    """Return what is said of the picture after what it shows: "the people | in the photo | are", "a boy
+    running | , blurry picture"; "we see" also after a place.
     """
     if words[at : at + 2] == ["we", "see"]:
         return 2, [Word("there"), Word("is")]

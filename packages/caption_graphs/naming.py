@@ -53,7 +53,7 @@ def is_object(tree: Tree, i: int) -> bool:
 
 
 def name_of(tree: Tree, i: int) -> str:
-    """The name of an object: compound words as written, and the dictionary form of the head."""
+    """Return the name of an object: compound words as written, and the dictionary form of the head."""
     word = tree.words[i]
     plural = tree.tags[i] in ("NNS", "NNPS") or word.token in SINGULARS or word.kind == "name"
     plural |= word.token.endswith("s") and word.token not in dictionary()
@@ -70,8 +70,8 @@ def name_of(tree: Tree, i: int) -> str:
 
 
 def namesake(tree: Tree, i: int) -> int:
-    """The noun that names an object: itself, or the noun joined to a colour or size, "a black and a white
-    dog".
+    """Return the noun that names an object: itself, or the noun joined to a colour or size, "a black and a
+    white dog".
     """
     own = any(tree.token(c) in known.articles for c in tree.below(i, "det"))
     looks = next((some for some in (known.colours, SIZES) if tree.text(i) in some), None)
@@ -113,7 +113,7 @@ def part_of_name(tree: Tree, i: int) -> bool:
 
 
 def looks_of(tree: Tree, i: int) -> list[tuple[int, str]]:
-    """What words beside a noun say of it: adjectives, participles, numbers, colours, materials.
+    """Return what words beside a noun say of it: adjectives, participles, numbers, colours, materials.
 
     Returns:
         ``(position, attribute)`` in the order of the text.
@@ -135,7 +135,9 @@ def _raised(tree: Tree, i: int) -> list[tuple[int, str]]:
 
 
 def _gathered(tree: Tree, i: int) -> list[tuple[int, str]]:
-    """What gathers a joined noun that has no word of its own before it: "a row of bikes and mopeds"."""
+    """Return what gathers a joined noun that has no word of its own before it: "a row of bikes and
+    mopeds".
+    """
     first = tree.first(i)
     if first == i or tree.below(i, *BESIDE) or any(c < i for c in tree.below(i, "poss")):
         return []
@@ -144,7 +146,7 @@ def _gathered(tree: Tree, i: int) -> list[tuple[int, str]]:
 
 
 def _described(tree: Tree, child: int, i: int) -> list[tuple[int, str]]:
-    """The attribute that one modifier gives, with those that are joined to it."""
+    """Return the attribute that one modifier gives, with those that are joined to it."""
     word, tag = tree.words[child], tree.tags[child]
     if tree.deps[child] == "appos" and tree.token(child - 1) != ",":
         return []

@@ -11,7 +11,7 @@ from caption_graphs.vocabulary import known
 
 
 def placed(tree: Tree) -> Tree:
-    """The tree with its phrases where they belong.
+    """Return the tree with its phrases where they belong.
 
     Args:
         tree: one sentence; it is changed.
@@ -28,8 +28,8 @@ def placed(tree: Tree) -> Tree:
 
 
 def attach_listed_noun(tree: Tree, i: int) -> None:
-    """A list goes on with the noun before its comma: "a kitchen with a stove, | a can and an oven"; and who
-    is joined is joined to whoever stands before "and": "a boat pushed by a boy and | a man".
+    """Hang the next of a list on the noun before its comma: "a kitchen with a stove, | a can and an oven";
+    and who is joined is joined to whoever stands before "and": "a boat pushed by a boy and | a man".
     """
     begin, head = min((i, *tree.children[i])), tree.heads[i]
     before = begin - 2
@@ -43,7 +43,7 @@ def attach_listed_noun(tree: Tree, i: int) -> None:
 
 
 def attach_place_to_seen(tree: Tree, i: int) -> None:
-    """A place is the place of what is seen: "watching two dogs | in the water", "looks at a child | on a
+    """Hang a place on what is seen: "watching two dogs | in the water", "looks at a child | on a
     swing"; but not of a lens or a screen.
     """
     head, seen = tree.heads[i], i - 1
@@ -76,7 +76,7 @@ def attach_phrase_to_held(tree: Tree, i: int) -> None:
 
 
 def attach_surroundings(tree: Tree, i: int) -> None:
-    """What is around belongs to the subject: "sits on a bench | with a church behind him"."""
+    """Hang what is around on the subject: "sits on a bench | with a church behind him"."""
     things = tree.below(i, "pobj") or tree.below_all(tree.below(i, "pcomp"), "nsubj")
     if not things or not _around(tree, things[0]):
         return

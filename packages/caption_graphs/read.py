@@ -24,7 +24,8 @@ TELLING = frozenset({"prep", "dative", "agent", "prt", "amod", "poss"})
 
 
 def unread(text: str, graph: SceneGraph) -> tuple[str, ...]:
-    """The words of a text that its graph holds in no form; those that say nothing by themselves are left out.
+    """Return the words of a text that its graph holds in no form; those that say nothing by themselves are
+    left out.
 
     Args:
         text: as it was written.
@@ -55,7 +56,7 @@ class _Node:
 
 
 def read_graph(trees: Sequence[Tree], *, plurals: bool = False) -> SceneGraph | None:
-    """The scene graph of a caption, or None where no word names an object.
+    """Return the scene graph of a caption, or None where no word names an object.
 
     Args:
         trees: its parsed sentences, with phrases where they belong.
@@ -102,7 +103,7 @@ class _Sentence:
                 yield from self._related(statement)
 
     def _node(self, i: int) -> int:
-        """The node of an object: a new one, unless "the cat" is one that was told of before."""
+        """Return the node of an object: a new one, unless "the cat" is one that was told of before."""
         tree, named = self.tree, namesake(self.tree, i)
         label, attributes = name_of(tree, named), [a for _, a in looks_of(tree, i)]
         attributes += [tree.text(i)] if named != i else []
@@ -118,8 +119,8 @@ class _Sentence:
         return self._new(i, label, attributes, plural=plural)
 
     def _nodes_of_pronoun(self, i: int, word: str) -> list[int]:
-        """The nodes that a pronoun means; where it tells of something else of that name, "a man holds up
-        another", "beside a large one", or where nothing was named before, it has a node of its own.
+        """Return the nodes that a pronoun means; where it tells of something else of that name, "a man holds
+        up another", "beside a large one", or where nothing was named before, it has a node of its own.
         """
         meant = self._meant(i, word)
         look = [a for _, a in looks_of(self.tree, i)] if word in ("one", "ones", "others") else []
@@ -133,12 +134,12 @@ class _Sentence:
         return [self._new(i, self.tree.text(i), [])] if alone else meant
 
     def _new(self, i: int, label: str, attributes: list[str], *, plural: bool = False) -> int:
-        """A new node, which a word names first."""
+        """Return a new node, which a word names first."""
         self.nodes.append(_Node(label, self.number, i, plural, attributes))
         return len(self.nodes) - 1
 
     def _where(self, test: Callable[[_Node], bool], among: Iterable[int] | None = None) -> list[int]:
-        """The nodes, of all or of some, of which something is true."""
+        """Return the nodes, of all or of some, of which something is true."""
         numbers = range(len(self.nodes)) if among is None else among
         return [n for n in numbers if test(self.nodes[n])]
 
@@ -173,7 +174,7 @@ class _Sentence:
         return (bare or things or free)[:1] if word == "it" else []
 
     def _nodes(self, words: Iterable[int]) -> list[int]:
-        """The nodes that words mean."""
+        """Return the nodes that words mean."""
         return list(chain.from_iterable(self.means.get(word, ()) for word in words))
 
     def _owners(self, i: int) -> list[int]:
@@ -191,8 +192,8 @@ class _Sentence:
         return self._nodes([owner] if tree.noun(owner) else subjects(tree, owner))
 
     def _barred(self, i: int) -> set[int]:
-        """What a pronoun cannot mean: the noun that its own preposition hangs on, or the subject of its own
-        verb.
+        """Return what a pronoun cannot mean: the noun that its own preposition hangs on, or the subject of
+        its own verb.
         """
         tree, above = self.tree, self.tree.heads[i]
         head = tree.heads[above] if tree.deps[i] == "pobj" else above
@@ -200,7 +201,7 @@ class _Sentence:
         return set(self._nodes([*described(tree, head), *doers]))
 
     def _related(self, statement: Statement) -> Iterator[tuple[int, str, int]]:
-        """A statement about words as relations of nodes, or as an attribute of them."""
+        """Yield a statement about words as relations of nodes, or as an attribute of them."""
         subject, says, thing = statement
         for node in self._nodes([subject]):
             if thing is None:

@@ -64,7 +64,7 @@ ALIVE: dict[str, str] = _TABLES["alive"]
 
 
 def words(caption: str) -> list[str]:
-    """The words of a caption as ``wording.tokens`` gives them, misspelt ones put right.
+    """Return the words of a caption as ``wording.tokens`` gives them, misspelt ones put right.
 
     Raises:
         OSError: no English spaCy model is installed.
@@ -84,7 +84,7 @@ def words(caption: str) -> list[str]:
 
 
 def alone(caption: str) -> list[str]:
-    """The words of a caption, each put right by itself."""
+    """Return the words of a caption, each put right by itself."""
     return " ".join(map(spelt, wording.tokens(caption))).split()
 
 
@@ -100,7 +100,7 @@ def _lives(before: str, after: str) -> bool:
 
 @lru_cache(maxsize=1 << 16)
 def meant(before: str, word: str, after: str) -> str:
-    """A word as it is meant between two others; ``""`` is the edge of a caption.
+    """Return a word as it is meant between two others; ``""`` is the edge of a caption.
 
     >>> meant("a", "brow", "and"), meant("raised", "brow", "."), meant("electronic", "devise", ".")
     ('brown', 'brow', 'device')
@@ -113,14 +113,14 @@ def meant(before: str, word: str, after: str) -> str:
 
 
 def _likely(before: str, word: str, after: str) -> float:
-    """The logarithm of how likely a word is between two others, but for what all words share there."""
+    """Return the logarithm of how likely a word is between two others, but for what all words share there."""
     often = _neighbours().get
     beside = [often(number(*pair), 0) + UNSEEN for pair in ((before, word), (word, after))]
     return log(beside[0] * beside[1] / (often(number(word), 0) + 1))
 
 
 def number(*words: str) -> int:
-    """The number under which a word, or two next to each other, are counted."""
+    """Return the number under which a word, or two next to each other, are counted."""
     return crc32(" ".join(words).encode())
 
 
@@ -133,7 +133,7 @@ def _neighbours() -> dict[int, int]:
 
 @cache
 def spelt(word: str) -> str:
-    """A lower-case word as it is meant; where two were run together, both.
+    """Return a lower-case word as it is meant; where two were run together, both.
 
     >>> spelt("cemetary"), spelt("bicyle"), spelt("lookingin"), spelt("frisbee"), spelt("qwxz")
     ('cemetery', 'bicycle', 'looking in', 'frisbee', 'qwxz')
@@ -142,8 +142,8 @@ def spelt(word: str) -> str:
 
 
 def guess(word: str) -> str:
-    """The most frequent word of captions that is one slip away from one that looks misspelt and is no known
-    slip; else the word itself.
+    """Return the most frequent word of captions that is one slip away from one that looks misspelt and is no
+    known slip; else the word itself.
     """
     plain = len(word) >= SHORTEST and word.isascii() and word.isalpha()
     if not plain or word in FREQUENT or _in_dictionary(word):
@@ -153,7 +153,7 @@ def guess(word: str) -> str:
 
 
 def unusual(caption: str, usual: Set[str] = frozenset()) -> dict[str, tuple[str, ...]]:
-    """The words of a caption that captions do not use, each with those near to it, one slip away
+    """Return the words of a caption that captions do not use, each with those near to it, one slip away
     first.
 
     Args:

@@ -27,7 +27,9 @@ class Statement(NamedTuple):
 
 
 def joined(tree: Tree, nouns: Iterable[int]) -> list[int]:
-    """Some nouns and those joined to them by "and" or commas; "who" means what its clause describes."""
+    """Return some nouns and those joined to them by "and" or commas; "who" means what its clause
+    describes.
+    """
     together: list[int] = []
     for i in nouns:
         if tree.token(i) in known.relatives and tree.tags[i].startswith("W"):
@@ -69,14 +71,14 @@ def subjects(tree: Tree, verb: int, depth: int = 0) -> list[int]:
 
 
 def end_of(tree: Tree, i: int, before: int) -> int:
-    """The last word of the phrase that begins with a word, as far as another."""
+    """Return the last word of the phrase that begins with a word, as far as another."""
     while below := [c for c in tree.children[i] if i < c < before]:
         i = max(below)
     return i
 
 
 def described(tree: Tree, noun: int) -> list[int]:
-    """The nouns that a clause after ``noun`` describes: all of "a man and a woman walking"."""
+    """Return the nouns that a clause after ``noun`` describes: all of "a man and a woman walking"."""
     first = noun
     while tree.deps[first] == "conj" and not tree.verb(tree.heads[first]):
         first = tree.heads[first]
@@ -100,7 +102,7 @@ def passive(tree: Tree, verb: int) -> bool:
 
 
 def phrase(tree: Tree, verb: int) -> str:
-    """The verb's dictionary form, with its particle and its negation."""
+    """Return the verb's dictionary form, with its particle and its negation."""
     particles = [tree.token(c) for c in tree.below(verb, "prt") if not tree.below(c, "pobj")]
     ends = [verb, *(t for t in tree.below(verb, "dobj") if not tree.below(t, "prep", "acl", "relcl", "conj"))]
     # "walk casually | around"
@@ -145,7 +147,7 @@ def _tie(tree: Tree, i: int, before: str) -> Iterator[Tie]:
 
 
 def of_verb(tree: Tree, verb: int) -> Iterator[Statement]:
-    """What a verb says."""
+    """Yield what a verb says."""
     doers, objects = _doers(tree, verb), tree.below(verb, "dobj")
     root = tree.root(verb)
     suffering = passive(tree, verb)
@@ -189,7 +191,7 @@ def _is_about_a_thing(statement: Statement) -> bool:
 
 
 def _tied(doer: int, name: str, tied: list[Tie], agents: set[int]) -> Iterator[Statement]:
-    """What a verb with its prepositions says of who does it; agents do it to them."""
+    """Yield what a verb with its prepositions says of who does it; agents do it to them."""
     for tie, position, targets in tied:
         if position in agents:
             yield from (Statement(target, name, doer) for target in targets)
@@ -200,8 +202,8 @@ def _tied(doer: int, name: str, tied: list[Tie], agents: set[int]) -> Iterator[S
 
 
 def _looks_of_doer(tree: Tree, verb: int) -> list[int]:
-    """The adjectives that stand with a verb and tell of who does it: "looks happy", "painted white and red",
-    "runs barefoot".
+    """Return the adjectives that stand with a verb and tell of who does it: "looks happy", "painted white and
+    red", "runs barefoot".
     """
     own: list[int] = []
     for look in joined(tree, tree.below(verb, "acomp", "oprd")):
@@ -221,7 +223,7 @@ def _made_to_do(tree: Tree, verb: int, root: str) -> list[int]:
 
 
 def _copula(tree: Tree, verb: int, doers: list[int]) -> Iterator[Statement]:
-    """What "is" says: "is red", "is on a table"; "there is" says nothing by itself."""
+    """Yield what "is" says: "is red", "is on a table"; "there is" says nothing by itself."""
     negated = "not " if _negated(tree, verb) else ""
     looks: list[int] = []
     for look in filter(tree.adjective, tree.below(verb, "acomp", "attr", "oprd")):
@@ -238,14 +240,14 @@ def _copula(tree: Tree, verb: int, doers: list[int]) -> Iterator[Statement]:
 
 
 def _joined_looks(tree: Tree, look: int) -> list[int]:
-    """An adjective with those joined to it: "white, black and brown"."""
+    """Return an adjective with those joined to it: "white, black and brown"."""
     others = [c for c in tree.below(look, "conj") if not tree.verb(c)]
     return [look, *chain.from_iterable(_joined_looks(tree, other) for other in others)]
 
 
 def _look(tree: Tree, look: int, noun: int, negated: str, *, alone: bool = True) -> list[Statement]:
-    """What an adjective says of a noun: "full of" is a relation, but in "clean with white walls" the walls
-    are the noun's.
+    """Return what an adjective says of a noun: "full of" is a relation, but in "clean with white walls" the
+    walls are the noun's.
 
     Args:
         tree: the sentence.
@@ -265,7 +267,7 @@ def _look(tree: Tree, look: int, noun: int, negated: str, *, alone: bool = True)
 
 
 def of_noun(tree: Tree, noun: int) -> Iterator[Statement]:
-    """What the prepositions after a noun, and an owner before it, say."""
+    """Yield what the prepositions after a noun, and an owner before it, say."""
     for tie, position, targets in ties(tree, noun):
         if position > noun:
             # "fruits and vegetables | in a pot | on a table", hung on the first of them

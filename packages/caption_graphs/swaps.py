@@ -16,7 +16,7 @@ from itertools import combinations
 from typing import Any, Literal
 
 import caption_graphs
-from workbench import data as shelf
+from workbench import data
 from workbench.data.twins import Twin, with_twins
 from workbench.records import SceneGraph, Split, require
 
@@ -47,11 +47,11 @@ def swaps(
     Raises:
         ValueError: no caption has a twin; and as the data are loaded.
     """
-    return swapped(shelf.load(of, split=split, **options))
+    return swapped(data.load(of, split=split, **options))
 
 
 def swapped(split: Split) -> Split:
-    """The captions of a split with a twin of each kind that they have, see above."""
+    """Return the captions of a split with a twin of each kind that they have, see above."""
     graphs = split.caption_graphs or caption_graphs.parse(split.captions)
     of_image: list[set[str]] = [set() for _ in split.image_ids]
     for caption, image in zip(split.captions, split.own, strict=True):
@@ -67,7 +67,7 @@ def swapped(split: Split) -> Split:
 
 
 def _first(split: Split, row: int, ways: Iterator[tuple[str, SceneGraph]], of_image: list[set[str]]) -> str:
-    """The first twin of a caption that is false of its image; empty if there is none."""
+    """Return the first twin of a caption that is false of its image; empty if there is none."""
     image = int(split.own[row])
     for text, graph in ways:
         if not text or text in of_image[image]:
@@ -81,8 +81,8 @@ def _first(split: Split, row: int, ways: Iterator[tuple[str, SceneGraph]], of_im
 
 
 def exchanged(text: str, first: str, second: str) -> str:
-    """A text with two phrases in each other's place, their articles made right; empty where either does not
-    stand there exactly once.
+    """Return a text with two phrases in each other's place, their articles made right; empty where either
+    does not stand there exactly once.
 
     >>> exchanged("a red cat and an old dog", "red", "old")
     'an old cat and a red dog'
@@ -127,7 +127,7 @@ def _relations(text: str, graph: SceneGraph) -> Iterator[Way]:
 
 
 def _phrase(text: str, graph: SceneGraph, node: int) -> str:
-    """A thing that stands in a text once, with all its looks before it; empty where it does not."""
+    """Return a thing that stands in a text once, with all its looks before it; empty where it does not."""
     looks, noun = [re.escape(a) for n, a in graph.attributes if n == node], re.escape(graph.objects[node])
     before = f"(?:(?:{'|'.join(looks)}) )*" if looks else ""
     phrases = re.findall(rf"\b({before}){noun}\b", text)

@@ -63,12 +63,12 @@ class Tree:
         return list(chain.from_iterable(self.below(i, *deps) for i in words))
 
     def phrases(self, i: int, only: str = "") -> list[int]:
-        """The nouns of the prepositions that hang on ``i``, of all or of one."""
+        """Return the nouns of the prepositions that hang on ``i``, of all or of one."""
         ties = [p for p in self.below(i, "prep") if not only or self.token(p) == only]
         return self.below_all(ties, "pobj")
 
     def first(self, i: int) -> int:
-        """The first of the nouns that a word is joined to, or itself."""
+        """Return the first of the nouns that a word is joined to, or itself."""
         while self.deps[i] == "conj" and self.noun(self.heads[i]):
             i = self.heads[i]
         return i
@@ -83,11 +83,11 @@ class Tree:
             self.__post_init__()
 
     def token(self, i: int) -> str:
-        """The word as the parser read it."""
+        """Return the word as the parser read it."""
         return self.words[i].token
 
     def text(self, i: int) -> str:
-        """The word, or the phrase that it stands for."""
+        """Return the word, or the phrase that it stands for."""
         return self.words[i].says or self.words[i].token
 
     def noun(self, i: int) -> bool:
@@ -95,12 +95,12 @@ class Tree:
         return self.tags[i].startswith("NN")
 
     def name(self, i: int) -> str:
-        """The dictionary form of a noun, without what is compounded with it."""
+        """Return the dictionary form of a noun, without what is compounded with it."""
         word = self.text(i).rpartition(" ")[2]
         return lemma(word, "NOUN") if self.tags[i] in ("NNS", "NNPS") else word
 
     def root(self, i: int) -> str:
-        """The dictionary form of a verb."""
+        """Return the dictionary form of a verb."""
         word = self.words[i]
         return lemma(word.says if word.kind == "name" else word.token, "VERB")
 
@@ -119,7 +119,7 @@ class Tree:
 
 @cache
 def model() -> tuple[Any, str]:
-    """The spaCy pipeline that reads captions, without the parts that are not used, and its name.
+    """Return the spaCy pipeline that reads captions, without the parts that are not used, and its name.
 
     Raises:
         OSError: none of the models is installed.
@@ -131,7 +131,7 @@ def model() -> tuple[Any, str]:
 
 
 def plain_model() -> tuple[Any, str]:
-    """The same, as spaCy ships it: before it learnt captions."""
+    """Return the same, as spaCy ships it: before it learnt captions."""
     import spacy
     from thinc.api import NumpyOps
 
@@ -158,7 +158,7 @@ def plain_model() -> tuple[Any, str]:
 
 
 def weights(pipeline: Any) -> dict[str, NDArray[np.float32]]:
-    """The weights of the tagger, the parser and the layers that both share, by name."""
+    """Return the weights of the tagger, the parser and the layers that both share, by name."""
     values: dict[str, NDArray[np.float32]] = {}
     for part in ("tok2vec", "tagger", "parser"):
         for number, layer in enumerate(pipeline.get_pipe(part).model.walk()):
@@ -168,7 +168,7 @@ def weights(pipeline: Any) -> dict[str, NDArray[np.float32]]:
 
 
 def labels(pipeline: Any) -> str:
-    """What tagger and parser choose from, in the order of their last layers."""
+    """Return what tagger and parser choose from, in the order of their last layers."""
     return " ".join((*pipeline.get_pipe("tagger").labels, *pipeline.get_pipe("parser").move_names))
 
 
@@ -212,7 +212,7 @@ def dictionary() -> frozenset[str]:
 
 @cache
 def lemma(word: str, part: str) -> str:
-    """The dictionary form of a word.
+    """Return the dictionary form of a word.
 
     Args:
         word: lower case.

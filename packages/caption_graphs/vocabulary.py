@@ -15,7 +15,7 @@ STAND_INS: dict[str, str] = _TABLES.pop("stand_ins")
 
 
 def _listed(key: str) -> list[str]:
-    """The phrases of a list of the file, between commas."""
+    """Return the phrases of a list of the file, between commas."""
     return [" ".join(phrase.split()) for phrase in _TABLES.pop(key).split(",")]
 
 
@@ -52,7 +52,7 @@ class Word:
 
 
 def plural(noun: str) -> str:
-    """The plural of a noun by the common rule.
+    """Return the plural of a noun by the common rule.
 
     >>> plural("life vest"), plural("high bench"), plural("sippy cup"), plural("wild berry")
     ('life vests', 'high benches', 'sippy cups', 'wild berries')
@@ -66,7 +66,7 @@ SINGULARS |= {plural(name): name for name in NAMES}
 
 
 def peek(words: Sequence[str], at: int, default: str = "") -> str:
-    """The word at a position, or the default before the first and after the last.
+    """Return the word at a position, or the default before the first and after the last.
 
     >>> peek(["a", "dog"], 1), peek(["a", "dog"], 2, "."), peek(["a", "dog"], -1)
     ('dog', '.', '')

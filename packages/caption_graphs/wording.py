@@ -53,7 +53,7 @@ def tokens(text: str) -> list[str]:
 
 
 def sentences(words: list[str]) -> list[list[str]]:
-    """The words cut at full stops, and at ``LONGEST`` words; the stops are left out."""
+    """Return the words cut at full stops, and at ``LONGEST`` words; the stops are left out."""
     cut: list[list[str]] = [[]]
     for word in words:
         if word in _STOPS or len(cut[-1]) == LONGEST:
@@ -69,7 +69,7 @@ def _speaks(sentence: list[str]) -> bool:
 
 
 def fold(words: list[str]) -> list[Word]:
-    """A sentence's words for the parser.
+    """Return a sentence's words for the parser.
 
     Args:
         words: of one sentence, lower case.
@@ -127,8 +127,8 @@ _PHRASES = _phrases()
 
 
 def set_phrase(words: list[str], at: int) -> Folded:
-    """The longest set phrase that begins at a word: prepositions of several words, names, "about to", and
-    adjectives of several words, which stand before a noun: "two door".
+    """Return the longest set phrase that begins at a word: prepositions of several words, names, "about to",
+    and adjectives of several words, which stand before a noun: "two door".
     """
     if peek(words, at - 1) == "the" and words[at : at + 2] in (["inside", "of"], ["outside", "of"]):
         return 1, [Word("side", words[at], "name")]
@@ -160,7 +160,7 @@ def _fits(words: list[str], at: int, phrase: list[str], word: Word) -> bool:
 
 
 def gathering_noun(words: list[str], at: int) -> Folded:
-    """A noun that gathers: "a large group of" becomes an adjective, "pair of shoes" one name."""
+    """Return a noun that gathers: "a large group of" becomes an adjective, "pair of shoes" one name."""
     until = (i for i in range(at, len(words)) if words[i] in known.gathers or words[i] in known.stoppers)
     start = min(next(until, len(words)), at + 3)
     if start == at and words[at + 1 : at + 4] == ["and", words[at], "of"]:
@@ -203,13 +203,15 @@ def _describes(word: str) -> bool:
 
 
 def _one(gathers: str) -> str:
-    """The singular of a noun that gathers."""
+    """Return the singular of a noun that gathers."""
     singulars = (gathers[:-1], gathers[:-2], f"{gathers[:-3]}y") if gathers.endswith("s") else ()
     return next(filter(known.gathers.__contains__, singulars), gathers)
 
 
 def partitive(words: list[str], at: int) -> Folded:
-    """A part of a whole: of "some of the men" goes "of the"; "two of them" are they, with their number."""
+    """Return a part of a whole: of "some of the men" goes "of the"; "two of them" are they, with their
+    number.
+    """
     number = words[at]
     counted = number in known.numbers or number.isdigit()
     if peek(words, at + 1) != "of" or not (counted or number in known.partitives | {"one"}):
@@ -223,8 +225,8 @@ def partitive(words: list[str], at: int) -> Folded:
 
 
 def stand_in(words: list[str], at: int) -> Folded:
-    """A word that is given as another of its kind, which the tagger knows better, and so that "her" and "him"
-    are read alike: "her" is "him" where no noun of hers follows.
+    """Return a word that is given as another of its kind, which the tagger knows better, and so that "her"
+    and "him" are read alike: "her" is "him" where no noun of hers follows.
     """
     word, after = words[at], peek(words, at + 1, ".")
     if word == "her":
@@ -235,7 +237,7 @@ def stand_in(words: list[str], at: int) -> Folded:
 
 @cache
 def hyphenated(word: str) -> Word:
-    """A hyphenated word is one adjective or noun, whatever its parts."""
+    """Return a hyphenated word is one adjective or noun, whatever its parts."""
     last, looks = word.rpartition("-")[2], ("old", "style", "year", "size", "like", "up", "free", "deep")
     if last == word:
         return Word(word)

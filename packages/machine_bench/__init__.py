@@ -84,7 +84,7 @@ class Figure:
 
 
 def lines(rows: Sequence[Figure]) -> list[tuple[str, ...]]:
-    """The rows as cells, with a heading."""
+    """Return the rows as cells, with a heading."""
 
     def cells(row: Figure) -> tuple[str, ...]:
         visible = row.seconds > 0.01 * row.reference
@@ -105,7 +105,7 @@ def measured() -> tuple[list[dict[str, Any]], list[tuple[str, ...]]]:
 
 
 def milliseconds(seconds: float) -> str:
-    """A time as it is shown."""
+    """Return a time as it is shown."""
     return format_number(1000 * seconds, 0 if seconds > 0.1 else 1)
 
 
@@ -162,7 +162,9 @@ def in_turns(*calls: Callable[[], object], rounds: int) -> list[float]:
 
 
 def training_step() -> Figure:
-    """A step of InfoNCE with its default encoders, beside a bare loop with the same modules and batches."""
+    """Return a step of InfoNCE with its default encoders, beside a bare loop with the same modules and
+    batches.
+    """
     config = Config(
         objective="infonce", train_images=2 * PAIRS, val_images=8, test_images=8, batch_size=PAIRS, epochs=1
     )
@@ -196,7 +198,7 @@ def training_step() -> Figure:
 
 
 def frozen_step(name: str) -> Figure:
-    """A step of an objective from frozen features to its update, beside the matrix products in it; one
+    """Return a step of an objective from frozen features to its update, beside the matrix products in it; one
     thread on the processor.
     """
     options: dict[str, Any] = {"image_options": SLIM, "text_options": SLIM}

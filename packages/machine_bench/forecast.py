@@ -67,7 +67,7 @@ class Load(NamedTuple):
 def forecast(
     arms: Mapping[str, Mapping[str, Any]], rows: Mapping[str, str]
 ) -> tuple[list[dict[str, Any]], list[str]]:
-    """Steps, memory and hours of each row of a grid, as JSON values and as lines.
+    """Return steps, memory and hours of each row of a grid, as JSON values and as lines.
 
     Args:
         arms: parameters of a training notebook by label.
@@ -93,14 +93,14 @@ def forecast(
 
 
 def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:
-    """A row of the forecast as text."""
+    """Return a row of the forecast as text."""
     weights = format_number(row["weights"] / 1e6, 1)
     memory, hours = format_number(row["memory"] / 1e9, 1), format_number(row["hours"], 2)
     return row["arm"], str(row["runs"]), format_count(row["steps"]), weights, memory, hours
 
 
 def about() -> list[str]:
-    """What the numbers are estimated from."""
+    """Return what the numbers are estimated from."""
     device = torch.cuda.get_device_name() if torch.cuda.is_available() else "this CPU"
     speed, photograph = format_number(_speed() / 1e9, 0), format_number(1000 * _photograph(), 1)
     return [
@@ -113,7 +113,7 @@ def about() -> list[str]:
 
 
 def _arm(config: Config) -> dict[str, Any]:
-    """Steps, trained weights, memory in bytes and hours of one run."""
+    """Return steps, trained weights, memory in bytes and hours of one run."""
     settings, objective = config.training, make_objective(config)
     images = settings.batch_size
     captions = images * settings.captions_per_image
@@ -140,8 +140,8 @@ def _arm(config: Config) -> dict[str, Any]:
 
 @cache
 def _steps(where: str, size: int, each: int) -> int:
-    """Steps of an epoch over data as JSON, in batches of so many images with as many captions each, or of
-    captions if that is 0.
+    """Return steps of an epoch over data as JSON, in batches of so many images with as many captions each, or
+    of captions if that is 0.
     """
     config = Config(data=json.loads(where))
     place = config.data
@@ -158,8 +158,8 @@ def _steps(where: str, size: int, each: int) -> int:
 
 @cache
 def _sides(section: str) -> tuple[Load, Load]:
-    """What the encoder of images takes, and that of captions, of a section of a configuration as JSON; one
-    that serves both counts half at each.
+    """Return what the encoder of images takes, and that of captions, of a section of a configuration as JSON;
+    one that serves both counts half at each.
     """
     model = ModelSection.model_validate_json(section)
     if model.image_encoder == "towers":
@@ -199,7 +199,9 @@ def _transformer(layers: int, width: int, positions: int) -> Load:
 
 
 def _own(name: str, options: Mapping[str, Any], positions: int) -> Load:
-    """An encoder of ours, made with random weights, and what stands in it that would have to be fetched."""
+    """Return an encoder of ours, made with random weights, and what stands in it that would have to be
+    fetched.
+    """
     # towers are what an open_clip model is made into; with other encoders such a model is a guide
     plain, more = (options, Load()) if name == "towers" else _plain(options, positions)
     facts = {"vocabulary": tuple(map(str, range(STAND_IN))), "pretrained": ""}

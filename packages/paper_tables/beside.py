@@ -53,7 +53,7 @@ def _cell(value: float) -> str:
 
 
 def with_printed(opened: Sequence[OpenRun], named: str) -> tuple[dict[str, list[str]], dict[str, str], str]:
-    """The papers' rows of one data set and protocol with one's own runs above them.
+    """Return the papers' rows of one data set and protocol with one's own runs above them.
 
     Args:
         opened: open runs of one split.

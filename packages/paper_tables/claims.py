@@ -156,7 +156,7 @@ def budget(where: str) -> dict[str, Any]:
 
 
 def find(name: str) -> Claim:
-    """A claim by its id.
+    """Return a claim by its id.
 
     Raises:
         KeyError: there is no such claim.
@@ -176,7 +176,7 @@ def latest(lines: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _question(line: Mapping[str, Any]) -> tuple[Any, ...]:
-    """What a line answers: its claim, data, contrast and judge, in the order of ``QUESTION``."""
+    """Return what a line answers: its claim, data, contrast and judge, in the order of ``QUESTION``."""
     return tuple(line[name] for name in QUESTION)
 
 
@@ -196,14 +196,14 @@ def judged(lines: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def shown(verdict: Verdict) -> dict[str, Any]:
-    """A verdict as JSON values, four digits behind the point."""
+    """Return a verdict as JSON values, four digits behind the point."""
     numbers = {name: round(getattr(verdict, name), 4) for name in ("effect", "low", "high")}
     p = None if np.isnan(verdict.p_holm) else round(verdict.p_holm, 4)
     return {"verdict": verdict.word, **numbers, "p_holm": p}
 
 
 def evidence(line: Mapping[str, Any]) -> Evidence:
-    """What a line knows, for ``judge``."""
+    """Return what a line knows, for ``judge``."""
     values = {name: np.array(numbers, dtype=float) for name, numbers in line["values"].items()}
     require("more" in values, f"a line of the ledger has no values of the first arm: {line['claim']}")
     apart = values["more"] - values.get("less", np.zeros(1))
@@ -237,7 +237,7 @@ def record(new: Iterable[Mapping[str, Any]], day: str, path: Path = LEDGER) -> i
 
 
 def from_recorded() -> list[dict[str, Any]]:
-    """A line for every question that the recorded comparisons answer, without its verdict."""
+    """Return a line for every question that the recorded comparisons answer, without its verdict."""
     lines: list[dict[str, Any]] = []
     for claim in load().values():
         tables = [where for where in claim.data if where in TABLES]
@@ -249,7 +249,9 @@ def from_recorded() -> list[dict[str, Any]]:
 def line_of(
     claim: Claim, where: str, contrast: str, who: str, values: Mapping[str, Any], **about: Any
 ) -> dict[str, Any]:
-    """A line without its verdict; ``values`` are those of the first arm, ``more``, and of the other."""
+    """Return a line without its verdict; ``values`` are those of the first arm, ``more``, and of the
+    other.
+    """
     question: dict[str, Any] = {"claim": claim.id, "data": where, "contrast": contrast, "judge": who}
     question |= {"metric": claim.keys.get(who, claim.own)}
     expected = {"expected": claim.expected, "unit": claim.unit, "smallest": claim.smallest}
@@ -280,7 +282,7 @@ def _contrasts(claim: Claim, where: str, who: str, keys: list[str]) -> Iterable[
 def line_of_arms(
     claim: Claim, where: str, contrast: str, who: str, values: Mapping[str, Any], **about: Any
 ) -> dict[str, Any]:
-    """The same for numbers as they are stored, in the unit of the judge's own number."""
+    """Return the same for numbers as they are stored, in the unit of the judge's own number."""
     keys = claim.keys[who]
     points = {name: np.asarray(numbers) * scale_of(claim, keys) for name, numbers in values.items()}
     unit = unit_of(keys[0])
@@ -289,7 +291,7 @@ def line_of_arms(
 
 
 def scale_of(claim: Claim, keys: Sequence[str]) -> float:
-    """What a stored number is multiplied by to be one of the ledger's."""
+    """Return what a stored number is multiplied by to be one of the ledger's."""
     return SCALE.get(claim.unit if keys == claim.own else unit_of(keys[0]), 1.0)
 
 

@@ -20,7 +20,7 @@ Asked = dict[tuple[str, str, str], dict[str, Line]]
 
 
 def write(lines: Sequence[Line], notes: Sequence[str] = (), power: str = "") -> str:
-    """The page, from the lines of the ledger that count; ``power`` says what so many seeds find."""
+    """Return the page, from the lines of the ledger that count; ``power`` says what so many seeds find."""
     verdicts = questions(lines)
     places = dict.fromkeys(claims.DATA[key[1]] for key in verdicts)
     words = {"judges": JUDGES, "signs": claims_told.SIGNS, "means": claims_told.MEANS, "level": ALPHA}
@@ -39,7 +39,7 @@ def write(lines: Sequence[Line], notes: Sequence[str] = (), power: str = "") -> 
 
 
 def columns(lines: Sequence[Line]) -> dict[str, list[str]]:
-    """A row a claim, data set and contrast, as texts by column: what both judges say."""
+    """Return a row a claim, data set and contrast, as texts by column: what both judges say."""
     table: dict[str, list[str]] = {}
     for judges in questions(lines).values():
         for head, text in _texts(judges).items():
@@ -48,7 +48,7 @@ def columns(lines: Sequence[Line]) -> dict[str, list[str]]:
 
 
 def _texts(judges: Mapping[str, Line]) -> dict[str, str]:
-    """What ``columns`` says of one claim, data set and contrast."""
+    """Return what ``columns`` says of one claim, data set and contrast."""
     line = next(iter(judges.values()))
     labels, truth = judges.get("labels"), judges.get("truth")
     claim, printed = claims.find(line["claim"]), claims_told.printed_of(line)
@@ -122,7 +122,7 @@ def _tallies(verdicts: Asked) -> dict[str, dict[str, Counter[str]]]:
 
 
 def _row(judges: Mapping[str, Line]) -> dict[str, Any]:
-    """What the template shows of a row."""
+    """Return what the template shows of a row."""
     line = next(iter(judges.values()))
     claim, printed = claims.find(line["claim"]), claims_told.printed_of(line)
     trained = "budget" in line
@@ -137,7 +137,7 @@ def _row(judges: Mapping[str, Line]) -> dict[str, Any]:
 
 
 def _judged(line: Line) -> dict[str, Any]:
-    """What the template shows of a verdict."""
+    """Return what the template shows of a verdict."""
     effect, unit = claims_told.interval_of(line), claims_told.unit_of(line)
     shown = {"verdict": line["verdict"], "effect": effect, "unit": unit, "metric": line["metric"]}
     shown |= {"reason": claims_told.reason_of(line), "matters": claims_told.threshold_of(line)}

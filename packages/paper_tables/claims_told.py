@@ -78,24 +78,26 @@ RUNS = "runs/claims"
 
 
 def word_of(line: Line) -> str:
-    """The verdict, with its sign."""
+    """Return the verdict, with its sign."""
     return f"{SIGNS[line['verdict']]} {line['verdict']}"
 
 
 def effect_of(line: Line) -> str:
-    """The effect with its interval, positive where it goes the paper's way, and what it is counted in."""
+    """Return the effect with its interval, positive where it goes the paper's way, and what it is counted
+    in.
+    """
     return f"{interval_of(line)} {unit_of(line)}"
 
 
 def interval_of(line: Line) -> str:
-    """The effect with its interval."""
+    """Return the effect with its interval."""
     scale = claims.SCALE.get(line["unit"], 1.0)
     mean, low, high = (line[name] / scale for name in ("effect", "low", "high"))
     return format_interval(mean, low, high, line["unit"], sign=True)
 
 
 def unit_of(line: Line) -> str:
-    """The unit of an effect, and the name of its number where that is one of the field's."""
+    """Return the unit of an effect, and the name of its number where that is one of the field's."""
     last = re.split("[:/]", line["metric"][0])[-1]
     unit, name = UNITS[line["unit"]], METRICS.get(last, "")
     keys = line["metric"]
@@ -104,7 +106,7 @@ def unit_of(line: Line) -> str:
 
 
 def told_of(line: Line | None) -> str:
-    """A verdict with its effect; nothing where a judge does not decide."""
+    """Return a verdict with its effect; nothing where a judge does not decide."""
     return f"{word_of(line)}, {effect_of(line)}" if line else ""
 
 
@@ -134,7 +136,7 @@ def reason_of(line: Line) -> str:
 
 
 def _against(line: Line, within: bool) -> list[str]:
-    """What speaks against a claim that is refuted."""
+    """Return what speaks against a claim that is refuted."""
     if line["verdict"] != "refuted":
         return []
     if line["expected"] == "0":
@@ -144,7 +146,7 @@ def _against(line: Line, within: bool) -> list[str]:
 
 
 def printed_of(line: Line) -> str:
-    """The paper's effect."""
+    """Return the paper's effect."""
     return "" if line["printed"] is None else _amount(line, line["printed"])
 
 
@@ -155,8 +157,8 @@ def seeds_of(line: Line) -> str:
 
 
 def contrast_of(line: Line) -> str:
-    """What is subtracted from what, as papers call it, and how many images arms have that were trained for
-    the ledger. Where the paper claims less, the second arm comes first.
+    """Return what is subtracted from what, as papers call it, and how many images arms have that were trained
+    for the ledger. Where the paper claims less, the second arm comes first.
     """
     claim, images = claims.find(line["claim"]), _images(line)
     arms = [*_arms(line["contrast"]), *([] if claim.bound is None else [f"a bound of {claim.bound}"])]
@@ -183,14 +185,14 @@ def _recorded_images(where: str) -> int:
 
 
 def _arms(contrast: str) -> list[str]:
-    """The arms of a contrast in words."""
+    """Return the arms of a contrast in words."""
     known = claims.words()
     names = [known.get(arm, arm).replace(" - ", " without ") for arm in contrast.split(" | ")]
     return [re.sub(r"[a-z]+", lambda word: TITLES.get(word[0], word[0]), name) for name in names]
 
 
 def by_seed(line: Line) -> str:
-    """The values behind an effect, with its sign."""
+    """Return the values behind an effect, with its sign."""
     turned, (more, *less) = line["expected"] == "-", line["values"].values()
     if not less:
         sign = -1 if turned else 1
@@ -215,7 +217,7 @@ def parting_of(labels: Line | None, truth: Line | None) -> str:
 
 
 def commands_of(line: Line) -> list[str]:
-    """What makes it again, and judges it."""
+    """Return what makes it again, and judges it."""
     if line["judge"] == "no training":
         return ["workbench claims record"]
     if "budget" in line:
@@ -237,7 +239,7 @@ def folders_of(line: Line) -> dict[str, str]:
 
 
 def _tables(line: Line) -> list[tuple[str, str]]:
-    """The tables that hold an arm of a recorded comparison and its number, with what made each."""
+    """Return the tables that hold an arm of a recorded comparison and its number, with what made each."""
     tables = []
     for name in claims.TABLES[line["data"]]:
         rows, arms = assets.recorded(name), line["contrast"].split(" | ")

@@ -80,7 +80,7 @@ def pages(lines: Sequence[Mapping[str, Any]]) -> dict[str, str]:
 
 
 def limits(lines: Sequence[Mapping[str, Any]]) -> list[str]:
-    """What a reader should not conclude; ``power`` says what the seeds can find."""
+    """Return what a reader should not conclude; ``power`` says what the seeds can find."""
     counts = Counter(
         _seeds(judges) for judges in questions(lines).values() if _first(judges)["judge"] != "no training"
     )
@@ -95,7 +95,7 @@ def limits(lines: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def central(lines: Sequence[Mapping[str, Any]]) -> str:
-    """The README's sentences on the papers' claims."""
+    """Return the README's sentences on the papers' claims."""
     text = (
         f"{_tally(lines, len(unjudged(questions(lines))))} [Every claim](docs/claims.md) has its effect and "
         "interval. Data and budgets are small, so no verdict [applies](docs/claims_limits.md) to a paper's "
@@ -188,7 +188,7 @@ def _partings(verdicts: Asked) -> list[str]:
 
 
 def power(lines: Sequence[Mapping[str, Any]]) -> str:
-    """What 3, 5 and 10 seeds find, by the spread that is nearest to that of the ledger."""
+    """Return what 3, 5 and 10 seeds find, by the spread that is nearest to that of the ledger."""
     values = [line["values"] for line in lines if line["unit"] == "sum" and "less" in line["values"]]
     spreads = [np.std(np.subtract(value["more"], value["less"]), ddof=1) for value in values]
     if not spreads:
@@ -207,7 +207,7 @@ def power(lines: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _powers() -> list[str]:
-    """The recorded simulation of the judging as a table, in words before it."""
+    """Return the recorded simulation of the judging as a table, in words before it."""
     table = assets.recorded("claims_power")
     first = table.iloc[0]
     effect, smallest = (format_number(first[name], 0) for name in ("effect", "smallest"))
@@ -229,7 +229,7 @@ def _powers() -> list[str]:
 
 
 def _table(verdicts: Asked, words: Sequence[str] = tuple(SIGNS)) -> list[str]:
-    """A row for each judge's verdict that is one of these words."""
+    """Return a row for each judge's verdict that is one of these words."""
     rows = []
     for key, judges in verdicts.items():
         about = (key[0], claims.find(key[0]).says, claims.DATA[key[1]])
@@ -252,7 +252,7 @@ def _table(verdicts: Asked, words: Sequence[str] = tuple(SIGNS)) -> list[str]:
 
 
 def _cells(line: Mapping[str, Any]) -> tuple[str, ...]:
-    """A judge's verdict in the columns of ``_table``."""
+    """Return a judge's verdict in the columns of ``_table``."""
     verdict = (JUDGES[line["judge"]], word_of(line), effect_of(line), reason_of(line))
     return (contrast_of(line), *verdict, printed_of(line), seeds_of(line))
 

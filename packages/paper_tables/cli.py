@@ -150,7 +150,9 @@ def claims_report(
 
 
 def prepare(grid: Mapping[str, Any], changes: Mapping[str, Any], path: Path | str) -> Mapping[str, Any]:
-    """A grid with a ``table``, checked, over the seeds of a table; see ``workbench.execution.grid``."""
+    """Return a grid with a ``table``, checked, over the seeds of a table; see
+    ``workbench.execution.grid``.
+    """
     from paper_tables import layout
 
     layout.read(seeded := layout.over_seeds(grid, changes), path)
@@ -158,7 +160,7 @@ def prepare(grid: Mapping[str, Any], changes: Mapping[str, Any], path: Path | st
 
 
 def missing(grid: Mapping[str, Any], arms: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """What a table needs beside the data of its arms; see ``workbench.execution.grid``."""
+    """Return what a table needs beside the data of its arms; see ``workbench.execution.grid``."""
     from paper_tables import needs
 
     return [*needs.weights(arms.values()), *needs.measured_on(grid, arms.values())]

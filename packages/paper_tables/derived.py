@@ -12,7 +12,7 @@ from workbench.runs import store as runs
 def of_runs(
     how: Derived, trained: Sequence[runs.Run], root: Path | str, *, measure: bool = False
 ) -> list[runs.Run]:
-    """The numbers of a row that is made from the runs of another, each as a run.
+    """Return the numbers of a row that is made from the runs of another, each as a run.
 
     What is measured is kept in ``tables/rows`` below the runs, under a name that follows from the runs, the
     options and the code, so that nothing is measured twice and nothing old is read.

@@ -115,7 +115,7 @@ class Layout:
 
 
 def over_seeds(grid: Mapping[str, Any], changes: Mapping[str, Any] | None = None) -> Mapping[str, Any]:
-    """A grid with a ``table`` in which every arm meets each of ``SEEDS``, unless a seed is given.
+    """Return a grid with a ``table`` in which every arm meets each of ``SEEDS``, unless a seed is given.
 
     Args:
         grid: from ``grid.read_grid``.
@@ -136,7 +136,7 @@ def over_seeds(grid: Mapping[str, Any], changes: Mapping[str, Any] | None = None
 
 
 def read(grid: Mapping[str, Any], place: object = "table") -> Layout:
-    """What ``table`` in a grid file says, checked.
+    """Return what ``table`` in a grid file says, checked.
 
     Args:
         grid: from ``grid.read_grid``.
@@ -178,7 +178,7 @@ def read(grid: Mapping[str, Any], place: object = "table") -> Layout:
 def _derived(
     grid: Mapping[str, Any], section: Mapping[str, Mapping[str, Any]], place: str
 ) -> dict[str, Derived]:
-    """What rows are made from, checked."""
+    """Return what rows are made from, checked."""
     trained, out = set(grids.rows(grid).values()), dict[str, Derived]()
     for row, source in section.items():
         ways = [way for way in ("mean", "rescore") if way in source]
@@ -254,7 +254,9 @@ def _part(
 def _printed(
     paper: str, number: str, filters: Mapping[str, str], by: str, ending: str = ""
 ) -> tuple[pd.DataFrame, dict[str, str]]:
-    """Printed values, and by the name of a row what is to be said beside it; names with this ending."""
+    """Return printed values, and by the name of a row what is to be said beside it; names with this
+    ending.
+    """
     rows = published.load(paper=paper, table=number, **filters)
     if by == "metric":
         return rows, {}

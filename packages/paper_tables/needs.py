@@ -51,7 +51,9 @@ def _groups(options: Mapping[str, Any], place: str) -> Iterator[tuple[str, Mappi
 
 
 def _lacking(group: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """What the options of an encoder name and this machine lacks, each with the option that names it."""
+    """Yield what the options of an encoder name and this machine lacks, each with the option that names
+    it.
+    """
     model, start = str(group.get("model", "")), str(group.get("pretrained", ""))
     words = str(group.get("features") or group.get("name") or "")
     there = start in ("", VECTORS, *assets.models()) or with_home(Path(start)).is_file()
@@ -78,8 +80,8 @@ def _kept(repository: str) -> bool:
 
 
 def measured_on(grid: Mapping[str, Any], arms: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Data that a table in its paper's settings is measured on beside those of its arms, and that are not
-    there; in the small form a table is made without them.
+    """Return data that a table in its paper's settings is measured on beside those of its arms, and that are
+    not there; in the small form a table is made without them.
 
     Args:
         grid: from ``grid.prepared``.
@@ -99,7 +101,7 @@ def measured_on(grid: Mapping[str, Any], arms: Iterable[Mapping[str, Any]]) -> l
 
 
 def targets(grid: Mapping[str, Any], dataset: str, params: Mapping[str, Any]) -> list[Any]:
-    """What a table is measured on beside the test split of its runs, each a ``runs.Target``.
+    """Return what a table is measured on beside the test split of its runs, each a ``runs.Target``.
 
     Args:
         grid: from ``grid.read_grid``.

@@ -55,7 +55,7 @@ def texts(table: Table) -> tuple[list[str], list[list[str]]]:
 
 
 def _as_printed(table: Table, head: str) -> str:
-    """What the printed values are: the papers print correlations times 100."""
+    """Return what the printed values are: the papers print correlations times 100."""
     return "printed x 100" if table.columns.get(head) == "correlation" else "printed"
 
 
@@ -84,18 +84,18 @@ def _cells(row: Row, table: Table, printed: Sequence[tuple[Part, str]]) -> list[
 
 
 def _remarks(row: Row, table: Table) -> list[str]:
-    """What is to be said beside the printed row."""
+    """Return what is to be said beside the printed row."""
     return [text for part in table.parts if (text := part.remarks.get(row.printed or ""))]
 
 
 def _beside(row: Row, table: Table) -> str:
-    """The same as a sentence of its own."""
+    """Return the same as a sentence of its own."""
     remarks = "; ".join(dict.fromkeys(_remarks(row, table)))
     return f"{row.printed}: {remarks}." if remarks else ""
 
 
 def markdown(table: Table) -> str:
-    """The table as Markdown, with its notes and what is missing.
+    """Return the table as Markdown, with its notes and what is missing.
 
     Args:
         table: from ``execution.table.make``.
@@ -110,8 +110,8 @@ def markdown(table: Table) -> str:
 
 
 def latex(table: Table) -> str:
-    """The table as LaTeX for the packages ``booktabs`` and ``graphicx``: what was measured here, and below it
-    each part that was printed, since all of them beside one another are wider than a page can show.
+    """Return the table as LaTeX for the packages ``booktabs`` and ``graphicx``: what was measured here, and
+    below it each part that was printed, since all of them beside one another are wider than a page can show.
 
     Args:
         table: from ``execution.table.make``.
@@ -151,8 +151,8 @@ def _escaped(text: str) -> str:
 
 
 def comma_separated(table: Table) -> str:
-    """The table as CSV: each number and the ends of its interval in a column of its own, in the unit in which
-    it is shown and printed.
+    """Return the table as CSV: each number and the ends of its interval in a column of its own, in the unit
+    in which it is shown and printed.
 
     Args:
         table: from ``execution.table.make``.
@@ -178,8 +178,8 @@ def _csv_value(value: float | None, unit: str) -> float | str:
 
 
 def curves(table: Table) -> dict[str, Any]:
-    """The figure below the table, as plotly's JSON: RSUM, or the first number that was measured, over each
-    parameter; nothing where no row of a curve has it.
+    """Return the figure below the table, as plotly's JSON: RSUM, or the first number that was measured, over
+    each parameter; nothing where no row of a curve has it.
 
     Args:
         table: from ``execution.table.make``.

@@ -47,7 +47,7 @@ Probe = Callable[[OpenRun], Any]
 
 
 def value(run: runs.Run, key: str, target: Target | None = None) -> Values:
-    """The values of a probe, ``(n,)``, measured where they are not there yet.
+    """Return the values of a probe, ``(n,)``, measured where they are not there yet.
 
     Args:
         run: finished.
@@ -120,7 +120,7 @@ def families(run: OpenRun) -> Values:
 
 
 def _families_of(graph: SceneGraph) -> set[str]:
-    """The families of the things of a scene."""
+    """Return the families of the things of a scene."""
     return {NOUNS[name].kinds[-1] for name in graph.objects if name in NOUNS}
 
 
@@ -202,8 +202,8 @@ def first_epoch(run: OpenRun) -> float:
 
 
 def steps(run: OpenRun) -> float:
-    """Steps until RSUM on the validation split first reaches nine tenths of its last value, by straight lines
-    between epochs.
+    """Return steps until RSUM on the validation split first reaches nine tenths of its last value, by
+    straight lines between epochs.
     """
     at = [row["steps"] for row in run.history]
     rsum = [row["val/rsum"] for row in run.history]
@@ -301,12 +301,12 @@ def _embedded(run: OpenRun, split: Split) -> tuple[Embedding, Embedding]:
 
 def _graphs(run: OpenRun) -> list[SceneGraph]:
     graphs = run.split.image_graphs
-    assert graphs is not None  # the data are the embedded world
+    assert graphs is not None  # the data are the synthetic scenes
     return list(graphs)
 
 
 def _phrase(graph: SceneGraph, node: int) -> str:
-    """An object with its looks as a phrase: "red striped cat"."""
+    """Return an object with its looks as a phrase: "red striped cat"."""
     looks = sorted(look for other, look in graph.attributes if other == node)
     return " ".join([*looks, graph.objects[node]])
 
@@ -324,7 +324,7 @@ def _cider(captions: tuple[str, ...], own: tuple[int, ...]) -> Array:
 
 @cache
 def _human() -> Split:
-    """The photographs of HierarCaps that are there, with MS-COCO's captions."""
+    """Return the photographs of HierarCaps that are there, with MS-COCO's captions."""
     there, whole = (
         data.load("hierarcaps", split="test"),
         data.load("hierarcaps", split="test", texts="captions"),

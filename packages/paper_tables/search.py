@@ -18,13 +18,13 @@ AROUND = {"half the rate": ("lr", 0.5), "twice the rate": ("lr", 2), "twice the 
 
 
 def same_of(grid: Mapping[str, Any]) -> dict[str, Any]:
-    """What a grid holds equal, parameters of its notebook and fields of its configuration alike."""
+    """Return what a grid holds equal, parameters of its notebook and fields of its configuration alike."""
     fixed_values = grid.get("fixed", {})
     return {**fixed_values, **fixed_values.get("settings", {})}
 
 
 def tried(*names: str) -> pd.DataFrame:
-    """What was tried, in the mean over seeds.
+    """Return what was tried, in the mean over seeds.
 
     Args:
         names: of recorded searches.
@@ -48,8 +48,8 @@ def tried(*names: str) -> pd.DataFrame:
 
 
 def around() -> pd.DataFrame:
-    """The recipe of each objective, the number by which it was chosen, how far that changes with half and
-    twice the learning rate and with twice the epochs (NaN where that was not tried), and ``scatter``: the
+    """Return the recipe of each objective, the number by which it was chosen, how far that changes with half
+    and twice the learning rate and with twice the epochs (NaN where that was not tried), and ``scatter``: the
     standard deviation over seeds that the number has on the test split of the recorded comparison.
     """
     every, recorded = tried(*GRIDS, *WIDER), assets.recorded("comparison_scenes")
@@ -58,7 +58,7 @@ def around() -> pd.DataFrame:
     scatter = recorded.groupby("objective")["value"].std()
     values: dict[Any, float] = every["value"].to_dict()
     steps: dict[Any, float] = every["steps"].to_dict()
-    # one from elsewhere, or one that came later, is on the shelf and was not searched
+    # one from elsewhere, or one that came later, is registered and was not searched
     rows, names = [], [name for name in objectives.names() if name in scatter and name in every.index]
     for name in names:
         own = {field: float(objectives.member(name).recipe[field]) for field in FIELDS}

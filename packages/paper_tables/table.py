@@ -111,7 +111,7 @@ def make(
     measure: bool = False,
     paper: bool = False,
 ) -> Table:
-    """The table of a grid from the runs that are there; nothing is trained.
+    """Return the table of a grid from the runs that are there; nothing is trained.
 
     A run belongs to an arm if it was made by the same notebook with the same parameters; of several the
     latest good one counts.
@@ -160,8 +160,8 @@ def make(
 
 
 def _changed(changes: Mapping[str, Any]) -> str:
-    """The ending of a table's files that tells its changes apart: their names and values, or a short key
-    where these are long. The data stand in the name already.
+    """Return the ending of a table's files that tells its changes apart: their names and values, or a short
+    key where these are long. The data stand in the name already.
     """
     changed = [f"_{name}-{value}" for name, value in parameters.as_words(changes) if name != "data"]
     plain = re.sub(r"[^\w.-]", "", "".join(changed))
@@ -193,7 +193,7 @@ def _table(
 
 
 def runs_of(arms: grids.Arms, there: Sequence[runs.Run]) -> dict[str, runs.Run | None]:
-    """The run of every arm, found by its parameters: the latest good one, else the latest."""
+    """Return the run of every arm, found by its parameters: the latest good one, else the latest."""
     by_params: dict[str, runs.Run] = {}
     for run in sorted(there, key=lambda run: (run.status == "ok", run.id)):
         by_params[json.dumps(run.params, sort_keys=True)] = run
@@ -204,14 +204,16 @@ def runs_of(arms: grids.Arms, there: Sequence[runs.Run]) -> dict[str, runs.Run |
 
 
 def _placed(part: Part, run: runs.Run) -> Part:
-    """The part with a word that says whether the run's numbers were measured where the paper's were."""
+    """Return the part with a word that says whether the run's numbers were measured where the paper's
+    were.
+    """
     if part.on not in published.PROTOCOLS:
         return replace(part, word=UNSAID)
     return replace(part, word=OTHER if _why_not(part, run) else SAME)
 
 
 def _place(part: Part, run: runs.Run) -> str:
-    """The data set on which the part was measured, where it is not the run's own; else empty."""
+    """Return the data set on which the part was measured, where it is not the run's own; else empty."""
     protocol = published.PROTOCOLS.get(part.on)
     return "" if protocol is None or protocol.data == run.results.get("dataset") else protocol.data
 
@@ -230,13 +232,13 @@ def _why_not(part: Part, run: runs.Run) -> str:
 
 
 def _elsewhere(run: runs.Run, place: str) -> list[dict[str, Any]]:
-    """What the run was measured on beside its own data: on one data set, or on any."""
+    """Return what the run was measured on beside its own data: on one data set, or on any."""
     return [results for results in run.evaluations.values() if place in ("", results.get("dataset"))]
 
 
 def _results(run: runs.Run, place: str, keys: Sequence[str]) -> Mapping[str, Any]:
-    """The results of a run whose numbers hold all keys: its own where no place is asked for, else those of
-    the first evaluation on other data that has them; nothing where none has.
+    """Return the results of a run whose numbers hold all keys: its own where no place is asked for, else
+    those of the first evaluation on other data that has them; nothing where none has.
     """
     candidates = [*([] if place else [run.results]), *_elsewhere(run, place)]
     return next((results for results in candidates if results.get("metrics", {}).keys() >= set(keys)), {})
@@ -262,7 +264,7 @@ def _columns(layout: Layout, parts: Sequence[Part], good: Sequence[runs.Run]) ->
 
 
 def _all_results(several: Sequence[runs.Run], place: str, keys: Sequence[str]) -> list[Mapping[str, Any]]:
-    """The results of those runs that have all keys there."""
+    """Return the results of those runs that have all keys there."""
     return [results for run in several if (results := _results(run, place, keys))]
 
 
@@ -311,7 +313,7 @@ def complete(grid: Mapping[str, Any], folders: Sequence[Path]) -> list[str]:
 
 
 def _without_place(error: Exception) -> str:
-    """What an error says, the folder of the data by the name that every machine has for it."""
+    """Return what an error says, the folder of the data by the name that every machine has for it."""
     place = os.environ.get(VARIABLE, "")
     return str(error).replace(place, VARIABLE) if place else str(error)
 
@@ -342,7 +344,7 @@ def ordered(rows: Sequence[Row], printed: Sequence[str]) -> list[Row]:
 def _notes(
     layout: Layout, parts: Sequence[Part], columns: Mapping[str, Source], good: Sequence[runs.Run]
 ) -> list[str]:
-    """What is to be known beside the numbers."""
+    """Return what is to be known beside the numbers."""
     seeds = sorted({str(run.params.get(grids.SEED, "")) for run in good})
     split = {"images": 0, "captions": 0, **good[0].results.get("split", {})}
     sizes = f"{format_count(split['images'], 'image')} and {format_count(split['captions'], 'caption')}"

@@ -80,7 +80,7 @@ def askable(names: Iterable[str], where: str) -> list[Claim]:
 
 
 def _all_arms(claim: Claim) -> list[Arm]:
-    """The arms of all contrasts of a claim, one after another."""
+    """Return the arms of all contrasts of a claim, one after another."""
     return list(chain.from_iterable(claim.contrasts))
 
 
@@ -117,7 +117,9 @@ def plan(
 
 
 def _configs(name: str, labels: set[str], where: str) -> dict[Arm, Config]:
-    """The configurations of some arms of a grid, with the budget of the data below what the grid says."""
+    """Return the configurations of some arms of a grid, with the budget of the data below what the grid
+    says.
+    """
     described, known = grid.read_grid(find(name, "grid")), parameters.inspect(find(NOTEBOOK))
     for label in labels:
         require_known(f"{name} has no arm", label, described["arms"])
@@ -148,7 +150,7 @@ def _job(key: Key, config: Config, root: Path | str) -> Job:
 
 @cache
 def _data(section: str, seed: int) -> tuple[str, Rows]:
-    """What the splits of a configuration are, in words, and whose the training captions are."""
+    """Return what the splits of a configuration are, in words, and whose the training captions are."""
     config = Config(data=json.loads(section), seed=seed)
     splits = [load_split(config, name, progress=False) for name in ("train", "val", "test")]
     return "; ".join(split.identity() for split in splits), splits[0].own
@@ -156,7 +158,7 @@ def _data(section: str, seed: int) -> tuple[str, Rows]:
 
 @cache
 def _pace(name: str, label: str, data: str) -> float:
-    """Recorded seconds for an image and epoch: those of the arm, else the mean over all arms."""
+    """Return recorded seconds for an image and epoch: those of the arm, else the mean over all arms."""
     table = assets.recorded("ablation_arms")
     table = table[(table["data"] == data) & (table["train_images"] > 0)]
     pace = table["seconds"] / (table["train_images"] * table["epochs"])
@@ -165,7 +167,7 @@ def _pace(name: str, label: str, data: str) -> float:
 
 
 def cost(jobs: Mapping[Key, Job]) -> str:
-    """What remains to be trained, in a sentence."""
+    """Return what remains to be trained, in a sentence."""
     unique = {job.folder: job for job in jobs.values()}
     left = [job for job in unique.values() if not job.done]
     arms, steps = len({arm for arm, _, _ in jobs}), sum(job.steps for job in left)
@@ -177,7 +179,7 @@ def cost(jobs: Mapping[Key, Job]) -> str:
 
 
 def folders(jobs: Mapping[Key, Job]) -> list[str]:
-    """The folder of each training, a line each."""
+    """Return the folder of each training, a line each."""
     places = []
     for key, job in jobs.items():
         ending = "" if job.done else " (not there)"
@@ -221,7 +223,9 @@ def train_all(
 
 
 def lines(chosen: Sequence[Claim], where: str, jobs: Mapping[Key, Job]) -> list[dict[str, Any]]:
-    """A line of the ledger, without its verdict, for each contrast and judge that finished runs answer."""
+    """Return a line of the ledger, without its verdict, for each contrast and judge that finished runs
+    answer.
+    """
     finished = {key: _measured(runs.read(job.folder), where) for key, job in jobs.items() if job.done}
     answered: list[dict[str, Any]] = []
     for claim in chosen:
@@ -231,7 +235,9 @@ def lines(chosen: Sequence[Claim], where: str, jobs: Mapping[Key, Job]) -> list[
 
 
 def _measured(run: runs.Run, where: str) -> runs.Run:
-    """The run with its numbers on the data of the claims, measured there where that was not done yet."""
+    """Return the run with its numbers on the data of the claims, measured there where that was not done
+    yet.
+    """
     if where not in MEASURED:
         return run
     target = MEASURED[where]
@@ -270,7 +276,7 @@ def _answered(
 
 
 def _seeds(finished: Mapping[Key, runs.Run], arm: Arm) -> set[int]:
-    """The seeds with which an arm was trained at its own rate."""
+    """Return the seeds with which an arm was trained at its own rate."""
     return {seed for other, seed, rate in finished if other == arm and rate == 1}
 
 
@@ -279,7 +285,7 @@ def _rounded(values: Iterable[float]) -> list[float]:
 
 
 def _origin(first: Sequence[runs.Run], ran: Sequence[runs.Run], where: str) -> dict[str, Any]:
-    """What runs of a contrast were made of and by; ``first`` is one of each arm."""
+    """Return what runs of a contrast were made of and by; ``first`` is one of each arm."""
     env = first[0].env
     machine = f"{platform.machine()}, {env['cpus']} CPUs, torch {env['versions']['torch']}"
     source = {"code": env["code"], "data": first[0].results["split"], "runs": [run.id for run in ran]}
@@ -298,7 +304,7 @@ def _values(
     seeds: Sequence[int],
     rate: float,
 ) -> dict[str, list[float]]:
-    """The numbers by seed, of the first and the other side; empty where a run has no such number."""
+    """Return the numbers by seed, of the first and the other side; empty where a run has no such number."""
     rows = []
     for arm in arms:
         rows.append([_numbers(finished.get((arm, seed, rate)), where, keys) for seed in seeds])
@@ -318,7 +324,9 @@ def sides(claim: Claim, numbers: Values) -> dict[str, Values]:
 
 
 def _numbers(run: runs.Run | None, where: str, keys: Sequence[str]) -> list[float]:
-    """Some numbers of a run, NaN where it lacks one; what labels leave ungraded is graded by CIDEr-D."""
+    """Return some numbers of a run, NaN where it lacks one; what labels leave ungraded is graded by
+    CIDEr-D.
+    """
     metrics = run.results["metrics"] if run else {}
     numbers = []
     for key in keys:

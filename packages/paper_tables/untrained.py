@@ -23,7 +23,9 @@ Found = Iterator[tuple[str, dict[str, Values]]]
 
 
 def measure() -> list[dict[str, Any]]:
-    """A line of the ledger for every reading of every claim without training, where the data are there."""
+    """Return a line of the ledger for every reading of every claim without training, where the data are
+    there.
+    """
     lines = []
     for claim in claims.load().values():
         for where in claim.data if claim.text else "":
@@ -51,8 +53,8 @@ def levels(split: Split) -> Found:
 
 
 def margins(split: Split) -> Found:
-    """The margin of an image against true captions that are not its own, and against false ones; the part of
-    its own caption is the same in both.
+    """Yield the margin of an image against true captions that are not its own, and against false ones; the
+    part of its own caption is the same in both.
     """
     true = split.judgements["exact"].dense() > 0
     own = split.own == np.arange(len(true))[:, None]
@@ -73,7 +75,7 @@ def generality(split: Split) -> Found:
 
 
 def widths(split: Split) -> Found:
-    """The range of the middle nine tenths of descriptiveness, of HierarCaps and of these captions."""
+    """Yield the range of the middle nine tenths of descriptiveness, of HierarCaps and of these captions."""
     both = (data.load("hierarcaps", split="test"), split)
     for (reading, more), (_, less) in zip(*(_deltas(captions, captions) for captions in both), strict=True):
         ranges = [_ranges(values) for values in (more, less)]
@@ -81,7 +83,7 @@ def widths(split: Split) -> Found:
 
 
 def _ranges(values: Values) -> Values:
-    """The range of the middle nine tenths, by group."""
+    """Return the range of the middle nine tenths, by group."""
     return np.array([np.ptp(np.quantile(group, (0.05, 0.95))) for group in np.array_split(values, GROUPS)])
 
 

@@ -74,7 +74,7 @@ def pooled(
 
 
 def _first(scores: RowScores, queries: Rows, depth: int) -> tuple[Rows, Rows]:
-    """The best scored items of some queries, as pairs."""
+    """Return the best scored items of some queries, as pairs."""
     depth = min(depth, scores.shape[1])
     items = [best(scores.rows(slice(q, q + 1)), depth)[1][0] for q in queries.tolist()]
     return np.repeat(queries, [len(row) for row in items]), np.concatenate(items)
@@ -101,8 +101,8 @@ def per_query(
     categories: Mask | None = None,
     ks: tuple[int, ...] = (1, 5, 10),
 ) -> dict[str, Values]:
-    """What each metric says of each query of one model, by direction: ``truth:i2t/map_at_r``, ``i2t/R@1``,
-    ``phi:i2t/ncs@1``, ...
+    """Return what each metric says of each query of one model, by direction: ``truth:i2t/map_at_r``,
+    ``i2t/R@1``, ``phi:i2t/ncs@1``, ...
 
     Args:
         scores: ``(I, T)``, larger = more alike.
@@ -209,7 +209,7 @@ def _means(table: Table, draws: Draws) -> dict[str, tuple[Values, Values, int]]:
 
 
 def _beside(key: str, truth: str) -> str:
-    """The truth's key in the direction of another key."""
+    """Return the truth's key in the direction of another key."""
     return str(replace(MetricKey.parse(truth), direction=MetricKey.parse(key).direction))
 
 
@@ -218,7 +218,7 @@ def _share(hits: Mask) -> float:
 
 
 def _tau(drawn: Values, right: Values) -> Values:
-    """``(rounds,)`` Kendall tau of rows of values with the truth's values."""
+    """Return ``(rounds,)`` Kendall tau of rows of values with the truth's values."""
     first, second = np.array(list(combinations(range(len(right)), 2))).T
     ahead = np.sign(drawn[:, first] - drawn[:, second])
     return np.asarray((ahead * np.sign(right[first] - right[second])).mean(axis=1))

@@ -6,7 +6,7 @@ Places are counted as people see them: larger scores first, among equal scores t
 ``own_rank`` is the metrics' rank of the query's best relevant item, where a tie counts against the model;
 only a candidate that stands before it costs recall.
 
-In a batch every caption of another image is a negative. With the exact truth of the embedded world, or any
+In a batch every caption of another image is a negative. With the exact truth of the synthetic scenes, or any
 denser judgements, the negatives that are truly positive can be counted. Three shares tell different
 stories:
 
@@ -137,7 +137,7 @@ def select(
     sample: int = 0,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """The candidates to look at.
+    """Return the candidates to look at.
 
     Args:
         table: from ``candidates``.

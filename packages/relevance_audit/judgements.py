@@ -54,7 +54,7 @@ class _About:
 
 
 def named(split: Split, name: str) -> Judgements:
-    """The judgements of a split by their name; without one, the densest that there are.
+    """Return the judgements of a split by their name; without one, the densest that there are.
 
     Raises:
         ValueError: it has none of that name, perhaps since their file is not there.
@@ -118,8 +118,8 @@ def _with_labels(base: Judgements) -> str:
 
 
 def rows_of(ids: Sequence[str], known: Sequence[str], kind: str) -> Rows:
-    """The rows of ids among the known ids of a split; ``kind`` is ``"image"`` or ``"caption"``, for the
-    message.
+    """Return the rows of ids among the known ids of a split; ``kind`` is ``"image"`` or ``"caption"``, for
+    the message.
 
     Raises:
         ValueError: an id is not among the known ones.
@@ -201,7 +201,7 @@ def write_qrels(
 
 
 def _ids(judgements: Judgements, split: Split) -> tuple[list[str], list[str]]:
-    """The images and the captions of the listed pairs."""
+    """Return the images and the captions of the listed pairs."""
     return (
         [split.image_ids[row] for row in judgements.images],
         [split.caption_ids[row] for row in judgements.captions],
@@ -264,8 +264,8 @@ def write_parquet(path: Path | str, judgements: Judgements, split: Split) -> Pat
 
 
 def read_parquet(path: Path | str, split: Split) -> Judgements:
-    """The judgements that ``write_parquet`` wrote, in the rows of this split, whose images and captions may
-    stand in another order.
+    """Return the judgements that ``write_parquet`` wrote, in the rows of this split, whose images and
+    captions may stand in another order.
 
     Raises:
         ValueError: the file lacks a column or its rule, or an id is not in the split.

@@ -18,8 +18,8 @@ KEY = "pearson[without own]"
 
 
 def judge_agreement(key: str = KEY) -> pd.DataFrame:
-    """Recorded correlations, best with people first: one row a judge; ``levels``, ``people`` and ``truth``
-    with value and interval as they are shown.
+    """Return recorded correlations, best with people first: one row a judge; ``levels``, ``people`` and
+    ``truth`` with value and interval as they are shown.
     """
     table = assets.recorded("judges")
     table = table[table.key == key]
@@ -59,7 +59,8 @@ def judge_advice(key: str = KEY) -> str:
 
 
 def judges_choices(truth: str) -> pd.DataFrame:
-    """What each judge's NCS at 10 would choose of the recorded comparison, and what the exact truth does.
+    """Return what each judge's NCS at 10 would choose of the recorded comparison, and what the exact truth
+    does.
 
     Args:
         truth: key of the number that is true, e.g. ``"exact:t2i/map_at_r"``; its direction is that of NCS.

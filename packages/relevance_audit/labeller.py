@@ -59,7 +59,7 @@ def card(split: Split, row: "pd.Series[Any]", label: str = "", *, grades: bool =
 
 
 def _opened(split: Split, row: int, facts: list[list[str]]) -> Image.Image:
-    """A picture, or a grey one and why it cannot be read: texts can be judged by texts."""
+    """Return a picture, or a grey one and why it cannot be read: texts can be judged by texts."""
     try:
         return picture(split, row)
     except (OSError, ValueError) as error:
@@ -132,7 +132,9 @@ class Labeller(anywidget.AnyWidget):
         return f"undone: {last.label}"
 
     def _next_open(self, start: int) -> int:
-        """The first candidate without a label from here on, round the end; where all have one, the next."""
+        """Return the first candidate without a label from here on, round the end; where all have one, the
+        next.
+        """
         known, size = self.labels.mine(), len(self.pairs)
         order = [(start + step) % size for step in range(size)]
         return next((at for at in order if self.pairs[at] not in known), min(start, size - 1))
@@ -151,7 +153,7 @@ class Labeller(anywidget.AnyWidget):
         self.view = view
 
     def sheet(self, most: int = SHEET) -> str:
-        """The static twin: the first candidates with their settled labels, as HTML on its own."""
+        """Return the static twin: the first candidates with their settled labels, as HTML on its own."""
         settled, total = self.labels.settled(), len(self.pairs)
         cards = [
             card(self.split, self.table.iloc[at], settled.get(pair, ""), grades=self.grades)

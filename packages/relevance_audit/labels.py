@@ -97,18 +97,18 @@ class Labels:
             return last
 
     def in_force(self) -> list[Decision]:
-        """The last label of each pair by each annotator, in the order in which they were given."""
+        """Return the last label of each pair by each annotator, in the order in which they were given."""
         last = {(*decision.pair, decision.annotator): decision for decision in self._decisions}
         return [
             decision for decision in self._decisions if last[*decision.pair, decision.annotator] is decision
         ]
 
     def label_of(self, image: str, caption: str) -> str:
-        """The label that this annotator gave to a pair; empty where there is none."""
+        """Return the label that this annotator gave to a pair; empty where there is none."""
         return self.mine().get((image, caption), "")
 
     def mine(self) -> dict[Pair, str]:
-        """The labels that this annotator gave, by pair."""
+        """Return the labels that this annotator gave, by pair."""
         own = (decision for decision in self._decisions if decision.annotator == self.annotator)
         return {decision.pair: decision.label for decision in own}
 
@@ -124,7 +124,7 @@ class Labels:
         return settled | {pair: INVALID for pair, by in lead.items() if by < 0}
 
     def table(self) -> pd.DataFrame:
-        """The labels in force: ``image``, ``caption``, ``label``, ``annotator``, ``at``."""
+        """Return the labels in force: ``image``, ``caption``, ``label``, ``annotator``, ``at``."""
         return pd.DataFrame(self.in_force(), columns=[field.name for field in fields(Decision)])
 
     def __len__(self) -> int:
@@ -142,7 +142,7 @@ class Labels:
 
 
 def judged(table: pd.DataFrame, name: str) -> list[tuple[str, str, str]]:
-    """The labels ``(image, caption, label)`` that a judgement would give to each pair of a table from
+    """Return the labels ``(image, caption, label)`` that a judgement would give to each pair of a table from
     ``candidates``, for ``Labels.give_all``: e.g. the exact truth in the place of a person. A pair that it
     does not judge is unsure.
     """

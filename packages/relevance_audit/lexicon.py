@@ -59,7 +59,7 @@ class Lexicon:
         return next((self.senses[kind][form] for form in forms if form in self.senses[kind]), [])
 
     def above(self, synsets: Iterable[str]) -> set[str]:
-        """These synsets and all that are broader."""
+        """Return these synsets and all that are broader."""
         broader: set[str] = set()
         waiting = list(synsets)
         while waiting:
@@ -76,6 +76,6 @@ NOTHING = Lexicon({kind: {} for kind in ENDINGS}, {})
 
 @cache
 def shipped() -> Lexicon:
-    """The extract that comes with the package."""
+    """Return the extract that comes with the package."""
     with gzip.open(assets.path("wordnet.json.gz"), "rt", encoding="utf-8") as file:
         return Lexicon(**json.load(file))

@@ -42,7 +42,7 @@ CIDER: Judges = {
 
 
 def judge(name: str, options: Mapping[str, Any], split: Split) -> Relevance:
-    """What a judge of the text shelf, fitted on the split's captions, says of every pair of it."""
+    """Return what a registered judge of texts, fitted on the split's captions, says of every pair of it."""
     maker = text.load(name, **options).fit(split.captions, split.own)
     relevance: Relevance = maker.of(split.captions, split.own)
     return relevance
@@ -64,7 +64,9 @@ def relevant_pairs(own: Judgements, true: Judgements, phi: Relevance) -> pd.Data
 
 
 def scores_of(runs: Sequence[OpenRun], noise: Sequence[float], seed: int) -> dict[str, Array]:
-    """The scores of every run; of a single run also copies with noise, in their standard deviations."""
+    """Return the scores of every run; of a single run also copies with noise, in their standard
+    deviations.
+    """
     rng, scores = np.random.default_rng(seed), {run.name: run.scores for run in runs}
     first = runs[0]
     for size in noise if len(runs) == 1 else ():
@@ -142,12 +144,12 @@ def shown(measured: Measured, keys: Sequence[str]) -> Measured:
 
 
 def joined(*measured: Measured) -> Measured:
-    """The numbers of several measurements of the same models."""
+    """Return the numbers of several measurements of the same models."""
     return {name: list(chain.from_iterable(part[name] for part in measured)) for name in measured[0]}
 
 
 def rated_pairs(ratings: Judges, split: Split, seed: int) -> tuple[Split, Judgements]:
-    """The data that somebody rated, and the ratings.
+    """Return the data that somebody rated, and the ratings.
 
     Args:
         ratings: a data set and its ratings with options, ``{"cxc:sits": {}}``; empty takes the split's own
@@ -165,8 +167,8 @@ def rated_pairs(ratings: Judges, split: Split, seed: int) -> tuple[Split, Judgem
 
 
 def kinds_of_relevance(rated: Split, judges: Judges, runs: Sequence[OpenRun]) -> dict[str, AnyScores]:
-    """What is held against the ratings: the labels, three kinds of CIDEr, tuple F1 of the scene graphs, the
-    other judges, and the scores of the runs on these images.
+    """Return what is held against the ratings: the labels, three kinds of CIDEr, tuple F1 of the scene
+    graphs, the other judges, and the scores of the runs on these images.
     """
     graphs = rated.caption_graphs or text.load("scene_graph").of(rated.captions).graphs
     kinds: dict[str, AnyScores] = {"annotated pair": rated.judgements["own"]}
@@ -194,7 +196,7 @@ def correlations(
 
 
 def correlation_table(measured: Measured) -> pd.DataFrame:
-    """The correlations as texts, with and without own pairs; a row for each kind of relevance."""
+    """Return the correlations as texts, with and without own pairs; a row for each kind of relevance."""
     keys = ("pearson", "spearman", "kendall_tau_c", str(MetricKey("spearman_half", "t2i")))
     ways = [*keys, *(f"{key}[without own]" for key in keys)]
     numbers = {}
@@ -211,12 +213,12 @@ def kinds_shown(split: Split) -> Mask | None:
 
 
 def direction_of(key: str) -> str:
-    """The direction of a key, ``"t2i"`` or ``"i2t"``."""
+    """Return the direction of a key, ``"t2i"`` or ``"i2t"``."""
     return str(MetricKey.parse(key).direction)
 
 
 def candidates_of(runs: Sequence[OpenRun], callers: Mapping[str, Judgements], k: int) -> pd.DataFrame:
-    """The candidates among the k best of all runs, see ``candidates``."""
+    """Return the candidates among the k best of all runs, see ``candidates``."""
     tables = [candidates(run.scores, run.split, callers, k=k) for run in runs]
     return pd.concat(tables, ignore_index=True)
 
@@ -229,7 +231,7 @@ def callers(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def labels_of(labelled: Mapping[str, str], folder: Path, table: pd.DataFrame, truth: str) -> Labels:
-    """The labels of an annotator, or those that the truth gives to all candidates in the place of one.
+    """Return the labels of an annotator, or those that the truth gives to all candidates in the place of one.
 
     Args:
         labelled: ``{"annotator": name, "file": path}``; empty lets the truth do it.
@@ -247,7 +249,7 @@ def labels_of(labelled: Mapping[str, str], folder: Path, table: pd.DataFrame, tr
 def by_batch_size(
     runs: Sequence[OpenRun], truth: Judgements, *, rounds: int, seed: int
 ) -> dict[str, pd.DataFrame]:
-    """False negatives in twenty training batches of 8, 32, 128 and 512 captions, by run."""
+    """Return False negatives in twenty training batches of 8, 32, 128 and 512 captions, by run."""
     own = runs[0].split.own
     sizes = [size for size in (8, 32, 128, 512) if size <= len(own)]
     return {
@@ -267,6 +269,6 @@ def as_records(tables: Mapping[str, pd.DataFrame]) -> dict[str, list[dict[str, A
 
 
 def values_of(changed: pd.DataFrame) -> dict[str, dict[str, float]]:
-    """The values that ``recompute`` found, by model and key, before and after."""
+    """Return the values that ``recompute`` found, by model and key, before and after."""
     rows = changed.xs("value", axis=1, level=1)
     return {f"{run} | {key}": row.to_dict() for (run, key), row in rows.iterrows()}  # type: ignore[misc]

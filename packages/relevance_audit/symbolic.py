@@ -85,7 +85,7 @@ class Reader:
         return out
 
     def _word_of(self, name: str, kind: Kind, part: str) -> Statements:
-        """A word, its meanings, and everything broader."""
+        """Return a word, its meanings, and everything broader."""
         synsets = self._synsets(name, kind)
         statements: Statements = {f"{kind}:{name}": (tuple(synsets), part)}
         for synset in self.lexicon.above(synsets):
@@ -99,7 +99,9 @@ class Reader:
         return synsets[: self.senses]
 
     def _meaning_of(self, name: str, kind: Kind) -> str:
-        """What stands for a word within a longer statement: its most frequent meaning, else the word."""
+        """Return what stands for a word within a longer statement: its most frequent meaning, else the
+        word.
+        """
         if kind == "verb":
             first, _, rest = name.partition(" ")
             synsets = self._synsets(first, "verb")
@@ -228,7 +230,7 @@ class Symbolic(RelevanceMaker):
         return self
 
     def weight(self, statement: str, broader: Iterable[str], part: str) -> float:
-        """What a statement adds to the broader ones."""
+        """Return what a statement adds to the broader ones."""
         if not self.weighted:
             return self.factors[part]
         known = max((self._idf(part_of) for part_of in broader), default=0.0)

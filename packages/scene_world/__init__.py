@@ -1,4 +1,4 @@
-"""The embedded world: small drawn scenes, English captions made from their graphs, and the exact truth of
+"""The synthetic scenes: small drawn scenes, English captions made from their graphs, and the exact truth of
 every caption.
 
 Nothing is downloaded and nothing is stored: an image is made from its seed, split and number, and drawn when
@@ -40,7 +40,7 @@ def _captions(dice: Dice, scene: SceneGraph, levels: Sequence[int]) -> list[Capt
 
 
 def _chain(dice: Dice, scene: SceneGraph, _: Sequence[int]) -> list[Caption]:
-    """The chain of a scene: two bare phrases, a caption, a full sentence."""
+    """Return the chain of a scene: two bare phrases, a caption, a full sentence."""
     captions = []
     for level, graph in enumerate(chain(dice, scene), 1):
         write = short_phrase if level < 3 else verbalise
@@ -49,7 +49,7 @@ def _chain(dice: Dice, scene: SceneGraph, _: Sequence[int]) -> list[Caption]:
 
 
 def placements(split: str, rows: Iterable[int], seed: int = 0) -> list[Scene]:
-    """What stands where in these rows of a split, without captions."""
+    """Return what stands where in these rows of a split, without captions."""
     return [make_scene(Dice(seed, list(SIZES).index(split), row, _SCENE)) for row in rows]
 
 
@@ -64,7 +64,7 @@ def load(
     image_size: Annotated[int, Interval(ge=32, le=1024)] = 192,
     levels: Annotated[Sequence[Annotated[int, Interval(ge=1, le=LEVELS)]], MinLen(1)] = ALL_LEVELS,
 ) -> Split:
-    """A split of the embedded world.
+    """Return a split of the synthetic scenes.
 
     Args:
         split: "train", "val" or "test": streams of scenes that have nothing in common.

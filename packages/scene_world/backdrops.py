@@ -40,17 +40,17 @@ class Canvas:
         return list(zip(p[::2], p[1::2], strict=True))
 
     def fade(self, top: int, bottom: int, above: Colour, below: Colour) -> None:
-        """A vertical gradient between two heights."""
+        """Draw a vertical gradient between two heights."""
         y0, y1 = top * self.side // 1000, bottom * self.side // 1000
         for y in range(y0, y1):
             self.draw.line([(0, y), (self.side, y)], mixed(above, below, (y - y0) * 100 // max(1, y1 - y0)))
 
     def disc(self, x: int, y: int, r: int, colour: Colour, flat: int = 100) -> None:
-        """An ellipse, ``flat`` percent as high as wide."""
+        """Draw an ellipse, ``flat`` percent as high as wide."""
         self.draw.ellipse(self.points(x - r, y - r * flat // 100, x + r, y + r * flat // 100), colour)
 
     def crescent(self, x: int, y: int, r: int, colour: Colour) -> None:
-        """A moon: a disc without another."""
+        """Draw a moon: a disc without another."""
         mask = Image.new("L", self.image.size)
         draw = ImageDraw.Draw(mask)
         for cx, cy, s, shown in ((x, y, r, 255), (x + r * 4 // 10, y - r * 2 // 10, r * 86 // 100, 0)):
@@ -58,7 +58,7 @@ class Canvas:
         self.image.paste(colour, (0, 0), mask)
 
     def hill(self, start: int, height: int, bottom: int, colour: Colour, step: int = 250) -> None:
-        """A rolling skyline, filled down to ``bottom``."""
+        """Draw a rolling skyline, filled down to ``bottom``."""
         tops: list[int] = []
         for x in range(-step, 1001 + step, step):
             tops += [x, start - self.dice.between(0, height)]
@@ -125,14 +125,14 @@ class Canvas:
             self.disc(x + 54, 312, 26, (255, 240, 190), 60)
 
     def slabs(self) -> None:
-        """The joints of a pavement."""
+        """Draw the joints of a pavement."""
         for x in range(-60, 1000, 130):
             self.draw.line(
                 self.points(x + 40, _HORIZON - 20, x, 690), (170, 164, 160), max(1, self.side // 160)
             )
 
     def marks(self, shift: int) -> None:
-        """The marks in the middle of a road."""
+        """Draw the marks in the middle of a road."""
         for x in range(shift - 200, shift + 1000, 240):
             polygon(self.image, self.points(x, 840, x + 130, 840, x + 120, 862, x - 10, 862), (250, 226, 120))
 
@@ -218,7 +218,7 @@ _RECIPES: dict[str, tuple[tuple[Any, ...], ...]] = {
 
 @lru_cache(maxsize=128)
 def backdrop(name: str, variant: int, side: int) -> Image.Image:
-    """The backdrop of a scene, RGB, ``side`` by ``side`` pixels."""
+    """Return the backdrop of a scene, RGB, ``side`` by ``side`` pixels."""
     canvas = Canvas(side, Dice(list(_RECIPES).index(name), variant))
     for stroke, *arguments in _RECIPES[name]:
         stroke(canvas, *(canvas.drawn(argument) for argument in arguments))

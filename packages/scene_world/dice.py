@@ -24,17 +24,17 @@ class Dice:
         self._words: list[int] = []
 
     def below(self, n: int) -> int:
-        """An integer in ``0..n-1``."""
+        """Return an integer in ``0..n-1``."""
         if not self._words:
             self._words = self._bits.random_raw(64).tolist()
         return self._words.pop() % n
 
     def between(self, low: int, high: int) -> int:
-        """An integer in ``low..high``, both included."""
+        """Return an integer in ``low..high``, both included."""
         return low + self.below(high - low + 1)
 
     def chance(self, percent: int) -> bool:
-        """True in this percentage of throws."""
+        """Return True in this percentage of throws."""
         return self.below(100) < percent
 
     def pick(self, items: Sequence[T]) -> T:
@@ -42,7 +42,7 @@ class Dice:
         return items[self.below(len(items))]
 
     def shuffled(self, items: Sequence[T]) -> list[T]:
-        """The items in random order."""
+        """Return the items in random order."""
         out = list(items)
         for i in range(len(out) - 1, 0, -1):
             j = self.below(i + 1)

@@ -64,7 +64,7 @@ def _place(name: str, numbers: list[int], size: tuple[int, int], edge: int) -> t
 
 @lru_cache(maxsize=64)
 def _cloth(side: int, pattern: str) -> Image.Image:
-    """A square mask of stripes or spots, in proportion to its side."""
+    """Return a square mask of stripes or spots, in proportion to its side."""
     cloth, step = Image.new("L", (side, side)), side * 16 // 100
     if pattern == "striped":
         for x in range(-side, side, step):
@@ -85,8 +85,8 @@ def margin(side: int) -> int:
 
 @lru_cache(maxsize=1024)
 def _form(noun: str, size: tuple[int, int], layer: str, side: int) -> tuple[Image.Image, ...]:
-    """A pictogram with its outline, without colours: which paint is where, where the main one is, and the
-    shade, all ``FINE`` times too large; and the outer edge.
+    """Return a pictogram with its outline, without colours: which paint is where, where the main one is, and
+    the shade, all ``FINE`` times too large; and the outer edge.
     """
     back, _, front = DRAWINGS[noun].partition("front\n")
     edge = margin(side) * FINE
@@ -106,7 +106,7 @@ def _form(noun: str, size: tuple[int, int], layer: str, side: int) -> tuple[Imag
 
 
 def _grown(mask: Image.Image, radius: int) -> Image.Image:
-    """The mask, larger by ``radius`` pixels to all sides and corners."""
+    """Return the mask, larger by ``radius`` pixels to all sides and corners."""
     grown = maximum_filter(np.asarray(mask), 2 * max(1, radius) + 1, mode="nearest")
     return Image.fromarray(grown)
 
@@ -115,7 +115,7 @@ def _grown(mask: Image.Image, radius: int) -> Image.Image:
 def sprite(
     looks: tuple[str, str, str], size: tuple[int, int], layer: str, flipped: bool, side: int
 ) -> Image.Image:
-    """A pictogram with a thin dark outline and a white edge, like a sticker.
+    """Return a pictogram with a thin dark outline and a white edge, like a sticker.
 
     Args:
         looks: its noun, colour and pattern.
@@ -155,7 +155,7 @@ DEPTH = {"air": 0, "ground": 1, "top": 2, "inside": 2, "front": 4}
 
 @lru_cache(maxsize=512)
 def _shadow(width: int, height: int) -> Image.Image:
-    """A soft dark ellipse."""
+    """Return a soft dark ellipse."""
     sheet = Image.new("L", (width * FINE, height * FINE))
     draw = ImageDraw.Draw(sheet)
     for ring in range(8):
@@ -167,7 +167,7 @@ def _shadow(width: int, height: int) -> Image.Image:
 
 
 def _ground(image: Image.Image, thing: Thing) -> None:
-    """The shadows under a thing that stands on the ground."""
+    """Draw the shadows under a thing that stands on the ground."""
     side, (w, h) = image.width, thing.item()
     width = w * side // 1000
     mark = _shadow(max(2, width * 112 // 100), max(2, width * 22 // 100))

@@ -42,7 +42,7 @@ _NUMBERS = (*_COUNTED, PLURAL)
 def part(
     scene: SceneGraph, names: dict[int, str], attributes: list[tuple[int, str]], relations: list[Triple]
 ) -> SceneGraph:
-    """The part of a scene that a caption tells.
+    """Return the part of a scene that a caption tells.
 
     Args:
         scene: the whole truth.
@@ -63,7 +63,7 @@ def part(
 
 
 def looks(scene: SceneGraph, node: int, plain: bool = False) -> list[tuple[int, str]]:
-    """The attributes of a node; that it is plain only when asked for."""
+    """Return the attributes of a node; that it is plain only when asked for."""
     return [(n, a) for n, a in scene.attributes if n == node and (plain or a != "plain")]
 
 
@@ -106,7 +106,7 @@ def _joined(dice: Dice, scene: SceneGraph, nodes: list[int]) -> list[Triple]:
 
 
 def _stage(scene: SceneGraph, node: int) -> Triple:
-    """The relation of a node to the backdrop."""
+    """Return the relation of a node to the backdrop."""
     return node, BACKDROPS[scene.objects[-1]][0], len(scene.objects) - 1
 
 
@@ -123,7 +123,7 @@ def _named(dice: Dice, scene: SceneGraph, nodes: list[int], kind_percent: int) -
 
 
 def statement(dice: Dice, scene: SceneGraph, level: int) -> SceneGraph:
-    """What a caption of this level says of a scene.
+    """Return what a caption of this level says of a scene.
 
     Args:
         dice: the choices.
@@ -211,7 +211,7 @@ class _Speaker:
         return bool(self.has(node, _NUMBERS))
 
     def noun(self, node: int) -> str:
-        """The node's noun, chosen once among its synonyms."""
+        """Return the node's noun, chosen once among its synonyms."""
         if node not in self.nouns:
             name = self.graph.objects[node]
             says = NOUNS[name].says if name in NOUNS else (name,)
@@ -220,7 +220,7 @@ class _Speaker:
         return self.nouns[node]
 
     def modified(self, node: int) -> str:
-        """The noun with its adjectives: size, then pattern and colour in either order."""
+        """Return the noun with its adjectives: size, then pattern and colour in either order."""
         size = [self.dice.pick(SIZES[s]) for s in self.has(node, tuple(SIZES))]
         rest = [self.dice.pick(PATTERNS[p]) for p in self.has(node, tuple(PATTERNS))]
         rest += [] if node == self.later else self.has(node, tuple(COLOURS))
@@ -230,8 +230,8 @@ class _Speaker:
         return " ".join([*size, *other, *rest, self.noun(node)])
 
     def phrase(self, node: int) -> str:
-        """The node as a noun phrase: in full the first time, as "the cat" from then on; a backdrop by its own
-        phrase.
+        """Return the node as a noun phrase: in full the first time, as "the cat" from then on; a backdrop by
+        its own phrase.
         """
         name = self.graph.objects[node]
         if name in BACKDROPS:
@@ -245,7 +245,7 @@ class _Speaker:
         return f"{number[0]} {words}" if number else article(words)
 
     def verb(self, subject: int, relation: str) -> str:
-        """A verb for the clause: is, sits, stands, flies or is parked, agreeing in number."""
+        """Return a verb for the clause: is, sits, stands, flies or is parked, agreeing in number."""
         name, many = self.graph.objects[subject], self.many(subject)
         options = [("is", "are")] * 2
         if relation == "above" and name in _FLYING:
@@ -271,14 +271,16 @@ class _Speaker:
         return f"{self.phrase(triple[0])} {self.verb(triple[0], triple[1])} {self.tie(triple)}"
 
     def exist(self, nodes: list[int]) -> str:
-        """A clause that says that things are there."""
+        """Return a clause that says that things are there."""
         self.verbs += 1
         verb = "are" if self.many(nodes[0]) else "is"
         return f"there {verb} {listed([self.phrase(n) for n in nodes])}"
 
 
 def _framed(speaker: _Speaker, first: Triple | None, clauses: bool) -> tuple[str, bool]:
-    """The first clause, and whether it is a sentence that a place may stand before ("at night, ...")."""
+    """Return the first clause, and whether it is a sentence that a place may stand before ("at night,
+    ...").
+    """
     dice, names = speaker.dice, speaker.graph.objects
     frame = dice.pick(FRAMES)
     if first and (clauses or dice.chance(40)):
@@ -292,8 +294,8 @@ def _framed(speaker: _Speaker, first: Triple | None, clauses: bool) -> tuple[str
 
 
 def _connected(ties: list[Triple]) -> list[Triple]:
-    """The relations in an order in which each one after the first names something already told, as far as
-    that is possible.
+    """Return the relations in an order in which each one after the first names something already told, as far
+    as that is possible.
     """
     left, out = list(ties), list[Triple]()
     while left:
@@ -304,12 +306,12 @@ def _connected(ties: list[Triple]) -> list[Triple]:
 
 
 def _nodes_of(ties: Iterable[Triple]) -> set[int]:
-    """The nodes that relations name."""
+    """Return the nodes that relations name."""
     return set(itertools.chain.from_iterable((subject, thing) for subject, _, thing in ties))
 
 
 def verbalise(graph: SceneGraph, dice: Dice) -> str:
-    """An English caption that says what a graph states.
+    """Return an English caption that says what a graph states.
 
     Args:
         graph: objects, attributes and relations in canonical words; words outside the vocabulary are said as
@@ -346,7 +348,7 @@ def verbalise(graph: SceneGraph, dice: Dice) -> str:
 
 
 def short_phrase(graph: SceneGraph, dice: Dice) -> str:
-    """A one-object graph as a bare phrase without article, e.g. ``"white rabbit"``; the style of the upper
-    levels of a chain.
+    """Return a one-object graph as a bare phrase without article, e.g. ``"white rabbit"``; the style of the
+    upper levels of a chain.
     """
     return _Speaker(dice, graph).modified(0)

@@ -23,7 +23,7 @@ SIDE = {("small", False): 205, ("large", False): 345, ("small", True): 180, ("la
 
 
 def _who(place: str) -> tuple[str, ...]:
-    """The nouns of things that may be in a place, a noun as often as it names the place."""
+    """Return the nouns of things that may be in a place, a noun as often as it names the place."""
     nouns: list[str] = []
     for name, noun in NOUNS.items():
         nouns += [name] * noun.places.count(place)
@@ -69,20 +69,20 @@ class Thing:
         return max(x for x, _ in self.offsets()) + w, max(y for _, y in self.offsets()) + h
 
     def at(self, x: int, bottom: int) -> "Thing":
-        """The same thing with its left edge and its bottom in these places."""
+        """Return the same thing with its left edge and its bottom in these places."""
         w, h = self.extent()
         return replace(self, box=(x, bottom - h, x + w, bottom))
 
 
 def _thing(dice: Dice, names: tuple[str, ...], row: str, sizes: tuple[str, ...], groups: bool) -> Thing:
-    """A thing with random looks."""
+    """Return a thing with random looks."""
     count = dice.pick((1, 1, 1, 2, 3)) if groups else 1
     looks = dice.pick(tuple(COLOURS)), dice.pick(("plain", *PATTERNS))
     return Thing(dice.pick(names), *looks, dice.pick(sizes), count, row, flipped=dice.chance(50))
 
 
 def single(dice: Dice) -> list[Thing]:
-    """A column with one thing, on the ground or in the air."""
+    """Return a column with one thing, on the ground or in the air."""
     row = dice.pick(("ground", "ground", "ground", "ground", "air"))
     thing = _thing(dice, _WHO[row], row, tuple(SIZES), True)
     height = thing.extent()[1]
@@ -91,8 +91,8 @@ def single(dice: Dice) -> list[Thing]:
 
 
 def _perched(dice: Dice, surface: str, row: str, sunk: int) -> list[Thing]:
-    """A small thing on or in a large one, ``sunk`` percent of its height below the large one's ``surface``
-    (``"carries"`` or ``"holds"``); empty where it does not fit.
+    """Return a small thing on or in a large one, ``sunk`` percent of its height below the large one's
+    ``surface`` (``"carries"`` or ``"holds"``); empty where it does not fit.
     """
     hosts = tuple(name for name, noun in NOUNS.items() if getattr(noun, surface))
     host = _thing(dice, hosts, "ground", ("large",), False).at(0, dice.between(870, 910))
@@ -110,7 +110,7 @@ def _perched(dice: Dice, surface: str, row: str, sunk: int) -> list[Thing]:
 
 
 def _front(dice: Dice) -> list[Thing]:
-    """A small thing in front of a large one: it covers part of it, and at most two fifths."""
+    """Return a small thing in front of a large one: it covers part of it, and at most two fifths."""
     back = _thing(dice, _WHO["ground"], "ground", ("large",), False).at(0, dice.between(850, 880))
     front = _thing(dice, _WHO["ground"], "front", ("small",), True)
     w, (x0, y0, x1, y1) = front.extent()[0], back.box
@@ -122,7 +122,7 @@ def _front(dice: Dice) -> list[Thing]:
 
 
 def _above(dice: Dice) -> list[Thing]:
-    """A thing in the air over one on the ground, with air between."""
+    """Return a thing in the air over one on the ground, with air between."""
     low = _thing(dice, _WHO["ground"], "ground", tuple(SIZES), True).at(0, dice.between(870, 910))
     high = _thing(dice, _WHO["air"], "air", tuple(SIZES), True)
     w, h = high.extent()
@@ -215,7 +215,7 @@ def _attempt(dice: Dice) -> Scene | None:
 
 
 def _span(things: Iterable[Thing]) -> tuple[int, int]:
-    """The left and the right edge of things together."""
+    """Return the left and the right edge of things together."""
     lefts, _, rights, _ = zip(*(thing.box for thing in things), strict=True)
     return min(lefts), max(rights)
 
@@ -256,8 +256,8 @@ def relations(scene: Scene) -> tuple[tuple[int, str, int], ...]:
 
 
 def graph_of(scene: Scene) -> SceneGraph:
-    """The whole truth about a scene as a graph; its last node is the backdrop, which every other node is in,
-    on or at.
+    """Return the whole truth about a scene as a graph; its last node is the backdrop, which every other node
+    is in, on or at.
     """
     backdrop, where = len(scene.things), BACKDROPS[scene.backdrop][0]
     looks: list[tuple[int, str]] = []

@@ -16,7 +16,7 @@ def mixed(a: Colour, b: Colour, percent: int) -> Colour:
 
 
 def smooth(points: Points, rounds: int = 3) -> Points:
-    """A closed polygon with its corners cut (Chaikin), in integers."""
+    """Return a closed polygon with its corners cut (Chaikin), in integers."""
     for _ in range(rounds):
         cut: Points = []
         for (ax, ay), (bx, by) in zip(points, points[1:] + points[:1], strict=True):

@@ -59,7 +59,7 @@ class Recognition(nn.Module):
 
     @classmethod
     def from_weights(cls, weights: Mapping[str, Tensor]) -> "Recognition":
-        """The network with these weights, as ``state_dict`` names them, in evaluation mode."""
+        """Return the network with these weights, as ``state_dict`` names them, in evaluation mode."""
         network = cls(len(weights["head.bias"]) // FINER**2)
         network.load_state_dict(weights)
         return network.eval()
@@ -76,7 +76,7 @@ class Recognition(nn.Module):
 
 
 def backbone(weights: Path = WEIGHTS) -> Backbone:
-    """The backbone of the embedded world, with the weights of this file."""
+    """Return the backbone of the synthetic scenes, with the weights of this file."""
     network, half = Recognition.from_weights(load_file(weights)), (0.5,) * 3
     preparation = Preparation((SIDE, SIDE), "squash", "bilinear")
     return Backbone("scenes_backbone", network, network, preparation, half, half)

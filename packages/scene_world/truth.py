@@ -62,7 +62,9 @@ class World:
 
     @staticmethod
     def from_graphs(graphs: Sequence[SceneGraph]) -> "World":
-        """The arrays of these scenes, the backdrop in slot 0; words outside the vocabulary hold nowhere."""
+        """Return the arrays of these scenes, the backdrop in slot 0; words outside the vocabulary hold
+        nowhere.
+        """
         slots = max((len(g.objects) + 1 for g in graphs), default=1)
         noun = np.full((slots, len(graphs)), len(_NAMES))
         looks = np.zeros(noun.shape, dtype=np.uint32)
@@ -176,7 +178,7 @@ _RULES = {
 
 
 def _judged(name: str, captions: Sequence[SceneGraph], images: Sequence[SceneGraph]) -> Judgements:
-    """The judgements ``"exact"`` or ``"graded"`` of a split."""
+    """Return the judgements ``"exact"`` or ``"graded"`` of a split."""
     rows, grades = list[Rows](), list[NDArray[np.float32]]()
     for share in shares(captions, images):
         rows.append(np.flatnonzero(share == 1 if name == "exact" else share))

@@ -39,7 +39,7 @@ from workbench.records import SceneGraph, Truth
 
 
 def _by_word(table: Mapping[str, Iterable[str]]) -> dict[str, str]:
-    """The name that each word of a table stands for."""
+    """Return the name that each word of a table stands for."""
     return {word: name for name, words in table.items() for word in words}
 
 
@@ -62,7 +62,7 @@ _PLACES = ("in", "on", "at")
 
 
 def canonical(graph: SceneGraph) -> SceneGraph:
-    """A graph in canonical words: *bunny* is a rabbit, *little* is small, *sits beside* is next to.
+    """Return a graph in canonical words: *bunny* is a rabbit, *little* is small, *sits beside* is next to.
 
     A backdrop is behind all that a picture shows, and a caption ties it to one thing at random (*at night, a
     cat is on a table*: the cat or the table). Its relation is therefore written as one of the backdrop to
@@ -85,7 +85,7 @@ def canonical(graph: SceneGraph) -> SceneGraph:
 
 
 def folded(graph: SceneGraph) -> SceneGraph:
-    """A graph in the words of this world, each statement about the same nodes as before."""
+    """Return a graph in the words of this world, each statement about the same nodes as before."""
     names, words = map(_plain, graph.objects), ((node, _plain(look)) for node, look in graph.attributes)
     objects = tuple(_OBJECTS.get(name, name) for name in names)
     looks = ((node, _LOOKS.get(look, look)) for node, look in words)
@@ -94,7 +94,7 @@ def folded(graph: SceneGraph) -> SceneGraph:
 
 
 def _plain(word: str) -> str:
-    """A word in small letters with single spaces, as in the vocabulary."""
+    """Return a word in small letters with single spaces, as in the vocabulary."""
     return " ".join(word.lower().split())
 
 
@@ -137,7 +137,9 @@ def grade(statement: SceneGraph | str, scenes: Sequence[SceneGraph]) -> Truth:
 
 
 def _checked(graph: SceneGraph) -> tuple[SceneGraph, tuple[str, ...], tuple[str, ...]]:
-    """What of a graph can be checked, its words that this world has not, and those that are not checked."""
+    """Return what of a graph can be checked, its words that this world has not, and those that are not
+    checked.
+    """
     words = folded(graph)
     backdrop = [name in BACKDROPS for name in words.objects]
     # all backdrops are written with or without a plural: "the mountains"
@@ -244,7 +246,7 @@ def _words(sentence: str) -> list[str]:
 
 
 def _any(phrases: Iterable[str]) -> str:
-    """A pattern of any of these phrases, the longest first."""
+    """Return a pattern of any of these phrases, the longest first."""
     return "|".join(re.escape(phrase) for phrase in sorted(phrases, key=len, reverse=True) if phrase)
 
 
@@ -253,7 +255,7 @@ _STAYS = "is|sits?|sitting|stands?|standing|fly|flies|flying|parked|lies?|lying|
 
 @cache
 def _rules() -> list[tuple[re.Pattern[str], Any]]:
-    """What is put in the place of what, one after the other, in a text that begins with "and"."""
+    """Return what is put in the place of what, one after the other, in a text that begins with "and"."""
     openings = _any(" ".join(_words(phrase)) for phrase in _OPENINGS)
     stays = rf"\b(?:(?:{_STAYS}) )+(?=(?:{_any(RELATIONS)})\b)"
     starts = rf"(?:\band )+(?:(?:{openings}) (?:and )*)*"
@@ -269,7 +271,7 @@ def _rules() -> list[tuple[re.Pattern[str], Any]]:
 
 
 def _plainly(sentence: str) -> list[str]:
-    """The words and signs of a sentence, without what may be said in several ways.
+    """Return the words and signs of a sentence, without what may be said in several ways.
 
     >>> " ".join(_plainly("At night, there is a big bunny. The bunny sits to the left of a small red box!"))
     'night and large rabbit and rabbit left of red small box'

@@ -1,5 +1,5 @@
-"""What the embedded world can show and say: nouns with their kinds, attributes, backdrops, relations, and the
-words for them.
+"""What the synthetic scenes can show and say: nouns with their kinds, attributes, backdrops, relations, and
+the words for them.
 
 A *canonical* word stands in scene graphs (``"rabbit"``, ``"large"``, ``"left of"``); captions choose among
 its synonyms. A noun's ``kinds`` are its hypernyms from near to far: an apple is a fruit, a fruit is food.

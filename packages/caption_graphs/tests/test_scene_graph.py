@@ -372,7 +372,7 @@ def test_markup_stays_plain_text():
     assert ("dog",) in graph.tuples()
 
 
-# The embedded world knows what its captions say. Its words are folded to the canonical ones by its own
+# The synthetic scenes know what their captions say. Words are folded to the canonical ones by their own
 # vocabulary; "is", "sits", "stands", "flies", "is parked" before a preposition say the same there; "plural"
 # is no word of a caption. A backdrop is before all that the picture shows, and the truth names one thing at
 # random ("at night, a cat is on a table": perhaps the table), so that the subject of a relation to a backdrop

@@ -50,7 +50,8 @@ def load(
     method: Filter = None,
     metric: Filter = None,
 ) -> pd.DataFrame:
-    """Printed values, filtered by their columns; each filter is a value, several values, or ``None`` for all.
+    """Return printed values, filtered by their columns; each filter is a value, several values, or ``None``
+    for all.
 
     Args:
         paper: ``DITM``, ``CORA``, ``DIAS``, ``SAM`` or ``AAHR``: where it is printed.
@@ -109,10 +110,10 @@ class Protocol:
     """What was measured on.
 
     Args:
-        data: name on the data shelf.
+        data: name in the registry of data.
         images, captions: of the test split.
         folds: 1 = one gallery of all; 5 = five galleries of consecutive images, and their mean.
-        training: name on the data shelf of what the rows were trained on; empty = ``data``.
+        training: name in the registry of data of what the rows were trained on; empty = ``data``.
     """
 
     data: str
@@ -178,7 +179,7 @@ def why_not(
     Args:
         dataset: of the printed rows, e.g. ``"MS-COCO 1K"``.
         protocol: of the printed rows, e.g. ``"5-fold mean"``.
-        data: name of one's own data set on the data shelf.
+        data: name of one's own data set in the registry of data.
         images: images of one's own test split.
         captions: captions of one's own test split.
         folds: as one's own number was measured.
@@ -248,7 +249,7 @@ def sums(rows: pd.DataFrame | None = None) -> pd.DataFrame:
 
 
 def warnings(rows: pd.DataFrame | None = None) -> dict[tuple[str, ...], str]:
-    """What to say beside a row whose printed sum does not add up.
+    """Return what to say beside a row whose printed sum does not add up.
 
     Args:
         rows: what ``load`` gave; ``None`` = all.
@@ -368,7 +369,7 @@ CONTRADICTED = {
 
 
 def marked(paper: str, method: str) -> str:
-    """What the mark at a method's name means in this paper; empty where there is none.
+    """Return what the mark at a method's name means in this paper; empty where there is none.
 
     Args:
         paper: that prints the row.
@@ -381,8 +382,8 @@ def marked(paper: str, method: str) -> str:
 
 
 def beside(rows: pd.DataFrame) -> dict[tuple[str, ...], str]:
-    """What to say beside each row: what its mark means, where it is contradicted, and a warning where its sum
-    does not add up.
+    """Return what to say beside each row: what its mark means, where it is contradicted, and a warning where
+    its sum does not add up.
 
     Args:
         rows: what ``load`` gave.

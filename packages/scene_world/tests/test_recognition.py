@@ -1,4 +1,4 @@
-"""The recognition backbone of the embedded world: its questions, its answers, the shipped weights."""
+"""The recognition backbone of the synthetic scenes: its questions, its answers, the shipped weights."""
 
 from __future__ import annotations
 

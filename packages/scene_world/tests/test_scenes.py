@@ -1,4 +1,4 @@
-"""The embedded world as a data set: its splits, its determinism, its pictures, its refusals."""
+"""The synthetic scenes as a data set: splits, determinism, images, refusals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the embedded world is drawn."""
+"""How the synthetic scenes is drawn."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The model checker of the embedded world."""
+"""The model checker of the synthetic scenes."""
 
 from __future__ import annotations
 

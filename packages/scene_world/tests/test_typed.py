@@ -1,4 +1,4 @@
-"""Statements that were typed or edited, graded by the embedded world."""
+"""Statements that were typed or edited, graded by the synthetic scenes."""
 
 from __future__ import annotations
 
