@@ -28,11 +28,13 @@ CELLS = (
     "from dataclasses import replace\n"
     "from tests.views.explorer.toys import toy_space\n"
     "import scene_world as scenes\n"
+    "from workbench.runs.about import About\n"
     "from workbench.views.explorer import Explorer",
     "split = scenes.load('test', size=40, image_size=64)\n"
     f"captions = (*{HOSTILE!r}, *split.captions[5:])\n"
     "split = replace(split, captions=captions)\n"
     "runs = [toy_space(split, '<b>first</b>', 0), toy_space(split, 'second', 1)]\n"
+    "runs[1] = replace(runs[1], about=About(tags=['thesis'], note='<b>table 2</b>'))\n"
     "explorer = Explorer(runs, k=6, start='a red bus')\n"
     "explorer.show()",
 )
@@ -121,6 +123,25 @@ def test_the_run_that_arrows_refer_to_is_switched_and_a_run_is_hidden(
     page.get_by_test_id("run-0").check()
     page.get_by_test_id("base").select_option("0")
     assert columns.locator("h3 .wbx-words").all_text_contents() == ["<b>first</b>", "second"]
+    assert trouble == []
+
+
+def test_tags_and_notes_are_below_the_names_of_runs_and_a_tag_shows_its_runs_alone(
+    opened: tuple[Any, Lab, list[str]],
+) -> None:
+    page, _, trouble = opened
+    runs = page.get_by_test_id("runs")
+    assert runs.locator("small").all_text_contents() == ["#thesis <b>table 2</b>"]
+    only, columns = (
+        page.get_by_test_id("tags").get_by_role("button", name="#thesis"),
+        page.locator(".wbx-column"),
+    )
+    only.click()
+    assert columns.locator("h3 .wbx-words").all_text_contents() == ["second"]
+    assert not page.get_by_test_id("run-0").is_checked()
+    only.click()
+    assert columns.count() == 2
+    page.get_by_test_id("base").select_option("0")
     assert trouble == []
 
 

@@ -408,7 +408,8 @@ export class ViewBar {
 export class RunBar {
   /** @param {View} view */
   constructor(view) {
-    const { runs } = view.config;
+    const { runs, about } = view.config;
+    this.view = view;
     this.boxes = runs.map((_, run) => {
       /** @type {HTMLInputElement} */
       const box = h("input", {
@@ -430,7 +431,14 @@ export class RunBar {
       },
       runs.map((run, i) => h("option", { value: i }, run)),
     );
-    const shown = runs.map((run, i) => h("label", { class: "wbx-check" }, this.boxes[i], words(run)));
+    const shown = runs.flatMap((run, i) => [
+      h("label", { class: "wbx-check" }, this.boxes[i], words(run)),
+      ...this.told(about[i]),
+    ]);
+    const tags = [...new Set(about.flatMap(run => run.tags))];
+    const only = tags.map(tag =>
+      h("button", { type: "button", class: "wbx-tag", onclick: () => this.only(tag) }, `#${tag}`),
+    );
     this.box = h(
       "details",
       { open: true, "data-testid": "runs" },
@@ -439,9 +447,34 @@ export class RunBar {
         "div",
         { class: "wbx-panel-body" },
         h("div", { class: "wbx-runs", role: "group", "aria-label": "Runs that are shown" }, shown),
+        runs.length > 1 && tags.length ? h("p", { "data-testid": "tags" }, "Only ", ...only) : null,
         h("label", { class: "wbx-field" }, h("span", {}, "Compare ranks with"), this.base),
       ),
     );
+  }
+
+  /**
+   * Tags and note of a run, below its name.
+   * @param {{ tags: string[], note: string }} about
+   */
+  told({ tags, note }) {
+    const text = [...tags.map(tag => `#${tag}`), note].filter(Boolean).join(" ");
+    return text ? [words(text, "small")] : [];
+  }
+
+  /**
+   * Shows the runs with a tag alone; all of them where they are shown alone already.
+   * @param {string} tag
+   */
+  only(tag) {
+    const { about } = this.view.config;
+    const wanted = about.map(({ tags }) => tags.includes(tag));
+    const again = this.boxes.every((box, run) => box.checked === wanted[run]);
+    this.boxes.forEach((box, run) => {
+      box.checked = again || wanted[run];
+    });
+    this.view.showRuns(this.boxes.map(box => box.checked));
+    this.base.value = String(this.view.base);
   }
 }
 

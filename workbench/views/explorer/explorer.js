@@ -377,6 +377,16 @@ export class View {
     this.draw();
   }
 
+  /**
+   * Shows some runs alone; ranks are compared with one of them.
+   * @param {boolean[]} shown of every run
+   */
+  showRuns(shown) {
+    this.hiddenRuns = new Set([...shown.keys()].filter(run => !shown[run]));
+    if (!shown[this.base]) this.base = shown.indexOf(true);
+    this.draw();
+  }
+
   /** @param {KeyboardEvent} event */
   onKey(event) {
     const { target } = event;

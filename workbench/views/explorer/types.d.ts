@@ -12,6 +12,7 @@ export interface Config {
   grades: string;
   marks: Record<Mark, string>;
   runs: string[];
+  about: { tags: string[]; note: string }[];
   levels: number[];
   sizes: Record<Seeks, number>;
   k: number;
