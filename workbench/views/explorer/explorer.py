@@ -103,7 +103,7 @@ class Explorer(anywidget.AnyWidget):
             "grades": self.engine.grader.name,
             "marks": dict(MARKS),
             "runs": list(self.engine.names),
-            "about": [{"tags": list(run.about.tags), "note": run.about.note} for run in runs],
+            "about": [{"tags": list(run.about.tags), "note": run.about.note} for run in self.runs],
             "levels": [] if split.level is None else np.unique(split.level).tolist(),
             "sizes": {seeks: len(gallery.ids(seeks)) for seeks in get_args(Seeks)},
             "k": self._k,
