@@ -10,7 +10,9 @@ from workbench.text.signal import Relevance, RelevanceMaker, SignalMaker
 __all__ = ["Relevance", "RelevanceMaker", "SignalMaker", "judges", "load", "member", "names"]
 
 _shelf = Shelf(__name__, SignalMaker="signal", RelevanceMaker="signal")
-names, load, member = _shelf.names, _shelf.load, _shelf.member
+names = _shelf.names
+load = _shelf.load
+member = _shelf.member
 
 
 def judges() -> list[str]:

@@ -91,7 +91,10 @@ class CiderRelevance(Relevance):
         leave_one_out: bool = False,
     ) -> None:
         super().__init__(maker.variant, RULES[maker.variant], (images, len(hypotheses.lengths)))
-        self._hypotheses, self._references, self._own, self._sigma = hypotheses, references, own, maker.sigma
+        self._hypotheses = hypotheses
+        self._references = references
+        self._own = own
+        self._sigma = maker.sigma
         self._members = sparse.csr_array((np.ones(len(own)), (own, np.arange(len(own)))), (images, len(own)))
         self._number = np.bincount(own, minlength=images)
         self._itself = (hypotheses.values * references.values).sum(axis=1) if leave_one_out else None
@@ -174,7 +177,10 @@ class Cider(RelevanceMaker):
         sigma: Positive = 6.0,
         leave_one_out: bool = False,
     ) -> None:
-        self.variant, self.tokens, self.sigma, self.leave_one_out = variant, tokens, sigma, leave_one_out
+        self.variant = variant
+        self.tokens = tokens
+        self.sigma = sigma
+        self.leave_one_out = leave_one_out
         self.documents = 0
         self.holding: dict[str, int] = {}
 
@@ -189,10 +195,10 @@ class Cider(RelevanceMaker):
         self.documents = len(np.unique(own))
         width = np.int64(max(len(counted.grams), 1))
         # Each n-gram once a document.
-        held = np.unique(own[counted.rows] * width + counted.counts.indices) % width
+        grams = np.unique(own[counted.rows] * width + counted.counts.indices) % width
+        documents = np.bincount(grams, minlength=width).tolist()
         # An n-gram of one document weighs as much as one of none, so it need not be kept.
-        number = zip(counted.grams, np.bincount(held, minlength=width).tolist(), strict=False)
-        self.holding = {gram: n for gram, n in number if n > 1}
+        self.holding = {gram: n for gram, n in zip(counted.grams, documents, strict=False) if n > 1}
         return self
 
     def of(self, captions: Sequence[str], own: Rows, images: int | None = None) -> CiderRelevance:
@@ -227,9 +233,13 @@ def count_ngrams(captions: Sequence[str], split: Callable[[str], list[str]]) -> 
     cuts a text into words that hold no space.
     """
     number: dict[str, int] = {}
-    spoken = [[number.setdefault(word, len(number)) for word in split(caption)] for caption in captions]
-    lengths, vocabulary = np.fromiter(map(len, spoken), np.int64), list(number)
-    flat = np.fromiter(chain.from_iterable(spoken), np.int64)
+    spoken: list[int] = []
+    ends = [0]
+    for caption in captions:
+        spoken.extend(number.setdefault(word, len(number)) for word in split(caption))
+        ends.append(len(spoken))
+    lengths, vocabulary = np.diff(ends), list(number)
+    flat = np.array(spoken, np.int64)
     rows = np.repeat(np.arange(len(lengths)), lengths)
     left = np.repeat(np.cumsum(lengths), lengths) - np.arange(len(flat))
     current, levels = flat, [vocabulary]
@@ -241,7 +251,8 @@ def count_ngrams(captions: Sequence[str], split: Callable[[str], list[str]]) -> 
         following = flat[starts + n - 1]
         keys, at = np.unique(current[starts] * len(vocabulary) + following, return_inverse=True)
         pairs = (divmod(key, len(vocabulary)) for key in keys.tolist())
-        columns, places = [*columns, at + sum(map(len, levels))], [*places, rows[starts]]
+        columns.append(at + sum(map(len, levels)))
+        places.append(rows[starts])
         levels.append([f"{levels[-1][shorter]} {vocabulary[word]}" for shorter, word in pairs])
         current = np.zeros_like(flat)
         current[starts] = at
@@ -258,8 +269,8 @@ def plain(counted: NgramCounts, idf: Values) -> tuple[sparse.csr_array, sparse.c
     """
     counts = counted.counts
     values = counts.data * idf[counts.indices] * _inverse_norms(counted, idf)
-    made = sparse.csr_array((values, counts.indices, counts.indptr), shape=counts.shape)
-    return made, made
+    features = sparse.csr_array((values, counts.indices, counts.indptr), shape=counts.shape)
+    return features, features
 
 
 def clipped(counted: NgramCounts, idf: Values) -> tuple[sparse.csr_array, sparse.csr_array]:
@@ -281,7 +292,8 @@ def clipped(counted: NgramCounts, idf: Values) -> tuple[sparse.csr_array, sparse
     columns[repeated] = width + number
     at, shape = (counted.rows[entry], columns), (counts.shape[0], width + len(keys))
     weights = counts.data * idf[counts.indices] ** 2 * inverse
-    hypotheses, references = (sparse.csr_array((one[entry], at), shape=shape) for one in (inverse, weights))
+    hypotheses = sparse.csr_array((inverse[entry], at), shape=shape)
+    references = sparse.csr_array((weights[entry], at), shape=shape)
     return hypotheses, references
 
 

@@ -61,8 +61,13 @@ class Descriptiveness(SignalMaker):
     bound, learnt = ("scorer",), ("sentences", "holding", "low", "high")
 
     def __init__(self, *, scorer: Scorer = "l2_sum", clip: bool = False, scale: Scale = "minmax") -> None:
-        self.scorer, self.clip, self.scale = scorer, clip, scale
-        self.sentences, self.holding, self.low, self.high = 0, dict[str, int](), 0.0, 0.0
+        self.scorer = scorer
+        self.clip = clip
+        self.scale = scale
+        self.sentences = 0
+        self.holding = dict[str, int]()
+        self.low = 0.0
+        self.high = 0.0
 
     def fit(self, captions: Sequence[str]) -> Self:
         """Learn word frequencies, minimum and maximum from the pool.
@@ -90,8 +95,8 @@ class Descriptiveness(SignalMaker):
         """``(word, weight)`` of each distinct word of a caption, in its order; the weights sum to the raw
         score.
         """
-        made, known = self._contributions([caption])
-        weights = dict(zip(known, made.toarray()[0].tolist(), strict=True))
+        weighted, known = self._contributions([caption])
+        weights = dict(zip(known, weighted.toarray()[0].tolist(), strict=True))
         return [(word, weights[word]) for word in dict.fromkeys(words(caption))]
 
     def of(self, captions: Sequence[str]) -> DescriptivenessSignal:

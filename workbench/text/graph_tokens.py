@@ -54,7 +54,7 @@ class GraphTokenSignal:
         sides = {"objects": self.objects, "attributes": self.attributes, "relations": self.relations}
         graphs = {name: side.padded(rows)[0] for name, side in sides.items()}
         named = graphs["objects"], graphs["attributes"], graphs["relations"][..., 1]
-        phrases = np.setdiff1d(np.concatenate([one.ravel() for one in named]), [0])
+        phrases = np.setdiff1d(np.concatenate(named, axis=None), [0])
         taken = {key: torch.from_numpy(value) for key, value in graphs.items()}
         words = (
             torch.from_numpy(self.words[phrases - 1])
@@ -101,17 +101,19 @@ class GraphTokens(SignalMaker):
             tokens is None or not features,
             "graph_tokens: give tokens (ids of words) or features (vectors of phrases), not both",
         )
-        self.objects, self.attributes, self.relations = objects, attributes, relations
+        self.objects = objects
+        self.attributes = attributes
+        self.relations = relations
         self.cache, self.cache_from = cache, cache_from
         self.processes = processes
-        given = {"max_length": LONGEST} if tokens is None else dict(tokens)
-        self._reader: WordFeatures | WordPieces | Tokens = (
-            WordFeatures(model=features, cache=cache, cache_from=cache_from)
-            if features
-            else WordPieces(**given)
-            if "model" in given
-            else Tokens(**given)
-        )
+        options = {"max_length": LONGEST} if tokens is None else dict(tokens)
+        self._reader: WordFeatures | WordPieces | Tokens
+        if features:
+            self._reader = WordFeatures(model=features, cache=cache, cache_from=cache_from)
+        elif "model" in options:
+            self._reader = WordPieces(**options)
+        else:
+            self._reader = Tokens(**options)
 
     @cached_property
     def parser(self) -> Any:
@@ -128,15 +130,7 @@ class GraphTokens(SignalMaker):
     def fit(self, captions: Sequence[str]) -> Self:
         """Learn the vocabulary, where words are read."""
         if isinstance(self._reader, Tokens):
-            phrases = (
-                phrase
-                for graph in self.graphs(captions)
-                for phrase in chain(
-                    graph.objects,
-                    (look for _, look in graph.attributes),
-                    (relation for _, relation, _ in graph.relations),
-                )
-            )
+            phrases = chain.from_iterable(map(_phrases, self.graphs(captions)))
             self._reader.fit([*dict.fromkeys(phrases), *captions])
         return self
 
@@ -165,27 +159,30 @@ class GraphTokens(SignalMaker):
     ) -> tuple[list[int], list[list[int]], list[list[int]]]:
         """A graph within the limits: objects, their attributes padded with 0, and relations."""
 
-        def of(phrase: str) -> int:
+        def number_of(phrase: str) -> int:
             return number.setdefault(phrase.lower(), len(number) + 1)
 
-        objects = [of(name) for name in graph.objects[: self.objects]]
+        objects = [number_of(name) for name in graph.objects[: self.objects]]
         attributes: list[list[int]] = [[] for _ in objects]
         for node, attribute in graph.attributes:
             if node < len(objects) and len(attributes[node]) < self.attributes:
-                attributes[node].append(of(attribute))
-        active, passive, relations = [0] * len(objects), [0] * len(objects), []
+                attributes[node].append(number_of(attribute))
+        active = [0] * len(objects)
+        passive = [0] * len(objects)
+        relations = []
         for subject, relation, thing in graph.relations:
             if max(subject, thing) < len(objects) and max(active[subject], passive[thing]) < self.relations:
-                active[subject], passive[thing] = active[subject] + 1, passive[thing] + 1
-                relations.append([subject, of(relation), thing])
+                active[subject] += 1
+                passive[thing] += 1
+                relations.append([subject, number_of(relation), thing])
         return objects, [row + [0] * (self.attributes - len(row)) for row in attributes], relations
 
     def _words(self, phrases: tuple[str, ...]) -> TokenSignal | Array:
         if not isinstance(self._reader, WordFeatures):
             return self._reader.of(phrases)
-        made = self._reader.of(phrases)
-        sums = np.add.reduceat(made.flat.astype(np.float32), made.starts[:-1], axis=0)
-        return np.asarray(sums / np.diff(made.starts)[:, None], dtype=np.float32)
+        features = self._reader.of(phrases)
+        sums = np.add.reduceat(features.flat.astype(np.float32), features.starts[:-1], axis=0)
+        return np.asarray(sums / np.diff(features.starts)[:, None], dtype=np.float32)
 
     def state(self) -> dict[str, Any]:
         """What the reader of the phrases learnt."""
@@ -195,6 +192,13 @@ class GraphTokens(SignalMaker):
         """Take over what ``state`` returned."""
         self._reader.restore(state)
         return self
+
+
+def _phrases(graph: SceneGraph) -> list[str]:
+    """The names of the objects, then of the attributes, then of the relations."""
+    attributes = [attribute for _, attribute in graph.attributes]
+    relations = [relation for _, relation, _ in graph.relations]
+    return [*graph.objects, *attributes, *relations]
 
 
 def cached_graphs(parser: Any, folder: Path, captions: Sequence[str]) -> tuple[SceneGraph, ...]:

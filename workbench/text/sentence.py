@@ -70,9 +70,13 @@ class SentenceRelevance(Relevance):
         shape = images, len(hypotheses)
         super().__init__(f"sentence-{maker.over}", rule, shape, relevant_from=RIGHT_FROM)
         order = np.argsort(own, kind="stable")
-        self._caption, self._references, self._hypotheses = order, references[order], hypotheses
+        self._caption = order
+        self._references = references[order]
+        self._hypotheses = hypotheses
         self._starts = np.searchsorted(own[order], np.arange(images + 1))
-        self._over, self._temperature, self._leave_one_out = maker.over, maker.temperature, leave_one_out
+        self._over = maker.over
+        self._temperature = maker.temperature
+        self._leave_one_out = leave_one_out
 
     def take(self, images: Rows, captions: Rows) -> Array:
         """``(n, m)`` scores, see ``Relevance``; cosines are made for a few images at a time."""
@@ -84,12 +88,12 @@ class SentenceRelevance(Relevance):
         while first < len(images):
             before = ends[first] - number[first]
             last = max(int(np.searchsorted(ends, before + most, side="right")), first + 1)
-            held = first + np.flatnonzero(number[first:last])
-            if len(held):
-                rows = np.concatenate([np.arange(*self._starts[i : i + 2]) for i in images[held]])
+            described = first + np.flatnonzero(number[first:last])
+            if len(described):
+                rows = np.concatenate([np.arange(*self._starts[i : i + 2]) for i in images[described]])
                 cosines = self._references[rows] @ hypotheses.T
                 itself = self._caption[rows][:, None] == captions if self._leave_one_out else None
-                out[held] = self._united(cosines, number[held], itself)
+                out[described] = self._united(cosines, number[described], itself)
             first = last
         return out
 
@@ -157,7 +161,9 @@ class Sentence(RelevanceMaker):
         device: str = "",
     ) -> None:
         self._words = WordFeatures(model=model, revision=revision, device=device)
-        self.pooling, self.over, self.temperature = pooling, over, temperature
+        self.pooling = pooling
+        self.over = over
+        self.temperature = temperature
         self.leave_one_out, self.cache = leave_one_out, Path(cache) if cache else None
         self.trained = TRAINED_ON_CAPTIONS if model == PACKAGE else UNKNOWN
         _check_pooling(self._words.source, pooling)

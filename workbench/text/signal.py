@@ -38,9 +38,10 @@ class Maker(Checked):
             ValueError: it was learnt with other options.
         """
         for option in self.bound:
-            made, own = state[option], getattr(self, option)
+            learnt, own = state[option], getattr(self, option)
             require(
-                made == own, f"{self.name}: the state was made with {option} {made!r}, this one has {own!r}"
+                learnt == own,
+                f"{self.name}: the state was made with {option} {learnt!r}, this one has {own!r}",
             )
         for key in self.learnt:
             setattr(self, key, state[key])
@@ -91,7 +92,10 @@ class Relevance:
     """
 
     def __init__(self, name: str, rule: str, shape: tuple[int, int], *, relevant_from: float = 1.0) -> None:
-        self.name, self.rule, self.shape, self.relevant_from = name, rule, shape, relevant_from
+        self.name = name
+        self.rule = rule
+        self.shape = shape
+        self.relevant_from = relevant_from
 
     def take(self, images: Rows, captions: Rows) -> Array:
         """``(n, m)`` float32 scores of some captions ``(m,)`` against some images ``(n,)``; rows may

@@ -58,8 +58,9 @@ class Tfidf(RelevanceMaker):
         Raises:
             ValueError: no caption holds a word of two letters.
         """
-        made = TfidfVectorizer().fit(captions)
-        self.idf = dict(zip(made.get_feature_names_out().tolist(), made.idf_.tolist(), strict=True))
+        vectorizer = TfidfVectorizer().fit(captions)
+        names = vectorizer.get_feature_names_out().tolist()
+        self.idf = dict(zip(names, vectorizer.idf_.tolist(), strict=True))
         return self
 
     def against(

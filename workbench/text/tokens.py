@@ -32,7 +32,7 @@ class TokenSignal(Ragged):
 
     def spelt(self, name: Callable[[int], str]) -> list[list[str]]:
         """The captions as lists of the names of their ids."""
-        return [[name(one) for one in ids.tolist()] for ids in np.split(self.flat, self.starts[1:-1])]
+        return [list(map(name, ids.tolist())) for ids in np.split(self.flat, self.starts[1:-1])]
 
 
 class Tokens(SignalMaker):
@@ -68,7 +68,9 @@ class Tokens(SignalMaker):
             tokenizer == "words" or tokenizer.startswith(OPEN_CLIP),
             f"tokens: tokenizer is {tokenizer!r}; choose 'words' or 'open_clip:<model name>'",
         )
-        self.tokenizer, self.max_length, self.min_count = tokenizer, max_length, min_count
+        self.tokenizer = tokenizer
+        self.max_length = max_length
+        self.min_count = min_count
         self.fixed, self.vocabulary = vocabulary is not None, list(vocabulary or ())
         self._open_clip: Any = (
             None
@@ -99,8 +101,10 @@ class Tokens(SignalMaker):
         else:
             number = {word: FIRST_WORD + n for n, word in enumerate(self.vocabulary)}
             most = None if self.max_length is None else self.max_length - 2
-            known = ([number.get(word, UNKNOWN) for word in words(caption)[:most]] for caption in captions)
-            rows = [[START, *ids, END] for ids in known]
+            rows = []
+            for caption in captions:
+                ids = [number.get(word, UNKNOWN) for word in words(caption)[:most]]
+                rows.append([START, *ids, END])
         return TokenSignal.of(rows, np.int32)
 
     @property
@@ -123,7 +127,7 @@ class Tokens(SignalMaker):
         if self._open_clip is None:
             return self.of(captions).spelt((*SPECIAL, *self.vocabulary).__getitem__)
         decode = getattr(self._open_clip, "tokenizer", self._open_clip).decode
-        return self.of(captions).spelt(lambda one: str(decode([one])).strip())
+        return self.of(captions).spelt(lambda token: str(decode([token])).strip())
 
 
 def _read(tokenizer: Any, captions: Sequence[str]) -> list[list[int]]:

@@ -15,6 +15,7 @@ and the metric does not bear that name.
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 from scipy import sparse
@@ -88,12 +89,12 @@ def tuple_scores(
         ValueError: a name is in two synonym sets.
     """
     same = _representatives(synonyms)
-    found, truth = _tuples([candidate], same), _tuples(references, same)
-    parts = {
-        name: TupleScore(*(sum(len(one) == size for one in part) for part in (found & truth, found, truth)))
-        for name, size in PARTS.items()
-    }
-    return {"all": TupleScore(len(found & truth), len(found), len(truth)), **parts}
+    proposed, truth = _tuples([candidate], same), _tuples(references, same)
+    sizes = [Counter(map(len, tuples)) for tuples in (proposed & truth, proposed, truth)]
+    scores = {"all": TupleScore(*map(Counter.total, sizes))}
+    for name, size in PARTS.items():
+        scores[name] = TupleScore(*(counts[size] for counts in sizes))
+    return scores
 
 
 class TupleF1Relevance(Relevance):
@@ -119,8 +120,9 @@ class TupleF1Relevance(Relevance):
         of_image: list[list[SceneGraph]] = [[] for _ in range(images)]
         for row, graph in zip(own.tolist(), references, strict=True):
             of_image[row].append(graph)
-        held = _incidence([_tuples(graphs, same) for graphs in (*of_image, *([one] for one in candidates))])
-        self._images, self._captions = held[:images], held[images:]
+        of_candidate = [[graph] for graph in candidates]
+        incidence = _incidence([_tuples(graphs, same) for graphs in of_image + of_candidate])
+        self._images, self._captions = incidence[:images], incidence[images:]
         self._image_sizes, self._caption_sizes = np.diff(self._images.indptr), np.diff(self._captions.indptr)
 
     def take(self, images: Rows, captions: Rows) -> Array:
@@ -159,8 +161,8 @@ class TupleF1(RelevanceMaker):
     ) -> TupleF1Relevance:
         """Texts from elsewhere against every image."""
         truth = self._parse(references)
-        found = truth if hypotheses is references else self._parse(hypotheses)
-        return TupleF1Relevance(found, truth, own, images, self.synonyms)
+        candidates = truth if hypotheses is references else self._parse(hypotheses)
+        return TupleF1Relevance(candidates, truth, own, images, self.synonyms)
 
     def _parse(self, captions: Sequence[str]) -> Sequence[SceneGraph]:
         # Kept, since it remembers what it has parsed.
@@ -178,17 +180,18 @@ def package_parser() -> Parser:
 
 def _representatives(synonyms: Synonyms | None) -> dict[str, str]:
     """For each name of a synonym set, the name that stands for the set."""
-    pairs = [(name, min(names)) for names in synonyms or () for name in set(names)]
-    for name, number in Counter(name for name, _ in pairs).items():
-        require(number <= 1, f"tuple_f1: {name!r} is in two synonym sets; join them into one")
-    return dict(pairs)
+    stand_in: dict[str, str] = {}
+    for names in synonyms or ():
+        for name in set(names):
+            require(name not in stand_in, f"tuple_f1: {name!r} is in two synonym sets; join them into one")
+            stand_in[name] = min(names)
+    return stand_in
 
 
 def _tuples(graphs: Iterable[SceneGraph], same: dict[str, str]) -> Tuples:
     """The tuples of all graphs together, every name replaced by the one that stands for it."""
-    return frozenset(
-        tuple(same.get(name, name) for name in found) for graph in graphs for found in graph.tuples()
-    )
+    tuples = chain.from_iterable(graph.tuples() for graph in graphs)
+    return frozenset(tuple(map(same.get, names, names)) for names in tuples)
 
 
 def _incidence(rows: list[Tuples]) -> sparse.csr_array:

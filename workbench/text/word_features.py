@@ -72,9 +72,13 @@ class WordFeatures(SignalMaker):
         batch_size: Natural = 64,
         device: str = "",
     ) -> None:
-        self.model, self.source, self.asked = model, text_models.locate(model, self.name), revision
+        self.model = model
+        self.source = text_models.locate(model, self.name)
+        self.requested_revision = revision
         self.cache, self.cache_from = Path(cache) if cache else None, cache_from
-        self.max_length, self.batch_size, self.device = max_length, batch_size, device
+        self.max_length = max_length
+        self.batch_size = batch_size
+        self.device = device
 
     @cached_property
     def revision(self) -> str:
@@ -86,14 +90,13 @@ class WordFeatures(SignalMaker):
             for file in sorted(file for file in self.source.iterdir() if file.suffix in LEARNT):
                 digest.update(file.name.encode() + file.read_bytes())
             return digest.hexdigest()
-        return str(text_models.read("AutoConfig", self.source, self.asked)._commit_hash)
+        return str(text_models.read("AutoConfig", self.source, self.requested_revision)._commit_hash)
 
     @cached_property
     def _encoder(self) -> tuple[Any, Any]:
         """Tokenizer and model."""
-        tokenizer, model = (
-            text_models.read(kind, self.source, self.asked) for kind in ("AutoTokenizer", "AutoModel")
-        )
+        tokenizer = text_models.read("AutoTokenizer", self.source, self.requested_revision)
+        model = text_models.read("AutoModel", self.source, self.requested_revision)
         return tokenizer, model.eval().to(devices.find(self.device))
 
     def of(self, captions: Sequence[str]) -> WordFeatureSignal:
@@ -107,14 +110,14 @@ class WordFeatures(SignalMaker):
         return WordFeatureSignal(np.load(file, mmap_mode="r"), offsets(facts["lengths"]))
 
     def _write(self, captions: Sequence[str], file: Path) -> dict[str, Any]:
-        made: Any = self._filled(captions, partial(new_memmap, file, dtype=np.float16))
-        made.flat.flush()
-        return {"model": self.model, "revision": self.revision, "lengths": np.diff(made.starts).tolist()}
+        signal: Any = self._filled(captions, partial(new_memmap, file, dtype=np.float16))
+        signal.flat.flush()
+        return {"model": self.model, "revision": self.revision, "lengths": np.diff(signal.starts).tolist()}
 
     def tokens(self, captions: Sequence[str]) -> TokenSignal:
         """The ids that the encoder reads of each caption."""
-        made = self._encoder[0](list(captions), truncation=True, max_length=self.max_length)["input_ids"]
-        return TokenSignal.of(made)
+        ids = self._encoder[0](list(captions), truncation=True, max_length=self.max_length)["input_ids"]
+        return TokenSignal.of(ids)
 
     def cut(self, captions: Sequence[str], signal: Any) -> int:
         """Count the captions that are longer than ``context_length`` ids."""
@@ -136,22 +139,23 @@ class WordFeatures(SignalMaker):
                 rows = order[first : first + self.batch_size]
                 values, mask = tokens.padded(rows)
                 values[~mask] = tokenizer.pad_token_id or 0
-                read, seen = (torch.tensor(one, device=model.device).long() for one in (values, mask))
+                ids = torch.tensor(values, device=model.device).long()
+                attention = torch.tensor(mask, device=model.device).long()
                 with torch.inference_mode():
-                    made = model(input_ids=read, attention_mask=seen).last_hidden_state
-                yield rows, made.float().cpu().numpy(), mask
+                    outputs = model(input_ids=ids, attention_mask=attention).last_hidden_state
+                yield rows, outputs.float().cpu().numpy(), mask
                 shown.update(len(rows))
 
     def _filled(self, captions: Sequence[str], empty: Callable[..., Any]) -> WordFeatureSignal:
         """The features of all tokens in an array that ``empty`` makes of a shape."""
         tokens = self.tokens(captions)
         flat = empty(shape=(len(tokens.flat), int(self._encoder[1].config.hidden_size)))
-        for rows, made, mask in self.states(tokens):
+        for rows, outputs, mask in self.states(tokens):
             require(
-                np.abs(made[mask]).max(initial=0) <= np.finfo(np.float16).max,
+                np.abs(outputs[mask]).max(initial=0) <= np.finfo(np.float16).max,
                 f"{self.name}: {self.model!r} gives features that are no numbers or overflow half precision",
             )
-            for row, vectors, length in zip(rows, made, mask.sum(axis=1), strict=True):
+            for row, vectors, length in zip(rows, outputs, mask.sum(axis=1), strict=True):
                 flat[tokens.starts[row] : tokens.starts[row + 1]] = vectors[:length]
         return WordFeatureSignal(flat, tokens.starts)
 

@@ -51,8 +51,9 @@ class WordPieces(SignalMaker):
 
     def of(self, captions: Sequence[str]) -> TokenSignal:
         """Ids of the captions: those of the tokenizer plus 1, so that 0 is padding in every vocabulary."""
-        made = self._tokenizer(list(captions), truncation=True, max_length=self.max_length)["input_ids"]
-        return TokenSignal.of([[one + 1 for one in ids] for ids in made], np.int32)
+        ids = self._tokenizer(list(captions), truncation=True, max_length=self.max_length)["input_ids"]
+        signal = TokenSignal.of(ids, np.int32)
+        return TokenSignal(signal.flat + 1, signal.starts)
 
     def cut(self, captions: Sequence[str], signal: Any) -> int:
         """Count the captions that are longer than ``context_length`` ids."""
@@ -61,7 +62,7 @@ class WordPieces(SignalMaker):
 
     def spelt(self, captions: Sequence[str]) -> list[list[str]]:
         """The pieces of each caption, as the tokenizer writes them."""
-        return self.of(captions).spelt(lambda one: str(self._tokenizer.convert_ids_to_tokens(one - 1)))
+        return self.of(captions).spelt(lambda number: str(self._tokenizer.convert_ids_to_tokens(number - 1)))
 
 
 MEMBER = WordPieces
