@@ -12,4 +12,7 @@ if TYPE_CHECKING:
     from workbench.encoders.base import Encoder as Encoder
 
 _shelf = Shelf(__name__, Encoder="base")
-names, load, member, __getattr__ = _shelf.names, _shelf.load, _shelf.member, _shelf.public
+names = _shelf.names
+load = _shelf.load
+member = _shelf.member
+__getattr__ = _shelf.public

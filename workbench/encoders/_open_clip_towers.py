@@ -213,7 +213,9 @@ def _projected(projection: Any, values: Tensor) -> Any:
 
 
 def _require_readable(tower: Any, ids: Tensor) -> None:
-    hugging_face, length, largest = isinstance(tower, HFTextEncoder), ids.shape[1], int(ids.max())
+    hugging_face = isinstance(tower, HFTextEncoder)
+    length = ids.shape[1]
+    largest = int(ids.max())
     padding = tower.config.pad_token_id if hugging_face else 0
     most = length if hugging_face else tower.context_length
     require(

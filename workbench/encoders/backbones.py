@@ -96,7 +96,9 @@ def _offset(length: int, wanted: int) -> int:
     return (wanted - length) // 2 if wanted > length else -round((length - wanted) / 2)
 
 
-LITE0, RANDOM, GROUP = "efficientnet_lite0", "random", "workbench.backbones"
+LITE0 = "efficientnet_lite0"
+RANDOM = "random"
+GROUP = "workbench.backbones"
 
 
 @dataclass(frozen=True)

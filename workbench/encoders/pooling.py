@@ -286,7 +286,9 @@ class GuidedPooling(nn.Module):
         """
         # Half precision would round the cosines to steps of 1/256, and the weights with them.
         precise = torch.promote_types(parts.dtype, torch.float32)
-        guide, given, index = guide.to(precise), parts.to(precise), PackedIndex(mask)
+        guide = guide.to(precise)
+        given = parts.to(precise)
+        index = PackedIndex(mask)
         with torch.autocast(parts.device.type, enabled=False):
             of_guide, of_parts = (
                 maps.weight.to(precise).reshape(self.maps, -1, maps.in_features)

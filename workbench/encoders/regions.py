@@ -54,7 +54,9 @@ class Regions(Encoder):
         log_var: bool = False,
     ) -> None:
         super().__init__()
-        self.in_dim, self.embed_dim, self.region_dropout = in_dim, embed_dim, region_dropout
+        self.in_dim = in_dim
+        self.embed_dim = embed_dim
+        self.region_dropout = region_dropout
         self.projection = Projection(in_dim, embed_dim, hidden_dim)
         self.feature_dropout = nn.Dropout(feature_dropout)
         self.attention = RegionAttention(embed_dim, attention_heads, renumber) if attention_heads else None

@@ -77,7 +77,9 @@ class Sequence(Encoder):
             f"sequence: backbone={backbone!r} trains a text encoder; name it, e.g. "
             "features='bert-base-uncased'",
         )
-        self.embed_dim, self.word_dim, self.word_dropout = embed_dim, word_dim, word_dropout
+        self.embed_dim = embed_dim
+        self.word_dim = word_dim
+        self.word_dropout = word_dropout
         self.words = None if features else word_table("sequence", vocabulary, word_dim, pretrained)
         kept = backbone == "frozen"
         self.blank = nn.Parameter(torch.zeros(word_dim)) if features and kept else None

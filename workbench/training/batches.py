@@ -39,7 +39,9 @@ class Pixels:
         value = os.environ.get(VARIABLE) or GIGABYTES
         plain = re.fullmatch(r"\d*\.?\d+(e-?\d+)?", value)
         require(plain, f"{VARIABLE} is {value!r}; give a number of gigabytes, such as 2 or 0.5")
-        self.split, self.transform, self.memory = split, transform, int(float(value) * 1e9)
+        self.split = split
+        self.transform = transform
+        self.memory = int(float(value) * 1e9)
         self._images: OrderedDict[int, Tensor] = OrderedDict()
 
     def __call__(self, rows: Rows) -> Tensor:
@@ -179,7 +181,10 @@ class Shards(Dataset[BatchShard]):
     """
 
     def __init__(self, source: Source, *, mix: float = 0.0, seed: int = 0, chunk: int = 0) -> None:
-        self.source, self.mix, self.seed, self.chunk = source, mix, seed, chunk
+        self.source = source
+        self.mix = mix
+        self.seed = seed
+        self.chunk = chunk
         self.rank, self.world = rank(), world()
 
     def __getitem__(self, rows: Rows) -> BatchShard:

@@ -45,7 +45,9 @@ class ChunkedEmbedding:
     """
 
     def __init__(self, encode: Encode, chunks: Sequence[Batch], device: torch.device) -> None:
-        self._encode, self._chunks, self._device = encode, chunks, device
+        self._encode = encode
+        self._chunks = chunks
+        self._device = device
         self._states: list[dict[str, Tensor]] = []
         self._leaves: list[Embedding] = []
         for chunk in chunks:

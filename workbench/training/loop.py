@@ -105,7 +105,10 @@ class Training:
         settings: Settings,
         position: TrainingPosition | None,
     ) -> None:
-        self.model, self.objective, self.source, self.settings = model, objective, source, settings
+        self.model = model
+        self.objective = objective
+        self.source = source
+        self.settings = settings
         self.position = position
         self.accelerator = processes.accelerator(settings, position.folder if position else None)
         self.device = self.accelerator.device
@@ -348,7 +351,9 @@ class Training:
             # what is frozen is not among them
             self.momentum.pair.load_state_dict(checkpoint.under("momentum", tensors), strict=False)
         checkpoint.restore_random_state(checkpoint.under("random", tensors), self.device)
-        self.step, self.history, self.sums = facts["step"], facts["history"], facts["sums"]
+        self.step = facts["step"]
+        self.history = facts["history"]
+        self.sums = facts["sums"]
 
     def finish(self) -> None:
         """Put the best or the averaged weights in place and close the trackers."""
