@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import nbformat
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,6 +14,7 @@ from typer.testing import CliRunner, Result
 
 import workbench as wb
 from workbench.cli import app
+from workbench.execution import notebook
 from workbench.runs import store as runs
 from workbench.runs.about import ABOUT, About, add_about, read_about, write_about
 
@@ -195,3 +197,26 @@ def test_a_training_has_its_name_from_the_start(tmp_path: Path, monkeypatch: pyt
 def test_a_model_may_be_the_name_of_a_run(photos: Path):
     assert evaluate("--name", "mine").exit_code == 0
     assert wb.open_model("mine").name == wb.open_model(runs.find("mine").folder).name
+
+
+def test_a_run_that_was_cut_off_is_gone_on_with_under_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    cells = ("from workbench.runs import store", 'seed: int = 0  # seed\nout: str = ""  # run folder')
+    book = nbformat.v4.new_notebook()
+    book.cells = [nbformat.v4.new_code_cell(text) for text in (*cells, "store.publish(out, {'seed': seed})")]
+    book.cells[1].metadata["tags"] = ["parameters"]
+    nbformat.write(book, "tiny.ipynb")
+    values = notebook.check("tiny.ipynb", {})
+    folder = runs.new_run("tiny", values, code=notebook.code("tiny.ipynb"))
+    write_about(folder, About("mine"))
+    runs.write_status(folder, "interrupted")
+    assert call("run", "tiny.ipynb", "--name", "mine", "--tag", "late").exit_code == 0
+    (run,) = runs.list_runs()
+    assert (run.folder, run.status, run.about) == (
+        Path("runs/tiny") / folder.name,
+        "ok",
+        About("mine", ("late",)),
+    )
+    assert "workbench rm runs/tiny" in said("run", "tiny.ipynb", "-p", "seed=1", "--name", "mine")

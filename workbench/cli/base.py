@@ -210,7 +210,7 @@ def writable(folder: Path | str) -> None:
 
 
 def about_run(
-    name: str, tags: list[str] | None, note: str, root: Path | str = "runs", folder: str = ""
+    name: str, tags: list[str] | None, note: str, root: Path | str = "runs", folder: Path | str = ""
 ) -> About:
     """Read name, tags and note of a run as they were typed.
 

@@ -210,10 +210,21 @@ def _places(
         require(ours, f"{target} is not empty and not a run folder; choose another", FileExistsError)
         yield target
         return
-    source = code(path)
-    earlier = (Path(root).resolve() / path.stem).glob(f"*-{runs.run_key(values, source)}*")
-    yield from filter(_cut_off, sorted(earlier, reverse=True))
-    yield runs.new_run(path.stem, values, root, source)
+    yield from resumable(path, values, root)
+    yield runs.new_run(path.stem, values, root, code(path))
+
+
+def resumable(path: Path, values: Mapping[str, Any], root: Path | str) -> list[Path]:
+    """List the runs of a notebook that were cut off and that a run with the same parameters and code resumes,
+    the latest first.
+
+    Args:
+        path: the notebook.
+        values: of its parameters, from ``check``.
+        root: where run folders lie.
+    """
+    earlier = (Path(root).resolve() / path.stem).glob(f"*-{runs.run_key(values, code(path))}*")
+    return [folder for folder in sorted(earlier, reverse=True) if _cut_off(folder)]
 
 
 def _cut_off(folder: Path) -> bool:

@@ -240,7 +240,8 @@ def check_name(name: str, root: Path | str = "runs", folder: Path | str = "") ->
     for run in list_runs(root) if name else ():
         require(
             name not in (run.id, run.about.name) or run.folder.resolve() == own,
-            f"{format_path(run.folder)} is called {name!r} already; choose another name",
+            f"{format_path(run.folder)} is called {name!r} already; choose another name, or delete it "
+            f"(workbench rm {format_path(run.folder)})",
             FileExistsError,
         )
 
