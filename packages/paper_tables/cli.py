@@ -26,7 +26,7 @@ from workbench.cli.base import (
     writable,
 )
 from workbench.cli.output import screen
-from workbench.execution import executors
+from workbench.execution import executors, library
 from workbench.registry import require_known
 
 
@@ -40,10 +40,18 @@ def table(
 ) -> None:
     """Make the table of a grid from finished runs.
 
-    Give the same -p and --paper as to the grid. Exit code 3 means that arms are missing.
+    Without -p and --paper it takes those with which the grid was run last. Exit code 3 means that arms are
+    missing.
     """
+    from workbench.execution import grid  # nbformat is slow to import
+
     with usage():
-        table_, files, lines = write_table(file, pairs(parameter), root, paper=paper)
+        words, notes = pairs(parameter), list[str]()
+        if not (words or paper):
+            words, paper = grid.kept_words(root, library.find(file, "grid").stem)
+            typed = [*(f"-p {name}={value}" for name, value in words.items()), *["--paper"] * paper]
+            notes = [f"As the grid was run last: {' '.join(typed)}."] if typed else []
+        table_, files, lines = write_table(file, words, root, paper=paper, notes=notes)
     emit({"files": {end: str(path) for end, path in files.items()}, **asdict(table_)}, as_json, lines)
     raise typer.Exit(3 if table_.missing else 0)
 
@@ -180,6 +188,7 @@ def write_table(
     ended: Sequence[Path] = (),
     *,
     paper: bool = False,
+    notes: Sequence[str] = (),
 ) -> tuple[Any, dict[str, Path], list[str]]:
     """Write the table of a grid below the runs.
 
@@ -189,17 +198,18 @@ def write_table(
         root: where the runs lie; the table goes to its folder ``tables``.
         ended: folders of runs that are first measured on what else the table asks for.
         paper: in the settings of its paper.
+        notes: further sentences below the table.
 
     Returns:
         The table, its files by their ending, and lines to print.
     """
     from paper_tables import pages
     from paper_tables import table as tables
-    from workbench.execution import grid, library
+    from workbench.execution import grid
 
     lacking = tables.complete(grid.read_grid(library.find(file, "grid")), ended)
     table_ = tables.make(file, changes, root=root, measure=bool(ended), paper=paper)
-    table_ = replace(table_, notes=[*table_.notes, *lacking])
+    table_ = replace(table_, notes=[*table_.notes, *notes, *lacking])
     files = pages.write(table_, Path(root) / "tables")
     return table_, files, [pages.markdown(table_).rstrip(), *map(str, files.values())]
 

@@ -14,6 +14,7 @@ from paper_tables.table import Row, Table
 from workbench.execution import report
 from workbench.formatting import display_value, format_count, format_interval, unit_heading
 from workbench.io import write_text
+from workbench.metrics.comparison import Difference
 from workbench.views.pages import page
 from workbench.views.plots import comparison
 
@@ -32,6 +33,8 @@ LATEX = {
     "–": "--",
     "∞": r"$\infty$",
     "†": r"\dag{}",
+    "▲": r"$\uparrow$",
+    "▼": r"$\downarrow$",
     "₊": r"\textsubscript{+}",
     "\N{WARNING SIGN}": r"(!)",
 }
@@ -52,6 +55,24 @@ def texts(table: Table) -> tuple[list[str], list[list[str]]]:
     rows = [_cells(row, table, printed) for row in table.rows]
     wide = len(heads) - (not any(row[-1] for row in rows))  # nothing is to be said beside any row
     return heads[:wide], [row[:wide] for row in rows]
+
+
+def differences(table: Table) -> tuple[str, list[str], list[list[str]]]:
+    """Heading, heads of columns and rows as texts: of each row its differences from the first, with interval
+    and verdict; no rows where nothing is compared.
+
+    Args:
+        table: from ``execution.table.make``.
+    """
+    by_row: dict[str, dict[str, str]] = {}
+    heads: dict[str, str] = {}
+    for one in table.differences:
+        value = format_interval(one.value, one.low, one.high, one.face, sign=True)
+        heads[one.label] = f"{one.label}, {unit_heading(one.face, difference=True)}"
+        by_row.setdefault(one.run, {})[one.label] = f"{value} {one.mark} {one.verdict}"
+    rows = [[name, *(by_row[name].get(key, "") for key in heads)] for name in by_row]
+    against = table.differences[0].against if table.differences else ""
+    return f"Difference from {against}", ["row", *heads.values()], rows
 
 
 def _as_printed(table: Table, head: str) -> str:
@@ -101,12 +122,20 @@ def markdown(table: Table) -> str:
         table: from ``execution.table.make``.
     """
     heads, rows = texts(table)
+    heading, names, told = differences(table)
+    below = [f"## {heading}", "", *_lines(names, told), ""] if told else []
+    notes = [f"- {note}" for note in _notes(table)]
+    return "\n".join([f"# {table.title}", "", *_lines(heads, rows), "", *below, *notes, ""])
+
+
+def _lines(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return a table in Markdown."""
     lines = [heads, ["---"] * len(heads), *rows]
     body = []
     for line in lines:
         cells = " | ".join(cell.replace("|", "\\|") for cell in line)
         body.append(f"| {cells} |")
-    return "\n".join([f"# {table.title}", "", *body, "", *(f"- {note}" for note in _notes(table)), ""])
+    return body
 
 
 def latex(table: Table) -> str:
@@ -128,6 +157,9 @@ def latex(table: Table) -> str:
                 lines.append([row.printed or "", *(cells.get(name, "") for name in names)])
         kind = _as_printed(table, names[0]) if names else "printed"
         blocks.append((f"{part.heading} ({part.word}), {kind}", ["row", *names], lines))
+    heading, names, rows = differences(table)
+    if rows:
+        blocks.insert(1, (heading, names, rows))
     beside = {text: None for row in table.rows if (text := _beside(row, table))}
     notes = r"\\ ".join(map(_escaped, [*_notes(table), *beside]))
     caption = rf"\caption{{{_escaped(table.title)}}}"
@@ -162,19 +194,31 @@ def comma_separated(table: Table) -> str:
     for name, unit in table.columns.items():
         ours += [f"{name}{end}, {unit_heading(unit)}" for end in ("", " low", " high")]
     theirs = [f"{_as_printed(table, head)} {head}, {part.heading}" for part, head in printed]
+    apart = {(one.run, one.label): one for one in table.differences}
+    keys = list(dict.fromkeys(one.label for one in table.differences))
     lines = []
     for row in table.rows:
         own: list[float | str] = []
         for name, unit in table.columns.items():
             own += [_csv_value(value, unit) for value in row.values.get(name, (None,) * 3)]
         cells = (part.values.get(row.printed or "", {}).get(head, "") for part, head in printed)
-        lines.append([row.name, row.printed or "", row.seeds if row.ours else "", *own, *cells])
-    heads = ["row", "printed as", "seeds", *ours, *theirs]
+        compared = [cell for key in keys for cell in _difference(apart.get((row.name, key)))]
+        lines.append([row.name, row.printed or "", row.seeds if row.ours else "", *own, *cells, *compared])
+    against = [f"{key} from {one.against}" for (_, key), one in apart.items()]
+    ends = [f"{head}{end}" for head in dict.fromkeys(against) for end in ("", " low", " high", " verdict")]
+    heads = ["row", "printed as", "seeds", *ours, *theirs, *ends]
     return pd.DataFrame(lines, columns=heads, dtype=object).to_csv(index=False, lineterminator="\n")
 
 
 def _csv_value(value: float | None, unit: str) -> float | str:
     return "" if value is None else display_value(value, unit)
+
+
+def _difference(one: Difference | None) -> list[object]:
+    """Return a difference, the ends of its interval and its verdict; empty for what is not compared."""
+    if one is None:
+        return [""] * 4
+    return [*(_csv_value(value, one.face) for value in (one.value, one.low, one.high)), one.verdict]
 
 
 def curves(table: Table) -> dict[str, Any]:
@@ -223,12 +267,14 @@ def write(table: Table, folder: Path | str) -> dict[str, Path]:
     drawn = curves(table)
     about = {"title": table.title, "intro": "", "notes": _notes(table)}
     script, figure = (report.plotly_script(), report.div(drawn, "curves")) if drawn else ("", "")
+    heading, names, compared = differences(table)
+    below = [{"heading": heading, "names": names, "rows": compared}] if compared else []
     html = page(
         "views/pages/table.html.j2",
         **about,
         sortable=False,
         links={},
-        tables=[{"heading": "", "names": heads, "rows": rows}],
+        tables=[{"heading": "", "names": heads, "rows": rows}, *below],
         script=Markup(script),
         figure=Markup(figure),
     )

@@ -23,6 +23,7 @@ import numpy as np
 
 from paper_tables import derived, needs, published
 from paper_tables import layout as layouts
+from paper_tables.differences import from_first
 from paper_tables.judging import CEILING
 from paper_tables.layout import Layout, Part
 from workbench import assets
@@ -32,6 +33,7 @@ from workbench.execution import parameters
 from workbench.execution.library import find
 from workbench.formatting import format_count, format_value
 from workbench.io import json_value
+from workbench.metrics.comparison import Difference, widened
 from workbench.metrics.seeds import t_interval
 from workbench.records import MetricKey, require
 from workbench.records.measurement import unit_of
@@ -79,6 +81,7 @@ class Table:
         missing: label of an arm -> why its number is not there.
         notes: sentences below the table.
         curves: name of a parameter -> row -> what it sets the parameter to.
+        differences: of the rows from the first one.
     """
 
     name: str
@@ -89,6 +92,7 @@ class Table:
     missing: dict[str, str]
     notes: list[str]
     curves: dict[str, dict[str, float]] = field(default_factory=dict)
+    differences: list[Difference] = field(default_factory=list)
 
 
 def listed() -> list[dict[str, str]]:
@@ -140,7 +144,8 @@ def make(
     typed += " --paper" * paper
     require(
         good,
-        f"no finished run of {path.stem} below {root}; `workbench grid {notebook} {file}{typed}` makes them",
+        f"no finished run of {path.stem} below {root}{_others(path.stem, notebook, root)}; "
+        f"`workbench grid {notebook} {file}{typed}` makes them",
         FileNotFoundError,
     )
     missing = {}
@@ -155,8 +160,23 @@ def make(
         by_row[row] = derived.of_runs(how, by_row[how.arm], root, measure=measure)
         if by_row[how.arm] and not by_row[row]:
             missing[row] = "not measured; the grid with --skip-existing does it"
+<<<<<<< HEAD
     filled = _table(path.stem, layout, by_row, list(good.values()))
     return replace(filled, name=filled.name + _changed(changes) + "_paper" * paper, missing=missing)
+=======
+    references = grid.get("reference") or {}
+    trained = {row: by_row[row] for row in sorted(rows.values(), key=references.__contains__)}
+    made = _table(path.stem, layout, by_row, list(good.values()), trained)
+    return replace(made, name=made.name + _changed(changes) + "_paper" * paper, missing=missing)
+>>>>>>> 16e80407 (table: rows are compared with the first, and the -p of the grid are kept with it; 07: what a run lacks is said)
+
+
+def _others(name: str, notebook: str, root: Path | str) -> str:
+    """How many finished runs of a grid there are with other values, as part of a sentence."""
+    others = [run for run in runs.list_runs(root, notebook) if name in run.arms and run.status == "ok"]
+    if not others:
+        return ""
+    return f" with these values ({format_count(len(others), 'run')} of it with other -p or another file)"
 
 
 def _changed(changes: Mapping[str, Any]) -> str:
@@ -169,7 +189,11 @@ def _changed(changes: Mapping[str, Any]) -> str:
 
 
 def _table(
-    name: str, layout: Layout, by_row: Mapping[str, Sequence[runs.Run]], every: Sequence[runs.Run]
+    name: str,
+    layout: Layout,
+    by_row: Mapping[str, Sequence[runs.Run]],
+    every: Sequence[runs.Run],
+    trained: Mapping[str, Sequence[runs.Run]],
 ) -> Table:
     contracts, data = every[0].results.get("contracts", {}), every[0].results.get("dataset", "data")
     parts = [_placed(part, every[0]) for part in layout.parts]
@@ -187,9 +211,29 @@ def _table(
     kind = "" if layout.number.startswith("Fig") else "Table "
     title = f"{layout.paper}, {kind}{layout.number}" if layout.paper else name
     title += f": {layout.part}" if layout.part else ""
-    notes = _notes(layout, parts, columns, every) + _unmeasured(filled) + _equal(filled)
+    notes = _notes(layout, parts, columns, every) + _unmeasured(columns, filled) + _equal(filled)
     notes += _at_the_ceiling(columns, filled)
-    return Table(f"{name}_{data}", title, units, ordered(filled, printed), parts, {}, notes, layout.curves)
+    single = [keys[0] for _, place, keys in columns.values() if len(keys) == 1 and not place]
+    differences, rest = from_first(trained, single)
+    notes += _compared(differences, rest, every)
+    rows = ordered(filled, printed)
+    return Table(f"{name}_{data}", title, units, rows, parts, {}, notes, layout.curves, differences)
+
+
+def _compared(differences: Sequence[Difference], rest: Sequence[str], every: Sequence[runs.Run]) -> list[str]:
+    """What is to be known of the differences, and which rows have none."""
+    if not differences:
+        return []
+    seeds = len({str(run.params.get(grids.SEED, "")) for run in every})
+    scope = "other images and other seeds" if seeds > 1 else "other images, not other seeds"
+    mean = ", as means over the seeds that both have" if seeds > 1 else ""
+    out = [f"Differences are paired by image{mean}; their intervals cover {scope}."]
+    widening = widened(len(differences))
+    out += [f"{widening[0].upper()}{widening[1:]}."] if widening else []
+    reason = "other images, no seed in common or no values by query"
+    return out + (
+        [f"Not compared with {differences[0].against}: {'; '.join(rest)} ({reason})."] if rest else []
+    )
 
 
 def runs_of(arms: grids.Arms, there: Sequence[runs.Run]) -> dict[str, runs.Run | None]:
@@ -349,7 +393,8 @@ def _notes(
     split = {"images": 0, "captions": 0, **good[0].results.get("split", {})}
     sizes = f"{format_count(split['images'], 'image')} and {format_count(split['captions'], 'caption')}"
     several = (
-        f"the mean over the seeds {', '.join(seeds)}, with Student's 95 % interval of that mean in brackets"
+        f"the mean over a row's seeds (of {', '.join(seeds)}), with Student's 95 % interval of that mean in "
+        "brackets, none where they agree"
     )
     scatter = several if len(seeds) > 1 else f"seed {seeds[0]} alone, whose scatter is not known"
     out = [f"Measured here on the test split of {good[0].results.get('dataset', '')}, {sizes}: {scatter}."]
@@ -390,17 +435,20 @@ def _measured_on(columns: Mapping[str, Source], good: Sequence[runs.Run]) -> lis
     return [f"{on}: {', '.join(heads)}." for on, heads in where.items()]
 
 
-def _unmeasured(rows: Sequence[Row]) -> list[str]:
-    """Which rows lack a number that others have."""
-    lacking: dict[str, list[str]] = {}
+def _unmeasured(columns: Mapping[str, Source], rows: Sequence[Row]) -> list[str]:
+    """Which rows lack a number that others have, and how those on other data are measured."""
+    lacking: dict[tuple[str, str], list[str]] = {}
     for row in (row for row in rows if row.seeds):
-        heads = [head for head, (value, *_) in row.values.items() if value is None]
-        if heads:
-            lacking.setdefault(", ".join(heads), []).append(row.name)
-    return [
-        f"Not measured of {'; '.join(names)}: {heads}. The same `workbench grid --skip-existing` does it."
-        for heads, names in lacking.items()
-    ]
+        for place in dict.fromkeys(place for _, place, _ in columns.values()):
+            of_place = [head for head, (_, on, _) in columns.items() if on == place]
+            heads = [head for head in of_place if row.values[head][0] is None]
+            if heads:
+                lacking.setdefault((place, ", ".join(heads)), []).append(row.name)
+    out = []
+    for (place, heads), names in lacking.items():
+        remedy = f" Where {place} is there, the same `workbench grid --skip-existing` measures it."
+        out.append(f"Not measured of {'; '.join(names)}: {heads}.{remedy if place else ''}")
+    return out
 
 
 def _equal(rows: Sequence[Row]) -> list[str]:

@@ -292,3 +292,31 @@ def test_the_queries_on_which_runs_differ_most_come_first():
 def test_one_query_of_a_group_is_chosen():
     ranks = np.array([[1.0, 1.0, 1.0], [9.0, 8.0, 2.0]])
     assert most_different(ranks, 2, np.array([0, 0, 1])) == [0, 2]
+
+
+def test_values_of_several_seeds_cover_their_scatter_and_need_no_order_of_seeds():
+    rng = np.random.default_rng(0)
+    a, b = rng.random((3, 60)), rng.random((3, 60)) + np.array([[0.1], [0.2], [0.3]])
+    (one,) = comparison.paired_differences(by_run(a=a, b=b), "a", alone(60))
+    means = b.mean(axis=1) - a.mean(axis=1)
+    assert one.value == pytest.approx(means.mean())
+    (images,) = comparison.paired_differences(by_run(a=a.mean(axis=0), b=b.mean(axis=0)), "a", alone(60))
+    # variances over images and over seeds are added, with Satterthwaite's degrees of freedom
+    over_images = (images.high - images.value) / student.ppf(0.975, 59)
+    over_seeds = means.std(ddof=1) / 3**0.5
+    both = over_images**2 + over_seeds**2
+    free = both**2 / (over_images**4 / 59 + over_seeds**4 / 2)
+    assert one.high - one.value == pytest.approx(student.ppf(0.975, free) * both**0.5)
+    (turned,) = comparison.paired_differences(by_run(a=a[::-1], b=b[::-1]), "a", alone(60))
+    assert (turned.low, turned.high) == pytest.approx((one.low, one.high))
+
+
+def test_a_seed_that_one_run_lacks_does_not_count():
+    lacking = np.vstack([FIRST, np.full(5, np.nan)])
+    (found,) = comparison.paired_differences(by_run(a=np.vstack([SECOND, SECOND]), b=lacking), "a", alone(5))
+    (single,) = comparison.paired_differences(by_run(a=SECOND, b=FIRST), "a", alone(5))
+    assert found == single
+    with pytest.raises(ValueError, match="no seed is common for b and a"):
+        comparison.paired_differences(
+            by_run(a=np.vstack([np.full(5, np.nan), SECOND]), b=lacking), "a", alone(5)
+        )

@@ -166,7 +166,13 @@ def grid(  # noqa: PLR0913 - typer reads the options from the signature
             return _forecast(described, arms, as_json)
         options = _options(executor, described.get("executor") or {}, jobs, time_limit)
         require(not record or described.get("record"), f"{file} {NOTHING}")
+<<<<<<< HEAD
         _require_ready(executor, arms, root, record)
+=======
+        # other executors start the runs on other machines
+        _require_ready(arms if executor == "local" else {}, root, record)
+        execution.keep_words(root, path.stem, given, paper=paper)
+>>>>>>> 16e80407 (table: rows are compared with the first, and the -p of the grid are kept with it; 07: what a run lacks is said)
     with usage((executors.ExecutorError,)):
         done = execution.run_grid(
             notebook, arms, root=root, name=path.stem, executor=executor,

@@ -39,8 +39,12 @@ from workbench.execution.library import find
 from workbench.execution.needs import check_encoders, missing_data
 from workbench.execution.notebook import FAILED, KILLED, OK, RunResult, check, code, run_notebook
 from workbench.formatting import format_number
+<<<<<<< HEAD
 from workbench.io import flat, read_options, reading_errors, write_recorded
 from workbench.progress import Task
+=======
+from workbench.io import flat, read_options, reading_errors, write_json, write_recorded
+>>>>>>> 16e80407 (table: rows are compared with the first, and the -p of the grid are kept with it; 07: what a run lacks is said)
 from workbench.records import MetricKey, require
 from workbench.registry import merge, require_known
 from workbench.runs import store as runs
@@ -49,6 +53,8 @@ from workbench.runs.about import About, add_about
 VALIDATION = "val/"
 KEYS = ("notebook", "fixed", "arms", "grid", "reference", "executor", "record", "paper")
 SEED, PRESET, PAPER = "seed", "preset", "paper"
+# folder below the runs of what was typed for grids
+WORDS = "grids"
 # so often an arm is run whose kernel or worker dies, in all; seconds between two looks at the workers
 TRIES, LOOK = 3, 0.2
 Arms = dict[str, dict[str, Any]]
@@ -187,15 +193,17 @@ def _label(name: str, point: Mapping[str, Any]) -> str:
 
 
 def rows(grid: Mapping[str, Any]) -> dict[str, str]:
-    """The label of every arm -> the same without the seed.
+    """The label of every arm -> what tells it from others: without the seed, and without what all have.
 
     >>> rows({"arms": {"a": {}}, "grid": {"x": [1], "seed": [0, 1]}})
-    {'a, x=1, seed=0': 'a, x=1', 'a, x=1, seed=1': 'a, x=1'}
+    {'a, x=1, seed=0': 'a', 'a, x=1, seed=1': 'a'}
     """
-    return {
-        _label(name, point): _label(name, {axis: one for axis, one in point.items() if axis != SEED})
-        for name, _, point in _points(grid)
-    }
+    same = {axis for axis, values in (grid.get("grid") or {}).items() if len(values) == 1 or axis == SEED}
+    out = {}
+    for name, _, point in _points(grid):
+        differ = {axis: value for axis, value in point.items() if axis not in same}
+        out[_label(name, point)] = _label(name, differ) or _label(name, point)
+    return out
 
 
 def expand(
@@ -315,6 +323,35 @@ def planned(
     lacking = [] if dry else missing(grid, arms)
     require(not lacking, "\n".join(lacking), FileNotFoundError)
     return changes, grid, arms
+
+
+def keep_words(root: Path | str, name: str, words: Mapping[str, str], *, paper: bool) -> None:
+    """Keep what was typed for a grid, so that its table needs no repetition.
+
+    Args:
+        root: where runs lie; the file is ``grids/NAME.json`` below it, of the last time the grid was run.
+        name: of the grid.
+        words: values that go over those of every arm, as typed.
+        paper: in the settings of its paper.
+    """
+    write_json(Path(root) / WORDS / f"{name}.json", {"parameters": dict(words), PAPER: paper})
+
+
+def kept_words(root: Path | str, name: str) -> tuple[dict[str, str], bool]:
+    """Return what was typed when a grid was last run, as ``keep_words`` has it; nothing for one that was not.
+
+    Raises:
+        ValueError: the file is truncated or foreign; the message names it.
+    """
+    file = Path(root) / WORDS / f"{name}.json"
+    if not file.is_file():
+        return {}, False
+    found = read_options(file)
+    words = found.get("parameters")
+    require(
+        isinstance(words, dict), f"{file} holds no parameters of a grid; delete it, and give the grid's -p"
+    )
+    return {str(field): str(value) for field, value in words.items()}, bool(found.get(PAPER))
 
 
 def _check_apart(before: Arms, after: Arms, changes: Mapping[str, Any]) -> None:

@@ -22,11 +22,14 @@ true values is not promised.
 
 Beside it stands the exact sign test, which counts *how often* and not by how much one run is better; for a
 number that is 0 or 1 for each image it is McNemar's test. All of this speaks about other images, not about
-other seeds of training (``seeds``).
+other seeds of training (``seeds``), unless values of several seeds are given: then the difference is the mean
+over the seeds that both runs have, and the variance of that mean, from the differences by seed, is added to
+that over images; the degrees of freedom are Satterthwaite's.
 
 Source: S. Holm, A simple sequentially rejective multiple test procedure, Scand. J. Statistics 6, 1979; D.
 Bonett and R. Price, Adjusted Wald confidence interval for a difference of binomial proportions based on
-paired data, J. Educational and Behavioral Statistics 37, 2012; Q. McNemar, Psychometrika 12, 1947;
+paired data, J. Educational and Behavioral Statistics 37, 2012; Q. McNemar, Psychometrika 12, 1947; F.
+Satterthwaite, An approximate distribution of estimates of variance components, Biometrics Bulletin 2, 1946;
 ``intervals`` for the draws.
 """
 
@@ -35,6 +38,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import bdtr, stdtr, stdtrit
 
 from workbench.metrics.intervals import Draws
@@ -185,8 +189,8 @@ def paired_differences(
     """Every run against one run, on every number; all of these comparisons are adjusted together.
 
     Args:
-        values: key -> run -> values by query as ``intervals.Draws`` reads them; NaN = the query does
-            not count.
+        values: key -> run -> ``(Q,)`` values by query as ``intervals.Draws`` reads them, NaN = the query does
+            not count; or ``(seeds, Q)``, a seed a row, all NaN where a run lacks it.
         against: name of the run that the others are held against.
         draws: the resamples; without rounds there are no intervals.
         metrics: by name; ``None`` = those of the shelf. One that is missing is taken as the mean of shares.
@@ -199,42 +203,62 @@ def paired_differences(
 
     Raises:
         KeyError: ``against`` is not among the runs of a key.
-        ValueError: runs that answered different queries, or no query that counts.
+        ValueError: runs that answered different queries, no query that counts, or no seed in common.
     """
     known = {name: row() for name, row in rows().items()} if metrics is None else metrics
     differences, errors = [], []
     for text, by_run in values.items():
-        _same_queries(text, against, by_run)
         key = MetricKey.parse(text)
         row, within = known.get(key.metric, Metric()), replace(draws, folds=key.folds)
-        numbers = {name: row.number(column, key.direction, within) for name, column in by_run.items()}
-        second, base = numbers.pop(against)
-        for name, (first, drawn) in numbers.items():
+        there = ", ".join(by_run)
+        require(against in by_run, f"{text}: no run {against!r} to compare with; there are {there}", KeyError)
+        seeds = {name: np.atleast_2d(of) for name, of in by_run.items()}
+        numbers = {name: _by_seed(row, of, key.direction, within) for name, of in seeds.items()}
+        for name in (one for one in by_run if one != against):
+            both = _same_queries(text, (name, against), (seeds[name], seeds[against]))
+            single, drawn = (one[both] - two[both] for one, two in zip(numbers[name], numbers[against]))
             one = Difference(
-                key, first - second, face=row.face, smaller_is_better=row.smaller_is_better,
+                key, float(single.mean()), face=row.face, smaller_is_better=row.smaller_is_better,
                 confidence=confidence, run=name, against=against, smallest=smallest * SCALE[row.face],
             )  # fmt: skip
-            one, images, largest = _signs(one, by_run[name] - by_run[against], within)
-            spread = float(np.nanstd(drawn - base)) if draws.rounds else np.nan
+            by_query = seeds[name][both].mean(axis=0) - seeds[against][both].mean(axis=0)
+            one, images, largest = _signs(one, by_query, within)
+            spread = float(np.nanstd(drawn.mean(axis=0))) if draws.rounds else np.nan
             free, imagined = max(images - 1, 1), 2 * largest**2 if row.statistic == "mean" else 0.0
-            errors.append((float(np.sqrt(spread**2 * images / free + imagined)), free))
+            errors.append(_with_seeds(spread**2 * images / free + imagined, free, single))
             differences.append(one)
     return _adjusted(differences, errors, 1 - confidence)
 
 
-def _same_queries(key: str, against: str, values: Mapping[str, Values]) -> None:
-    known = ", ".join(values)
-    require(against in values, f"{key}: no run {against!r} to compare with; there are {known}", KeyError)
-    unknown = np.isnan(values[against])
-    for run, found in values.items():
-        require(
-            np.array_equal(np.isnan(found), unknown),
-            f"{key}: {run} and {against} did not answer the same queries: "
-            "measure both on one split by the same judgements",
-        )
-        require(
-            not unknown.all(), f"{key}: no query counts for {run} and {against}, so they cannot be compared"
-        )
+def _by_seed(row: Metric, seeds: Values, direction: str, draws: Draws) -> tuple[Values, Values]:
+    """``(seeds,)`` number of each seed and ``(seeds, rounds)`` that of each resample; NaN for no values."""
+    numbers, drawn = np.full(len(seeds), np.nan), np.full((len(seeds), draws.rounds), np.nan)
+    for seed, values in enumerate(seeds):
+        if not np.isnan(values).all():
+            numbers[seed], drawn[seed] = row.number(values, direction, draws)
+    return numbers, drawn
+
+
+def _with_seeds(variance: float, free: int, by_seed: Values) -> tuple[float, float]:
+    """The standard error of a mean difference over images and seeds, and its degrees of freedom."""
+    if len(by_seed) < 2:
+        return float(np.sqrt(variance)), free
+    scatter = float(by_seed.var(ddof=1)) / len(by_seed)
+    both = variance + scatter
+    parts = variance**2 / free + scatter**2 / (len(by_seed) - 1)
+    return float(np.sqrt(both)), both**2 / parts if parts else free
+
+
+def _same_queries(key: str, names: tuple[str, str], values: tuple[Values, Values]) -> NDArray[np.bool_]:
+    """``(seeds,)`` which seeds both runs have; refuses runs that answered other queries, or none."""
+    pair, (first, second) = " and ".join(names), map(np.isnan, values)
+    apart = f"{key}: {pair} did not answer the same queries: measure both on one split by the same judgements"
+    require(first.shape == second.shape, apart)
+    both: NDArray[np.bool_] = ~(first.all(axis=1) | second.all(axis=1))
+    require(np.array_equal(first[both], second[both]), apart)
+    reason = "no query counts" if len(both) == 1 else "no seed is common"
+    require(both.any(), f"{key}: {reason} for {pair}, so they cannot be compared")
+    return both
 
 
 def _signs(one: Difference, difference: Values, draws: Draws) -> tuple[Difference, int, float]:
@@ -253,7 +277,7 @@ def _signs(one: Difference, difference: Values, draws: Draws) -> tuple[Differenc
 
 
 def _adjusted(
-    differences: Sequence[Difference], errors: Sequence[tuple[float, int]], alpha: float
+    differences: Sequence[Difference], errors: Sequence[tuple[float, float]], alpha: float
 ) -> list[Difference]:
     """The differences with intervals at Holm's levels, from the standard error (NaN = no interval) and the
     degrees of freedom of each, and Holm's p of the sign test.

@@ -103,10 +103,11 @@ def _require_same_rows(both: str, known: Split, other: Split) -> None:
     counts = (len(other.image_ids), len(other.own)) == (len(known.image_ids), len(known.own))
     turned = sorted(other.image_ids) == sorted(known.image_ids)
     turned &= sorted(other.caption_ids) == sorted(known.caption_ids)
+    sizes = " and ".join(_size(one) for one in (known, other))
     wrong = (
         "the same images and captions in another order; give both in one order"
         if turned
-        else "different images or captions; open runs of one data set, with the same number of images"
+        else f"different images or captions ({sizes}); open runs of one data set, with the same number of images"
     )
     require(ids or (counts and _by_rows(other)), f"{both} {wrong}")
     for row in np.flatnonzero(other.own != known.own)[:1]:
@@ -115,6 +116,11 @@ def _require_same_rows(both: str, known: Split, other: Split) -> None:
             f"{both} different pairs: caption {known.caption_ids[row]!r} belongs to image {images[0]!r} in "
             f"one and to {images[1]!r} in the other; give both in one order, or vectors with ids"
         )
+
+
+def _size(split: Split) -> str:
+    images, captions = (format_count(len(ids)) for ids in (split.image_ids, split.caption_ids))
+    return f"{split.name}: {images} and {captions}"
 
 
 def _by_rows(split: Split) -> bool:

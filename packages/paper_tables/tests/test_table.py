@@ -8,6 +8,7 @@ import re
 from dataclasses import asdict
 from pathlib import Path
 
+import numpy as np
 import pytest
 import yaml
 from paper_tables import layout as layouts
@@ -18,8 +19,11 @@ from typer.testing import CliRunner
 from workbench.cli import app
 from workbench.execution import grid
 from workbench.execution.parameters import ParameterError
+from workbench.formatting import format_interval
 from workbench.io import write_json
+from workbench.records import Split
 from workbench.runs import store as runs
+from workbench.runs.by_query import ByQuery
 
 PRINTED = {"dataset": "Flickr30K", "protocol": "losses", "measured": ["Flickr30K", "1K test"]}
 TABLE = {
@@ -384,6 +388,61 @@ def test_the_verb_makes_the_table_again_and_says_what_is_missing(tmp_path):
     as_json = CliRunner().invoke(app, ["table", str(path), "--root", str(root), "--json", "-p", "seed", "0"])
     assert json.loads(as_json.output)["missing"] == {"mine": "no run", "CON": "no run"}
     assert CliRunner().invoke(app, ["table", "losses_of_nobody"]).exit_code == 2
+
+
+def with_values(path: Path, root: Path, hits: dict[str, list[float]]) -> None:
+    """Give the runs of labelled arms values by query: whether each image finds its caption first."""
+    for run in runs.list_runs(root):
+        values = np.array(hits[run.arms[path.stem]])
+        ids = tuple(f"{n}" for n in range(len(values)))
+        split = Split("x", ids, ids, ids, np.arange(len(ids)), lambda row: None)
+        ByQuery.of(split, {"i2t/R@1": values, "i2t/R@5": values}).write(run.folder)
+
+
+def test_rows_are_compared_with_the_first_by_what_their_runs_keep(tmp_path):
+    own = {"arms": {"one": {"objective": "infonce"}, "two": {"objective": "vsepp"}}, "grid": {"seed": [0, 1]}}
+    path, root = tmp_path / "mine.yaml", tmp_path / "runs"
+    path.write_text(yaml.safe_dump(own, sort_keys=False))
+    labels = [f"{row}, seed={seed}" for row in ("one", "two") for seed in (0, 1)]
+    finished(path, root, dict.fromkeys(labels, 3))
+    bad, good = [0.0, 0.0, 0.0, 1.0] * 10, [1.0, 1.0, 1.0, 0.0] * 10
+    with_values(path, root, {label: good if label.startswith("two") else bad for label in labels})
+    made = table.make(path, root=root)
+    ((one),) = made.differences
+    assert (one.label, one.run, one.against, one.value, one.verdict) == (
+        "i2t/R@1", "two", "one", 0.5, "better",
+    )  # fmt: skip
+    assert any("other images and other seeds" in note for note in made.notes)
+    files = tables.write(made, tmp_path / "out")
+    shown = f"{format_interval(one.value, one.low, one.high, sign=True)} ▲ better"
+    assert "## Difference from one" in files["md"].read_text()
+    for end in ("md", "html"):
+        assert shown in files[end].read_text()
+    assert r"$\uparrow$ better" in files["tex"].read_text()
+    rows = list(csv.DictReader(files["csv"].read_text().splitlines()))
+    assert [row["i2t/R@1 from one verdict"] for row in rows] == ["", "better"]
+
+
+def test_a_row_of_other_images_is_named_and_not_compared(tmp_path):
+    own = {"arms": {name: {"seed": n} for n, name in enumerate(("a", "b", "c"))}}
+    path, root = tmp_path / "mine.yaml", tmp_path / "runs"
+    path.write_text(yaml.safe_dump(own, sort_keys=False))
+    finished(path, root, dict.fromkeys("abc", 3))
+    with_values(path, root, {"a": [1.0, 0.0], "b": [1.0, 1.0], "c": [1.0, 1.0, 0.0]})
+    made = table.make(path, root=root)
+    assert made.differences == []
+
+
+def test_the_table_of_a_grid_takes_what_was_typed_for_the_grid(tmp_path):
+    path, root = written(tmp_path), tmp_path / "runs"
+    finished(path, root, {"HARD": 5}, train_images=7, seed=0)
+    call = CliRunner().invoke(app, ["table", str(path), "--root", str(root)])
+    assert call.exit_code == 2
+    assert "1 run of it with other -p" in call.output
+    grid.keep_words(root, "losses", {"train_images": "7", "seed": "0"}, paper=False)
+    call = CliRunner().invoke(app, ["table", str(path), "--root", str(root)])
+    assert call.exit_code == 3
+    assert "As the grid was run last: -p seed=0 -p train_images=7." in call.output
 
 
 def test_a_seed_that_is_given_is_the_only_one():

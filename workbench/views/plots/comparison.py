@@ -319,6 +319,21 @@ def helped(components: pd.DataFrame, key: str) -> str:
     )
 
 
+def without(what: str, by_run: Mapping[str, object], reason: str) -> str:
+    """Name the runs that lack something, in a sentence; empty where none does.
+
+    Args:
+        what: they lack.
+        by_run: name -> what a run has of it, which is false where it has nothing.
+        reason: why a run may lack it.
+
+    >>> without("learning curve", {"a": [1.0], "b": []}, "not trained here")
+    'No learning curve of b: not trained here.'
+    """
+    names = [name for name, there in by_run.items() if not there]
+    return f"No {what} of {listed(names)}: {reason}." if names else ""
+
+
 def learning_curves(histories: Mapping[str, Sequence[Mapping[str, float]]]) -> go.Figure:
     """Validation RSUM of all runs by epoch, and each loss as a share of its first epoch's, where a run has
     two or more of them. Losses of different objectives have different units; only their course compares.

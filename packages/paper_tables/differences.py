@@ -1,0 +1,75 @@
+"""Rows of a table against its first row, from the values by query that their runs keep."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from workbench.execution import grid as grids
+from workbench.metrics.comparison import Difference, paired_differences
+from workbench.metrics.intervals import Draws
+from workbench.records import MetricKey, Values
+from workbench.records.measurement import FIRST
+from workbench.runs import store as runs
+from workbench.runs.by_query import ByQuery, compared
+
+# row -> seed -> values by query of its run
+Kept = dict[str, dict[str, ByQuery]]
+
+
+def from_first(
+    by_row: Mapping[str, Sequence[runs.Run]], keys: Sequence[str]
+) -> tuple[list[Difference], list[str]]:
+    """Compare every row with the first that keeps values by query.
+
+    Args:
+        by_row: trained runs, a seed each, by row in the order of the table; the first row that has some is
+            the one that others are compared with.
+        keys: of the numbers in the table; those that ``by_query.compared`` chooses are compared.
+
+    Returns:
+        The differences, all adjusted together, and the rows that cannot be compared.
+    """
+    kept = _kept(by_row)
+    if not kept:
+        return [], []
+    first = next(iter(kept))
+    base = next(iter(kept[first].values()))
+    fit = {row: of for row, of in kept.items() if of.keys() & kept[first].keys() and _alike(base, of)}
+    rest = [row for row, several in by_row.items() if several and row not in fit]
+    numbers = [key for key in keys if MetricKey.parse(key).metric in FIRST]
+    chosen = [key for key in compared(numbers) if _answered(fit, key)]
+    if len(fit) < 2 or not chosen:
+        return [], rest
+    values = {key: _values(fit, key) for key in chosen}
+    return paired_differences(values, first, Draws(base.own, len(base.image_ids))), rest
+
+
+def _kept(by_row: Mapping[str, Sequence[runs.Run]]) -> Kept:
+    """What the runs keep, of the rows that keep something."""
+    kept = Kept()
+    for row, several in by_row.items():
+        read = {str(run.params.get(grids.SEED, "")): ByQuery.read(run.folder) for run in several}
+        if there := {seed: of for seed, of in read.items() if of is not None}:
+            kept[row] = there
+    return kept
+
+
+def _alike(base: ByQuery, by_seed: Mapping[str, ByQuery]) -> bool:
+    return all(base.same_rows(of) for of in by_seed.values())
+
+
+def _answered(kept: Kept, key: str) -> bool:
+    """Whether all runs keep a number, and the same queries count in each."""
+    every = [of.values.get(key) for by_seed in kept.values() for of in by_seed.values()]
+    known = [values for values in every if values is not None]
+    return len(known) == len(every) and len({np.isnan(values).tobytes() for values in known}) == 1
+
+
+def _values(kept: Kept, key: str) -> dict[str, Values]:
+    """``(seeds, Q)`` values of each row, NaN for a seed that it lacks."""
+    seeds = sorted({seed for by_seed in kept.values() for seed in by_seed})
+    out: dict[str, Values] = {}
+    for row, by_seed in kept.items():
+        lacking = np.full_like(next(iter(by_seed.values())).values[key], np.nan)
+        out[row] = np.stack([by_seed[seed].values[key] if seed in by_seed else lacking for seed in seeds])
+    return out
