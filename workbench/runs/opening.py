@@ -107,7 +107,7 @@ def _require_same_rows(both: str, known: Split, other: Split) -> None:
     wrong = (
         "the same images and captions in another order; give both in one order"
         if turned
-        else f"different images or captions ({sizes}); open runs of one data set, with the same number of images"
+        else f"different images or captions ({sizes}); open runs of one data set, of one size"
     )
     require(ids or (counts and _by_rows(other)), f"{both} {wrong}")
     for row in np.flatnonzero(other.own != known.own)[:1]:
