@@ -7,6 +7,7 @@ import re
 import shlex
 import subprocess
 import sys
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from typer.testing import CliRunner
 
 import workbench as wb
 from workbench.cli import app
+from workbench.execution import grid
 
 ROOT = Path(__file__).parent.parent
 GUIDES = {path.stem: path.read_text(encoding="utf-8") for path in (ROOT / "docs" / "guides").glob("*.md")}
@@ -70,7 +72,8 @@ def test_the_commands_of_a_guide_are_ones_that_the_program_takes(name: str) -> N
         line for kind, body in BLOCK.findall(GUIDES[name]) if kind == "bash" for line in body.splitlines()
     ]
     for words in (shlex.split(line)[1:] for line in lines if line.startswith("workbench ")):
-        group.commands[words[0]].make_context(words[0], words[1:])
+        with suppress(typer.Exit):  # an option that prints something and stops
+            group.commands[words[0]].make_context(words[0], words[1:])
 
 
 def test_the_guide_on_metrics_prints_by_its_command_what_it_measures_in_python(
@@ -109,3 +112,18 @@ def test_the_site_is_built_without_a_warning_and_its_links_lead_somewhere(tmp_pa
     assert not [
         src for page in pages for src in re.findall(r'<(?:script|link|img)[^>]+"(https?:[^"]+)"', page)
     ]
+
+
+def test_the_example_of_a_grid_is_one_that_the_program_takes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    printed = CliRunner().invoke(app, ["grid", "--example"])
+    assert printed.exit_code == 0, printed.output
+    monkeypatch.chdir(tmp_path)
+    Path("my_grid.yaml").write_text(printed.output, encoding="utf-8")
+    done = CliRunner().invoke(app, ["grid", "03_train", "my_grid.yaml", "--dry-run", "--json"])
+    assert done.exit_code == 0, done.output
+    rows = json.loads(done.stdout)["arms"]
+    assert [row["arm"] for row in rows] == ["vsepp", "vsepp, small margin", "infonce"]
+    keys = re.findall(r"^\| `(\w+)` \|", GUIDES["grid"], re.MULTILINE)
+    assert set(keys) == set(grid.KEYS) - {"paper"}

@@ -160,15 +160,10 @@ def make(
         by_row[row] = derived.of_runs(how, by_row[how.arm], root, measure=measure)
         if by_row[how.arm] and not by_row[row]:
             missing[row] = "not measured; the grid with --skip-existing does it"
-<<<<<<< HEAD
-    filled = _table(path.stem, layout, by_row, list(good.values()))
-    return replace(filled, name=filled.name + _changed(changes) + "_paper" * paper, missing=missing)
-=======
     references = grid.get("reference") or {}
     trained = {row: by_row[row] for row in sorted(rows.values(), key=references.__contains__)}
-    made = _table(path.stem, layout, by_row, list(good.values()), trained)
-    return replace(made, name=made.name + _changed(changes) + "_paper" * paper, missing=missing)
->>>>>>> 16e80407 (table: rows are compared with the first, and the -p of the grid are kept with it; 07: what a run lacks is said)
+    filled = _table(path.stem, layout, by_row, list(good.values()), trained)
+    return replace(filled, name=filled.name + _changed(changes) + "_paper" * paper, missing=missing)
 
 
 def _others(name: str, notebook: str, root: Path | str) -> str:
@@ -228,8 +223,8 @@ def _compared(differences: Sequence[Difference], rest: Sequence[str], every: Seq
     scope = "other images and other seeds" if seeds > 1 else "other images, not other seeds"
     mean = ", as means over the seeds that both have" if seeds > 1 else ""
     out = [f"Differences are paired by image{mean}; their intervals cover {scope}."]
-    widening = widened(len(differences))
-    out += [f"{widening[0].upper()}{widening[1:]}."] if widening else []
+    if widening := widened(len(differences)):
+        out.append(f"{widening[0].upper()}{widening[1:]}.")
     reason = "other images, no seed in common or no values by query"
     return out + (
         [f"Not compared with {differences[0].against}: {'; '.join(rest)} ({reason})."] if rest else []
@@ -445,9 +440,9 @@ def _unmeasured(columns: Mapping[str, Source], rows: Sequence[Row]) -> list[str]
             if heads:
                 lacking.setdefault((place, ", ".join(heads)), []).append(row.name)
     out = []
-    for (place, heads), names in lacking.items():
+    for (place, numbers), names in lacking.items():
         remedy = f" Where {place} is there, the same `workbench grid --skip-existing` measures it."
-        out.append(f"Not measured of {'; '.join(names)}: {heads}.{remedy if place else ''}")
+        out.append(f"Not measured of {'; '.join(names)}: {numbers}.{remedy if place else ''}")
     return out
 
 

@@ -116,6 +116,23 @@ TimeLimit = Annotated[
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Say arms, steps, memory, hours and what is missing; run nothing.")
 ]
+
+
+def _print_example(asked: bool) -> None:
+    """Print the grid file to copy, and end the verb."""
+    if asked:
+        from workbench.execution import library
+
+        typer.echo(library.find("example", "grid").read_text(encoding="utf-8"), nl=False)
+        raise typer.Exit
+
+
+Example = Annotated[
+    bool,
+    typer.Option(
+        "--example", help="Print a grid file to copy, and stop.", is_eager=True, callback=_print_example
+    ),
+]
 InPaper = Annotated[bool, typer.Option("--paper", help="Take the paper's own settings and data.")]
 SkipExisting = Annotated[
     bool, typer.Option("--skip-existing", help="Keep good runs of the same parameters and code.")

@@ -14,6 +14,7 @@ from workbench.cli.base import (
     AsJson,
     Device,
     DryRun,
+    Example,
     InPaper,
     Judge,
     Metrics,
@@ -148,12 +149,14 @@ def grid(  # noqa: PLR0913 - typer reads the options from the signature
     record: Record = None,
     tag: Tags = None,
     note: Note = "",
+    example: Example = False,
     root: Root = "runs",
     as_json: AsJson = False,
 ) -> None:
     """Run one notebook once for every arm of a grid file.
 
-    -p overrides the values of all arms. A grid of a paper's table ends in that table.
+    --example shows how a file is written. -p overrides the values of all arms. A grid of a paper's table ends
+    in that table.
     """
     from workbench.execution import grid as execution
 
@@ -166,13 +169,8 @@ def grid(  # noqa: PLR0913 - typer reads the options from the signature
             return _forecast(described, arms, as_json)
         options = _options(executor, described.get("executor") or {}, jobs, time_limit)
         require(not record or described.get("record"), f"{file} {NOTHING}")
-<<<<<<< HEAD
         _require_ready(executor, arms, root, record)
-=======
-        # other executors start the runs on other machines
-        _require_ready(arms if executor == "local" else {}, root, record)
         execution.keep_words(root, path.stem, given, paper=paper)
->>>>>>> 16e80407 (table: rows are compared with the first, and the -p of the grid are kept with it; 07: what a run lacks is said)
     with usage((executors.ExecutorError,)):
         done = execution.run_grid(
             notebook, arms, root=root, name=path.stem, executor=executor,

@@ -39,12 +39,8 @@ from workbench.execution.library import find
 from workbench.execution.needs import check_encoders, missing_data
 from workbench.execution.notebook import FAILED, KILLED, OK, RunResult, check, code, run_notebook
 from workbench.formatting import format_number
-<<<<<<< HEAD
-from workbench.io import flat, read_options, reading_errors, write_recorded
-from workbench.progress import Task
-=======
 from workbench.io import flat, read_options, reading_errors, write_json, write_recorded
->>>>>>> 16e80407 (table: rows are compared with the first, and the -p of the grid are kept with it; 07: what a run lacks is said)
+from workbench.progress import Task
 from workbench.records import MetricKey, require
 from workbench.registry import merge, require_known
 from workbench.runs import store as runs
@@ -348,9 +344,8 @@ def kept_words(root: Path | str, name: str) -> tuple[dict[str, str], bool]:
         return {}, False
     found = read_options(file)
     words = found.get("parameters")
-    require(
-        isinstance(words, dict), f"{file} holds no parameters of a grid; delete it, and give the grid's -p"
-    )
+    if not isinstance(words, dict):
+        raise parameters.ParameterError(f"{file} holds no parameters; delete it, and give the grid's -p")
     return {str(field): str(value) for field, value in words.items()}, bool(found.get(PAPER))
 
 

@@ -254,7 +254,7 @@ def _same_queries(key: str, names: tuple[str, str], values: tuple[Values, Values
     pair, (first, second) = " and ".join(names), map(np.isnan, values)
     apart = f"{key}: {pair} did not answer the same queries: measure both on one split by the same judgements"
     require(first.shape == second.shape, apart)
-    both: NDArray[np.bool_] = ~(first.all(axis=1) | second.all(axis=1))
+    both: NDArray[np.bool_] = np.logical_not(first.all(axis=1) | second.all(axis=1))
     require(np.array_equal(first[both], second[both]), apart)
     reason = "no query counts" if len(both) == 1 else "no seed is common"
     require(both.any(), f"{key}: {reason} for {pair}, so they cannot be compared")
