@@ -26,7 +26,7 @@ from workbench.cli.base import (
     writable,
 )
 from workbench.cli.output import screen
-from workbench.execution import executors, library
+from workbench.execution import executors, library, parameters
 from workbench.registry import require_known
 
 
@@ -43,12 +43,10 @@ def table(
     Without -p and --paper it takes those with which the grid was run last. Exit code 3 means that arms are
     missing.
     """
-    from workbench.execution import grid  # nbformat is slow to import
-
     with usage():
         words, notes = pairs(parameter), list[str]()
         if not (words or paper):
-            words, paper = grid.kept_words(root, library.find(file, "grid").stem)
+            words, paper = parameters.kept_words(root, library.find(file, "grid").stem)
             typed = [*(f"-p {name}={value}" for name, value in words.items()), *["--paper"] * paper]
             notes = [f"As the grid was run last: {' '.join(typed)}."] if typed else []
         table_, files, lines = write_table(file, words, root, paper=paper, notes=notes)

@@ -45,7 +45,7 @@ def from_first(
 
 
 def _kept(by_row: Mapping[str, Sequence[runs.Run]]) -> Kept:
-    """What the runs keep, of the rows that keep something."""
+    """Return what the runs keep, of the rows that keep something."""
     kept = Kept()
     for row, several in by_row.items():
         read = {str(run.params.get(grids.SEED, "")): ByQuery.read(run.folder) for run in several}

@@ -216,7 +216,7 @@ def _table(
 
 
 def _compared(differences: Sequence[Difference], rest: Sequence[str], every: Sequence[runs.Run]) -> list[str]:
-    """What is to be known of the differences, and which rows have none."""
+    """Tell how the differences are made, and which rows have none."""
     if not differences:
         return []
     seeds = len({str(run.params.get(grids.SEED, "")) for run in every})

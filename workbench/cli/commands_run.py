@@ -170,7 +170,7 @@ def grid(  # noqa: PLR0913 - typer reads the options from the signature
         options = _options(executor, described.get("executor") or {}, jobs, time_limit)
         require(not record or described.get("record"), f"{file} {NOTHING}")
         _require_ready(executor, arms, root, record)
-        execution.keep_words(root, path.stem, given, paper=paper)
+        parameters.keep_words(root, path.stem, given, paper=paper)
     with usage((executors.ExecutorError,)):
         done = execution.run_grid(
             notebook, arms, root=root, name=path.stem, executor=executor,

@@ -39,7 +39,7 @@ from workbench.execution.library import find
 from workbench.execution.needs import check_encoders, missing_data
 from workbench.execution.notebook import FAILED, KILLED, OK, RunResult, check, code, run_notebook
 from workbench.formatting import format_number
-from workbench.io import flat, read_options, reading_errors, write_json, write_recorded
+from workbench.io import flat, read_options, reading_errors, write_recorded
 from workbench.progress import Task
 from workbench.records import MetricKey, require
 from workbench.registry import merge, require_known
@@ -49,8 +49,6 @@ from workbench.runs.about import About, add_about
 VALIDATION = "val/"
 KEYS = ("notebook", "fixed", "arms", "grid", "reference", "executor", "record", "paper")
 SEED, PRESET, PAPER = "seed", "preset", "paper"
-# folder below the runs of what was typed for grids
-WORDS = "grids"
 # so often an arm is run whose kernel or worker dies, in all; seconds between two looks at the workers
 TRIES, LOOK = 3, 0.2
 Arms = dict[str, dict[str, Any]]
@@ -319,34 +317,6 @@ def planned(
     lacking = [] if dry else missing(grid, arms)
     require(not lacking, "\n".join(lacking), FileNotFoundError)
     return changes, grid, arms
-
-
-def keep_words(root: Path | str, name: str, words: Mapping[str, str], *, paper: bool) -> None:
-    """Keep what was typed for a grid, so that its table needs no repetition.
-
-    Args:
-        root: where runs lie; the file is ``grids/NAME.json`` below it, of the last time the grid was run.
-        name: of the grid.
-        words: values that go over those of every arm, as typed.
-        paper: in the settings of its paper.
-    """
-    write_json(Path(root) / WORDS / f"{name}.json", {"parameters": dict(words), PAPER: paper})
-
-
-def kept_words(root: Path | str, name: str) -> tuple[dict[str, str], bool]:
-    """Return what was typed when a grid was last run, as ``keep_words`` has it; nothing for one that was not.
-
-    Raises:
-        ValueError: the file is truncated or foreign; the message names it.
-    """
-    file = Path(root) / WORDS / f"{name}.json"
-    if not file.is_file():
-        return {}, False
-    found = read_options(file)
-    words = found.get("parameters")
-    if not isinstance(words, dict):
-        raise parameters.ParameterError(f"{file} holds no parameters; delete it, and give the grid's -p")
-    return {str(field): str(value) for field, value in words.items()}, bool(found.get(PAPER))
 
 
 def _check_apart(before: Arms, after: Arms, changes: Mapping[str, Any]) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from workbench.io import parse_json, parse_yaml, reading_errors
+from workbench.io import parse_json, parse_yaml, read_options, reading_errors, write_json
 from workbench.records import require
 from workbench.registry import require_known
 from workbench.runs.spellings import Group, Layer, lay
@@ -37,6 +37,10 @@ EXAMPLES = {
     list: '["one", "two"]',
     dict: '{"name": 3}',
 }
+
+
+# folder below the runs of what was typed for grids
+WORDS = "grids"
 
 
 class ParameterError(ValueError):
@@ -257,3 +261,31 @@ def options(words: Mapping[str, str]) -> dict[str, Any]:
         ValueError: one is given twice, or the text does not read.
     """
     return lay(parse_values({}, words), groups=dict.fromkeys(("data", "data_options"), Group()))
+
+
+def keep_words(root: Path | str, name: str, words: Mapping[str, str], *, paper: bool) -> None:
+    """Keep what was typed for a grid, so that its table needs no repetition.
+
+    Args:
+        root: where runs lie; the file is ``grids/NAME.json`` below it, of the last time the grid was run.
+        name: of the grid.
+        words: values that go over those of every arm, as typed.
+        paper: in the settings of its paper.
+    """
+    write_json(Path(root) / WORDS / f"{name}.json", {"parameters": dict(words), "paper": paper})
+
+
+def kept_words(root: Path | str, name: str) -> tuple[dict[str, str], bool]:
+    """Return what was typed when a grid was last run, as ``keep_words`` has it; nothing for one that was not.
+
+    Raises:
+        ValueError: the file is truncated or foreign; the message names it.
+    """
+    file = Path(root) / WORDS / f"{name}.json"
+    if not file.is_file():
+        return {}, False
+    found = read_options(file)
+    words = found.get("parameters")
+    if not isinstance(words, dict):
+        raise ParameterError(f"{file} holds no parameters; delete it, and give the grid's -p")
+    return {str(field): str(value) for field, value in words.items()}, bool(found.get("paper"))
