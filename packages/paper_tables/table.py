@@ -160,10 +160,17 @@ def make(
         by_row[row] = derived.of_runs(how, by_row[how.arm], root, measure=measure)
         if by_row[how.arm] and not by_row[row]:
             missing[row] = "not measured; the grid with --skip-existing does it"
-    references = grid.get("reference") or {}
-    trained = {row: by_row[row] for row in sorted(rows.values(), key=references.__contains__)}
-    filled = _table(path.stem, layout, by_row, list(good.values()), trained)
+    filled = _table(path.stem, layout, by_row, list(good.values()), _trained(grid, by_row))
     return replace(filled, name=filled.name + _changed(changes) + "_paper" * paper, missing=missing)
+
+
+def _trained(
+    grid: Mapping[str, Any], by_row: Mapping[str, Sequence[runs.Run]]
+) -> dict[str, Sequence[runs.Run]]:
+    """Return the runs of the rows that are trained, those of a reference last."""
+    references = grid.get("reference") or {}
+    names = list(dict.fromkeys(grids.rows(grid).values()))
+    return {row: by_row[row] for row in sorted(names, key=references.__contains__)}
 
 
 def _others(name: str, notebook: str, root: Path | str) -> str:

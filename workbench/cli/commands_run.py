@@ -56,7 +56,7 @@ Models = Annotated[
 ]
 Data = Annotated[list[str] | None, typer.Option(help="A name, a path, a YAML file, or {...}; repeatable.")]
 OF_NEW_RUN = "--name, --tag and --note are of a new run; `workbench tag RUN` changes those of a finished one"
-NOTHING = "does not say what to record; name numbers, as in record: [rsum]"
+NOTHING = "the grid file does not say what to record; name numbers, as in record: [rsum]"
 
 
 @app.command(epilog="Example: workbench tour --root runs")
@@ -168,8 +168,7 @@ def grid(  # noqa: PLR0913 - typer reads the options from the signature
         if dry_run:
             return _forecast(described, arms, as_json)
         options = _options(executor, described.get("executor") or {}, jobs, time_limit)
-        require(not record or described.get("record"), f"{file} {NOTHING}")
-        _require_ready(executor, arms, root, record)
+        _require_ready(executor, arms, root, record, described)
         parameters.keep_words(root, path.stem, given, paper=paper)
     with usage((executors.ExecutorError,)):
         done = execution.run_grid(
@@ -177,12 +176,19 @@ def grid(  # noqa: PLR0913 - typer reads the options from the signature
             options=options, skip_existing=skip_existing, about=about, say=told(),
         )  # fmt: skip
     emit([asdict(outcome) for outcome in done], as_json, outcomes(done))
-    good = [one.folder for one in done if not one.exit_code]
     with usage():
         _record(described, done, record, _typed(notebook, file, parameter, paper))
-        for line in execution.finished(described, path, changes, root, good) if good else ():
+        for line in _finished(described, path, changes, root, done):
             echo(line, err=as_json)
     raise typer.Exit(max(one.exit_code for one in done))
+
+
+def _finished(described: Any, path: Path, changes: Mapping[str, Any], root: str, done: Any) -> list[str]:
+    """What annexes make of the arms that went well, as lines to print."""
+    from workbench.execution import grid as execution
+
+    good = [one.folder for one in done if not one.exit_code]
+    return execution.finished(described, path, changes, root, good) if good else []
 
 
 def _typed(notebook: str, file: Path, parameter: list[str] | None, paper: bool) -> list[str]:
@@ -192,9 +198,14 @@ def _typed(notebook: str, file: Path, parameter: list[str] | None, paper: bool) 
 
 
 def _require_ready(
-    executor: str, arms: Mapping[str, Mapping[str, Any]], root: str, record: Path | None
+    executor: str,
+    arms: Mapping[str, Mapping[str, Any]],
+    root: str,
+    record: Path | None,
+    described: Mapping[str, Any],
 ) -> None:
-    """Raise if arms need a device that is not here, or a folder cannot be written."""
+    """Raise if a grid has nothing to record, a device is not here, or a folder cannot be written."""
+    require(not record or described.get("record"), NOTHING)
     # other executors start the runs on other machines
     for values in arms.values() if executor == "local" else ():
         _require_machine(values)
