@@ -11,7 +11,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import asdict, dataclass, replace
 from functools import wraps
@@ -159,6 +159,20 @@ class Task:
         return [own, *self.within()]
 
 
+def each(items: Iterable[T], what: str, unit: str) -> Iterator[T]:
+    """The items one after another, shown as they are taken.
+
+    Args:
+        items: of which the number is shown where they are a collection.
+        what: is done with them, in a few words.
+        unit: what they are, as ``"images"``.
+    """
+    with Task(what, len(items) if isinstance(items, Sized) else 0, unit) as task:
+        for item in items:
+            yield item
+            task.update()
+
+
 def during(what: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
     """Show what a function does while it runs.
 
@@ -281,9 +295,7 @@ class Bars(Nowhere):
     every = 0.5
 
     def __init__(self, *, threaded: bool) -> None:
-        from tqdm.auto import tqdm  # slow to import
-
-        self.tqdm, self.threaded, self.rows = tqdm, threaded, dict[str, Any]()
+        self.threaded, self.rows = threaded, dict[str, Any]()
 
     def show(self, states: Sequence[State]) -> None:
         """Move the bars to where the tasks are."""
@@ -292,32 +304,45 @@ class Bars(Nowhere):
             self.rows.pop(key).close()
         for state in shown:
             if state.key not in self.rows:
-                self.rows[state.key] = self.tqdm(
-                    initial=state.first, desc=state.what, leave=False, file=sys.stderr,
-                    bar_format=WITHOUT_TOTAL, ncols=_columns(), nrows=ROWS, delay=1,
-                )  # fmt: skip
+                self.rows[state.key] = self._row(state)
             self._move(self.rows[state.key], state)
 
-    def _move(self, row: Any, state: State) -> None:
+    def _row(self, state: State) -> Any:
+        from tqdm.auto import tqdm  # slow to import
+
+        return tqdm(
+            total=state.total or None, initial=state.first, desc=state.what, leave=False, delay=1,
+            bar_format=self._layout(state), ncols=self._columns(), nrows=ROWS, file=sys.stderr,
+        )  # fmt: skip
+
+    def _layout(self, state: State) -> str:
+        """The parts of a bar; a notebook draws the bar itself as wide as it likes."""
         counted = WITH_TOTAL if state.even else UNEVEN
-        row.bar_format = counted if state.total else WITHOUT_TOTAL
+        layout = counted if state.total else WITHOUT_TOTAL
+        return layout if self.threaded else layout.replace("{bar:10}", "{bar}")
+
+    def _columns(self) -> int | None:
+        """How long a bar may be; some terminals do not say how wide they are, and a notebook has no end."""
+        wide = 0
+        with suppress(OSError, ValueError):
+            wide = os.get_terminal_size(sys.stderr.fileno()).columns
+        return (wide or 80) - 1 if self.threaded else None
+
+    def _move(self, row: Any, state: State) -> None:
+        row.bar_format, row.ncols = self._layout(state), self._columns()
         row.total, row.n, row.unit = state.total or None, state.count, f" {state.unit}"
-        row.ncols, row.start_t = _columns(), time.time() - state.seconds
+        row.start_t = time.time() - state.seconds
         row.set_description_str(state.what, refresh=False)
         row.set_postfix_str(state.detail, refresh=False)
         row.refresh()
 
     def aside(self) -> AbstractContextManager[None]:
         """Clear the bars, and draw them again below what was written."""
-        return self.tqdm.external_write_mode(file=sys.stderr) if self.rows else nullcontext()
-
-
-def _columns() -> int:
-    """How long a bar may be; some terminals do not say how wide they are."""
-    wide = 0
-    with suppress(OSError, ValueError):
-        wide = os.get_terminal_size(sys.stderr.fileno()).columns
-    return (wide or 80) - 1
+        if not self.rows:
+            return nullcontext()
+        row = next(iter(self.rows.values()))
+        mode: AbstractContextManager[None] = row.external_write_mode(file=sys.stderr)
+        return mode
 
 
 class Display:

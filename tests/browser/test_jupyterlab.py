@@ -44,3 +44,26 @@ def test_the_training_notebook_runs_from_top_to_bottom(browser: Any, lab: Lab) -
     assert trouble == []
     page.screenshot(path=lab.folder / "03_train.png")
     page.close()
+
+
+BEGINS = """
+import time
+from workbench.progress import Task
+task = Task("training", 20, "steps")
+task.__enter__()
+time.sleep(1.2)
+task.update(5, "loss 0.43")
+"""
+
+
+def test_long_work_has_a_bar_with_the_time_that_is_left(browser: Any, lab: Lab) -> None:
+    page, _, trouble = run_in_lab(browser, lab, "bar", [BEGINS], height=600)
+    bar = page.locator(".jp-OutputArea .widget-hbox, .jp-OutputArea .jupyter-widgets").first
+    bar.wait_for()
+    text = " ".join(bar.inner_text().split())
+    page.screenshot(path=lab.folder / "bar.png")
+    assert "training: 25%" in text
+    assert "5/20 steps" in text
+    assert "loss 0.43" in text
+    assert trouble == []
+    page.close()

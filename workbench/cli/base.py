@@ -1,5 +1,7 @@
 """The command line's frame: the application, the options that verbs share, and how a verb speaks and ends."""
 
+import atexit
+import gc
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator
@@ -20,6 +22,8 @@ from workbench.runs.about import About
 
 # read when torch is loaded: threads that wait asleep leave the cores to whatever else runs
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+# the end of a process: what is left is not searched for circles, which takes seconds where torch is loaded
+atexit.register(gc.freeze)
 
 
 # of the click that typer brings along, whichever that is

@@ -32,6 +32,7 @@ from workbench.data.region_files import locate
 from workbench.data.shards import found_shards, read_shards
 from workbench.data.tables import READERS, header, inside, read_table
 from workbench.formatting import format_count
+from workbench.progress import each
 from workbench.records import Split, require
 from workbench.registry import make
 
@@ -317,7 +318,8 @@ def doubts(split: Split) -> list[str]:
     captions that stand twice. The first ``OPENED`` pictures are opened.
     """
     broken, twins, first = list[str](), list[str](), dict[bytes, str]()
-    for row, name in enumerate(split.image_ids[:OPENED] if split.regions is None else ()):
+    names = split.image_ids[:OPENED] if split.regions is None else ()
+    for row, name in enumerate(each(names, "looking for doubtful images", "images")):
         try:
             image = split.open_image(row)
         except (FileNotFoundError, ValueError) as error:

@@ -19,6 +19,7 @@ from workbench.data.columns import Columns
 from workbench.data.images import no_picture, read_image, require_file, same_content
 from workbench.formatting import format_count
 from workbench.io import content_stamp, reading_errors, with_home
+from workbench.progress import each
 from workbench.records import Judgements, Rows, Split, require
 
 VARIABLE = "WORKBENCH_DATA"
@@ -182,7 +183,8 @@ def good(
     images: dict[str, Exception | None] = {}
     seen: dict[str, str] = {}
     kept = []
-    for row in rows:
+    what = "reading images" if check_images else "reading rows"
+    for row in each(rows, what, "captions"):
         if row.image not in images:
             images[row.image] = _image_error(path(row.image), row.where, check_images)
         if not row.caption.strip():

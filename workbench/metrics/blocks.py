@@ -174,7 +174,7 @@ def blocks(
         f"scores are {tuple(source.shape)}, the judgements (queries, gallery) are {tuple(shape)}",
     )
     size = step or source.step
-    with Task("scores", shape[0], "queries", shown=size < shape[0]) as task:
+    with Task("ranking", shape[0], "queries", shown=size < shape[0]) as task:
         for first in range(0, shape[0], size):
             rows = source.rows(slice(first, min(first + size, shape[0])))
             if checked:

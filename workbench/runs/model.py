@@ -212,7 +212,7 @@ class Model:
         self.pair.eval()
         chunks, slow = [], self.device.type == "cpu" and "pixels" in (self.pair.image.image_input or "")
         step = SLOWLY if slow else BATCH
-        with Task(f"encoding with {self.name}", count, unit) as task:
+        with Task(f"encoding with {self.name}" if self.name else "encoding", count, unit) as task:
             for read in ahead(batch, np.split(np.arange(count), range(step, count, step))):
                 with devices.precise(self.device, self.precision):
                     made = encode(batches.to(read, self.device))
