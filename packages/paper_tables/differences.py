@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from workbench.execution import grid as grids
-from workbench.metrics.comparison import Difference, paired_differences
+from workbench.metrics.comparison import Difference, paired_differences, widened
 from workbench.metrics.intervals import Draws
 from workbench.records import MetricKey, Values
 from workbench.records.measurement import FIRST
@@ -42,6 +42,27 @@ def from_first(
         return [], rest
     values = {key: _values(fit, key) for key in chosen}
     return paired_differences(values, first, Draws(base.own, len(base.image_ids))), rest
+
+
+def about(differences: Sequence[Difference], rest: Sequence[str], seeds: int) -> list[str]:
+    """Tell how the differences are made, and which rows have none, in sentences.
+
+    Args:
+        differences: from ``from_first``.
+        rest: the rows that cannot be compared.
+        seeds: of all runs.
+    """
+    if not differences:
+        return []
+    scope = "other images and other seeds" if seeds > 1 else "other images, not other seeds"
+    mean = ", as means over the seeds that both have" if seeds > 1 else ""
+    notes = [f"Differences are paired by image{mean}; their intervals cover {scope}."]
+    if widening := widened(len(differences)):
+        notes.append(f"{widening[0].upper()}{widening[1:]}.")
+    if rest:
+        reason = "other images, no seed in common or no values by query"
+        notes.append(f"Not compared with {differences[0].against}: {'; '.join(rest)} ({reason}).")
+    return notes
 
 
 def _kept(by_row: Mapping[str, Sequence[runs.Run]]) -> Kept:

@@ -23,7 +23,7 @@ import numpy as np
 
 from paper_tables import derived, needs, published
 from paper_tables import layout as layouts
-from paper_tables.differences import from_first
+from paper_tables.differences import about, from_first
 from paper_tables.judging import CEILING
 from paper_tables.layout import Layout, Part
 from workbench import assets
@@ -33,7 +33,7 @@ from workbench.execution import parameters
 from workbench.execution.library import find
 from workbench.formatting import format_count, format_value
 from workbench.io import json_value
-from workbench.metrics.comparison import Difference, widened
+from workbench.metrics.comparison import Difference
 from workbench.metrics.seeds import t_interval
 from workbench.records import MetricKey, require
 from workbench.records.measurement import unit_of
@@ -217,25 +217,9 @@ def _table(
     notes += _at_the_ceiling(columns, filled)
     single = [keys[0] for _, place, keys in columns.values() if len(keys) == 1 and not place]
     differences, rest = from_first(trained, single)
-    notes += _compared(differences, rest, every)
+    notes += about(differences, rest, len({str(run.params.get(grids.SEED, "")) for run in every}))
     rows = ordered(filled, printed)
     return Table(f"{name}_{data}", title, units, rows, parts, {}, notes, layout.curves, differences)
-
-
-def _compared(differences: Sequence[Difference], rest: Sequence[str], every: Sequence[runs.Run]) -> list[str]:
-    """Tell how the differences are made, and which rows have none."""
-    if not differences:
-        return []
-    seeds = len({str(run.params.get(grids.SEED, "")) for run in every})
-    scope = "other images and other seeds" if seeds > 1 else "other images, not other seeds"
-    mean = ", as means over the seeds that both have" if seeds > 1 else ""
-    out = [f"Differences are paired by image{mean}; their intervals cover {scope}."]
-    if widening := widened(len(differences)):
-        out.append(f"{widening[0].upper()}{widening[1:]}.")
-    reason = "other images, no seed in common or no values by query"
-    return out + (
-        [f"Not compared with {differences[0].against}: {'; '.join(rest)} ({reason})."] if rest else []
-    )
 
 
 def runs_of(arms: grids.Arms, there: Sequence[runs.Run]) -> dict[str, runs.Run | None]:
