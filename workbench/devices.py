@@ -41,11 +41,11 @@ def find(device: str = "") -> "torch.device":
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
-        found = torch.device(name)
+        device_of_name = torch.device(name)
     except RuntimeError:
         raise ValueError(f"device is {name!r}; use auto, cpu, cuda or cuda:1") from None
-    _require_there(name, found)
-    return found
+    _require_there(name, device_of_name)
+    return device_of_name
 
 
 def _require_there(name: str, device: "torch.device") -> None:

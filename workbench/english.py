@@ -7,13 +7,13 @@ IRREGULAR = {
     "sheep": "sheep", "fish": "fish", "people": "people", "bus": "buses",
     "cactus": "cacti", "epoch": "epochs",
 }  # fmt: skip
-PLACES = frozenset({
+PLACES = {
     "about", "above", "across", "after", "against", "along", "alongside", "among", "amid", "around",
     "as", "at", "atop", "before", "behind", "below", "beneath", "beside", "between", "by", "down",
     "for", "from", "in", "inside", "into", "left", "like", "near", "next", "of", "off", "on", "onto",
     "opposite", "out", "outside", "over", "past", "right", "round", "than", "through", "to", "toward",
     "towards", "under", "underneath", "up", "upon", "with", "within", "without",
-})  # fmt: skip
+}  # fmt: skip
 # Verbs that captions use for what was done to a thing.
 DONE = {
     "park": "parked", "cover": "covered", "fill": "filled", "make": "made", "decorate": "decorated",
@@ -49,7 +49,8 @@ def participle(relation: str) -> str:
     """
     verb, _, rest = relation.partition(" ")
     if verb in DONE or rest == "by":
-        return f"{DONE.get(verb, verb + ('d' if verb.endswith('e') else 'ed'))} {rest}".strip()
+        ending = "d" if verb.endswith("e") else "ed"
+        return f"{DONE.get(verb, verb + ending)} {rest}".strip()
     if verb.lower() in PLACES or verb.endswith(("ing", "ed")):
         return relation
     if verb.endswith("ie"):

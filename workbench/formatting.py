@@ -5,6 +5,7 @@ Values are stored as fractions and shown as the field prints them: percent, RSUM
 """
 
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -80,15 +81,15 @@ def format_interval(
     alone = format_value(value, unit, sign=sign)
     if low is None or high is None or math.isnan(low) or math.isnan(high):
         return alone
-    ends = [_end(end, unit) if sign else format_value(end, unit) for end in (low, high)]
-    return f"{alone} ({ends[0]} to {ends[1]})"
+    show: Callable[[float, str], str] = _end if sign else format_value
+    return f"{alone} ({show(low, unit)} to {show(high, unit)})"
 
 
 def _end(value: float, unit: str) -> str:
     """An end of the interval of a difference, with up to two digits more where it would be shown as zero."""
     digits = FACES[unit][1]
-    told = [format_number(display_value(value, unit), digits + more, sign=True) for more in range(3)]
-    return next((one for one in told if one[0] in "+-"), told[0])
+    texts = [format_number(display_value(value, unit), digits + more, sign=True) for more in range(3)]
+    return next((text for text in texts if text[0] in "+-"), texts[0])
 
 
 def format_number(value: float, digits: int, *, sign: bool = False) -> str:
@@ -97,7 +98,8 @@ def format_number(value: float, digits: int, *, sign: bool = False) -> str:
     >>> format_number(12.345, 1), format_number(-0.01, 1), format_number(1234567, 0)
     ('12.3', '0.0', '1,234,567')
     """
-    text = f"{value:{'+' if sign else ''},.{digits}f}"
+    plus = "+" if sign else ""
+    text = f"{value:{plus},.{digits}f}"
     return text.lstrip("+-") if not text.strip("+-0.,") else text
 
 
@@ -116,7 +118,8 @@ def format_count(number: int, what: str = "") -> str:
     >>> format_count(1, "query"), format_count(5000, "caption"), format_count(12)
     ('1 query', '5,000 captions', '12')
     """
-    return f"{number:,} {what if number == 1 or not what else plural(what)}".rstrip()
+    things = what if number == 1 or not what else plural(what)
+    return f"{number:,} {things}".rstrip()
 
 
 def format_bytes(size: int) -> str:
@@ -129,7 +132,8 @@ def format_bytes(size: int) -> str:
     for larger in ("kB", "MB", "GB", "TB"):
         if value >= 1000:
             value, unit = value / 1000, larger
-    return f"{format_number(value, 0 if unit == 'B' else 1)} {unit}"
+    digits = 0 if unit == "B" else 1
+    return f"{format_number(value, digits)} {unit}"
 
 
 def format_duration(seconds: float) -> str:

@@ -70,8 +70,8 @@ def did_you_mean(name: str, known: list[str], otherwise: str = "", most: int = 3
     """The end of an error message: the near names if there are any, else what is said ``otherwise``, or all
     names. Capitals make no name a far one.
     """
-    lower = {one.lower(): one for one in known}
-    near = [lower[one] for one in difflib.get_close_matches(name.lower(), lower, n=most, cutoff=0.6)]
+    lower = {candidate.lower(): candidate for candidate in known}
+    near = [lower[close] for close in difflib.get_close_matches(name.lower(), lower, n=most, cutoff=0.6)]
     return f"did you mean {', '.join(near)}?" if near else otherwise or f"known: {', '.join(known)}"
 
 
@@ -137,12 +137,14 @@ class Shelf:
     @cached_property
     def files(self) -> set[str]:
         """Names of the members that are files of the folder, which is read once in a process."""
-        return {
-            place.stem if place.name != "__init__.py" else place.parent.name
-            for root in import_module(self.package).__path__
-            for place in (*Path(root).glob("[!_]*.py"), *Path(root).glob("[!_]*/__init__.py"))
-            if OFFER.search(place.read_text(encoding="utf-8"))
-        }
+        names = set()
+        for root in map(Path, import_module(self.package).__path__):
+            modules = {file.stem: file for file in root.glob("[!_]*.py")}
+            modules |= {file.parent.name: file for file in root.glob("[!_]*/__init__.py")}
+            names |= {
+                name for name, file in modules.items() if OFFER.search(file.read_text(encoding="utf-8"))
+            }
+        return names
 
     @property
     def _entries(self) -> dict[str, EntryPoint]:
@@ -158,16 +160,16 @@ class Shelf:
         if name in self.files:
             return import_module(f"{self.package}.{name}").MEMBER
         if name in self._entries:
-            found = self._entries[name].load()
+            member = self._entries[name].load()
         elif ":" in name:
-            found = from_outside(self.kind, name)
+            member = from_outside(self.kind, name)
         else:
             raise KeyError(f"{self.kind}: no {name!r}; {did_you_mean(name, self.names())}")
         bases = tuple(self.public(base) for base in self.bases) or (Callable,)
-        if not (isinstance(found, bases) or (inspect.isclass(found) and issubclass(found, bases))):
+        if not (isinstance(member, bases) or (inspect.isclass(member) and issubclass(member, bases))):
             wanted = " or ".join(f"{self.package}.{base}" for base in self.bases) or "a function or a class"
-            raise TypeError(f"{self.kind}: {name!r} is {found!r}; derive it from {wanted}")
-        return found
+            raise TypeError(f"{self.kind}: {name!r} is {member!r}; derive it from {wanted}")
+        return member
 
     def load(self, name: str, **options: Any) -> Any:
         """Call the member with options.
@@ -203,16 +205,16 @@ def from_outside(kind: str, name: str) -> Any:
         sys.path.append(str(here))
     invalidate_caches()
     try:
-        found = import_module(module)
+        imported = import_module(module)
     except ModuleNotFoundError as error:
         if error.name is None or not f"{module}.".startswith(f"{error.name}."):
             raise
         near = did_you_mean(module, sorted(file.stem for file in here.glob("*.py")))
         raise KeyError(f"{kind}: no module {module!r} in {here} or on PYTHONPATH; {near}") from None
-    if not hasattr(found, wanted):
-        near = did_you_mean(wanted, [one for one in vars(found) if not one.startswith("_")])
+    if not hasattr(imported, wanted):
+        near = did_you_mean(wanted, [public for public in vars(imported) if not public.startswith("_")])
         raise KeyError(f"{kind}: the module {module!r} has no {wanted!r}; {near}")
-    return getattr(found, wanted)
+    return getattr(imported, wanted)
 
 
 def merge(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
@@ -358,11 +360,11 @@ class Checked:
         """Check the options of each class that defines ``__init__`` before it runs."""
         super().__init_subclass__(**kwargs)
         if "__init__" in cls.__dict__:
-            made = cls.__init__
+            init = cls.__init__
 
-            @wraps(made)
+            @wraps(init)
             def checked(self: Any, *args: Any, **options: Any) -> None:
-                check_options(type(self).__name__, made, options)
-                made(self, *args, **options)
+                check_options(type(self).__name__, init, options)
+                init(self, *args, **options)
 
             cls.__init__ = checked  # type: ignore[method-assign]

@@ -7,6 +7,7 @@ that has a folder ``assets``.
 from functools import cache
 from importlib.metadata import entry_points
 from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,12 +31,13 @@ def path(name: str) -> Path:
     True
     """
     folders = [package / "assets" for package in annexes()]
+    shipped: list[str] = []
     for folder in folders:
-        found = (folder / name).resolve()
-        if found.exists() and found.is_relative_to(folder.resolve()):
-            return found
-    shipped = sorted(file.relative_to(folder).as_posix() for folder in folders for file in folder.rglob("*"))
-    raise FileNotFoundError(f"no shipped file {name!r}; there are {', '.join(shipped)}")
+        place = (folder / name).resolve()
+        if place.exists() and place.is_relative_to(folder.resolve()):
+            return place
+        shipped += [file.relative_to(folder).as_posix() for file in folder.rglob("*")]
+    raise FileNotFoundError(f"no shipped file {name!r}; there are {', '.join(sorted(shipped))}")
 
 
 def annexes() -> tuple[Path, ...]:
@@ -48,16 +50,17 @@ def packages(*groups: str) -> tuple[Path, ...]:
     """Folders of the installed packages that offer something in these groups of entry points, by name. None
     is imported.
     """
-    names = sorted({entry.module.split(".")[0] for group in groups for entry in entry_points(group=group)})
-    specs = [find_spec(name) for name in names]
-    return tuple(Path(place) for spec in specs if spec for place in spec.submodule_search_locations or ())
+    entries = chain.from_iterable(entry_points(group=group) for group in groups)
+    specs = map(find_spec, sorted({entry.module.split(".")[0] for entry in entries}))
+    places = chain.from_iterable(spec.submodule_search_locations or () for spec in specs if spec)
+    return tuple(map(Path, places))
 
 
 @cache
 def models() -> tuple[str, ...]:
     """Names of the matching models that are shipped, in open_clip's layout of local folders."""
-    found = (package.glob("assets/*/open_clip_config.json") for package in annexes())
-    return tuple(sorted(file.parent.name for files in found for file in files))
+    files = chain.from_iterable(package.glob("assets/*/open_clip_config.json") for package in annexes())
+    return tuple(sorted(file.parent.name for file in files))
 
 
 def recorded(table: str | Path) -> "pd.DataFrame":

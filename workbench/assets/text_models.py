@@ -60,7 +60,7 @@ def read(kind: str, source: str | Path, revision: str | None = None) -> Any:
 
     with _quiet(transformers.utils.logging), hub(source):
         how: dict[str, Any] = {"output_loading_info": True} if kind == "AutoModel" else {}
-        made = getattr(transformers, kind).from_pretrained(
+        part = getattr(transformers, kind).from_pretrained(
             source,
             local_files_only=isinstance(source, Path),
             revision=revision,
@@ -69,15 +69,15 @@ def read(kind: str, source: str | Path, revision: str | None = None) -> Any:
         )
     wrong, error = "", ValueError
     if how:
-        made, found = made
-        absent = sorted(name for name in found["missing_keys"] if not name.startswith("pooler."))
+        part, report = part
+        absent = sorted(name for name in report["missing_keys"] if not name.startswith("pooler."))
         wrong = f"lacks {format_count(len(absent), 'weight')}, {absent[0]} first" if absent else ""
         error = IncompleteError
     elif kind != "AutoConfig":
-        words = getattr(made, "tokenizer", made)
+        words = getattr(part, "tokenizer", part)
         wrong = "holds a tokenizer without words" if len(words) <= len(set(words.all_special_ids)) else ""
     require(not wrong, f"{source} {wrong}; save the model with its tokenizer by save_pretrained", error)
-    return made
+    return part
 
 
 @contextmanager
@@ -118,12 +118,12 @@ def longer(tokenizer: Any, texts: Sequence[str], longest: int) -> int:
 
 @contextmanager
 def _quiet(logging: Any) -> Iterator[None]:
-    drawn, told = logging.is_progress_bar_enabled(), logging.get_verbosity()
+    drawn, verbosity = logging.is_progress_bar_enabled(), logging.get_verbosity()
     logging.disable_progress_bar()
     logging.set_verbosity_error()
     try:
         yield
     finally:
-        logging.set_verbosity(told)
+        logging.set_verbosity(verbosity)
         if drawn:
             logging.enable_progress_bar()

@@ -24,4 +24,4 @@ def ahead(read: Callable[[T], R], parts: Iterable[T]) -> Iterator[R]:
             coming.append(thread.submit(read, part))
             if len(coming) == 2:
                 yield coming.popleft().result()
-        yield from (one.result() for one in coming)
+        yield from (future.result() for future in coming)

@@ -63,9 +63,10 @@ def _stamp_of_file(file: Path, size: int, *_: int) -> int:
 
 
 def _stamp(read: Callable[[int, int], bytes], size: int) -> int:
-    whole = size <= 3 * PIECE
-    places = [0] if whole else [0, (size - PIECE) // 2, size - PIECE]
-    pieces = [read(place, size if whole else PIECE) for place in places]
+    if size <= 3 * PIECE:
+        pieces = [read(0, size)]
+    else:
+        pieces = [read(place, PIECE) for place in (0, (size - PIECE) // 2, size - PIECE)]
     return _number(str(size).encode(), *pieces) or 1
 
 
@@ -121,18 +122,24 @@ def verify(path: Path, *files: Path, remedy: str) -> dict[str, Any]:
     content = _read(path, remedy)
     for file in files:
         entry = content[FILES].get(file.relative_to(path.parent).as_posix())
-        problem = (
-            f"is not among the files of {path.name}" if not entry
-            else "is missing" if not file.is_file()
-            else f"has {size} bytes and was written with {entry['bytes']}"
-            if (size := file.stat().st_size) != entry["bytes"]
-            else f"is not what was written: it has another checksum than {path.name} says"
-            if checksum(file) != entry[SUM]
-            else ""
-        )  # fmt: skip
+        problem = _problem(file, entry, path.name)
         if problem:
             raise ChecksumError(f"{file} {problem}; {remedy}")
     return content
+
+
+def _problem(file: Path, entry: Mapping[str, Any] | None, sums: str) -> str:
+    """Say what tells a file from its entry in the file of checksums that is called ``sums``, if anything."""
+    if not entry:
+        return f"is not among the files of {sums}"
+    if not file.is_file():
+        return "is missing"
+    size = file.stat().st_size
+    if size != entry["bytes"]:
+        return f"has {size} bytes and was written with {entry['bytes']}"
+    if checksum(file) != entry[SUM]:
+        return f"is not what was written: it has another checksum than {sums} says"
+    return ""
 
 
 def _read(path: Path, remedy: str) -> dict[str, Any]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import DTypeLike
 
-Given = TypeVar("Given")
+Value = TypeVar("Value")
 TABLE_WRITERS = {
     ".csv": lambda table, path: table.to_csv(path, index=False),
     ".json": lambda table, path: table.to_json(path, orient="records", indent=1, force_ascii=False),
@@ -23,20 +23,20 @@ TABLE_WRITERS = {
 }
 
 
-def with_home(value: Given) -> Given:
+def with_home(value: Value) -> Value:
     """A value whose texts and paths that begin with ``~`` lead to the home folder, in mappings and lists too.
 
     >>> with_home({"root": "~", "names": ["a~b"]}) == {"root": str(Path.home()), "names": ["a~b"]}
     True
     """
-    found: Any = value
+    expanded: Any = value
     if isinstance(value, Mapping):
-        found = {name: with_home(inner) for name, inner in value.items()}
+        expanded = {name: with_home(inner) for name, inner in value.items()}
     elif isinstance(value, list | tuple):
-        found = type(value)(map(with_home, value))
+        expanded = type(value)(map(with_home, value))
     elif isinstance(value, str | Path) and str(value).startswith("~"):
-        found = type(value)(os.path.expanduser(str(value)))
-    return cast(Given, found)
+        expanded = type(value)(os.path.expanduser(str(value)))
+    return cast(Value, expanded)
 
 
 @contextmanager
@@ -74,12 +74,12 @@ def only_writer(folder: Path | str, name: str = ".lock", wait: float = 0) -> Ite
     folder = Path(folder).resolve()
     folder.mkdir(parents=True, exist_ok=True)
     try:
-        held = FileLock(folder / name, is_singleton=True).acquire(timeout=wait)
+        lock = FileLock(folder / name, is_singleton=True).acquire(timeout=wait)
     except Timeout:
         raise BlockingIOError(
             f"{folder} is being written by another process; wait, or choose another folder"
         ) from None
-    with held:
+    with lock:
         yield
 
 

@@ -107,8 +107,9 @@ def require_itself(file: Path, wanted: str) -> None:
         "a Git LFS pointer": start.startswith(b"version https://git-lfs"),
         "a web page": start[:1] == b"<",
     }
-    if found := [kind for kind, so in kinds.items() if so]:
-        raise ValueError(f"{file} holds no {wanted}: it is {found[0]}; download the file itself")
+    wrong = [kind for kind, applies in kinds.items() if applies]
+    if wrong:
+        raise ValueError(f"{file} holds no {wanted}: it is {wrong[0]}; download the file itself")
 
 
 def read_text(file: Path | str) -> str:
@@ -177,9 +178,9 @@ def fields_of(content: Any, kind: Any, where: str, *names: str) -> list[Any]:
     Raises:
         ValueError: it is no object, a name is missing, or its value is of another type.
     """
-    held = validated(content, dict[str, Any], where, "is malformed")
-    found = validated({name: held.get(name) for name in names}, kind, where, "is malformed")
-    return list(found.values())
+    fields = validated(content, dict[str, Any], where, "is malformed")
+    wanted = validated({name: fields.get(name) for name in names}, kind, where, "is malformed")
+    return list(wanted.values())
 
 
 @cache

@@ -29,7 +29,6 @@ def loaded(file: Path, wanted: str) -> Any:
         ValueError: it cannot be read, or holds other objects than tensors and plain values.
     """
     require_itself(file, wanted)
-    script: Any = torch.jit  # without types
     with reading_errors(file, f"holds no {wanted}"):
         scripted = is_zipfile(file) and any(
             name.endswith("constants.pkl") for name in ZipFile(file).namelist()
@@ -37,17 +36,20 @@ def loaded(file: Path, wanted: str) -> Any:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # TorchScript is deprecated, and nothing else reads it
-                held = (
-                    load_file(file)
-                    if file.suffix == ".safetensors"
-                    else script.load(file, map_location="cpu").state_dict()
-                    if scripted
-                    else torch.load(file, map_location="cpu", weights_only=True)
-                )
+                return _content(file, scripted)
         except (UnpicklingError, RuntimeError, LookupError, OSError, SafetensorError) as error:
             named = FOREIGN.search(str(error))
             foreign = (
                 f"beside tensors it holds {named[1]}" if named else "it is cut off, or no file of tensors"
             )
             raise ValueError(f"{foreign}; save the tensors alone, as in a state_dict") from None
-        return held
+
+
+def _content(file: Path, scripted: bool) -> Any:
+    """What the library that wrote a file reads in it."""
+    if file.suffix == ".safetensors":
+        return load_file(file)
+    if scripted:
+        script: Any = torch.jit  # without types
+        return script.load(file, map_location="cpu").state_dict()
+    return torch.load(file, map_location="cpu", weights_only=True)

@@ -41,16 +41,25 @@ __all__ = [
     "require",
 ]
 
+MODULES = {
+    "Array": "_arrays",
+    "Mask": "_arrays",
+    "Rows": "_arrays",
+    "Values": "_arrays",
+    "Batch": "batch",
+    "Embedding": "batch",
+    "Signal": "batch",
+    "Computed": "judgements",
+    "Graded": "judgements",
+    "Judgements": "judgements",
+    "LazyJudgements": "judgements",
+    "Truth": "judgements",
+    "Measurement": "measurement",
+    "MetricKey": "metric_key",
+    "densest": "metric_key",
+    "SceneGraph": "scene_graph",
+    "NoPictureError": "split",
+    "Split": "split",
+}
 # each name is imported when it is first asked for: numpy is slow to import
-__getattr__ = lazily(
-    __name__,
-    {
-        **dict.fromkeys(("Array", "Mask", "Rows", "Values"), "_arrays"),
-        **dict.fromkeys(("Batch", "Embedding", "Signal"), "batch"),
-        **dict.fromkeys(("Computed", "Graded", "Judgements", "LazyJudgements", "Truth"), "judgements"),
-        "Measurement": "measurement",
-        **dict.fromkeys(("MetricKey", "densest"), "metric_key"),
-        "SceneGraph": "scene_graph",
-        **dict.fromkeys(("NoPictureError", "Split"), "split"),
-    },
-)
+__getattr__ = lazily(__name__, MODULES)

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     import torch
 
 
+# the fields of an embedding that have a row for each entity
+OF_ENTITIES = {"entities", "owner", "labels"}
+
+
 class Signal(Protocol):
     """What captions alone can tell, computed once."""
 
@@ -64,6 +68,10 @@ class Embedding:
     def __len__(self) -> int:
         return int(self.mean.shape[0])
 
+    def present(self) -> "dict[str, torch.Tensor]":
+        """Return the fields that are not ``None``, by name."""
+        return {name: value for name, value in vars(self).items() if value is not None}
+
     def take(self, rows: "Rows | torch.Tensor | slice") -> "Embedding":
         """Some rows ``(n,)``, with the entities that belong to them; each once, where there are entities."""
         import torch
@@ -73,16 +81,18 @@ class Embedding:
             if len(rows) == len(self):
                 return self
         picked = torch.as_tensor(rows, device=self.mean.device)
-        values = (self.log_var, self.parts, self.mask, self.local)
-        log_var, parts, mask, local = (None if value is None else value[picked] for value in values)
-        if self.entities is None or self.owner is None:
-            return Embedding(self.mean[picked], log_var, parts, mask, local=local)
-        place = torch.full((len(self),), -1, device=self.owner.device)
+        fields = self.present()
+        values = {name: value[picked] for name, value in fields.items() if name not in OF_ENTITIES}
+        if "owner" not in fields:
+            return Embedding(**values)
+        place = torch.full((len(self),), -1, device=fields["owner"].device)
         place[picked] = torch.arange(len(rows), device=place.device)
-        kept = place[self.owner] >= 0
-        labels = None if self.labels is None else self.labels[kept]
-        owner = place[self.owner[kept]]
-        return Embedding(self.mean[picked], log_var, parts, mask, self.entities[kept], owner, labels, local)
+        owner = place[fields["owner"]]
+        picked_entities = owner >= 0
+        fields["owner"] = owner
+        for name in OF_ENTITIES & fields.keys():
+            values[name] = fields[name][picked_entities]
+        return Embedding(**values)
 
     @classmethod
     def joined(cls, chunks: "Sequence[Embedding]") -> "Embedding":
@@ -90,8 +100,9 @@ class Embedding:
         import torch
         from torch.nn.functional import pad
 
-        columns = {name: [vars(chunk)[name] for chunk in chunks] for name in vars(chunks[0])}
-        columns = {name: values for name, values in columns.items() if values[0] is not None}
+        columns: dict[str, list[torch.Tensor]] = {}
+        for name in chunks[0].present():
+            columns[name] = [getattr(chunk, name) for chunk in chunks]
         for name in {"parts", "mask"} & columns.keys():
             longest = max(value.shape[1] for value in columns[name])
             columns[name] = [pad(v, (0, 0) * (v.ndim - 2) + (0, longest - v.shape[1])) for v in columns[name]]
@@ -102,13 +113,11 @@ class Embedding:
 
     def in_float32(self, device: "torch.device") -> "Embedding":
         """The embedding on a device with floating-point values in float32; gradients pass."""
-        return Embedding(
-            **{
-                name: (value.float() if value.is_floating_point() else value).to(device)
-                for name, value in vars(self).items()
-                if value is not None
-            }
-        )
+        fields = self.present()
+        for name, value in fields.items():
+            precise = value.float() if value.is_floating_point() else value
+            fields[name] = precise.to(device)
+        return Embedding(**fields)
 
 
 @dataclass(frozen=True)
@@ -147,8 +156,8 @@ class Batch:
         )
         graded = {f"relevance {name!r}": grades for name, grades in self.relevance.items()}
         for name, pairs in {**graded, "labels": self.labels, "also": self.also}.items():
-            found = expected if pairs is None else tuple(pairs.shape)
-            require(found == expected, f"batch: {name} of shape {found}, expected {expected}")
+            shape = expected if pairs is None else tuple(pairs.shape)
+            require(shape == expected, f"batch: {name} of shape {shape}, expected {expected}")
 
     @property
     def belongs(self) -> "torch.Tensor":

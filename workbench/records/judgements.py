@@ -128,9 +128,9 @@ class Judgements:
         # few captions of many images are found faster in the list that is sorted by caption
         turned = len(captions) < len(images)
         rows, columns = (captions, images) if turned else (images, captions)
-        found = self._by_side[turned][rows][:, columns].tocoo()
+        listed = self._by_side[turned][rows][:, columns].tocoo()
         out = np.full((len(rows), len(columns)), self._fill)
-        out[found.coords] = found.data
+        out[listed.coords] = listed.data
         return out.T if turned else out
 
     def at(self, images: Rows, captions: Rows) -> Array:
@@ -163,22 +163,23 @@ class Judgements:
         order = np.argsort(keys)
         return keys[order], self.grades[order]
 
-    def checked(self, shape: tuple[int, int], of: str = "") -> "Judgements":
-        """The judgements, refused where they are of another shape than the split that ``of`` names."""
+    def checked(self, shape: tuple[int, int], split: str = "") -> "Judgements":
+        """Return the judgements; raise if they are of another shape than the split of this name."""
         what = f"judgements {self.name!r} have shape {self.shape}, expected {shape}"
-        require(self.shape == shape, f"{of}: {what}" if of else what)
+        require(self.shape == shape, f"{split}: {what}" if split else what)
         return self
 
     def among(self, rows: Rows, columns: Rows) -> "Judgements":
         """The judgements among these rows (images) and these columns (captions), renumbered."""
-        row, column = (_places(kept, size) for kept, size in zip((rows, columns), self.shape, strict=True))
-        kept = (row[self.images] >= 0) & (column[self.captions] >= 0)
+        row, column = _places(rows, self.shape[0]), _places(columns, self.shape[1])
+        images, captions = row[self.images], column[self.captions]
+        inside = (images >= 0) & (captions >= 0)
         return replace(
             self,
             shape=(len(rows), len(columns)),
-            images=row[self.images[kept]],
-            captions=column[self.captions[kept]],
-            grades=self.grades[kept],
+            images=images[inside],
+            captions=captions[inside],
+            grades=self.grades[inside],
             image_queries=_renumbered(self.image_queries, row),
             caption_queries=_renumbered(self.caption_queries, column),
             missing_captions=None,
@@ -246,10 +247,11 @@ class LazyJudgements(Mapping[str, Judgements]):
         self._makers, self._takers = dict(makers), dict(takers or {})
 
     def __getitem__(self, name: str) -> Judgements:
-        made = self._makers[name]
-        if not isinstance(made, Judgements):
-            self._makers[name] = made = made().checked(self.shape)
-        return made
+        judgements = self._makers[name]
+        if not isinstance(judgements, Judgements):
+            judgements = judgements().checked(self.shape)
+            self._makers[name] = judgements
+        return judgements
 
     def __contains__(self, name: object) -> bool:
         return name in self._makers
@@ -262,8 +264,10 @@ class LazyJudgements(Mapping[str, Judgements]):
 
     def relevance(self, name: str) -> Judgements | Computed:
         """What grades a training batch: pair by pair where that is possible, else the whole judgements."""
-        made, taker = isinstance(self._makers[name], Judgements), self._takers.get(name)
-        return self[name] if made or taker is None else Computed(name, self.shape, taker)
+        taker = self._takers.get(name)
+        if taker is None or isinstance(self._makers[name], Judgements):
+            return self[name]
+        return Computed(name, self.shape, taker)
 
     def among(self, images: Rows, captions: Rows) -> "LazyJudgements":
         """The judgements among these rows, still lazy."""
@@ -274,10 +278,10 @@ class LazyJudgements(Mapping[str, Judgements]):
         return LazyJudgements((len(images), len(captions)), makers, takers)
 
 
-def _places(kept: Rows, size: int) -> Rows:
-    """``(size,)`` new number of each row, -1 where it is dropped."""
+def _places(rows: Rows, size: int) -> Rows:
+    """``(size,)`` new number of each row, -1 for those that are not among ``rows``."""
     place = np.full(size, -1, dtype=np.int64)
-    place[kept] = np.arange(len(kept))
+    place[rows] = np.arange(len(rows))
     return place
 
 

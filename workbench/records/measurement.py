@@ -91,9 +91,8 @@ class Measurement(Estimate):
 
     def as_dict(self) -> dict[str, Any]:
         """The fields as JSON values; the key as its text, beside the judgements and folds that it names."""
-        return asdict(self) | {
-            "key": self.label, "judgements": self.key.judgements, "folds": self.key.folds,
-        }  # fmt: skip
+        names = {"key": self.label, "judgements": self.key.judgements, "folds": self.key.folds}
+        return asdict(self) | names
 
 
 def unit_of(label: str, contract: Mapping[str, Any] | None = None) -> str:
@@ -103,12 +102,12 @@ def unit_of(label: str, contract: Mapping[str, Any] | None = None) -> str:
     >>> unit_of("rsum"), unit_of("exact:t2i/map_at_r"), unit_of("i2t/medr"), unit_of("mean/objects")
     ('sum', 'share', 'rank', 'number')
     """
-    said = [(contract or {}).get(name) for name in ("face", "unit")]
+    units = [(contract or {}).get(name) for name in ("face", "unit")]
     try:
-        said.append(BY_NAME.get(MetricKey.parse(label).metric, "share"))
+        units.append(BY_NAME.get(MetricKey.parse(label).metric, "share"))
     except ValueError:
-        said.append("number")
-    return next(str(unit) for unit in said if unit in UNITS)
+        units.append("number")
+    return next(str(unit) for unit in units if unit in UNITS)
 
 
 def measurement_row(label: str, contract: Mapping[str, Any], value: float | None = None) -> dict[str, str]:
@@ -123,16 +122,18 @@ def measurement_row(label: str, contract: Mapping[str, Any], value: float | None
     >>> measurement_row("rsum", {"low": 4.0, "high": 4.2, "queries": 6000}, 4.1)["value"]
     '410.0 (400.0 to 420.0)'
     """
-    unit, number = unit_of(label, contract), contract.get("value") if value is None else value
-    sizes = {name: contract.get(name) for name in ("queries", "gallery")}
-    return {
-        "number": label,
-        "value": format_interval(number, contract.get("low"), contract.get("high"), unit),
-        "in": "" if unit == "number" else unit_heading(unit),
-        "chance": "" if contract.get("chance") is None else format_value(contract["chance"], unit),
-        **{name: format_count(size) if size else "" for name, size in sizes.items()},
-        "a hit is": str(contract.get("hit", "")),
-    }
+    unit = unit_of(label, contract)
+    number = contract.get("value") if value is None else value
+    chance = contract.get("chance")
+    row = {"number": label}
+    row["value"] = format_interval(number, contract.get("low"), contract.get("high"), unit)
+    row["in"] = "" if unit == "number" else unit_heading(unit)
+    row["chance"] = "" if chance is None else format_value(chance, unit)
+    for name in ("queries", "gallery"):
+        size = contract.get(name)
+        row[name] = format_count(size) if size else ""
+    row["a hit is"] = str(contract.get("hit", ""))
+    return row
 
 
 def measurement_rows(measurements: Iterable[Any]) -> list[dict[str, str]]:
@@ -153,7 +154,7 @@ def remarks(measurements: Iterable[Any]) -> list[str]:
     words = {label.partition("@")[0].rpartition("/")[2] for label, _ in methods}
     lines = [HITS] if {"R", "recall"} <= words else []
     for method in (WILSON, CERTAIN):
-        labels = list(dict.fromkeys(label for label, said in methods if said == method))
+        labels = list(dict.fromkeys(label for label, interval in methods if interval == method))
         if labels:
             left = len(labels) - MOST_NAMED
             more = f" and {left} more" if left > 0 else ""
@@ -163,7 +164,10 @@ def remarks(measurements: Iterable[Any]) -> list[str]:
 
 def _pairs(measurements: Iterable[Any]) -> list[tuple[str, Mapping[str, Any]]]:
     """The label of each measurement with its contract."""
-    return [(one.label, one.as_dict()) if isinstance(one, Measurement) else one for one in measurements]
+    pairs = []
+    for item in measurements:
+        pairs.append((item.label, item.as_dict()) if isinstance(item, Measurement) else item)
+    return pairs
 
 
 def not_above_chance(contracts: Mapping[str, Mapping[str, Any]]) -> str:
@@ -176,13 +180,12 @@ def not_above_chance(contracts: Mapping[str, Mapping[str, Any]]) -> str:
     >>> not_above_chance({"rsum": {"value": 0.55, "low": 0.3, "high": 0.8, "chance": 0.6, "face": "sum"}})
     'Not above chance: rsum is 55.0 (30.0 to 80.0) of 600, and a random order has 60.0.'
     """
-    one = contracts.get("rsum", {})
-    value, low, chance = (one.get(name) for name in ("value", "low", "chance"))
+    contract = contracts.get("rsum", {})
+    value, low, chance = (contract.get(name) for name in ("value", "low", "chance"))
     if chance is None or value is None or (value if low is None else low) > chance:
         return ""
-    return "Not above chance: rsum is {value} {in}, and a random order has {chance}.".format(
-        **measurement_row("rsum", one)
-    )
+    row = measurement_row("rsum", contract)
+    return f"Not above chance: rsum is {row['value']} {row['in']}, and a random order has {row['chance']}."
 
 
 def contracts_of(results: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
@@ -213,12 +216,12 @@ def headline(labels: Iterable[str], *, usual: Container[str] | None = None) -> l
     judges = dict.fromkeys(FIRST, "own")
     judges[FIRST[-1]] = densest(key.judgements for key in keys.values() if key.metric == FIRST[-1])
     sides = list(dict.fromkeys((key.judgements, key.direction) for key in keys.values()))
-    found = [
-        (FIRST.index(key.metric) if known else len(FIRST), sides.index((key.judgements, key.direction)),
-         key.k or 0, label)
-        for label, key in keys.items()
-        if key == replace(key, subset="", folds=1)
-        and (key.judgements == judges[key.metric] if (known := key.metric in judges)
-             else usual is not None and key.metric not in usual)
-    ]  # fmt: skip
-    return [label for *_, label in sorted(found)] or every[:12]
+    ranked = []
+    for label, key in keys.items():
+        if key.metric in judges:
+            place, wanted = FIRST.index(key.metric), key.judgements == judges[key.metric]
+        else:
+            place, wanted = len(FIRST), usual is not None and key.metric not in usual
+        if wanted and key == replace(key, subset="", folds=1):
+            ranked.append((place, sides.index((key.judgements, key.direction)), key.k or 0, label))
+    return [label for *_, label in sorted(ranked)] or every[:12]

@@ -91,7 +91,8 @@ class MetricKey:
         """The text without judgements and folds, for tables in which these stand elsewhere."""
         direction = f"{self.direction}/" if self.direction else ""
         depth = "" if self.k is None else f"@{self.k}"
-        return f"{direction}{self.metric}{depth}{f'[{self.subset}]' if self.subset else ''}"
+        subset = f"[{self.subset}]" if self.subset else ""
+        return f"{direction}{self.metric}{depth}{subset}"
 
     @property
     def title(self) -> str:
@@ -124,8 +125,9 @@ class MetricKey:
 
 def _read(text: str) -> tuple[str, str, str, int | None, str, int] | None:
     """The parts of a key in the order of the fields; ``None`` where the text is no key."""
-    found = PATTERN.fullmatch(text)
-    if found is None:
+    match = PATTERN.fullmatch(text)
+    if match is None:
         return None
-    k, part = found["k"], (found["metric"], found["direction"] or "", found["judgements"] or "own")
-    return *part, int(k) if k else None, found["subset"] or "", int(found["folds"] or 1)
+    metric, direction, judgements = match["metric"], match["direction"] or "", match["judgements"] or "own"
+    k = int(match["k"]) if match["k"] else None
+    return metric, direction, judgements, k, match["subset"] or "", int(match["folds"] or 1)

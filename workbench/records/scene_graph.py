@@ -24,7 +24,9 @@ class SceneGraph:
     relations: tuple[tuple[int, str, int], ...] = ()
 
     def __post_init__(self) -> None:
-        used = [node for node, _ in self.attributes] + [node for s, _, o in self.relations for node in (s, o)]
+        used = [node for node, _ in self.attributes]
+        for subject, _, thing in self.relations:
+            used += (subject, thing)
         bad = [node for node in used if not 0 <= node < len(self.objects)]
         if bad:  # the message only then: graphs are made by the thousand a second
             count = f"there are only {len(self.objects)} objects {self.objects}"
@@ -38,8 +40,7 @@ class SceneGraph:
     def tuples(self) -> frozenset[tuple[str, ...]]:
         """The graph as a set: ``(object,)``, ``(object, attribute)`` and ``(subject, relation, object)``."""
         names = self.objects
-        return frozenset(
-            {(name,) for name in names}
-            | {(names[node], attribute) for node, attribute in self.attributes}
-            | {(names[s], relation, names[o]) for s, relation, o in self.relations}
-        )
+        objects = {(name,) for name in names}
+        attributes = {(names[node], attribute) for node, attribute in self.attributes}
+        relations = {(names[subject], relation, names[thing]) for subject, relation, thing in self.relations}
+        return frozenset(objects | attributes | relations)

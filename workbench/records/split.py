@@ -81,8 +81,8 @@ class Split:
         images, texts = len(self.image_ids), len(self.captions)
         sizes = dict.fromkeys(("caption_ids", "own", "level", "chain", "caption_graphs"), texts)
         for what, size in (sizes | {"regions": images, "image_graphs": images}).items():
-            found = size if getattr(self, what) is None else len(getattr(self, what))
-            require(found == size, f"{self.name}: {what} has {found} rows, expected {size}")
+            rows = size if getattr(self, what) is None else len(getattr(self, what))
+            require(rows == size, f"{self.name}: {what} has {rows} rows, expected {size}")
         for what, ids in (("image", self.image_ids), ("caption", self.caption_ids)):
             require(len(set(ids)) == len(ids), f"{self.name}: the same {what} id occurs twice")
         empty = [i for i, caption in zip(self.caption_ids, self.captions, strict=True) if not caption.strip()]
@@ -92,14 +92,14 @@ class Split:
         lone = np.flatnonzero(counts == 0)
         require(len(lone) == 0, f"{self.name}: image {[self.image_ids[i] for i in lone[:1]]} has no caption")
         if not isinstance(self.judgements, LazyJudgements):
-            made = {"own": Judgements.own(self.own, images), **self.judgements}
-            object.__setattr__(self, "judgements", LazyJudgements((images, texts), made))
-            for one in made.values():
-                one.checked((images, texts), self.name)
-        for one in self.image_judgements.values():
-            one.checked((images, images), self.name)
-        for one in (*self.caption_judgements.values(), *self.twins.values()):
-            one.checked((texts, texts), self.name)
+            by_name = {"own": Judgements.own(self.own, images), **self.judgements}
+            object.__setattr__(self, "judgements", LazyJudgements((images, texts), by_name))
+            for judgements in by_name.values():
+                judgements.checked((images, texts), self.name)
+        for judgements in self.image_judgements.values():
+            judgements.checked((images, images), self.name)
+        for judgements in (*self.caption_judgements.values(), *self.twins.values()):
+            judgements.checked((texts, texts), self.name)
 
     def __repr__(self) -> str:
         """Say in two lines how much there is, and what is known of it."""
@@ -108,8 +108,8 @@ class Split:
         images = format_count(len(self.image_ids), "image")
         captions = format_count(len(self.captions), "caption")
         fields = [name for name in FIELDS if getattr(self, name) is not None]
-        twins = [f"{kind} twins" for kind in self.twins]
-        judgements = [*self.judgements, *self.image_judgements, *self.caption_judgements, *twins]
+        hard_negatives = [f"{kind} twins" for kind in self.twins]
+        judgements = [*self.judgements, *self.image_judgements, *self.caption_judgements, *hard_negatives]
         return (
             f"{self.name}: {images}, {captions} ({counts} per image)\n"
             f"fields: {', '.join(fields) or 'none'}; judgements: {', '.join(dict.fromkeys(judgements))}"
@@ -177,8 +177,9 @@ class Split:
             "ids": json.dumps([self.image_ids, self.caption_ids]).encode(),
             "own": self.own.astype(np.int64).tobytes(),
             "captions": json.dumps(self.captions).encode(),
-            **({"images": stamps.tobytes()} if stamps.any() else {}),
         }
+        if stamps.any():
+            parts["images"] = stamps.tobytes()
         return {name: hashlib.sha256(part).hexdigest()[:16] for name, part in parts.items()}
 
     def identity(self) -> str:
@@ -194,4 +195,4 @@ def _pick(values: Any, rows: Rows | slice) -> Any:
 
 
 def _among(judgements: Mapping[str, Judgements], rows: Rows) -> dict[str, Judgements]:
-    return {name: one.among(rows, rows) for name, one in judgements.items()}
+    return {name: graded.among(rows, rows) for name, graded in judgements.items()}
