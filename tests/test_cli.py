@@ -448,6 +448,10 @@ MISTAKES = [
     ("train pictures/a.png", "pictures/a.png is no configuration, whose name ends with .json or .yaml"),
     ("grid 03_train ditm_table4 -p data cxc", "cxc has no training split: train on other data"),
     ("grid 03_train ditm_table4 -p data folder -p data_options.root nowhere", "nowhere"),
+    (
+        "run 03_train -p data folder -p data_options.root nowhere",
+        "data_options.root: there is no folder nowhere",
+    ),
     ("list losses", "no shelf 'losses'; known: data, encoders"),
     ("list objective", "no shelf 'objective'; did you mean objectives"),
     ("notebooks words.yaml", "words.yaml is a file; name a folder"),

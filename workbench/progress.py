@@ -246,8 +246,8 @@ class Lines(Nowhere):
             self.note("; ".join(state.line() for state in listed))
 
     def ended(self, state: State) -> None:
-        """Write how much was done of a task that a line has named."""
-        if state.key in self.shown and state.total:
+        """Write that all is done of a task that a line has named."""
+        if state.key in self.shown and 0 < state.total <= state.count:
             self.note(state.line())
 
     def note(self, line: str) -> None:

@@ -153,13 +153,14 @@ def run_notebook(
     _require_data(values)
     for name in names if isinstance(names := values.get("runs"), list) else ():
         runs.find(str(name))
+    called = ", ".join((arms or {}).values()) or (about or About()).name or path.stem
     with sigterm_raises(), ExitStack() as stack:
         target = _claim(stack, path, values, root, folder)
         runs.name_arm(target, arms or {})
         add_about(target, about or About())
         result = RunResult(target, "interrupted", FAILED, error="stopped by a signal")
         try:
-            with Cells(path, ", ".join((arms or {}).values()) or path.stem, say) as cells:
+            with Cells(path, called, say) as cells:
                 result = _with_page(_execute(path, target, values, cells, time_limit), path.stem)
         finally:
             result = replace(result, seconds=round(time.perf_counter() - began, 2))
