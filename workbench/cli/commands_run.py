@@ -1,6 +1,7 @@
 """Commands that run something: notebooks, grids, trainings, evaluations."""
 
 import shlex
+import warnings
 from collections.abc import Mapping
 from dataclasses import asdict
 from functools import partial
@@ -281,14 +282,26 @@ def train(
         if resume:
             chosen = wb.Config(**standalone.resumed(out, chosen.given()))
         writable(out or "runs")
-        ready = wb.runs.prepare(chosen, progress=not processes.rank())
-        for line in ready.test.split.notes if not processes.rank() else ():
-            echo(line, err=True)
+        ready = _prepared(chosen)
     stopped = usage((NonFiniteLossError,), code=1)
     with stopped, usage((ChecksumError, ImportError, OSError, measure.NotMeasuredError)):
         folder = standalone.train(ready, out=out, resume=resume, about=about)
     if not processes.rank():
         _trained(runs.read(folder), as_json)
+
+
+def _prepared(config: Any) -> Any:
+    """What a configuration is made into, with what is to be known of it before a training."""
+    from workbench.runs.build import FewImagesWarning
+    from workbench.training import processes
+
+    with warnings.catch_warnings():
+        # the notes say it
+        warnings.simplefilter("ignore", FewImagesWarning)
+        ready = wb.runs.prepare(config, progress=not processes.rank())
+    for line in ready.test.split.notes if not processes.rank() else ():
+        echo(line, err=True)
+    return ready
 
 
 def _trained(done: Any, as_json: bool) -> None:

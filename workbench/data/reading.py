@@ -336,9 +336,7 @@ def one_split(read: Reading, split: str, problems: Problems, *, check_images: bo
         without = [row.where for row in kept if getattr(row, name) is None]
         said = f"{''.join(without[:1])}: {name} is empty, but other rows have one"
         require(len(without) in (0, len(kept)), f"{said}; give it to all rows or to none")
-    listed = ", ".join(f"{name} ({format_count(counts[name], 'image')})" for name in there)
-    cut = "" if split == "all" else ": the checksum of an image's name cuts 80, 10 and 10 %"
-    by = f"splits by {read.told}: {listed}" if told else f"nothing tells the splits{cut}"
+    by = _said_of_splits(split, counts, read.told if told else "")
     shared = same_text(kept)
     files = {row.image: read.path(row.image) for row in kept if read.needed and check_images}
     facts = [*read.notes, by, *same_content(files), *problems.notes()]
@@ -350,6 +348,24 @@ def one_split(read: Reading, split: str, problems: Problems, *, check_images: bo
         facts += [f"{many} stand at another image too, which is wrong by the annotated pairs and {right}"]
     label = f"{read.name}/{split}"
     return to_split(label, kept, read.path, judge=judge, notes=tuple(facts), order=read.order)
+
+
+def _said_of_splits(split: str, counts: Mapping[str, int], told: str) -> str:
+    """What tells the splits, or what is read where nothing does.
+
+    Args:
+        split: that is read.
+        counts: images of each.
+        told: what tells them; empty = nothing.
+    """
+    there = [f"{name} ({format_count(counts[name], 'image')})" for name in SPLITS if counts[name]]
+    if told:
+        return f"splits by {told}: {', '.join(there)}"
+    if split != "all":
+        cut = "the checksum of an image's name cuts 80, 10 and 10 %"
+        return f"nothing tells the splits, {cut}: {', '.join(there)}"
+    tested = f"; `train` tests on {format_count(counts['test'], 'image')} of them, the split test"
+    return f"nothing tells the splits, all images are read{tested if counts['test'] else ''}"
 
 
 def choose_split(name: str, there: Sequence[str]) -> str:

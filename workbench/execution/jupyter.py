@@ -9,7 +9,7 @@ import nbformat
 from workbench import assets
 from workbench.data.images import below
 from workbench.execution import library
-from workbench.formatting import format_path
+from workbench.formatting import format_count, format_path
 from workbench.io import read_options, write_text
 from workbench.records import require
 from workbench.registry import require_known
@@ -61,7 +61,25 @@ def _opened(names: Sequence[str], root: str) -> list[runs.Run]:
     named = (str(run.results.get("dataset") or run.params.get("data", "")) for run in opened)
     data = sorted({str(Path(name)) for name in named})
     require(len(data) <= 1, f"the runs are of several data sets ({', '.join(data)}); choose those of one")
+    _require_one_split(opened)
     return opened
+
+
+def _require_one_split(opened: Sequence[runs.Run]) -> None:
+    """Raise if runs say that they were measured on other images, which the notebook would say late. Vectors
+    without ids have the numbers of their rows.
+    """
+    splits = [run.results.get("split") for run in opened]
+    named = [one for one in splits if isinstance(one, dict) and one.get("name") != runs.BARE]
+    ids = {one.get("checksums", {}).get("ids", "") for one in named} - {""}
+    measured = dict.fromkeys(
+        f"{one.get('name')} ({format_count(int(one.get('images', 0)), 'image')})" for one in named
+    )
+    require(
+        len(ids) < 2,
+        f"the runs were measured on different images: {' and '.join(measured)}; evaluate one of them again "
+        "on the data and split of the other",
+    )
 
 
 def model_explorer(

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import re
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -16,7 +17,7 @@ from workbench import data, encoders, text
 from workbench.data.reading import SAME
 from workbench.encoders import backbones
 from workbench.encoders.base import Pair
-from workbench.formatting import format_count
+from workbench.formatting import format_count, format_number
 from workbench.io import flat, parse_json, read_options
 from workbench.objectives.base import Objective
 from workbench.progress import choice
@@ -33,6 +34,8 @@ from workbench.training.processes import check_machine
 from workbench.training.samplers import epoch, k_means, mean_regions
 
 FILES = (".json", ".yaml", ".yml")
+# images of a split below which its numbers say little
+FEW = 20
 HOW_TO_GIVE = {
     "log_var": "set log_var=true in the options of both encoders",
     "parts": "choose encoders that keep regions, patches or words, such as 'towers', 'regions', 'sequence'",
@@ -111,6 +114,10 @@ class Target:
         return re.sub(r"[^\w.-]+", "-", "-".join(filter(None, (self.data, self.split)))) + ending
 
 
+class FewImagesWarning(UserWarning):
+    """A split whose numbers move by much with one query."""
+
+
 @dataclass(frozen=True)
 class Prepared:
     """An experiment that is ready to run: everything that a user can get wrong has been met.
@@ -160,7 +167,7 @@ def _prepared(config: Config) -> Prepared:
     config, notes = _following(config, read[0], objective, asked="captions_per_image" in given)
     config, more = _warming(config, read[0], asked="lr_warmup_steps" in given)
     split, val, test = (_with_features(one, config.model.features) for one in read)
-    test = replace(test, notes=(*test.notes, *notes, *more))
+    test = replace(test, notes=(*_few(given, val, test), *test.notes, *notes, *more))
     right = positives(config.objective.positives, split) if config.training.epochs else None
     require(
         split.regions is not None or encoders.member(config.model.image_encoder).image_input != "regions",
@@ -214,6 +221,20 @@ def _frozen_at_random(model: Model) -> list[str]:
             if side and not any(side):
                 frozen.append(name)
     return list(dict.fromkeys(frozen))
+
+
+def _few(given: Mapping[str, Any], val: Split, test: Split) -> list[str]:
+    """Notes of splits with few images, unless somebody asked for so many; each is a warning as well."""
+    notes, asked = [], given.keys() | set(given.get("data_options", {}))
+    for name, split in (("val", val), ("test", test)):
+        count = len(split.image_ids)
+        if count >= FEW or f"{name}_images" in asked or "size" in asked:
+            continue
+        chooses = ", and it chooses the epoch" if name == "val" else ""
+        step = f"one image is {format_number(100 / count, 1)} % of the queries{chooses}"
+        notes.append(f"{split.name} has {format_count(count, 'image')} alone: {step}")
+        warnings.warn(notes[-1], FewImagesWarning, stacklevel=4)
+    return notes
 
 
 def _require_trained(config: Config, model: Model) -> None:

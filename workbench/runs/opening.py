@@ -25,8 +25,7 @@ from workbench.runs.model import ExternalModel, Model
 from workbench.runs.models import evaluated, kept_config, load_model
 from workbench.runs.resolve import resolve
 from workbench.runs.result import Contents, OpenRun
-from workbench.runs.store import verify_files
-from workbench.runs.vector_files import BARE
+from workbench.runs.store import BARE, verify_files
 from workbench.runs.vectors import known
 from workbench.runs.weights import with_note
 
@@ -103,12 +102,13 @@ def _require_same_rows(both: str, known: Split, other: Split) -> None:
     counts = (len(other.image_ids), len(other.own)) == (len(known.image_ids), len(known.own))
     turned = sorted(other.image_ids) == sorted(known.image_ids)
     turned &= sorted(other.caption_ids) == sorted(known.caption_ids)
-    sizes = " and ".join(_size(one) for one in (known, other))
-    wrong = (
-        "the same images and captions in another order; give both in one order"
-        if turned
-        else f"different images or captions ({sizes}); open runs of one data set, of one size"
-    )
+    wrong = "the same images and captions in another order; give both in one order"
+    if not turned:
+        shared = format_count(len(set(known.image_ids) & set(other.image_ids)), "image")
+        wrong = (
+            f"different images or captions ({_size(known)}; {_size(other)}; {shared} in both); evaluate one "
+            "of them again on the data and split of the other"
+        )
     require(ids or (counts and _by_rows(other)), f"{both} {wrong}")
     for row in np.flatnonzero(other.own != known.own)[:1]:
         images = known.image_ids[known.own[row]], known.image_ids[other.own[row]]
@@ -119,8 +119,8 @@ def _require_same_rows(both: str, known: Split, other: Split) -> None:
 
 
 def _size(split: Split) -> str:
-    images, captions = (format_count(len(ids)) for ids in (split.image_ids, split.caption_ids))
-    return f"{split.name}: {images} and {captions}"
+    images, captions = format_count(len(split.image_ids), "image"), format_count(len(split.own), "caption")
+    return f"{split.name}: {images}, {captions}"
 
 
 def _by_rows(split: Split) -> bool:

@@ -55,6 +55,8 @@ SCRAP = "application/scrapbook.scrap.json+json"
 # how a run may end without a cell to blame
 ENDS = ("ok", "killed", "interrupted", "timeout")
 UNREADABLE = "unreadable"
+# name of the data that vectors have which came without any
+BARE = "vectors"
 
 
 @dataclass(frozen=True)

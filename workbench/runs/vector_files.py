@@ -31,6 +31,7 @@ from workbench.data.images import no_picture
 from workbench.formatting import format_count
 from workbench.io import checksum, reading_errors
 from workbench.records import Array, Split, require
+from workbench.runs.store import BARE
 from workbench.runs.vector_fields import IDS, VECTORS, Field, fields_of, side_of
 
 Side = Literal["image", "text"]
@@ -42,8 +43,6 @@ BYTES = "bytes are taken as numbers; packed bits are not unpacked"
 REMARKS = {"bool": "booleans are taken as 0 and 1", "int8": BYTES, "uint8": BYTES}
 # names that a message lists
 LISTED = 6
-# name of the data that vectors have which came without any
-BARE = "vectors"
 
 
 def name_of(sources: Mapping[str, Any]) -> str:
