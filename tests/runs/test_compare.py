@@ -11,10 +11,11 @@ from numpy.testing import assert_allclose
 from PIL import Image
 
 from tests.metrics.families import ranking, recall
+from workbench.io import write_text
 from workbench.metrics.intervals import Draws
 from workbench.metrics.ranks import ranks_of
 from workbench.records import Embedding, Judgements, LazyJudgements, MetricKey, Split
-from workbench.runs import compare
+from workbench.runs import compare, store
 from workbench.runs.result import OpenRun
 
 IMAGES, CAPTIONS = 30, 5
@@ -170,3 +171,27 @@ def test_grades_come_from_the_densest_judgements(split):
     plain = Split("x", ("a", "b"), ("c", "d"), ("0", "1"), np.array([0, 1]), split.open_image)
     assert compare.grader(plain) is None
     assert compare.first_keys(plain.judgements) == ["rsum", "i2t/R@1", "t2i/R@1"]
+
+
+def test_without_names_the_models_of_the_tour_are_opened_or_the_encoder_beside_noise(
+    tmp_path, monkeypatch, spaces
+):
+    monkeypatch.chdir(tmp_path)
+    asked = []
+
+    def opened(names, images):
+        asked.append(list(names))
+        return spaces[: len(names) or 1]
+
+    monkeypatch.setattr(compare, "open_runs", opened)
+    assert [run.name for run in compare.at_hand()] == ["good", "good + noise"]
+    for number in (1, 2):
+        folder = tmp_path / "runs" / "tour" / f"03_train-{number}"
+        write_text(folder / store.MODEL, "")
+        store.write_status(folder, "ok")
+    failed = tmp_path / "runs" / "tour" / "03_train-3"
+    write_text(failed / store.MODEL, "")
+    store.write_status(failed, "killed")
+    assert [run.name for run in compare.at_hand()] == ["good", "bad"]
+    assert [run.name for run in compare.at_hand(["mine"])] == ["good"]
+    assert [[name[-1:] for name in names] for names in asked] == [[], ["1", "2"], ["e"]]

@@ -31,11 +31,29 @@ from workbench.records import (
 )
 from workbench.records.measurement import measurement_row, remarks, unit_of
 from workbench.registry import did_you_mean, require_known
+from workbench.runs import store
 from workbench.runs.by_query import compared
 from workbench.runs.model import KeptVectors
-from workbench.runs.opening import apart, opened, together
+from workbench.runs.opening import apart, open_runs, opened, together
 from workbench.runs.result import OpenRun
 from workbench.training import averaging, checkpoint
+
+# length of the random numbers beside which a single model is shown
+NOISE = 1.0
+
+
+def at_hand(names: Sequence[str] = (), *, images: int = 0) -> list[OpenRun]:
+    """Open runs side by side; without names, something that can be compared.
+
+    Args:
+        names: see ``open_runs``; none = the models of the tour, or where it was not run, the shipped encoder
+            and the same with noise.
+        images: see ``open_runs``.
+    """
+    spaces = open_runs(names or store.of_tour(), images=images)
+    if not names and len(spaces) == 1:
+        spaces.append(noisy(spaces[0], NOISE, name=f"{spaces[0].name} + noise"))
+    return spaces
 
 
 def trained(runs: Sequence[OpenRun]) -> pd.DataFrame:

@@ -370,6 +370,16 @@ def write_results(folder: Path | str, results: Mapping[str, Any]) -> Path:
     return path
 
 
+def of_tour(root: Path | str = "runs") -> list[str]:
+    """Return the folders of the models that the tour has trained, in its order; none where it was not run.
+
+    Args:
+        root: of all runs.
+    """
+    found = list_runs(root, "tour")
+    return [str(run.folder) for run in found if run.status == "ok" and (run.folder / MODEL).is_file()]
+
+
 def name_arm(folder: Path | str, arms: Mapping[str, str]) -> None:
     """Write which arms a run is beside those that are known already.
 
