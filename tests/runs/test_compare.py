@@ -91,6 +91,9 @@ def test_what_rsum_would_have_kept_stands_beside_what_is_kept(spaces):
     table = compare.trained([run, replace(run, name="b", history=[])])
     assert table["kept"].to_dict() == {"a": "2", "b": ""}
     assert table["RSUM would keep"].to_dict() == {"a": "1", "b": ""}
+    both = compare.trained([run, replace(run, name="c", config={"model": "", "epochs": 0})])
+    assert both["epochs"].to_dict() == {"a": "", "c": ""}
+    assert both.loc["c", "objective"] == "not trained here"
 
 
 def test_an_unknown_number_or_judgement_is_refused_by_name(spaces):

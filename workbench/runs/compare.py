@@ -58,17 +58,21 @@ def at_hand(names: Sequence[str] = (), *, images: int = 0) -> list[OpenRun]:
 
 def trained(runs: Sequence[OpenRun]) -> pd.DataFrame:
     """How each run was trained, one a row: what it is of, which epochs are kept, by what they were chosen,
-    and which one validation RSUM would have kept.
+    and which one validation RSUM would have kept. Of vectors and of models made elsewhere nothing is known.
     """
     facts = ("objective", "data", "image_encoder", "train_images", "epochs", "seed", "select")
     found = {}
     for run in runs:
         by_rsum = [run.history[averaging.best_epoch(run.history, "rsum")]["epoch"]] if run.history else []
+        if "model" in run.config:
+            found[run.name] = {"objective": "not trained here"}
+            continue
         found[run.name] = {fact: run.config.get(fact, "") for fact in facts} | {
             "kept": ", ".join(map(str, run.kept)),
             "RSUM would keep": ", ".join(format_number(epoch, 0) for epoch in by_rsum),
         }
-    return pd.DataFrame(found).T
+    columns = [*facts, "kept", "RSUM would keep"]
+    return pd.DataFrame.from_dict(found, orient="index", columns=columns).fillna("")
 
 
 def numbers(run: OpenRun, keys: Sequence[str]) -> dict[str, tuple[Measurement, Values]]:

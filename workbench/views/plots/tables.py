@@ -96,5 +96,7 @@ def verdicts(differences: pd.DataFrame, *, title: str) -> str:
         }
         for row in each(differences)
     ]
-    columns = {name: [row[name] for row in rows] for name in (rows[0] if rows else ())}
-    return listing(columns, title="; ".join(filter(None, (title, widened(len(rows))))))
+    caption = "; ".join(filter(None, (title, widened(len(rows)))))
+    names = list(rows[0]) if rows else []
+    cells = [list(row.values()) for row in rows]
+    return page("views/plots/listing.html.j2", names=names, rows=cells, caption=caption, longest=LONGEST)
