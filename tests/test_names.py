@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import nbformat
@@ -199,15 +200,34 @@ def test_a_model_may_be_the_name_of_a_run(photos: Path):
     assert wb.open_model("mine").name == wb.open_model(runs.find("mine").folder).name
 
 
+def tiny_notebook(results: str) -> None:
+    """A notebook in the working folder with one parameter, ``seed``."""
+    cells = ("from workbench.runs import store", 'seed: int = 0  # seed\nout: str = ""  # run folder')
+    book = nbformat.v4.new_notebook()
+    book.cells = [nbformat.v4.new_code_cell(text) for text in (*cells, f"store.publish(out, {results})")]
+    book.cells[1].metadata["tags"] = ["parameters"]
+    nbformat.write(book, "tiny.ipynb")
+
+
+@pytest.mark.slow
+def test_the_command_that_a_grid_records_runs_as_it_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    tiny_notebook("{'seed': seed, 'metrics': {'rsum': 1.0}}")
+    Path("two.yaml").write_text("notebook: tiny\narms: {a: {}}\nrecord: [rsum]\n")
+    first = call("grid", "tiny.ipynb", "two.yaml", "-p", "seed", "3", "--tag", "swept", "--record", "out.tsv")
+    assert first.exit_code == 0, first.output
+    recorded = Path("out.tsv").read_text().splitlines()[0].removeprefix("# ")
+    assert call(*shlex.split(recorded)[1:]).exit_code == 0
+    both = runs.list_runs()
+    assert [run.params for run in both] == [{"seed": 3}] * 2
+    assert [run.about.tags for run in both].count(("swept",)) == 1
+
+
 def test_a_run_that_was_cut_off_is_gone_on_with_under_its_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.chdir(tmp_path)
-    cells = ("from workbench.runs import store", 'seed: int = 0  # seed\nout: str = ""  # run folder')
-    book = nbformat.v4.new_notebook()
-    book.cells = [nbformat.v4.new_code_cell(text) for text in (*cells, "store.publish(out, {'seed': seed})")]
-    book.cells[1].metadata["tags"] = ["parameters"]
-    nbformat.write(book, "tiny.ipynb")
+    tiny_notebook("{'seed': seed}")
     values = notebook.check("tiny.ipynb", {})
     folder = runs.new_run("tiny", values, code=notebook.code("tiny.ipynb"))
     write_about(folder, About("mine"))

@@ -98,8 +98,8 @@ def tag(
         require_known(f"{format_path(folder)} has no tag", word, about.tags)
     about = replace(about, tags=[word for word in about.tags if word not in (remove or [])])
     write_about(folder, about)
-    lines = [f"{what}  {text}" for what, text in (("name", about.name), ("tags", " ".join(about.tags)))]
-    emit(asdict(about), as_json, [str(folder), *lines, f"note  {about.note}"])
+    lines = {"run": folder, "name": about.name, "tags": " ".join(about.tags), "note": about.note}
+    emit(asdict(about), as_json, columns((what, text) for what, text in lines.items() if text))
 
 
 @app.command(epilog="Example: workbench rm runs/mine")

@@ -59,7 +59,8 @@ def _opened(names: Sequence[str], root: str) -> list[runs.Run]:
             FileNotFoundError,
         )
     named = (str(run.results.get("dataset") or run.params.get("data", "")) for run in opened)
-    data = sorted({str(Path(name)) for name in named})
+    # one data set may be named by several paths; whether the images are the same comes next
+    data = sorted({Path(name).name for name in named})
     require(len(data) <= 1, f"the runs are of several data sets ({', '.join(data)}); choose those of one")
     _require_one_split(opened)
     return opened
