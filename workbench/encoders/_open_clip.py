@@ -140,10 +140,10 @@ def _read(path: Path, name: str) -> Description:
 def _require_numbers(path: Path, architecture: Mapping[str, Any]) -> None:
     """Refuse a text where a number, true or false belongs: open_clip takes "false" for true."""
     for section, kind in (("vision_cfg", CLIPVisionCfg), ("text_cfg", CLIPTextCfg)):
-        said = architecture[section]
-        require(isinstance(said, Mapping), f"towers: {section} of {path} is no mapping")
+        tower = architecture[section]
+        require(isinstance(tower, Mapping), f"towers: {section} of {path} is no mapping")
         plain = [each.name for each in fields(kind) if "str" not in str(each.type)]
-        wrong = [name for name in plain if isinstance(said.get(name), str)]
+        wrong = [name for name in plain if isinstance(tower.get(name), str)]
         require(not wrong, f"towers: {section} of {path} has a text as {', '.join(wrong)}")
     wrong = [name for name, value in architecture.items() if isinstance(value, str)]
     require(not wrong, f"towers: {path} has a text as {', '.join(wrong)}")
@@ -167,15 +167,15 @@ def fitting(model: str, pretrained: str) -> str:
     >>> fitting("ViT-B-32", "openai"), fitting("ViT-B-32", "laion2b_s34b_b79k")
     ('ViT-B-32-quickgelu', 'ViT-B-32')
     """
-    plain, asked = model.replace("/", "-"), False
+    plain, quick = model.replace("/", "-"), False
     if pretrained and pretrained in open_clip.list_pretrained_tags_by_model(plain):
-        asked = open_clip.get_pretrained_cfg(plain, pretrained).get("quick_gelu", False)
+        quick = open_clip.get_pretrained_cfg(plain, pretrained).get("quick_gelu", False)
     elif _is_of_openai(Path(pretrained)):
-        asked = True
-        said = not model.endswith(".json") or describe(model).architecture.get("quick_gelu")
-        require(said, f'{pretrained} holds weights of OpenAI; write "quick_gelu": true into {model}')
+        quick = True
+        fits = not model.endswith(".json") or describe(model).architecture.get("quick_gelu")
+        require(fits, f'{pretrained} holds weights of OpenAI; write "quick_gelu": true into {model}')
     form = f"{plain}-quickgelu"
-    return form if asked and form in open_clip.list_models() else model
+    return form if quick and form in open_clip.list_models() else model
 
 
 def _is_of_openai(file: Path) -> bool:
@@ -197,27 +197,30 @@ def read_weights(file: Path) -> dict[str, Tensor]:
         FileNotFoundError: there is no such file.
         ValueError: it holds no weights, or some that are not finite; the message names it.
     """
-    held = loaded(file, "weights")
-    held = held if isinstance(held, Mapping) else {type(held).__name__: None}
-    while inner := _wrapped(held):
-        held = inner[0]
-    weights = {str(name): value for name, value in held.items() if isinstance(value, Tensor)}
-    found = f"{', '.join(map(str, held)) or 'nothing':.80}"
-    require(weights, f"{file} holds no weights, but {found}; save one state_dict alone")
+    content = loaded(file, "weights")
+    content = content if isinstance(content, Mapping) else {type(content).__name__: None}
+    while inner := _wrapped(content):
+        content = inner[0]
+    weights = {str(name): value for name, value in content.items() if isinstance(value, Tensor)}
+    names = f"{', '.join(map(str, content)) or 'nothing':.80}"
+    require(weights, f"{file} holds no weights, but {names}; save one state_dict alone")
     # what a mask hides has minus infinity
-    broken = [
-        name for name, one in weights.items() if not (one.isfinite().all() or name.endswith("attn_mask"))
-    ]
+    plain = {name: value for name, value in weights.items() if not name.endswith("attn_mask")}
+    broken = [name for name, value in plain.items() if not value.isfinite().all()]
     require(not broken, f"{file}: {', '.join(broken[:1])} holds numbers that are not finite")
     return weights
 
 
-def _wrapped(held: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def _wrapped(content: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """What holds the weights: by its name, or as the only one that holds tensors."""
-    inner = {name: one for name, one in held.items() if isinstance(one, Mapping)}
+    inner = {name: value for name, value in content.items() if isinstance(value, Mapping)}
     named = [inner[name] for name in WRAPPERS if name in inner]
-    full = [one for one in inner.values() if any(isinstance(value, Tensor) for value in one.values())]
+    full = list(filter(_holds_tensors, inner.values()))
     return named or (full if len(full) == 1 else [])
+
+
+def _holds_tensors(content: Mapping[str, Any]) -> bool:
+    return any(isinstance(value, Tensor) for value in content.values())
 
 
 def load_weights(network: Any, file: Path) -> tuple[str, ...]:
@@ -234,10 +237,11 @@ def load_weights(network: Any, file: Path) -> tuple[str, ...]:
         FileNotFoundError, ValueError: as ``read_weights``, or the weights are those of another model, or of
             one with another number of text positions.
     """
-    own, held = network.state_dict(), read_weights(file)
+    own, content = network.state_dict(), read_weights(file)
     first = next(name for name in own if name.startswith("visual."))
-    prefix = min((name.removesuffix(first) for name in held if name.endswith(first)), key=len, default="")
-    weights = {name.removeprefix(prefix): held[name] for name in held if name.startswith(prefix)}
+    prefixes = (name.removesuffix(first) for name in content if name.endswith(first))
+    prefix = min(prefixes, key=len, default="")
+    weights = {name.removeprefix(prefix): content[name] for name in content if name.startswith(prefix)}
     with reading_errors(
         file, "holds the weights of another model", RuntimeError, LookupError, AssertionError
     ):
@@ -245,29 +249,33 @@ def load_weights(network: Any, file: Path) -> tuple[str, ...]:
         if "positional_embedding" in weights and not hasattr(network, "positional_embedding"):
             weights = convert_to_custom_text_state_dict(weights)
         # half of the precision is what files keep, and what positions are not resized in
-        weights = {name: one.float() for name, one in weights.items() if name in own or name not in BUFFERS}
+        weights = {name: weights[name].float() for name in weights if name in own or name not in BUFFERS}
         for name in own.keys() & weights.keys() & {"logit_scale", "logit_bias"}:
             weights[name] = weights[name].reshape(own[name].shape)
         before = len(weights.get(IMAGE_POSITIONS, ()))
         resize_pos_embed(weights, network)
     after = len(weights.get(IMAGE_POSITIONS, ()))
-    absent, extra = own.keys() - weights.keys() - {"logit_bias"}, weights.keys() - own.keys()
-    other = [name for name in own.keys() & weights.keys() if own[name].shape != weights[name].shape]
-    if not (absent or extra) and [name.removeprefix("text.") for name in other] == [TEXT_POSITIONS]:
-        _refuse_positions(network, weights[other[0]], file)
-    said = {"it lacks": absent, "it has": extra, "of another shape is": other}
-    wrong = [
-        f"{how} {sorted(names)[0]} ({format_count(len(names), 'name')})"
-        for how, names in said.items()
-        if names
-    ]
-    require(not wrong, f"{file} holds the weights of another model: {'; '.join(wrong)}")
+    _require_same_model(network, weights, file)
     network.load_state_dict(weights, strict=False)
     resized = f"the {before} image positions of {file.name} were resized to {after}"
     return (resized,) if before != after else ()
 
 
-def _refuse_positions(network: Any, held: Tensor, file: Path) -> None:
+def _require_same_model(network: Any, weights: Mapping[str, Tensor], file: Path) -> None:
+    """Raise if weights lack a name of the model, have another name, or have one of another shape."""
+    own = network.state_dict()
+    absent, extra = own.keys() - weights.keys() - {"logit_bias"}, weights.keys() - own.keys()
+    other = {name for name in own.keys() & weights.keys() if own[name].shape != weights[name].shape}
+    if not (absent or extra) and {name.removeprefix("text.") for name in other} == {TEXT_POSITIONS}:
+        _refuse_positions(network, weights[min(other)], file)
+    wrong = []
+    for problem, names in (("it lacks", absent), ("it has", extra), ("of another shape is", other)):
+        if names:
+            wrong.append(f"{problem} {min(names)} ({format_count(len(names), 'name')})")
+    require(not wrong, f"{file} holds the weights of another model: {'; '.join(wrong)}")
+
+
+def _refuse_positions(network: Any, positions: Tensor, file: Path) -> None:
     """Refuse text positions that are not those of the model: open_clip would stretch them in silence.
 
     Raises:
@@ -275,10 +283,11 @@ def _refuse_positions(network: Any, held: Tensor, file: Path) -> None:
     """
     tower = text_tower(network)
     wanted = tower.positional_embedding
+    length = tower.context_length + len(positions) - len(wanted)
     require(
-        held.shape[1:] != wanted.shape[1:],
-        f"{file} holds {len(held)} text positions, and the model has {len(wanted)}; give a JSON "
-        f"configuration whose text_cfg has context_length {tower.context_length + len(held) - len(wanted)}",
+        positions.shape[1:] != wanted.shape[1:],
+        f"{file} holds {len(positions)} text positions, and the model has {len(wanted)}; give a JSON "
+        f"configuration whose text_cfg has context_length {length}",
     )
 
 
@@ -325,7 +334,7 @@ def build(description: Description, pretrained: str) -> Any:
     with reading_errors(description.name, "says of images what cannot be read", TypeError):
         visual.preprocess_cfg = _recipe(visual.preprocess_cfg)
         size = description.preprocess.get("size") or visual.image_size
-        wide, read = (np.broadcast_to(one, 2).tolist() for one in (size, visual.image_size))
+        wide, read = (np.broadcast_to(sides, 2).tolist() for sides in (size, visual.image_size))
     if wide != read:
         notes = (*notes, f"images are read at {read}, as vision_cfg says; preprocess_cfg says {wide}")
     network.notes = (*description.notes, *notes)
@@ -333,12 +342,12 @@ def build(description: Description, pretrained: str) -> Any:
     return network.train()
 
 
-def _recipe(said: Mapping[str, Any]) -> dict[str, Any]:
+def _recipe(preprocess: Mapping[str, Any]) -> dict[str, Any]:
     """How images are made, as open_clip makes them: three means, and what it does with other values."""
-    recipe = dict(said)
+    recipe = dict(preprocess)
     for name in ("mean", "std"):
-        recipe[name] = np.broadcast_to(np.asarray(said[name], dtype=float), 3).tolist()
-    require(min(recipe["std"]) > 0, f"std is {said['std']}")
+        recipe[name] = np.broadcast_to(np.asarray(preprocess[name], dtype=float), 3).tolist()
+    require(min(recipe["std"]) > 0, f"std is {preprocess['std']}")
     height, width = np.broadcast_to(recipe["size"], 2).tolist()
     # it scales to a rectangle by bicubic interpolation, whatever is asked for
     rectangle = recipe["resize_mode"] == "shortest" and height != width
@@ -353,11 +362,12 @@ def _require_context(network: Any, description: Description) -> None:
     """Refuse a text tower of transformers that has fewer positions than texts may have tokens."""
     tower, text = text_tower(network), description.architecture["text_cfg"]
     length, positions = text.get("context_length", CONTEXT), getattr(tower, "context_length", 0)
-    require(
-        not (isinstance(tower, HFTextEncoder) and 0 < positions < length),
-        f"{description.name}: texts have up to {length} tokens, and {text.get('hf_model_name')} has "
-        f"{positions} positions; set context_length in text_cfg to {positions}",
-    )
+    if isinstance(tower, HFTextEncoder) and 0 < positions < length:
+        name = text.get("hf_model_name")
+        raise ValueError(
+            f"{description.name}: texts have up to {length} tokens, and {name} has {positions} positions; "
+            f"set context_length in text_cfg to {positions}"
+        )
 
 
 @_logging_kept()
@@ -396,9 +406,9 @@ def pad_as_its_tokenizer(network: Any, description: Description) -> None:
 def _require_tag(description: Description, tag: str) -> None:
     tags = open_clip.list_pretrained_tags_by_model(description.name) if description.registered else []
     if tag not in tags:
+        near = did_you_mean(tag, tags) if tags else "it has no tags, so give a file of weights"
         raise ValueError(
-            f"towers: no pretrained tag {tag!r} for {description.name!r}, and no file of this name; "
-            f"{did_you_mean(tag, tags) if tags else 'it has no tags, so give a file of weights'}"
+            f"towers: no pretrained tag {tag!r} for {description.name!r}, and no file of this name; {near}"
         )
 
 
@@ -430,9 +440,9 @@ def _instantiate(description: Description) -> Any:
 
 
 @_logging_kept()
-def _created(source: str, said: str | Path, fetched: str | Path, *, load_weights: bool) -> Any:
+def _created(source: str, name: str | Path, fetched: str | Path, *, load_weights: bool) -> Any:
     wrong = (TypeError, AttributeError, LookupError, ArithmeticError, RuntimeError, AssertionError)
-    with reading_errors(said, NO_MODEL, *wrong), hub(fetched):
+    with reading_errors(name, NO_MODEL, *wrong), hub(fetched):
         # open_clip warns of random weights, which are what is asked for here
         logging.disable(logging.WARNING)
         return open_clip.create_model(

@@ -184,7 +184,7 @@ def buckets(size: Tensor) -> tuple[Tensor, ...]:
 
 def in_order(values: list[Tensor], rows: tuple[Tensor, ...], length: int) -> Tensor:
     """``(N, length, W)`` tokens of groups of texts, padded to ``length``, in the order of the texts."""
-    padded = [nn.functional.pad(one, (0, 0, 0, length - one.shape[1])) for one in values]
+    padded = [nn.functional.pad(tokens, (0, 0, 0, length - tokens.shape[1])) for tokens in values]
     return torch.cat(padded)[torch.cat(rows).argsort()]
 
 
@@ -290,10 +290,12 @@ def depths_of(names: Iterable[str]) -> dict[str, int]:
     {'conv1.weight': 2, 'x.resblocks.0.ln_1.bias': 2, 'x.resblocks.1.ln_1.bias': 1, 'ln_post.bias': 0}
     """
     names = list(names)
-    stages = {name: int(found[1]) - 1 for name in names if (found := _STAGE.search(name))}
-    blocks = {name: int(found[1]) for name in names if (found := _BLOCK.search(name))} | stages
+    stages = {name: int(stage[1]) - 1 for name in names if (stage := _STAGE.search(name))}
+    blocks = {name: int(block[1]) for name in names if (block := _BLOCK.search(name))} | stages
     count = 1 + max(blocks.values(), default=-1)
-    return {name: count - blocks.get(name, 0 if name.startswith(_STEM) else count) for name in names}
+    stem = [name for name in names if name.startswith(_STEM)]
+    depth = dict.fromkeys(names, 0) | dict.fromkeys(stem, count)
+    return depth | {name: count - block for name, block in blocks.items()}
 
 
 Pass = tuple[tuple[Any, ...], dict[str, Any]]
@@ -326,32 +328,29 @@ class Branch(nn.Module):
         Returns:
             ``(N, P, W)``, in the order of images or texts and as long as the longest text.
         """
-        done = [self._one(*seen) for seen in passes]
+        done = [self._repeated(*seen) for seen in passes]
         if ids is None:
             return done[0]
         size = lengths(ids)
         longest = int(size.max())
         return done[0][:, :longest] if len(done) == 1 else in_order(done, buckets(size), longest)
 
-    def _one(self, inputs: tuple[Any, ...], options: dict[str, Any]) -> Tensor:
+    def _repeated(self, inputs: tuple[Any, ...], options: dict[str, Any]) -> Tensor:
         hidden, *others = inputs
         for block in self.blocks:
             hidden = block(hidden, *others, **options)
-        made: Tensor = self.norm(hidden if self.batch_first else hidden.transpose(0, 1))
-        return made
+        tokens: Tensor = self.norm(hidden if self.batch_first else hidden.transpose(0, 1))
+        return tokens
 
     def groups(self, role: str) -> list[ParameterGroup]:
         """The parameters, as deep as the blocks that they were copied from."""
         depth = {"norm": 0} | {str(place): len(self.blocks) - place for place in range(len(self.blocks))}
         parts = {"norm": self.norm, **dict(self.blocks.named_children())}
-        return [
-            ParameterGroup(
-                role,
-                {f"{role}.branch.{place}.{name}": p for name, p in part.named_parameters()},
-                depth[place],
-            )
-            for place, part in parts.items()
-        ]
+        groups = []
+        for place, part in parts.items():
+            parameters = {f"{role}.branch.{place}.{name}": p for name, p in part.named_parameters()}
+            groups.append(ParameterGroup(role, parameters, depth[place]))
+        return groups
 
 
 @contextmanager
@@ -389,13 +388,13 @@ def token_widths(network: Any, *, joint: bool) -> tuple[int, int]:
 def _blocks(tower: Any, count: int) -> list[nn.Module]:
     timm = isinstance(tower, TimmModel)
     holder = getattr(tower, "trunk" if timm else "transformer", None)
-    found = list(getattr(holder, "blocks" if timm else "resblocks", []))
+    blocks = list(getattr(holder, "blocks" if timm else "resblocks", []))
     require(
-        0 < count <= len(found),
-        f"towers: log_var_blocks={count}, and {type(tower).__name__} has {len(found)} blocks that can be "
+        0 < count <= len(blocks),
+        f"towers: log_var_blocks={count}, and {type(tower).__name__} has {len(blocks)} blocks that can be "
         "copied; set log_var_blocks=0 for a head without a copy",
     )
-    return found[-count:]
+    return blocks[-count:]
 
 
 def _norm(tower: Any) -> Any:

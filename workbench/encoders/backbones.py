@@ -142,10 +142,10 @@ class Backbone:
 def makers() -> dict[str, Callable[[], Backbone]]:
     """The backbones that have a name: ours, and those of installed packages."""
 
-    def of(entry: EntryPoint) -> Callable[[], Backbone]:
+    def maker(entry: EntryPoint) -> Callable[[], Backbone]:
         return lambda: entry.load()()
 
-    return {LITE0: _lite0, **{entry.name: of(entry) for entry in entry_points(group=GROUP)}}
+    return {LITE0: _lite0, **{entry.name: maker(entry) for entry in entry_points(group=GROUP)}}
 
 
 def check(name: str) -> None:
@@ -215,11 +215,12 @@ def _open_clip(name: str, model: str, weights: str) -> Backbone:
     visual: Any = build(describe(model), "" if weights == RANDOM else weights).visual
     recipe = visual.preprocess_cfg
     height, width = np.broadcast_to(recipe["size"], 2).tolist()
+    how = (recipe["resize_mode"], recipe["interpolation"], recipe["fill_color"])
     return Backbone(
         name,
         visual,
         lambda pixels: read_image(visual, pixels, joint=False)[1],
-        Preparation((height, width), recipe["resize_mode"], recipe["interpolation"], recipe["fill_color"]),
+        Preparation((height, width), *how),
         tuple(recipe["mean"]),
         tuple(recipe["std"]),
     )

@@ -123,16 +123,13 @@ class Encoder(Checked, nn.Module):
     def groups(self) -> list[ParameterGroup]:
         """Parameters by role and depth; every trainable parameter occurs exactly once."""
         depth = self.text_backbone()
-        named = {name: one for name, one in self.named_parameters() if one.requires_grad}
-        head = ParameterGroup("head", {name: one for name, one in named.items() if name not in depth})
-        by_level = {
-            level: {name: one for name, one in named.items() if depth.get(name) == level}
-            for level in sorted(set(depth.values()))
-        }
-        return [
-            head,
-            *(ParameterGroup("text_backbone", part, level) for level, part in by_level.items() if part),
-        ]
+        named = {name: p for name, p in self.named_parameters() if p.requires_grad}
+        groups = [ParameterGroup("head", {name: p for name, p in named.items() if name not in depth})]
+        for level in sorted(set(depth.values())):
+            part = {name: p for name, p in named.items() if depth.get(name) == level}
+            if part:
+                groups.append(ParameterGroup("text_backbone", part, level))
+        return groups
 
 
 class Pair(nn.Module):

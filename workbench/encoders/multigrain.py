@@ -91,36 +91,36 @@ class Grain(nn.Module):
         self.mean = Mean()
         self.gate = Gate(embed_dim, scalar=fusion.gate == "scalar") if fusion.branches == "both" else None
 
-    def forward(self, made: Embedding, guide: Tensor) -> Embedding:
+    def forward(self, base: Embedding, guide: Tensor) -> Embedding:
         """Fuse.
 
         Args:
-            made: with ``parts (N, P, part_dim)``.
+            base: with ``parts (N, P, part_dim)``.
             guide: ``(N, guide_dim)``.
 
         Returns:
             The fused unit vector as ``mean``, the local features as unit vectors in ``parts``.
         """
-        parts, mask, guide = self.local(made, guide)
+        parts, mask, guide = self.local(base, guide)
         fused = guide
         if self.branches != "global":
             fused = self.pooling(guide, parts, mask) if self.pooling else self.mean(parts, mask)
         fused = self.gate(fused, guide) if self.gate else fused
         return Embedding(normalize(fused, dim=-1), parts=parts, mask=mask)
 
-    def local(self, made: Embedding, guide: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def local(self, base: Embedding, guide: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Local features after they met, their mask, and the global vector in the width of the embedding."""
-        if made.parts is None or made.mask is None:
+        if base.parts is None or base.mask is None:
             raise ValueError(
                 "multigrain: the base gives no local features; choose 'towers', 'regions' or 'sequence'"
             )
         require(
-            made.parts.shape[-1] == self.part_dim,
-            f"multigrain: local features are {made.parts.shape[-1]} wide and the base's embedding "
+            base.parts.shape[-1] == self.part_dim,
+            f"multigrain: local features are {base.parts.shape[-1]} wide and the base's embedding "
             f"{self.part_dim}; this tower does not project its tokens, set head='tokens' in the options of "
             "the base and name a guide",
         )
-        return self.met(made.parts, made.mask), made.mask, self.of_guide(guide)
+        return self.met(base.parts, base.mask), base.mask, self.of_guide(guide)
 
     def met(self, parts: Tensor, mask: Tensor) -> Tensor:
         """The local features ``(N, P, D)`` after they met, as unit vectors."""
@@ -130,7 +130,7 @@ class Grain(nn.Module):
             rows = transformer(cast(nn.TransformerEncoderLayer, layer), rows, index)
         return index.padded(normalize(rows, dim=-1))
 
-    def weights(self, made: Embedding, guide: Tensor) -> tuple[Tensor, Tensor]:
+    def weights(self, base: Embedding, guide: Tensor) -> tuple[Tensor, Tensor]:
         """Weights of GGLA ``(N, P)`` and the mask ``(N, P)``.
 
         Raises:
@@ -140,7 +140,7 @@ class Grain(nn.Module):
             raise ValueError(
                 "multigrain: a mean has no weights to show; set pooling='ggla' in the options of fusion"
             )
-        parts, mask, guide = self.local(made, guide)
+        parts, mask, guide = self.local(base, guide)
         return self.pooling.weights(guide, parts, mask), mask
 
 
@@ -160,10 +160,10 @@ class ReleasedGrain(Grain):
         self.pooling = ValuePooling(embed_dim, fusion.maps)
         self.gate = Gate(embed_dim)
 
-    def forward(self, made: Embedding, guide: Tensor) -> Embedding:
+    def forward(self, base: Embedding, guide: Tensor) -> Embedding:
         """Fuse; ``mean`` is of any length, ``local`` a unit vector, ``parts`` have not met."""
-        met, mask, guide = self.local(made, guide)
-        parts = self.of_parts(made.parts)
+        met, mask, guide = self.local(base, guide)
+        parts = self.of_parts(base.parts)
         heard = torch.ones_like(mask) if self.padding else mask
         pooling, gate = cast(ValuePooling, self.pooling), cast(Gate, self.gate)
         local = normalize(0.8 * two_largest(parts, mask) + 0.2 * pooling(guide, met, heard), dim=-1)
@@ -233,7 +233,9 @@ class MultiGrain(Encoder):
         how = Fusion(**(fusion or {}))
         image = load(base, **(base_options or {}))
         self.base = Pair(image, load(text_base, **(text_base_options or {})) if text_base else image)
-        self.guiding = guide if guide != "auto" else "base" if image.image_input == "pixels" else "features"
+        self.guiding = guide
+        if guide == "auto":
+            self.guiding = "base" if image.image_input == "pixels" else "features"
         self.guide = self._make_guide(guide_options or {})
         readers = [image] if self.guide is None else [image, self.guide.image]
         self.image_input = "+".join(dict.fromkeys(str(reader.image_input) for reader in readers))
@@ -266,7 +268,7 @@ class MultiGrain(Encoder):
                 wanted[0][name] == wanted[-1][name],
                 f"multigrain: the base and the guide read {name!r} in two ways; let the base read features",
             )
-        return {name: found for each in wanted for name, found in each.items()}
+        return {**wanted[0], **wanted[-1]}
 
     @classmethod
     def complete(cls, options: Options, facts: Options) -> dict[str, Any]:
@@ -291,13 +293,13 @@ class MultiGrain(Encoder):
 
     def images(self, batch: Batch) -> Embedding:
         """Embed images: the fused unit vector; local features as unit vectors in ``parts``."""
-        made: Embedding = self.image_grain(*self._side("image", batch))
-        return made
+        embedding: Embedding = self.image_grain(*self._side("image", batch))
+        return embedding
 
     def texts(self, batch: Batch) -> Embedding:
         """Embed captions, likewise."""
-        made: Embedding = self.text_grain(*self._side("text", batch))
-        return made
+        embedding: Embedding = self.text_grain(*self._side("text", batch))
+        return embedding
 
     @property
     def gives(self) -> tuple[str, ...]:
@@ -373,16 +375,16 @@ class MultiGrain(Encoder):
             return pair.image.images(batch) if side == "image" else pair.text.texts(batch)
 
         with torch.set_grad_enabled(torch.is_grad_enabled() and self.guiding != "base"):
-            made = embed(self.base)
+            base = embed(self.base)
         if self.guide is not None:
             known = (batch.inputs if side == "image" else batch.signals).get("vectors")
             with torch.no_grad():
-                return made, embed(self.guide).mean if known is None else known.to(made.mean)
+                return base, embed(self.guide).mean if known is None else known.to(base.mean)
         if self.guiding == "base":
-            return made, made.mean
+            return base, base.mean
         if side == "image":
-            return made, normalize(Mean()(batch.inputs["regions"]), dim=-1)
-        return made, normalize(Mean()(*_word_vectors(self.base.text, batch)), dim=-1)
+            return base, normalize(Mean()(batch.inputs["regions"]), dim=-1)
+        return base, normalize(Mean()(*_word_vectors(self.base.text, batch)), dim=-1)
 
 
 def _word_vectors(text: Encoder, batch: Batch) -> tuple[Tensor, Tensor]:

@@ -83,8 +83,8 @@ def attention(layer: nn.MultiheadAttention, rows: Tensor, index: PackedIndex) ->
         blocks.append(
             scaled_dot_product_attention(query, key, value, dropout_p=dropped).transpose(1, 2).flatten(2)
         )
-    made: Tensor = layer.out_proj(index.of_rows(blocks))
-    return made
+    attended: Tensor = layer.out_proj(index.of_rows(blocks))
+    return attended
 
 
 def transformer(layer: nn.TransformerEncoderLayer, rows: Tensor, index: PackedIndex) -> Tensor:
@@ -92,11 +92,11 @@ def transformer(layer: nn.TransformerEncoderLayer, rows: Tensor, index: PackedIn
     if padded_form(rows):
         return index.rows(layer(index.padded(rows), src_key_padding_mask=~index.mask))
 
-    given = layer.norm1(rows) if layer.norm_first else rows
-    rows = rows + layer.dropout1(attention(layer.self_attn, given, index))
+    inputs = layer.norm1(rows) if layer.norm_first else rows
+    rows = rows + layer.dropout1(attention(layer.self_attn, inputs, index))
     rows = rows if layer.norm_first else layer.norm1(rows)
-    given = layer.norm2(rows) if layer.norm_first else rows
-    hidden = layer.dropout(layer.activation(layer.linear1(given)))
+    inputs = layer.norm2(rows) if layer.norm_first else rows
+    hidden = layer.dropout(layer.activation(layer.linear1(inputs)))
     rows = rows + layer.dropout2(layer.linear2(hidden))
     return rows if layer.norm_first else layer.norm2(rows)
 
@@ -121,7 +121,8 @@ def gru(rnn: nn.GRU, rows: Tensor, sizes: Tensor) -> list[Tensor]:
     if padded_form(rows):
         hidden = rnn(PackedSequence(packed, counts))[0].data.chunk(2 if rnn.bidirectional else 1, dim=-1)
     else:
-        hidden = [_states(packed, counts.tolist(), *one) for one in enumerate(rnn.all_weights)]
+        sizes_of_steps = counts.tolist()
+        hidden = [_states(packed, sizes_of_steps, *way) for way in enumerate(rnn.all_weights)]
     back = places.argsort()
     return [states.index_select(0, back) for states in hidden]
 
@@ -133,12 +134,12 @@ def _states(packed: Tensor, counts: list[int], back: int, weights: Sequence[Tens
     of_parts, of_states, bias, bias_of_states = weights
     steps, width = torch.split(linear(packed, of_parts, bias), counts), of_states.shape[1]
     states, hidden = list[Tensor](), packed.new_zeros(0 if back else counts[0], width)
-    for given in reversed(steps) if back else steps:
-        if (more := len(given) - len(hidden)) > 0:
+    for inputs in reversed(steps) if back else steps:
+        if (more := len(inputs) - len(hidden)) > 0:
             hidden = torch.cat([hidden, hidden.new_zeros(more, width)])
         elif more < 0:
             hidden = hidden[:more]
-        of_input, of_hidden = given.chunk(3, 1), linear(hidden, of_states, bias_of_states).chunk(3, 1)
+        of_input, of_hidden = inputs.chunk(3, 1), linear(hidden, of_states, bias_of_states).chunk(3, 1)
         reset, update = ((a + b).sigmoid() for a, b in zip(of_hidden[:2], of_input[:2], strict=True))
         new = (of_input[2] + of_hidden[2] * reset).tanh()
         hidden = (hidden - new) * update + new

@@ -216,8 +216,8 @@ class Projection(nn.Module):
 
     def forward(self, rows: Tensor) -> Tensor:
         """The real parts ``(R, D_in)`` to ``(R, D_out)``."""
-        made: Tensor = self.linear(rows)
-        return made if self.mlp is None else made + self.mlp(rows)
+        mapped: Tensor = self.linear(rows)
+        return mapped if self.mlp is None else mapped + self.mlp(rows)
 
 
 TOTAL = 0.1
@@ -287,18 +287,18 @@ class GuidedPooling(nn.Module):
         # Half precision would round the cosines to steps of 1/256, and the weights with them.
         precise = torch.promote_types(parts.dtype, torch.float32)
         guide = guide.to(precise)
-        given = parts.to(precise)
+        values = parts.to(precise)
         index = PackedIndex(mask)
         with torch.autocast(parts.device.type, enabled=False):
             of_guide, of_parts = (
                 maps.weight.to(precise).reshape(self.maps, -1, maps.in_features)
                 for maps in (self.of_guide, self.of_parts)
             )
-            asked = normalize(torch.einsum("nd,mkd->nmk", guide, of_guide), dim=-1)
-            found = torch.einsum("rd,mkd->rmk", index.rows(given), of_parts)
+            queries = normalize(torch.einsum("nd,mkd->nmk", guide, of_guide), dim=-1)
+            keys = torch.einsum("rd,mkd->rmk", index.rows(values), of_parts)
             # A dot product of mapped vectors, as one of the part itself: (W_p x) . a = x . (W_p' a).
-            dots = given @ torch.einsum("nmk,mkd->ndm", asked, of_parts)
-            lengths = index.padded(found.norm(dim=-1)).clamp(min=EPS)
+            dots = values @ torch.einsum("nmk,mkd->ndm", queries, of_parts)
+            lengths = index.padded(keys.norm(dim=-1)).clamp(min=EPS)
         return (dots / lengths).mean(-1).masked_fill(~mask, -torch.inf).softmax(-1).to(parts.dtype)
 
     def forward(self, guide: Tensor, parts: Tensor, mask: Tensor) -> Tensor:
@@ -328,9 +328,9 @@ class ValuePooling(nn.Module):
 
     def _by_head(self, guide: Tensor, parts: Tensor, mask: Tensor) -> Tensor:
         # shape: (N, heads, D) and (N, P, heads, D)
-        asked = normalize(self.query(guide).unflatten(-1, (self.heads, -1)), dim=-1)
+        queries = normalize(self.query(guide).unflatten(-1, (self.heads, -1)), dim=-1)
         keys = normalize(self.key(parts).unflatten(-1, (self.heads, -1)), dim=-1)
-        cosines = torch.einsum("nhd,nphd->nhp", asked, keys)
+        cosines = torch.einsum("nhd,nphd->nhp", queries, keys)
         return cosines.masked_fill(~mask[:, None], -torch.inf).softmax(-1)
 
     def forward(self, guide: Tensor, parts: Tensor, mask: Tensor) -> Tensor:
@@ -396,5 +396,5 @@ class RegionAttention(nn.Module):
         places = index.mask.cumsum(1)[index.mask] - 1 if self.renumber else index.places % length
         seen = self.before(rows + code[places])
         rows = rows + attention(self.attention, seen, index)
-        made: Tensor = rows + self.feed_forward(self.between(rows))
-        return made
+        changed: Tensor = self.feed_forward(self.between(rows))
+        return rows + changed

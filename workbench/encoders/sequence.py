@@ -81,9 +81,9 @@ class Sequence(Encoder):
         self.word_dim = word_dim
         self.word_dropout = word_dropout
         self.words = None if features else word_table("sequence", vocabulary, word_dim, pretrained)
-        kept = backbone == "frozen"
-        self.blank = nn.Parameter(torch.zeros(word_dim)) if features and kept else None
-        self.backbone = None if kept else TextBackbone(features, word_dim, weights=backbone == "trained")
+        frozen = backbone == "frozen"
+        self.blank = nn.Parameter(torch.zeros(word_dim)) if features and frozen else None
+        self.backbone = None if frozen else TextBackbone(features, word_dim, weights=backbone == "trained")
         self.warm_start = bool(pretrained)
         self.layer = _Gru(word_dim, embed_dim) if layer == "gru" else _Reader(layer, word_dim, embed_dim)
         self.pooling = POOLINGS[pooling]()

@@ -221,44 +221,41 @@ class Towers(Encoder):
         """
         place = Path(folder)
         place.mkdir(parents=True, exist_ok=True)
+        preprocess = {name: getattr(self, name).flatten().tolist() for name in ("size", "mean", "std")}
+        preprocess["interpolation"] = list(INTERPOLATIONS)[int(self.recipe[1])]
+        preprocess["resize_mode"] = RESIZES[int(self.recipe[0])]
+        preprocess["fill_color"] = self.transform.fill
         content = {
             "model_cfg": dict(self.description.architecture),
-            "preprocess_cfg": {
-                **{name: getattr(self, name).flatten().tolist() for name in ("size", "mean", "std")},
-                "interpolation": list(INTERPOLATIONS)[int(self.recipe[1])],
-                "resize_mode": RESIZES[int(self.recipe[0])],
-                "fill_color": self.transform.fill,
-            },
+            "preprocess_cfg": preprocess,
             "vocabulary": list(self.description.vocabulary),
         }
         (place / CONFIG).write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
-        weights = {
-            name: (one.to(dtype) if one.is_floating_point() else one).detach().cpu().clone().contiguous()
-            for name, one in self.network.state_dict().items()
-        }
+        weights = {}
+        for name, value in self.network.state_dict().items():
+            stored = value.to(dtype) if value.is_floating_point() else value
+            weights[name] = stored.detach().cpu().clone().contiguous()
         save_file(weights, place / WEIGHTS)
         return place / WEIGHTS
 
     def _add_log_var(self, pooling: PoolingName, blocks: int) -> None:
         """The heads that say log sigma squared, and the branches that they read; ``None`` where unasked."""
-        towers = self.network.visual, text_tower(self.network)
-        widths = token_widths(self.network, joint=not self.by_tokens) if self.log_var else (0, 0)
-        self.image_log_var, self.text_log_var = (
-            LogVar(width, self.embed_dim, pooling) if self.log_var else None for width in widths
-        )
-        self.image_branch, self.text_branch = (Branch(tower, blocks) if blocks else None for tower in towers)
+        widths = token_widths(self.network, joint=not self.by_tokens) if self.log_var else None
+        self.image_log_var = LogVar(widths[0], self.embed_dim, pooling) if widths else None
+        self.text_log_var = LogVar(widths[1], self.embed_dim, pooling) if widths else None
+        self.image_branch = Branch(self.network.visual, blocks) if blocks else None
+        self.text_branch = Branch(text_tower(self.network), blocks) if blocks else None
 
     def _choose_parameters(self) -> None:
         """Only what takes part trains: no logit scale (an objective has its own), no decoder, no unused
         projection.
         """
         towers = {self.network.visual: self.freeze_image, text_tower(self.network): self.freeze_text}
-        takes_part = {
-            parameter
-            for tower, frozen in towers.items()
-            for name, parameter in tower_parameters(tower).items()
-            if not frozen and not (self.by_tokens and is_projection(tower, name))
-        }
+        takes_part: set[nn.Parameter] = set()
+        for tower in [tower for tower, frozen in towers.items() if not frozen]:
+            for name, parameter in tower_parameters(tower).items():
+                if not (self.by_tokens and is_projection(tower, name)):
+                    takes_part.add(parameter)
         for parameter in self.network.parameters():
             parameter.requires_grad_(parameter.requires_grad and parameter in takes_part)
         self.train()

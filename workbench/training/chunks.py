@@ -9,7 +9,6 @@ section 3.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -62,18 +61,18 @@ class ChunkedEmbedding:
             for chunk, state, leaf in zip(self._chunks, self._states, self._leaves, strict=True):
                 restore_random_state(state, self._device)
                 encoded = vars(self._encode(chunk))
-                pairs = [
-                    (encoded[name], value.grad)
-                    for name, value in vars(leaf).items()
-                    if value is not None and value.grad is not None and encoded[name].requires_grad
-                ]
-                if pairs:  # none in an encoder that is frozen
-                    torch.autograd.backward([one for one, _ in pairs], [gradient for _, gradient in pairs])
+                gradients = {
+                    name: value.grad
+                    for name, value in leaf.present().items()
+                    if value.grad is not None and encoded[name].requires_grad
+                }
+                if gradients:  # none in an encoder that is frozen
+                    torch.autograd.backward([encoded[name] for name in gradients], list(gradients.values()))
 
 
 def _leaf(embedding: Embedding) -> Embedding:
-    values: dict[str, Any] = {
-        name: value.requires_grad_() if value is not None and value.is_floating_point() else value
-        for name, value in vars(embedding).items()
-    }
+    values = embedding.present()
+    for value in values.values():
+        if value.is_floating_point():
+            value.requires_grad_()
     return Embedding(**values)

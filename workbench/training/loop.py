@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
+from itertools import chain
 
 import torch
 from torch import Tensor, nn
@@ -121,9 +122,8 @@ class Training:
         rates = optimiser.parameter_groups(groups, objective, settings)
         self.optimiser = self.accelerator.prepare(optimiser.make_optimiser(rates, settings))
         backbones = [group for group in groups if group.role == "image_backbone"]
-        self.image_backbone = nn.ParameterList(
-            p for group in backbones for p in group.parameters.values() if p.requires_grad
-        )
+        parameters = chain.from_iterable(group.parameters.values() for group in backbones)
+        self.image_backbone = nn.ParameterList(p for p in parameters if p.requires_grad)
         self.momentum = averaging.Momentum(model, objective.momentum) if objective.momentum else None
         self.steps_per_epoch = len(self.order(0))
         self.step, self.in_step = 0, False
@@ -182,7 +182,7 @@ class Training:
             side.backward()
         processes.average_gradients([*self.model.parameters(), *self.objective.parameters()])
         if self.settings.clip_norm:
-            trained = [parameter for group in self.optimiser.param_groups for parameter in group["params"]]
+            trained = list(chain.from_iterable(group["params"] for group in self.optimiser.param_groups))
             self.accelerator.clip_grad_norm_(trained, self.settings.clip_norm)
         self.optimiser.step()
         if self.momentum:
@@ -275,13 +275,9 @@ class Training:
     def end_epoch(self, terms: Mapping[str, float], values: Mapping[str, float], smaller: bool) -> None:
         """Note the epoch, and update the weights that the run ends with."""
         epoch = self.step // self.steps_per_epoch
-        row = {
-            "epoch": float(epoch),
-            "steps": float(self.step),
-            **terms,
-            **{f"val/{name}": value for name, value in values.items()},
-            "seconds": time.perf_counter() - self.started,
-        }
+        row = {"epoch": float(epoch), "steps": float(self.step), **terms}
+        row |= {f"val/{name}": value for name, value in values.items()}
+        row["seconds"] = time.perf_counter() - self.started
         self.history.append(row)
         self.sums = {}
         best = averaging.best_epoch(self.history, self.settings.select, smaller=smaller)
@@ -302,11 +298,10 @@ class Training:
     def reached(self) -> str:
         """How the last epoch ended, in a line."""
         row = self.history[-1]
-        return (
-            f"epoch {int(row['epoch'])} of {self.settings.epochs}, step {self.step}: loss "
-            f"{format_number(row['loss'], 3)}, val rsum {format_value(row['val/rsum'], 'sum')}, "
-            f"{format_number(row['seconds'], 0)} s"
-        )
+        place = f"epoch {int(row['epoch'])} of {self.settings.epochs}, step {self.step}"
+        loss = format_number(row["loss"], 3)
+        rsum = format_value(row["val/rsum"], "sum")
+        return f"{place}: loss {loss}, val rsum {rsum}, {format_number(row['seconds'], 0)} s"
 
     def now(self) -> str:
         """Where the run is: its epoch, and the last loss that was read."""

@@ -53,14 +53,12 @@ class Mixture:
             places: of the images that are wanted.
         """
         own, other = np.searchsorted(read, places), np.searchsorted(read, self.partner[places])
-        return torch.stack(
-            [
-                values[a] if a == b else self._mix_one(values[a], values[b], place)
-                for a, b, place in zip(own, other, places, strict=True)
-            ]
-        )
+        mixed = values[own]
+        for row in np.flatnonzero(own != other):
+            mixed[row] = self._mix_image(values[own[row]], values[other[row]], places[row])
+        return mixed
 
-    def _mix_one(self, image: Tensor, partner: Tensor, place: int) -> Tensor:
+    def _mix_image(self, image: Tensor, partner: Tensor, place: int) -> Tensor:
         weight, corner = float(self.weight[place]), self.corner[place]
         if image.ndim == 2:
             return exchanged(image, partner, weight, corner[0])

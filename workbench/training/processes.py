@@ -39,19 +39,23 @@ def gather(embedding: Embedding) -> Embedding:
     """
     if world() == 1:
         return embedding
-    fields = {name: value for name, value in vars(embedding).items() if value is not None}
+    fields = embedding.present()
     shapes: list[Any] = [None] * world()
     distributed.all_gather_object(shapes, {name: tuple(value.shape) for name, value in fields.items()})
-    pieces = {name: _gathered(value, [shape[name] for shape in shapes]) for name, value in fields.items()}
-    return Embedding.joined(
-        [Embedding(**{name: values[number] for name, values in pieces.items()}) for number in range(world())]
-    )
+    pieces: list[dict[str, Tensor]] = [{} for _ in shapes]
+    for name, value in fields.items():
+        gathered = _gathered(value, [shape[name] for shape in shapes])
+        for piece, part in zip(pieces, gathered, strict=True):
+            piece[name] = part
+    return Embedding.joined([Embedding(**piece) for piece in pieces])
 
 
 def _gathered(value: Tensor, shapes: list[tuple[int, ...]]) -> list[Tensor]:
     """The tensors of all processes, which travel padded to the largest."""
     missing = np.max(shapes, axis=0) - value.shape
-    padded = nn.functional.pad(value, [n for most in missing[::-1].tolist() for n in (0, most)])
+    # PyTorch takes two numbers a dimension, the last dimension first
+    margins = np.stack([np.zeros_like(missing), missing[::-1]], axis=1)
+    padded = nn.functional.pad(value, margins.ravel().tolist())
     # not every backend carries booleans
     plain = padded.to(torch.uint8) if value.dtype == torch.bool else padded.contiguous()
     pieces = [torch.empty_like(plain) for _ in range(world())]
@@ -67,17 +71,21 @@ def _gathered(value: Tensor, shapes: list[tuple[int, ...]]) -> list[Tensor]:
 
 def average_gradients(parameters: Iterable[nn.Parameter]) -> None:
     """Give every process the mean of all gradients, in one message."""
-    trained = [one for one in parameters if one.requires_grad]
+    trained = [parameter for parameter in parameters if parameter.requires_grad]
     if world() == 1 or not trained:
         return
-    # a shard may leave a parameter unused that another shard uses
-    gradients = [torch.zeros_like(one) if one.grad is None else one.grad for one in trained]
+    gradients = list(map(_gradient, trained))
     # the gradient of a transposed weight is not contiguous
     mean = torch.cat([gradient.flatten() for gradient in gradients])
     distributed.all_reduce(mean)
     parts = torch.split(mean / world(), [gradient.numel() for gradient in gradients])
     for parameter, gradient, part in zip(trained, gradients, parts, strict=True):
         parameter.grad = gradient.copy_(part.view_as(gradient))
+
+
+def _gradient(parameter: Tensor) -> Tensor:
+    """The gradient; zeros where the shard leaves a parameter unused that another shard uses."""
+    return torch.zeros_like(parameter) if parameter.grad is None else parameter.grad
 
 
 def synchronise_batch_norms(model: nn.Module, device: torch.device) -> None:

@@ -125,8 +125,9 @@ def neighbours_together(
         rng: numpy generator.
     """
     shuffled_images = rng.permutation(images)
-    of = clusters[shuffled_images]
-    waiting = [shuffled_images[of == cluster] for cluster in rng.permutation(np.unique(of))]
+    cluster_of_image = clusters[shuffled_images]
+    order = rng.permutation(np.unique(cluster_of_image))
+    waiting = [shuffled_images[cluster_of_image == cluster] for cluster in order]
     groups: list[Rows] = []
     while True:
         left = np.array([len(rows) // each for rows in waiting])
@@ -146,10 +147,12 @@ def mean_regions(regions: NDArray[Any], *, chunk: int = 256) -> NDArray[np.float
         chunk: images at a time.
     """
     chunks = (regions[i : i + chunk] for i in range(0, len(regions), chunk))
-    whole = (np.asarray(part, dtype=np.float32) for part in chunks)
-    return np.concatenate([
-        part.sum(axis=1) / np.maximum(part.any(axis=2).sum(axis=1), 1)[:, None] for part in whole
-    ])  # fmt: skip
+    means = []
+    for part in chunks:
+        whole = np.asarray(part, dtype=np.float32)
+        number = whole.any(axis=2).sum(axis=1)
+        means.append(whole.sum(axis=1) / np.maximum(number, 1)[:, None])
+    return np.concatenate(means)
 
 
 def k_means(features: NDArray[Any], clusters: int, *, seed: int) -> Rows:

@@ -166,7 +166,7 @@ def changed(was: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, str]:
     """
     grows = now.get("schedule") != "cosine" and was.get("epochs", 0) < now.get("epochs", 0)
     # a tuple and its list are one value in JSON
-    first, second = (flat(json.loads(json.dumps(one))) for one in (was, now))
+    first, second = (flat(json.loads(json.dumps(values))) for values in (was, now))
     names = sorted((first | second).keys() - FREE - ({"epochs"} if grows else set()))
     pairs = {name: (first.get(name, "not there"), second.get(name, "not there")) for name in names}
     return {

@@ -124,14 +124,8 @@ class Graph(Encoder):
         # 0, so that a model begins as the tower that it starts from: the graph's own weights are random then.
         self.gate = nn.Parameter(torch.zeros(())) if chosen.whole else None
         self.concept = nn.ModuleDict({kind: nn.Linear(width, embed_dim) for kind in kinds})
-        s = self.structure
-        self.stars, self.links = (
-            nn.ModuleList(
-                GraphAttention(embed_dim, heads=s.heads, residual=s.residual, value_dropout=value_dropout)
-                for _ in range(layers)
-            )
-            for layers, value_dropout in ((s.attribute_layers, 0.0), (s.object_layers, VALUE_DROPOUT))
-        )
+        self.stars = self._layers(self.structure.attribute_layers, 0.0)
+        self.links = self._layers(self.structure.object_layers, VALUE_DROPOUT)
         self.active, self.passive = (nn.Linear(2 * embed_dim, embed_dim) for _ in range(2))
         self.context_norm = nn.LayerNorm(embed_dim) if self.structure.context == "joint" else None
         self.code = nn.Linear(CODE, embed_dim) if self.structure.position else None
@@ -208,9 +202,17 @@ class Graph(Encoder):
             labels=torch.cat([graphs.objects[:, None], graphs.attributes], dim=1),
         )
 
+    def _layers(self, count: int, value_dropout: float) -> nn.ModuleList:
+        """Layers of graph attention."""
+        heads, residual = self.structure.heads, self.structure.residual
+        return nn.ModuleList(
+            GraphAttention(self.embed_dim, heads=heads, residual=residual, value_dropout=value_dropout)
+            for _ in range(count)
+        )
+
     def _concept(self, kind: str, vectors: Tensor) -> Tensor:
-        made: Tensor = self.dropout(self.concept[kind](vectors).relu())
-        return made
+        concepts: Tensor = self.dropout(self.concept[kind](vectors).relu())
+        return concepts
 
     def _attend(self, layers: nn.ModuleList, nodes: Tensor, edges: Tensor) -> Tensor:
         for number, layer in enumerate(layers):
@@ -223,16 +225,16 @@ class Graph(Encoder):
             mask = graphs.mask
             code = position_code(mask.shape[1], CODE).to(entities).expand(len(mask), -1, -1)
             entities = self.code_norm(entities + self.dropout(self.code(code[mask])))
-        # As the object of a relation an entity is told of the relation and of itself.
-        told = torch.cat([relations, entities[graphs.thing]], dim=1)
-        sides = self.active(told), self.passive(told)
+        # As the object of a relation an entity receives the relation and itself.
+        pairs = torch.cat([relations, entities[graphs.thing]], dim=1)
+        sides = self.active(pairs), self.passive(pairs)
         if self.context_norm is not None:
             sides = self.dropout(sides[0].relu()), self.dropout(sides[1].relu())
         context = edge_context(
             *sides, graphs.subject, graphs.thing, len(entities), mean=self.structure.context
         )
-        made: Tensor = entities + context
-        return made if self.context_norm is None else self.dropout(self.context_norm(made))
+        entities = entities + context
+        return entities if self.context_norm is None else self.dropout(self.context_norm(entities))
 
     def _jointly(self, graphs: Graphs, nodes: Tensor, stars: Tensor, relations: Tensor) -> Tensor:
         """Objects and attributes in one graph; returns the objects."""

@@ -63,7 +63,8 @@ class Concepts:
     def __post_init__(self) -> None:
         of_kind = f"graph: concepts of kind {self.kind!r}"
         named = self.kind != "gru"
-        require(bool(self.name) == named, f"{of_kind} {'need a' if named else 'take no'} name")
+        rule = "need a name" if named else "take no name"
+        require(bool(self.name) == named, f"{of_kind} {rule}")
         require(
             not self.whole or self.kind == "towers",
             f"{of_kind} do not read whole captions; choose 'towers' or whole=False",
@@ -162,14 +163,9 @@ class WordGru(Reader):
         grus = {kind: nn.GRU(width, width, batch_first=True, bidirectional=both_ways) for kind in KINDS}
         self.readers = nn.ModuleDict(grus)
         plurals = numbers_of(vocabulary or ())
-        singulars = {many: one for one, many in plurals.items()}
-        self.plural, self.singular = (
-            nn.Buffer(
-                torch.tensor([other.get(word, word) for word in range(self.words.num_embeddings)]),
-                persistent=False,
-            )
-            for other in (plurals, singulars)
-        )
+        singulars = {plural: singular for singular, plural in plurals.items()}
+        self.plural = _renumbering(plurals, self.words.num_embeddings)
+        self.singular = _renumbering(singulars, self.words.num_embeddings)
 
     def forward(self, words: Tensor, rows: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """Each kind by a GRU of its own; in training every occurrence is touched by itself."""
@@ -218,8 +214,8 @@ class PieceReader(Reader):
     def read(self, words: Tensor) -> Tensor:
         """``(n, width)`` means of the word pieces ``(n, L)``."""
         real = (words != 0)[..., None]
-        made: Tensor = (self.backbone(words) * real).sum(1) / real.sum(1)
-        return made
+        means: Tensor = (self.backbone(words) * real).sum(1) / real.sum(1)
+        return means
 
     def depths(self) -> dict[str, int]:
         """The encoder's parameters."""
@@ -273,14 +269,19 @@ def numbers_of(vocabulary: Sequence[str]) -> dict[int, int]:
     heart.
     """
     place = {word: FIRST_WORD + row for row, word in enumerate(vocabulary)}
-    found: dict[int, int] = {}
+    plurals: dict[int, int] = {}
     for word, number in place.items():
         ies = f"{word[:-1]}ies" if word.endswith("y") else ""
-        spelt = [
-            place[form] for form in (IRREGULAR.get(word, ""), f"{word}s", f"{word}es", ies) if form in place
-        ]
-        found |= {number: spelt[0]} if spelt else {}
-    return found
+        forms = (IRREGULAR.get(word, ""), f"{word}s", f"{word}es", ies)
+        known = [place[form] for form in forms if form in place]
+        if known:
+            plurals[number] = known[0]
+    return plurals
+
+
+def _renumbering(numbers: Mapping[int, int], count: int) -> nn.Buffer:
+    """``(count,)`` another id for each id, itself where there is none; not part of the state."""
+    return nn.Buffer(torch.tensor([numbers.get(word, word) for word in range(count)]), persistent=False)
 
 
 def inflect(ids: Tensor, singular: Tensor, plural: Tensor, *, singularise: float, pluralise: float) -> Tensor:

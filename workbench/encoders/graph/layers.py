@@ -85,15 +85,10 @@ def pack(signal: Mapping[str, Tensor]) -> Graphs:
     row = (real.flatten().cumsum(0) - 1).view_as(real)
     caption, number = (signal["relations"][..., 1] != 0).nonzero(as_tuple=True)
     subject, relation, thing = signal["relations"][caption, number].T.contiguous()
-    return Graphs(
-        len(real),
-        signal["objects"][real],
-        real.nonzero(as_tuple=True)[0],
-        signal["attributes"][real],
-        relation,
-        row[caption, subject],
-        row[caption, thing],
-    )
+    owner = real.nonzero(as_tuple=True)[0]
+    objects, attributes = signal["objects"][real], signal["attributes"][real]
+    ends = row[caption, subject], row[caption, thing]
+    return Graphs(len(real), objects, owner, attributes, relation, *ends)
 
 
 def thin(graphs: Graphs, *, objects: float, attributes: float, relations: float) -> Graphs:
@@ -110,23 +105,19 @@ def thin(graphs: Graphs, *, objects: float, attributes: float, relations: float)
     """
     draw = torch.rand(graphs.objects.shape, device=graphs.objects.device)
     largest = draw.new_zeros(graphs.captions).scatter_reduce(0, graphs.owner, draw, "amax")
-    kept = (draw >= objects) | (draw == largest[graphs.owner])
-    row = kept.cumsum(0) - 1
+    stays = (draw >= objects) | (draw == largest[graphs.owner])
+    row = stays.cumsum(0) - 1
     lost = torch.rand(graphs.attributes.shape, device=draw.device) < attributes
-    related = (
-        kept[graphs.subject]
-        & kept[graphs.thing]
-        & (torch.rand(graphs.relations.shape, device=draw.device) >= relations)
-    )
-    return replace(
+    related = torch.rand(graphs.relations.shape, device=draw.device) >= relations
+    related &= stays[graphs.subject] & stays[graphs.thing]
+    fewer = replace(
         graphs,
-        objects=graphs.objects[kept],
-        owner=graphs.owner[kept],
-        attributes=graphs.attributes.masked_fill(lost, 0)[kept],
-        relations=graphs.relations[related],
-        subject=row[graphs.subject[related]],
-        thing=row[graphs.thing[related]],
+        objects=graphs.objects[stays],
+        owner=graphs.owner[stays],
+        attributes=graphs.attributes.masked_fill(lost, 0)[stays],
     )
+    subject, thing = row[graphs.subject[related]], row[graphs.thing[related]]
+    return replace(fewer, relations=graphs.relations[related], subject=subject, thing=thing)
 
 
 def few_attributes(graphs: Graphs, most: int, *, at_random: bool) -> Graphs:
