@@ -128,10 +128,12 @@ def format_bytes(size: int) -> str:
     >>> format_bytes(532), format_bytes(12_400_000), format_bytes(3_000_000_000)
     ('532 B', '12.4 MB', '3.0 GB')
     """
-    value, unit = float(size), "B"
+    value = float(size)
+    unit = "B"
     for larger in ("kB", "MB", "GB", "TB"):
         if value >= 1000:
-            value, unit = value / 1000, larger
+            value /= 1000
+            unit = larger
     digits = 0 if unit == "B" else 1
     return f"{format_number(value, digits)} {unit}"
 
@@ -154,5 +156,6 @@ def format_path(path: Path | str) -> str:
     >>> format_path(Path.cwd() / "runs" / "tour")
     'runs/tour'
     """
-    path, here = Path(path), Path.cwd()
+    path = Path(path)
+    here = Path.cwd()
     return path.relative_to(here).as_posix() if path.is_relative_to(here) else str(path)

@@ -123,7 +123,8 @@ class Shelf:
     """
 
     def __init__(self, package: str, **bases: str) -> None:
-        self.package, self.bases = package, bases
+        self.package = package
+        self.bases = bases
         self.kind = package.rpartition(".")[2]
         self.public = lazily(package, bases)
 
@@ -343,7 +344,8 @@ def refusal(where: str, value: Any, errors: Sequence[Any]) -> Exception:
     for part in first["loc"]:
         # of a union pydantic also names the branch, which is no part of the path
         if isinstance(value, Mapping | list | tuple) and (part in value or isinstance(part, int)):
-            where, value = f"{where}.{part}", value[part]
+            where = f"{where}.{part}"
+            value = value[part]
     if first["type"] == "literal_error":
         known = re.findall(r"'([^']*)'", first["ctx"]["expected"])
         near = difflib.get_close_matches(str(value), known, n=1, cutoff=0.6)

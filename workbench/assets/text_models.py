@@ -67,7 +67,8 @@ def read(kind: str, source: str | Path, revision: str | None = None) -> Any:
             trust_remote_code=False,
             **how,
         )
-    wrong, error = "", ValueError
+    wrong = ""
+    error = ValueError
     if how:
         part, report = part
         absent = sorted(name for name in report["missing_keys"] if not name.startswith("pooler."))
@@ -118,7 +119,8 @@ def longer(tokenizer: Any, texts: Sequence[str], longest: int) -> int:
 
 @contextmanager
 def _quiet(logging: Any) -> Iterator[None]:
-    drawn, verbosity = logging.is_progress_bar_enabled(), logging.get_verbosity()
+    drawn = logging.is_progress_bar_enabled()
+    verbosity = logging.get_verbosity()
     logging.disable_progress_bar()
     logging.set_verbosity_error()
     try:

@@ -7,7 +7,8 @@ from typing import Any
 from workbench.io import hub, read_options, reading_errors
 from workbench.registry import require, require_known
 
-LOCAL, CONTEXT = "local-dir:", 77
+LOCAL = "local-dir:"
+CONTEXT = 77
 # files that a folder with a tokenizer of transformers holds
 SAVED = ("tokenizer_config.json", "tokenizer.json")
 
@@ -52,10 +53,8 @@ def _of_json(file: Path, context_length: int | None) -> Any:
     content = read_options(file)
     text = content.get("model_cfg", content)["text_cfg"]
     _refuse_code(file, text)
-    length, options = (
-        context_length or text.get("context_length", CONTEXT),
-        text.get("tokenizer_kwargs") or {},
-    )
+    length = context_length or text.get("context_length", CONTEXT)
+    options = text.get("tokenizer_kwargs") or {}
     name = text.get("hf_tokenizer_name")
     if not name:
         with reading_errors(

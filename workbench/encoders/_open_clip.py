@@ -40,8 +40,10 @@ from workbench.io.tensors import loaded
 from workbench.records import require
 from workbench.registry import did_you_mean, require_known
 
-CONFIG, WEIGHTS = "open_clip_config.json", "open_clip_model.safetensors"
-HUB, NO_MODEL = "hf-hub:", "describes no model that open_clip builds"
+CONFIG = "open_clip_config.json"
+WEIGHTS = "open_clip_model.safetensors"
+HUB = "hf-hub:"
+NO_MODEL = "describes no model that open_clip builds"
 BPE_IDS = 49408
 # what fields of preprocess_cfg may say
 PREPARED = {
@@ -51,7 +53,8 @@ PREPARED = {
 }
 # fields of text_cfg that name a tokenizer of open_clip, or its options
 TOKENIZED = ("hf_model_name", "hf_tokenizer_name", "tokenizer_mode", "tokenizer_kwargs")
-TEXT_POSITIONS, IMAGE_POSITIONS = "positional_embedding", "visual.positional_embedding"
+TEXT_POSITIONS = "positional_embedding"
+IMAGE_POSITIONS = "visual.positional_embedding"
 CHECKPOINTS = (".safetensors", ".pt", ".pth", ".bin", ".ckpt")
 # names under which training tools write weights beside other things
 WRAPPERS = ("state_dict", "model_state_dict", "model", "module")
@@ -118,7 +121,8 @@ def _read(path: Path, name: str) -> Description:
     architecture = content.get("model_cfg", {key: content[key] for key in content if key not in beside})
     missing = [key for key in ("embed_dim", "vision_cfg", "text_cfg") if key not in architecture]
     require(not missing, f"towers: {path} describes no open_clip model; missing: {', '.join(missing)}")
-    preprocess, vocabulary = content.get("preprocess_cfg") or {}, tuple(content.get("vocabulary", ()))
+    preprocess = content.get("preprocess_cfg") or {}
+    vocabulary = tuple(content.get("vocabulary", ()))
     require(isinstance(preprocess, Mapping), f"towers: preprocess_cfg of {path} is no mapping")
     _require_numbers(path, architecture)
     text = architecture["text_cfg"]
@@ -167,7 +171,8 @@ def fitting(model: str, pretrained: str) -> str:
     >>> fitting("ViT-B-32", "openai"), fitting("ViT-B-32", "laion2b_s34b_b79k")
     ('ViT-B-32-quickgelu', 'ViT-B-32')
     """
-    plain, quick = model.replace("/", "-"), False
+    plain = model.replace("/", "-")
+    quick = False
     if pretrained and pretrained in open_clip.list_pretrained_tags_by_model(plain):
         quick = open_clip.get_pretrained_cfg(plain, pretrained).get("quick_gelu", False)
     elif _is_of_openai(Path(pretrained)):
@@ -237,7 +242,8 @@ def load_weights(network: Any, file: Path) -> tuple[str, ...]:
         FileNotFoundError, ValueError: as ``read_weights``, or the weights are those of another model, or of
             one with another number of text positions.
     """
-    own, content = network.state_dict(), read_weights(file)
+    own = network.state_dict()
+    content = read_weights(file)
     first = next(name for name in own if name.startswith("visual."))
     prefixes = (name.removesuffix(first) for name in content if name.endswith(first))
     prefix = min(prefixes, key=len, default="")
@@ -264,7 +270,8 @@ def load_weights(network: Any, file: Path) -> tuple[str, ...]:
 def _require_same_model(network: Any, weights: Mapping[str, Tensor], file: Path) -> None:
     """Raise if weights lack a name of the model, have another name, or have one of another shape."""
     own = network.state_dict()
-    absent, extra = own.keys() - weights.keys() - {"logit_bias"}, weights.keys() - own.keys()
+    absent = own.keys() - weights.keys() - {"logit_bias"}
+    extra = weights.keys() - own.keys()
     other = {name for name in own.keys() & weights.keys() if own[name].shape != weights[name].shape}
     if not (absent or extra) and {name.removeprefix("text.") for name in other} == {TEXT_POSITIONS}:
         _refuse_positions(network, weights[min(other)], file)
@@ -302,7 +309,8 @@ def reads_words(description: Description) -> bool:
 @contextmanager
 def _logging_kept() -> Iterator[None]:
     """Afterwards logging is as it was; what open_clip says through the root logger gives that a handler."""
-    handlers, disabled = list(logging.root.handlers), logging.root.manager.disable
+    handlers = list(logging.root.handlers)
+    disabled = logging.root.manager.disable
     try:
         yield
     finally:
@@ -360,8 +368,10 @@ def _recipe(preprocess: Mapping[str, Any]) -> dict[str, Any]:
 
 def _require_context(network: Any, description: Description) -> None:
     """Refuse a text tower of transformers that has fewer positions than texts may have tokens."""
-    tower, text = text_tower(network), description.architecture["text_cfg"]
-    length, positions = text.get("context_length", CONTEXT), getattr(tower, "context_length", 0)
+    tower = text_tower(network)
+    text = description.architecture["text_cfg"]
+    length = text.get("context_length", CONTEXT)
+    positions = getattr(tower, "context_length", 0)
     if isinstance(tower, HFTextEncoder) and 0 < positions < length:
         name = text.get("hf_model_name")
         raise ValueError(
@@ -397,7 +407,8 @@ def pad_as_its_tokenizer(network: Any, description: Description) -> None:
     Raises:
         FileNotFoundError, ValueError: the tokenizer cannot be read.
     """
-    tower, text = text_tower(network), description.architecture["text_cfg"]
+    tower = text_tower(network)
+    text = description.architecture["text_cfg"]
     # a tower of transformers knows its own
     named = text.get("hf_tokenizer_name") and not isinstance(tower, HFTextEncoder)
     tower.tokenizer_padding = padding(open_clip_tokenizer(description.name)) if named else 0

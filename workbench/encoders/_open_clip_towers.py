@@ -50,7 +50,8 @@ def read_image(visual: Any, pixels: Tensor, *, joint: bool) -> tuple[Any, Tensor
     Raises:
         TypeError: a tower of an unknown kind.
     """
-    pooled, first = None, 1
+    pooled = None
+    first = 1
     if isinstance(visual, VisionTransformer):
         # The final norm of a tower with attentional pooling belongs to the pooled vectors, whose width may
         # differ from the tokens'.
@@ -62,18 +63,21 @@ def read_image(visual: Any, pixels: Tensor, *, joint: bool) -> tuple[Any, Tensor
             output_fmt="NLC",
             output_extra_tokens=True,
         )
-        pooled, tokens = out.get("image_features"), out["image_intermediates"][0]
+        pooled = out.get("image_features")
+        tokens = out["image_intermediates"][0]
         tokens = torch.cat([out["image_intermediates_prefix"][0], tokens], dim=1)
     elif isinstance(visual, ModifiedResNet):
         out = visual.forward_intermediates(pixels, indices=1, intermediates_only=True)
-        grid, pool = out["image_intermediates"][0], visual.attnpool
+        grid = out["image_intermediates"][0]
+        pool = visual.attnpool
         cells = grid.flatten(2).transpose(1, 2)
         tokens = torch.cat([cells.mean(1, keepdim=True), cells], dim=1) + pool.positional_embedding
         pooled = pool(grid) if joint else None
     else:
         trunk = _trunk(visual)
         features = trunk.forward_features(pixels)
-        tokens, first = token_sequence(trunk, features), getattr(trunk, "num_prefix_tokens", 0)
+        tokens = token_sequence(trunk, features)
+        first = getattr(trunk, "num_prefix_tokens", 0)
         pooled = visual.head(trunk.forward_head(features)) if joint else None
     return pooled, _projected(_image_projection(visual), tokens[:, first:]) if joint else tokens
 
@@ -156,7 +160,8 @@ def _open_clip_text(tower: Any, ids: Tensor) -> tuple[Tensor, Tensor]:
     """
     pool_type = getattr(tower, "text_pool_type", None) or tower.pool_type
     class_token = getattr(tower, "cls_emb", None) is not None
-    size, fill = lengths(ids), getattr(tower, "tokenizer_padding", 0)
+    size = lengths(ids)
+    fill = getattr(tower, "tokenizer_padding", 0)
     if tower.attn_mask is not None and pool_type != "last" and not class_token and fill == 0:
         parts = buckets(size)
         done = [_hidden(tower, ids[rows, : int(size[rows].max())], pool_type) for rows in parts]
@@ -199,7 +204,8 @@ def _hidden(tower: Any, ids: Tensor, pool_type: str) -> tuple[Tensor, Tensor]:
 
 
 def _pooled_and_tokens(tower: Any, ids: Tensor) -> Any:
-    before, tower.output_tokens = tower.output_tokens, True
+    before = tower.output_tokens
+    tower.output_tokens = True
     try:
         return tower(ids)
     finally:
@@ -375,7 +381,8 @@ def token_widths(network: Any, *, joint: bool) -> tuple[int, int]:
         network: the open_clip model.
         joint: after they are brought into the joint space.
     """
-    visual, tower = network.visual, text_tower(network)
+    visual = network.visual
+    tower = text_tower(network)
     hugging_face = isinstance(tower, HFTextEncoder)
     text = tower.transformer.config.hidden_size if hugging_face else tower.token_embedding.embedding_dim
     image = image_width(visual)

@@ -84,7 +84,8 @@ class Preparation:
             return self.size[1], self.size[0]
         if self.resize == "shortest" and self.size[0] == self.size[1]:
             # torchvision rounds the longer side down
-            short, long = self.size[0], self.size[0] * max(width, height) // min(width, height)
+            short = self.size[0]
+            long = self.size[0] * max(width, height) // min(width, height)
             return (short, long) if width <= height else (long, short)
         ratios = (width / self.size[1], height / self.size[0])
         ratio = min(ratios) if self.resize == "shortest" else max(ratios)

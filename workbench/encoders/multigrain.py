@@ -76,7 +76,8 @@ class Grain(nn.Module):
         self, part_dim: int, guide_dim: int, embed_dim: int, fusion: Fusion, *, aligned: bool
     ) -> None:
         super().__init__()
-        self.part_dim, self.branches = part_dim, fusion.branches
+        self.part_dim = part_dim
+        self.branches = fusion.branches
         self.of_parts = nn.Identity() if part_dim == embed_dim else nn.Linear(part_dim, embed_dim)
         self.of_guide = nn.Linear(guide_dim, embed_dim)
         if aligned:
@@ -165,7 +166,8 @@ class ReleasedGrain(Grain):
         met, mask, guide = self.local(base, guide)
         parts = self.of_parts(base.parts)
         heard = torch.ones_like(mask) if self.padding else mask
-        pooling, gate = cast(ValuePooling, self.pooling), cast(Gate, self.gate)
+        pooling = cast(ValuePooling, self.pooling)
+        gate = cast(Gate, self.gate)
         local = normalize(0.8 * two_largest(parts, mask) + 0.2 * pooling(guide, met, heard), dim=-1)
         return Embedding(gate(local, normalize(guide, dim=-1)), parts=parts, mask=mask, local=local)
 

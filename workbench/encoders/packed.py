@@ -28,7 +28,8 @@ class PackedIndex:
     """
 
     def __init__(self, mask: Tensor) -> None:
-        self.mask, self.sizes = mask, mask.sum(1)
+        self.mask = mask
+        self.sizes = mask.sum(1)
 
     @cached_property
     def places(self) -> Tensor:
@@ -117,7 +118,8 @@ def gru(rnn: nn.GRU, rows: Tensor, sizes: Tensor) -> list[Tensor]:
     step = torch.arange(int(longest.max()), device=sizes.device)[:, None]
     there = step < longest
     places = ((sizes.cumsum(0) - sizes)[order] + step)[there]
-    packed, counts = rows.index_select(0, places), there.sum(1).cpu()
+    packed = rows.index_select(0, places)
+    counts = there.sum(1).cpu()
     if padded_form(rows):
         hidden = rnn(PackedSequence(packed, counts))[0].data.chunk(2 if rnn.bidirectional else 1, dim=-1)
     else:
@@ -132,14 +134,17 @@ def _states(packed: Tensor, counts: list[int], back: int, weights: Sequence[Tens
     back fills a tensor of that size for every step; a split has one gradient for all.
     """
     of_parts, of_states, bias, bias_of_states = weights
-    steps, width = torch.split(linear(packed, of_parts, bias), counts), of_states.shape[1]
-    states, hidden = list[Tensor](), packed.new_zeros(0 if back else counts[0], width)
+    steps = torch.split(linear(packed, of_parts, bias), counts)
+    width = of_states.shape[1]
+    states = list[Tensor]()
+    hidden = packed.new_zeros(0 if back else counts[0], width)
     for inputs in reversed(steps) if back else steps:
         if (more := len(inputs) - len(hidden)) > 0:
             hidden = torch.cat([hidden, hidden.new_zeros(more, width)])
         elif more < 0:
             hidden = hidden[:more]
-        of_input, of_hidden = inputs.chunk(3, 1), linear(hidden, of_states, bias_of_states).chunk(3, 1)
+        of_input = inputs.chunk(3, 1)
+        of_hidden = linear(hidden, of_states, bias_of_states).chunk(3, 1)
         reset, update = ((a + b).sigmoid() for a, b in zip(of_hidden[:2], of_input[:2], strict=True))
         new = (of_input[2] + of_hidden[2] * reset).tanh()
         hidden = (hidden - new) * update + new

@@ -100,7 +100,8 @@ class GPO(Pooling):
 
     def __init__(self, *, d_pe: int = 32, d_hidden: int = 32, temperature: float = 0.1) -> None:
         super().__init__()
-        self.d_pe, self.temperature = d_pe, temperature
+        self.d_pe = d_pe
+        self.temperature = temperature
         self.rnn = nn.GRU(d_pe, d_hidden, batch_first=True, bidirectional=True)
         self.score = nn.Linear(d_hidden, 1, bias=False)
 
@@ -250,7 +251,8 @@ class LogVar(Pooling):
         return self.pooling.pool(self.linear(rows), index)
 
 
-HEADS, EPS = (16, 8, 6, 5, 4, 3, 2, 1), 1e-8
+HEADS = (16, 8, 6, 5, 4, 3, 2, 1)
+EPS = 1e-8
 
 
 class GuidedPooling(nn.Module):
@@ -369,7 +371,8 @@ def meeting(embed_dim: int, heads: int, hidden_dim: int, dropout: float) -> nn.T
     )
 
 
-CODE, DROPOUT = 16, 0.1
+CODE = 16
+DROPOUT = 0.1
 
 
 class RegionAttention(nn.Module):
@@ -384,8 +387,10 @@ class RegionAttention(nn.Module):
     def __init__(self, dim: int, heads: int, renumber: bool = False) -> None:
         super().__init__()
         self.renumber = renumber
-        self.code, self.dropout = nn.Linear(CODE, dim), nn.Dropout(DROPOUT)
-        self.before, self.between = nn.LayerNorm(dim), nn.LayerNorm(dim)
+        self.code = nn.Linear(CODE, dim)
+        self.dropout = nn.Dropout(DROPOUT)
+        self.before = nn.LayerNorm(dim)
+        self.between = nn.LayerNorm(dim)
         self.attention = nn.MultiheadAttention(dim, heads, batch_first=True)
         self.feed_forward = nn.Sequential(nn.Linear(dim, dim), nn.ReLU(), nn.Linear(dim, dim))
 

@@ -24,7 +24,8 @@ from workbench.io import cache_folder
 from workbench.records import Batch, Embedding, require
 from workbench.registry import Natural, Share
 
-MLP_DIM, MOST_HEADS = 512, 8
+MLP_DIM = 512
+MOST_HEADS = 8
 CACHE_FROM = 256
 
 
@@ -136,7 +137,8 @@ class Sequence(Encoder):
             signs = torch.isin(pieces, self.backbone.signs)
             pieces, real = touch(pieces, pieces != 0, signs, self.backbone.blank, share)
             return self.backbone(pieces), real
-        values, mask = batch.signals["word_features"]["values"], batch.signals["word_features"]["mask"]
+        values = batch.signals["word_features"]["values"]
+        mask = batch.signals["word_features"]["mask"]
         width = values.shape[2]
         require(width == self.word_dim, f"sequence: the features have width {width}; set word_dim={width}")
         if self.blank is not None:

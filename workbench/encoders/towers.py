@@ -141,7 +141,8 @@ class Towers(Encoder):
         encoder.
         """
         resize, interpolation, *fill = self.recipe.tolist()
-        size, fill = tuple(self.size.tolist()), fill or [0]
+        size = tuple(self.size.tolist())
+        fill = fill or [0]
         return Preparation(size, RESIZES[resize], list(INTERPOLATIONS)[interpolation], *fill)
 
     def images(self, batch: Batch) -> Embedding:
@@ -169,7 +170,8 @@ class Towers(Encoder):
         """Embed captions: pooled unit vectors; word tokens up to each caption's length as parts, its start
         and end included.
         """
-        ids, tower = batch.signals["tokens"], text_tower(self.network)
+        ids = batch.signals["tokens"]
+        tower = text_tower(self.network)
         ids = touch_words(ids, self.mask_id) if self.augments and self.training else ids
         with (
             torch.set_grad_enabled(torch.is_grad_enabled() and not self.freeze_text),

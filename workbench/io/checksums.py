@@ -16,7 +16,8 @@ from workbench.io.files import write_text
 BLOCK = 2**24
 # of a long content this much is read at its beginning, in its middle and at its end
 PIECE = 2**12
-SUM, FILES = "sha256", "files"
+SUM = "sha256"
+FILES = "files"
 
 
 class ChecksumError(ValueError):

@@ -73,7 +73,8 @@ def hub(name: Path | str) -> Iterator[None]:
     from huggingface_hub import constants  # slow to import
     from huggingface_hub.utils import get_session  # type: ignore[attr-defined]
 
-    reached, before = False, (constants.HF_HUB_OFFLINE, logging.root.manager.disable)
+    reached = False
+    before = (constants.HF_HUB_OFFLINE, logging.root.manager.disable)
     with suppress(Exception):  # its releases raise the errors of different libraries
         reached = get_session().head(constants.ENDPOINT, timeout=HUB_ANSWERS) is not None
     if not reached:

@@ -171,8 +171,10 @@ class Judgements:
 
     def among(self, rows: Rows, columns: Rows) -> "Judgements":
         """The judgements among these rows (images) and these columns (captions), renumbered."""
-        row, column = _places(rows, self.shape[0]), _places(columns, self.shape[1])
-        images, captions = row[self.images], column[self.captions]
+        row = _places(rows, self.shape[0])
+        column = _places(columns, self.shape[1])
+        images = row[self.images]
+        captions = column[self.captions]
         inside = (images >= 0) & (captions >= 0)
         return replace(
             self,
@@ -210,7 +212,8 @@ class Judgements:
         other.
         """
         listed = own, np.arange(len(own), dtype=np.int64), np.ones(len(own), dtype=np.float32)
-        rule, source = "binary: the caption was written for the image", "the split's own pairs"
+        rule = "binary: the caption was written for the image"
+        source = "the split's own pairs"
         return Judgements("own", rule, (images, len(own)), *listed, source=source)
 
 
@@ -244,7 +247,8 @@ class LazyJudgements(Mapping[str, Judgements]):
         takers: Mapping[str, Taker] | None = None,
     ) -> None:
         self.shape = shape
-        self._makers, self._takers = dict(makers), dict(takers or {})
+        self._makers = dict(makers)
+        self._takers = dict(takers or {})
 
     def __getitem__(self, name: str) -> Judgements:
         judgements = self._makers[name]

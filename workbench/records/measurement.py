@@ -192,7 +192,8 @@ def contracts_of(results: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]
     """The numbers of ``results.json`` as pairs of a label and a contract that holds the value; a number
     without a contract has its value alone.
     """
-    contracts, values = results.get("contracts", {}), results.get("metrics", {})
+    contracts = results.get("contracts", {})
+    values = results.get("metrics", {})
     return [(label, {**contracts.get(label, {}), "value": value}) for label, value in values.items()]
 
 
@@ -208,7 +209,8 @@ def headline(labels: Iterable[str], *, usual: Container[str] | None = None) -> l
     >>> headline(["exact:t2i/own@1", "t2i/R@10", "t2i/R@1", "t2i/R@1[5 folds]", "rsum"])
     ['rsum', 't2i/R@1', 't2i/R@10']
     """
-    every, keys = list(labels), dict[str, MetricKey]()
+    every = list(labels)
+    keys = dict[str, MetricKey]()
     for label in every:
         with suppress(ValueError):
             keys[label] = MetricKey.parse(label)
@@ -219,9 +221,11 @@ def headline(labels: Iterable[str], *, usual: Container[str] | None = None) -> l
     ranked = []
     for label, key in keys.items():
         if key.metric in judges:
-            place, wanted = FIRST.index(key.metric), key.judgements == judges[key.metric]
+            place = FIRST.index(key.metric)
+            wanted = key.judgements == judges[key.metric]
         else:
-            place, wanted = len(FIRST), usual is not None and key.metric not in usual
+            place = len(FIRST)
+            wanted = usual is not None and key.metric not in usual
         if wanted and key == replace(key, subset="", folds=1):
             ranked.append((place, sides.index((key.judgements, key.direction)), key.k or 0, label))
     return [label for *_, label in sorted(ranked)] or every[:12]

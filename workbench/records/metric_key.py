@@ -128,6 +128,8 @@ def _read(text: str) -> tuple[str, str, str, int | None, str, int] | None:
     match = PATTERN.fullmatch(text)
     if match is None:
         return None
-    metric, direction, judgements = match["metric"], match["direction"] or "", match["judgements"] or "own"
+    metric = match["metric"]
+    direction = match["direction"] or ""
+    judgements = match["judgements"] or "own"
     k = int(match["k"]) if match["k"] else None
     return metric, direction, judgements, k, match["subset"] or "", int(match["folds"] or 1)

@@ -78,7 +78,8 @@ class Split:
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        images, texts = len(self.image_ids), len(self.captions)
+        images = len(self.image_ids)
+        texts = len(self.captions)
         sizes = dict.fromkeys(("caption_ids", "own", "level", "chain", "caption_graphs"), texts)
         for what, size in (sizes | {"regions": images, "image_graphs": images}).items():
             rows = size if getattr(self, what) is None else len(getattr(self, what))
@@ -119,7 +120,8 @@ class Split:
         """The first ``images`` images with their captions, judgements cut to them."""
         if images >= len(self.image_ids):
             return self
-        rows, keep = np.arange(images), np.flatnonzero(self.own < images)
+        rows = np.arange(images)
+        keep = np.flatnonzero(self.own < images)
         by_caption = {
             name: _pick(getattr(self, name), keep)
             for name in ("captions", "caption_ids", "own", "level", "chain", "caption_graphs")
@@ -161,7 +163,8 @@ class Split:
 
     def stamps(self) -> Rows:
         """``(I,)`` checksum of what each image is read from, 0 where it is not known."""
-        stamp, images = self.stamp or (lambda row: 0), range(len(self.image_ids))
+        stamp = self.stamp or (lambda row: 0)
+        images = range(len(self.image_ids))
         return np.fromiter(map(stamp, images), dtype=np.int64, count=len(images))
 
     def caption_stamps(self) -> Rows:

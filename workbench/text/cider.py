@@ -101,7 +101,8 @@ class CiderRelevance(Relevance):
         # The references of each image added up for any weights of their lengths, (F, I): the sums lie at the
         # same places whatever the weights, so the places are worked out once.
         self._lengths, kind = np.unique(references.lengths, return_inverse=True)
-        entries, width = references.values.tocoo(), np.int64(images)
+        entries = references.values.tocoo()
+        width = np.int64(images)
         keys, place = np.unique(entries.col * width + own[entries.row], return_inverse=True)
         starts = np.searchsorted(keys, np.arange(references.values.shape[1] + 1) * width)
         self._places = keys % max(images, 1), starts
@@ -120,7 +121,8 @@ class CiderRelevance(Relevance):
 
     def _by_length_of(self, captions: Rows) -> Array:
         """``(I, m)`` scores of some captions; those of the same length are one product."""
-        images, lengths = np.arange(self.shape[0]), self._hypotheses.lengths[captions]
+        images = np.arange(self.shape[0])
+        lengths = self._hypotheses.lengths[captions]
         out = np.empty((len(captions), len(images)), dtype=np.float32)
         for length in np.unique(lengths):
             same = np.flatnonzero(lengths == length)
@@ -133,7 +135,8 @@ class CiderRelevance(Relevance):
     def _by_reference(self, images: Rows, captions: Rows) -> Array:
         """``(n, m)`` scores of some captions against the references of some images."""
         members = self._members[images]
-        references, n = members.indices, len(members.indices)
+        references = members.indices
+        n = len(members.indices)
         shared = (self._references.values[references] @ self._hypotheses.values[captions].T).toarray()
         lengths = self._references.lengths[references]
         shared *= self._penalty(self._hypotheses.lengths[captions], lengths[:, None])
@@ -150,7 +153,8 @@ class CiderRelevance(Relevance):
         number = self._number[images][:, None]
         if self._itself is not None:
             same = images[:, None] == self._own[captions]
-            number, sums = number - same, np.where(same, np.maximum(sums - self._itself[captions], 0), sums)
+            number = number - same
+            sums = np.where(same, np.maximum(sums - self._itself[captions], 0), sums)
         return sums / np.maximum(number, 1)
 
 
@@ -167,7 +171,8 @@ class Cider(RelevanceMaker):
     """
 
     name = "cider"
-    bound, learnt = ("tokens",), ("documents", "holding")
+    bound = ("tokens",)
+    learnt = ("documents", "holding")
 
     def __init__(
         self,
@@ -211,7 +216,8 @@ class Cider(RelevanceMaker):
     ) -> CiderRelevance:
         """Texts from elsewhere against every image."""
         own, images = image_rows(self.name, len(references), own, images)
-        n, texts = len(hypotheses), self._features([*hypotheses, *references])
+        n = len(hypotheses)
+        texts = self._features([*hypotheses, *references])
         parts = zip(texts, (slice(n), slice(n, None)), strict=True)
         first, second = (Features(text.values[part], text.lengths[part]) for text, part in parts)
         return CiderRelevance(self, first, second, own, images)
@@ -238,12 +244,15 @@ def count_ngrams(captions: Sequence[str], split: Callable[[str], list[str]]) -> 
     for caption in captions:
         spoken.extend(number.setdefault(word, len(number)) for word in split(caption))
         ends.append(len(spoken))
-    lengths, vocabulary = np.diff(ends), list(number)
+    lengths = np.diff(ends)
+    vocabulary = list(number)
     flat = np.array(spoken, np.int64)
     rows = np.repeat(np.arange(len(lengths)), lengths)
     left = np.repeat(np.cumsum(lengths), lengths) - np.arange(len(flat))
-    current, levels = flat, [vocabulary]
-    places, columns = [rows], [flat]
+    current = flat
+    levels = [vocabulary]
+    places = [rows]
+    columns = [flat]
     for n in range(2, ORDERS + 1):
         # An n-gram is the shorter one at the same place and one word more, so its key needs two numbers and
         # no string.
@@ -280,7 +289,8 @@ def clipped(counted: NgramCounts, idf: Values) -> tuple[sparse.csr_array, sparse
     ``min(a, b)`` is the number of k >= 1 with ``a >= k`` and ``b >= k``, so an n-gram has as many columns as
     it occurs times: ``min(a, b) b idf^2 = sum_k [a >= k] * [b >= k] b idf^2``.
     """
-    counts, inverse = counted.counts, _inverse_norms(counted, idf)
+    counts = counted.counts
+    inverse = _inverse_norms(counted, idf)
     times = counts.data.astype(np.int64)
     entry = np.repeat(np.arange(len(times)), times)
     level = np.arange(len(entry)) - np.repeat(np.cumsum(times) - times, times)
@@ -290,7 +300,8 @@ def clipped(counted: NgramCounts, idf: Values) -> tuple[sparse.csr_array, sparse
     repeated = level > 0
     keys, number = np.unique(level[repeated] * width + columns[repeated], return_inverse=True)
     columns[repeated] = width + number
-    at, shape = (counted.rows[entry], columns), (counts.shape[0], width + len(keys))
+    at = (counted.rows[entry], columns)
+    shape = (counts.shape[0], width + len(keys))
     weights = counts.data * idf[counts.indices] ** 2 * inverse
     hypotheses = sparse.csr_array((inverse[entry], at), shape=shape)
     references = sparse.csr_array((weights[entry], at), shape=shape)

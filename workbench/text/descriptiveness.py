@@ -58,7 +58,8 @@ class Descriptiveness(SignalMaker):
     """
 
     name = "descriptiveness"
-    bound, learnt = ("scorer",), ("sentences", "holding", "low", "high")
+    bound = ("scorer",)
+    learnt = ("sentences", "holding", "low", "high")
 
     def __init__(self, *, scorer: Scorer = "l2_sum", clip: bool = False, scale: Scale = "minmax") -> None:
         self.scorer = scorer
@@ -77,14 +78,16 @@ class Descriptiveness(SignalMaker):
         """
         counts, known = count_words(captions)
         holding = np.bincount(counts.indices, minlength=len(known))
-        self.sentences, self.holding = len(captions), dict(zip(known, holding.tolist(), strict=True))
+        self.sentences = len(captions)
+        self.holding = dict(zip(known, holding.tolist(), strict=True))
         scores = weigh(self.scorer, counts, holding, self.sentences).sum(axis=1)
         require(
             len(scores) != 0 and scores.min() != scores.max(),
             f"descriptiveness: all {len(captions)} captions of the pool score the same "
             f"with {self.scorer!r}; fit on captions that differ",
         )
-        self.low, self.high = float(scores.min()), float(scores.max())
+        self.low = float(scores.min())
+        self.high = float(scores.max())
         return self
 
     def raw(self, captions: Sequence[str]) -> Values:

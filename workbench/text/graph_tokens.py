@@ -104,7 +104,8 @@ class GraphTokens(SignalMaker):
         self.objects = objects
         self.attributes = attributes
         self.relations = relations
-        self.cache, self.cache_from = cache, cache_from
+        self.cache = cache
+        self.cache_from = cache_from
         self.processes = processes
         options = {"max_length": LONGEST} if tokens is None else dict(tokens)
         self._reader: WordFeatures | WordPieces | Tokens

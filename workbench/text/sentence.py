@@ -80,11 +80,13 @@ class SentenceRelevance(Relevance):
 
     def take(self, images: Rows, captions: Rows) -> Array:
         """``(n, m)`` scores, see ``Relevance``; cosines are made for a few images at a time."""
-        images, hypotheses = np.asarray(images), self._hypotheses[captions]
+        images = np.asarray(images)
+        hypotheses = self._hypotheses[captions]
         number = np.diff(self._starts)[images]
         out = np.zeros((len(images), len(captions)), dtype=np.float32)
         ends = np.cumsum(number)
-        first, most = 0, max(CELLS // max(len(captions), 1), 1)
+        first = 0
+        most = max(CELLS // max(len(captions), 1), 1)
         while first < len(images):
             before = ends[first] - number[first]
             last = max(int(np.searchsorted(ends, before + most, side="right")), first + 1)
@@ -164,7 +166,8 @@ class Sentence(RelevanceMaker):
         self.pooling = pooling
         self.over = over
         self.temperature = temperature
-        self.leave_one_out, self.cache = leave_one_out, Path(cache) if cache else None
+        self.leave_one_out = leave_one_out
+        self.cache = Path(cache) if cache else None
         self.trained = TRAINED_ON_CAPTIONS if model == PACKAGE else UNKNOWN
         _check_pooling(self._words.source, pooling)
 

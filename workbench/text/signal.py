@@ -38,7 +38,8 @@ class Maker(Checked):
             ValueError: it was learnt with other options.
         """
         for option in self.bound:
-            learnt, own = state[option], getattr(self, option)
+            learnt = state[option]
+            own = getattr(self, option)
             require(
                 learnt == own,
                 f"{self.name}: the state was made with {option} {learnt!r}, this one has {own!r}",
@@ -177,7 +178,8 @@ def image_rows(maker: str, captions: int, own: Rows, images: int | None) -> tupl
         f"{maker}: own has shape {own.shape} for {captions} captions; give one image row a caption",
     )
     known = int(own.max(initial=-1)) + 1 if images is None else images
-    least, most = own.min(initial=0), own.max(initial=-1)
+    least = own.min(initial=0)
+    most = own.max(initial=-1)
     require(least >= 0 and most < known, f"{maker}: own holds rows {least}..{most}, there are {known} images")
     return own, known
 

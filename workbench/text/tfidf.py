@@ -36,7 +36,8 @@ class TfidfRelevance(Relevance):
         )
         shares = 1 / np.maximum(np.bincount(own, minlength=images), 1)
         mean = sparse.csr_array((shares[own], (own, np.arange(len(own)))), shape=(images, len(own)))
-        self._hypotheses, self._images = hypotheses, mean @ references
+        self._hypotheses = hypotheses
+        self._images = mean @ references
 
     def take(self, images: Rows, captions: Rows) -> Array:
         """``(n, m)`` scores, see ``Relevance``."""

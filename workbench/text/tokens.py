@@ -71,7 +71,8 @@ class Tokens(SignalMaker):
         self.tokenizer = tokenizer
         self.max_length = max_length
         self.min_count = min_count
-        self.fixed, self.vocabulary = vocabulary is not None, list(vocabulary or ())
+        self.fixed = vocabulary is not None
+        self.vocabulary = list(vocabulary or ())
         self._open_clip: Any = (
             None
             if tokenizer == "words"
@@ -143,7 +144,8 @@ def _read(tokenizer: Any, captions: Sequence[str]) -> list[list[int]]:
 
 def _growing(tokenizer: Any, captions: Sequence[str], context_length: int) -> int:
     """How many captions have more ids where there is room for one more."""
-    fill, grown = padding(tokenizer), 0
+    fill = padding(tokenizer)
+    grown = 0
     for start in range(0, len(captions), CHUNK):
         some = list(captions[start : start + CHUNK])
         sizes = [(tokenizer(some, context_length=context_length + more) != fill).sum(1) for more in (0, 1)]

@@ -89,7 +89,8 @@ def tuple_scores(
         ValueError: a name is in two synonym sets.
     """
     same = _representatives(synonyms)
-    proposed, truth = _tuples([candidate], same), _tuples(references, same)
+    proposed = _tuples([candidate], same)
+    truth = _tuples(references, same)
     sizes = [Counter(map(len, tuples)) for tuples in (proposed & truth, proposed, truth)]
     scores = {"all": TupleScore(*map(Counter.total, sizes))}
     for name, size in PARTS.items():
@@ -122,8 +123,10 @@ class TupleF1Relevance(Relevance):
             of_image[row].append(graph)
         of_candidate = [[graph] for graph in candidates]
         incidence = _incidence([_tuples(graphs, same) for graphs in of_image + of_candidate])
-        self._images, self._captions = incidence[:images], incidence[images:]
-        self._image_sizes, self._caption_sizes = np.diff(self._images.indptr), np.diff(self._captions.indptr)
+        self._images = incidence[:images]
+        self._captions = incidence[images:]
+        self._image_sizes = np.diff(self._images.indptr)
+        self._caption_sizes = np.diff(self._captions.indptr)
 
     def take(self, images: Rows, captions: Rows) -> Array:
         """``(n, m)`` scores, see ``Relevance``."""
@@ -154,7 +157,8 @@ class TupleF1(RelevanceMaker):
         parser: Parser | None = None,
     ) -> None:
         _representatives(synonyms)
-        self.synonyms, self.parser = synonyms, parser
+        self.synonyms = synonyms
+        self.parser = parser
 
     def against(
         self, hypotheses: Sequence[str], references: Sequence[str], own: Rows, images: int | None = None

@@ -75,7 +75,8 @@ class WordFeatures(SignalMaker):
         self.model = model
         self.source = text_models.locate(model, self.name)
         self.requested_revision = revision
-        self.cache, self.cache_from = Path(cache) if cache else None, cache_from
+        self.cache = Path(cache) if cache else None
+        self.cache_from = cache_from
         self.max_length = max_length
         self.batch_size = batch_size
         self.device = device

@@ -36,7 +36,8 @@ class WordPieces(SignalMaker):
     def __init__(
         self, *, model: str = text_models.PACKAGE, revision: str | None = None, max_length: Natural = 64
     ) -> None:
-        self.source, self.revision = text_models.locate(model, self.name), revision
+        self.source = text_models.locate(model, self.name)
+        self.revision = revision
         self.max_length = max_length
 
     @cached_property

@@ -51,7 +51,8 @@ def update_result(result: State, weights: State, *, epoch: int, swa_from: int, b
         return weights if best or not result else result
     if epoch < swa_from:
         return {}
-    mean, count = get_swa_avg_fn(), epoch - swa_from  # type: ignore[no-untyped-call]
+    mean = get_swa_avg_fn()  # type: ignore[no-untyped-call]
+    count = epoch - swa_from
     if not count:
         return dict(weights)
     real = [name for name, value in weights.items() if value.is_floating_point()]

@@ -20,7 +20,8 @@ from workbench.training.processes import rank, world
 
 Reader = Callable[[Rows], Tensor]
 
-VARIABLE, GIGABYTES = "WORKBENCH_PIXELS_GB", "2"
+VARIABLE = "WORKBENCH_PIXELS_GB"
+GIGABYTES = "2"
 
 
 class Pixels:
@@ -104,7 +105,8 @@ class Source:
             inputs: read the images; without, the batch serves an objective whose embeddings come from
                 elsewhere.
         """
-        (images, own), texts = self.images_of(captions), self.of_captions(captions)
+        images, own = self.images_of(captions)
+        texts = self.of_captions(captions)
         relevance = {
             name: torch.as_tensor(graded.take(images, captions)) for name, graded in self.relevance.items()
         }
@@ -186,10 +188,12 @@ class Shards(Dataset[BatchShard]):
         self.mix = mix
         self.seed = seed
         self.chunk = chunk
-        self.rank, self.world = rank(), world()
+        self.rank = rank()
+        self.world = world()
 
     def __getitem__(self, rows: Rows) -> BatchShard:
-        batch, images = self.source.batch(rows, inputs=False), self.source.images_of(rows)[0]
+        batch = self.source.batch(rows, inputs=False)
+        images = self.source.images_of(rows)[0]
         mixture = draw(rows, len(images), share=self.mix, seed=self.seed) if self.mix else None
         if mixture:
             batch = replace(batch, labels=mixture.labels(batch.positives))

@@ -25,7 +25,8 @@ from workbench.io import PARSER_ERRORS, ChecksumError, flat, replacing
 from workbench.records import require
 from workbench.training.settings import changed
 
-LAST, MADE_FROM = "last.safetensors", "made_from"
+LAST = "last.safetensors"
+MADE_FROM = "made_from"
 # the fact of a run that ended, and whose checkpoint has the facts alone
 FINISHED = "finished"
 # the one entry of the header: safetensors writes several in an order of chance
@@ -139,7 +140,8 @@ def read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """
     with _opened(path) as (file, header):
         tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - not a mapping
-        facts, whole = json.loads(header["facts"]), header["sha256"] == _checksum(tensors, header["facts"])
+        facts = json.loads(header["facts"])
+        whole = header["sha256"] == _checksum(tensors, header["facts"])
     require(
         whole,
         f"{path} is damaged: its checksum is another; choose a new folder and train again",

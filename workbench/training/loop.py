@@ -126,7 +126,8 @@ class Training:
         self.image_backbone = nn.ParameterList(p for p in parameters if p.requires_grad)
         self.momentum = averaging.Momentum(model, objective.momentum) if objective.momentum else None
         self.steps_per_epoch = len(self.order(0))
-        self.step, self.in_step = 0, False
+        self.step = 0
+        self.in_step = False
         self.history: History = []
         self.sums: dict[str, float] = {}
         self.loss: float | None = None
@@ -140,7 +141,8 @@ class Training:
     def train_epoch(self, task: Task) -> dict[str, float]:
         """Train to the end of the epoch; returns the mean of every term over the epoch's steps."""
         # epoch 0 is the model before training; one that was stopped in its validation has no step left
-        number, every = len(self.history) - 1, self.settings.checkpoint_every
+        number = len(self.history) - 1
+        every = self.settings.checkpoint_every
         warming = number < self.settings.warmup_epochs
         self.model.train()
         self.objective.train()
@@ -150,7 +152,8 @@ class Training:
             with signals.deferred():
                 self.in_step = True
                 self.train_step(shard.to(self.device))
-                self.step, self.in_step = self.step + 1, False
+                self.step += 1
+                self.in_step = False
             task.update(detail=self.now())
             if every and self.step % every == 0 and self.step % self.steps_per_epoch:
                 self.save()
@@ -231,7 +234,8 @@ class Training:
 
     def read_losses(self) -> None:
         """Add the losses since the last look to the sums, which waits for the device once."""
-        unread, self.unread = self.unread, []
+        unread = self.unread
+        self.unread = []
         losses = torch.stack([values for values, *_ in unread]).tolist() if unread else []
         for values, (_, names, batch, step) in zip(losses, unread, strict=True):
             named = dict(zip(names, values, strict=True))
@@ -268,7 +272,8 @@ class Training:
 
     def smaller_steps(self) -> str:
         """What makes the steps of this run smaller."""
-        rate, norm = f"lower lr={self.settings.lr}", f"clip_norm={self.settings.clip_norm}"
+        rate = f"lower lr={self.settings.lr}"
+        norm = f"clip_norm={self.settings.clip_norm}"
         return f"{rate} or {norm}" if self.settings.clip_norm else f"{rate}, or set clip_norm, which is 0"
 
     @signals.deferred()

@@ -20,7 +20,8 @@ from torch import Tensor
 
 from workbench.records import Rows
 
-ALPHA, CUT = 2.0, 0.5
+ALPHA = 2.0
+CUT = 0.5
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,8 @@ class Mixture:
 
     def labels(self, positives: Tensor) -> Tensor:
         """``(I, T)`` float labels: those of the image and those of the other one, by weight."""
-        own, weight = positives.float(), torch.from_numpy(self.weight).float()[:, None].to(positives.device)
+        own = positives.float()
+        weight = torch.from_numpy(self.weight).float()[:, None].to(positives.device)
         return weight * own + (1 - weight) * own[torch.from_numpy(self.partner).to(positives.device)]
 
     def mix(self, values: Tensor, read: Rows, places: Rows) -> Tensor:
@@ -52,14 +54,16 @@ class Mixture:
             read: ``(n,)`` places of those, in order; the partners are among them.
             places: of the images that are wanted.
         """
-        own, other = np.searchsorted(read, places), np.searchsorted(read, self.partner[places])
+        own = np.searchsorted(read, places)
+        other = np.searchsorted(read, self.partner[places])
         mixed = values[own]
         for row in np.flatnonzero(own != other):
             mixed[row] = self._mix_image(values[own[row]], values[other[row]], places[row])
         return mixed
 
     def _mix_image(self, image: Tensor, partner: Tensor, place: int) -> Tensor:
-        weight, corner = float(self.weight[place]), self.corner[place]
+        weight = float(self.weight[place])
+        corner = self.corner[place]
         if image.ndim == 2:
             return exchanged(image, partner, weight, corner[0])
         return pasted(image, partner, weight, corner) if self.cut[place] else blended(image, partner, weight)
@@ -75,7 +79,8 @@ def draw(captions: Rows, images: int, *, share: float, seed: int) -> Mixture:
         seed: of the run.
     """
     rng = np.random.default_rng([seed, *captions.tolist()])
-    partner, weight = np.arange(images), np.ones(images)
+    partner = np.arange(images)
+    weight = np.ones(images)
     chosen = rng.permutation(images)[: max(round(share * images), 1) if images > 1 else 0]
     partner[chosen] = (chosen + rng.integers(1, max(images, 2), len(chosen))) % images
     weight[chosen] = rng.beta(ALPHA, ALPHA, len(chosen))
@@ -92,7 +97,8 @@ def pasted(image: Tensor, partner: Tensor, weight: float, corner: NDArray[np.flo
     """CutMix of two images ``(3, H, W)``: a rectangle of their shape and of area ``1 - weight`` comes from
     the partner.
     """
-    side, shape = np.sqrt(1 - weight), np.array(image.shape[1:])
+    side = np.sqrt(1 - weight)
+    shape = np.array(image.shape[1:])
     top, left = (corner * (1 - side) * shape).round().astype(int)
     bottom, right = ((corner * (1 - side) + side) * shape).round().astype(int)
     out = image.clone()

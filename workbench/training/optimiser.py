@@ -73,5 +73,6 @@ def learning_rate_factor(step: int, *, steps_per_epoch: int, settings: Settings)
 
 def loss_ramp(step: int, *, steps_per_epoch: int, settings: Settings) -> float:
     """Weight of the loss at a step: 1, or rising linearly over ``ramp_epochs`` after the warm-up."""
-    begin, length = settings.warmup_epochs * steps_per_epoch, settings.ramp_epochs * steps_per_epoch
+    begin = settings.warmup_epochs * steps_per_epoch
+    length = settings.ramp_epochs * steps_per_epoch
     return (step - begin + 1) / length if begin <= step < begin + length else 1.0

@@ -207,7 +207,8 @@ def deterministic_algorithms(wanted: bool) -> Iterator[None]:
     """
     from torch.utils import deterministic
 
-    before, fill = torch.are_deterministic_algorithms_enabled(), deterministic.fill_uninitialized_memory  # type: ignore[attr-defined]
+    before = torch.are_deterministic_algorithms_enabled()
+    fill = deterministic.fill_uninitialized_memory  # type: ignore[attr-defined]
     if wanted:
         # cuBLAS reads it when it is loaded
         os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")

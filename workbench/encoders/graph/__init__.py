@@ -72,7 +72,8 @@ class Structure:
 
 CODE = 16
 # attributes of an object that are read, and those that a drawing chooses from
-ATTRIBUTES, CHOICE = 4, 16
+ATTRIBUTES = 4
+CHOICE = 16
 VALUE_DROPOUT = 0.05
 
 
@@ -115,7 +116,8 @@ class Graph(Encoder):
         self.augmentation = Augmentation(**(augmentation or {}))
         chosen = Concepts(**(concepts or {}))
         self.reader = reader_of(chosen, vocabulary, pretrained, self.augmentation)
-        width, kinds = self.reader.width, ("entities", "relations")
+        width = self.reader.width
+        kinds = ("entities", "relations")
         self.embed_dim = embed_dim = embed_dim or width
         require(
             embed_dim == width or not chosen.whole,
@@ -130,7 +132,8 @@ class Graph(Encoder):
         self.context_norm = nn.LayerNorm(embed_dim) if self.structure.context == "joint" else None
         self.code = nn.Linear(CODE, embed_dim) if self.structure.position else None
         self.code_norm = nn.LayerNorm(embed_dim) if self.structure.position else None
-        self.dropout, self.pooling = nn.Dropout(dropout), POOLINGS[pooling]()
+        self.dropout = nn.Dropout(dropout)
+        self.pooling = POOLINGS[pooling]()
 
     @classmethod
     def text_features(
@@ -159,7 +162,8 @@ class Graph(Encoder):
         """Without its tag a text tower would no longer say which activation its weights need; and where
         weights follow, those of a text encoder that trains are among them.
         """
-        done, concepts = super().complete(options, facts), options.get("concepts") or {}
+        done = super().complete(options, facts)
+        concepts = options.get("concepts") or {}
         if concepts.get("backbone") == "trained" and "pretrained" in facts:
             return done | {"concepts": {**concepts, "backbone": "random"}}
         if concepts.get("kind") != "towers":
@@ -189,7 +193,8 @@ class Graph(Encoder):
             objects = self._attend(self.links, self._in_context(graphs, entities, relations), links)
         index = PackedIndex(graphs.mask)
         parts = index.padded(objects)
-        mean, entities = normalize(self.pooling(parts, index.mask), dim=-1), normalize(entities, dim=-1)
+        mean = normalize(self.pooling(parts, index.mask), dim=-1)
+        entities = normalize(entities, dim=-1)
         if self.gate is not None:
             mean = normalize(self.reader.read(batch.signals["tokens"]) + self.gate * mean, dim=-1)
             entities = normalize(_of_phrases(graphs, read) + self.gate * entities, dim=-1)
@@ -204,7 +209,8 @@ class Graph(Encoder):
 
     def _layers(self, count: int, value_dropout: float) -> nn.ModuleList:
         """Layers of graph attention."""
-        heads, residual = self.structure.heads, self.structure.residual
+        heads = self.structure.heads
+        residual = self.structure.residual
         return nn.ModuleList(
             GraphAttention(self.embed_dim, heads=heads, residual=residual, value_dropout=value_dropout)
             for _ in range(count)

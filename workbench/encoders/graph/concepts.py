@@ -156,9 +156,11 @@ class WordGru(Reader):
         concepts: Concepts,
         augmentation: Augmentation,
     ) -> None:
-        width, both_ways = concepts.word_dim, concepts.bidirectional
+        width = concepts.word_dim
+        both_ways = concepts.bidirectional
         super().__init__(width)
-        self.augmentation, self.warm_start = augmentation, bool(pretrained)
+        self.augmentation = augmentation
+        self.warm_start = bool(pretrained)
         self.words = word_table("graph", vocabulary, width, pretrained)
         grus = {kind: nn.GRU(width, width, batch_first=True, bidirectional=both_ways) for kind in KINDS}
         self.readers = nn.ModuleDict(grus)
@@ -295,7 +297,8 @@ def inflect(ids: Tensor, singular: Tensor, plural: Tensor, *, singularise: float
         pluralise: probability for a phrase that is not singularised.
     """
     last = ((ids != 0).sum(1, keepdim=True) - 2).clamp(min=0)
-    word, draw = ids.gather(1, last), torch.rand(2, len(ids), 1, device=ids.device)
+    word = ids.gather(1, last)
+    draw = torch.rand(2, len(ids), 1, device=ids.device)
     many = torch.where(draw[1] < pluralise, plural[word], word)
     return ids.scatter(1, last, torch.where(draw[0] < singularise, singular[word], many))
 

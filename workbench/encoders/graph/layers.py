@@ -86,7 +86,8 @@ def pack(signal: Mapping[str, Tensor]) -> Graphs:
     caption, number = (signal["relations"][..., 1] != 0).nonzero(as_tuple=True)
     subject, relation, thing = signal["relations"][caption, number].T.contiguous()
     owner = real.nonzero(as_tuple=True)[0]
-    objects, attributes = signal["objects"][real], signal["attributes"][real]
+    objects = signal["objects"][real]
+    attributes = signal["attributes"][real]
     ends = row[caption, subject], row[caption, thing]
     return Graphs(len(real), objects, owner, attributes, relation, *ends)
 
@@ -116,7 +117,8 @@ def thin(graphs: Graphs, *, objects: float, attributes: float, relations: float)
         owner=graphs.owner[stays],
         attributes=graphs.attributes.masked_fill(lost, 0)[stays],
     )
-    subject, thing = row[graphs.subject[related]], row[graphs.thing[related]]
+    subject = row[graphs.subject[related]]
+    thing = row[graphs.thing[related]]
     return replace(fewer, relations=graphs.relations[related], subject=subject, thing=thing)
 
 
@@ -243,8 +245,10 @@ class GraphAttention(nn.Module):
             dim % heads == 0,
             f"graph attention: {heads} heads do not divide the width {dim}; choose heads that do",
         )
-        self.heads, self.value_dropout = heads, value_dropout
-        self.target, self.source = nn.Linear(dim, dim), nn.Linear(dim, dim)
+        self.heads = heads
+        self.value_dropout = value_dropout
+        self.target = nn.Linear(dim, dim)
+        self.source = nn.Linear(dim, dim)
         self.value = nn.Linear(dim, dim) if residual else None
         self.norm = nn.LayerNorm(dim) if residual else None
         bound = 1 / math.sqrt(dim // heads)
@@ -253,7 +257,8 @@ class GraphAttention(nn.Module):
 
     def forward(self, nodes: Tensor, edges: Tensor) -> Tensor:
         """Let the nodes ``(N, D)`` attend along ``edges`` ``(2, E)``; returns ``(N, D)``."""
-        target, source = self.target(nodes), self.source(nodes)
+        target = self.target(nodes)
+        source = self.source(nodes)
         values = dropout(
             source if self.value is None else self.value(nodes), self.value_dropout, self.training
         )
