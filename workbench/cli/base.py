@@ -154,6 +154,10 @@ Judge = Annotated[str, typer.Option(help="Grades captions for --metrics, such as
 Rounds = Annotated[
     int | None, typer.Option(help="Bootstrap rounds of the intervals; 0 makes none. [default: 1000]")
 ]
+Models = Annotated[
+    list[str] | None, typer.Option(help="An open_clip name, NAME:TAG, or a folder or hub name; repeatable.")
+]
+Data = Annotated[list[str] | None, typer.Option(help="A name, a path, a YAML file, or {...}; repeatable.")]
 Name = Annotated[str, typer.Option(help="Name of the run, by which commands find it too.")]
 Tags = Annotated[list[str] | None, typer.Option("--tag", metavar="WORD", help="Tag of the run; repeatable.")]
 Note = Annotated[str, typer.Option(help="Note that is kept with the run.")]

@@ -13,12 +13,14 @@ import typer
 import workbench as wb
 from workbench.cli.base import (
     AsJson,
+    Data,
     Device,
     DryRun,
     Example,
     InPaper,
     Judge,
     Metrics,
+    Models,
     Name,
     Note,
     Out,
@@ -52,10 +54,6 @@ from workbench.runs.about import About
 from workbench.runs.weights import NOTE, RANDOM
 
 ONE_MODEL = "--pretrained belongs to one --model; name tags as MODEL:TAG"
-Models = Annotated[
-    list[str] | None, typer.Option(help="An open_clip name, NAME:TAG, or a folder or hub name; repeatable.")
-]
-Data = Annotated[list[str] | None, typer.Option(help="A name, a path, a YAML file, or {...}; repeatable.")]
 OF_NEW_RUN = "--name, --tag and --note are of a new run; `workbench tag RUN` changes those of a finished one"
 NOTHING = "the grid file does not say what to record; name numbers, as in record: [rsum]"
 
