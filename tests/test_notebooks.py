@@ -12,9 +12,11 @@ from statistics import median
 from typing import Any
 
 import nbformat
+import numpy as np
 import papermill
 import pytest
 
+import workbench as wb
 from tests.data import fixtures
 from tests.in_process import executed
 from workbench import objectives
@@ -186,6 +188,23 @@ def test_the_notebook_on_relevance_reads_the_ratings_of_cxc(tmp_path: Path) -> N
     assert found["judge"].startswith("TF-IDF cosine")
     asked = {"judge: tfidf | sits:pearson", "judge: tfidf | sits:kendall_tau_c"}
     assert asked | {"judge: cider leave_one_out=True | sits:pearson"} <= found["metrics"].keys()
+
+
+@pytest.mark.slow
+def test_vectors_and_models_of_elsewhere_are_compared_and_what_they_lack_is_said(tmp_path: Path) -> None:
+    split = wb.load_data("scenes", split="test", size=40)
+    random = np.random.default_rng(0)
+    names = [tmp_path / name for name in ("noise", "model")]
+    sizes = len(split.image_ids), len(split.captions)
+    images, texts = (random.standard_normal((size, 4), dtype=np.float32) for size in sizes)
+    wb.evaluate(images=images, texts=texts, data=split).save(names[0])
+    wb.evaluate(wb.open_model("scenes", "scenes"), split).save(names[1])
+    found = published("07_compare", {**SEVERAL["07_compare"], "runs": [str(names[0])]}, tmp_path / "alone")
+    assert not any(found["milliseconds"].values())
+    found = published(
+        "07_compare", {**SEVERAL["07_compare"], "runs": list(map(str, names))}, tmp_path / "both"
+    )
+    assert [bool(times) for times in found["milliseconds"].values()] == [False, True]
 
 
 ELSEWHERE = {

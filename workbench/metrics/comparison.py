@@ -41,6 +41,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import bdtr, stdtr, stdtrit
 
+from workbench.formatting import RANGES
 from workbench.metrics.intervals import Draws
 from workbench.metrics.registry import Metric, rows
 from workbench.records import MetricKey, Rows, Values, require
@@ -289,10 +290,20 @@ def _adjusted(
     half = stdtrit(free, 1 - levels(alone.tolist(), alpha) / 2) * error
     adjusted = holm([one.p for one in differences])
     return [
-        replace(one, low=None if np.isnan(h) else one.value - float(h),
-                high=None if np.isnan(h) else one.value + float(h), p_holm=p, comparisons=len(differences))
-        for one, h, p in zip(differences, half, adjusted, strict=True)
-    ]  # fmt: skip
+        replace(_between(one, float(width)), p_holm=p, comparisons=len(differences))
+        for one, width, p in zip(differences, half, adjusted, strict=True)
+    ]
+
+
+def _between(one: Difference, half: float) -> Difference:
+    """The difference with an interval of this half width, which ends where no difference is larger; NaN = no
+    interval.
+    """
+    if np.isnan(half):
+        return one
+    least, most = RANGES.get(one.face, (-np.inf, np.inf))
+    reach = max(most - least, abs(one.value))
+    return replace(one, low=max(one.value - half, -reach), high=min(one.value + half, reach))
 
 
 def most_different(ranks: Values, count: int, groups: Rows | None = None) -> list[int]:

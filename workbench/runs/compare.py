@@ -346,7 +346,8 @@ def costs(opened: Sequence[OpenRun], *, items: int = 32, repeats: int = 3) -> pd
 
     Returns:
         One row a run: ``step``, ``image``, ``caption``, ``retrieval``; NaN where the run kept no checkpoint
-        of its training, its clock shows that it was resumed, or it kept vectors and no model.
+        of its training, its clock shows that it was resumed, it kept vectors and no model, or there are no
+        pictures.
     """
     rows = {}
     for run in opened:
@@ -355,13 +356,21 @@ def costs(opened: Sequence[OpenRun], *, items: int = 32, repeats: int = 3) -> pd
             continue
         part, model = run.split.first(items), run.model
         images, captions = model.source(part, every_signal=False), part.captions[:items]
-        image = timeit.repeat(partial(model.embed_images_of, images), number=1, repeat=repeats)
+        image = _seconds(partial(model.embed_images_of, images), repeats)
         caption = timeit.repeat(partial(model.embed_texts, captions), number=1, repeat=repeats)
-        each = {"image": median(image) / len(part.image_ids), "caption": median(caption) / len(captions)}
+        each = {"image": image / len(part.image_ids), "caption": median(caption) / len(captions)}
         asked = [timeit.timeit(partial(_retrieve, run, one), number=1) for one in captions]
         each["retrieval"] = median(asked)
         rows[run.name] = {"step": _step(run)} | {name: 1000 * seconds for name, seconds in each.items()}
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("run")
+
+
+def _seconds(work: Callable[[], Any], repeats: int) -> float:
+    """The median time of some work with images; NaN where their pictures are not there."""
+    try:
+        return median(timeit.repeat(work, number=1, repeat=repeats))
+    except FileNotFoundError:
+        return float("nan")
 
 
 def _retrieve(run: OpenRun, caption: str) -> Array:
