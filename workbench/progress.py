@@ -359,6 +359,8 @@ class Display:
         with self.lock:
             if not self.tasks:
                 self._open()
+            for other in self.tasks:
+                other.detail = "" if other.background else other.detail
             self.tasks.append(task)
         if not self.medium.threaded:
             self.look()

@@ -82,6 +82,8 @@ class Verbs(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         """Call the verb."""
         shown = progress.Task(f"workbench {ctx.obj}", background=True)
+        # until something is named
+        shown.detail = "opening the library"
         try:
             with signals.sigterm_raises(), in_one_line(), progress.choice(), shown:
                 return super().invoke(ctx)

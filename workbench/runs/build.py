@@ -20,7 +20,7 @@ from workbench.encoders.base import Pair
 from workbench.formatting import format_count, format_number
 from workbench.io import flat, parse_json, read_options
 from workbench.objectives.base import Objective
-from workbench.progress import choice
+from workbench.progress import choice, during
 from workbench.records import Computed, Judgements, Rows, Split, require
 from workbench.registry import Count, check_options, check_value, make, merge
 from workbench.runs.config import Config
@@ -390,6 +390,7 @@ def with_widths(config: Config, train: Split) -> Config:
     )
 
 
+@during("building the model")
 def build(
     config: Config,
     captions: tuple[str, ...],

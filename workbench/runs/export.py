@@ -24,6 +24,7 @@ from workbench.encoders.backbones import INTERPOLATIONS, RESIZES
 from workbench.encoders.towers import Towers
 from workbench.formatting import format_number
 from workbench.io import reading_errors, write_text
+from workbench.progress import during
 from workbench.records import require
 from workbench.records.measurement import contracts_of, headline, measurement_rows
 from workbench.registry import require_known
@@ -103,6 +104,7 @@ class Side(nn.Module):
         return normalize(vectors_in(self.encode(*given)), dim=-1)
 
 
+@during("exporting the model")
 def export(run: str | Path, to: str, folder: str | Path, *, licence: str = "unknown") -> Path:
     """Write the model of a run for another library, with a model card.
 

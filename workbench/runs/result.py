@@ -18,6 +18,7 @@ from workbench.io import json_value, only_writer, replacing, write_checksums, wr
 from workbench.metrics.blocks import AnyScores, best, by_rows
 from workbench.metrics.ranks import Best, ranks_of
 from workbench.metrics.registry import usual
+from workbench.progress import during
 from workbench.records import Array, Embedding, Measurement, Split, Values, require
 from workbench.records.measurement import headline, measurement_rows, remarks
 from workbench.registry import require_known
@@ -265,6 +266,7 @@ class OpenRun:
             "history": [{name: row[name] for name in row if name != "seconds"} for row in self.history],
         }
 
+    @during("writing the run")
     def save(self, folder: str | Path) -> Path:
         """Write numbers, values by query, rankings, embeddings and the checkpoint into a run folder; of other
         data what was measured there, into a folder of its own below the run's.

@@ -17,7 +17,7 @@ import pandas as pd
 import traitlets
 
 from workbench.io import write_table
-from workbench.progress import in_tab
+from workbench.progress import during, in_tab
 from workbench.records import require
 from workbench.runs import compare
 from workbench.runs.evaluate import look
@@ -236,6 +236,7 @@ class Explorer(anywidget.AnyWidget):
         )
         return self.export(place, overwrite=overwrite)
 
+    @during("writing the page")
     def to_html(self, path: Path | str, *, questions: Sequence[Question | str] = ()) -> Path:
         """Write a page that reads without kernel or network: the last answer, or the answers to these
         questions, each of which may be a text.

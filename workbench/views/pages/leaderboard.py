@@ -19,6 +19,7 @@ from workbench.formatting import format_count
 from workbench.io import flat, write_text
 from workbench.metrics.comparison import BETTER, WORSE, stated
 from workbench.metrics.seeds import t_interval
+from workbench.progress import during
 from workbench.records import MetricKey, require
 from workbench.records.measurement import contracts_of, measurement_row, unit_of
 from workbench.runs import by_query
@@ -76,6 +77,7 @@ class Leaderboard:
     left_out: dict[str, str]
 
 
+@during("writing the leaderboard")
 def build(
     root: Path | str = "runs", *, out: Path | str = "", notebook: str = "*", tags: Sequence[str] = ()
 ) -> Leaderboard:
