@@ -133,6 +133,12 @@ def test_runs_are_listed_oldest_first_over_all_notebooks(tmp_path: Path) -> None
     assert runs.list_runs(tmp_path / "none") == []
 
 
+def test_of_runs_of_one_second_the_last_is_the_one_that_was_made_last(tmp_path: Path) -> None:
+    folders = [runs.new_run("nb", {"number": number}, tmp_path) for number in range(8)]
+    assert [run.params["number"] for run in runs.list_runs(tmp_path)] == list(range(8))
+    assert runs.find("last", tmp_path).folder == folders[-1]
+
+
 def test_a_run_is_found_by_path_id_part_of_the_id_notebook_or_as_the_last(tmp_path: Path) -> None:
     for name in ("one/20260101-000000-0000aaaa", "two/20260102-000000-0000bbbb"):
         runs.write_status(tmp_path / name, "ok")

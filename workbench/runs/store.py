@@ -178,7 +178,14 @@ def list_runs(root: Path | str = "runs", notebook: str = "*", tags: Sequence[str
     folders = sorted(path for place in places for path in runs_folder(root).glob(place))
     found = [_listed(path) for path in folders if (path / PARAMS).is_file() or (path / STATUS).is_file()]
     tagged = [run for run in found if run.about.has_all(tags)]
-    return sorted(tagged, key=lambda run: (run.began or datetime.min, run.id, run.notebook))
+    return sorted(tagged, key=_order)
+
+
+def _order(run: Run) -> tuple[datetime, float, str, str]:
+    """By when runs began; those of one second by when their parameters were written."""
+    params = run.folder / PARAMS
+    written = params.stat().st_mtime if params.is_file() else 0.0
+    return run.began or datetime.min, written, run.id, run.notebook
 
 
 def _listed(path: Path) -> Run:
