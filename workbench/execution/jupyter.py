@@ -42,6 +42,8 @@ def explorer(names: Sequence[str], *, root: str, on: tuple[str, str]) -> Path:
     target = Path(root) / "explore" / f"{EXPLORER}.ipynb"
     target.parent.mkdir(parents=True, exist_ok=True)
     chosen = {"runs": [str(run.folder.resolve()) for run in opened], "device": on[0], "precision": on[1]}
+    if _first_images(opened) != FIRST_IMAGES:
+        chosen["images"] = _first_images(opened)
     papermill.execute_notebook(
         library.find(EXPLORER), target, chosen,
         prepare_only=True, kernel_name="python3", language="python",
@@ -81,6 +83,12 @@ def _require_one_split(opened: Sequence[runs.Run]) -> None:
         f"the runs were measured on different images: {' and '.join(measured)}; evaluate one of them again "
         "on the data and split of the other",
     )
+
+
+def _first_images(opened: Sequence[runs.Run]) -> int:
+    """How many images of the test split are shown; 0, all of them, where a run was measured on fewer."""
+    few = (0 < int(run.params.get("test_images") or 0) < FIRST_IMAGES for run in opened)
+    return 0 if any(few) else FIRST_IMAGES
 
 
 def model_explorer(
@@ -132,7 +140,7 @@ def run_explorer(names: Sequence[str], *, root: str, on: tuple[str, str]) -> Pat
     prose = "Draw a lasso on the map: the explorer can show its images alone."
     code = (
         f"import workbench as wb\n\nwb.use_device{on}\n"
-        f"explorer = wb.explore(*wb.open_runs({folders!r}, images={FIRST_IMAGES}))\nexplorer.show()"
+        f"explorer = wb.explore(*wb.open_runs({folders!r}, images={_first_images(opened)}))\nexplorer.show()"
     )
     return _write_notebook(Path(root) / "explore" / "app.ipynb", title, prose, code)
 
