@@ -166,6 +166,20 @@ def test_bars_make_room_for_what_is_printed(monkeypatch, capfd):
     assert re.search(r"\r +\repoch 1\n", written)
 
 
+def test_a_bar_of_a_notebook_goes_when_its_task_ends(monkeypatch, capfd):
+    from tqdm.notebook import tqdm
+
+    monkeypatch.delenv("TQDM_DISABLE", raising=False)
+    monkeypatch.setattr("tqdm.auto.tqdm", tqdm)
+    bars = Bars(threaded=False)
+    bars.show([State("a", "opening", 3, 2, "runs", 1)])
+    (row,) = bars.rows.values()
+    closed = list[bool]()
+    monkeypatch.setattr(row, "disp", lambda *given, close=False, **options: closed.append(close))
+    bars.show([])
+    assert closed[-1:] == [True]
+
+
 SCRIPT = """
 import time
 from workbench.progress import Task

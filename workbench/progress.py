@@ -301,7 +301,9 @@ class Bars(Nowhere):
         """Move the bars to where the tasks are."""
         shown = foreground([state for state in states if state.seconds >= BAR_SECONDS])
         for key in self.rows.keys() - {state.key for state in shown}:
-            self.rows.pop(key).close()
+            row = self.rows.pop(key)
+            row.total = None  # a notebook keeps a bar that ends below its total, in red
+            row.close()
         for state in shown:
             if state.key not in self.rows:
                 self.rows[state.key] = self._row(state)

@@ -87,8 +87,15 @@ def _require_one_split(opened: Sequence[runs.Run]) -> None:
 
 def _first_images(opened: Sequence[runs.Run]) -> int:
     """How many images of the test split are shown; 0, all of them, where a run was measured on fewer."""
-    few = (0 < int(run.params.get("test_images") or 0) < FIRST_IMAGES for run in opened)
+    few = (0 < _images(run) < FIRST_IMAGES for run in opened)
     return 0 if any(few) else FIRST_IMAGES
+
+
+def _images(run: runs.Run) -> int:
+    """How many images a run was measured on; 0 = it does not say."""
+    split = run.results.get("split")
+    images = split.get("images") if isinstance(split, dict) else run.params.get("test_images")
+    return int(images or 0)
 
 
 def model_explorer(
