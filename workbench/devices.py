@@ -6,7 +6,7 @@ A verb or the setup cell of a notebook makes it; without one, a GPU is taken whe
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
-from workbench.registry import require
+from workbench.registry import door, require
 
 if TYPE_CHECKING:
     import torch
@@ -15,6 +15,7 @@ PRECISIONS = ("auto", "float32", "bf16", "fp16")
 _choice = {"device": "auto", "precision": "auto"}
 
 
+@door("use_device")
 def use(device: str = "auto", precision: str = "auto") -> None:
     """Choose for the process.
 

@@ -18,7 +18,7 @@ from importlib import import_module, invalidate_caches
 from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated, Any, TypeVar, get_origin, get_type_hints
+from typing import Annotated, Any, ParamSpec, TypeVar, get_origin, get_type_hints
 
 from annotated_types import Ge, Gt, Interval
 
@@ -34,6 +34,8 @@ Natural = Annotated[int, Ge(1)]
 Count = Annotated[int, Ge(0)]
 
 Made = TypeVar("Made")
+P = ParamSpec("P")
+T = TypeVar("T")
 TYPES = ("_type", "_parsing", "is_instance_of")
 
 
@@ -93,6 +95,41 @@ def require_known(
     """
     if name not in (names := list(known)):
         raise kind(f"{what} {name!r}; {did_you_mean(name, names)}{remedy}")
+
+
+def door(name: str, remedy: str = "") -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Make a public function refuse arguments that it does not take by the name that users know it by.
+
+    Args:
+        name: of the function, e.g. ``"train"``.
+        remedy: what is said of a keyword that is near to none.
+
+    >>> @door("paint")
+    ... def inner(colour: str = "") -> None: ...
+    >>> inner(color="red")
+    Traceback (most recent call last):
+    TypeError: paint() takes no 'color'; did you mean colour?
+    """
+
+    def decorate(function: Callable[P, T]) -> Callable[P, T]:
+        shape = inspect.signature(function)
+        known = [option for option in shape.parameters if option != "self"]
+        any_name = any(option.kind is option.VAR_KEYWORD for option in shape.parameters.values())
+
+        @wraps(function)
+        def checked(*args: P.args, **options: P.kwargs) -> T:
+            for option in options:
+                if option not in known and not any_name:
+                    raise TypeError(f"{name}() takes no {option!r}; {did_you_mean(option, known, remedy)}")
+            try:
+                shape.bind(*args, **options)
+            except TypeError as error:
+                raise TypeError(f"{name}(): {error}; it takes {', '.join(known)}") from None
+            return function(*args, **options)
+
+        return checked
+
+    return decorate
 
 
 def lazily(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:

@@ -44,14 +44,13 @@ from workbench.cli.base import (
     usage,
     writable,
 )
-from workbench.cli.output import columns, evaluated, learnt, numbers, outcomes
+from workbench.cli.output import columns, evaluated, learnt, made_elsewhere, numbers, outcomes
 from workbench.execution import executors, library, needs, parameters
 from workbench.formatting import format_number
 from workbench.io import ChecksumError, read_options
 from workbench.records import require
 from workbench.runs import store as runs
 from workbench.runs.about import About
-from workbench.runs.weights import NOTE, RANDOM
 
 ONE_MODEL = "--pretrained belongs to one --model; name tags as MODEL:TAG"
 OF_NEW_RUN = "--name, --tag and --note are of a new run; `workbench tag RUN` changes those of a finished one"
@@ -473,27 +472,5 @@ def _evaluate_models(asked: list[Any], targets: list[Any], place: tuple[str, str
         lines += [several[0].split.name, *columns([list(table), *table.to_numpy().tolist()])]
         lines += told.remarks()
         differences += told.differences.to_dict("records")
-    _emit_results(found, folders, lines, differences, as_json)
-
-
-def _emit_results(
-    found: list[Any], folders: list[Path], lines: list[str], differences: list[Any], as_json: bool
-) -> None:
-    """Results with their folders; what is said of random weights stands first."""
-    results = [
-        {
-            "name": one.name,
-            "folder": str(folder),
-            **one.as_dict(),
-            "numbers": [m.as_dict() for m in one.measurements],
-        }
-        for one, folder in zip(found, folders, strict=True)
-    ]
-    notes = dict.fromkeys(note for one in found for note in one.split.notes)
-    random = dict.fromkeys(one.name for one in found if one.random_weights)
-    warned = [f"{name}{NOTE.removeprefix(RANDOM)}" for name in random]
-    emit(
-        {"random_weights": list(random), "results": results, "differences": differences},
-        as_json,
-        [*warned, *lines, *(note for note in notes if note != NOTE), *map(str, folders)],
-    )
+    about, more = made_elsewhere(found, folders, lines)
+    emit({**about, "differences": differences}, as_json, more)

@@ -3,7 +3,8 @@
 import os
 import shutil
 import sys
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from workbench.formatting import format_count, format_interval, format_value, unit_heading
@@ -16,6 +17,7 @@ from workbench.records.measurement import (
     unit_of,
 )
 from workbench.runs import by_query
+from workbench.runs.weights import NOTE, RANDOM
 
 # by the checksums of a result, what differs where one of them does
 CONTENT = {
@@ -179,3 +181,28 @@ def evaluated_on(results: Mapping[str, Any]) -> str:
 def evaluated(results: Mapping[str, Any]) -> str:
     """What an evaluation on other data is."""
     return f"measured on {results['split']['name']}, trained on {results['training']}"
+
+
+def made_elsewhere(
+    found: Sequence[Any], folders: Sequence[Path], tables: Iterable[str]
+) -> tuple[dict[str, Any], list[str]]:
+    """Results of models made elsewhere as JSON values, and as lines; what is said of random weights is first.
+
+    Args:
+        found: of type ``OpenRun``.
+        folders: where each lies.
+        tables: lines of their numbers.
+    """
+    results = [
+        {
+            "name": one.name,
+            "folder": str(folder),
+            **one.as_dict(),
+            "numbers": [m.as_dict() for m in one.measurements],
+        }
+        for one, folder in zip(found, folders, strict=True)
+    ]
+    notes = dict.fromkeys(note for one in found for note in one.split.notes if note != NOTE)
+    random = list(dict.fromkeys(one.name for one in found if one.random_weights))
+    warned = [f"{name}{NOTE.removeprefix(RANDOM)}" for name in random]
+    return {"random_weights": random, "results": results}, [*warned, *tables, *notes, *map(str, folders)]

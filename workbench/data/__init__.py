@@ -10,7 +10,7 @@ from typing import Any
 from workbench.data.loader import Loader
 from workbench.progress import during
 from workbench.records import Split, require
-from workbench.registry import Shelf, make
+from workbench.registry import Shelf, check_options, door, make
 
 _shelf = Shelf(__name__)
 names = _shelf.names
@@ -67,6 +67,7 @@ def member(name: str) -> Loader:
     return at(path)
 
 
+@door("load_data")
 @during("reading the data")
 def load(data: Any, **options: Any) -> Split:
     """Load one split of any data: the one door.
@@ -88,6 +89,7 @@ def load(data: Any, **options: Any) -> Split:
     if isinstance(data, str | Path):
         found: Split = make(f"data {str(data)!r}", member(str(data)), options)
         return found
-    from workbench.data.memory import held  # slow to import
+    from workbench.data.memory import TABLE, held  # slow to import
 
+    check_options(TABLE, held, {"data": data, **options})
     return held(data, **options)

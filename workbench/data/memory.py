@@ -38,6 +38,7 @@ def held(
     *,
     split: Name = "",
     images: str | Path = "",
+    root: str | Path = "",
     columns: Mapping[str, str | None] = {},
     on_error: Literal["raise", "skip"] = "raise",
     check_images: bool = True,
@@ -51,6 +52,7 @@ def held(
             array or an image of Pillow. Rows with the same image are one image, see the module.
         split: as for a path; the name in a ``DatasetDict``, or a column, says it.
         images: folder that paths are relative to; default the working directory.
+        root: another name of ``images``, as data sets of the shelf call their folder.
         columns: names of columns by ours, ``{"caption": "title"}``; ``None`` = such a column is not read.
         on_error: as for a path.
         check_images: read every image now.
@@ -60,7 +62,10 @@ def held(
         TypeError: data of another kind.
         FileNotFoundError, ValueError: as for a path.
     """
-    ask = Ask(Path(images or ".").expanduser(), split, "", "", columns, Problems(on_error), "", pictures)
+    require(not (images and root), f"images={str(images)!r} and root={str(root)!r} are one; give one of them")
+    ask = Ask(
+        Path(images or root or ".").expanduser(), split, "", "", columns, Problems(on_error), "", pictures
+    )
     read = in_memory(data, ask)
     read = read if pictures else without_pictures(read)
     return one_split(read, split, ask.problems, check_images=check_images)

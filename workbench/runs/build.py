@@ -22,7 +22,7 @@ from workbench.io import flat, parse_json, read_options
 from workbench.objectives.base import Objective
 from workbench.progress import choice, during
 from workbench.records import Computed, Judgements, Rows, Split, require
-from workbench.registry import Count, check_options, check_value, make, merge
+from workbench.registry import Count, check_options, check_value, door, make, merge
 from workbench.runs.config import Config
 from workbench.runs.model import Model
 from workbench.runs.resolve import make_objective, resolve
@@ -141,6 +141,7 @@ class Prepared:
     given: Mapping[str, Any] = field(default_factory=dict)
 
 
+@door("prepare")
 def prepare(config: Config, *, progress: bool = True) -> Prepared:
     """Load the data, make the model and compute what training reads.
 
@@ -233,7 +234,7 @@ def _few(given: Mapping[str, Any], val: Split, test: Split) -> list[str]:
         chooses = ", and it chooses the epoch" if name == "val" else ""
         step = f"one image is {format_number(100 / count, 1)} % of the queries{chooses}"
         notes.append(f"{split.name} has {format_count(count, 'image')} alone: {step}")
-        warnings.warn(notes[-1], FewImagesWarning, stacklevel=4)
+        warnings.warn(notes[-1], FewImagesWarning, stacklevel=5)
     return notes
 
 

@@ -30,7 +30,7 @@ from workbench.records import (
     require,
 )
 from workbench.records.measurement import measurement_row, remarks, unit_of
-from workbench.registry import did_you_mean, require_known
+from workbench.registry import did_you_mean, door, require_known
 from workbench.runs import store
 from workbench.runs.by_query import compared
 from workbench.runs.model import KeptVectors
@@ -209,6 +209,7 @@ class Comparison(NamedTuple):
 
 
 @during("comparing")
+@door("compare")
 def compare(*results: OpenRun | str | Path, keys: Sequence[str] = ()) -> Comparison:
     """Results of one data set in one table, with the paired difference of each from the first.
 

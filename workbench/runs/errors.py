@@ -13,7 +13,7 @@ import pandas as pd
 from workbench.metrics.blocks import blocks, by_rows
 from workbench.metrics.ranks import Relevant
 from workbench.records import Array, Mask, Rows, Split, Values, require
-from workbench.registry import require_known
+from workbench.registry import door, require_known
 from workbench.runs.opening import opened, together
 from workbench.runs.result import OpenRun
 
@@ -42,6 +42,7 @@ class FirstAnswers:
     truth_score: Array
 
 
+@door("errors")
 def errors(
     first: OpenRun | str | Path, second: OpenRun | str | Path | None = None, *, judgements: str = "own"
 ) -> pd.DataFrame:

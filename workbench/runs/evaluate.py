@@ -20,7 +20,7 @@ from workbench.formatting import format_count, format_number
 from workbench.metrics import hierarchy
 from workbench.metrics.intervals import ROUNDS
 from workbench.records import Embedding, Measurement, Split, require
-from workbench.registry import merge
+from workbench.registry import door, merge
 from workbench.runs import store
 from workbench.runs.about import About
 from workbench.runs.build import Target, check_reads, load_split, load_target
@@ -43,6 +43,7 @@ COLOURS = ("black", "blue", "brown", "green", "orange", "red", "white", "yellow"
 
 
 # Each option is one that a person gives by name; a group of them would have to be looked up.
+@door("evaluate")
 def evaluate(  # noqa: PLR0913
     model: AnyModel | Encodes | str | Path | None = None,
     data: Any = None,

@@ -21,7 +21,7 @@ from workbench.assets import text_models
 from workbench.io import ChecksumError, hub, read_options, reading_errors, require_itself
 from workbench.progress import Task
 from workbench.records import require
-from workbench.registry import did_you_mean, options_of
+from workbench.registry import did_you_mean, door, options_of
 from workbench.runs import store as runs
 from workbench.runs.build import build
 from workbench.runs.config import Config
@@ -215,6 +215,7 @@ def library(name: str, extra: str) -> Any:
         ) from None
 
 
+@door("open_model")
 def open_model(
     model: AnyModel | Encodes | str | Path,
     pretrained: str = "",
@@ -353,6 +354,7 @@ def evaluated(folder: Path) -> dict[str, Any]:
     return {name: said[name] for name in names if name in said} if "model" in said else {}
 
 
+@door("load_model")
 def load_model(folder: str | Path = "", *, device: str = "") -> AnyModel:
     """The model of a finished run; without a folder, the shipped pre-trained encoder of the embedded world.
 

@@ -17,6 +17,7 @@ from workbench.formatting import format_count
 from workbench.io import ChecksumError
 from workbench.progress import Task
 from workbench.records import Embedding, Measurement, Split, require
+from workbench.registry import door
 from workbench.runs import store as runs
 from workbench.runs.build import Target, load_split, load_target
 from workbench.runs.by_query import ByQuery
@@ -33,6 +34,7 @@ from workbench.runs.weights import with_note
 MOST_DIFFER = 2
 
 
+@door("open_runs")
 def open_runs(
     names: Sequence[str] = (),
     *,
@@ -237,7 +239,7 @@ def _read_again(
 
 def _with_note(split: Split, note: str) -> Split:
     """The split with a note that is a warning as well, since it concerns every number."""
-    warnings.warn(note, stacklevel=5)
+    warnings.warn(note, stacklevel=6)
     return replace(split, notes=(*split.notes, note))
 
 

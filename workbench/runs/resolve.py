@@ -27,7 +27,7 @@ from workbench.metrics import Metric
 from workbench.objectives import Objective
 from workbench.objectives.parts.attention import scorer_of
 from workbench.records import MetricKey, require
-from workbench.registry import Count, check_options, check_value, merge, options_of, require_known
+from workbench.registry import Count, check_options, check_value, door, merge, options_of, require_known
 from workbench.runs.config import Config, names_in
 
 # The text graph where nobody chose it: its words are those of the shipped model.
@@ -76,6 +76,7 @@ SHIPPED_MODELS = ("scenes", "scenes_backbone")
 PLAIN = Config().as_dict()
 
 
+@door("resolve")
 def resolve(config: Config, objective: Objective | None = None) -> Config:
     """A configuration with every field in place and checked; one that is complete stays as it is.
 

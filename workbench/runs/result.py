@@ -21,7 +21,7 @@ from workbench.metrics.registry import usual
 from workbench.progress import during
 from workbench.records import Array, Embedding, Measurement, Split, Values, require
 from workbench.records.measurement import headline, measurement_rows, remarks
-from workbench.registry import require_known
+from workbench.registry import door, require_known
 from workbench.runs import store as runs
 from workbench.runs.about import About, add_about
 from workbench.runs.build import Target
@@ -193,6 +193,7 @@ class OpenRun:
         require_known(f"{self.name} has no number", label, self.keys())
         return {m.label: m.value for m in self.measurements}[label]
 
+    @door("ranks")
     def ranks(self, direction: Literal["i2t", "t2i"] = "t2i", judgements: str = "own") -> Values:
         """``(queries,)`` rank of each query's best relevant item, 1 = first; NaN where nothing is relevant.
 
@@ -202,6 +203,7 @@ class OpenRun:
         """
         return ranks_of(self.any_scores(), self.split.judgements[judgements], direction).first
 
+    @door("rankings")
     def rankings(self, k: int = 10) -> pd.DataFrame:
         """The ``k`` best items of every query in both directions: query, rank, item, score, grade by the
         split's own pairs. Directions and ids are categories of pandas, 4 bytes each and not their text.
@@ -266,6 +268,7 @@ class OpenRun:
             "history": [{name: row[name] for name in row if name != "seconds"} for row in self.history],
         }
 
+    @door("save")
     @during("writing the run")
     def save(self, folder: str | Path) -> Path:
         """Write numbers, values by query, rankings, embeddings and the checkpoint into a run folder; of other

@@ -13,7 +13,7 @@ import torch
 from workbench.io import only_writer, write_json
 from workbench.progress import choice
 from workbench.records import require
-from workbench.registry import merge
+from workbench.registry import door, merge
 from workbench.runs import store as runs
 from workbench.runs.about import ABOUT, About, add_about
 from workbench.runs.build import Prepared, prepare
@@ -29,6 +29,7 @@ from workbench.training.processes import rank
 from workbench.training.settings import changed
 
 
+@door("train", "settings stand in the configuration: train(Config(objective='ditm'))")
 def run(
     experiment: Config | Mapping[str, Any] | Prepared,
     *,

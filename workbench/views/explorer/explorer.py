@@ -19,6 +19,7 @@ import traitlets
 from workbench.io import write_table
 from workbench.progress import during, in_tab
 from workbench.records import require
+from workbench.registry import door
 from workbench.runs import compare
 from workbench.runs.evaluate import look
 from workbench.runs.model import AnyModel
@@ -71,6 +72,7 @@ class Explorer(anywidget.AnyWidget):
     config = traitlets.Dict().tag(sync=True)
     first = traitlets.Dict().tag(sync=True)
 
+    @door("Explorer")
     def __init__(
         self,
         runs: Sequence[OpenRun],
@@ -112,6 +114,7 @@ class Explorer(anywidget.AnyWidget):
             "startRow": row,
         }
 
+    @door("query")
     def query(
         self,
         *,
@@ -236,6 +239,7 @@ class Explorer(anywidget.AnyWidget):
         )
         return self.export(place, overwrite=overwrite)
 
+    @door("to_html")
     @during("writing the page")
     def to_html(self, path: Path | str, *, questions: Sequence[Question | str] = ()) -> Path:
         """Write a page that reads without kernel or network: the last answer, or the answers to these
@@ -243,6 +247,7 @@ class Explorer(anywidget.AnyWidget):
         """
         return twin.write(path, self.static(questions))
 
+    @door("show")
     def show(self, questions: Sequence[Question | str] = ()) -> Any:
         """The widget where a person looks, and the static page of these questions where a notebook is run in
         a batch.
@@ -343,13 +348,24 @@ class Explorer(anywidget.AnyWidget):
         return {"kind": "disagreements", "found": found, "keys": keys}, blobs
 
 
-def explore(*results: OpenRun | AnyModel, images: Any = None, **options: Any) -> Explorer:
+@door("explore")
+def explore(
+    *results: OpenRun | AnyModel,
+    images: Any = None,
+    k: int = 12,
+    grades: str = "",
+    start: str | int = "",
+    folder: Path | str = "",
+) -> Explorer:
     """The explorer on results of one data set, or on models and pictures of one's own.
 
     Args:
         results: of ``evaluate``, ``train`` or ``open_runs``; or models of ``open_model``.
         images: that models are asked about, also those of runs: a folder of pictures, or a split.
-        options: of ``Explorer``.
+        k: items a column, see ``Explorer``.
+        grades: see there.
+        start: see there.
+        folder: see there.
 
     Raises:
         ValueError: a model without images, or results of different data.
@@ -359,4 +375,4 @@ def explore(*results: OpenRun | AnyModel, images: Any = None, **options: Any) ->
     require(known, "a model needs images: a folder of pictures, or a split")
     asked = [one.model if isinstance(one, OpenRun) and images is not None else one for one in results]
     runs = [one if isinstance(one, OpenRun) else look(one, images) for one in asked]
-    return Explorer(together(runs), **options)
+    return Explorer(together(runs), k=k, grades=grades, start=start, folder=folder)
