@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import nbformat
 
@@ -41,7 +42,11 @@ def explorer(names: Sequence[str], *, root: str, on: tuple[str, str]) -> Path:
     opened = _opened(names, root)
     target = Path(root) / "explore" / f"{EXPLORER}.ipynb"
     target.parent.mkdir(parents=True, exist_ok=True)
-    chosen = {"runs": [str(run.folder.resolve()) for run in opened], "device": on[0], "precision": on[1]}
+    chosen: dict[str, Any] = {
+        "runs": [str(run.folder.resolve()) for run in opened],
+        "device": on[0],
+        "precision": on[1],
+    }
     if _first_images(opened) != FIRST_IMAGES:
         chosen["images"] = _first_images(opened)
     papermill.execute_notebook(
