@@ -149,7 +149,8 @@ def one_command(untrained: tuple[str, str], images: Path, root: Path) -> Explore
     assert written.exit_code == 0, written.output
     book = nbformat.read(json.loads(written.output)["notebook"], 4)
     made: dict[str, Explorer] = {}
-    exec(book.cells[-1].source.replace("explorer.show()", ""), made)
+    (code,) = (cell.source for cell in book.cells if "wb.explore(" in cell.source)
+    exec(code.replace("explorer.show()", ""), made)
     return made["explorer"]
 
 
