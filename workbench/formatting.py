@@ -41,8 +41,8 @@ def display_value(value: float, unit: str = "share") -> float:
 
 
 def unit_heading(unit: str = "share", *, difference: bool = False) -> str:
-    """What a column or an axis with this unit is headed by: ``"percent"``, ``"of 600"``, ...; of differences
-    ``"percentage points"``, ``"points of 600"``, ...
+    """Return the heading of a column or an axis with this unit: ``"percent"``, ``"of 600"``, ...; of
+    differences ``"percentage points"``, ``"points of 600"``, ...
     """
     return (DIFFERENCES if difference else {}).get(unit, FACES[unit][2])
 

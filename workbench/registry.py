@@ -56,7 +56,7 @@ OFFER = re.compile(r"^MEMBER = ", re.MULTILINE)
 
 
 def require(condition: object, message: str, kind: type[Exception] = ValueError) -> None:
-    """Refuse bad input: raise an error with this message unless the condition holds.
+    """Raise an error with this message unless the condition holds.
 
     Args:
         condition: anything that is true or false.
@@ -70,7 +70,7 @@ def require(condition: object, message: str, kind: type[Exception] = ValueError)
 
 def did_you_mean(name: str, known: list[str], otherwise: str = "", most: int = 3) -> str:
     """The end of an error message: the near names if there are any, else what is said ``otherwise``, or all
-    names. Capitals make no name a far one.
+    names. Matching ignores case.
     """
     lower = {candidate.lower(): candidate for candidate in known}
     near = [lower[close] for close in difflib.get_close_matches(name.lower(), lower, n=most, cutoff=0.6)]
@@ -80,7 +80,7 @@ def did_you_mean(name: str, known: list[str], otherwise: str = "", most: int = 3
 def require_known(
     what: str, name: str, known: Iterable[str], kind: type[Exception] = KeyError, remedy: str = ""
 ) -> None:
-    """Refuse an unknown name and list the near ones.
+    """Raise if a name is not known, and list the near ones.
 
     Args:
         what: the message up to the name, such as ``"no executor"``.
@@ -226,7 +226,7 @@ def _offered(group: str, source: Callable[..., Iterable[EntryPoint]]) -> dict[st
 
 
 def from_outside(kind: str, name: str) -> Any:
-    """What ``"my_module:MyLoss"`` stands for; the working directory is searched after the installed packages.
+    """Import what ``"my_module:MyLoss"`` names; the working directory comes after the installed packages.
 
     Args:
         kind: of the shelf, for messages.
@@ -287,7 +287,7 @@ def check_options(
     path: str = "",
     beside: Iterable[str] = (),
 ) -> None:
-    """Refuse options that a callable does not take, by name, by type and by range, as its signature states.
+    """Raise if a callable does not take options, by name, by type and by range, as its signature states.
 
     Args:
         what: how messages call it, e.g. ``"objective 'vsepp'"``.
@@ -317,7 +317,7 @@ def check_options(
 
 
 def check_value(where: str, value: Any, kind: Any) -> None:
-    """Refuse a value that an annotation does not allow.
+    """Raise if an annotation does not allow a value.
 
     Args:
         where: the path to the value, for the message.
@@ -339,7 +339,7 @@ def check_value(where: str, value: Any, kind: Any) -> None:
 
 
 def require_row(name: str, row: Any, count: int, least: int = 0) -> None:
-    """Refuse a row that the data do not have.
+    """Raise if the data do not have a row.
 
     Args:
         name: of the parameter.

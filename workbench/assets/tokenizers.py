@@ -34,7 +34,7 @@ def open_clip_tokenizer(model: str, context_length: int | None = None) -> Any:
     import open_clip  # slow to import
 
     if model.endswith(".json"):
-        return _of_json(Path(model), context_length)
+        return _from_json(Path(model), context_length)
     if ":" not in model:
         require_known("tokens: no open_clip model", model, open_clip.list_models(), ValueError)
     place = model.removeprefix(LOCAL)
@@ -47,7 +47,7 @@ def open_clip_tokenizer(model: str, context_length: int | None = None) -> Any:
         return open_clip.get_tokenizer(model, context_length=context_length)
 
 
-def _of_json(file: Path, context_length: int | None) -> Any:
+def _from_json(file: Path, context_length: int | None) -> Any:
     from open_clip.tokenizer import HFTokenizer, SimpleTokenizer  # slow to import
 
     content = read_options(file)
@@ -77,7 +77,7 @@ def _source(folder: Path, name: str) -> str:
 
 
 def _refuse_code(model: str | Path, text: Mapping[str, Any]) -> None:
-    """Refuse a configuration that would run code of its own.
+    """Raise if a configuration would run code of its own.
 
     Raises:
         ValueError: it would.

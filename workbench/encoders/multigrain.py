@@ -256,7 +256,7 @@ class MultiGrain(Encoder):
 
     @classmethod
     def text_features(cls, **options: Any) -> dict[str, dict[str, Any]]:
-        """What the encoder of captions reads, and the frozen one where there is one.
+        """Return what the encoder of captions reads, and the frozen one where there is one.
 
         Raises:
             ValueError: both read a signal of the same name with other options.
@@ -316,7 +316,7 @@ class MultiGrain(Encoder):
 
     @torch.no_grad()
     def weights(self, side: Literal["image", "text"], batch: Batch) -> tuple[Tensor, Tensor]:
-        """How much each region, patch or word counts, for a picture.
+        """How much each region, patch or word counts, for a figure.
 
         Args:
             side: whose.

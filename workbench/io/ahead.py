@@ -1,4 +1,4 @@
-"""Reading by several threads, ahead of need: pictures are decoded while a model computes."""
+"""Reading by several threads, ahead of need: images are decoded while a model computes."""
 
 import os
 from collections import deque
@@ -11,13 +11,13 @@ R = TypeVar("R")
 
 
 def in_threads(read: Callable[[T], R], items: Iterable[T]) -> list[R]:
-    """What is read of each item, in order, by as many threads as this process has cores."""
+    """Read each item and return the results in order, by as many threads as this process has cores."""
     with ThreadPoolExecutor(os.cpu_count()) as threads:
         return list(threads.map(read, items))
 
 
 def ahead(read: Callable[[T], R], parts: Iterable[T]) -> Iterator[R]:
-    """What is read of each part, in order; the next part is read while one is used."""
+    """Yield what is read of each part, in order; the next part is read while one is used."""
     with ThreadPoolExecutor(1) as thread:
         coming = deque[Future[R]]()
         for part in parts:

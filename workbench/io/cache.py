@@ -78,7 +78,7 @@ def cached_file(file: Path, write: Callable[[Path], Mapping[str, Any]]) -> dict[
     with suppress(ChecksumError):
         return verify(sums, file, remedy="it is made again")
     with only_writer(file.parent, f".{file.name}.lock", wait=-1):
-        # another process may have made it in the meantime; damage is told only by who is alone with the file
+        # another process may have written it in the meantime; warn about damage only while holding the lock
         try:
             return verify(sums, file, remedy="it is made again")
         except ChecksumError as error:
@@ -93,8 +93,8 @@ def cached_file(file: Path, write: Callable[[Path], Mapping[str, Any]]) -> dict[
 def cached_texts(
     file: Path, texts: Sequence[str], compute: Callable[[list[str]], Sequence[bytes]]
 ) -> dict[str, bytes]:
-    """What was made of texts, from a database that several processes may share; what it lacks is computed,
-    while it is closed, and added.
+    """Return what was computed of texts, from a database that several processes may share; what it lacks is
+    computed, while it is closed, and added.
 
     Args:
         file: of the database; each row has a checksum.

@@ -107,7 +107,7 @@ def update_checksums(path: Path, *files: Path) -> None:
 
 
 def verify(path: Path, *files: Path, remedy: str) -> dict[str, Any]:
-    """Refuse files that are not what ``write_checksums`` saw.
+    """Raise if files are not what ``write_checksums`` saw.
 
     Args:
         path: of the checksums.

@@ -34,7 +34,7 @@ EXPONENT = re.compile(r"[-+]?(\.\d+|\d+(\.\d*)?)[eE][-+]?\d+$", re.ASCII)
 def reading_errors(
     path: Path | str, message: str = "cannot be read", *errors: type[Exception]
 ) -> Iterator[None]:
-    """What a parser raises in the block becomes a ``ValueError`` that names the file.
+    """Turn what a parser raises in the block into a ``ValueError`` that names the file.
 
     Args:
         path: of the file, with the place in it where that is known.
@@ -95,7 +95,7 @@ def hub(name: Path | str) -> Iterator[None]:
 
 
 def require_itself(file: Path, wanted: str) -> None:
-    """Refuse what lies at the place of a large file where its download went wrong.
+    """Raise if a large file is empty, a Git LFS pointer or a web page: its download went wrong.
 
     Raises:
         FileNotFoundError: there is no such file.
@@ -168,7 +168,7 @@ def validated(value: Any, kind: Any, name: Path | str, message: str = "cannot be
 
 
 def fields_of(content: Any, kind: Any, where: str, *names: str) -> list[Any]:
-    """What an object holds under some names.
+    """Return what an object holds under some names.
 
     Args:
         content: what a parser gave.
@@ -186,7 +186,7 @@ def fields_of(content: Any, kind: Any, where: str, *names: str) -> list[Any]:
 
 @cache
 def adapter(kind: Any, *, strict: bool = False) -> Any:
-    """What reads values by a type, without changing theirs where it is ``strict``; to make one takes a
+    """Return what reads values by a type, without changing theirs where it is ``strict``; to make one takes a
     thousand times as long as to ask it.
     """
     from pydantic import ConfigDict, JsonValue, TypeAdapter
@@ -230,7 +230,7 @@ def parse_yaml(text: str, name: Path | str) -> Any:
     from pydantic import JsonValue
 
     class Loader(yaml.SafeLoader):
-        """Refuses a name that stands twice; one that replaces what ``<<`` brings is no second one."""
+        """Raises if a name occurs twice; a name may replace one that ``<<`` brings."""
 
         def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:
             node: yaml.MappingNode = super().compose_mapping_node(anchor)

@@ -18,7 +18,7 @@ FOREIGN = re.compile(r"(?:GLOBAL|class) ([\w.]+)")
 
 
 def loaded(file: Path, wanted: str) -> Any:
-    """What lies in a file of tensors: safetensors, PyTorch's own form, or an archive of TorchScript.
+    """Read a file of tensors: safetensors, PyTorch's own form, or an archive of TorchScript.
 
     Args:
         file: where it lies.
@@ -46,7 +46,7 @@ def loaded(file: Path, wanted: str) -> Any:
 
 
 def _content(file: Path, scripted: bool) -> Any:
-    """What the library that wrote a file reads in it."""
+    """Read a file with the library that wrote it."""
     if file.suffix == ".safetensors":
         return load_file(file)
     if scripted:

@@ -176,9 +176,10 @@ class Judgements:
         images = row[self.images]
         captions = column[self.captions]
         inside = (images >= 0) & (captions >= 0)
+        shape = (len(rows), len(columns))
         return replace(
             self,
-            shape=(len(rows), len(columns)),
+            shape=shape,
             images=images[inside],
             captions=captions[inside],
             grades=self.grades[inside],
@@ -267,7 +268,7 @@ class LazyJudgements(Mapping[str, Judgements]):
         return len(self._makers)
 
     def relevance(self, name: str) -> Judgements | Computed:
-        """What grades a training batch: pair by pair where that is possible, else the whole judgements."""
+        """Return what grades a training batch: pair by pair where possible, else the whole judgements."""
         taker = self._takers.get(name)
         if taker is None or isinstance(self._makers[name], Judgements):
             return self[name]

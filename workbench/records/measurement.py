@@ -96,7 +96,7 @@ class Measurement(Estimate):
 
 
 def unit_of(label: str, contract: Mapping[str, Any] | None = None) -> str:
-    """What a number is, of ``formatting.UNITS``: as its contract says, else by the name of the metric;
+    """Return what a number is, of ``formatting.UNITS``: as its contract says, else by the name of the metric;
     what is no metric's is a plain number.
 
     >>> unit_of("rsum"), unit_of("exact:t2i/map_at_r"), unit_of("i2t/medr"), unit_of("mean/objects")

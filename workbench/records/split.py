@@ -21,7 +21,7 @@ FIELDS = ("level", "chain", "regions", "image_graphs", "caption_graphs")
 
 
 class NoPictureError(FileNotFoundError):
-    """The data have no picture of an image."""
+    """The data have no file for an image."""
 
 
 @dataclass(frozen=True)
@@ -172,8 +172,8 @@ class Split:
         return np.fromiter(map(text_stamp, self.captions), dtype=np.int64, count=len(self.captions))
 
     def checksums(self) -> dict[str, str]:
-        """What a number on this split depends on, by content: ``ids`` of images and captions, ``own`` rows,
-        ``captions``, and ``images``, which is left out where no image's content is known.
+        """Return checksums of what a number on this split depends on: ``ids`` of images and captions, ``own``
+        rows, ``captions``, and ``images``, which is left out where no image's content is known.
         """
         stamps = self.stamps()
         parts = {
@@ -186,7 +186,7 @@ class Split:
         return {name: hashlib.sha256(part).hexdigest()[:16] for name, part in parts.items()}
 
     def identity(self) -> str:
-        """What tells this split from every other, in words: its counts, and a checksum of ``checksums``."""
+        """Return what tells this split from every other: its counts, and a checksum of ``checksums``."""
         digest = hashlib.sha256(json.dumps(self.checksums()).encode()).hexdigest()[:16]
         return f"{len(self.image_ids)} images, {len(self.captions)} captions, {digest}"
 

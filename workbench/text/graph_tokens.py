@@ -186,7 +186,7 @@ class GraphTokens(SignalMaker):
         return np.asarray(sums / np.diff(features.starts)[:, None], dtype=np.float32)
 
     def state(self) -> dict[str, Any]:
-        """What the reader of the phrases learnt."""
+        """Return what the reader of the phrases learnt."""
         return self._reader.state()
 
     def restore(self, state: dict[str, Any]) -> Self:

@@ -223,7 +223,7 @@ class Sentence(RelevanceMaker):
 
 
 def _check_pooling(source: str | Path, pooling: str) -> None:
-    """Refuse a way to pool that a folder contradicts, where it says one."""
+    """Raise if the folder of a model says that its vectors are pooled in another way."""
     file = Path(source) / "1_Pooling" / "config.json"
     if not file.is_file():
         return

@@ -28,7 +28,7 @@ class Maker(Checked):
     bound: tuple[str, ...] = ()
 
     def state(self) -> dict[str, Any]:
-        """What ``fit`` learnt, as JSON values, with the options that it belongs to."""
+        """Return what ``fit`` learnt, as JSON values, with the options that it belongs to."""
         return {key: getattr(self, key) for key in self.bound + self.learnt}
 
     def restore(self, state: dict[str, Any]) -> Self:

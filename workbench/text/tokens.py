@@ -124,7 +124,7 @@ class Tokens(SignalMaker):
         return _growing(self._open_clip, doubtful, self.context_length)
 
     def spelt(self, captions: Sequence[str]) -> list[list[str]]:
-        """What each id of the captions stands for; special ids in brackets."""
+        """Return what each id of the captions stands for; special ids in brackets."""
         if self._open_clip is None:
             return self.of(captions).spelt((*SPECIAL, *self.vocabulary).__getitem__)
         decode = getattr(self._open_clip, "tokenizer", self._open_clip).decode

@@ -21,7 +21,7 @@ Encode = Callable[[Batch], Embedding]
 
 
 def require_no_batch_norms(model: nn.Module) -> None:
-    """Refuse a model, in training mode, whose batch norms train.
+    """Raise if batch norms of a model, in training mode, train.
 
     Raises:
         ValueError: the message names the remedies.

@@ -86,7 +86,7 @@ def fit(
                 if progress:
                     note(run.reached())
         except KeyboardInterrupt:
-            # raised inside a step and by no signal, it leaves half a step: then the last checkpoint stands
+            # an interrupt raised inside a step leaves it incomplete: keep the checkpoint before it
             with signals.deferred():
                 if not run.in_step:
                     run.save()
@@ -263,7 +263,7 @@ class Training:
         raise error
 
     def validated(self, validate: Callable[[], dict[str, float]]) -> dict[str, float]:
-        """What ``validate`` returns, unless the last steps have left weights whose scores are NaN."""
+        """Return what ``validate`` returns, unless the last steps have left weights whose scores are NaN."""
         try:
             return validate()
         except NanScoresError as error:

@@ -57,7 +57,7 @@ def make_optimiser(groups: Groups, settings: Settings) -> Optimizer:
 
 
 def learning_rate_factor(step: int, *, steps_per_epoch: int, settings: Settings) -> float:
-    """What the learning rates are multiplied by at a step."""
+    """Return what the learning rates are multiplied by at a step."""
     if step < settings.lr_warmup_steps:
         return (step + 1) / (settings.lr_warmup_steps + 1)
     if settings.schedule == "step":

@@ -107,7 +107,7 @@ def synchronise_batch_norms(model: nn.Module, device: torch.device) -> None:
 
 
 def check_machine(device: str, tracker: str = "") -> None:
-    """Refuse a device or a tracker that this machine does not have.
+    """Raise if this machine does not have the device or the tracker.
 
     Args:
         device: as in ``Settings``.

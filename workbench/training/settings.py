@@ -153,7 +153,7 @@ FREE = frozenset(
 
 
 def changed(was: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, str]:
-    """What a run must not be resumed with, in words by name.
+    """Return what a run must not be resumed with, in words by name.
 
     More epochs are no other run, unless the schedule ends with the last of them.
 
