@@ -182,3 +182,9 @@ def test_a_table_explains_r_at_k_beside_recall_and_intervals_that_are_no_bootstr
     assert said[1].startswith("interval of i2t/R@1, i2t/R@5, i2t/R@10 and 1 more: Wilson's")
     assert said[2] == "interval of t2i/recall@1: none, since every order has this value"
     assert measurement.remarks([("rsum", {}), ("i2t/R@1", {})]) == []
+
+
+def test_an_interval_of_no_width_that_an_older_version_wrote_is_not_printed_as_certainty():
+    old = {"value": 1.0, "low": 1.0, "high": 1.0}
+    assert measurement.measurement_row("i2t/R@1", old)["value"] == "100.0"
+    assert measurement.measurement_row("i2t/medr", old)["value"] == "1 (1 to 1)"

@@ -124,9 +124,11 @@ def measurement_row(label: str, contract: Mapping[str, Any], value: float | None
     """
     unit = unit_of(label, contract)
     number = contract.get("value") if value is None else value
-    chance = contract.get("chance")
+    chance, low, high = (contract.get(name) for name in ("chance", "low", "high"))
+    if low == high and unit in ("share", "sum"):
+        low = high = None  # from an older version: no sample of images makes a share certain
     row = {"number": label}
-    row["value"] = format_interval(number, contract.get("low"), contract.get("high"), unit)
+    row["value"] = format_interval(number, low, high, unit)
     row["in"] = "" if unit == "number" else unit_heading(unit)
     row["chance"] = "" if chance is None else format_value(chance, unit)
     for name in ("queries", "gallery"):
