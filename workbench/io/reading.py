@@ -74,7 +74,8 @@ def hub(name: Path | str) -> Iterator[None]:
     from huggingface_hub.utils import get_session  # type: ignore[attr-defined]
 
     reached = False
-    before = (constants.HF_HUB_OFFLINE, logging.root.manager.disable)
+    offline = constants.HF_HUB_OFFLINE
+    disabled = logging.root.manager.disable
     with suppress(Exception):  # its releases raise the errors of different libraries
         reached = get_session().head(constants.ENDPOINT, timeout=HUB_ANSWERS) is not None
     if not reached:
@@ -90,8 +91,8 @@ def hub(name: Path | str) -> Iterator[None]:
             "try again where the hub answers"
         ) from error
     finally:
-        constants.HF_HUB_OFFLINE = before[0]
-        logging.disable(before[1])
+        constants.HF_HUB_OFFLINE = offline
+        logging.disable(disabled)
 
 
 def require_itself(file: Path, wanted: str) -> None:

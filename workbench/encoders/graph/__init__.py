@@ -71,8 +71,9 @@ class Structure:
 
 
 CODE = 16
-# attributes of an object that are read, and those that a drawing chooses from
+# the most attributes of an object that are read
 ATTRIBUTES = 4
+# those that a drawing chooses from
 CHOICE = 16
 VALUE_DROPOUT = 0.05
 
