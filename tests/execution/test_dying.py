@@ -62,7 +62,7 @@ def test_a_run_is_interrupted_killed_and_then_gone_on_with_in_its_own_folder(mak
     said = first.communicate()[1]
     assert first.returncode == 143, said
     assert "interrupted" in said
-    assert "cell 4 of 6" in said
+    assert "cell 1 of 6: tiny" in said
     assert gone(kernel)
     assert [run.status for run in runs.list_runs(root)] == ["interrupted"]
     second = start(*words)
