@@ -69,7 +69,22 @@ def claims_list(as_json: AsJson = False) -> None:
         words[line["claim"]] = list(dict.fromkeys([*words.get(line["claim"], []), verdict]))
     every = claims.load().values()
     lines = [f"{claim.id:4}{claim.says} {'; '.join(words.get(claim.id, []))}".rstrip() for claim in every]
-    emit([{**asdict(claim), "verdicts": words.get(claim.id, [])} for claim in every], as_json, lines)
+    emit(
+        [{**asdict(claim), "verdicts": words.get(claim.id, [])} for claim in every],
+        as_json,
+        [*lines, *_legend()],
+    )
+
+
+def _legend() -> list[str]:
+    """Say what the letters and words of the list mean, and where more is said."""
+    from paper_tables import claims, claims_page, claims_told
+
+    data = ", ".join(f"{letter} = {name}" for letter, name in claims.DATA.items())
+    judges = ", ".join(f"{name} = {words}" for name, words in claims_page.JUDGES.items())
+    verdicts = [f"{word} = {words}" for word, words in claims_told.MEANS.items()]
+    page = "`workbench claims show D2` tells one claim; `workbench claims report` writes the page of all"
+    return ["", data, judges, *verdicts, page]
 
 
 @claims_app.command("show", epilog="Example: workbench claims show D2")

@@ -104,7 +104,7 @@ def test_the_terminal_shows_what_was_asked_for_in_every_table(own, tmp_path):
     for words in (
         ["--model", "scenes:scenes", "--data", one],
         ["--model", "scenes:scenes", "--data", one, "--data", two],
-        ["--model", "scenes:scenes", "--model", "scenes", "--data", one],
+        ["--model", "scenes:scenes", "--model", "scenes", "--random-weights", "--data", one],
     ):
         done = call("evaluate", *words, *asked)
         assert done.exit_code == 0, done.output
@@ -145,3 +145,10 @@ def test_a_metric_that_the_data_have_nothing_for_is_refused_where_it_is_asked_fo
     done = call("evaluate", folder, *words)
     assert done.exit_code == 2
     assert "hierarcaps_radius_P" in done.output
+
+
+def test_a_usual_metric_that_is_asked_for_is_shown_and_another_result_shows_none_of_it():
+    split = wb.load_data("scenes", split="test", size=8)
+    asked, plain = (wb.evaluate("scenes:scenes", split, rounds=0, metrics=names) for names in (["ndcg"], []))
+    assert "t2i/ndcg" in str(asked)
+    assert "ndcg" not in str(plain)

@@ -305,7 +305,7 @@ def _trained(done: Any, as_json: bool) -> None:
     """What a training has come to; metrics that it asks for stand last."""
     from workbench.metrics import usual
 
-    lines = [*numbers(done.results, usual=usual()), *learnt(done.results)]
+    lines = [*numbers(done.results, usual=usual(done.params.get("metrics", ()))), *learnt(done.results)]
     emit(asdict(done), as_json, [*lines, f"{done.status}  {done.folder}"])
 
 
@@ -463,7 +463,11 @@ def _evaluate_models(asked: list[Any], targets: list[Any], place: tuple[str, str
         if len(several) == 1:
             lines += [
                 several[0].split.name,
-                *numbers(several[0].measurements, every=len(targets) == 1, usual=usual()),
+                *numbers(
+                    several[0].measurements,
+                    every=len(targets) == 1,
+                    usual=usual(several[0].config["metrics"]),
+                ),
                 *learnt(several[0].as_dict()),
             ]
             continue

@@ -121,9 +121,14 @@ def rows() -> dict[str, type[Metric]]:
     return _offered(_shelf.names())
 
 
-def usual() -> set[str]:
-    """Names of the metrics that every evaluation measures; others are asked for."""
-    return {name for name, row in rows().items() if row.default}
+def usual(asked: Iterable[str] = ()) -> set[str]:
+    """Name the metrics that every evaluation measures and that nobody asks for.
+
+    Args:
+        asked: names of metrics that somebody asks for.
+    """
+    wanted = _offered(name for name in asked if name in _shelf.names())
+    return {name for name, row in rows().items() if row.default} - {*wanted, *asked}
 
 
 def _offered(places: Iterable[str]) -> dict[str, type[Metric]]:

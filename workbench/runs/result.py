@@ -77,14 +77,16 @@ class OpenRun:
     about: About = field(default_factory=About)
 
     def shown(self, *, every: bool = False) -> pd.DataFrame:
-        """The numbers to look at first as texts, with their intervals and what chance would be.
+        """The numbers to look at first as texts, with their intervals and what chance would be; metrics that
+        were asked for stand last.
 
         Args:
             every: all of them.
         """
         rows = {row["number"]: row for row in measurement_rows(self.measurements)}
         heads = ["value", "in", "chance", "queries", "gallery"]
-        shown = [rows[label] for label in (rows if every else headline(rows, usual=usual()))]
+        first = headline(rows, usual=usual(self.config.get("metrics", ())))
+        shown = [rows[label] for label in (rows if every else first)]
         return pd.DataFrame(shown, columns=["number", *heads]).set_index("number")
 
     def _title(self) -> str:

@@ -300,3 +300,12 @@ def test_arms_are_called_as_one_reads_them() -> None:
 )
 def test_two_verdicts_go_together(labels: str, truth: str, words: str) -> None:
     assert claims_told.parting_of({"verdict": labels}, {"verdict": truth}) == words
+
+
+def test_the_list_of_claims_ends_with_what_its_letters_and_words_mean() -> None:
+    lines = CliRunner().invoke(app, ["claims", "list"]).output.splitlines()
+    legend = lines[lines.index("") :]
+    for letter in claims.DATA:
+        assert any(f"{letter} = " in line for line in legend)
+    assert {f"{word} = {words}" for word, words in claims_told.MEANS.items()} <= set(legend)
+    assert "workbench claims report" in legend[-1]
