@@ -28,5 +28,10 @@ def test_a_sample_is_measured_as_a_map_of_its_own():
     whole, part = measures.quality(vectors, points, near), measures.quality(vectors, points, near, sample=200)
     assert part["trustworthiness"] == pytest.approx(whole["trustworthiness"], abs=0.05)
     assert part["overlap"] == whole["overlap"]
-    with pytest.raises(ValueError, match="should be less than n_samples / 2"):
-        measures.quality(vectors[:9], points[:9], measures.nearest_in_space(vectors[:9], 5))
+
+
+def test_a_map_of_few_points_is_measured_by_fewer_neighbours() -> None:
+    vectors = np.eye(12, dtype=np.float32)
+    points = np.random.default_rng(0).normal(size=(12, 2))
+    measured = measures.quality(vectors, points, measures.nearest_in_space(vectors, 10))
+    assert 0 <= measured["trustworthiness"] <= 1

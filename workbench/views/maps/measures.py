@@ -68,7 +68,9 @@ def quality(
 
     k, size = near.shape[1], len(vectors)
     rows = np.sort(np.random.default_rng(seed).choice(size, min(size, sample), replace=False))
-    trusted = trustworthiness(vectors[rows], points[rows], n_neighbors=k, metric="cosine")
+    # it is defined for fewer neighbours than half of the points
+    fewer = min(k, (len(rows) - 1) // 2)
+    trusted = trustworthiness(vectors[rows], points[rows], n_neighbors=fewer, metric="cosine")
     kept = float(overlap(near, nearest_on_map(points, k)).mean())
     return {"trustworthiness": float(trusted), "overlap": kept, "chance": k / (size - 1)}
 
