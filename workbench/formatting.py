@@ -5,7 +5,7 @@ Values are stored as fractions and shown as the field prints them: percent, RSUM
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -120,6 +120,16 @@ def format_count(number: int, what: str = "") -> str:
     """
     things = what if number == 1 or not what else plural(what)
     return f"{number:,} {things}".rstrip()
+
+
+def format_some(names: Sequence[str], most: int = 3) -> str:
+    """List the first of some names, and show that there are more.
+
+    >>> format_some(["a", "b"]), format_some(["a", "b", "c", "d"])
+    ('a, b', 'a, b, c ...')
+    """
+    listed = ", ".join(names[:most])
+    return f"{listed} ..." if len(names) > most else listed
 
 
 def format_bytes(size: int) -> str:

@@ -58,10 +58,10 @@ def member(name: str) -> Loader:
     """
     if (path := path_of(name)) is None:
         try:
-            found = _shelf.member(name)
+            entry = _shelf.member(name)
         except KeyError as error:
             raise KeyError(f"{error.args[0]}; and there is no file or folder {name}") from None
-        return found if isinstance(found, Loader) else Loader(found)
+        return entry if isinstance(entry, Loader) else Loader(entry)
     from workbench.data.opening import at  # slow to import
 
     return at(path)
@@ -75,7 +75,7 @@ def load(data: Any, **options: Any) -> Split:
     Args:
         data: a name of the shelf, a path (a folder or a file; what lies there is recognised), a pandas
             ``DataFrame``, a ``datasets.Dataset`` or ``DatasetDict``, or a ``Split``, returned as it is.
-        options: ``split``, and what the data set, ``opening.at`` (a path) or ``memory.held`` (memory) takes.
+        options: ``split``, and what the data set, ``opening.at`` (a path) or ``memory.load_table`` takes.
 
     Raises:
         KeyError: no such data set.
@@ -87,9 +87,9 @@ def load(data: Any, **options: Any) -> Split:
         require(not options, f"{data.name} is loaded already; it takes no {', '.join(options)}")
         return data
     if isinstance(data, str | Path):
-        found: Split = make(f"data {str(data)!r}", member(str(data)), options)
-        return found
-    from workbench.data.memory import TABLE, held  # slow to import
+        split: Split = make(f"data {str(data)!r}", member(str(data)), options)
+        return split
+    from workbench.data.memory import TABLE, load_table  # slow to import
 
-    check_options(TABLE, held, {"data": data, **options})
-    return held(data, **options)
+    check_options(TABLE, load_table, {"data": data, **options})
+    return load_table(data, **options)

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+import pandas as pd
 
 from workbench.data.reading import Problems, Row, find_root, good, share_of, to_split
 from workbench.data.region_files import locate
@@ -63,16 +64,16 @@ def read_karpathy(
         with problems.adding("malformed image", where):
             record: _Record = validated(content, _Record, where, "is malformed")
             image, path = _in_one_form(folder, record.filename), _in_one_form(folder, record.path)
-            found = len(record.sentences)
+            count, least = len(record.sentences), captions or 1
             require(image not in paths, f"{where}: {image} occurs twice")
             require(
-                found >= (captions or 1),
-                f"{where}: {image} has too few sentences: expected at least {captions or 1}, found {found}",
+                count >= least,
+                f"{where}: {image} has too few sentences: expected at least {least}, found {count}",
             )
             paths[image] = path
-            for n, one in enumerate(record.sentences[:captions]):
-                row_id = f"{image}#{n}" if one.sentid is None else str(one.sentid)
-                rows.append(Row(where, image, " ".join(one.raw.split()), row_id, split=record.split))
+            for n, sentence in enumerate(record.sentences[:captions]):
+                row_id = f"{image}#{n}" if sentence.sentid is None else str(sentence.sentid)
+                rows.append(Row(where, image, " ".join(sentence.raw.split()), row_id, split=record.split))
     return rows, paths
 
 
@@ -123,9 +124,9 @@ def _images(file: Path) -> list[Any]:
     return images
 
 
-# captions of an image; images whose regions are compared; share of the images whose captions the annotations
-# must know
-EACH, PROBES, KNOWN = 5, 16, 0.9
+EACH = 5  # captions of an image
+PROBES = 16  # images whose regions are compared
+KNOWN = 0.9  # share of the images whose captions the annotations must know
 
 
 def read_precomp(folder: Path, part: str) -> tuple[list[Row], Array]:
@@ -149,10 +150,10 @@ def read_precomp(folder: Path, part: str) -> tuple[list[Row], Array]:
         f"{name}: expected {EACH} lines an image, found {len(captions)} lines",
     )
     images = _image_ids(ids, len(captions), f"{part}_ids.txt")
-    rows = [
-        Row(f"{name} line {n + 1}", images[n // EACH], text.strip(), f"{images[n // EACH]}#{n % EACH}")
-        for n, text in enumerate(captions)
-    ]
+    rows: list[Row] = []
+    for n, text in enumerate(captions):
+        image = images[n // EACH]
+        rows.append(Row(f"{name} line {n + 1}", image, text.strip(), f"{image}#{n % EACH}"))
     return rows, _regions(folder / f"{part}_ims.npy", len(captions))
 
 
@@ -167,10 +168,11 @@ def _image_ids(ids: list[str], captions: int, name: str) -> list[str]:
     ids = [line.strip() for line in ids]
     if len(ids) == captions:
         for n, image in enumerate(ids):
-            if image != (first := ids[n - n % EACH]):
+            first = ids[n - n % EACH]
+            if image != first:
                 raise ValueError(
-                    f"{name} line {n + 1}: expected {first!r} {EACH} times in a row, found {image!r}; is "
-                    "it shuffled?"
+                    f"{name} line {n + 1}: expected {first!r} {EACH} times in a row, found {image!r}; is it "
+                    "shuffled?"
                 )
         ids = ids[::EACH]
     require(
@@ -186,20 +188,19 @@ def _image_ids(ids: list[str], captions: int, name: str) -> list[str]:
 def _regions(file: Path, captions: int) -> Array:
     """``(I, K, D)`` regions, a view of the file."""
     features = read_array(file, "is not whole: expected an array (N, K, D)")
-    images = captions // EACH
-    require(
-        features.ndim == 3 and len(features) in (images, captions),
-        f"{file.name}: expected ({images} or {captions}, K, D) for {captions} captions, found "
-        f"{features.shape}",
-    )
+    images, shape = captions // EACH, features.shape
+    fits = len(shape) == 3 and shape[0] in (images, captions)
+    expected = f"expected ({images} or {captions}, K, D) for {captions} captions"
+    require(fits, f"{file.name}: {expected}, found {shape}")
     if len(features) == images:
         return features
     for image in np.linspace(0, images - 1, min(PROBES, images)).astype(int):
-        block = features[image * EACH : image * EACH + EACH]
+        first = image * EACH
+        block = features[first : first + EACH]
         require(
             (block == block[0]).all(),
-            f"{file.name}: expected rows {image * EACH} to {image * EACH + EACH - 1} alike, as regions of "
-            "one image, found others; is it shuffled?",
+            f"{file.name}: expected rows {first} to {first + EACH - 1} alike, as regions of one image, found "
+            "others; is it shuffled?",
         )
     return features[::EACH]
 
@@ -221,40 +222,38 @@ def identified(rows: list[Row], known: list[Row], source: str) -> tuple[list[Row
     Raises:
         ValueError: more than a tenth of the images has no image with the same captions.
     """
-    blocks = [list(block) for _, block in groupby(known, lambda row: row.image)]
-    by_texts = {_texts(block): block for block in blocks}
-    out: list[Row] = []
-    lost, images = 0, len(rows) // EACH
+    blocks = [sorted(block, key=_plain) for _, block in groupby(known, lambda row: row.image)]
+    by_texts = {tuple(map(_plain, block)): block for block in blocks}
+    identified_rows, lost = list(rows), 0
     for start in range(0, len(rows), EACH):
-        block = rows[start : start + EACH]
-        same = by_texts.get(_texts(block))
-        lost += same is None
-        ids = {row.id: other for row, other in zip(_ordered(block), _ordered(same or block), strict=True)}
-        out += [replace(row, image=ids[row.id].image, id=ids[row.id].id) for row in block]
+        order = sorted(range(start, start + EACH), key=lambda n: _plain(rows[n]))
+        block = by_texts.get(tuple(_plain(rows[n]) for n in order))
+        if block is None:
+            lost += 1
+            continue
+        for n, annotated in zip(order, block, strict=True):
+            identified_rows[n] = replace(rows[n], image=annotated.image, id=annotated.id)
+    images, file = len(rows) // EACH, rows[0].where.split()[0]
     require(
         lost <= (1 - KNOWN) * images,
-        f"{rows[0].where.split()[0]}: expected every {EACH} lines to be the captions of one image of "
-        f"{source}, found {images - lost} of {images} images so; is it shuffled, or of another split?",
+        f"{file}: expected every {EACH} lines to be the captions of one image of {source}, found "
+        f"{images - lost} of {images} images so; is it shuffled, or of another split?",
     )
-    return out, lost
-
-
-def _ordered(block: list[Row]) -> list[Row]:
-    return sorted(block, key=_plain)
-
-
-def _texts(block: list[Row]) -> tuple[str, ...]:
-    return tuple(map(_plain, _ordered(block)))
+    return identified_rows, lost
 
 
 def _plain(row: Row) -> str:
-    return "".join(letter for letter in row.caption.lower() if letter.isalnum())
+    return "".join(filter(str.isalnum, row.caption.lower()))
 
 
 # Of COCO's and Flickr8k's captions 93 % and 96 % share more words with their own image's than with the next
 # image's, of shuffled ones 31 % and 41 %, and of COCO's moved by one line 76 %.
-SIBLINGS, LEAST, SAMPLE = 0.8, 50, 500
-IMAGES, PRECOMP, REGIONS = "images", "precomp", "regions"
+SIBLINGS = 0.8
+LEAST = 50  # images by which the order of captions can be checked
+SAMPLE = 500  # images that are checked
+IMAGES = "images"
+PRECOMP = "precomp"
+REGIONS = "regions"
 WORD = re.compile(r"[a-z]+")
 COMMON = frozenset(["a", "an", "the", "of", "in", "on", "with", "and", "is", "are", "to", "at"])
 
@@ -270,26 +269,27 @@ def check_order(name: str, rows: list[Row]) -> None:
         ValueError: too few captions are like the others of their image; the message names file, expected and
             found.
     """
-    images = [[row.caption for row in block] for _, block in groupby(rows, lambda row: row.image)]
+    images = [list(block) for _, block in groupby(rows, lambda row: row.image)]
     if len(images) < LEAST or min(map(len, images)) < 2:
         return
     right: list[bool] = []
     for n in range(0, len(images), max(1, len(images) // SAMPLE)):
         own, other = _words(images[n]), _words(images[n - 1])
-        right += [
-            _common(words, own[:t] + own[t + 1 :]) > _common(words, other) for t, words in enumerate(own)
-        ]
-    if (share := sum(right) / len(right)) < SIBLINGS:
-        raise ValueError(
-            f"{name}, from {rows[0].where.split()[0]}: expected at least "
-            f"{format_number(100 * SIBLINGS, 0)}% of "
-            "the captions to share more words with the others of their image than with another image's, "
-            f"found {format_number(100 * share, 0)}%; the captions are shuffled or moved"
-        )
+        for t, words in enumerate(own):
+            siblings = own[:t] + own[t + 1 :]
+            right.append(_common(words, siblings) > _common(words, other))
+    share = sum(right) / len(right)
+    least, percent = (format_number(100 * value, 0) for value in (SIBLINGS, share))
+    require(
+        share >= SIBLINGS,
+        f"{name}, from {rows[0].where.split()[0]}: expected at least {least}% of the captions to share more "
+        f"words with the others of their image than with another image's, found {percent}%; the captions are "
+        "shuffled or moved",
+    )
 
 
-def _words(captions: list[str]) -> list[set[str]]:
-    return [set(WORD.findall(caption.lower())) - COMMON for caption in captions]
+def _words(rows: list[Row]) -> list[set[str]]:
+    return [set(WORD.findall(row.caption.lower())) - COMMON for row in rows]
 
 
 def _common(caption: set[str], others: list[set[str]]) -> float:
@@ -342,21 +342,22 @@ class Benchmark:
         """
         known = list(self.files if source == PRECOMP else self.parts)
         require_known(f"{self.name}: source {source!r} has no split", split, known, ValueError)
-        problems, each = Problems(on_error), EACH if source == PRECOMP else captions
-        rows, path, regions, notes = (
-            self._features(split, root) if source == PRECOMP
-            else self._annotated(split, root, source, captions, problems)
-        )  # fmt: skip
+        problems = Problems(on_error)
+        if source == PRECOMP:
+            captions = EACH
+            rows, path, regions, notes = self._features(split, root)
+        else:
+            rows, path, regions, notes = self._annotated(split, root, source, captions, problems)
         name, (images, texts) = f"{self.name}/{split}", self.counts[split]
-        expected = images, texts if each is None else images * each
+        expected = images, texts if captions is None else images * captions
         check_counts(name, rows, expected, problems, complete=complete)
         check_order(name, rows)
-        kept, note = share_of(rows, split, share, seed)
-        made = to_split(name, kept, path, notes=(*note, *notes))
-        if regions is not None and len(kept) < len(rows):
-            place = {image: n for n, image in enumerate(dict.fromkeys(row.image for row in rows))}
-            regions = regions[[place[image] for image in made.image_ids]]
-        return replace(made, regions=regions, open_boxes=getattr(regions, "boxes", None))
+        part, note = share_of(rows, split, share, seed)
+        loaded = to_split(name, part, path, notes=(*note, *notes))
+        if regions is not None and len(part) < len(rows):
+            images_of_rows = pd.Index([row.image for row in rows]).unique()
+            regions = regions[images_of_rows.get_indexer(pd.Index(loaded.image_ids))]
+        return replace(loaded, regions=regions, open_boxes=getattr(regions, "boxes", None))
 
     def _annotated(
         self, split: str, root: str | None, source: str, captions: int | None, problems: Problems
@@ -364,13 +365,13 @@ class Benchmark:
         """The Karpathy file, with or without its photographs, or with regions, one file an image."""
         more = {"photographs": [IMAGES], REGIONS: [REGIONS]}.get(source, [])
         folder = find_root(self.name, root, [self.json, *more], self.remedy)
-        found, paths = read_karpathy(
+        rows, paths = read_karpathy(
             folder / self.json, self.parts[split], captions, problems, folder / IMAGES
         )
         files = {image: folder / IMAGES / path for image, path in paths.items()}
         # the captions alone: photographs are looked for when they are opened
         needed = files if source == "photographs" else {}
-        rows = good(found, needed.get, problems, check_images=False)
+        rows = good(rows, needed.get, problems, check_images=False)
         require(
             rows,
             f"{self.json}: expected images of the split {split!r}, found none. {' '.join(problems.notes())}",
@@ -386,7 +387,8 @@ class Benchmark:
         needed = [f"{PRECOMP}/{part}_{kind}" for kind in ("caps.txt", "ids.txt", "ims.npy")]
         folder = find_root(self.name, root, needed, self.remedy)
         rows, regions = read_precomp(folder / PRECOMP, part)
-        file, ids, paths = folder / self.json, needed[-2], dict[str, str]()
+        file, ids = folder / self.json, needed[-2]
+        paths: dict[str, str] = {}
         if file.exists() and split in self.parts:
             annotated, paths = read_karpathy(file, self.parts[split], EACH, problems, folder / IMAGES)
             rows, lost = identified(rows, annotated, file.name)
@@ -412,11 +414,12 @@ def check_counts(
     Raises:
         ValueError: there are more or fewer.
     """
-    found = (len({row.image for row in rows}), len(rows))
-    require(
-        not complete or problems.on_error == "skip" or found == expected,
-        f"{name}, from {rows[0].where.split()[0] if rows else 'empty files'}: expected "
-        f"{format_count(expected[0], 'image')} and {format_count(expected[1], 'caption')}, "
-        f"found {format_count(found[0])} and {format_count(found[1])}; get a whole copy, or say "
-        "complete=False",
+    counts = (len({row.image for row in rows}), len(rows))
+    if not complete or problems.on_error == "skip" or counts == expected:
+        return
+    source = rows[0].where.split()[0] if rows else "empty files"
+    images, captions = format_count(expected[0], "image"), format_count(expected[1], "caption")
+    raise ValueError(
+        f"{name}, from {source}: expected {images} and {captions}, found {format_count(counts[0])} and "
+        f"{format_count(counts[1])}; get a whole copy, or say complete=False"
     )

@@ -14,9 +14,12 @@ from workbench.records import Split
 from workbench.registry import Count, Natural, Portion
 
 COUNTS = {
-    "train": (113287, 566747), "train2014": (82783, 414113), "val": (5000, 25010), "test": (5000, 25010),
+    "train": (113287, 566747),
+    "train2014": (82783, 414113),
+    "val": (5000, 25010),
+    "test": (5000, 25010),
     "test_1k": (1000, 5000),
-}  # fmt: skip
+}
 # a split of so many images is also read as so many galleries, the 1K protocol
 FOLDED, FOLDS = 5000, 5
 BENCHMARK = Benchmark(
@@ -76,9 +79,15 @@ def coco(
             found.
     """
     loaded = BENCHMARK.load(
-        split, root=root, source=source, captions=captions, share=share, seed=share_seed,
-        on_error=on_error, complete=complete,
-    )  # fmt: skip
+        split,
+        root=root,
+        source=source,
+        captions=captions,
+        share=share,
+        seed=share_seed,
+        on_error=on_error,
+        complete=complete,
+    )
     return replace(loaded, folds=FOLDS) if len(loaded.image_ids) == FOLDED else loaded
 
 

@@ -6,6 +6,7 @@ A name counts without its case, with a blank or a hyphen for an underscore. A co
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import pandas as pd
@@ -114,7 +115,7 @@ def find_columns(names: Iterable[Any], table: str, chosen: Columns) -> dict[str,
         )
     if columns["image"] == columns["image_id"]:
         columns["image_id"] = ()
-    return {ours: held for ours, held in columns.items() if held}
+    return {ours: several for ours, several in columns.items() if several}
 
 
 def choose_columns(names: Sequence[Any], table: str, ours: str, chosen: Columns) -> tuple[Any, ...]:
@@ -133,15 +134,16 @@ def choose_columns(names: Sequence[Any], table: str, ours: str, chosen: Columns)
         return () if chosen[ours] is None else (chosen[ours],)
     fit = fitting(names, ours)
     # our own names go before others, that of the caption only beside that of the image
-    if ours in fit and (ours != "caption" or "image" in names):
-        fit = [name for name in fit if name == ours or (ours == "caption" and _stem(name) == ours)]
-    numbered = ours == "caption" and len({_stem(name) for name in fit}) == 1
-    require(
-        len(fit) < 2 or numbered,
+    if ours == "caption" and {"caption", "image"} <= {*names}:
+        fit = [name for name in fit if _stem(name) == ours]
+    elif ours in fit and ours != "caption":
+        fit = [ours]
+    if len(fit) < 2 or (ours == "caption" and len(set(map(_stem, fit))) == 1):
+        return tuple(fit)
+    raise ValueError(
         f"{table} has the columns {' and '.join(map(str, fit))}, and each may hold the {ours}; choose one "
-        f"with columns={{{ours!r}: {', '.join(map(repr, fit[:1]))}}}",
+        f"with columns={{{ours!r}: {fit[0]!r}}}"
     )
-    return tuple(fit)
 
 
 def field(record: Mapping[Any, Any], columns: Sequence[Any]) -> Any:
@@ -195,13 +197,9 @@ def column_notes(names: Iterable[Any], columns: Mapping[str, Sequence[Any]]) -> 
         columns: those that are read, see ``find_columns``.
     """
     names = list(names)
-    others = ", ".join(
-        f"{ours} = {' and '.join(map(str, held))}" for ours, held in columns.items() if held != (ours,)
-    )
-    read = {column_of(name, names) for held in columns.values() for name in held}
-    unread = ", ".join(sorted(str(name) for name in set(names) - read))
-    notes = (
-        f"columns: {others}" if others else "",
-        f"columns that were not read: {unread}" if unread else "",
-    )
-    return tuple(filter(None, notes))
+    read = {ours: " and ".join(map(str, several)) for ours, several in columns.items()}
+    others = [f"{ours} = {listed}" for ours, listed in read.items() if listed != ours]
+    chosen = {column_of(name, names) for name in chain.from_iterable(columns.values())}
+    unread = sorted(map(str, set(names) - chosen))
+    notes = {"columns": others, "columns that were not read": unread}
+    return tuple(f"{what}: {', '.join(listed)}" for what, listed in notes.items() if listed)

@@ -8,7 +8,7 @@ semantic similarity judgments for MS-COCO", EACL 2021.
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -68,30 +68,25 @@ def cxc(
     files = {name: f"{name}_{split}.csv" for name in TABLES}
     folder = find_root("cxc", root, list(files.values()), REMEDY)
     base = load_coco(split=split, root=coco, source=source, complete=complete)
-    rows = {
-        "image": {image: n for n, image in enumerate(base.image_ids)},
-        "caption": {caption: n for n, caption in enumerate(base.caption_ids)},
-    }
+    ids = {"image": pd.Index(base.image_ids), "caption": pd.Index(base.caption_ids)}
     tables = {name: _read(folder / file, name) for name, file in files.items()}
-    found = {name: len(table) for name, table in tables.items()}
+    counts = {name: len(table) for name, table in tables.items()}
     require(
-        not complete or split != "test" or found == RATED,
-        f"{', '.join(files.values())}: expected {RATED} ratings, found {found}; get whole copies",
+        not complete or split != "test" or counts == RATED,
+        f"{', '.join(files.values())}: expected {RATED} ratings, found {counts}; get whole copies",
     )
-    rated = {name: _judgements(name, table, rows, files[name]) for name, table in tables.items()}
+    rated = {name: _judgements(name, table, ids, files[name]) for name, table in tables.items()}
+    notes = list(base.notes)
+    for name, judgements in rated.items():
+        pairs = format_count(len(judgements.grades), "pair")
+        notes.append(f"{name}: {format_count(counts[name], 'rating')} of {pairs}")
     return replace(
         base,
         name=f"cxc/{split}",
         judgements={"own": base.judgements["own"], "sits": rated["sits"]},
         image_judgements={"sis": rated["sis"]},
         caption_judgements={"sts": rated["sts"]},
-        notes=(
-            *base.notes,
-            *(
-                f"{name}: {format_count(found[name], 'rating')} of {format_count(len(one.grades), 'pair')}"
-                for name, one in rated.items()
-            ),
-        ),
+        notes=tuple(notes),
     )
 
 
@@ -109,30 +104,37 @@ def _read(file: Path, name: str) -> pd.DataFrame:
     return table.assign(agg_score=scores)
 
 
-def _judgements(
-    name: str, table: pd.DataFrame, rows: Mapping[str, Mapping[str, int]], file: str
-) -> Judgements:
+def _judgements(name: str, table: pd.DataFrame, ids: Mapping[str, pd.Index], file: str) -> Judgements:
     """The ratings at the rows of ``COCO_val2014:sentid:732091`` among the captions and of
     ``COCO_val2014_000000391895.jpg`` among the images.
     """
     kinds, relevant_from, rule = TABLES[name]
-    pairs = pd.DataFrame(index=table.index)
-    for side, (column, kind) in enumerate(zip(table, kinds, strict=False)):
-        pairs[side] = table[column].str.split(":").str[-1].map(rows[kind])
-        for row, item in table[column][pairs[side].isna()].items():
+    rows: list[Any] = []
+    for column, kind in zip(table, kinds, strict=False):
+        rows.append(ids[kind].get_indexer(pd.Index(table[column].str.split(":").str[-1])))
+        for row, item in table[column][rows[-1] < 0].items():
             raise ValueError(
                 f"{file} row {int(str(row)) + 1}: expected {kind} of the split, which has "
-                f"{format_count(len(rows[kind]))}, found the unknown {item!r}"
+                f"{format_count(len(ids[kind]))}, found the unknown {item!r}"
             )
     # a pair is positive if either of two ratings says so
-    rated = table["agg_score"].groupby([pairs[0], pairs[1]], sort=False).max()
-    images, captions = (rated.index.get_level_values(side).to_numpy(np.int64) for side in (0, 1))
-    if name == "sits":
-        kinds, images, captions = kinds[::-1], captions, images
+    rated = table["agg_score"].groupby(rows, sort=False).max()
+    sides = [rated.index.get_level_values(side).to_numpy(np.int64) for side in (0, 1)]
+    shape = [len(ids[kind]) for kind in kinds]
+    if name == "sits":  # captions stand before images there
+        sides.reverse()
+        shape.reverse()
     return Judgements(
-        name, rule, (len(rows[kinds[0]]), len(rows[kinds[1]])), images, captions, rated.to_numpy(np.float32),
-        relevant_from, unlisted=None, source=f"{file}; Parekh et al. 2021",
-    )  # fmt: skip
+        name=name,
+        rule=rule,
+        shape=(shape[0], shape[1]),
+        images=sides[0],
+        captions=sides[1],
+        grades=rated.to_numpy(np.float32),
+        relevant_from=relevant_from,
+        unlisted=None,
+        source=f"{file}; Parekh et al. 2021",
+    )
 
 
 MEMBER = cxc

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
 from typing import Literal
 
@@ -18,7 +19,7 @@ from workbench.data.coco import coco
 from workbench.data.loader import loader
 from workbench.formatting import format_count
 from workbench.io import parse_json, read_text, validated
-from workbench.records import Judgements, Split, require
+from workbench.records import Judgements, Rows, Split, require
 
 REMEDY = "install the positives of ECCV Caption, which come as a package: pip install 'itm-workbench[eccv]'"
 # by COCO ids: the captions relevant to each image that is a query, the images relevant to each caption
@@ -71,24 +72,19 @@ def eccv_caption(
     images = {_coco_id(image): n for n, image in enumerate(base.image_ids)}
     captions = {int(caption): n for n, caption in enumerate(base.caption_ids) if caption.isdigit()}
     if complete:
-        own = _positives(folder, "original")[1]
+        _, own = _positives(folder, "original")
         _require_same("captions", own, captions)
-        _require_same("images", {image for images in own.values() for image in images}, images)
-    found = {name: _positives(folder, name) for name in RULES}
-    judged = {name: _judgements(name, one, images, captions, base, complete) for name, one in found.items()}
-    absent = {name: len(_pairs(one)) - len(judged[name].grades) for name, one in found.items()}
+        _require_same("images", chain.from_iterable(own.values()), images)
     counted = "; they count into R, as in the package" if complete else ""
-    notes = [
-        f"{name}: {format_count(number)} positives name what the split lacks{counted}"
-        for name, number in absent.items()
-        if number
-    ]
-    return replace(
-        base,
-        name=f"eccv_caption/{split}",
-        judgements={"own": base.judgements["own"], **judged},
-        notes=(*base.notes, *notes),
-    )
+    judgements = {"own": base.judgements["own"]}
+    notes = list(base.notes)
+    for name in RULES:
+        positives = _positives(folder, name)
+        judgements[name] = _judgements(name, positives, images, captions, base, complete)
+        absent = len(_pairs(positives)) - len(judgements[name].grades)
+        if absent:
+            notes.append(f"{name}: {format_count(absent)} positives name what the split lacks{counted}")
+    return replace(base, name=f"eccv_caption/{split}", judgements=judgements, notes=tuple(notes))
 
 
 def _package() -> Path:
@@ -100,10 +96,10 @@ def _package() -> Path:
 
 
 def _positives(folder: Path, name: str) -> Positives:
-    image, caption = (
-        _side(folder / f"{name}_{direction}.json") for direction in ("image_to_caption", "caption_to_image")
-    )
-    counts = (*(sum(map(len, side.values())) for side in (image, caption)), len(image), len(caption))
+    image = _side(folder / f"{name}_image_to_caption.json")
+    caption = _side(folder / f"{name}_caption_to_image.json")
+    pairs = [sum(map(len, side.values())) for side in (image, caption)]
+    counts = (*pairs, len(image), len(caption))
     require(
         counts == PUBLISHED[name],
         f"{name}_*.json of the package: expected {PUBLISHED[name]} pairs and queries of images and "
@@ -120,12 +116,15 @@ def _side(file: Path) -> dict[int, list[int]]:
     return ids
 
 
-def _pairs(found: Positives) -> list[tuple[int, int]]:
+def _pairs(positives: Positives) -> list[tuple[int, int]]:
     """All (image, caption) pairs of either direction, in order."""
-    return sorted(
-        {(image, caption) for image, captions in found[0].items() for caption in captions}
-        | {(image, caption) for caption, images in found[1].items() for image in images}
-    )
+    by_image, by_caption = positives
+    pairs: set[tuple[int, int]] = set()
+    for image, captions in by_image.items():
+        pairs.update((image, caption) for caption in captions)
+    for caption, images in by_caption.items():
+        pairs.update((image, caption) for image in images)
+    return sorted(pairs)
 
 
 def _coco_id(image: str) -> int:
@@ -135,43 +134,52 @@ def _coco_id(image: str) -> int:
     raise ValueError(f"eccv_caption: expected an image id that ends in MS-COCO's number, found {image!r}")
 
 
-def _require_same(what: str, expected: Iterable[int], found: Mapping[int, int]) -> None:
-    if (wanted := set(expected)) != set(found):
-        raise ValueError(
-            f"eccv_caption: expected the {format_count(len(wanted))} {what} of the test split, found "
-            f"{format_count(len(wanted & set(found)))} of them and "
-            f"{format_count(len(set(found) - wanted))} others; "
-            "with source='precomp', dataset_coco.json must lie beside it"
-        )
+def _require_same(what: str, expected: Iterable[int], ids: Mapping[int, int]) -> None:
+    wanted = set(expected)
+    there, others = len(wanted & ids.keys()), len(ids.keys() - wanted)
+    expected_ids = f"expected the {format_count(len(wanted))} {what} of the test split"
+    require(
+        there == len(wanted) and not others,
+        f"eccv_caption: {expected_ids}, found {format_count(there)} of them and {format_count(others)} "
+        "others; with source='precomp', dataset_coco.json must lie beside it",
+    )
 
 
 def _judgements(
     name: str,
-    found: Positives,
+    positives: Positives,
     images: Mapping[int, int],
     captions: Mapping[int, int],
     base: Split,
     complete: bool,
 ) -> Judgements:
-    pairs = [(images[i], captions[c]) for i, c in _pairs(found) if i in images and c in captions]
-    # images of positives outside of the gallery: two of ECCV's name the sixth caption of an image
-    missing = [images[i] for i, items in found[0].items() for c in items if complete and c not in captions]
-    image_queries, caption_queries = (
-        np.array(sorted(rows[one] for one in asked if one in rows), dtype=np.int64)
-        for asked, rows in zip(found, (images, captions), strict=True)
-    )
+    by_image, by_caption = positives
+    pairs = [(images[i], captions[c]) for i, c in _pairs(positives) if i in images and c in captions]
+    image_rows, caption_rows = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
+    # positives outside of the gallery, by their images: two of ECCV's name the sixth caption of an image
+    missing: list[int] = []
+    for image, relevant in by_image.items():
+        missing += [images[image] for caption in relevant if complete and caption not in captions]
+    image_queries, caption_queries = _rows(by_image, images), _rows(by_caption, captions)
+    grades = np.ones(len(pairs), dtype=np.float32)
+    missing_captions = np.array(missing, dtype=np.int64) if complete else None
     return Judgements(
         name=name,
         rule=RULES[name],
         shape=(len(base.image_ids), len(base.captions)),
-        images=np.array([image for image, _ in pairs], dtype=np.int64),
-        captions=np.array([caption for _, caption in pairs], dtype=np.int64),
-        grades=np.ones(len(pairs), dtype=np.float32),
+        images=image_rows,
+        captions=caption_rows,
+        grades=grades,
         source="eccv-caption 0.1.0; Chun et al. 2022",
         image_queries=image_queries,
         caption_queries=caption_queries,
-        missing_captions=np.array(missing, dtype=np.int64) if complete else None,
+        missing_captions=missing_captions,
     )
+
+
+def _rows(ids: Iterable[int], rows: Mapping[int, int]) -> Rows:
+    """The rows of those ids that the split has, in order."""
+    return np.sort(np.array([rows[number] for number in ids if number in rows], dtype=np.int64))
 
 
 MEMBER = eccv_caption

@@ -58,9 +58,15 @@ def flickr30k(
             found.
     """
     return BENCHMARK.load(
-        split, root=root, source=source, captions=5, share=share, seed=share_seed,
-        on_error=on_error, complete=complete,
-    )  # fmt: skip
+        split,
+        root=root,
+        source=source,
+        captions=5,
+        share=share,
+        seed=share_seed,
+        on_error=on_error,
+        complete=complete,
+    )
 
 
 MEMBER = flickr30k

@@ -8,8 +8,9 @@ collected from a crowd, and from experts.
 
 from collections.abc import Mapping
 from functools import partial
+from itertools import chain
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -21,19 +22,52 @@ from workbench.io import read_text, reading_errors
 from workbench.records import Judgements, Split, require
 from workbench.registry import Count, Portion
 
-CAPTIONS, HUMAN, IMAGES = "Flickr8k.token.txt", "CrowdFlowerAnnotations.txt", "images"
-# judgements: file, what a grade is, the numbers of a row, least and largest, and from where on a pair counts
-RATINGS: dict[str, tuple[str, str, str, tuple[int, int], float]] = {
-    "human": (
-        HUMAN, "share of the judges who said that the caption describes the image", "share, yes, no", (0, 1),
-        0.5,
+CAPTIONS = "Flickr8k.token.txt"
+HUMAN = "CrowdFlowerAnnotations.txt"
+IMAGES = "images"
+
+
+class Ratings(NamedTuple):
+    """What people said of pairs.
+
+    Args:
+        file: with a pair a row: image, caption id and three numbers.
+        rule: what a grade is.
+        numbers: what the three numbers are.
+        grades: how many of them are grades, whose mean is that of the pair.
+        least, most: the smallest and the largest grade.
+        relevant_from: from which grade on a pair counts as relevant.
+    """
+
+    file: str
+    rule: str
+    numbers: str
+    grades: int
+    least: int
+    most: int
+    relevant_from: float
+
+
+RATINGS = {
+    "human": Ratings(
+        file=HUMAN,
+        rule="share of the judges who said that the caption describes the image",
+        numbers="share, yes, no",
+        grades=1,
+        least=0,
+        most=1,
+        relevant_from=0.5,
     ),
-    "expert": (
-        "ExpertAnnotations.txt",
-        "mean of three experts' scores, 1 (does not describe the image) to 4 (does without errors)",
-        "three scores", (1, 4), 3.0,
+    "expert": Ratings(
+        file="ExpertAnnotations.txt",
+        rule="mean of three experts' scores, 1 (does not describe the image) to 4 (does without errors)",
+        numbers="three scores",
+        grades=3,
+        least=1,
+        most=4,
+        relevant_from=3.0,
     ),
-}  # fmt: skip
+}
 LISTS = {
     "train": "Flickr_8k.trainImages.txt",
     "val": "Flickr_8k.devImages.txt",
@@ -81,7 +115,7 @@ def flickr8k(
         FileNotFoundError: a file is missing; the message says what to download.
         ValueError: a row is bad, or the counts are not the official ones.
     """
-    needed = [CAPTIONS, LISTS[split], IMAGES, *([HUMAN] if split == "test" else [])]
+    needed = [CAPTIONS, LISTS[split], IMAGES, *[HUMAN] * (split == "test")]
     folder = find_root("flickr8k", root, needed, REMEDY)
     path, problems = (folder / IMAGES).joinpath, Problems(on_error)
     listed = read_text(folder / LISTS[split]).split()
@@ -89,24 +123,27 @@ def flickr8k(
     if ABSENT in listed and not path(ABSENT).is_file():
         listed.remove(ABSENT)
         absent = (f"{ABSENT} is listed but was never distributed",)
-    kept = good(_of_split(listed, folder / CAPTIONS, problems), path, problems, check_images=check_images)
+    rows = _rows_of(listed, folder / CAPTIONS, problems)
+    rows = good(rows, path, problems, check_images=check_images)
 
-    require(kept, f"flickr8k: {LISTS[split]} and {CAPTIONS} hold no usable row. {' '.join(problems.notes())}")
-    check_counts(f"flickr8k/{split}", kept, COUNTS[split], problems, complete=complete)
-    kept, note = share_of(kept, split, share, share_seed)
-    judge, notes = partial(rated, folder) if split == "test" else None, (*note, *absent, *problems.notes())
-    return to_split(f"flickr8k/{split}", kept, path, judge=judge, notes=notes)
+    require(rows, f"flickr8k: {LISTS[split]} and {CAPTIONS} hold no usable row. {' '.join(problems.notes())}")
+    check_counts(f"flickr8k/{split}", rows, COUNTS[split], problems, complete=complete)
+    rows, note = share_of(rows, split, share, share_seed)
+    judge = partial(rated, folder) if split == "test" else None
+    notes = (*note, *absent, *problems.notes())
+    return to_split(f"flickr8k/{split}", rows, path, judge=judge, notes=notes)
 
 
-def _of_split(images: list[str], file: Path, problems: Problems) -> list[Row]:
+def _rows_of(images: list[str], file: Path, problems: Problems) -> list[Row]:
     """The captions of these images, in the order of the images; a row is ``image#k<TAB>caption``."""
     rows: dict[str, list[Row]] = {image: [] for image in images}
     for where, record in tokens(file, read_text(file).splitlines(), problems):
         image = record["image"]
         rows.get(image, []).append(Row(where, image, record["caption"].strip(), record["id"]))
-    for image in (image for image in images if not rows[image]):
-        problems.add("image without captions", f"{file.name}: {image} has no caption")
-    return [row for image in images for row in rows[image]]
+    for image, own in rows.items():
+        if not own:
+            problems.add("image without captions", f"{file.name}: {image} has no caption")
+    return list(chain.from_iterable(rows.values()))
 
 
 def rated(folder: Path, images: Mapping[str, int], captions: Mapping[str, int]) -> dict[str, Judgements]:
@@ -126,25 +163,37 @@ def rated(folder: Path, images: Mapping[str, int], captions: Mapping[str, int]) 
     Raises:
         ValueError: a row does not hold five fields, or a number that is no grade.
     """
-    found = {}
-    for name, (file, rule, what, (least, most), relevant_from) in RATINGS.items():
+    judgements = {}
+    shape = (len(images), len(captions))
+    for name, ratings in RATINGS.items():
+        file = folder / ratings.file
         pairs: list[tuple[int, int, float]] = []
-        lines = read_text(folder / file).splitlines() if (folder / file).is_file() else []
+        lines = read_text(file).splitlines() if file.is_file() else []
         for number, line in enumerate(lines, start=1):
-            with reading_errors(f"{file} row {number}:", f"expected image, caption id, {what}"):
+            with reading_errors(
+                f"{file.name} row {number}:", f"expected image, caption id, {ratings.numbers}"
+            ):
                 image, caption, *rest = line.split("\t")
-                grades = [float(one) for one in rest][: 1 if name == "human" else 3]
-                require(len(rest) == 3 and least <= min(grades) <= max(grades) <= most, f"found {rest}")
+                grades = list(map(float, rest))[: ratings.grades]
+                require(len(rest) == 3, f"found {rest}")
+                require(ratings.least <= min(grades) <= max(grades) <= ratings.most, f"found {rest}")
                 if image in images and caption in captions:
                     pairs.append((images[image], captions[caption], sum(grades) / len(grades)))
         if lines:
-            table = np.array(pairs, dtype=np.float64).reshape(-1, 3)
-            rows, columns = table[:, :2].astype(np.int64).T
-            found[name] = Judgements(
-                name, rule, (len(images), len(captions)), rows, columns, table[:, 2].astype(np.float32),
-                relevant_from, unlisted=None, source=f"{file}; Hodosh, Young, Hockenmaier 2013",
-            )  # fmt: skip
-    return found
+            rows, columns, means = np.array(pairs, dtype=np.float64).reshape(-1, 3).T
+            image_rows, caption_rows = rows.astype(np.int64), columns.astype(np.int64)
+            judgements[name] = Judgements(
+                name=name,
+                rule=ratings.rule,
+                shape=shape,
+                images=image_rows,
+                captions=caption_rows,
+                grades=means.astype(np.float32),
+                relevant_from=ratings.relevant_from,
+                unlisted=None,
+                source=f"{file.name}; Hodosh, Young, Hockenmaier 2013",
+            )
+    return judgements
 
 
 MEMBER = flickr8k

@@ -5,8 +5,9 @@ The last text of a chain is a caption that a person wrote for MS-COCO; the other
 language models.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from itertools import chain, groupby
 from pathlib import Path
 from typing import Literal
 
@@ -18,8 +19,11 @@ from workbench.data.reading import Problems, Row, find_root, good, to_split
 from workbench.io import read_csv
 from workbench.records import Judgements, Split, require
 
-CHAINS, EXPANDED, IMAGES = "hierarcaps_test.csv", "hierarcaps_test_expanded.csv.gz", "images"
-LEVELS, ARROW = 4, " => "
+CHAINS = "hierarcaps_test.csv"
+EXPANDED = "hierarcaps_test_expanded.csv.gz"
+IMAGES = "images"
+LEVELS = 4
+ARROW = "=>"
 # what is read: file, column of the chains, first level that is kept
 TEXTS = {
     "chains": (CHAINS, "captions", 1),
@@ -75,48 +79,49 @@ def hierarcaps(
         FileNotFoundError: a file is missing; the message says what to get.
         ValueError: a row is bad, or the counts are not the published ones.
     """
-    rated, (file, column, first) = texts == "levels", TEXTS.get(texts, TEXTS["captions"])
-    folder = find_root("hierarcaps", root, [file, IMAGES, *([CHAINS] if rated else [])], REMEDY)
+    rated = texts == "levels"
+    file, column, first = TEXTS["captions" if rated else texts]
+    folder = find_root("hierarcaps", root, [file, IMAGES, *[CHAINS] * rated], REMEDY)
     problems = Problems(on_error)
 
     def path(image: str) -> Path:
         return folder / IMAGES / image.partition("#")[0]
 
-    parts = (
-        [_rated(folder, problems)] if rated else _by_image(folder / file, column, first, problems).values()
-    )
-    rows = [row for part in parts for row in part]
-    needed: Callable[[str], Path | None] = (
-        path if texts in ("chains", "levels") or check_images else lambda image: None
-    )
-    kept = good(rows, needed, problems, check_images=check_images)
-    require(kept, f"hierarcaps: {file} holds no usable row. {' '.join(problems.notes())}")
+    if rated:
+        rows = list(_rated(folder, problems))
+    else:
+        rows = list(chain.from_iterable(_by_image(folder / file, column, first, problems).values()))
+    needed = texts in ("chains", "levels") or check_images
+    rows = good(rows, path if needed else lambda image: None, problems, check_images=check_images)
+    require(rows, f"hierarcaps: {file} holds no usable row. {' '.join(problems.notes())}")
     name = f"hierarcaps/{split}" if texts == "chains" else f"hierarcaps/{split}, {texts}"
-    check_counts(name, kept, COUNTS[texts], problems, complete=complete)
-    return to_split(name, kept, path, judge=levels if rated else None, notes=problems.notes())
+    check_counts(name, rows, COUNTS[texts], problems, complete=complete)
+    return to_split(name, rows, path, judge=levels if rated else None, notes=problems.notes())
 
 
 def _rated(folder: Path, problems: Problems) -> Iterator[Row]:
     """Each photograph's other captions, then the eight texts that are rated for it."""
     others = _by_image(folder / EXPANDED, "positive", LEVELS, problems)
     wrong = _by_image(folder / EXPANDED, "negative", 1, problems)
-    chains = [
-        rows[first : first + LEVELS]
-        for rows in _by_image(folder / CHAINS, "captions", 1, problems).values()
-        for first in range(0, len(rows), LEVELS)
-    ]
-    for chain in chains:
-        image = chain[0].image
-        left = [row for row in others.get(image, []) if row.caption != chain[-1].caption]
+    rows = chain.from_iterable(_by_image(folder / CHAINS, "captions", 1, problems).values())
+    for _, group in groupby(rows, lambda row: row.chain):
+        texts = list(group)
+        image, where = texts[0].image, texts[0].where
+        left = [row for row in others.get(image, []) if row.caption != texts[-1].caption]
         if not left:
-            problems.add("image without other captions", f"{chain[0].where}: {EXPANDED} has none of {image}")
+            problems.add("image without other captions", f"{where}: {EXPANDED} has none of {image}")
             continue
-        yield from (replace(row, level=None, id=f"caption {row.id}") for row in left)
-        for end, texts in ((TRUE, chain), (WRONG, wrong[image][:LEVELS])):
-            yield from (
-                replace(row, image=image + TRUE, id=f"{image}{end}{level}", level=None, chain=None)
-                for level, row in enumerate(texts, start=1)
-            )
+        for row in left:
+            yield replace(row, level=None, id=f"caption {row.id}")
+        for row in texts:
+            yield _for_judges(row, f"{image}{TRUE}{row.level}")
+        for row in wrong[image][:LEVELS]:
+            yield _for_judges(row, f"{image}{WRONG}{row.level}")
+
+
+def _for_judges(row: Row, row_id: str) -> Row:
+    """A text of a chain, at the second id of its photograph."""
+    return replace(row, image=row.image + TRUE, id=row_id, level=None, chain=None)
 
 
 def levels(images: Mapping[str, int], captions: Mapping[str, int]) -> dict[str, Judgements]:
@@ -126,14 +131,15 @@ def levels(images: Mapping[str, int], captions: Mapping[str, int]) -> dict[str, 
         images: row of each image id.
         captions: row of each caption id.
     """
-    pairs = [
-        (images[image], column, int(level) if end == TRUE else 0)
-        for text, column in captions.items()
-        for end in (TRUE, WRONG)
-        for image, mark, level in [text.partition(end)]
-        if mark
-    ]
-    rows, columns, grades = (np.array(values, dtype=np.int64) for values in zip(*pairs, strict=True))
+    pairs: list[tuple[int, int, int]] = []
+    for text, column in captions.items():
+        image, is_true, level = text.partition(TRUE)
+        if is_true:
+            pairs.append((images[image], column, int(level)))
+        image, is_wrong, _ = text.partition(WRONG)
+        if is_wrong:
+            pairs.append((images[image], column, 0))
+    rows, columns, grades = np.array(pairs, dtype=np.int64).T
     rule = f"1 (generic) to {LEVELS} (specific): how much a true text says; 0 for one of a wrong chain"
     shape = (len(images), len(captions))
     graded = grades.astype(np.float64)
@@ -147,17 +153,18 @@ def _by_image(file: Path, column: str, first: int, problems: Problems) -> dict[s
     by_image: dict[str, list[Row]] = {}
     for number, record in enumerate(read_csv(file).to_dict("records"), start=1):
         where = f"{file.name} row {number}"
-        chain = [text.strip() for text in record.get(column, "").split(ARROW.strip())]
+        texts = record.get(column, "").split(ARROW)
         image = record.get("image_url", "").rpartition("/")[2]
-        if len(chain) != LEVELS or not image:
+        if len(texts) != LEVELS or not image:
             problems.add(
-                "malformed row", f"{where}: expected {LEVELS} texts joined by '=>' in {column}, and image_url"
+                "malformed row",
+                f"{where}: expected {LEVELS} texts joined by {ARROW!r} in {column}, and image_url",
             )
             continue
-        for level, text in list(enumerate(chain, start=1))[first - 1 :]:
+        for level, text in enumerate(texts[first - 1 :], start=first):
             key = f"{record.get('id') or number - 1}#{level}"
             place = (level, number - 1) if first < LEVELS else (None, None)
-            by_image.setdefault(image, []).append(Row(where, image, text, key, *place))
+            by_image.setdefault(image, []).append(Row(where, image, text.strip(), key, *place))
     return by_image
 
 

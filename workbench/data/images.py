@@ -12,6 +12,7 @@ import io
 import os
 from collections.abc import Mapping
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +27,17 @@ from workbench.records import NoPictureError, Split, require
 FORMATS = ("JPEG", "MPO", "PNG", "WEBP", "TIFF", "GIF", "BMP", "PPM", "JPEG2000", "AVIF")
 # what Pillow raises on damaged images beside the usual errors; its warnings where somebody made them errors
 PILLOW = (
-    Image.DecompressionBombError, Warning, SyntaxError, TypeError, LookupError, AttributeError,
-    ArithmeticError, MemoryError, RuntimeError, AssertionError,
-)  # fmt: skip
+    Image.DecompressionBombError,
+    Warning,
+    SyntaxError,
+    TypeError,
+    LookupError,
+    AttributeError,
+    ArithmeticError,
+    MemoryError,
+    RuntimeError,
+    AssertionError,
+)
 WHITE16 = 2**16 - 1
 # bytes by which files of one size are told apart
 MIDDLE = 4096
@@ -57,9 +66,11 @@ def read_image(source: Any, where: str, *, small: bool = False) -> Image.Image:
     require(isinstance(source, bytes | Path), f"{where}: expected an image, found {type(source).__name__}")
     if isinstance(source, Path):
         require_file(source, where)
-    file, name = (io.BytesIO(source), where) if isinstance(source, bytes) else (source, f"{where}: {source}")
+    file, name = source, f"{where}: {source}"
+    if isinstance(source, bytes):
+        file, name = io.BytesIO(source), where
     Image.init()
-    known = [one for one in FORMATS if one in Image.OPEN]
+    known = [kind for kind in FORMATS if kind in Image.OPEN]
     message = "is not a readable image"
     try:
         with reading_errors(name, message, *PILLOW), Image.open(file, formats=known) as image:
@@ -73,7 +84,7 @@ def read_image(source: Any, where: str, *, small: bool = False) -> Image.Image:
         raise
 
 
-def no_picture(*row: Any) -> Any:
+def no_image(*row: Any) -> Any:
     """Refuse to open an image.
 
     Raises:
@@ -94,13 +105,13 @@ def visible(path: Path, base: Path) -> bool:
 def endings() -> tuple[str, ...]:
     """How the names of image files that are read end, e.g. ``".jpg"``."""
     Image.init()
-    return tuple(sorted(end for end, one in Image.EXTENSION.items() if one in FORMATS))
+    return tuple(sorted(end for end, kind in Image.EXTENSION.items() if kind in FORMATS))
 
 
-def pictures(base: Path) -> list[Path]:
+def image_files(base: Path) -> list[Path]:
     """The image files of a folder and of those inside it, by path, without hidden ones."""
     known = endings()
-    return sorted(one for one in base.rglob("*") if one.suffix.lower() in known and visible(one, base))
+    return sorted(file for file in base.rglob("*") if file.suffix.lower() in known and visible(file, base))
 
 
 def same_content(sources: Mapping[str, Any]) -> tuple[str, ...]:
@@ -112,17 +123,16 @@ def same_content(sources: Mapping[str, Any]) -> tuple[str, ...]:
     files = {image: source for image, source in sources.items() if isinstance(source, Path)}
     # each step looks at those alone that the one before could not tell apart
     for read in (_size, _middle, _digest):
-        groups = dict[Any, list[str]]()
+        groups: dict[Any, list[str]] = {}
         for image, file in files.items():
             groups.setdefault(read(file), []).append(image)
         alike = [group for group in groups.values() if len(group) > 1]
-        files = {image: files[image] for group in alike for image in group}
+        files = {image: files[image] for image in chain.from_iterable(alike)}
     if not files:
         return ()
+    first, other = alike[0][:2]
     many = format_count(len(files) - len(alike), "image")
-    return (
-        f"{many} with the bytes of another file, each an image of its own: {alike[0][1]} and {alike[0][0]}",
-    )
+    return (f"{many} with the bytes of another file, each an image of its own: {other} and {first}",)
 
 
 def _size(file: Path) -> int:
@@ -152,7 +162,7 @@ def below(folder: str | Path) -> list[Path]:
     require(folder, "name a folder of pictures")
     folder = Path(folder).expanduser()
     require(folder.is_dir(), f"there is no folder {folder}", FileNotFoundError)
-    files = pictures(folder)
+    files = image_files(folder)
     require(files, f"{folder} holds no picture ({', '.join(endings())})", FileNotFoundError)
     return files
 
@@ -200,8 +210,14 @@ def folder_split(folder: str | Path, images: int = 0) -> Split:
     root, files = Path(folder).expanduser(), below(folder)[: images or None]
     ids = tuple(path.relative_to(root).as_posix() for path in files)
     names = tuple(" ".join(path.stem.replace("_", " ").split()) or path.name for path in files)
+    caption_ids = tuple(f"{image}#0" for image in ids)
     return Split(
-        root.name, ids, names, tuple(f"{name}#0" for name in ids), np.arange(len(files)),
-        lambda row: read_image(files[row], ids[row]), stamp=lambda row: content_stamp(files[row]),
+        name=root.name,
+        image_ids=ids,
+        captions=names,
+        caption_ids=caption_ids,
+        own=np.arange(len(files)),
+        open_image=lambda row: read_image(files[row], ids[row]),
+        stamp=lambda row: content_stamp(files[row]),
         notes=("captions are the names of the files",),
-    )  # fmt: skip
+    )

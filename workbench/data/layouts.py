@@ -12,17 +12,17 @@ from typing import Any
 
 from workbench.data.benchmark import EACH, PARTS, read_karpathy
 from workbench.data.columns import field
-from workbench.data.images import endings, pictures, visible
+from workbench.data.images import endings, image_files, visible
 from workbench.data.memory import in_memory
 from workbench.data.reading import (
     Ask,
     Reading,
     Row,
     choose_split,
-    said_split,
+    split_of_name,
 )
 from workbench.data.tables import NO_IDS, caption_column, inside, read_table, table_rows
-from workbench.formatting import format_count
+from workbench.formatting import format_count, format_some
 from workbench.io import fields_of, parse_json, read_text
 from workbench.records import require
 
@@ -32,9 +32,9 @@ SNIFFED = 2**16
 ABOUT = ("readme", "license", "licence", "classes", "labels")
 
 
-def said(file: Path) -> str:
+def split_of_file(file: Path) -> str:
     """The split that the name of a file says, or that of its folder."""
-    return said_split(file.stem) or said_split(file.parent.name)
+    return split_of_name(file.stem) or split_of_name(file.parent.name)
 
 
 def sniffed(file: Path) -> str:
@@ -45,8 +45,9 @@ def sniffed(file: Path) -> str:
         return (start + opened.read()).decode(json.detect_encoding(start), "replace")
 
 
-def karpathy(file: Path, ask: Ask) -> Reading:
-    """The images of a file in Karpathy's form, under the name that it gives itself."""
+def karpathy(files: Sequence[Path], ask: Ask) -> Reading:
+    """The images of one file in Karpathy's form, under the name that it gives itself."""
+    (file,) = files
     named = re.search(r'"dataset":\s*"([^"]+)"', sniffed(file))
     name = (named[1] if named else file.stem).removeprefix("dataset_").removesuffix(".json")
     each = EACH if name == "coco" else None
@@ -59,21 +60,23 @@ def karpathy(file: Path, ask: Ask) -> Reading:
 
 def coco(files: Sequence[Path], ask: Ask) -> Reading:
     """Annotations of MS-COCO; files that name another split than the one asked for stay closed."""
-    name, there = ask.base.resolve().name, {said(file): file for file in files}
+    name, there = ask.base.resolve().name, {split_of_file(file): file for file in files}
     split = ask.split or choose_split(name, list(filter(None, there)))
     require(
         split in ("all", *there) or len(files) == 1,
         f"{name} has no annotations of the split {split!r}; choose {', '.join(there)} or all",
     )
     read = {part: file for part, file in there.items() if split in ("all", part) or len(files) == 1}
-    rows, order, notes = list[Row](), list[str](), tuple[str, ...]()
+    rows: list[Row] = []
+    order: list[str] = []
+    notes: tuple[str, ...] = ()
     for part, file in read.items():
         own, images, more = _annotated(file, part, ask)
         rows += own
         order += images
         notes += more
-    places, found = _images(ask, ask.base, *_named(rows))
-    notes = (*dict.fromkeys(notes), *found)
+    places, on_images = _images(ask, ask.base, *_named(rows))
+    notes = (*dict.fromkeys(notes), *on_images)
     return Reading(name, rows, places, "the names of the files", notes, order=order, hint=NO_IDS)
 
 
@@ -84,26 +87,25 @@ def _annotated(file: Path, part: str, ask: Ask) -> tuple[list[Row], list[str], t
     images, annotations = fields_of(content, kind, file.name, "images", "annotations")
     named = _names_by_id(images, file.name, ask)
     column = caption_column(annotations, file.name, ask.columns)
-    others = {
-        ours: name for ours, name in ask.columns.items() if ours != "caption" and (ours, name) != ("id", None)
-    }
+    others = {ours: name for ours, name in ask.columns.items() if ours != "caption"}
+    if others == {"id": None}:
+        others = {}
     require(
         not others, f"{file.name}: columns={others} names nothing of annotations; name their caption alone"
     )
     records = []
-    for n, one in enumerate(annotations, start=1):
-        where, image = f"{file.name} annotation {n}", one.get("image_id")
+    for n, annotation in enumerate(annotations, start=1):
+        where, image = f"{file.name} annotation {n}", annotation.get("image_id")
         if not isinstance(image, str | int) or image not in named:
             ask.problems.add("caption without image", f"{where}: no image has the id {image!r}")
             continue
-        caption = None
         with ask.problems.adding("missing caption", where):
-            caption = field(one, (column,))
-            require(caption is not None, f"{where} has no {column}, but {', '.join(one)}")
-        if caption is None:
-            continue
-        record = {"image": named[image], "caption": caption, "split": part}
-        records.append((where, record if "id" in ask.columns else {**record, "id": one.get("id", n)}))
+            caption = field(annotation, (column,))
+            require(caption is not None, f"{where} has no {column}, but {', '.join(annotation)}")
+            record = {"image": named[image], "caption": caption, "split": part}
+            if "id" not in ask.columns:
+                record["id"] = annotation.get("id", n)
+            records.append((where, record))
     rows, notes = table_rows(records, file.name, str, ask.problems) if records else ([], ())
     rows = [replace(row, caption=" ".join(row.caption.split())) for row in rows]
     for image in sorted({*named.values()} - {row.image for row in rows}):
@@ -113,14 +115,16 @@ def _annotated(file: Path, part: str, ask: Ask) -> tuple[list[Row], list[str], t
 
 def _names_by_id(images: Sequence[Mapping[str, Any]], file: str, ask: Ask) -> dict[Any, str]:
     """The name of each image below the folder of the images, in one form."""
-    start, named, counts = _start(ask, ask.base), dict[Any, str](), Counter[str]()
-    for n, one in enumerate(images, start=1):
-        where, number = f"{file} image {n}", one.get("id")
+    start = _start(ask, ask.base)
+    named: dict[Any, str] = {}
+    counts = Counter[str]()
+    for n, about in enumerate(images, start=1):
+        where, number = f"{file} image {n}", about.get("id")
         with ask.problems.adding("malformed image", where):
             require(isinstance(number, str | int), f"{where}: its id is {number!r:.60}; expected a number")
             require(number not in named, f"{where}: the id {number!r} was used before")
-            require("file_name" in one, f"{where} has no file_name, but {', '.join(one)}")
-            name = inside(start, one["file_name"])
+            require("file_name" in about, f"{where} has no file_name, but {', '.join(about)}")
+            name = inside(start, about["file_name"])
             named[number] = name
             counts[name] += 1
     for name, count in counts.items():
@@ -138,7 +142,7 @@ def tables(files: Sequence[Path], ask: Ask) -> Reading:
     for file in files:
         start = _start(ask, file.parent)
         prefix = file.parent.relative_to(ask.base) if several and not ask.images else Path()
-        part = said(file) if several or file.parent != ask.base else ""
+        part = split_of_file(file) if several or file.parent != ask.base else ""
         records, name = list(read_table(file, ask.problems)), file.relative_to(ask.base).as_posix()
 
         def place(value: Any, start: Path = start, prefix: Path = prefix) -> str:
@@ -152,25 +156,24 @@ def tables(files: Sequence[Path], ask: Ask) -> Reading:
     if unlisted:
         rows = [row for row in rows if row.image not in unlisted]
         notes += (f"{format_count(len(unlisted), 'image')} that no list of a split names were left out",)
-    told = (
-        "the lists of images" if lists else "the names of the files" if len(files) > 1 else "the column split"
-    )
+    splits_by = "the names of the files" if several else "the column split"
+    if lists:
+        splits_by = "the lists of images"
     base = ask.base if several else files[0].parent
-    places, found = _images(ask, base, *_named(rows))
-    name = (
-        ask.base.resolve().name
-        if not ask.table or files[0].stem in ("captions", "metadata")
-        else files[0].stem
-    )
-    return Reading(name, rows, places, told, (*dict.fromkeys(notes), *found), hint=NO_IDS)
+    places, on_images = _images(ask, base, *_named(rows))
+    name = files[0].stem
+    if not ask.table or name in ("captions", "metadata"):
+        name = ask.base.resolve().name
+    return Reading(name, rows, places, splits_by, (*dict.fromkeys(notes), *on_images), hint=NO_IDS)
 
 
 def _lists(folder: Path) -> dict[str, str]:
     """The split of each image that the lists of Flickr8k name, ``Flickr_8k.trainImages.txt``."""
-    found = (
-        (re.search(r"(train|dev|test)Images", one.name), one) for one in sorted(folder.glob("*Images.txt"))
-    )
-    return {image: mark[1] for mark, one in found if mark for image in read_text(one).split()}
+    splits: dict[str, str] = {}
+    for file in sorted(folder.glob("*Images.txt")):
+        if mark := re.search(r"(train|dev|test)Images", file.name):
+            splits |= dict.fromkeys(read_text(file).split(), mark[1])
+    return splits
 
 
 def _named(rows: Iterable[Row]) -> tuple[dict[str, str], dict[str, str]]:
@@ -197,37 +200,49 @@ def _images(
     lost = [image for image, place in places.items() if not place.is_file()]
     if not lost:
         return places.__getitem__, ()
-    named, root = dict[str, list[Path]](), start if ask.images else ask.base
-    for one in sorted(root.rglob("*")):
-        if visible(one, root) and one.is_file():
-            named.setdefault(_folded(one.name), []).append(one)
-            if one.suffix.lower() in endings():
-                named.setdefault(_folded(one.stem), []).append(one)
-    folders, renamed = dict[str, None](), ""
+    root = start if ask.images else ask.base
+    named = _files_by_name(root)
+    folders: dict[str, None] = {}
+    renamed = ""
     for image in lost:
-        same = named.get(_folded(Path(paths[image]).name), [])
-        end = f"/{paths[image]}"
-        fit = [one for one in same if end in (f"/{one}"[-len(end) :], f"/{one.with_suffix('')}"[-len(end) :])]
-        fit = fit or [one for one in same if end.endswith(f"/{one.relative_to(root)}")] or same
-        if len(fit) > 1 and (part := said_split(splits.get(image, ""))):
-            fit = [one for one in fit if said_split(one.parent.name) == part] or fit
-        both = " and ".join(os.path.relpath(one, ask.base) for one in fit[:2])
+        name = Path(paths[image]).name
+        files = _nearest(
+            named.get(_folded(name), []), root, paths[image], split_of_name(splits.get(image, ""))
+        )
+        both = " and ".join(os.path.relpath(file, ask.base) for file in files[:2])
         require(
-            len(fit) < 2,
+            len(files) < 2,
             f"{ask.base}: {image} may be {both}; choose their folder with images=..., or write the ending",
         )
-        if fit:
-            places[image] = fit[0]
-            if fit[0].name != Path(paths[image]).name:
-                renamed = renamed or f"{Path(paths[image]).name} is {fit[0].name}"
-            folders[f"{os.path.relpath(fit[0].parent, ask.base)}/"] = None
+        for file in files:
+            places[image] = file
+            folders[f"{os.path.relpath(file.parent, ask.base)}/"] = None
+            if file.name != name:
+                renamed = renamed or f"{name} is {file.name}"
     _require_one_name(ask.base, places)
-    listed = ", ".join([*folders][:3]) + (" ..." if len(folders) > 3 else "")
-    notes = (
-        f"images are read from {listed}" if folders else "",
-        renamed,
-    )
-    return places.__getitem__, tuple(filter(None, notes))
+    listed = f"images are read from {format_some([*folders])}" if folders else ""
+    return places.__getitem__, tuple(filter(None, (listed, renamed)))
+
+
+def _files_by_name(root: Path) -> dict[str, list[Path]]:
+    """The files below a folder by their names, images also by their names without an ending."""
+    named: dict[str, list[Path]] = {}
+    for file in sorted(root.rglob("*")):
+        if visible(file, root) and file.is_file():
+            named.setdefault(_folded(file.name), []).append(file)
+            if file.suffix.lower() in endings():
+                named.setdefault(_folded(file.stem), []).append(file)
+    return named
+
+
+def _nearest(files: Sequence[Path], root: Path, path: str, split: str) -> Sequence[Path]:
+    """Of files with an image's name those that fit its path best, then those in a folder of its split."""
+    end = f"/{path}"
+    exact = [file for file in files if f"/{file}".endswith(end) or f"/{file.with_suffix('')}".endswith(end)]
+    files = exact or [file for file in files if end.endswith(f"/{file.relative_to(root)}")] or files
+    if len(files) > 1 and split:
+        return [file for file in files if split_of_name(file.parent.name) == split] or files
+    return files
 
 
 def _folded(name: str) -> str:
@@ -245,26 +260,27 @@ def _require_one_name(base: Path, places: Mapping[str, Path]) -> None:
 
 def texts_beside(base: Path) -> list[Path]:
     """The texts of a folder, if one of them stands beside an image of its name."""
-    texts = [one for one in sorted(base.rglob("*.txt")) if visible(one, base)]
-    texts = [one for one in texts if not one.stem.lower().startswith(ABOUT)]
-    stems = {one.with_suffix("") for one in pictures(base)}
-    return texts if any(one.with_suffix("") in stems for one in texts) else []
+    texts = [text for text in sorted(base.rglob("*.txt")) if visible(text, base)]
+    texts = [text for text in texts if not text.stem.lower().startswith(ABOUT)]
+    stems = {image.with_suffix("") for image in image_files(base)}
+    return texts if any(text.with_suffix("") in stems for text in texts) else []
 
 
 def beside(texts: Sequence[Path], ask: Ask) -> Reading:
     """A text beside each image, a caption a line; folders may be named as splits."""
-    rows, own = list[Row](), {one.with_suffix(""): one for one in texts}
-    for picture in pictures(ask.base):
-        image = picture.relative_to(ask.base).as_posix()
-        text = own.pop(picture.with_suffix(""), None)
+    rows: list[Row] = []
+    own = {text.with_suffix(""): text for text in texts}
+    for file in image_files(ask.base):
+        image = file.relative_to(ask.base).as_posix()
+        text = own.pop(file.with_suffix(""), None)
         if text is None:
             ask.problems.add("missing caption", f"{image} has no {Path(image).with_suffix('.txt')} beside it")
             continue
-        said = said_split(Path(image).parts[0]) if "/" in image else ""
+        split = split_of_name(Path(image).parts[0]) if "/" in image else ""
         where = text.relative_to(ask.base).as_posix()
         with ask.problems.adding("unreadable text", where):
             lines = [line.strip() for line in read_text(text).splitlines() if line.strip()] or [""]
-            rows += [Row(where, image, line, f"{image}#{n}", split=said) for n, line in enumerate(lines)]
+            rows += [Row(where, image, line, f"{image}#{n}", split=split) for n, line in enumerate(lines)]
     for text in own.values():
         ask.problems.add("missing image", f"{text.relative_to(ask.base)} has no image of its name beside it")
     return Reading(ask.base.resolve().name, rows, ask.base.joinpath, "the names of the folders")

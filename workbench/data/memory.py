@@ -11,6 +11,7 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import chain
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal, NamedTuple
 
@@ -19,8 +20,8 @@ from PIL import Image
 
 from workbench.data.columns import column_of, field, find_columns, is_gap
 from workbench.data.images import PILLOW
-from workbench.data.reading import Ask, Name, Problems, Reading, one_split, without_pictures
-from workbench.data.tables import NO_IDS, Record, table_rows
+from workbench.data.reading import Ask, Name, Problems, Reading, one_split, without_images
+from workbench.data.tables import NO_IDS, Record, table_rows, with_slashes
 from workbench.formatting import format_count
 from workbench.io import content_stamp, reading_errors
 from workbench.records import Split, require
@@ -33,7 +34,7 @@ GREY = ("bool", "uint8", "uint16", "int32", "float32")
 CHANNELS = (1, 2, 3, 4)
 
 
-def held(
+def load_table(
     data: Any,
     *,
     split: Name = "",
@@ -67,15 +68,15 @@ def held(
         Path(images or root or ".").expanduser(), split, "", "", columns, Problems(on_error), "", pictures
     )
     read = in_memory(data, ask)
-    read = read if pictures else without_pictures(read)
+    read = read if pictures else without_images(read)
     return one_split(read, split, ask.problems, check_images=check_images)
 
 
 def in_memory(data: Any, ask: Ask) -> Reading:
     """Read a table in memory, or one a split."""
     tables = data if isinstance(data, Mapping) else {"": data}
-    # the name of a part is the split of its rows, whatever a column says
-    parted, names, rows = any(map(str, tables)), dict[Any, None](), list[_Row]()
+    names: dict[Any, None] = {}
+    rows: list[_Row] = []
     for part, table in tables.items():
         if hasattr(table, "features"):  # of the library datasets, in whatever form it gives its rows
             table = table.with_format(None) if hasattr(table, "with_format") else table
@@ -87,11 +88,14 @@ def in_memory(data: Any, ask: Ask) -> Reading:
     ids, notes = _ids(rows)
     records = [(row.where, {**row.record, row.column: name}) for row, name in zip(rows, ids, strict=True)]
     sources = {name: _source(row) for row, name in zip(reversed(rows), reversed(ids), strict=True)}
-    told = "the names of the parts" if parted else "the column split"
-    names |= {"split": None} if parted else {}
-    columns = {**ask.columns, **({"split": "split"} if parted else {})}
+    columns, splits_by = dict(ask.columns), "the column split"
+    if any(map(str, tables)):
+        # the name of a part is the split of its rows, whatever a column says
+        names["split"] = None
+        columns["split"] = "split"
+        splits_by = "the names of the parts"
     captions, more = table_rows(records, TABLE, str, ask.problems, columns, names)
-    return Reading("table", captions, sources.__getitem__, told, (*more, *notes), hint=NO_IDS)
+    return Reading("table", captions, sources.__getitem__, splits_by, (*more, *notes), hint=NO_IDS)
 
 
 def _names(table: Any) -> list[Any]:
@@ -171,7 +175,7 @@ def _rows(table: Any, names: Sequence[Any], part: str, ask: Ask) -> Iterator[_Ro
     columns = find_columns(names, TABLE, ask.columns)
     (image,) = columns.pop("image")
     marks, column = columns.get("image_id", ()), column_of(image, names)
-    others = {column_of(name, names) for several in columns.values() for name in several}
+    others = {column_of(name, names) for name in chain.from_iterable(columns.values())}
     values = {name: list(table[name]) for name in others}
     stored = table if _is_frame(table) else _stored(table, column)
     images = stored[column] if _is_frame(table) else (row[column] for row in stored)
@@ -181,19 +185,19 @@ def _rows(table: Any, names: Sequence[Any], part: str, ask: Ask) -> Iterator[_Ro
         if part:
             record["split"] = part
         with ask.problems.adding("unreadable image", f"{where}, column {image}"):
-            given = _alone(field({column: value}, (image,)))
-            path = _path(given)
+            content = _alone(field({column: value}, (image,)))
+            path = _path(content)
             require(
                 not (ask.pictures and ADDRESS.match(path)),
                 f"{path} is an address; download the images, and give their paths",
             )
-            source: Any = ask.base / Path(path).expanduser() if path else partial(_readable, given)
+            source: Any = ask.base / Path(path).expanduser() if path else partial(_readable, content)
             if not path and not _is_frame(table):
                 source = partial(_read_again, stored, n, column, image)
-            name = field(record, marks) if marks else _file_name(given)
+            name = field(record, marks) if marks else _file_name(content)
             split = str(record.get("split", ""))
             place = f"{part}/{n}".lstrip("/")
-            digest = os.path.realpath(source).encode() if path else _digest(given)
+            digest = os.path.realpath(source).encode() if path else _digest(content)
             yield _Row(where, place, record, image, path, source, split, str(name or ""), digest)
 
 
@@ -236,19 +240,13 @@ def _require_form(array: Any) -> None:
     shape, kind = array.shape, str(array.dtype)
     grey = len(shape) == 2 and kind in GREY
     colour = len(shape) == 3 and kind == "uint8" and shape[2] in CHANNELS
-    remedies = (
-        "np.moveaxis(image, 0, -1) puts the channels last"
-        if len(shape) == 3 and shape[0] in CHANNELS and shape[2] not in CHANNELS
-        else "",
-        "(255 * image).round().astype('uint8') makes 0 to 1 whole numbers"
-        if kind.startswith("float")
-        else "",
-    )
-    require(
-        grey or colour,
-        f"the image is an array {shape} of {kind}; expected (height, width, 3) of uint8. "
-        f"{'; '.join(filter(None, remedies))}".rstrip(". "),
-    )
+    remedies = []
+    if len(shape) == 3 and shape[0] in CHANNELS and shape[2] not in CHANNELS:
+        remedies.append("np.moveaxis(image, 0, -1) puts the channels last")
+    if kind.startswith("float"):
+        remedies.append("(255 * image).round().astype('uint8') makes 0 to 1 whole numbers")
+    wrong = f"the image is an array {shape} of {kind}; expected (height, width, 3) of uint8"
+    require(grey or colour, ". ".join(filter(None, [wrong, "; ".join(remedies)])))
 
 
 def _path(image: Any) -> str:
@@ -257,10 +255,7 @@ def _path(image: Any) -> str:
         image = image.get("path")
     if not isinstance(image, str | Path):
         return ""
-    written = str(image)
-    if "\\" in written and not os.path.isfile(written):  # a table that was written on Windows
-        written = written.replace("\\", "/")
-    return str(PurePosixPath(written))
+    return str(PurePosixPath(with_slashes(str(image), Path())))
 
 
 def _file_name(image: Any) -> str:
@@ -304,10 +299,11 @@ class _Key(NamedTuple):
 
 def _ids(rows: Sequence[_Row]) -> tuple[list[str], tuple[str, ...]]:
     """The id of the image of each row, and notes on rows that repeat an image or seem to."""
-    given = [row for row in rows if not row.path]
     # one picture throughout stands for pictures that are not there
-    blank = 1 < len(rows) == len(given) and len({row.digest for row in given}) == 1 and not given[0].mark
-    first, ids = dict[_Key, str](), list[str]()
+    throughout = len({(row.path, row.digest) for row in rows}) == 1 < len(rows)
+    blank = throughout and not rows[0].path and not rows[0].mark
+    first: dict[_Key, str] = {}
+    ids: list[str] = []
     for row in rows:
         mark = row.place if blank else row.mark
         key = _Key("", row.digest, "") if row.path else _Key(row.split, row.digest, mark)

@@ -14,24 +14,34 @@ layout          what is read
 """
 
 import hashlib
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatch
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+import pandas as pd
+
 from workbench.data import flickr8k, hierarcaps, layouts
 from workbench.data.coco import FOLDED, FOLDS
 from workbench.data.columns import column_of, fitting, names_both
 from workbench.data.images import endings, visible
 from workbench.data.loader import Loader, loader
-from workbench.data.reading import SAME, Ask, Name, Problems, Reading, one_split, said_split, without_pictures
+from workbench.data.reading import (
+    SAME,
+    Ask,
+    Name,
+    Problems,
+    Reading,
+    one_split,
+    split_of_name,
+    without_images,
+)
 from workbench.data.region_files import locate
-from workbench.data.shards import found_shards, read_shards
+from workbench.data.shards import read_shards, shard_files
 from workbench.data.tables import READERS, header, inside, read_table
-from workbench.formatting import format_count
+from workbench.formatting import format_count, format_some
 from workbench.progress import each
 from workbench.records import Split, require
 from workbench.registry import make
@@ -68,7 +78,7 @@ class NoDataError(FileNotFoundError):
     """A place holds nothing that can be read, though it may hold pictures."""
 
 
-class Found(NamedTuple):
+class Way(NamedTuple):
     """One way to read a place: the layout, what is read in it, how, and the files where it reads some."""
 
     layout: str
@@ -110,151 +120,188 @@ def at(path: Path) -> Loader:
         above = path.parent.parent if path.parent.name == "annotations" else path.parent
         base, name = (above, path.name) if path.is_file() else (path, table)
         ask = Ask(base, split, name, images, columns, Problems(on_error), layout, pictures)
-        read = (way := _way_for(path, ask, regions)).read(ask)
+        way = _one_way(path, ask, regions)
+        read = way.read(ask)
         read = replace(read, notes=(f"read as {way.layout}: {way.what}", *read.notes))
         if isinstance(read, Split):
             return read
-        coco = read.name == "coco" and way.layout == "karpathy"
-        return _folded(_with_regions(read, ask, regions, check_images), coco=coco)
+        return _folded(_with_regions(read, ask, regions, check_images), read, way)
 
     return opened
 
 
-def _folded(split: Split, *, coco: bool) -> Split:
+def _folded(split: Split, read: Reading, way: Way) -> Split:
     """The test split of MS-COCO is also read as so many galleries."""
+    coco = way.layout == "karpathy" and read.name == "coco"
     return replace(split, folds=FOLDS) if coco and len(split.image_ids) == FOLDED else split
 
 
-def _way_for(path: Path, ask: Ask, regions: str) -> Found:
+def _unnamed(read: Reading) -> list[str]:
+    """Notes on images and on texts that lie beside the images that captions name, and were not read."""
+    images = {row.image for row in read.rows}
+    files = {source for source in map(read.path, images) if isinstance(source, Path)}
+    folders = {file.parent for file in files if file.is_file()}
+    beside = set(_visible_files(folders)) - files
+    extra = [file for file in beside if file.suffix.lower() in endings()]
+    notes = [f"{format_count(len(extra), 'picture')} beside them without a caption in what was read"]
+    notes = notes if extra else []
+    read_from = {row.where.rpartition("/")[2] for row in read.rows}
+    texts = beside & {file.with_suffix(".txt") for file in files}
+    unread = [text for text in texts if text.name not in read_from]
+    if unread:
+        many = format_count(len(unread), "text")
+        notes.append(f"{many} beside pictures not read; layout='texts' reads these instead")
+    return notes
+
+
+def _with_regions(read: Reading, ask: Ask, regions: str, check_images: bool) -> Split:
+    """One split, with region features where a folder of them is named: there need not be any images then."""
+    read = read if ask.pictures else without_images(read)
+    if not regions:
+        more = [] if ask.images else _unnamed(read)
+        read = replace(read, notes=(*read.notes, *more))
+        return one_split(read, ask.split, ask.problems, check_images=check_images)
+    split = one_split(replace(read, needed=False), ask.split, ask.problems, check_images=False)
+    features: Any = locate(ask.base / inside(ask.base, regions), split.image_ids)
+    notes = (*split.notes, *features.notes())
+    return replace(split, regions=features, open_boxes=features.boxes, notes=notes)
+
+
+def _one_way(path: Path, ask: Ask, regions: str) -> Way:
     """The one way to read a place.
 
     Raises:
         ValueError: there are several, or an option is given that its reader does not look at. NoDataError:
             there is none.
     """
-    way = _one_way(path, ask)
-    options = {"columns": ask.columns, "images": ask.images, "regions": regions}
-    unread = UNREAD.get(way.layout, tuple(options) if way.layout in OFFICIAL else ())
-    names = [name for name in unread if options[name]]
-    require(
-        not names,
-        f"{way.what}: read as {way.layout}, which takes no {' and no '.join(names)}; leave it out, or choose "
-        "another layout=...",
-    )
+    ways = _ways(ask)
+    if not ways:
+        raise NoDataError(_nothing_to_read(path, ask))
+    alike = len({way.what for way in ways}) < len(ways)
+    base = ask.base if alike else None
+    listed = [f"{_listed(way.files, base) or way.what} (layout={way.layout!r})" for way in ways]
+    option = "table=..." if len({way.layout for way in ways}) == 1 else "layout=..."
+    many = f"{path} can be read in {len(ways)} ways: {', '.join(listed)}"
+    require(len(ways) == 1, f"{many}; choose one with {option}")
+    way = ways[0]
+    chosen = {"columns": ask.columns, "images": ask.images, "regions": regions}
+    unread = UNREAD.get(way.layout, tuple(chosen) if way.layout in OFFICIAL else ())
+    names = " and no ".join(name for name in unread if chosen[name])
+    wrong = f"{way.what}: read as {way.layout}, which takes no {names}"
+    require(not names, f"{wrong}; leave it out, or choose another layout=...")
     return way
 
 
-def _unnamed(read: Reading) -> list[str]:
-    """Notes on pictures and on texts that lie beside the pictures that captions name, and were not read."""
-    named = {read.path(image) for image in {row.image for row in read.rows}}
-    files = {source for source in named if isinstance(source, Path)}
-    folders, known = {file.parent for file in files if file.is_file()}, endings()
-    there = {one for folder in folders for one in folder.iterdir() if visible(one, folder)}
-    lost = len([one for one in there - files if one.suffix.lower() in known])
-    notes = [f"{format_count(lost, 'picture')} beside them without a caption in what was read"] * bool(lost)
-    told = {row.where.rpartition("/")[2] for row in read.rows}
-    unread = [one for one in {file.with_suffix(".txt") for file in files} & there if one.name not in told]
-    texts = (
-        f"{format_count(len(unread), 'text')} beside pictures not read; layout='texts' reads these instead"
-    )
-    return [*notes, texts] if unread else notes
+def _nothing_to_read(path: Path, ask: Ask) -> str:
+    """What a place holds instead of data, and what to do."""
+    names = sorted(entry.name for entry in ask.base.iterdir() if visible(entry, ask.base))
+    listed = f": {format_some(names, 6) or 'nothing'}" if path.is_dir() else ""
+    wanted = ""
+    if ask.layout:
+        wanted = f" as layout={ask.layout!r}"
+    elif ask.table:
+        wanted = f" named {ask.table}"
+    broken = Problems("skip")
+    for file in [ask.base / name for name in names if name.endswith(TEXTS)]:
+        with broken.adding("unreadable table"):
+            if file.is_file():
+                next(read_table(file, Problems("raise")), None)
+    remedies = [str(error) for _, error in broken.errors[:1]]
+    if any(name.endswith(PACKED) for name in names):
+        remedies.append(f"unpack the archives, or give {KNOWN}")
+    else:
+        remedies.append(f"give {KNOWN}")
+    return f"{path} holds no data that can be read{wanted}{listed}; {'; '.join(remedies)}"
 
 
-def _with_regions(read: Reading, ask: Ask, regions: str, check_images: bool) -> Split:
-    """One split, with region features where a folder of them is named: there need not be any images then."""
-    read = read if ask.pictures else without_pictures(read)
-    if not regions:
-        more = [] if ask.images else _unnamed(read)
-        read = replace(read, notes=(*read.notes, *more))
-        return one_split(read, ask.split, ask.problems, check_images=check_images)
-    made = one_split(replace(read, needed=False), ask.split, ask.problems, check_images=False)
-    found: Any = locate(ask.base / inside(ask.base, regions), made.image_ids)
-    return replace(made, regions=found, open_boxes=found.boxes, notes=(*made.notes, *found.notes()))
+def _ways(ask: Ask) -> list[Way]:
+    """The ways to read a folder that the first of ``ORDER`` with any has, of the chosen layout."""
+    for find in ORDER:
+        ways = [way for way in find(ask) if ask.layout in ("", way.layout)]
+        if ways:
+            return ways
+    return []
 
 
-def _one_way(path: Path, ask: Ask) -> Found:
-    """The one way to read a place.
-
-    Raises:
-        ValueError: there are several. NoDataError: there is none.
-    """
-    ways = [one for one in _ways(ask) if ask.layout in ("", one.layout)]
-    if not ways:
-        names = sorted(one.name for one in ask.base.iterdir() if visible(one, ask.base))
-        listed = f": {', '.join(names[:6]) + ' ...' * (len(names) > 6) or 'nothing'}" if path.is_dir() else ""
-        wanted = f" as layout={ask.layout!r}" if ask.layout else f" named {ask.table}" if ask.table else ""
-        packed = "unpack the archives, or " if any(name.endswith(PACKED) for name in names) else ""
-        broken = Problems("skip")
-        for name in [one for one in names if one.endswith(TEXTS) and (ask.base / one).is_file()]:
-            with broken.adding("unreadable table"):
-                next(read_table(ask.base / name, Problems("raise")), None)
-        packed = "".join(f"{error}; " for _, error in broken.found[:1]) + packed
-        raise NoDataError(f"{path} holds no data that can be read{wanted}{listed}; {packed}give {KNOWN}")
-    base = ask.base if len({one.what for one in ways}) < len(ways) else None
-    listed = ", ".join(f"{_listed(one.files, base) or one.what} (layout={one.layout!r})" for one in ways)
-    option = "table=..." if len({one.layout for one in ways}) == 1 else "layout=..."
-    require(len(ways) == 1, f"{path} can be read in {len(ways)} ways: {listed}; choose one with {option}")
-    return ways[0]
+def _official(ask: Ask) -> list[Way]:
+    """The folder of a data set of the shelf."""
+    for name, (load, marks) in OFFICIAL.items():
+        other_splits = ask.split == "all" and len(load.splits) > 1
+        if not ask.table and not other_splits and all((ask.base / mark).exists() for mark in marks):
+            return [Way(name, f"the files of {name}", partial(_load_official, name, load))]
+    return []
 
 
-def _ways(ask: Ask) -> list[Found]:
-    """Every way to read a folder; where it has none, those of a single folder inside it."""
-    base = ask.base
-    if not ask.table:
-        for name, (load, marks) in OFFICIAL.items():
-            whole = ask.split != "all" or len(load.splits) == 1
-            if whole and all((base / mark).exists() for mark in marks):
-                return [Found(name, f"the files of {name}", partial(_official, name, load))]
-        if any((base / name).is_file() for name in ("dataset_dict.json", "state.json")):
-            return [Found("datasets", "a folder of the library datasets", layouts.from_disk)]
-    # a path with a folder in it leads to one of those that are looked through
-    folders = [
-        base,
-        *([] if ask.table and "/" not in ask.table and (base / ask.table).is_file() else _folders(base)),
+def _datasets(ask: Ask) -> list[Way]:
+    if ask.table or not any((ask.base / name).is_file() for name in ("dataset_dict.json", "state.json")):
+        return []
+    return [Way("datasets", "a folder of the library datasets", layouts.from_disk)]
+
+
+def _in_place(ask: Ask) -> list[Way]:
+    """Files in the folder, and in those inside it that are called as a split or ``annotations``."""
+    named = [one for one in _folders(ask) if split_of_name(one.name) or one.name == "annotations"]
+    return _in_folders(ask, [ask.base, *named])
+
+
+def _texts(ask: Ask) -> list[Way]:
+    texts = [] if ask.table else layouts.texts_beside(ask.base)
+    what = f"{format_count(len(texts), 'text')} beside images"
+    return [Way("texts", what, partial(layouts.beside, texts))] if texts else []
+
+
+def _deeper(ask: Ask) -> list[Way]:
+    """Files in the folders inside the folder, and in those inside them."""
+    ways: list[Way] = []
+    for folder in _folders(ask):
+        ways += _in_folders(ask, [folder, *_folders_of(folder)])
+    return ways
+
+
+# Where and how data are looked for: the first that has a way to read a place decides. Two ways of one are a
+# question to the caller.
+ORDER: tuple[Callable[[Ask], list[Way]], ...] = (_official, _datasets, _in_place, _texts, _deeper)
+
+
+def _folders(ask: Ask) -> list[Path]:
+    """The folders that are looked through; none where a table of the folder itself is named."""
+    # a path with a folder in it leads to one of those
+    alone = ask.table and "/" not in ask.table and (ask.base / ask.table).is_file()
+    return [] if alone else _folders_of(ask.base)
+
+
+def _folders_of(base: Path) -> list[Path]:
+    return sorted(entry for entry in base.iterdir() if entry.is_dir() and visible(entry, base))
+
+
+def _visible_files(folders: Iterable[Path]) -> Iterator[Path]:
+    for folder in folders:
+        yield from (file for file in sorted(folder.iterdir()) if file.is_file() and visible(file, folder))
+
+
+def _in_folders(ask: Ask, folders: Sequence[Path]) -> list[Way]:
+    """The ways to read the files of some folders."""
+    files = [file for file in _visible_files(folders) if _is_named(file, ask)]
+    karpathy, coco = _annotations(files, ask)
+    tables = [file for file in files if file not in karpathy + coco and _is_table(file, ask)]
+    shards = [file for file in shard_files(ask.base) if file in files or not ask.table]
+    shards = [file for file in shards if file.suffix == ".tar" or _holds_images(file, ask)]
+    readers: list[tuple[str, Callable[[Sequence[Path], Ask], Reading], list[list[Path]]]] = [
+        ("karpathy", layouts.karpathy, [[file] for file in karpathy]),
+        ("coco", layouts.coco, _by_split(coco)),
+        ("table", layouts.tables, _by_split(tables)),
+        ("shards", read_shards, [shards] if shards else []),
     ]
-    inner = [one for one in folders if one == base or said_split(one.name) or one.name == "annotations"]
-    ways = _in_folders(ask, inner)
-    if ways or len(folders) == 1:
-        return ways
-    deeper = [found for one in _folders(base) if (found := _in_folders(ask, [one, *_folders(one)]))]
-    return deeper[0] if len(deeper) == 1 else [way for found in deeper for way in found]
+    ways: list[Way] = []
+    for layout, read, groups in readers:
+        ways += [Way(layout, _listed(group), partial(read, group), group) for group in groups]
+    return ways
 
 
-def _folders(base: Path) -> list[Path]:
-    return sorted(one for one in base.iterdir() if one.is_dir() and visible(one, base))
-
-
-def _in_folders(ask: Ask, folders: Sequence[Path]) -> list[Found]:
-    files = [
-        one
-        for folder in folders
-        for one in sorted(folder.iterdir())
-        if one.is_file() and visible(one, folder)
-    ]
-    wanted = [
-        one
-        for one in files
-        if not ask.table
-        or fnmatch(one.name, ask.table)
-        or fnmatch(one.relative_to(ask.base).as_posix(), ask.table)
-    ]
-    karpathy, coco = _annotations(wanted, ask)
-    tables = [one for one in wanted if one not in karpathy + coco and _is_table(one, ask)]
-    shards = [one for one in found_shards(ask.base) if not ask.table or one in wanted]
-    shards = [
-        one for one in shards if one not in tables and (one.suffix == ".tar" or _holds_images(one, ask))
-    ]
-    ways = [Found("karpathy", one.name, partial(layouts.karpathy, one), [one]) for one in karpathy]
-    ways += [Found("coco", _listed(own), partial(layouts.coco, own), own) for own in _by_split(coco)]
-    ways += [Found("table", _listed(own), partial(layouts.tables, own), own) for own in _by_split(tables)]
-    if shards:
-        ways.append(Found("shards", _listed(shards), partial(read_shards, shards), shards))
-    texts = [] if (ways and ask.layout != "texts") or ask.table else layouts.texts_beside(ask.base)
-    return ways + (
-        [Found("texts", f"{format_count(len(texts), 'text')} beside images", partial(layouts.beside, texts))]
-        if texts
-        else []
-    )
+def _is_named(file: Path, ask: Ask) -> bool:
+    """Whether a file is the table that the caller names, where one is named."""
+    path = file.relative_to(ask.base).as_posix()
+    return not ask.table or fnmatch(file.name, ask.table) or fnmatch(path, ask.table)
 
 
 def _annotations(files: Sequence[Path], ask: Ask) -> tuple[list[Path], list[Path]]:
@@ -268,19 +315,21 @@ def _annotations(files: Sequence[Path], ask: Ask) -> tuple[list[Path], list[Path
 
 
 def _listed(files: Sequence[Path], base: Path | None = None) -> str:
-    names = [one.relative_to(base).as_posix() if base else one.name for one in files]
-    return (
-        ", ".join(names)
-        if len(names) < 4
-        else f"{names[0]} to {names[-1]}, {format_count(len(names), 'file')}"
-    )
+    names = [file.name for file in files]
+    if base:
+        names = [file.relative_to(base).as_posix() for file in files]
+    if len(names) < 4:
+        return ", ".join(names)
+    return f"{names[0]} to {names[-1]}, {format_count(len(names), 'file')}"
 
 
 def _by_split(files: Sequence[Path]) -> list[list[Path]]:
     """Files that each name another split are read together, others are one way each."""
-    named = [one for one in files if layouts.said(one)]
-    groups = [named] if len({layouts.said(one) for one in named}) == len(named) else [[one] for one in named]
-    return [group for group in groups if group] + [[one] for one in files if one not in named]
+    splits = {file: split for file in files if (split := layouts.split_of_file(file))}
+    together = len(set(splits.values())) == len(splits)
+    alone = [file for file in files if not (together and file in splits)]
+    groups = [list(splits)] if together and splits else []
+    return groups + [[file] for file in alone]
 
 
 def _is_table(file: Path, ask: Ask) -> bool:
@@ -298,26 +347,46 @@ def _holds_images(file: Path, ask: Ask) -> bool:
         schema = parquet.read_schema(file)
     except (OSError, ValueError):
         return True  # reading it says what is wrong
-    images = [ask.columns.get("image") or ""] if "image" in ask.columns else fitting(schema.names, "image")
+    images = [ask.columns["image"] or ""] if "image" in ask.columns else fitting(schema.names, "image")
     columns = {column_of(name, schema.names) for name in images}
     # where no name says which column holds images, it may be any
-    kinds = [one.type for one in schema if one.name in columns or not columns]
+    kinds = [column.type for column in schema if column.name in columns or not columns]
     return any(
         types.is_struct(kind) or types.is_binary(kind) or types.is_large_binary(kind) for kind in kinds
     )
 
 
-def _official(name: str, load: Loader, ask: Ask) -> Split:
+def _load_official(name: str, load: Loader, ask: Ask) -> Split:
     split = "test" if ask.split in ("", "all") else ask.split
     options = {"split": split, "root": str(ask.base), "on_error": ask.problems.on_error, "complete": False}
     return make(f"data {name!r}", load, options)
 
 
 def doubts(split: Split) -> list[str]:
-    """What is doubtful in a split: pictures that cannot be opened, or that are the same under two names, and
-    captions that stand twice. The first ``OPENED`` pictures are opened.
+    """List what is doubtful in a split: images that cannot be opened, or that are the same under two names,
+    and captions that stand twice. The first ``OPENED`` images are opened.
     """
-    broken, twins, first = list[str](), list[str](), dict[bytes, str]()
+    broken, twins = _opened(split)
+    table = pd.DataFrame({"own": split.own, "caption": split.captions})
+    facts = [
+        ("picture", "cannot be opened", broken),
+        ("picture", "with the pixels of another one", twins),
+        ("caption", "standing twice at an image", table["caption"][table.duplicated()].tolist()),
+    ]
+    notes = [
+        f"{format_count(len(listed), thing)} {what}: {listed[0]}" for thing, what, listed in facts if listed
+    ]
+    rest = len(split.image_ids) - OPENED
+    if rest > 0:
+        notes.append(f"{format_count(rest, 'picture')} not opened: only the first {OPENED} were")
+    return notes
+
+
+def _opened(split: Split) -> tuple[list[str], list[str]]:
+    """What is wrong with images that cannot be opened, and the names of those that have the same pixels."""
+    broken: list[str] = []
+    twins: list[str] = []
+    first: dict[bytes, str] = {}
     names = split.image_ids[:OPENED] if split.regions is None else ()
     for row, name in enumerate(each(names, "looking for doubtful images", "images")):
         try:
@@ -326,15 +395,7 @@ def doubts(split: Split) -> list[str]:
             broken.append(str(error))
             continue
         digest = hashlib.blake2b(image.tobytes(), salt=str(image.size).encode()[:16]).digest()
-        if (other := first.setdefault(digest, name)) != name:
+        other = first.setdefault(digest, name)
+        if other != name:
             twins.append(f"{name} and {other}")
-    rest = max(0, len(split.image_ids) - OPENED)
-    said = Counter(zip(split.own.tolist(), split.captions, strict=True))
-    again = [caption for (_, caption), n in said.items() for _ in range(n - 1)]
-    facts = {
-        f"{format_count(len(broken), 'picture')} cannot be opened": broken,
-        f"{format_count(len(twins), 'picture')} with the pixels of another one": twins,
-        f"{format_count(len(again), 'caption')} standing twice at an image": again,
-        f"{format_count(rest, 'picture')} not opened": [f"only the first {OPENED} were"] * rest,
-    }
-    return [f"{what}: {listed[0]}" for what, listed in facts.items() if listed]
+    return broken, twins

@@ -10,13 +10,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
 from workbench.data.columns import Columns
-from workbench.data.images import no_picture, read_image, require_file, same_content
+from workbench.data.images import no_image, read_image, require_file, same_content
 from workbench.formatting import format_count
 from workbench.io import content_stamp, reading_errors, with_home
 from workbench.progress import each
@@ -27,32 +28,45 @@ SPLITS = ("train", "val", "test")
 Name = Literal["", "train", "val", "test", "all"]
 # what the field calls them beside their names
 NAMES = {
-    **{name: name for name in SPLITS}, "training": "train", "restval": "train", "validation": "val",
-    "valid": "val", "dev": "val", "testing": "test",
-}  # fmt: skip
+    "train": "train",
+    "training": "train",
+    "restval": "train",
+    "val": "val",
+    "valid": "val",
+    "validation": "val",
+    "dev": "val",
+    "test": "test",
+    "testing": "test",
+}
 # the images of a row: a file, what a file holds, an image, or what gives one of these
 Source = Any
+# (row of each image id, row of each caption id) -> judgements
+Judge = Callable[[Mapping[str, int], Mapping[str, int]], Mapping[str, Judgements]]
 # judgements by which a text that stands at several images is right for all of them
 SAME = "same_text"
 # kinds of rows that a person may want to leave out, so that the message says how
 SKIPPED = (
-    "missing image", "corrupt image", "empty caption", "image without captions", "missing caption",
+    "missing image",
+    "corrupt image",
+    "empty caption",
+    "image without captions",
+    "missing caption",
     "unclear sample",
-)  # fmt: skip
+)
 MOST_SAME = 10_000_000  # pairs that these list at most
 # the split of an image by the last digit of its checksum
 TENTHS = ("test", "val", *["train"] * 8)
 
 
-def split_of(image: str) -> str:
+def split_by_checksum(image: str) -> str:
     """The split of an image where nobody says it: by a checksum of its id, 80, 10 and 10 %."""
     return TENTHS[zlib.crc32(image.encode()) % 10]
 
 
-def said_split(name: str) -> str:
+def split_of_name(name: str) -> str:
     """The split that a name says, as that of a file or a folder; ``""`` = none.
 
-    >>> [said_split(name) for name in ("TEST-00000-of-00001", "captions_val2017", "latest")]
+    >>> [split_of_name(name) for name in ("TEST-00000-of-00001", "captions_val2017", "latest")]
     ['test', 'val', '']
     """
     return next((NAMES[word] for word in re.split(r"[^a-z]+", name.lower()) if word in NAMES), "")
@@ -97,12 +111,12 @@ class Problems:
     """
 
     on_error: str
-    found: list[tuple[str, Exception]] = field(default_factory=list)
+    errors: list[tuple[str, Exception]] = field(default_factory=list)
 
     def add(self, kind: str, error: Exception | str) -> None:
         """Raise the error, or note it under its kind, as ``"missing image"``; a text is a ``ValueError``."""
         error = ValueError(error) if isinstance(error, str) else error
-        self.found.append((kind, error))
+        self.errors.append((kind, error))
         if self.on_error == "raise":
             hint = "; on_error='skip' leaves it out" * (kind in SKIPPED and "on_error=" not in str(error))
             raise type(error)(f"{error}{hint}") if hint else error
@@ -117,11 +131,11 @@ class Problems:
 
     def notes(self) -> tuple[str, ...]:
         """One sentence with the counts by kind and the first error; empty when there was none."""
-        counts = Counter(kind for kind, _ in self.found)
+        if not self.errors:
+            return ()
+        counts = Counter(kind for kind, _ in self.errors)
         listed = ", ".join(f"{number} x {kind}" for kind, number in sorted(counts.items()))
-        return tuple(
-            f"skipped {len(self.found)}: {listed}; the first: {error}" for _, error in self.found[:1]
-        )
+        return (f"skipped {len(self.errors)}: {listed}; the first: {self.errors[0][1]}",)
 
 
 @dataclass(frozen=True)
@@ -182,7 +196,7 @@ def good(
     check_images |= problems.on_error == "skip"
     images: dict[str, Exception | None] = {}
     seen: dict[str, str] = {}
-    kept = []
+    usable = []
     what = "reading images" if check_images else "reading rows"
     for row in each(rows, what, "captions"):
         if row.image not in images:
@@ -194,11 +208,12 @@ def good(
                 "repeated id", f"{row.where}: the id {row.id!r} was used before, in {seen[row.id]}{hint}"
             )
         elif (error := images[row.image]) is not None:
-            problems.add(f"{'missing' if isinstance(error, FileNotFoundError) else 'corrupt'} image", error)
+            missing = isinstance(error, FileNotFoundError)
+            problems.add("missing image" if missing else "corrupt image", error)
         else:
             seen[row.id] = row.where
-            kept.append(row)
-    return kept
+            usable.append(row)
+    return usable
 
 
 def _image_error(source: Source, where: str, check: bool) -> Exception | None:
@@ -217,7 +232,7 @@ def to_split(
     rows: list[Row],
     path: Callable[[str], Source],
     *,
-    judge: Callable[[Mapping[str, int], Mapping[str, int]], Mapping[str, Judgements]] | None = None,
+    judge: Judge | None = None,
     notes: tuple[str, ...] = (),
     order: Sequence[str] = (),
 ) -> Split:
@@ -235,22 +250,27 @@ def to_split(
         ValueError: the rows do not fit together.
     """
     first = {row.image: row.where for row in reversed(rows)}
-    named = [image for image in order if image in first] + [row.image for row in rows]
-    images = {image: number for number, image in enumerate(dict.fromkeys(named))}
+    ids = dict.fromkeys(image for image in order if image in first)
+    ids |= dict.fromkeys(row.image for row in rows)
+    images = {image: number for number, image in enumerate(ids)}
     captions = {row.id: number for number, row in enumerate(rows)}
     places = [(path(image), first[image]) for image in images]
     with reading_errors(rows[0].where.split()[0], "gives no split"):
+        own = np.array([images[row.image] for row in rows], dtype=np.int64)
+        texts = tuple(row.caption for row in rows)
+        level, chain_rows = _column([row.level for row in rows]), _column([row.chain for row in rows])
+        judgements = judge(images, captions) if judge else {}
         return Split(
             name=name,
             image_ids=tuple(images),
-            captions=tuple(row.caption for row in rows),
+            captions=texts,
             caption_ids=tuple(captions),
-            own=np.array([images[row.image] for row in rows], dtype=np.int64),
+            own=own,
             open_image=lambda row: read_image(*places[row]),
             stamp=lambda row: _stamp(places[row][0]),
-            level=_column([row.level for row in rows]),
-            chain=_column([row.chain for row in rows]),
-            judgements=judge(images, captions) if judge else {},
+            level=level,
+            chain=chain_rows,
+            judgements=judgements,
             notes=notes,
         )
 
@@ -272,7 +292,7 @@ class Reading:
         name: of the data.
         rows: all captions.
         path: id of an image -> where it is, see ``good``.
-        told: what tells the splits, where something does, e.g. ``"the column split"``.
+        splits_by: what tells the splits, where something does, e.g. ``"the column split"``.
         notes: what was guessed and how the data were read.
         needed: whether images are looked at now; otherwise they are looked for when they are opened, or were
             read already.
@@ -283,20 +303,23 @@ class Reading:
     name: str
     rows: Sequence[Row]
     path: Callable[[str], Source]
-    told: str = "the column split"
+    splits_by: str = "the column split"
     notes: tuple[str, ...] = ()
     needed: bool = True
     order: Sequence[str] = ()
     hint: str = ""
 
 
-def without_pictures(read: Reading) -> Reading:
+def without_images(read: Reading) -> Reading:
     """What was read, without the pictures that are not there."""
-    there = {image: read.path(image) for image in dict.fromkeys(row.image for row in read.rows)}
-    lost = [one for one, source in there.items() if isinstance(source, Path) and not source.is_file()]
-    note = f"{format_count(len(lost), 'picture')} not there; cards with the captions stand in their place"
-    path = (there | dict.fromkeys(lost, no_picture)).__getitem__
-    return replace(read, path=path, notes=(*read.notes, *[note] * bool(lost)), needed=False)
+    sources = {row.image: read.path(row.image) for row in read.rows}
+    lost = [image for image, source in sources.items() if isinstance(source, Path) and not source.is_file()]
+    notes = read.notes
+    if lost:
+        many = format_count(len(lost), "picture")
+        notes = (*notes, f"{many} not there; cards with the captions stand in their place")
+    path = (sources | dict.fromkeys(lost, no_image)).__getitem__
+    return replace(read, path=path, notes=notes, needed=False)
 
 
 def one_split(read: Reading, split: str, problems: Problems, *, check_images: bool) -> Split:
@@ -312,60 +335,71 @@ def one_split(read: Reading, split: str, problems: Problems, *, check_images: bo
     Raises:
         ValueError: the split has no usable row; the message names those that there are.
     """
-    told = any(row.split for row in read.rows)
-    homes = list(_homes(read.rows, problems, told=told, complete=split != "all"))
+    named = any(row.split for row in read.rows)
+    homes = list(_homes(read.rows, problems, named=named, complete=split != "all"))
     counts = Counter({row.image: home for row, home in homes}.values())
     there = [name for name in SPLITS if counts[name]]
-    split = split or (choose_split(read.name, there) if told else "all")
-    before, joined = dict[str, str](), told and split == "all"
-    twice = {row.id for row, home in homes if joined and before.setdefault(row.id, home) != home}
-    # splits that each number their captions from the beginning
-    rows = [
-        replace(row, id=f"{home}/{row.id}") if split == "all" and row.id in twice else row
-        for row, home in homes
-        if split in ("all", home)
-    ]
+    if not split:
+        split = choose_split(read.name, there) if named else "all"
+    rows = [row for row, home in homes if split in ("all", home)]
+    if named and split == "all":
+        rows = _with_distinct_ids(homes)
     place = read.path if read.needed else lambda image: None
-    if not (kept := good(rows, place, problems, check_images=check_images, hint=read.hint)):
-        remedy = f"; choose {', '.join([*there, 'all'])}" if there and split not in (*there, "all") else ""
-        if remedy and not told:
+    rows = good(rows, place, problems, check_images=check_images, hint=read.hint)
+    if not rows:
+        remedy = f"; choose {', '.join([*there, 'all'])}"
+        if not named:
             remedy = "; nothing tells the splits, and a checksum cuts 80, 10 and 10 %; add a column split"
-        said = f"{read.name} has no usable row for split {split!r}{remedy}. {' '.join(problems.notes())}"
-        raise ValueError(said.rstrip())
+        if not there or split in (*there, "all"):
+            remedy = ""
+        wrong = f"{read.name} has no usable row for split {split!r}{remedy}. {' '.join(problems.notes())}"
+        raise ValueError(wrong.rstrip())
+    _require_chains(rows)
+    files = {row.image: read.path(row.image) for row in rows if read.needed and check_images}
+    judge, notes = _judge_of_same_text(rows)
+    splits_by = _splits_by(split, counts, read.splits_by if named else "")
+    notes = (*read.notes, splits_by, *same_content(files), *problems.notes(), *notes)
+    return to_split(f"{read.name}/{split}", rows, read.path, judge=judge, notes=notes, order=read.order)
+
+
+def _require_chains(rows: Sequence[Row]) -> None:
+    """Refuse levels or chains that some rows have and others lack."""
     for name in ("level", "chain"):
-        without = [row.where for row in kept if getattr(row, name) is None]
-        said = f"{''.join(without[:1])}: {name} is empty, but other rows have one"
-        require(len(without) in (0, len(kept)), f"{said}; give it to all rows or to none")
-    by = _said_of_splits(split, counts, read.told if told else "")
-    shared = same_text(kept)
-    files = {row.image: read.path(row.image) for row in kept if read.needed and check_images}
-    facts = [*read.notes, by, *same_content(files), *problems.notes()]
-    wrong = [len(shared[row.caption]) for row in kept if row.caption in shared]
-    judge = partial(_judged_same, kept, shared) if 0 < sum(wrong) <= MOST_SAME else None
-    if shared:
-        many, pairs = format_count(len(wrong), "caption"), format_count(sum(wrong), "pair")
-        right = f"right by the judgements {SAME!r}" if judge else f"in no judgements, since {pairs} are many"
-        facts += [f"{many} stand at another image too, which is wrong by the annotated pairs and {right}"]
-    label = f"{read.name}/{split}"
-    return to_split(label, kept, read.path, judge=judge, notes=tuple(facts), order=read.order)
+        empty = [row.where for row in rows if getattr(row, name) is None]
+        if 0 < len(empty) < len(rows):
+            wrong = f"{empty[0]}: {name} is empty, but other rows have one"
+            raise ValueError(f"{wrong}; give it to all rows or to none")
 
 
-def _said_of_splits(split: str, counts: Mapping[str, int], told: str) -> str:
+def _with_distinct_ids(homes: Sequence[tuple[Row, str]]) -> list[Row]:
+    """The rows of all splits; an id that two of them use gets its split in front, since each may number its
+    captions from the beginning.
+    """
+    first: dict[str, str] = {}
+    shared = {row.id for row, home in homes if first.setdefault(row.id, home) != home}
+    rows: list[Row] = []
+    for row, home in homes:
+        rows.append(replace(row, id=f"{home}/{row.id}") if row.id in shared else row)
+    return rows
+
+
+def _splits_by(split: str, counts: Mapping[str, int], rule: str) -> str:
     """What tells the splits, or what is read where nothing does.
 
     Args:
         split: that is read.
         counts: images of each.
-        told: what tells them; empty = nothing.
+        rule: what tells them; empty = nothing.
     """
-    there = [f"{name} ({format_count(counts[name], 'image')})" for name in SPLITS if counts[name]]
-    if told:
-        return f"splits by {told}: {', '.join(there)}"
+    listed = ", ".join(f"{name} ({format_count(counts[name], 'image')})" for name in SPLITS if counts[name])
+    if rule:
+        return f"splits by {rule}: {listed}"
     if split != "all":
-        cut = "the checksum of an image's name cuts 80, 10 and 10 %"
-        return f"nothing tells the splits, {cut}: {', '.join(there)}"
-    tested = f"; `train` tests on {format_count(counts['test'], 'image')} of them, the split test"
-    return f"nothing tells the splits, all images are read{tested if counts['test'] else ''}"
+        return f"nothing tells the splits, the checksum of an image's name cuts 80, 10 and 10 %: {listed}"
+    note = "nothing tells the splits, all images are read"
+    if counts["test"]:
+        note += f"; `train` tests on {format_count(counts['test'], 'image')} of them, the split test"
+    return note
 
 
 def choose_split(name: str, there: Sequence[str]) -> str:
@@ -387,14 +421,17 @@ def choose_split(name: str, there: Sequence[str]) -> str:
 
 
 def _homes(
-    rows: Iterable[Row], problems: Problems, *, told: bool, complete: bool
+    rows: Iterable[Row], problems: Problems, *, named: bool, complete: bool
 ) -> Iterator[tuple[Row, str]]:
     """Each row with the split of its image, ``""`` = nobody says it, which is a problem where that is asked
     for; an image in two splits is one.
     """
     homes: dict[str, str] = {}
     for row in rows:
-        home = NAMES.get(row.split.lower(), "") if told else homes.get(row.image) or split_of(row.image)
+        if named:
+            home = NAMES.get(row.split.lower(), "")
+        else:
+            home = homes.get(row.image) or split_by_checksum(row.image)
         if not home and (row.split or complete):
             known = ", ".join(SPLITS)
             problems.add("unknown split", f"{row.where}: split {row.split!r} is not one of {known}")
@@ -405,12 +442,20 @@ def _homes(
             yield row, home
 
 
-def same_text(rows: Iterable[Row]) -> dict[str, list[str]]:
-    """The images of each text that stands at several."""
+def _judge_of_same_text(rows: Sequence[Row]) -> tuple[Judge | None, tuple[str, ...]]:
+    """What judges texts that stand at several images, where there are any and not too many, and a note."""
     images: dict[str, dict[str, None]] = {}
     for row in rows:
         images.setdefault(row.caption, {})[row.image] = None
-    return {text: list(own) for text, own in images.items() if len(own) > 1}
+    shared = {text: list(own) for text, own in images.items() if len(own) > 1}
+    if not shared:
+        return None, ()
+    counts = [len(shared[row.caption]) for row in rows if row.caption in shared]
+    many, pairs = format_count(len(counts), "caption"), format_count(sum(counts), "pair")
+    note = f"{many} stand at another image too, which is wrong by the annotated pairs and"
+    if sum(counts) > MOST_SAME:
+        return None, (f"{note} in no judgements, since {pairs} are many",)
+    return partial(_judged_same, rows, shared), (f"{note} right by the judgements {SAME!r}",)
 
 
 def _judged_same(
@@ -420,16 +465,12 @@ def _judged_same(
     captions: Mapping[str, int],
 ) -> dict[str, Judgements]:
     """Judgements by which a caption is right for every image that it stands at."""
-    pairs = (
-        number
-        for row in rows
-        for image in shared.get(row.caption, [row.image])
-        for number in (images[image], captions[row.id])
-    )
-    pair = np.fromiter(pairs, np.int64).reshape(-1, 2)
+    own = [shared.get(row.caption, [row.image]) for row in rows]
+    image_rows = np.array([images[image] for image in chain.from_iterable(own)], dtype=np.int64)
+    caption_rows = np.repeat([captions[row.id] for row in rows], list(map(len, own)))
     rule = "binary: the caption, word for word, was written for the image"
-    shape, grades = (len(images), len(captions)), np.ones(len(pair), dtype=np.float32)
-    return {SAME: Judgements(SAME, rule, shape, pair[:, 0], pair[:, 1], grades, source="the captions")}
+    shape, grades = (len(images), len(captions)), np.ones(len(image_rows), dtype=np.float32)
+    return {SAME: Judgements(SAME, rule, shape, image_rows, caption_rows, grades, source="the captions")}
 
 
 def drawn(size: int, share: float, seed: int) -> list[int]:
@@ -460,9 +501,9 @@ def share_of(rows: list[Row], split: str, share: float, seed: int) -> tuple[list
         f"share is {share} of {split!r}; leave it out, it is for training splits alone",
     )
     images = list(dict.fromkeys(row.image for row in rows))
-    kept = {images[n] for n in drawn(len(images), share, seed)}
-    notes = (f"{format_count(len(kept))} of {format_count(len(images), 'image')}, drawn with seed {seed}",)
-    return [row for row in rows if row.image in kept], notes
+    share_of_images = {images[n] for n in drawn(len(images), share, seed)}
+    of_all = f"{format_count(len(share_of_images))} of {format_count(len(images), 'image')}"
+    return [row for row in rows if row.image in share_of_images], (f"{of_all}, drawn with seed {seed}",)
 
 
 def _column(values: list[int | None]) -> Rows | None:

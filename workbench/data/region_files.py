@@ -22,7 +22,10 @@ from workbench.records import Array, require
 
 ENDINGS = (".npy", ".npz")
 FAILS = "cannot be read as regions"
-FEATURES, BOXES, SIZE = ("features", "x", "feat"), ("boxes", "bbox"), ("image_w", "image_h")
+# names of arrays in a file
+FEATURES = ("features", "x", "feat")
+BOXES = ("boxes", "bbox")
+SIZE = ("image_w", "image_h")
 COUNT = ("num_bbox", "num_boxes")
 
 
@@ -43,7 +46,9 @@ class RegionFiles:
     def __init__(self, files: Sequence[Path], counts: Sequence[int] = (), each: tuple[int, ...] = ()) -> None:
         self.files = list(files)
         self.counts = list(counts) or [_count(file) for file in self.files]
-        self.shape = (len(self.files), *(each or (max(self.counts), _features(self.files[0]).shape[1])))
+        if not each:
+            each = (max(self.counts), _features(self.files[0]).shape[1])
+        self.shape = (len(self.files), *each)
 
     def __len__(self) -> int:
         return len(self.files)
@@ -51,8 +56,9 @@ class RegionFiles:
     def __getitem__(self, rows: Any) -> Any:
         if isinstance(rows, int | np.integer):
             return self._read(int(rows))
-        kept = np.arange(len(self))[rows]
-        return RegionFiles([self.files[n] for n in kept], [self.counts[n] for n in kept], self.shape[1:])
+        numbers = np.arange(len(self))[rows]
+        files = [self.files[n] for n in numbers]
+        return RegionFiles(files, [self.counts[n] for n in numbers], self.shape[1:])
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         return np.stack([self._read(row) for row in range(len(self))]).astype(dtype or np.float32, copy=False)
@@ -61,35 +67,36 @@ class RegionFiles:
         """``(K, 4)`` left, top, right, bottom of the regions as shares of width and height; ``None`` = not
         known.
         """
-        if self.files[row].suffix != ".npz":
+        file, count = self.files[row], self.counts[row]
+        if file.suffix != ".npz":
             return None
-        with reading_errors(self.files[row].name, FAILS, *NUMPY_ERRORS), np.load(self.files[row]) as held:
-            found: Array | None = next(
-                (numeric(held[name]).astype(float) for name in BOXES if name in held), None
-            )
-            sides = [float(numeric(held[name])) for name in SIZE if name in held]
+        with reading_errors(file.name, FAILS, *NUMPY_ERRORS), np.load(file) as arrays:
+            sides = [float(numeric(arrays[name])) for name in SIZE if name in arrays]
             require(min(sides, default=1) > 0, f"its image has the sides {sides}")
-            if found is None:
+            names = [name for name in BOXES if name in arrays]
+            if not names:
                 return None
-            count = self.counts[row]
+            boxes: Array = numeric(arrays[names[0]]).astype(float)
+            fits = boxes.ndim == 2 and boxes.shape[1] == 4 and len(boxes) >= count
             require(
-                found.ndim == 2 and found.shape[1] == 4 and count <= len(found) and np.isfinite(found).all(),
-                f"expected {count} boxes of 4 finite numbers, found {found.shape}",
+                fits and np.isfinite(boxes).all(),
+                f"expected {count} boxes of 4 finite numbers, found {boxes.shape}",
             )
-            found = _padded(found[:count], self.shape[1])
+            boxes = _padded(boxes[:count], self.shape[1])
         if len(sides) == len(SIZE):
-            return np.divide(found, sides * 2, dtype=float)
-        return found if found.max() <= 1 else None
+            return np.divide(boxes, sides * 2, dtype=float)
+        return boxes if boxes.max() <= 1 else None
 
     def _read(self, row: int) -> Array:
-        name, found = self.files[row].name, _features(self.files[row])[: self.counts[row]]
+        name, features = self.files[row].name, _features(self.files[row])[: self.counts[row]]
+        width = self.shape[2]
         require(
-            found.shape[1] == self.shape[2],
-            f"{name}: expected regions of width {self.shape[2]} as of the first image, found {found.shape}",
+            features.shape[1] == width,
+            f"{name}: expected regions of width {width} as of the first image, found {features.shape}",
         )
-        wrong = int((~np.isfinite(found)).sum())
+        wrong = np.count_nonzero(~np.isfinite(features))
         require(not wrong, f"{name}: {wrong} of its numbers are not finite; extract it again")
-        return _padded(found, self.shape[1])
+        return _padded(features, self.shape[1])
 
     def notes(self) -> tuple[str, ...]:
         """One sentence where images have different numbers of regions."""
@@ -105,14 +112,16 @@ def _padded(rows: Array, count: int) -> Array:
 def _count(file: Path) -> int:
     """Regions of a file, without reading them where their number stands beside them."""
     if file.suffix == ".npz":
-        with reading_errors(file.name, FAILS, *NUMPY_ERRORS), np.load(file) as held:
-            if said := [numeric(held[name]).ravel().tolist() for name in COUNT if name in held]:
-                rows = next((len(held[name]) for name in FEATURES if name in held), 0)
+        with reading_errors(file.name, FAILS, *NUMPY_ERRORS), np.load(file) as arrays:
+            written = [numeric(arrays[name]) for name in COUNT if name in arrays]
+            if written:
+                counts = written[0].ravel().tolist()
+                rows = next((len(arrays[name]) for name in FEATURES if name in arrays), 0)
                 require(
-                    len(said[0]) == 1 and said[0][0] in range(1, rows + 1),
-                    f"it says that {str(said[0]).strip('[]')} of its {rows} rows are regions",
+                    len(counts) == 1 and counts[0] in range(1, rows + 1),
+                    f"it says that {', '.join(map(str, counts))} of its {rows} rows are regions",
                 )
-                return int(said[0][0])
+                return int(counts[0])
     return len(_features(file))
 
 
@@ -141,29 +150,32 @@ def locate(folder: Path, images: Sequence[str]) -> RegionFiles:
 
 def _file(folder: Path, image: str) -> Path:
     path = PurePosixPath(image)
-    digits = re.search(r"(\d+)$", path.stem)
-    stems = [str(path.with_suffix("")), path.stem, *([str(int(digits[1]))] if digits else [])]
-    for stem in dict.fromkeys(stems):
+    stems = [str(path.with_suffix("")), path.stem]
+    if digits := re.search(r"(\d+)$", path.stem):
+        stems.append(str(int(digits[1])))
+    names: dict[str, None] = {}
+    for stem in stems:
         files = [folder / f"{stem}{ending}" for ending in ENDINGS]
+        names |= dict.fromkeys(file.name for file in files)
         there = [file for file in files if file.is_file()]
-        names = " and ".join(file.name for file in there)
-        require(len(there) < 2, f"{names} may each hold the regions of {image}; keep one")
+        both = " and ".join(file.name for file in there)
+        require(len(there) < 2, f"{both} may each hold the regions of {image}; keep one")
         if there:
             return there[0]
-    names = ", ".join(f"{Path(stem).name}{ending}" for stem in dict.fromkeys(stems) for ending in ENDINGS)
-    raise FileNotFoundError(f"{folder} has no regions of {image}: none of {names}; write one file an image")
+    listed = ", ".join(names)
+    raise FileNotFoundError(f"{folder} has no regions of {image}: none of {listed}; write one file an image")
 
 
 def _features(file: Path) -> Array:
     """``(K, D)`` of a file; those of an ``.npy`` are a view of it."""
     with reading_errors(file.name, FAILS, *NUMPY_ERRORS):
         if file.suffix == ".npy":
-            found = read_array(file, FAILS)
+            features = read_array(file, FAILS)
         else:
-            with np.load(file) as held:
-                names = [name for name in FEATURES if name in held]
-                require(names, f"it holds {', '.join(held.files)}, and none of {', '.join(FEATURES)}")
+            with np.load(file) as arrays:
+                names = [name for name in FEATURES if name in arrays]
+                require(names, f"it holds {', '.join(arrays.files)}, and none of {', '.join(FEATURES)}")
                 require(len(names) < 2, f"it holds {' and '.join(names)}, and each may be the features")
-                found = numeric(held[names[0]])
-        require(found.ndim == 2, f"expected features (K, D), found {found.shape}")
-    return found
+                features = numeric(arrays[names[0]])
+        require(features.ndim == 2, f"expected features (K, D), found {features.shape}")
+    return features

@@ -19,19 +19,19 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
-from itertools import groupby
+from itertools import chain, groupby
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from workbench.data.columns import NAMES, Columns, column_notes, column_of, field, find_columns
 from workbench.data.images import read_image, visible
 from workbench.data.loader import loader
-from workbench.data.reading import SAME, Ask, Problems, Reading, Row, find_root, one_split, said_split
+from workbench.data.reading import SAME, Ask, Problems, Reading, Row, find_root, one_split, split_of_name
 from workbench.data.tables import inside, texts
 from workbench.data.tars import MARKS, Content, Tally, Unread, read_tar
-from workbench.formatting import format_count
+from workbench.formatting import format_count, format_some
 from workbench.io import (
     cache_folder,
     cached_file,
@@ -135,14 +135,14 @@ def shards(
     """
     base = find_root("shards", root, [], REMEDY)
     ask = Ask(base, split, "", "", columns, Problems(on_error))
-    files = found_shards(base)
+    files = shard_files(base)
     require(files, f"shards: {base} holds no {' or '.join(READERS)}. {REMEDY}", FileNotFoundError)
     return one_split(read_shards(files, ask), split, ask.problems, check_images=False)
 
 
-def found_shards(base: Path) -> list[Path]:
+def shard_files(base: Path) -> list[Path]:
     """The shards of a folder and of those inside it, without hidden files."""
-    return sorted(one for one in base.rglob("*") if one.suffix in READERS and visible(one, base))
+    return sorted(file for file in base.rglob("*") if file.suffix in READERS and visible(file, base))
 
 
 def read_shards(files: Sequence[Path], ask: Ask) -> Reading:
@@ -165,32 +165,45 @@ def read_shards(files: Sequence[Path], ask: Ask) -> Reading:
     counted = _counted(base, files[0].suffix)
     gaps = [] if ask.table else [*_gaps(files, ask, counted)]
     samples, notes = _index(files, ask)
-    found = Counter(files[sample.shard] for sample in samples)
-    for file, count in counted.items() if problems.on_error == "raise" else ():
-        said = f"{file.name} holds {found[file]} samples, and img2dataset has counted {count}; {GO_ON}"
-        require(found[file] >= count or file not in files, said)
-    inner = any(sample.split for sample in samples)
-    named = [said_split(file.stem) or said_split(file.parent.name * (file.parent != base)) for file in files]
-    told = [sample.split if inner else named[sample.shard] for sample in samples]
-    merged, alike = _merged(samples, told)
-    rows = [
-        Row(sample.where, sample.key, text, f"{sample.key}#{n}", split=said)
-        for sample, said in merged
-        for n, text in enumerate(sample.captions)
-    ]
+    if problems.on_error == "raise":
+        _require_counted(files, samples, counted)
+    splits, splits_by = _splits(files, samples, base)
+    merged, alike = _merged(samples, splits)
     notes = (*notes, *alike)
-    places = dict[str, Stored | Path]()
-    for sample, _ in merged:
-        file = files[sample.shard]
+    rows: list[Row] = []
+    places: dict[str, Stored | Path] = {}
+    for sample, split in merged:
+        file, key = files[sample.shard], sample.key
+        for n, text in enumerate(sample.captions):
+            rows.append(Row(sample.where, key, text, f"{key}#{n}", split=split))
         if len(sample.place) > 1:
-            stored = Stored(file, *sample.place)
-            places[sample.key] = stored._replace(stamp=text_stamp(sample.mark))
+            places[key] = Stored(file, *sample.place)._replace(stamp=text_stamp(sample.mark))
         else:
-            places[sample.key] = file.parent / sample.place[0]
+            places[key] = file.parent / sample.place[0]
     require(rows, f"shards: {base} holds no sample. {' '.join(notes)}".rstrip())
-    by = "the field split of the samples" if inner else "the names of the shards"
     unread = problems.on_error != "skip"  # then the index has read each image to its end
-    return Reading(base.resolve().name, rows, places.__getitem__, by, (*gaps, *notes), needed=unread)
+    notes = (*gaps, *notes)
+    return Reading(base.resolve().name, rows, places.__getitem__, splits_by, notes, needed=unread)
+
+
+def _require_counted(files: Sequence[Path], samples: Sequence[Sample], counted: Mapping[Path, int]) -> None:
+    """Refuse a shard with fewer samples than img2dataset has counted."""
+    numbers = Counter(sample.shard for sample in samples)
+    for shard, file in enumerate(files):
+        count = counted.get(file, 0)
+        fewer = f"{file.name} holds {numbers[shard]} samples, and img2dataset has counted {count}; {GO_ON}"
+        require(numbers[shard] >= count, fewer)
+
+
+def _splits(files: Sequence[Path], samples: Sequence[Sample], base: Path) -> tuple[list[str], str]:
+    """The split of each sample as the data call it, and what tells it: a field, or the names of shards."""
+    if any(sample.split for sample in samples):
+        return [sample.split for sample in samples], "the field split of the samples"
+    names: list[str] = []
+    for file in files:
+        folder = "" if file.parent == base else file.parent.name
+        names.append(split_of_name(file.stem) or split_of_name(folder))
+    return [names[sample.shard] for sample in samples], "the names of the shards"
 
 
 def _gaps(files: Sequence[Path], ask: Ask, counted: Mapping[Path, int]) -> Iterator[str]:
@@ -198,36 +211,45 @@ def _gaps(files: Sequence[Path], ask: Ask, counted: Mapping[Path, int]) -> Itera
     it is a problem. Splits that are not asked for may lack any. Beside each shard img2dataset leaves what it
     counted in it.
     """
-    if lost := sorted(one.name for one in counted.keys() - {*files}):
-        ask.problems.add("missing shard", f"missing shards: {_some(lost)}; {GO_ON}")
-    marks = [mark for one in files if (mark := NUMBERED.fullmatch(one.relative_to(ask.base).as_posix()))]
-    for (name, of, total, end), group in groupby(marks, key=lambda mark: mark.group(1, 3, 4, 5)):
-        own, count = {int(mark[2]): mark[2] for mark in group}, ask.base / name / "nshards.txt"
-        size = int(total or "".join(re.findall(r"\d+", read_text(count))[:1] if count.is_file() else "") or 0)
-        # from 1 where the last of so many is there
-        start, stop = (int(size in own), size + int(size in own)) if size else (min(own), max(own))
-        lost = sorted({*range(start, stop)} - own.keys())
+    absent = sorted(file.name for file in counted.keys() - {*files})
+    if absent:
+        ask.problems.add("missing shard", f"missing shards: {format_some(absent)}; {GO_ON}")
+    paths = [file.relative_to(ask.base).as_posix() for file in files]
+    marks = [mark for mark in map(NUMBERED.fullmatch, paths) if mark]
+    for (name, of_all, total, ending), group in groupby(marks, key=lambda mark: mark.group(1, 3, 4, 5)):
+        numbers = {int(mark[2]): mark[2] for mark in group}
+        count = ask.base / name / "nshards.txt"
+        written = re.findall(r"\d+", read_text(count)) if count.is_file() else []
+        size = int(total or next(iter(written), 0))
+        missing = _missing(numbers.keys(), size)
         # numbers far from each other, as of years, count nothing
-        if (size and lost) or 0 < len(lost) < len(own):
-            names = [f"{name}{n:0{min(map(len, own.values()))}}{of or ''}{end}" for n in lost]
-            said = f"missing shards: {_some(names)}"
-            if size and ask.split in ("", "all", said_split(name) or ask.split):
-                ask.problems.add("missing shard", f"{said}; {GO_ON}")
-            yield said
+        if missing and (size or len(missing) < len(numbers)):
+            digits = min(map(len, numbers.values()))
+            names = [f"{name}{number:0{digits}}{of_all or ''}{ending}" for number in missing]
+            note = f"missing shards: {format_some(names)}"
+            if size and ask.split in ("", "all", split_of_name(name) or ask.split):
+                ask.problems.add("missing shard", f"{note}; {GO_ON}")
+            yield note
+
+
+def _missing(numbers: Collection[int], size: int) -> list[int]:
+    """The numbers missing between others, or of so many; these begin at 1 where the last is there."""
+    start, stop = min(numbers), max(numbers)
+    if size:
+        start = int(size in numbers)
+        stop = start + size
+    return sorted({*range(start, stop)} - set(numbers))
 
 
 def _counted(base: Path, ending: str) -> dict[Path, int]:
     """How many samples of each shard img2dataset has counted; 0 = it does not say."""
     counted = {}
-    for one in (one for one in base.rglob("*_stats.json") if visible(one, base)):
-        said = parse_json(one.read_bytes(), one.name, "is not whole")
-        shard = one.with_name(one.name.removesuffix("_stats.json") + ending)
-        counted[shard] = int(said.get("successes") or 0) if isinstance(said, dict) else 0
+    for file in base.rglob("*_stats.json"):
+        if visible(file, base):
+            stats = parse_json(file.read_bytes(), file.name, "is not whole")
+            shard = file.with_name(file.name.removesuffix("_stats.json") + ending)
+            counted[shard] = int(stats.get("successes") or 0) if isinstance(stats, dict) else 0
     return counted
-
-
-def _some(names: Sequence[str]) -> str:
-    return ", ".join(names[:3]) + " ..." * (len(names) > 3)
 
 
 def _merged(samples: list[Sample], splits: list[str]) -> tuple[list[tuple[Sample, str]], list[str]]:
@@ -239,7 +261,8 @@ def _merged(samples: list[Sample], splits: list[str]) -> tuple[list[tuple[Sample
     """
     images: dict[Any, tuple[Sample, str]] = {}
     alike = len({sample.mark for sample in samples}) == 1
-    run, before, again = 0, "", 0
+    run, before = 0, ""
+    again = 0
     for sample, split in zip(samples, splits, strict=True):
         digest, _, name = sample.mark.partition(" ")
         run += digest != before or alike
@@ -275,17 +298,18 @@ def _index(files: Sequence[Path], ask: Ask) -> tuple[list[Sample], tuple[str, ..
     index = cache_folder() / f"shards-{digest[:16]}.jsonl"
 
     def write(temporary: Path) -> dict[str, Any]:
-        found, keys, tally = Problems(ask.problems.on_error), set[str](), Tally()
+        problems, tally = Problems(ask.problems.on_error), Tally()
+        keys: set[str] = set()
         with temporary.open("w", encoding="utf-8") as lines:
             for number, file in enumerate(files):
                 prefix = file.relative_to(ask.base).with_suffix("").as_posix()
-                for sample in _samples(file, number, found, ask.columns, tally):
+                for sample in _samples(file, number, problems, ask.columns, tally):
                     if (key := f"{prefix}/{sample.key}") in keys:
-                        found.add("repeated key", f"{sample.where}: the key was used before in this shard")
+                        problems.add("repeated key", f"{sample.where}: the key was used before in this shard")
                         continue
                     keys.add(key)
                     lines.write(json.dumps(sample._replace(key=key)) + "\n")
-        return {"notes": [*tally.notes(), *found.notes()]}
+        return {"notes": [*tally.notes(), *problems.notes()]}
 
     notes = cached_file(index, write)["notes"]
     lines = index.read_text(encoding="utf-8").splitlines()
@@ -334,10 +358,10 @@ def _parquet(file: Path, problems: Problems, columns: Columns, tally: Tally) -> 
 
     table = _open(file)
     names = table.schema_arrow.names
-    at = {ours: held for ours, held in find_columns(names, file.name, columns).items() if ours in COLUMNS}
+    at = {ours: read for ours, read in find_columns(names, file.name, columns).items() if ours in COLUMNS}
     marks = {name: (name,) for name in MARKS if name in names}
     tally.tables[file.name] = column_notes(set(names) - marks.keys(), at)
-    wanted = {column_of(name, names) for read in at.values() for name in read} | marks.keys()
+    wanted = {column_of(name, names) for name in chain.from_iterable(at.values())} | marks.keys()
     first = 0
     for group in range(table.num_row_groups):
         with reading_errors(file.name, "is damaged", pyarrow.ArrowException):
@@ -356,18 +380,18 @@ def _of_row(record: Mapping[str, Any], at: Mapping[str, tuple[str, ...]], place:
     return Content(lambda: image, lambda: field(record, at["caption"]), facts, place, at["caption"][0])
 
 
-def content(given: Any, base: Path) -> bytes | Path:
+def content(value: Any, base: Path) -> bytes | Path:
     """What an image is read from: bytes, a struct that holds them or a path, or a path.
 
     Raises:
         ValueError: there is no image.
     """
-    found = (given.get("bytes") or given.get("path")) if isinstance(given, Mapping) else given
-    if isinstance(found, str) and found:
-        return base / inside(base, found)
-    if not isinstance(found, bytes) or not found:
-        raise ValueError(f"there is no image, but {given!r:.60}; expected its bytes, or a path")
-    return found
+    image = (value.get("bytes") or value.get("path")) if isinstance(value, Mapping) else value
+    if isinstance(image, str) and image:
+        return base / inside(base, image)
+    if not isinstance(image, bytes) or not image:
+        raise ValueError(f"there is no image, but {value!r:.60}; expected its bytes, or a path")
+    return image
 
 
 @lru_cache(maxsize=GROUPS)
@@ -379,6 +403,7 @@ def _row_group(file: Path, dates: tuple[int, ...], number: int, column: str) -> 
 
 
 READERS: dict[str, Callable[[Path, Problems, Columns, Tally], Iterator[Unread]]] = {
-    ".tar": read_tar, ".parquet": _parquet,
-}  # fmt: skip
+    ".tar": read_tar,
+    ".parquet": _parquet,
+}
 MEMBER = shards

@@ -5,17 +5,19 @@ to ``caption_5``), or a conversation of one question and its answer, which is th
 
 import ast
 import csv
+import math
 import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any, NamedTuple
 
 from workbench.data.columns import column_notes, column_of, field, find_columns, fitting, is_gap, names_both
 from workbench.data.images import endings
-from workbench.data.reading import Problems, Row, said_split
+from workbench.data.reading import Problems, Row, split_of_name
 from workbench.formatting import format_count
 from workbench.io import parse_json, reading_errors, require_itself
 from workbench.records import require
@@ -65,16 +67,17 @@ def read_table(file: Path, problems: Problems) -> Iterator[tuple[str, Record]]:
                 continue
             yield where, {name: value for name, value in record.items() if value is not None and value != ""}
     except (csv.Error, UnicodeDecodeError) as error:
-        remedy = (
-            "save it as UTF-8" if isinstance(error, ValueError) else "close each quote, double inner ones"
-        )
+        remedy = "close each quote, double inner ones"
+        if isinstance(error, UnicodeDecodeError):
+            remedy = "save it as UTF-8"
         raise ValueError(f"{file.name} cannot be read after {where}: {error}; {remedy}") from error
 
 
 def separator(line: str) -> str:
     """What separates the fields of the first line of a table: that by which it names image and caption."""
-    fit = [one for one in SEPARATORS if names_both(line.split(one), {})]
-    return (fit or [one for one in SEPARATORS if one in line and one != "|"] or [","])[0] if line else ","
+    marks = [mark for mark in SEPARATORS if mark in line]
+    naming = [mark for mark in marks if names_both(line.split(mark), {})]
+    return next(iter(naming or [mark for mark in marks if mark != "|"]), ",")
 
 
 def header(file: Path) -> list[str]:
@@ -122,24 +125,26 @@ def _lines(file: Path, problems: Problems) -> Iterator[tuple[str, Record]]:
                 yield where, dict(zip(header, row, strict=True))
             else:
                 quote = f"; a text that holds {mark!r} stands in quotes" * (len(row) > len(header))
-                said = f"{where}: {len(row)} fields, but the columns are {header}{quote}"
-                problems.add("malformed row", said)
+                wrong = f"{where}: {len(row)} fields, but the columns are {header}{quote}"
+                problems.add("malformed row", wrong)
 
 
 def _swallowed(row: Sequence[str], mark: str) -> str:
     """A line inside a field that names an image as a row does, since a quote before it is not closed."""
-    lines = [line for one in row if "\n" in one for line in one.splitlines() if mark in line]
-    return next(
-        (line for line in lines for part in line.split(mark) if part.strip().lower().endswith(endings())), ""
-    )
+    long = [text for text in row if "\n" in text]
+    for line in chain.from_iterable(map(str.splitlines, long)):
+        if mark in line and any(part.strip().lower().endswith(endings()) for part in line.split(mark)):
+            return line
+    return ""
 
 
 def tokens(file: Path, lines: Iterable[str], problems: Problems) -> Iterator[tuple[str, Record]]:
     """Rows ``image#k<TAB>caption``, as Flickr8k and Flickr30k are distributed."""
     for number, line in enumerate((line for line in lines if line.strip()), start=1):
         where = f"{file.name} row {number}"
-        if found := TOKEN.fullmatch(line.rstrip("\r\n")):
-            yield where, {"image": found[1], "id": f"{found[1]}#{found[2]}", "caption": found[3]}
+        if token := TOKEN.fullmatch(line.rstrip("\r\n")):
+            image, n, caption = token.groups()
+            yield where, {"image": image, "id": f"{image}#{n}", "caption": caption}
         else:
             problems.add("malformed row", f"{where}: expected 'image#k<TAB>caption', found {line[:60]!r}")
 
@@ -155,11 +160,11 @@ def _json_lines(file: Path, problems: Problems) -> Iterator[tuple[str, Record]]:
 
 
 def _json(file: Path, problems: Problems) -> Iterator[tuple[str, Record]]:
-    held = file.read_bytes()
-    if re.match(rb"\s*\{[^\n]*\}\r?\n\s*\{", held):  # a row a line, whatever the name says
+    text = file.read_bytes()
+    if re.match(rb"\s*\{[^\n]*\}\r?\n\s*\{", text):  # a row a line, whatever the name says
         yield from _json_lines(file, problems)
         return
-    content = parse_json(held, file.name, "is not whole")
+    content = parse_json(text, file.name, "is not whole")
     if isinstance(content, dict) and {"images", "annotations"} <= content.keys():
         caption_column(content["annotations"], file.name, {})
     rows: Any = _rows_of(content) if isinstance(content, dict) else content
@@ -179,10 +184,8 @@ def caption_column(annotations: Any, table: str, chosen: Mapping[str, str | None
         ValueError: no annotation has that key; the message lists those that there are.
     """
     path = chosen.get("caption") or "caption"
-    records = (
-        [one for one in annotations if isinstance(one, Mapping)] if isinstance(annotations, list) else []
-    )
-    keys = list(dict.fromkeys(key for one in records for key in one))
+    records = annotations if isinstance(annotations, list) else []
+    keys = list(dict.fromkeys(chain.from_iterable(row for row in records if isinstance(row, Mapping))))
     other = (fitting(keys, "caption") or ["..."])[0]
     require(keys, f"{table}: its annotations are no list of objects; each has an image_id and a {path}")
     require(
@@ -195,26 +198,37 @@ def caption_column(annotations: Any, table: str, chosen: Mapping[str, str | None
 
 def _rows_of(content: Mapping[str, Any]) -> list[Any] | None:
     """The rows of an object: captions by image, lists by column, or one list of rows, or one a split."""
-    values = [list(one.values()) if isinstance(one, dict) else one for one in content.values()]
-    if names_both(content, {}) and all(
-        isinstance(one, list) and len(one) == len(values[0]) for one in values
-    ):
-        return [dict(zip(content, row, strict=True)) for row in zip(*values, strict=True)]
-    written = [texts(one) if isinstance(one, str) else one for one in values]
-    worded = all(isinstance(one, list) and all(" " in str(text) for text in one) for one in written)
-    lists = {
-        name: one for name, one in content.items() if isinstance(one, list) and isinstance([*one, 0][0], dict)
-    }
-    if all(Path(name).suffix.lower() in endings() for name in content) or (worded and not lists):
+    columns = [_items(value) for value in content.values()]
+    whole = all(column is not None and len(column) == len(columns[0]) for column in columns)
+    if whole and names_both(content, {}):
+        return [dict(zip(content, row, strict=True)) for row in zip(*columns, strict=True)]
+    lists = {name: rows for name, rows in content.items() if rows and isinstance(rows, list)}
+    tables = {name: rows for name, rows in lists.items() if isinstance(rows[0], dict)}
+    named = all(Path(name).suffix.lower() in endings() for name in content)
+    if named or (not tables and all(map(_is_worded, content.values()))):
         return [{"image": image, "caption": captions} for image, captions in content.items()]
-    parts = {name for name, one in content.items() if said_split(name) and one}
-    if len(parts | lists.keys()) != 1 and parts != lists.keys():
+    splits = {name for name, rows in content.items() if split_of_name(name) and rows}
+    if len(splits | tables.keys()) != 1 and splits != tables.keys():
         return None
-    return [
-        {"split": said_split(name)} | row if isinstance(row, dict) else row
-        for name, rows in lists.items()
-        for row in rows
-    ]
+    records: list[Any] = []
+    for name, rows in tables.items():
+        split = {"split": split_of_name(name)}
+        for row in rows:
+            records.append(split | row if isinstance(row, dict) else row)
+    return records
+
+
+def _items(value: Any) -> Any:
+    """The items of a list, or of a column that is an object with a key a row; of another value ``None``."""
+    if isinstance(value, dict):
+        return list(value.values())
+    return value if isinstance(value, list) else None
+
+
+def _is_worded(value: Any) -> bool:
+    """Whether a value holds texts of several words each, as captions are."""
+    items = texts(value) if isinstance(value, str) else _items(value)
+    return items is not None and all(" " in str(text) for text in items)
 
 
 def _parquet(file: Path, problems: Problems) -> Iterator[tuple[str, Record]]:
@@ -226,9 +240,11 @@ def _parquet(file: Path, problems: Problems) -> Iterator[tuple[str, Record]]:
 
 
 READERS: dict[str, Callable[[Path, Problems], Iterator[tuple[str, Record]]]] = {
-    ".csv": _lines, ".jsonl": _json_lines, ".parquet": _parquet, ".tsv": _lines, ".txt": _lines,
-    ".token": _lines, ".json": _json,
-}  # fmt: skip
+    **dict.fromkeys((".csv", ".tsv", ".txt", ".token"), _lines),
+    ".jsonl": _json_lines,
+    ".json": _json,
+    ".parquet": _parquet,
+}
 
 
 def table_rows(
@@ -254,26 +270,28 @@ def table_rows(
         ids that are not those of captions.
     """
     require(records, f"{table} holds no row. {' '.join(problems.notes())}".rstrip(". "))
-    names = dict.fromkeys(names) or {name: None for _, record in records for name in record}
-    at, cells = find_columns(names, table, columns), list[_Cells]()
+    names = list(names) or list(dict.fromkeys(chain.from_iterable(record for _, record in records)))
+    at = find_columns(names, table, columns)
+    notes = list(column_notes(names, at))
+    cells: list[_Cells] = []
     # a name stands at each caption of its image, and to follow its links takes time
-    placed: dict[str, str] = {}
+    places: dict[str, str] = {}
     for where, record in records:
         with problems.adding("malformed row", where):
-            values = {ours: field(record, names) for ours, names in at.items()}
-            if (image := placed.get(str(values["image"]))) is None:
-                image = placed[str(values["image"])] = place(values["image"])
-            whole = (_whole(values, "level"), _whole(values, "chain"))
-            ids = (values.get("id"), values.get("image_id"))
-            split = str(values.get("split") or "")
+            values = {ours: field(record, several) for ours, several in at.items()}
+            written = str(values["image"])
+            if written not in places:
+                places[written] = place(values["image"])
             captions = texts(values["caption"], column=at["caption"][0])
-            cells.append(_Cells(where, image, captions, *whole, split, *ids))
-    whose = "" if "id" in columns or "id" not in at else _whose_ids(cells)
-    notes = (
-        f"the column {at['id'][0]} holds {whose}; captions are numbered within their image" if whose else "",
-        _shared_ids(cells),
-    )
-    return _captions(cells, numbered=bool(whose)), (*column_notes(names, at), *filter(None, notes))
+            level, chain_number = _whole(values, "level"), _whole(values, "chain")
+            split = str(values.get("split") or "")
+            ids = (values.get("id"), values.get("image_id"))
+            cells.append(_Cells(where, places[written], captions, level, chain_number, split, *ids))
+    whose = _whose_ids(cells) if "id" in at and "id" not in columns else ""
+    if whose:
+        notes.append(f"the column {at['id'][0]} holds {whose}; captions are numbered within their image")
+    notes += filter(None, [_shared_ids(cells)])
+    return _captions(cells, numbered=bool(whose)), tuple(notes)
 
 
 class _Cells(NamedTuple):
@@ -291,12 +309,16 @@ class _Cells(NamedTuple):
 
 def _captions(cells: Sequence[_Cells], *, numbered: bool) -> list[Row]:
     """A row a caption; ``numbered`` = by its number within its image, whatever the ids say."""
-    counted, rows = Counter[str](), list[Row]()
+    counted = Counter[str]()
+    rows: list[Row] = []
     for row in cells:
-        known = None if numbered or row.id is None else str(row.id)
         for n, caption in enumerate(row.captions):
-            number = f"{row.image}#{counted[row.image]}" if known is None else known
-            row_id = f"{number}#{n}" if known is not None and len(row.captions) > 1 else number
+            if numbered or row.id is None:
+                row_id = f"{row.image}#{counted[row.image]}"
+            elif len(row.captions) > 1:
+                row_id = f"{row.id}#{n}"
+            else:
+                row_id = str(row.id)
             counted[row.image] += 1
             rows.append(Row(row.where, row.image, caption.strip(), row_id, row.level, row.chain, row.split))
     return rows
@@ -309,15 +331,15 @@ def _whose_ids(cells: Sequence[_Cells]) -> str:
     counted from 0 or from 1 at each image. Both take two images, and an image with two rows.
     """
     known = [(row.image, str(row.id)) for row in cells if row.id is not None]
-    if len({number for _, number in known}) == len(known):
+    ids = {number for _, number in known}
+    if len(ids) == len(known):
         return ""
-    by_image, images = dict[str, list[str]](), dict[str, set[str]]()
+    by_image: dict[str, list[str]] = {}
     for image, number in known:
         by_image.setdefault(image, []).append(number)
-        images.setdefault(number, set()).add(image)
-    if len(by_image) < 2 or max(map(len, by_image.values())) < 2:
+    if len(by_image) < 2 or len(by_image) == len(known):
         return ""
-    if all(len(set(ids)) == 1 for ids in by_image.values()) and all(len(own) == 1 for own in images.values()):
+    if len(set(known)) == len(by_image) == len(ids):
         return "the ids of images"
     if all(_counts_up(ids) for ids in by_image.values()):
         return "the numbers of captions within their image"
@@ -336,45 +358,45 @@ def _shared_ids(cells: Sequence[_Cells]) -> str:
     for row in cells:
         if row.image_id is not None:
             images.setdefault((row.split, str(row.image_id)), {})[row.image] = None
-    several = [(key[1], list(own)) for key, own in images.items() if len(own) > 1]
+    several = [key for key, own in images.items() if len(own) > 1]
     if not several:
         return ""
-    value, (image, other, *_) = several[0]
+    image, other, *_ = images[several[0]]
     many = format_count(len(several), "image id")
-    return f"{many} at several images, which stay apart: {value} is that of {image} and {other}"
+    return f"{many} at several images, which stay apart: {several[0][1]} is that of {image} and {other}"
 
 
-def texts(given: Any, *, column: Any = "caption") -> list[str]:
-    """The captions of a field: a text, a list, also one that is written out, or objects with ``raw``; or
-    the one answer of a conversation. Gaps in a list count as not given.
+def texts(value: Any, *, column: Any = "caption") -> list[str]:
+    """Return the captions of a field: a text, a list, also one that is written out, or objects with ``raw``;
+    or the one answer of a conversation. Gaps in a list count as not given.
 
     Args:
-        given: what the field holds.
+        value: what the field holds.
         column: its name, for messages.
 
     Raises:
         ValueError: it holds no text.
     """
-    if isinstance(given, str) and not given.endswith("]"):
-        return [given]
-    given = given.tolist() if hasattr(given, "tolist") else "" if given is None else given
-    if isinstance(given, str) and given.startswith(("['", '["')):
+    if isinstance(value, str) and not value.endswith("]"):
+        return [value]
+    value = value.tolist() if hasattr(value, "tolist") else value
+    if isinstance(value, str) and value.startswith(("['", '["')):
         with suppress(SyntaxError, ValueError):
-            given = ast.literal_eval(given)
-    listed = list(given) if isinstance(given, list | tuple) else [given]
-    turns = [one for one in listed if isinstance(one, Mapping) and {"from", "role"} & one.keys()]
+            value = ast.literal_eval(value)
+    listed = list(value) if isinstance(value, list | tuple) else [value]
+    turns = [item for item in listed if isinstance(item, Mapping) and {"from", "role"} & item.keys()]
     if turns:
-        said = [one for one in turns if one.get("from", one.get("role")) in ANSWERING]
+        answers = [turn for turn in turns if turn.get("from", turn.get("role")) in ANSWERING]
         require(
-            len(said) == 1,
-            f"the conversation has {len(said)} answers, and the first or each may be a caption; keep one",
+            len(answers) == 1,
+            f"the conversation has {len(answers)} answers, and the first or each may be a caption; keep one",
         )
-        listed = [said[0].get("value", said[0].get("content"))]
-    listed = [_text(value, column) for value in listed]
-    listed = [one for one in listed if not is_gap(one)]
-    wrong = [repr(one) for one in listed if not isinstance(one, str)]
-    require(not wrong, f"the caption is {''.join(wrong[:1]):.60}; expected text")
-    return listed or [""]
+        listed = [answers[0].get("value", answers[0].get("content"))]
+    items = [_text(item, column) for item in listed]
+    captions = [text for text in items if not is_gap(text)]
+    for text in captions:
+        require(isinstance(text, str), f"the caption is {text!r:.60}; expected text")
+    return captions or [""]
 
 
 def _text(value: Any, column: Any) -> Any:
@@ -383,13 +405,20 @@ def _text(value: Any, column: Any) -> Any:
         return value
     names = [name for name in ("raw", "caption") if name in value][:1]
     names = names or [name for name in fitting(value, "caption") if isinstance(value[name], str)]
-    keys = list(value)
-    require(
-        len(names) == 1,
-        f"the caption is an object with {', '.join(map(str, keys))}; choose one with columns={{'caption': "
-        f"'{column}.{(names or [*keys, '...'])[0]}'}}",
+    if len(names) == 1:
+        return value[names[0]]
+    example = [*names, *value, "..."][0]
+    raise ValueError(
+        f"the caption is an object with {', '.join(map(str, value))}; choose one with columns={{'caption': "
+        f"'{column}.{example}'}}"
     )
-    return value[names[0]]
+
+
+def with_slashes(path: str, base: Path) -> str:
+    """Write a path from Windows with slashes, unless a file has just that name."""
+    if "\\" in path and not os.path.isfile(base / path):
+        return path.replace("\\", "/")
+    return path
 
 
 def inside(base: Path, image: Any) -> str:
@@ -401,19 +430,20 @@ def inside(base: Path, image: Any) -> str:
         f"the image path is {image!r:.60}; expected a path relative to the folder",
     )
     require("://" not in image, f"{image} is an address; download the images, and give their paths")
-    if "\\" in image and not os.path.isfile(base / image):  # a table that was written on Windows
-        image = image.replace("\\", "/")
-    path = PurePosixPath(image)
-    whole = PureWindowsPath(image)
-    if whole.root and not (path.is_relative_to(base.absolute()) or os.path.exists(image)):
-        path = PurePosixPath(*whole.parts[1:])  # a place on another machine, whose end is looked for here
+    image = with_slashes(image, base)
+    path, start = PurePosixPath(image), base.absolute()
+    on_windows = PureWindowsPath(image)
+    if on_windows.root and not (path.is_relative_to(start) or os.path.exists(image)):
+        path = PurePosixPath(
+            *on_windows.parts[1:]
+        )  # a place on another machine, whose end is looked for here
+    leads_up = PureWindowsPath(path).drive or ".." in path.parts
     require(
-        not (PureWindowsPath(path).drive or ".." in path.parts)
-        and (base / path).resolve().is_relative_to(base.resolve()),
+        not leads_up and (base / path).resolve().is_relative_to(base.resolve()),
         f"the image path {image!r} leads out of the folder {base}, or is a link that leads out; paths are "
         "relative to it, without '..', or images=... names the folder that they begin in",
     )
-    return str(path.relative_to(base.absolute()) if path.is_absolute() else path)
+    return str(path.relative_to(start) if path.is_absolute() else path)
 
 
 def _whole(record: Mapping[str, Any], name: str) -> int | None:
@@ -424,8 +454,7 @@ def _whole(record: Mapping[str, Any], name: str) -> int | None:
     try:
         number = float(value)
     except (OverflowError, TypeError, ValueError):
-        number = 0.5
-    require(
-        number.is_integer() and abs(number) < LARGEST, f"{name} is {value!r:.60}; expected a whole number"
-    )
+        number = math.nan
+    whole = number.is_integer() and abs(number) < LARGEST
+    require(whole, f"{name} is {value!r:.60}; expected a whole number")
     return int(number)

@@ -76,8 +76,10 @@ class Tally:
 
     def notes(self) -> list[str]:
         """Say what was not read, in a sentence each."""
+        notes: list[str] = []
         alike = len(set(self.tables.values())) == 1
-        notes = [note if alike else f"{file}: {note}" for file, own in self.tables.items() for note in own]
+        for file, own in self.tables.items():
+            notes += own if alike else [f"{file}: {note}" for note in own]
         if self.captions - {*OURS}:
             notes.append(f"columns: caption = {' and '.join(sorted(self.captions))}")
         if self.files:
@@ -114,9 +116,10 @@ def read_tar(file: Path, problems: Problems, columns: Columns, tally: Tally) -> 
 
         for stem, group in groups:
             scattered = places[stem] > 1 and not _is_whole(group)
-            if scattered and stem in refused:
-                continue  # it is the same sample
-            refused |= {stem} if scattered else set()
+            if scattered:
+                if stem in refused:
+                    continue  # it is the same sample
+                refused.add(stem)
             for key, members in _samples(stem, group):
                 where = f"{file.name}, {key}"
                 with problems.adding("unclear sample", where):
@@ -139,10 +142,10 @@ def _members(file: Path, problems: Problems) -> list[tarfile.TarInfo]:
             members += (member for member in tar if member.isfile() and _is_visible(member.name))
             # where no file follows, an empty block tells the end; a tar that is cut off or damaged lacks it
             opened.seek(tar.offset)
+            last = members[-1].name if members else "nothing"
             require(
                 opened.read(tarfile.BLOCKSIZE) == bytes(tarfile.BLOCKSIZE),
-                f"{file.name} breaks off after {members[-1].name if members else 'nothing'}, without the end "
-                "of a tar; download or write it again",
+                f"{file.name} breaks off after {last}, without the end of a tar; download or write it again",
             )
     return members
 
@@ -307,14 +310,15 @@ class Sample:
         """The captions, in whatever form ``texts`` reads."""
         ending = _only(candidates, "caption")
         if ending:
-            names = tuple(name for name in OURS if name in facts and _same(facts[name], lines))
+            there = [name for name in OURS if name in facts]
+            names = tuple(name for name in there if _same(facts[name], lines))
             captions = facts[names[0]] if names else lines
-            self.tally.others += any(name in facts for name in OURS) and not names
+            self.tally.others += bool(there) and not names
         else:
             names = self._names(facts)
             captions = field(facts, names)
             self.tally.captions.update(names)
-            ending = next((kind for kind in self.files if kind == TEXT and self._is_among(captions)), "")
+            ending = TEXT if TEXT in self.files and self._is_among(captions) else ""
         read = {column_of(name, list(facts)) for name in names}
         self.tally.files.update(self.files.keys() - {self.image, ending, JSON})
         self.tally.names.update(facts.keys() - {*read, *READ, self.columns.get("split")})
@@ -328,11 +332,11 @@ class Sample:
     def _names(self, facts: Mapping[str, Any]) -> tuple[str, ...]:
         """The fields of the ``.json`` that hold the captions."""
         chosen, names = self.columns.get("caption"), list(facts)
-        known = column_of(chosen, names) if chosen else fitting(names, "caption")
-        has = (
-            f", and .json has {', '.join(names)}: choose one with columns={{'caption': ...}}" if names else ""
-        )
-        require(known, f"there is no {chosen or 'caption'}, but {self._listed()}{has}; {RULE}")
+        if not (column_of(chosen, names) if chosen else fitting(names, "caption")):
+            there = self._listed()
+            if names:
+                there += f", and .json has {', '.join(names)}: choose one with columns={{'caption': ...}}"
+            raise ValueError(f"there is no {chosen or 'caption'}, but {there}; {RULE}")
         if chosen:
             return (chosen,)
         if set(OURS) <= set(names) and facts["caption"] in texts(facts["captions"]):

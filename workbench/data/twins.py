@@ -16,6 +16,7 @@ C.-Y. Hsieh et al., SugarCrepe, NeurIPS 2023; T. Thrush et al., Winoground, CVPR
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -51,29 +52,38 @@ def with_twins(split: Split, twins: Sequence[Twin]) -> Split:
     Raises:
         ValueError: a twin is empty or its caption itself, or a caption has two of one kind.
     """
-    rows = np.array([twin.row for twin in twins], dtype=np.int64)
+    captions, caption_ids = list(split.captions), list(split.caption_ids)
+    pairs: dict[str, list[tuple[int, int]]] = {}
     for row, text, kind in twins:
         wrong = f"{split.name}: the twin of caption {split.caption_ids[row]!r} by {kind} is"
         require(text.strip(), f"{wrong} empty")
         require(text != split.captions[row], f"{wrong} the caption itself")
+        pairs.setdefault(kind, []).append((row, len(captions)))
+        captions.append(text)
+        caption_ids.append(f"{split.caption_ids[row]}, {kind}")
+    rows = np.array([twin.row for twin in twins], dtype=np.int64)
     own, images = np.concatenate([split.own, split.own[rows]]), len(split.image_ids)
-    shape, places = (len(own), len(own)), len(split.own) + np.arange(len(rows))
-    rule, kinds = "0: a twin of the caption, false of its image", np.array([twin.kind for twin in twins])
-    listed = {str(kind): kinds == kind for kind in dict.fromkeys(kinds.tolist())}
+    shape, rule = (len(own), len(own)), "0: a twin of the caption, false of its image"
+    judged: dict[str, Judgements] = {}
+    for kind, pairs_of_kind in pairs.items():
+        first, second = np.array(pairs_of_kind, dtype=np.int64).T
+        judged[kind] = Judgements(kind, rule, shape, first, second, np.zeros(len(first)), unlisted=None)
     right = replace(Judgements.own(split.own, images), shape=(images, len(own)))
     return replace(
         split,
-        captions=(*split.captions, *(twin.text for twin in twins)),
-        caption_ids=(*split.caption_ids, *(f"{split.caption_ids[one.row]}, {one.kind}" for one in twins)),
+        captions=tuple(captions),
+        caption_ids=tuple(caption_ids),
         own=own,
         judgements={"own": right},
-        twins={
-            kind: Judgements(kind, rule, shape, rows[of], places[of], np.zeros(of.sum()), unlisted=None)
-            for kind, of in listed.items()
-        },
-        caption_judgements={}, image_graphs=None, caption_graphs=None, level=None, chain=None, folds=1,
+        twins=judged,
+        caption_judgements={},
+        image_graphs=None,
+        caption_graphs=None,
+        level=None,
+        chain=None,
+        folds=1,
         grade=None,
-    )  # fmt: skip
+    )
 
 
 class _Pair(NamedTuple):
@@ -89,16 +99,29 @@ class _Pair(NamedTuple):
 # files, folder of the images, and where both are found
 SOURCES: dict[str, tuple[tuple[str, ...], str, str]] = {
     "aro": (
-        ("visual_genome_relation.json", "visual_genome_attribution.json"), "images",
+        ("visual_genome_relation.json", "visual_genome_attribution.json"),
+        "images",
         "https://github.com/mertyg/vision-language-models-are-bows",
     ),
     "sugarcrepe": (
-        tuple(f"{kind}.json" for kind in ("swap_att", "swap_obj", "replace_att", "replace_obj", "replace_rel",
-                                          "add_att", "add_obj")),
-        "val2017", "https://github.com/RAIVNLab/sugar-crepe, and val2017 of MS-COCO",
+        (
+            "swap_att.json",
+            "swap_obj.json",
+            "replace_att.json",
+            "replace_obj.json",
+            "replace_rel.json",
+            "add_att.json",
+            "add_obj.json",
+        ),
+        "val2017",
+        "https://github.com/RAIVNLab/sugar-crepe, and val2017 of MS-COCO",
     ),
-    "winoground": (("examples.jsonl",), "images", "https://huggingface.co/datasets/facebook/winoground"),
-}  # fmt: skip
+    "winoground": (
+        ("examples.jsonl",),
+        "images",
+        "https://huggingface.co/datasets/facebook/winoground",
+    ),
+}
 
 
 @loader()
@@ -127,17 +150,14 @@ def twins(
     folder = find_root(source, root, [images], remedy)
     there = [folder / name for name in names if (folder / name).is_file()]
     require(there, f"{source}: {folder} lacks {', '.join(names)}. {remedy}", FileNotFoundError)
-    pairs = [pair for file in there for pair in _pairs(source, file, folder / images)]
+    pairs = list(chain.from_iterable(_pairs(source, file, folder / images) for file in there))
     require(pairs, f"{source}: {', '.join(names)} hold no row")
-    by_image = {pair.row.image: pair for pair in pairs}
-    rows = good(
-        [pair.row for pair in pairs],
-        lambda image: by_image[image].file,
-        Problems("raise"),
-        check_images=False,
-    )
-    made = to_split(f"{source}/{split}", rows, lambda image: by_image[image].cut or by_image[image].file)
-    return with_twins(made, [Twin(n, pair.text, pair.kind) for n, pair in enumerate(pairs)])
+    rows = [pair.row for pair in pairs]
+    files = {pair.row.image: pair.file for pair in pairs}
+    cuts = {pair.row.image: pair.cut for pair in pairs if pair.cut}
+    rows = good(rows, files.__getitem__, Problems("raise"), check_images=False)
+    loaded = to_split(f"{source}/{split}", rows, (files | cuts).__getitem__)
+    return with_twins(loaded, [Twin(n, pair.text, pair.kind) for n, pair in enumerate(pairs)])
 
 
 def _cut(file: Path, where: str, box: tuple[int, int, int, int]) -> Image.Image:
@@ -163,10 +183,10 @@ def _pairs(source: str, file: Path, images: Path) -> Iterator[_Pair]:
             yield _Pair(Row(where, name, caption, where), twin, kind, images / name)
         else:
             *names, tag = fields_of(content, dict[str, str], where, "image_0", "image_1", "tag")
-            said = fields_of(content, dict[str, str], where, "caption_0", "caption_1")
+            captions = fields_of(content, dict[str, str], where, "caption_0", "caption_1")
             for n, name in enumerate(names):
-                row = Row(where, name, said[n], f"{where}, caption_{n}")
-                yield _Pair(row, said[1 - n], tag, images / f"{name}.png")
+                row = Row(where, name, captions[n], f"{where}, caption_{n}")
+                yield _Pair(row, captions[1 - n], tag, images / f"{name}.png")
 
 
 def _records(file: Path) -> Iterator[tuple[str, Any]]:

@@ -27,7 +27,7 @@ from torch import Tensor
 from torch.nn.functional import normalize
 
 from workbench.data.columns import NAMES
-from workbench.data.images import no_picture
+from workbench.data.images import no_image
 from workbench.formatting import format_count
 from workbench.io import checksum, reading_errors
 from workbench.records import Array, Split, require
@@ -372,5 +372,5 @@ def split_of_rows(own: Any, images: int, captions: int, ids: tuple[Sequence[str]
     )
     return Split(
         BARE, image_ids, tuple(f"caption {one}" for one in caption_ids), caption_ids, rows.astype(np.int64),
-        no_picture, notes=("vectors came without words and pictures",),
+        no_image, notes=("vectors came without words and pictures",),
     )  # fmt: skip
