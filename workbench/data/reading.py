@@ -372,9 +372,7 @@ def _require_chains(rows: Sequence[Row]) -> None:
 
 
 def _with_distinct_ids(homes: Sequence[tuple[Row, str]]) -> list[Row]:
-    """The rows of all splits; an id that two of them use gets its split in front, since each may number its
-    captions from the beginning.
-    """
+    """All rows; an id that two splits use gets its split in front: each may number its captions from 0."""
     first: dict[str, str] = {}
     shared = {row.id for row, home in homes if first.setdefault(row.id, home) != home}
     rows: list[Row] = []
@@ -384,13 +382,7 @@ def _with_distinct_ids(homes: Sequence[tuple[Row, str]]) -> list[Row]:
 
 
 def _splits_by(split: str, counts: Mapping[str, int], rule: str) -> str:
-    """What tells the splits, or what is read where nothing does.
-
-    Args:
-        split: that is read.
-        counts: images of each.
-        rule: what tells them; empty = nothing.
-    """
+    """What tells the splits and how many images they have, or what is read where no ``rule`` tells them."""
     listed = ", ".join(f"{name} ({format_count(counts[name], 'image')})" for name in SPLITS if counts[name])
     if rule:
         return f"splits by {rule}: {listed}"
@@ -423,9 +415,7 @@ def choose_split(name: str, there: Sequence[str]) -> str:
 def _homes(
     rows: Iterable[Row], problems: Problems, *, named: bool, complete: bool
 ) -> Iterator[tuple[Row, str]]:
-    """Each row with the split of its image, ``""`` = nobody says it, which is a problem where that is asked
-    for; an image in two splits is one.
-    """
+    """Each row with the split of its image, ``""`` = nobody says it, a problem if ``complete``."""
     homes: dict[str, str] = {}
     for row in rows:
         if named:
