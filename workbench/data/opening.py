@@ -240,7 +240,7 @@ def _datasets(ask: Ask) -> list[Way]:
 
 def _in_place(ask: Ask) -> list[Way]:
     """Files in the folder, and in those inside it that are called as a split or ``annotations``."""
-    named = [one for one in _folders(ask) if split_of_name(one.name) or one.name == "annotations"]
+    named = [folder for folder in _folders(ask) if split_of_name(folder.name) or folder.name == "annotations"]
     return _in_folders(ask, [ask.base, *named])
 
 

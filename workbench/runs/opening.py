@@ -249,9 +249,7 @@ def _kept_split(folder: Path, name: str) -> Split:
     verify_files(folder, *files)
     captions, images = (pd.read_parquet(file) for file in files)
     own = pd.Index(images["id"]).get_indexer(pd.Index(captions["image"]))
-    return Split(
-        name, tuple(images["id"]), tuple(captions["caption"]), tuple(captions["id"]), own, no_image
-    )
+    return Split(name, tuple(images["id"]), tuple(captions["caption"]), tuple(captions["id"]), own, no_image)
 
 
 def _contents(folder: Path | None, split: Split, device: str, own: bool = True) -> Contents:
