@@ -142,5 +142,7 @@ def test_a_model_that_cleans_captions_otherwise_than_clip_is_no_clip_of_transfor
     small = {"layers": 1, "width": 64, "heads": 1, "tokenizer_kwargs": {"clean": "canonicalize"}}
     image = {"layers": 1, "width": 64, "patch_size": 16, "image_size": 32}
     (tmp_path / "m.json").write_text(json.dumps({"embed_dim": 64, "text_cfg": small, "vision_cfg": image}))
+    model = wb.open_model(tmp_path / "m.json", random_weights=True, device="cpu")
+    model.pair.image.export(tmp_path / "local")
     with pytest.raises(ValueError, match="another tokenizer than CLIP"):
-        export(str(tmp_path / "m.json"), "transformers", tmp_path / "out")
+        export(str(tmp_path / "local"), "transformers", tmp_path / "out")
