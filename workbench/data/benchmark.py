@@ -54,8 +54,8 @@ def read_karpathy(
         ValueError: the file breaks off or has another format, or a record is bad; the message names file and
             image.
     """
-    rows: list[Row] = []
-    paths: dict[str, str] = {}
+    rows = []
+    paths = {}
     others = [part for part in PARTS if part not in parts]
     for number, content in enumerate(_images(file), start=1):
         if isinstance(content, dict) and content.get("split") in others:
@@ -150,7 +150,7 @@ def read_precomp(folder: Path, part: str) -> tuple[list[Row], Array]:
         f"{name}: expected {EACH} lines an image, found {len(captions)} lines",
     )
     images = _image_ids(ids, len(captions), f"{part}_ids.txt")
-    rows: list[Row] = []
+    rows = []
     for n, text in enumerate(captions):
         image = images[n // EACH]
         rows.append(Row(f"{name} line {n + 1}", image, text.strip(), f"{image}#{n % EACH}"))
@@ -272,7 +272,7 @@ def check_order(name: str, rows: list[Row]) -> None:
     images = [list(block) for _, block in groupby(rows, lambda row: row.image)]
     if len(images) < LEAST or min(map(len, images)) < 2:
         return
-    right: list[bool] = []
+    right = []
     for n in range(0, len(images), max(1, len(images) // SAMPLE)):
         own, other = _words(images[n]), _words(images[n - 1])
         for t, words in enumerate(own):

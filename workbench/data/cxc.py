@@ -109,7 +109,7 @@ def _judgements(name: str, table: pd.DataFrame, ids: Mapping[str, pd.Index], fil
     ``COCO_val2014_000000391895.jpg`` among the images.
     """
     kinds, relevant_from, rule = TABLES[name]
-    rows: list[Any] = []
+    rows = []
     for column, kind in zip(table, kinds, strict=False):
         rows.append(ids[kind].get_indexer(pd.Index(table[column].str.split(":").str[-1])))
         for row, item in table[column][rows[-1] < 0].items():

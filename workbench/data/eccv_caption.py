@@ -157,7 +157,7 @@ def _judgements(
     pairs = [(images[i], captions[c]) for i, c in _pairs(positives) if i in images and c in captions]
     image_rows, caption_rows = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
     # positives outside of the gallery, by their images: two of ECCV's name the sixth caption of an image
-    missing: list[int] = []
+    missing = []
     for image, relevant in by_image.items():
         missing += [images[image] for caption in relevant if complete and caption not in captions]
     image_queries, caption_queries = _rows(by_image, images), _rows(by_caption, captions)

@@ -167,7 +167,7 @@ def rated(folder: Path, images: Mapping[str, int], captions: Mapping[str, int]) 
     shape = (len(images), len(captions))
     for name, ratings in RATINGS.items():
         file = folder / ratings.file
-        pairs: list[tuple[int, int, float]] = []
+        pairs = []
         lines = read_text(file).splitlines() if file.is_file() else []
         for number, line in enumerate(lines, start=1):
             with reading_errors(

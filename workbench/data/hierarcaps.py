@@ -131,7 +131,7 @@ def levels(images: Mapping[str, int], captions: Mapping[str, int]) -> dict[str, 
         images: row of each image id.
         captions: row of each caption id.
     """
-    pairs: list[tuple[int, int, int]] = []
+    pairs = []
     for text, column in captions.items():
         image, is_true, level = text.partition(TRUE)
         if is_true:

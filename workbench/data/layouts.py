@@ -67,8 +67,8 @@ def coco(files: Sequence[Path], ask: Ask) -> Reading:
         f"{name} has no annotations of the split {split!r}; choose {', '.join(there)} or all",
     )
     read = {part: file for part, file in there.items() if split in ("all", part) or len(files) == 1}
-    rows: list[Row] = []
-    order: list[str] = []
+    rows = []
+    order = []
     notes: tuple[str, ...] = ()
     for part, file in read.items():
         own, images, more = _annotated(file, part, ask)
@@ -116,7 +116,7 @@ def _annotated(file: Path, part: str, ask: Ask) -> tuple[list[Row], list[str], t
 def _names_by_id(images: Sequence[Mapping[str, Any]], file: str, ask: Ask) -> dict[Any, str]:
     """The name of each image below the folder of the images, in one form."""
     start = _start(ask, ask.base)
-    named: dict[Any, str] = {}
+    named = {}
     counts = Counter[str]()
     for n, about in enumerate(images, start=1):
         where, number = f"{file} image {n}", about.get("id")
@@ -135,7 +135,7 @@ def _names_by_id(images: Sequence[Mapping[str, Any]], file: str, ask: Ask) -> di
 
 def tables(files: Sequence[Path], ask: Ask) -> Reading:
     """Tables, one a split, or one for all; images are looked for where they do not lie beside them."""
-    rows: list[Row] = []
+    rows = []
     notes: tuple[str, ...] = ()
     several = len(files) > 1
     lists = {} if several else _lists(files[0].parent)
@@ -268,7 +268,7 @@ def texts_beside(base: Path) -> list[Path]:
 
 def beside(texts: Sequence[Path], ask: Ask) -> Reading:
     """A text beside each image, a caption a line; folders may be named as splits."""
-    rows: list[Row] = []
+    rows = []
     own = {text.with_suffix(""): text for text in texts}
     for file in image_files(ask.base):
         image = file.relative_to(ask.base).as_posix()

@@ -303,7 +303,7 @@ def _ids(rows: Sequence[_Row]) -> tuple[list[str], tuple[str, ...]]:
     throughout = len({(row.path, row.digest) for row in rows}) == 1 < len(rows)
     blank = throughout and not rows[0].path and not rows[0].mark
     first: dict[_Key, str] = {}
-    ids: list[str] = []
+    ids = []
     for row in rows:
         mark = row.place if blank else row.mark
         key = _Key("", row.digest, "") if row.path else _Key(row.split, row.digest, mark)

@@ -252,7 +252,7 @@ def _texts(ask: Ask) -> list[Way]:
 
 def _deeper(ask: Ask) -> list[Way]:
     """Files in the folders inside the folder, and in those inside them."""
-    ways: list[Way] = []
+    ways = []
     for folder in _folders(ask):
         ways += _in_folders(ask, [folder, *_folders_of(folder)])
     return ways
@@ -292,7 +292,7 @@ def _in_folders(ask: Ask, folders: Sequence[Path]) -> list[Way]:
         ("table", layouts.tables, _by_split(tables)),
         ("shards", read_shards, [shards] if shards else []),
     ]
-    ways: list[Way] = []
+    ways = []
     for layout, read, groups in readers:
         ways += [Way(layout, _listed(group), partial(read, group), group) for group in groups]
     return ways
@@ -384,8 +384,8 @@ def doubts(split: Split) -> list[str]:
 
 def _opened(split: Split) -> tuple[list[str], list[str]]:
     """What is wrong with images that cannot be opened, and the names of those that have the same pixels."""
-    broken: list[str] = []
-    twins: list[str] = []
+    broken = []
+    twins = []
     first: dict[bytes, str] = {}
     names = split.image_ids[:OPENED] if split.regions is None else ()
     for row, name in enumerate(each(names, "looking for doubtful images", "images")):

@@ -194,7 +194,7 @@ def good(
         hint: see ``Reading``.
     """
     check_images |= problems.on_error == "skip"
-    images: dict[str, Exception | None] = {}
+    images = {}
     seen: dict[str, str] = {}
     usable = []
     what = "reading images" if check_images else "reading rows"
@@ -375,7 +375,7 @@ def _with_distinct_ids(homes: Sequence[tuple[Row, str]]) -> list[Row]:
     """All rows; an id that two splits use gets its split in front: each may number its captions from 0."""
     first: dict[str, str] = {}
     shared = {row.id for row, home in homes if first.setdefault(row.id, home) != home}
-    rows: list[Row] = []
+    rows = []
     for row, home in homes:
         rows.append(replace(row, id=f"{home}/{row.id}") if row.id in shared else row)
     return rows

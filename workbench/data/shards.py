@@ -170,8 +170,8 @@ def read_shards(files: Sequence[Path], ask: Ask) -> Reading:
     splits, splits_by = _splits(files, samples, base)
     merged, alike = _merged(samples, splits)
     notes = (*notes, *alike)
-    rows: list[Row] = []
-    places: dict[str, Stored | Path] = {}
+    rows = []
+    places = {}
     for sample, split in merged:
         file, key = files[sample.shard], sample.key
         for n, text in enumerate(sample.captions):
@@ -199,7 +199,7 @@ def _splits(files: Sequence[Path], samples: Sequence[Sample], base: Path) -> tup
     """The split of each sample as the data call it, and what tells it: a field, or the names of shards."""
     if any(sample.split for sample in samples):
         return [sample.split for sample in samples], "the field split of the samples"
-    names: list[str] = []
+    names = []
     for file in files:
         folder = "" if file.parent == base else file.parent.name
         names.append(split_of_name(file.stem) or split_of_name(folder))

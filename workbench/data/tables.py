@@ -210,7 +210,7 @@ def _rows_of(content: Mapping[str, Any]) -> list[Any] | None:
     splits = {name for name, rows in content.items() if split_of_name(name) and rows}
     if len(splits | tables.keys()) != 1 and splits != tables.keys():
         return None
-    records: list[Any] = []
+    records = []
     for name, rows in tables.items():
         split = {"split": split_of_name(name)}
         for row in rows:
@@ -273,9 +273,9 @@ def table_rows(
     names = list(names) or list(dict.fromkeys(chain.from_iterable(record for _, record in records)))
     at = find_columns(names, table, columns)
     notes = list(column_notes(names, at))
-    cells: list[_Cells] = []
+    cells = []
     # a name stands at each caption of its image, and to follow its links takes time
-    places: dict[str, str] = {}
+    places = {}
     for where, record in records:
         with problems.adding("malformed row", where):
             values = {ours: field(record, several) for ours, several in at.items()}
@@ -310,7 +310,7 @@ class _Cells(NamedTuple):
 def _captions(cells: Sequence[_Cells], *, numbered: bool) -> list[Row]:
     """A row a caption; ``numbered`` = by its number within its image, whatever the ids say."""
     counted = Counter[str]()
-    rows: list[Row] = []
+    rows = []
     for row in cells:
         for n, caption in enumerate(row.captions):
             if numbered or row.id is None:

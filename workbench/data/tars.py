@@ -201,7 +201,7 @@ def _samples(
 
 def _by_ending(key: str, members: Iterable[tarfile.TarInfo]) -> dict[str, tarfile.TarInfo]:
     """Files by what follows the key in their names, without its case."""
-    files: dict[str, tarfile.TarInfo] = {}
+    files = {}
     for member in members:
         ending = member.name.removeprefix("./")[len(key) + 1 :].lower()
         require(ending not in files, f"{member.name} stands twice in the shard; keep one")

@@ -64,7 +64,7 @@ def with_twins(split: Split, twins: Sequence[Twin]) -> Split:
     rows = np.array([twin.row for twin in twins], dtype=np.int64)
     own, images = np.concatenate([split.own, split.own[rows]]), len(split.image_ids)
     shape, rule = (len(own), len(own)), "0: a twin of the caption, false of its image"
-    judged: dict[str, Judgements] = {}
+    judged = {}
     for kind, pairs_of_kind in pairs.items():
         first, second = np.array(pairs_of_kind, dtype=np.int64).T
         judged[kind] = Judgements(kind, rule, shape, first, second, np.zeros(len(first)), unlisted=None)
