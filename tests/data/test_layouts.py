@@ -759,3 +759,12 @@ def test_tables_of_one_name_in_several_folders_are_named_and_chosen_by_their_pat
         assert wb.load_data(tmp_path, table=table).captions == ("number 2",)
     with pytest.raises(FileNotFoundError, match=r"holds no data that can be read named \.\./captions.csv"):
         wb.load_data(tmp_path / "set1", table="../captions.csv")
+
+
+def test_a_chosen_layout_goes_before_the_files_of_a_known_data_set(tmp_path):
+    put(tmp_path, 1)
+    write(tmp_path / "captions.csv", "image,caption\n1.jpg,number 1\n")
+    write(tmp_path / "dataset_dict.json", "{}")
+    assert wb.load_data(tmp_path, layout="table").captions == ("number 1",)
+    with pytest.raises(FileNotFoundError, match="as layout='texts'"):
+        wb.load_data(tmp_path, layout="texts")

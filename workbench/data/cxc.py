@@ -8,7 +8,7 @@ semantic similarity judgments for MS-COCO", EACL 2021.
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import pandas as pd

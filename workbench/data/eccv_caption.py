@@ -136,12 +136,12 @@ def _coco_id(image: str) -> int:
 
 def _require_same(what: str, expected: Iterable[int], ids: Mapping[int, int]) -> None:
     wanted = set(expected)
-    there, others = len(wanted & ids.keys()), len(ids.keys() - wanted)
-    expected_ids = f"expected the {format_count(len(wanted))} {what} of the test split"
+    numbers = (len(wanted), len(wanted & ids.keys()), len(ids.keys() - wanted))
+    all_of_them, there, others = map(format_count, numbers)
     require(
-        there == len(wanted) and not others,
-        f"eccv_caption: {expected_ids}, found {format_count(there)} of them and {format_count(others)} "
-        "others; with source='precomp', dataset_coco.json must lie beside it",
+        wanted == ids.keys(),
+        f"eccv_caption: expected the {all_of_them} {what} of the test split, found {there} of them and "
+        f"{others} others; with source='precomp', dataset_coco.json must lie beside it",
     )
 
 

@@ -206,11 +206,9 @@ def _nothing_to_read(path: Path, ask: Ask) -> str:
         with broken.adding("unreadable table"):
             if file.is_file():
                 next(read_table(file, Problems("raise")), None)
-    remedies = [str(error) for _, error in broken.errors[:1]]
+    remedies = [*(str(error) for _, error in broken.errors[:1]), f"give {KNOWN}"]
     if any(name.endswith(PACKED) for name in names):
-        remedies.append(f"unpack the archives, or give {KNOWN}")
-    else:
-        remedies.append(f"give {KNOWN}")
+        remedies[-1] = f"unpack the archives, or {remedies[-1]}"
     return f"{path} holds no data that can be read{wanted}{listed}; {'; '.join(remedies)}"
 
 
@@ -286,14 +284,14 @@ def _in_folders(ask: Ask, folders: Sequence[Path]) -> list[Way]:
     tables = [file for file in files if file not in karpathy + coco and _is_table(file, ask)]
     shards = [file for file in shard_files(ask.base) if file in files or not ask.table]
     shards = [file for file in shards if file.suffix == ".tar" or _holds_images(file, ask)]
-    readers: list[tuple[str, Callable[[Sequence[Path], Ask], Reading], list[list[Path]]]] = [
-        ("karpathy", layouts.karpathy, [[file] for file in karpathy]),
-        ("coco", layouts.coco, _by_split(coco)),
-        ("table", layouts.tables, _by_split(tables)),
-        ("shards", read_shards, [shards] if shards else []),
-    ]
+    readers = {
+        "karpathy": (layouts.karpathy, [[file] for file in karpathy]),
+        "coco": (layouts.coco, _by_split(coco)),
+        "table": (layouts.tables, _by_split(tables)),
+        "shards": (read_shards, [shards] if shards else []),
+    }
     ways = []
-    for layout, read, groups in readers:
+    for layout, (read, groups) in readers.items():
         ways += [Way(layout, _listed(group), partial(read, group), group) for group in groups]
     return ways
 

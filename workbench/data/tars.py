@@ -225,12 +225,12 @@ def _best(endings_of_files: Sequence[str]) -> list[str]:
 
 def _only(candidates: Sequence[str], ours: str) -> str:
     """The only candidate; ``""`` = there is none."""
-    require(
-        len(candidates) < 2,
-        f"the files .{' and .'.join(candidates)} may each be the {ours}; keep one, or choose it with "
-        f"columns={{{ours!r}: {', '.join(map(repr, candidates[:1]))}}}",
-    )
-    return candidates[0] if candidates else ""
+    if len(candidates) > 1:
+        raise ValueError(
+            f"the files .{' and .'.join(candidates)} may each be the {ours}; keep one, or choose it with "
+            f"columns={{{ours!r}: {candidates[0]!r}}}"
+        )
+    return "".join(candidates)
 
 
 @dataclass
