@@ -98,6 +98,17 @@ def test_a_finished_run_is_measured_by_them_and_else_by_those_of_its_configurati
     assert {low for _, low, _ in plain.values()} == {None}
 
 
+def test_kept_vectors_are_measured_again_and_other_data_need_their_model(own, tmp_path):
+    place, drawn = tmp_path / "vectors", np.random.default_rng(0)
+    vectors = {"images": drawn.normal(size=(6, 4)), "texts": drawn.normal(size=(6, 4)), "own": np.arange(6)}
+    result = wb.evaluate(**vectors, metrics=[own])
+    result.save(place)
+    assert numbers(call("evaluate", place, "--metrics", own, "--json")) == measured(result.measurements)
+    elsewhere = call("evaluate", place, "--data", '{"data": "scenes", "images": 6}')
+    assert elsewhere.exit_code == 2
+    assert "without their model" in elsewhere.output
+
+
 def test_the_terminal_shows_what_was_asked_for_in_every_table(own, tmp_path):
     one, two = json.dumps(ON), json.dumps({**ON, "images": 10})
     asked = ["--metrics", own, "--rounds", 0, "--root", tmp_path]

@@ -18,7 +18,7 @@ from workbench.registry import did_you_mean
 KINDS = {
     "notebook": ("", (".ipynb",)),
     "configuration": ("configs", (".json", ".yaml", ".yml")),
-    "grid": ("grids", (".yaml", ".yml")),
+    "grid": ("grids", (".yaml", ".yml", ".json")),
     "parameter file": ("parameters", (".yaml", ".yml", ".json")),
 }
 

@@ -4,7 +4,6 @@ what the cells show and no code.
 
 import os
 import re
-import signal
 import socket
 import subprocess
 import sys
@@ -15,6 +14,7 @@ from pathlib import Path
 from threading import Thread
 
 from workbench import progress
+from workbench.io import signals
 from workbench.records import require
 
 # what both write before each line: "[C 2026-01-31 12:00:00.000 ServerApp] ", "[Voila] CRITICAL | "
@@ -132,9 +132,8 @@ def _serve(
     failure is one line.
     """
     lines, serves = list[str](), False
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     running = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment)
-    with progress.choice(), progress.Task(f"{name} starts"), running as server:
+    with progress.choice(), progress.Task(f"{name} starts"), running as server, signals.both_interrupt():
         try:
             for line in server.stderr or ():
                 lines.append(line)
@@ -148,8 +147,6 @@ def _serve(
             server.terminate()
             server.communicate()
             return 0
-        finally:
-            signal.signal(signal.SIGTERM, before)
     reason = next((LOG_HEAD.sub("", line).strip() for line in reversed(lines) if line.strip()), "")
     require(serves or not server.returncode, f"{name} did not start: {reason}", OSError)
     return server.returncode

@@ -3,7 +3,7 @@
 import signal
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from types import FrameType
 
 # seconds between being asked to end and being killed; schedulers most often allow 30
@@ -32,6 +32,13 @@ def sigterm_raises() -> Iterator[None]:
 
     with _handler(terminate, signal.SIGTERM):
         yield
+
+
+def both_interrupt() -> AbstractContextManager[None]:
+    """Ctrl-C and SIGTERM raise ``KeyboardInterrupt`` within the block, also where this process was started in
+    the background of a script, which makes it deaf to Ctrl-C.
+    """
+    return _handler(signal.default_int_handler, signal.SIGINT, signal.SIGTERM)
 
 
 @contextmanager

@@ -280,7 +280,10 @@ def evaluate_run(
     for folder in map(Path, folders):
         model = load_model(folder, device=device)
         if evaluated(folder):
-            part = open_runs([str(folder)], on=asdict(target) if target else None)[0].split
+            run = open_runs([str(folder)], on=asdict(target) if target else None)[0]
+            part = run.split
+            if isinstance(model, KeptVectors) and target is None:
+                model = KeptVectors((run.image, run.text))
         else:
             config = kept_config(folder)
             part = load_target(config, target) if target else load_split(config, split)

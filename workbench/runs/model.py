@@ -409,10 +409,23 @@ def _loose(image: Image.Image) -> Image.Image:
 
 
 class KeptVectors(ExternalModel):
-    """Stands where vectors were made elsewhere, and what made them is not there."""
+    """Stands where vectors were made elsewhere, and what made them is not there.
 
-    def __init__(self) -> None:
+    Args:
+        vectors: of the images and the texts that were measured; ``None`` where nobody reads them again.
+    """
+
+    def __init__(self, vectors: tuple[Embedding, Embedding] | None = None) -> None:
         super().__init__(self, "vectors")  # it stands for itself
+        self.vectors = vectors
+
+    def embed(self, source: Source) -> tuple[Embedding, Embedding]:
+        """Return the vectors, which belong to the images and captions that were measured.
+
+        Raises:
+            ValueError: there are none.
+        """
+        return self.vectors or super().embed(source)
 
     def encode_image(self, images: Sequence[Image.Image]) -> Any:
         """Refuse.
