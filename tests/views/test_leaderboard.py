@@ -137,7 +137,7 @@ def test_a_number_is_shaded_where_the_reference_is_better_than_all_others(tmp_pa
     first, other = rows_of(leaderboard.build(tmp_path))
     assert 'class="best" data-order="0.3">30.0' in first
     assert notes_of(first) == ["reference", "▲ better than all others"]
-    assert notes_of(other) == ["▼ worse than 20260101-000000-bbbb0000"]
+    assert notes_of(other) == ["▼ worse than the reference"]
 
 
 def test_a_number_that_is_better_than_the_reference_is_shaded_and_says_so(tmp_path):

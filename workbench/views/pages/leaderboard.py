@@ -260,7 +260,9 @@ def _marks(part: pd.DataFrame, labels: Sequence[str]) -> dict[Path, dict[str, Ma
     """
     reference, *others = part["of"]
     name = part.iloc[0]["run"]
-    if (part["run"] == name).sum() > 1:
+    if name == reference.id:  # long, and nobody chose it
+        name = "the reference"
+    elif (part["run"] == name).sum() > 1:
         name = f"{name}, the reference"
     read = lru_cache(by_query.ByQuery.read)
     marks, worse = dict[Path, dict[str, Mark]](), Counter[str]()
