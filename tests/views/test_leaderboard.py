@@ -145,7 +145,7 @@ def test_a_number_that_is_better_than_the_reference_is_shaded_and_says_so(tmp_pa
     answered(make(tmp_path, "bbbb0000", 3.0), 0.0)
     first, other = rows_of(leaderboard.build(tmp_path))
     assert notes_of(first) == ["reference"]
-    assert notes_of(other) == ["▲ better than 20260101-000000-bbbb0000"]
+    assert notes_of(other) == ["▲ better than the reference"]
     assert 'class="best" data-order="0.2">20.0' in other
 
 
