@@ -64,7 +64,7 @@ class Field(NamedTuple):
 
     @property
     def is_matrix(self) -> bool:
-        """Whether it has rows of numbers: an array ``(N, D)``, or a list of lists."""
+        """Whether it has rows of numbers, as an array ``(N, D)`` or a list of lists has."""
         value = self.value
         if isinstance(value, Tensor):
             return value.ndim == 2
