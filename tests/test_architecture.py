@@ -34,9 +34,8 @@ def name_of(path: Path) -> str:
 
 def test_imports_keep_the_contracts_of_pyproject():
     """Floors, registries of one floor, private modules, circles, packages reached by entry points alone."""
-    done = subprocess.run(
-        ["lint-imports", "--no-cache"], cwd=ROOT, capture_output=True, text=True, check=False
-    )
+    command = [str(Path(sys.executable).with_name("lint-imports")), "--no-cache"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
 
 

@@ -210,7 +210,7 @@ def cut_by(model: str, data: Path, root: Path, pretrained: str = "") -> list[str
         "--root",
         str(root),
     ]
-    ended = CliRunner().invoke(app, [*words, "--device", "cpu"])
+    ended = CliRunner().invoke(app, [*words, "--random-weights", "--device", "cpu"])
     assert ended.exit_code == 0, ended.output
     return [line for line in ended.output.splitlines() if " cut at " in line]
 
