@@ -1,6 +1,6 @@
 // The widget: a bar that stays on top, filters and panels at the side, and one question under way at a time.
 
-import { footer, QueryBar, RunBar, ViewBar } from "./bars.js";
+import { footer, QueryBar, ViewBar } from "./bars.js";
 import { Disagreements } from "./disagreements.js";
 import { Exchange } from "./exchange.js";
 import { Filters } from "./filters.js";
@@ -10,6 +10,7 @@ import { Kernel } from "./kernel.js";
 import { GraphPanel, WayPanel, WordsPanel } from "./panels.js";
 import { h, MARK_NAMES, Pictures, shape, toggled, unique, words } from "./parts.js";
 import { Questions } from "./questions.js";
+import { RunBar } from "./run_bar.js";
 
 /** @import { Answer, Config, Item, Mark, Model, Panel, Question, Seeks, State, Term } from "./types.d.ts" */
 

@@ -38,7 +38,7 @@ HERE = Path(__file__).parent
 # one module for the browser, in this order
 SCRIPTS = (
     "parts.js", "tiles.js", "kernel.js", "panels.js", "disagreements.js", "gallery.js", "inspector.js",
-    "filters.js", "questions.js", "bars.js", "exchange.js", "explorer.js",
+    "filters.js", "questions.js", "bars.js", "run_bar.js", "exchange.js", "explorer.js",
 )  # fmt: skip
 
 
