@@ -418,9 +418,15 @@ def _medium() -> Medium:
         return Nowhere()
     if file := os.environ.get(REPORT):
         return Report(file)
-    if "ipykernel" in sys.modules and not os.environ.get(BATCH):
+    if _in_kernel() and not os.environ.get(BATCH):
         return Bars(threaded=False)
     return Bars(threaded=True) if sys.stderr.isatty() else Lines()
+
+
+def _in_kernel() -> bool:
+    """Whether this process is the kernel of a notebook; one that has only imported ipykernel is none."""
+    kernels = sys.modules.get("ipykernel.kernelapp")
+    return kernels is not None and kernels.IPKernelApp.initialized()
 
 
 def reported(file: Path | str) -> list[State]:
