@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 
 from workbench.metrics.blocks import blocks, by_rows
-from workbench.metrics.ranks import Relevant
 from workbench.records import Array, Mask, Rows, Split, Values, require
 from workbench.registry import door, require_known
 from workbench.runs.opening import opened, together
@@ -104,23 +103,19 @@ def first_answers(run: OpenRun, way: Way, judgements: str = "own") -> FirstAnswe
         judgements: see ``errors``.
     """
     judged = run.split.judgements[judgements]
-    scores, grades, relevant = by_rows(run.any_scores()), by_rows(judged), Relevant.of(judged)
+    scores, grades = by_rows(run.any_scores()), by_rows(judged)
     if way == "t2i":
-        scores, grades, relevant = scores.T, grades.T, relevant.T
+        scores, grades = scores.T, grades.T
     parts = []
     for start, rows in blocks(scores, scores.shape):
         good = grades.rows(slice(start, start + len(rows))) >= judged.relevant_from
         worth, other = np.where(good, rows, -np.inf), np.where(good, -np.inf, rows)
         truth, answer = worth.argmax(1), other.argmax(1)
         every = np.arange(len(rows))
-        best = worth[every, truth]
-        before = (other >= best[:, None]).sum(1)
-        parts.append((1.0 + before, answer, other[every, answer], truth, best))
-    rank, answer, answer_score, truth, truth_score = map(np.concatenate, zip(*parts, strict=True))
-    lost = np.isneginf(truth_score)
-    rank = np.where(lost, np.inf, rank)
-    rank = np.where(relevant.counts > 0, rank, np.nan)
-    return FirstAnswers(rank, answer, answer_score, np.where(lost, -1, truth), truth_score)
+        parts.append((answer, other[every, answer], truth, worth[every, truth]))
+    answer, answer_score, truth, truth_score = map(np.concatenate, zip(*parts, strict=True))
+    truth = np.where(np.isneginf(truth_score), -1, truth)
+    return FirstAnswers(run.ranks(way, judgements), answer, answer_score, truth, truth_score)
 
 
 def _listed(
