@@ -25,6 +25,9 @@ SHELVES = {"objective": objectives, "data": data, "image_encoder": encoders}
 NO_RANGE = {
     "aahr.graph.alpha", "hrem.alpha", "pcme.shift", "pcmepp.shift", "siglip.shift", "sam.cap",
     "infonce.initial",
+    # grades of any scale
+    "rince.ranks.thresholds", "rince.ranks.false_below",
+    "three_ranks.ranks.thresholds", "three_ranks.ranks.false_below",
 }  # fmt: skip
 
 

@@ -21,7 +21,7 @@ from relevance_audit import judge_advice
 
 from tools.benchmarks import bench_arms
 from tools.benchmarks.recorded import read
-from workbench import assets, data, objectives
+from workbench import assets, data
 from workbench.english import listed
 from workbench.execution.summary import favourite
 from workbench.formatting import format_count, format_interval, format_number, format_value
@@ -113,7 +113,8 @@ def comparison() -> str:
     own_rows = rows[rows.positives == "own"]
     own = own_rows[own_rows.key == TRUTH].groupby("objective").value.mean().to_dict()
     pairs = [seeds.pairs(own_rows, way) for way in WAYS]
-    later = [TITLES[name] for name in objectives.names() if name not in search.around().index]
+    compared = sorted(rows.objective.unique())
+    later = [TITLES[name] for name in compared if name not in search.around().index]
     apart = [int(of.apart.sum()) for of in pairs]
     about = (
         f"Numbers are means over {format_count(rows.seed.nunique(), 'seed')}; mAP@R is by the truth. "

@@ -37,8 +37,10 @@ TITLES = {
     "infonce": "InfoNCE",
     "pcme": "PCME",
     "pcmepp": "PCME++",
+    "rince": "RINCE",
     "sam": "SAM",
     "siglip": "SigLIP",
+    "three_ranks": "Three ranks",
     "vsepp": "VSE++",
 }
 METRICS = {

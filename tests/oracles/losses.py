@@ -44,6 +44,26 @@ def contrastive(scores: Matrix, positives: Mask, extra_positives: str) -> list[f
     return terms
 
 
+def ranked(scores: Matrix, ranks: list[list[int]], temperatures, variant: str) -> list[float]:
+    """RINCE: one term for every row that has a positive; rank 0 is a negative, -1 is in no sum."""
+    terms = []
+    for row, places in zip(scores, ranks, strict=True):
+        if max(places) < 1:
+            continue
+        total = 0.0
+        for rank, tau in enumerate(temperatures, start=1):
+            chosen = [math.exp(s / tau) for s, r in zip(row, places, strict=True) if r == rank]
+            lower = sum(math.exp(s / tau) for s, r in zip(row, places, strict=True) if r == 0 or r > rank)
+            if not chosen:
+                continue
+            if variant == "in" or (variant == "out_in" and rank > 1):
+                total += -math.log(sum(chosen) / (sum(chosen) + lower))
+            else:
+                total += -sum(math.log(e / (e + lower)) for e in chosen) / len(chosen)
+        terms.append(total)
+    return terms
+
+
 def sigmoid(scores: Matrix, positives: Mask, scale: float, shift: float) -> float:
     """SigLIP: every pair by itself, over the number of images."""
     total = 0.0

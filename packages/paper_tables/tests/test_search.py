@@ -29,8 +29,9 @@ def test_the_best_mean_over_seeds_is_found_for_each_objective():
     assert best["value"].to_dict() == pytest.approx({"a": 0.3, "b": 0.2})
 
 
-# HREM is younger than the recorded searches
-SEARCHED = [name for name in objectives.names() if name != "hrem"]
+# younger than the recorded searches
+LATER = {"hrem", "rince", "three_ranks"}
+SEARCHED = [name for name in objectives.names() if name not in LATER]
 
 
 def test_the_search_has_every_objective_and_what_it_sweeps_stands_in_the_recipes():
