@@ -113,8 +113,8 @@ def comparison() -> str:
     own_rows = rows[rows.positives == "own"]
     own = own_rows[own_rows.key == TRUTH].groupby("objective").value.mean().to_dict()
     pairs = [seeds.pairs(own_rows, way) for way in WAYS]
-    compared = sorted(rows.objective.unique())
-    later = [TITLES[name] for name in compared if name not in search.around().index]
+    compared, searched = {*rows.objective}, {*search.around().index}
+    later = [title for name, title in TITLES.items() if title in compared and name not in searched]
     apart = [int(of.apart.sum()) for of in pairs]
     about = (
         f"Numbers are means over {format_count(rows.seed.nunique(), 'seed')}; mAP@R is by the truth. "
