@@ -152,6 +152,16 @@ def test_a_finished_run_is_named_tagged_and_noted_later(photos: Path):
     assert "has no tag 'secnd'; did you mean second" in said("tag", "mine", "--remove", "secnd")
 
 
+def test_a_name_and_a_note_are_taken_away_by_empty_ones(photos: Path):
+    assert evaluate("--name", "mine", "--tag", "first", "--note", "a note").exit_code == 0
+    assert json.loads(call("tag", "mine", "--note", "", "--json").stdout)["name"] == "mine"
+    emptied = json.loads(call("tag", "mine", "--name", "", "--json").stdout)
+    assert emptied == {"name": "", "tags": ["first"], "note": ""}
+    (run,) = runs.list_runs()
+    call("tag", run.id, "--remove", "first")
+    assert not (run.folder / "about.json").exists()
+
+
 def test_vectors_are_called_after_both_files_which_their_run_keeps_with_checksums(photos: Path):
     assert evaluate().exit_code == 0
     assert evaluate(texts="other").exit_code == 0

@@ -10,6 +10,7 @@ import pytest
 from jupyter_client.blocking import BlockingKernelClient
 from jupyter_client.manager import KernelManager
 
+from workbench.io import SERVER, format_from_user, user_folder
 from workbench.runs import place
 from workbench.runs import store as runs
 
@@ -36,10 +37,10 @@ def kernel(user: Path) -> Iterator[BlockingKernelClient]:
 
 
 def test_in_a_terminal_runs_are_below_the_working_folder(user: Path):
-    assert place.user_folder() == Path.cwd() == user
+    assert user_folder() == Path.cwd() == user
     assert place.runs_folder() == Path("runs")
     assert runs.new_run("nb", {}).parent == user / "runs" / "nb"
-    assert place.format_from_user(user / "runs" / "nb") == "runs/nb"
+    assert format_from_user(user / "runs" / "nb") == "runs/nb"
 
 
 def test_a_kernel_writes_to_the_runs_of_the_folder_where_its_server_was_started(
@@ -66,16 +67,32 @@ def test_a_kernel_writes_to_the_runs_of_the_folder_where_its_server_was_started(
     assert f"in {user}" in shown[0]
 
 
+def test_a_kernel_reads_paths_from_the_folder_where_its_server_was_started_and_then_from_its_own(
+    user: Path, kernel: BlockingKernelClient
+):
+    for folder, caption in (("photos", "a cat"), ("notebooks/photos", "a dog"), ("notebooks/more", "a cow")):
+        (user / folder).mkdir()
+        (user / folder / "captions.csv").write_text(f"image,caption\n1.png,{caption}\n")
+    code = (
+        "from workbench import data\n"
+        "captions = [data.load(name, pictures=False).captions for name in ('photos', './more')]\n"
+        "assert captions == [('a cat',), ('a cow',)], captions\n"
+        "data.require_there('flickr8k', {'root': 'photos'})"
+    )
+    reply = kernel.execute_interactive(code, timeout=60)
+    assert reply["content"]["status"] == "ok", reply["content"]
+
+
 def test_a_command_says_the_folder_of_all_runs_to_the_kernels_of_the_server_that_it_starts(
     user: Path, monkeypatch: pytest.MonkeyPatch
 ):
     with place.serving("mine"):
         assert place.runs_folder() == Path("runs"), "a command has its own words for it"
-        monkeypatch.setenv(place.SERVER, str(os.getppid()))
+        monkeypatch.setenv(SERVER, str(os.getppid()))
         assert place.runs_folder() == user / "mine"
     assert place.VARIABLE not in os.environ
 
 
 def test_a_process_that_did_not_start_this_one_is_no_server(user: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv(place.SERVER, "999999999")
-    assert place.user_folder() == user
+    monkeypatch.setenv(SERVER, "999999999")
+    assert user_folder() == user

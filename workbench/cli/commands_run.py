@@ -154,7 +154,8 @@ def grid(  # noqa: PLR0913 - typer reads the options from the signature
     """Run one notebook once for every arm of a grid file.
 
     --example shows how a file is written. -p overrides the values of all arms. A grid of a paper's table ends
-    in that table.
+    in that table. There is no --name, since a name is of one run: give a --tag, and name single runs
+    afterwards with `workbench tag`.
     """
     from workbench.execution import grid as execution
 

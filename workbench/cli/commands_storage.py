@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from workbench import progress
-from workbench.cli.base import AsJson, Name, Note, Root, about_run, app, emit, usage
+from workbench.cli.base import AsJson, Root, about_run, app, emit, usage
 from workbench.cli.output import columns
 from workbench.formatting import format_bytes, format_count, format_path
 from workbench.io import cache_folder, cached_kinds, clean_cache, only_writer
@@ -19,6 +19,8 @@ from workbench.registry import require_known
 from workbench.runs import store as runs
 from workbench.runs.about import read_about, write_about
 
+NewName = Annotated[str | None, typer.Option("--name", help="Name of the run, by which commands find it.")]
+NewNote = Annotated[str | None, typer.Option("--note", help="Note that is kept with the run.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 
 
@@ -83,20 +85,26 @@ def tag(
     remove: Annotated[
         list[str] | None, typer.Option(metavar="WORD", help="Tag to remove; repeatable.")
     ] = None,
-    name: Name = "",
-    note: Note = "",
+    name: NewName = None,
+    note: NewNote = None,
     root: Root = "runs",
     as_json: AsJson = False,
 ) -> None:
     """Give a finished run a name, tags or a note, or say which it has.
 
-    `workbench ls --tag WORD` lists the runs with a tag; so do build and explore.
+    An empty name or note, --note '', takes it away. `workbench ls --tag WORD` lists the runs with a tag; so
+    do build and explore.
     """
     folder = runs.find(run, root).folder
-    about = read_about(folder).merged(about_run(name, words, note, root, str(folder)))
+    about = read_about(folder).merged(about_run("", words, ""))
     for word in remove or []:
         require_known(f"{format_path(folder)} has no tag", word, about.tags)
     about = replace(about, tags=[word for word in about.tags if word not in (remove or [])])
+    if name is not None:
+        runs.check_name(name, root, folder)
+        about = replace(about, name=name)
+    if note is not None:
+        about = replace(about, note=note)
     write_about(folder, about)
     lines = {"run": folder, "name": about.name, "tags": " ".join(about.tags), "note": about.note}
     emit(asdict(about), as_json, columns((what, text) for what, text in lines.items() if text))

@@ -23,7 +23,7 @@ from workbench.data.images import PILLOW
 from workbench.data.reading import Ask, Name, Problems, Reading, one_split, without_images
 from workbench.data.tables import NO_IDS, Record, table_rows, with_slashes
 from workbench.formatting import format_count
-from workbench.io import content_stamp, reading_errors
+from workbench.io import content_stamp, from_user, reading_errors
 from workbench.records import Split, require
 
 TABLE = "the table"
@@ -64,9 +64,8 @@ def load_table(
         FileNotFoundError, ValueError: as for a path.
     """
     require(not (images and root), f"images={str(images)!r} and root={str(root)!r} are one; give one of them")
-    ask = Ask(
-        Path(images or root or ".").expanduser(), split, "", "", columns, Problems(on_error), "", pictures
-    )
+    base = from_user(images or root) if images or root else Path()
+    ask = Ask(base, split, "", "", columns, Problems(on_error), "", pictures)
     read = in_memory(data, ask)
     read = read if pictures else without_images(read)
     return one_split(read, split, ask.problems, check_images=check_images)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from workbench.assets import text_models
-from workbench.io import reading_errors
+from workbench.io import from_user, reading_errors
 from workbench.records import require
 
 # Ids of the signal ``tokens``: 0 padding, 1 unknown, 2 start, 3 end, then the words.
@@ -46,7 +46,7 @@ def read_vectors(source: str, vocabulary: Sequence[str]) -> dict[str, Vector]:
             widths differ, or no word of the vocabulary has a vector.
     """
     wanted = set(vocabulary)
-    vectors = dict(_package(wanted) if source == PACKAGE else _text_file(Path(source), wanted))
+    vectors = dict(_package(wanted) if source == PACKAGE else _text_file(from_user(source), wanted))
     widths = sorted({len(vector) for vector in vectors.values()})
     what = f"vectors have widths {widths}" if widths else "no word of the vocabulary has a vector"
     require(len(widths) == 1, f"word vectors: {source}: {what}")

@@ -1,7 +1,7 @@
 """Files: written whole or not at all, checked when they are read again, refused by name where damaged.
 
 ``files`` writes, ``checksums`` tells damage, ``cache`` computes a file once, ``reading`` parses what others
-wrote, ``signals`` stops a process between two steps.
+wrote, ``signals`` stops a process between two steps, ``user`` says where relative paths begin.
 """
 
 from workbench.io.cache import cache_folder, cached_file, cached_kinds, cached_texts, clean_cache
@@ -43,10 +43,12 @@ from workbench.io.reading import (
     require_itself,
     validated,
 )
+from workbench.io.user import SERVER, format_from_user, from_user, user_folder
 
 __all__ = [
     "NUMPY_ERRORS",
     "PARSER_ERRORS",
+    "SERVER",
     "ChecksumError",
     "adapter",
     "cache_folder",
@@ -58,6 +60,8 @@ __all__ = [
     "content_stamp",
     "fields_of",
     "flat",
+    "format_from_user",
+    "from_user",
     "hub",
     "json_value",
     "new_memmap",
@@ -74,6 +78,7 @@ __all__ = [
     "require_itself",
     "text_stamp",
     "update_checksums",
+    "user_folder",
     "validated",
     "verify",
     "with_home",

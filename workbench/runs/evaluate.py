@@ -17,6 +17,7 @@ from workbench import metrics as shelf
 from workbench.data.images import below, folder_split
 from workbench.data.opening import NoDataError, at
 from workbench.formatting import format_count, format_number
+from workbench.io import from_user
 from workbench.metrics import hierarchy
 from workbench.metrics.intervals import ROUNDS
 from workbench.records import Embedding, Measurement, Split, require
@@ -405,7 +406,7 @@ def pictures(folder: str | Path, most: int = 0) -> Split:
     """
     below(folder)  # refuses a place without pictures
     try:
-        split: Split = at(Path(folder).expanduser())(split="all", check_images=False)
+        split: Split = at(from_user(folder))(split="all", check_images=False)
     except NoDataError:
         return folder_split(folder, most)
     return split.first(most) if most else split

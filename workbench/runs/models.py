@@ -18,7 +18,7 @@ from torch import nn
 
 from workbench import assets
 from workbench.assets import text_models
-from workbench.io import ChecksumError, hub, read_options, reading_errors, require_itself
+from workbench.io import ChecksumError, from_user, hub, read_options, reading_errors, require_itself
 from workbench.progress import Task
 from workbench.records import require
 from workbench.registry import did_you_mean, door, options_of
@@ -26,7 +26,6 @@ from workbench.runs import store as runs
 from workbench.runs.build import build
 from workbench.runs.config import Config
 from workbench.runs.model import Adapter, AnyModel, Encodes, ExternalModel, KeptVectors, Model
-from workbench.runs.place import user_folder
 from workbench.runs.resolve import resolve
 from workbench.runs.store import verify_files
 from workbench.runs.weights import SEED, lacks_weights, require_weights, with_note
@@ -254,10 +253,9 @@ def open_model(
 
 
 def _named(model: str, pretrained: str, random_weights: bool = False) -> AnyModel:
-    place = Path(model).expanduser()
-    for folder in (place, user_folder() / place):
-        if folder.is_dir():
-            return _in_folder(folder, pretrained)
+    place = from_user(model)
+    if place.is_dir():
+        return _in_folder(place, pretrained)
     import open_clip  # slow to import
 
     plain, _, tag = model.partition(":")
@@ -306,7 +304,7 @@ def _of_open_clip(model: str, pretrained: str, random_weights: bool = False) -> 
     if not random_weights:
         require_weights(model, pretrained)
     random = lacks_weights(model, pretrained)
-    paths = (Path(one).expanduser() for one in (model, pretrained))
+    paths = map(from_user, (model, pretrained))
     model, pretrained = (
         str(path.resolve()) if path.is_file() else one for path, one in zip(paths, (model, pretrained))
     )

@@ -1,36 +1,15 @@
-"""Where runs are: below the folder in which the user stands.
-
-In a terminal that is the working folder. A kernel's working folder is that of its notebook, so that there it
-is the folder in which the server was started (JupyterLab, Voilà, papermill). Notebooks and commands then
-share one ``runs/``.
-"""
+"""Where runs are: below the folder in which the user stands (``io.user``), in a terminal and in a kernel."""
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
-from workbench.io import with_home
+from workbench.io import SERVER, user_folder, with_home
 
 RUNS = "runs"
 # folder of all runs for the notebooks of a server that a command has started with another one than RUNS
 VARIABLE = "WORKBENCH_RUNS"
-# in a kernel, the process that started it
-SERVER = "JPY_PARENT_PID"
-
-
-def user_folder() -> Path:
-    """Return the folder in which the user stands, absolute."""
-    if SERVER not in os.environ:
-        return Path.cwd()
-    import psutil  # not needed outside of kernels
-
-    # a process of that number that did not start this one is another
-    with suppress(psutil.Error, OSError):
-        for process in psutil.Process().parents():
-            if str(process.pid) == os.environ[SERVER]:
-                return Path(process.cwd())
-    return Path.cwd()
 
 
 def runs_folder(root: Path | str = RUNS) -> Path:
@@ -63,13 +42,3 @@ def serving(root: Path | str) -> Iterator[None]:
             del os.environ[VARIABLE]
         else:
             os.environ[VARIABLE] = before
-
-
-def format_from_user(path: Path | str) -> str:
-    """Write a path as the user would type it, from the folder in which the user stands.
-
-    Args:
-        path: of a file or a folder.
-    """
-    place, here = Path(path).absolute(), user_folder()
-    return place.relative_to(here).as_posix() if place.is_relative_to(here) else str(path)

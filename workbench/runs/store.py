@@ -20,9 +20,12 @@ from typing import TYPE_CHECKING, Any
 from workbench.formatting import format_path
 from workbench.io import (
     flat,
+    format_from_user,
+    from_user,
     json_value,
     reading_errors,
     update_checksums,
+    user_folder,
     verify,
     with_home,
     write_json,
@@ -32,7 +35,7 @@ from workbench.records import require
 from workbench.registry import did_you_mean
 from workbench.runs.about import About, read_about
 from workbench.runs.environment import check_parameters, code_hash, environment
-from workbench.runs.place import format_from_user, runs_folder, user_folder
+from workbench.runs.place import runs_folder
 
 if TYPE_CHECKING:
     from workbench.records.measurement import Measurement
@@ -209,10 +212,9 @@ def find(name: Path | str, root: Path | str = "runs") -> Run:
         FileNotFoundError: no such run; LookupError: several; ValueError: as ``read``.
     """
     require(part := str(name := with_home(name)), "the name of a run is empty", FileNotFoundError)
-    path = Path(name)
-    for place in (path, user_folder() / path):
-        if any((place / file).is_file() for file in (PARAMS, STATUS, RESULTS, CONFIG)):
-            return read(place)
+    path = from_user(name)
+    if any((path / file).is_file() for file in (PARAMS, STATUS, RESULTS, CONFIG)):
+        return read(path)
     every = list_runs(root)
     ways = (
         every[-1:] if part == "last" else [],

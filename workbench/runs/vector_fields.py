@@ -18,7 +18,7 @@ from safetensors import safe_open
 from torch import Tensor
 
 from workbench.data.columns import NAMES, plain
-from workbench.io import NUMPY_ERRORS, parse_json, reading_errors, require_itself
+from workbench.io import NUMPY_ERRORS, from_user, parse_json, reading_errors, require_itself
 from workbench.io.tensors import loaded
 from workbench.records import Array, require
 
@@ -99,7 +99,7 @@ def fields_of(source: Any, name: str) -> list[Field]:
         FileNotFoundError: there is no such file.
         ValueError: it cannot be read, or a column stands twice or is missing among numbered ones.
     """
-    content = _opened(Path(source).expanduser()) if isinstance(source, str | Path) else source
+    content = _opened(from_user(source)) if isinstance(source, str | Path) else source
     if isinstance(content, pd.Series):
         content = content.to_frame("vectors")
     if hasattr(content, "to_pandas"):  # a table of another library

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 import traitlets
 
-from workbench.io import write_table
+from workbench.io import format_from_user, user_folder, write_table
 from workbench.progress import during, in_tab
 from workbench.records import require
 from workbench.registry import door
@@ -24,7 +24,6 @@ from workbench.runs import compare
 from workbench.runs.evaluate import look
 from workbench.runs.model import AnyModel
 from workbench.runs.opening import together
-from workbench.runs.place import format_from_user, user_folder
 from workbench.runs.result import OpenRun
 from workbench.views.explorer import twin
 from workbench.views.explorer.answers import Answer
@@ -52,7 +51,7 @@ class Explorer(anywidget.AnyWidget):
         start: the first question, words or the row of a caption of the data; ``""`` = the longest caption of
             the first image.
         folder: below it the page's field "Export to" may write files that are not there yet; if not given,
-            the folder in which the user stands (``runs.place``).
+            the folder in which the user stands (``io.user``).
 
     Raises:
         ValueError: no run, runs of different splits, or judgements that the split has not.

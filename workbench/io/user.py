@@ -1,0 +1,53 @@
+"""Where the user stands, at which relative paths begin.
+
+In a terminal that is the working folder. A kernel's working folder is that of its notebook, so that there it
+is the folder in which the server was started (JupyterLab, Voilà, papermill). Notebooks and commands then read
+the same paths.
+"""
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+from workbench.io.files import with_home
+
+# in a kernel, the process that started it
+SERVER = "JPY_PARENT_PID"
+
+
+def user_folder() -> Path:
+    """Return the folder in which the user stands, absolute."""
+    if SERVER not in os.environ:
+        return Path.cwd()
+    import psutil  # not needed outside of kernels
+
+    # a process of that number that did not start this one is another
+    with suppress(psutil.Error, OSError):
+        for process in psutil.Process().parents():
+            if str(process.pid) == os.environ[SERVER]:
+                return Path(process.cwd())
+    return Path.cwd()
+
+
+def from_user(path: Path | str) -> Path:
+    """Read a path that a user gives to something that is there.
+
+    Args:
+        path: ``~`` is the home folder. A relative path begins where the user stands. In a kernel, one that
+            leads nowhere from there begins in the working folder.
+    """
+    path = with_home(Path(path))
+    if SERVER not in os.environ or path.is_absolute():
+        return path
+    place = user_folder() / path
+    return place if os.path.exists(place) else path
+
+
+def format_from_user(path: Path | str) -> str:
+    """Write a path as the user would type it, from the folder in which the user stands.
+
+    Args:
+        path: of a file or a folder.
+    """
+    place, here = Path(path).absolute(), user_folder()
+    return place.relative_to(here).as_posix() if place.is_relative_to(here) else str(path)
