@@ -109,6 +109,21 @@ def test_the_numbers_on_ones_own_test_images_are_those_of_the_run(folder):
         np.testing.assert_array_equal(ours.values[key], values)
 
 
+def test_the_folder_of_an_evaluation_opens_the_run_on_its_data(folder, tmp_path):
+    target = Target("scenes", images=6)
+    measured = evaluate_on(folder, target)
+    place = folder / runs.EVALUATIONS / target.name
+    (opened,) = open_runs([str(place)])
+    assert (opened.target, dict(opened)) == (target, dict(measured))
+    assert (len(opened.split.image_ids), opened.folder) == (6, folder)
+    listed = json.loads(call("errors", place, "--json").stdout)
+    assert listed["queries"]["i2t"]["queries"] == 6
+    assert "different images" in call("errors", folder, place).output
+    assert call("explore", place, "--prepare", "--root", tmp_path / "runs").exit_code == 0
+    with pytest.raises(ValueError, match=target.name):
+        open_runs([str(place)], on={"data": "scenes", "images": 4})
+
+
 def test_the_command_keeps_numbers_beside_the_run_and_leaves_its_own_as_they_are(folder, tmp_path):
     before = (folder / runs.RESULTS).read_bytes()
     place = fixtures.photographs(tmp_path / "mine")

@@ -61,7 +61,7 @@ def _opened(names: Sequence[str], root: str) -> list[runs.Run]:
     opened = [runs.find(name, root) for name in names]
     for run in opened:
         require(
-            (run.folder / runs.CONFIG).is_file(),
+            (run.model_folder / runs.CONFIG).is_file(),
             f"{format_path(run.folder)} keeps no model; name the folder of a finished training run",
             FileNotFoundError,
         )

@@ -46,7 +46,8 @@ def open_runs(
     """Open several runs to look at them side by side.
 
     Args:
-        names: run folders, or run ids below ``root``; ``""`` is the shipped encoder of the embedded world,
+        names: run folders, or run ids below ``root``; a folder of an evaluation on other data,
+            ``RUN/evaluations/NAME``, is the run on these. ``""`` is the shipped encoder of the embedded world,
             and no name at all is that one alone.
         root: where runs lie.
         images: the first so many images of the test split; 0 = all that the run was measured on.
@@ -188,6 +189,11 @@ def _names(opened: Sequence[OpenRun]) -> list[str]:
 
 def _open(name: str, root: str, images: int, device: str, target: Target | None) -> OpenRun:
     found = runs.find(name, root) if name else None
+    if found and found.model_folder != found.folder:
+        measured = Target.of(found.params)
+        only = f"{found.folder} was measured on {measured.name}; name its run to open it on other data"
+        require(target is None, only)
+        return _open(str(found.model_folder), root, images, device, measured)
     split, title, settings = _read_again(found.folder if found else None, images, target)
     if found is None:
         load = cache(lambda: _contents(None, split, device))

@@ -103,6 +103,12 @@ class Run:
             return ended - timedelta(seconds=self.env.get("seconds") or 0)
         return None
 
+    @property
+    def model_folder(self) -> Path:
+        """The folder of its model: its own, and of an evaluation on other data that of the run."""
+        inside = self.folder.absolute().parent
+        return inside.parent if inside.name == EVALUATIONS else self.folder
+
     def elsewhere(self) -> "list[Run]":
         """Each evaluation on other data as a run of the same id: its folder, its results."""
         return [
