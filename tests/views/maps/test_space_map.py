@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 import torch
 
+from workbench.records import Embedding
 from workbench.views.maps import coordinates, space_map
 from workbench.views.maps.space_map import change, map_runs, metrics
 
@@ -45,6 +46,24 @@ def test_clusters_do_not_tell_images_from_captions():
     assert (found[:20] == found[20:]).all()
     assert len(set(found[:10])) == len(set(found[10:20])) == 1
     assert found[0] != found[10]
+
+
+def part(space, captions):
+    """The first image of a space with these of its captions."""
+    names = {"captions": ("a dog",) * len(captions), "caption_ids": tuple(map(str, range(len(captions))))}
+    nothing = {"level": None, "chain": None}
+    split = replace(space.split.first(1), own=np.zeros(len(captions), dtype=np.int64), **names, **nothing)
+    image, text = space.image.mean[:1], space.text.mean[captions]
+    return replace(space, split=split, load=lambda: (None, Embedding(image), Embedding(text)), folder=None)
+
+
+def test_one_image_with_its_captions_has_a_map(space):
+    (drawn,) = map_runs([part(space, [0, 1, 1])])
+    assert drawn.points.shape == (4, 2)
+    assert drawn.items["cluster"].nunique() == 3, "two captions have one vector"
+    assert drawn.neighbours.shape == (4, 3)
+    with pytest.raises(ValueError, match="four points, got 2"):
+        map_runs([part(space, [0])])
 
 
 def test_the_exemplar_of_a_cluster_is_its_middle_image():

@@ -110,13 +110,18 @@ def map_runs(
     Args:
         runs: what ``open_runs`` gives; they share one split.
         settings: of the method; ``None`` = t-SNE.
-        k: neighbours of an item, and length of the result lists that hubness counts.
-        clusters: how many, in the first space.
+        k: neighbours of an item, and length of the result lists that hubness counts; where there are fewer
+            others, all of them.
+        clusters: how many, in the first space; where fewer items differ, as many as differ.
         folder: where places of a run without a folder are kept; ``None`` = nowhere. Those of a run lie in its
             ``maps``.
+
+    Raises:
+        ValueError: there are fewer than four items, or all vectors of a run are equal.
     """
     settings, maps = settings or Settings(), list[SpaceMap]()
     shared = items_of(runs[0].split)
+    k = min(k, len(shared) - 1)
     cluster = clusters_of(runs[0].image.mean.numpy(), runs[0].text.mean.numpy(), clusters, settings.seed)
     names = cluster_names(cluster, shared["kind"].tolist(), shared["text"].tolist())
     shared["cluster"] = [names[number] for number in cluster]
@@ -209,12 +214,13 @@ def items_of(split: Split) -> pd.DataFrame:
 
 
 def clusters_of(image: Array, texts: Array, count: int, seed: int) -> Rows:
-    """The cluster of each item by k-means, images first.
+    """The cluster of each item by k-means, images first; no more clusters than items that differ.
 
     Each kind is moved to the common centre before, since otherwise the first thing that separates clusters is
     the modality gap.
     """
-    return k_means(np.concatenate([image - image.mean(axis=0), texts - texts.mean(axis=0)]), count, seed=seed)
+    centred = np.concatenate([image - image.mean(axis=0), texts - texts.mean(axis=0)])
+    return k_means(centred, min(count, len(np.unique(centred, axis=0))), seed=seed)
 
 
 def cluster_names(cluster: Rows, kind: Sequence[str], captions: Sequence[str], *, each: int = 3) -> list[str]:
