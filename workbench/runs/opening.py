@@ -46,9 +46,9 @@ def open_runs(
     """Open several runs to look at them side by side.
 
     Args:
-        names: run folders, or run ids below ``root``; a folder of an evaluation on other data,
-            ``RUN/evaluations/NAME``, is the run on these. ``""`` is the shipped encoder of the embedded world,
-            and no name at all is that one alone.
+        names: run folders, or run ids below ``root``; ``""`` is the shipped encoder of the embedded world,
+            and no name at all is that one alone. A folder of an evaluation on other data,
+            ``RUN/evaluations/NAME``, is the run on these.
         root: where runs lie.
         images: the first so many images of the test split; 0 = all that the run was measured on.
         device: where the weights go; empty = see ``devices``.

@@ -5,6 +5,7 @@ hands back.
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -195,12 +196,16 @@ def items_of(split: Split) -> pd.DataFrame:
         ``I + T`` rows: ``id``; ``kind``, ``"image"`` or ``"caption"``; ``text``, of an image all its
         captions, one a line; ``image``, the row of the item's image; ``level`` of a caption, missing for
         images and where the data know none; ``descriptiveness`` of a caption against the captions of the
-        split, missing for images.
+        split, missing for images and where all captions say equally much.
     """
     images, captions = len(split.image_ids), len(split.captions)
     texts = pd.Series(split.captions).groupby(split.own).agg("\n".join).reindex(range(images), fill_value="")
     unknown = [np.nan] * images
-    maker: Any = text.load("descriptiveness").fit(split.captions)
+    maker: Any = text.load("descriptiveness")
+    descriptiveness = [np.nan] * captions
+    # captions that say equally much cannot be told apart
+    with suppress(ValueError):
+        descriptiveness = maker.fit(split.captions).of(split.captions).values
     return pd.DataFrame(
         {
             "id": [*split.image_ids, *split.caption_ids],
@@ -208,7 +213,7 @@ def items_of(split: Split) -> pd.DataFrame:
             "text": [*texts, *split.captions],
             "image": np.concatenate([np.arange(images), split.own]),
             "level": [*unknown, *([np.nan] * captions if split.level is None else split.level.astype(float))],
-            "descriptiveness": [*unknown, *maker.of(split.captions).values],
+            "descriptiveness": [*unknown, *descriptiveness],
         }
     )
 
