@@ -120,7 +120,7 @@ def _notebook(
 
     if own[0]:
         jupyter.require_model(*own)
-        return jupyter.model_explorer(*own, root=root, on=on)
+        return jupyter.model_explorer(*own, root=root, on=on, in_tab=in_tab)
     if in_tab:
         return jupyter.run_explorer(names, root=root, on=on)
     return jupyter.explorer(names, root=root, on=on)

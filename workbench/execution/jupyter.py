@@ -19,10 +19,13 @@ from workbench.runs.weights import lacks_weights, require_weights, with_note
 
 EXPLORER = "06_retrieval_explorer"
 FIRST_IMAGES = 500  # of the test split, as in the notebook
+# in a tab that shows no code
+ERRORS = "from workbench.execution.cell_errors import show_in_one_line\n\nshow_in_one_line({log!r})"
 MAP = (
     "from workbench.views.maps import EmbeddingMap, map_runs\n\n"
     "live = EmbeddingMap(map_runs(explorer.runs))\nexplorer.link(live)\nlive"
 )
+LASSO = "Draw a lasso on the map: the explorer can show its images alone."
 CHECKPOINTS = (".safetensors", ".pt", ".pth", ".bin")
 
 
@@ -104,7 +107,14 @@ def _images(run: runs.Run) -> int:
 
 
 def model_explorer(
-    model: str, images: str, pretrained: str, random_weights: bool, *, root: str, on: tuple[str, str]
+    model: str,
+    images: str,
+    pretrained: str,
+    random_weights: bool,
+    *,
+    root: str,
+    on: tuple[str, str],
+    in_tab: bool = False,
 ) -> Path:
     """Write a notebook that opens the explorer on any model, ``<root>/explore/own_model.ipynb``.
 
@@ -115,6 +125,7 @@ def model_explorer(
         random_weights: see ``open_model``.
         root: where runs lie.
         on: device and precision.
+        in_tab: it is shown in a tab without its code.
     """
     model, pretrained, images = (
         str(Path(one).resolve()) if one and Path(one).exists() else one for one in (model, pretrained, images)
@@ -123,15 +134,16 @@ def model_explorer(
     title = f"{with_note(Path(model).stem) if random else Path(model).stem} on {Path(images).name}"
     prose = (
         "Run the cells (Shift+Enter): the images are embedded, the explorer opens, and below it a map of the "
-        "same images. Where no captions lie there, they are the names of the files."
+        "same images."
     )
+    prose = f"{LASSO if in_tab else prose} Where images have no captions, these are the names of the files."
     more = ", random_weights=True" if random_weights else ""
     opened = f"wb.open_model({model!r}, {pretrained!r}{more})"
     code = (
         f"import workbench as wb\n\nwb.use_device{on}\nmodel = {opened}\n"
         f"explorer = wb.explore(model, images={images!r})\nexplorer.show()"
     )
-    return _write_notebook(Path(root) / "explore" / "own_model.ipynb", title, prose, code)
+    return _write_notebook(Path(root) / "explore" / "own_model.ipynb", title, prose, code, in_tab=in_tab)
 
 
 def run_explorer(names: Sequence[str], *, root: str, on: tuple[str, str]) -> Path:
@@ -149,20 +161,20 @@ def run_explorer(names: Sequence[str], *, root: str, on: tuple[str, str]) -> Pat
     opened = _opened(names, root)
     folders = [str(run.folder.resolve()) for run in opened]
     title = " and ".join(run.name for run in opened) or "The shipped encoder"
-    prose = "Draw a lasso on the map: the explorer can show its images alone."
     code = (
         f"import workbench as wb\n\nwb.use_device{on}\n"
         f"explorer = wb.explore(*wb.open_runs({folders!r}, images={_first_images(opened)}))\nexplorer.show()"
     )
-    return _write_notebook(Path(root) / "explore" / "app.ipynb", title, prose, code)
+    return _write_notebook(Path(root) / "explore" / "app.ipynb", title, LASSO, code, in_tab=True)
 
 
-def _write_notebook(path: Path, title: str, prose: str, code: str) -> Path:
-    """A notebook of three cells: what it shows, the explorer, the map."""
+def _write_notebook(path: Path, title: str, prose: str, code: str, *, in_tab: bool) -> Path:
+    """A notebook of three parts: what it shows, the explorer, the map."""
+    log = str(path.with_suffix(".log").absolute())
+    sources = [*[ERRORS.format(log=log)] * in_tab, code, MAP]
     cells = [
         nbformat.v4.new_markdown_cell(f"# {title}\n\n{prose}"),
-        nbformat.v4.new_code_cell(code),
-        nbformat.v4.new_code_cell(MAP),
+        *map(nbformat.v4.new_code_cell, sources),
     ]
     book = nbformat.v4.new_notebook(cells=cells)
     book.metadata.kernelspec = {"name": "python3", "display_name": "Python 3", "language": "python"}
