@@ -196,6 +196,19 @@ def test_python_names_tags_and_notes_a_result_in_the_same_words(tmp_path: Path):
         wb.evaluate(**sides, own=OWN, name="a/b")
 
 
+def test_a_result_is_not_saved_under_the_name_of_another_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    numbers = np.random.default_rng(0)
+    sides = {"images": numbers.normal(size=(2, 4)), "texts": numbers.normal(size=(3, 4))}
+    result = wb.evaluate(**sides, own=OWN, rounds=0, name="clip")
+    result.save("runs/mine")
+    result.save("runs/mine")
+    for place in ("runs/other", "runs/evaluate/other"):
+        with pytest.raises(FileExistsError, match="runs/mine is called 'clip'"):
+            result.save(place)
+        assert not Path(place).exists()
+
+
 def test_a_training_has_its_name_from_the_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
     small = {"train_images": 8, "val_images": 4, "test_images": 4, "batch_size": 4, "epochs": 0}

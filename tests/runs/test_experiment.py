@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -67,6 +68,10 @@ def test_the_same_seed_gives_the_same_results_file_and_the_saved_model_the_same_
     results = [run(tiny(objective="ditm"), progress=False) for _ in range(2)]
     paths = [result.save(tmp_path / str(n)) for n, result in enumerate(results)]
     assert paths[0].read_text() == paths[1].read_text()
+    assert results[1].save(tmp_path / "0") == paths[0]
+    other = replace(results[0], config={**results[0].config, "seed": 5})
+    with pytest.raises(FileExistsError, match="seed was 0, is 5"):
+        other.save(tmp_path / "0")
     loaded = load_model(tmp_path / "0")
     again = loaded.embed(loaded.source(results[0].split, every_signal=False))
     np.testing.assert_array_equal(loaded.scores(*again), results[0].scores)

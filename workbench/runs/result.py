@@ -28,9 +28,11 @@ from workbench.runs.build import Target
 from workbench.runs.by_query import ByQuery
 from workbench.runs.environment import environment
 from workbench.runs.model import WHOLE, AnyModel, ExternalModel, scored
+from workbench.runs.place import runs_folder
 from workbench.runs.resolve import chooser
 from workbench.training import checkpoint
 from workbench.training.averaging import best_epoch
+from workbench.training.settings import changed
 
 # the weights hold a checksum of their own
 CHECKSUMMED = (runs.STATES, runs.RESULTS, "*.parquet", runs.VALUES, "embeddings/*")
@@ -282,7 +284,8 @@ class OpenRun:
 
         Raises:
             BlockingIOError: another process writes into the folder.
-            FileExistsError: the folder holds a run that trained, or the result of another evaluation.
+            FileExistsError: the folder holds a run of other settings or the result of another evaluation, or
+                another run has the name.
         """
         path, split, outside = Path(folder).expanduser(), self.split, "model" in self.config
         if self.target:
@@ -291,6 +294,8 @@ class OpenRun:
             known = isinstance(self.model, ExternalModel) or self.config["model"]
             require(known, f"{self.name} has no run folder; save its run first, and evaluate that")
             require(not (path / runs.MODEL).is_file(), f"{folder} holds a run that trained", FileExistsError)
+        if not self.target:
+            _require_free(path, self.about.name, {} if outside else self.config)
         with only_writer(path):
             if self.target or outside:
                 params = asdict(self.target) if self.target else dict(self.config)
@@ -333,3 +338,16 @@ class OpenRun:
             with replacing(path / "embeddings" / f"{side}.npy") as temporary:
                 np.save(temporary, embedding.mean.numpy())
             write_table(path / "embeddings" / f"{side}_ids.parquet", pd.DataFrame({"id": list(ids)}))
+
+
+def _require_free(folder: Path, name: str, config: Mapping[str, Any]) -> None:
+    """Raise if another run has a name, or if a folder holds a run of another configuration."""
+    place, root = folder.resolve(), runs_folder().resolve()
+    runs.check_name(name, root if place.is_relative_to(root) else place.parent, folder)
+    earlier = runs.load(folder / runs.CONFIG)
+    differ = changed(earlier, config) if earlier and config else {}
+    require(
+        not differ,
+        f"{folder} holds a run with other settings ({'; '.join(differ.values())}); choose another folder",
+        FileExistsError,
+    )
