@@ -54,7 +54,7 @@ def same_list() -> dict[str, float]:
 
 
 def finding() -> str:
-    """What the picture shows, in two sentences."""
+    """What the picture shows, in three sentences."""
     points, rows = recorded_points(), _comparison()
     binary, exact = (points[points.group == group] for group in GROUPS.values())
     count = len(binary)
@@ -62,10 +62,10 @@ def finding() -> str:
     other = _share(int((exact.y > binary.y).sum()), count)
     seeded = format_count(rows.seed.nunique(), "seed")
     sentences = (
-        f"{count} objectives were trained in two ways, with {seeded} each: annotated pairs alone in the loss "
-        f"win RSUM, the usual sum of six recalls, for {usual}. [mAP@R](docs/glossary.md), which asks for "
-        f"every true answer, is won by every true pair from image to text ({other}), and by annotated pairs "
-        f"from text to image ({there})."
+        f"{count} objectives were trained in two ways, with {seeded} each: with annotated pairs alone in the "
+        "loss, or with every true pair. By RSUM, the usual sum of six recalls, annotated pairs win for "
+        f"{usual}. By [mAP@R](docs/glossary.md), which asks for every true answer, every true pair wins from "
+        f"image to text ({other}), and annotated pairs win from text to image ({there})."
     )
     return textwrap.fill(sentences, 165)
 
