@@ -1,6 +1,6 @@
 """Errors of cells whose code nobody sees, as in the explorer's own tab: a line, and the rest in a file."""
 
-import html
+import sys
 import traceback
 from datetime import datetime
 from pathlib import Path
@@ -9,8 +9,6 @@ from typing import Any
 
 from workbench.io import format_from_user
 
-LINE = '<p role="alert" style="margin: 8px 0">{error}<br><small>{rest}</small></p>'
-
 
 def show_in_one_line(log: Path | str) -> None:
     """Show an error of a cell of this kernel as one line, which says where the traceback is.
@@ -18,7 +16,7 @@ def show_in_one_line(log: Path | str) -> None:
     Args:
         log: file to which tracebacks are added.
     """
-    from IPython import display, get_ipython
+    from IPython import get_ipython
 
     def show(
         shell: Any, kind: type[Exception], error: Exception, trace: TracebackType, tb_offset: Any = None
@@ -30,8 +28,6 @@ def show_in_one_line(log: Path | str) -> None:
         # a KeyError puts its message into quotes
         message = error.args[0] if isinstance(error, KeyError) and error.args else error
         line = f"{kind.__name__}: {' '.join(str(message).split())}"
-        rest = f"The traceback is in {format_from_user(log)}."
-        page = LINE.format(error=html.escape(line), rest=html.escape(rest))
-        display.display({"text/plain": f"{line}\n{rest}", "text/html": page}, raw=True)
+        sys.stderr.write(f"{line}\nThe traceback is in {format_from_user(log)}.\n")
 
     get_ipython().set_custom_exc((Exception,), show)

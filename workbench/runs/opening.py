@@ -190,10 +190,10 @@ def _names(opened: Sequence[OpenRun]) -> list[str]:
 def _open(name: str, root: str, images: int, device: str, target: Target | None) -> OpenRun:
     found = runs.find(name, root) if name else None
     if found and found.model_folder != found.folder:
-        measured = Target.of(found.params)
-        only = f"{found.folder} was measured on {measured.name}; name its run to open it on other data"
+        other = Target.of(found.params)
+        only = f"{found.folder} was measured on {other.name}; name its run to open it on other data"
         require(target is None, only)
-        return _open(str(found.model_folder), root, images, device, measured)
+        return _open(str(found.model_folder), root, images, device, other)
     split, title, settings = _read_again(found.folder if found else None, images, target)
     if found is None:
         load = cache(lambda: _contents(None, split, device))
