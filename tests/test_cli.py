@@ -193,8 +193,8 @@ def test_list_tables_says_how_each_table_is_made_and_what_it_lacks() -> None:
     at = lines.index("DITM Table IV: the parts of the objective")
     assert lines[at + 1] == "    workbench grid 03_train ditm_table4"
     at = lines.index("AAHR Fig. 8: weights of regions and words")
-    assert lines[at + 1].startswith("    workbench run 07_compare ")
-    assert lines[at + 2].startswith("    RUNS: of AAHR")
+    assert lines[at + 1] == "    workbench figure aahr_figure8 RUN RUN"
+    assert lines[at + 2].startswith("    RUN: of AAHR")
     assert len(json.loads(call("list", "tables", "--json").output)) == len(table.listed())
 
 

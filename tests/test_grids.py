@@ -15,6 +15,7 @@ import pytest
 from paper_tables import layout as layouts
 from paper_tables import published, table
 from paper_tables.claims_told import TITLES
+from paper_tables.figures import FIGURES
 
 from tests.stand_ins import bottom_up, flickr8k, offline
 from tools.benchmarks import bench_arms
@@ -178,6 +179,8 @@ def test_the_command_of_a_table_is_one_that_the_program_takes(name):
         layout = layouts.read(read_grid(library.find(words[1], "grid")))
         kind = layout.number if layout.number.startswith("Fig") else f"Table {layout.number}"
         assert name.partition(",")[0] == f"{layout.paper} {kind}"
+    elif verb == "figure":
+        assert (words[0] in FIGURES, set(words[1:])) == (True, {"RUN"})
     else:
         assert verb == "run"
         path, values = library.find(words[0]), {}

@@ -62,7 +62,7 @@ def lines(cell: nbformat.NotebookNode) -> int:
 
 
 def test_there_are_notebooks() -> None:
-    assert [path.stem[:2] for path in PATHS] == ["01", "02", "03", "04", "05", "06", "07", "08", "09"]
+    assert [path.stem[:2] for path in PATHS] == ["01", "02", "03", "04", "05", "06", "07", "08", "09", "10"]
 
 
 def test_it_is_valid_and_asks_for_the_kernel_that_everybody_has(book: nbformat.NotebookNode) -> None:
@@ -199,16 +199,16 @@ def test_vectors_and_models_of_elsewhere_are_compared_and_what_they_lack_is_said
     images, texts = (random.standard_normal((size, 4), dtype=np.float32) for size in sizes)
     wb.evaluate(images=images, texts=texts, data=split).save(names[0])
     wb.evaluate(wb.open_model("scenes", "scenes"), split).save(names[1])
-    found = published("07_compare", {**SEVERAL["07_compare"], "runs": [str(names[0])]}, tmp_path / "alone")
-    assert not any(found["milliseconds"].values())
-    found = published(
-        "07_compare", {**SEVERAL["07_compare"], "runs": list(map(str, names))}, tmp_path / "both"
-    )
-    assert sorted(bool(times) for times in found["milliseconds"].values()) == [False, True]
+    small = SEVERAL["07_compare"]
+    found = published("07_compare", {**small, "runs": [str(names[0])]}, tmp_path / "alone")
+    assert [row["verdict"] for row in found["differences"].values()]
+    found = published("07_compare", {**small, "runs": list(map(str, names))}, tmp_path / "both")
+    assert len(found["models"]) == 2
+    assert {row["against"] for row in found["differences"].values()} == {found["models"][0]}
 
 
 ELSEWHERE = {
-    "07_compare": {"differ": 1, "k": 3, "published": "ECCV Caption"},
+    "07_compare": {"differ": 1, "k": 3},
     "08_relevance": {"rounds": 20, "noise": [0.3]},
     "09_relevance_audit": {"rounds": 20},
 }
@@ -223,7 +223,6 @@ def test_runs_are_looked_at_on_other_data_by_parameter(name: str, tmp_path: Path
     found = published(name, {**ELSEWHERE[name], "images": 0, "evaluate_on": on}, tmp_path)
     if name == "07_compare":
         assert (found["dataset"], set(found["training"].values())) == ("folder", {"scenes"})
-        assert not found["comparable"]
     else:
         assert (found["dataset"], found["truth"]) == ("mine/all", "own")
 
@@ -245,6 +244,30 @@ def test_regions_without_photographs_go_through_the_notebooks(tmp_path: Path) ->
     for name, more in small.items():
         looked = {**more, "runs": [str(trained.folder)], "images": 0}
         assert published(name, looked, tmp_path / name)["metrics"], name
+
+
+USERS = {"03_train": (16, 20), "07_compare": (16, 20)}
+
+
+@pytest.mark.parametrize("name", USERS)
+def test_the_notebooks_on_a_users_runs_are_short_and_call_public_names_alone(name: str) -> None:
+    book = nbformat.read(FOLDER / f"{name}.ipynb", 4)
+    least, most = USERS[name]
+    assert least <= len(book.cells) <= most
+    trees = [ast.parse(cell.source) for cell in code_cells(book)]
+    nodes = [node for tree in trees for node in ast.walk(tree)]
+    modules = {node.module for node in nodes if isinstance(node, ast.ImportFrom)}
+    assert modules == {"IPython.display", "workbench.registry"}
+    calls = {ast.unparse(node.func) for node in nodes if isinstance(node, ast.Call)}
+    public = {call.removeprefix("wb.") for call in calls if call.startswith("wb.")}
+    assert public <= {*wb.__all__, "use_device"}
+    assert len(public) <= 12
+
+
+@pytest.mark.slow
+def test_the_notebook_of_findings_shows_what_was_recorded(tmp_path: Path) -> None:
+    found = published("10_findings", {}, tmp_path)
+    assert {name.partition(" | ")[2] for name in found["metrics"]} == {"rsum", *found["same_list"]}
 
 
 @pytest.mark.parametrize("name", ELSEWHERE)

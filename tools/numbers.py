@@ -17,6 +17,7 @@ import machine_bench as bench
 import pandas as pd
 from paper_tables import claims, claims_words, published, search
 from paper_tables.claims_told import TITLES
+from paper_tables.findings import chosen, not_apart
 from relevance_audit import judge_advice
 
 from tools.benchmarks import bench_arms
@@ -29,7 +30,6 @@ from workbench.metrics import seeds
 from workbench.records import MetricKey
 from workbench.runs import compare
 from workbench.tour import TRAINED_WITH as GROUPS
-from workbench.views.plots.comparison import against_same_list, chosen, not_apart
 
 ROOT = Path(__file__).parent.parent
 LABELS, TRUTH = "rsum", "exact:i2t/map_at_r"
@@ -81,7 +81,7 @@ def tour() -> str:
         f"Its {found['stops']} notebooks took {format_number(found['seconds'] / 60, 1)} minutes on two cores."
     )
     values = {name: found["metrics"][f"{name}: {TRUTH}"] for name in found["models"]}
-    below = against_same_list({TRUTH: values}, found["same_list"])
+    below = compare.against_same_list({TRUTH: values}, found["same_list"])
     said = f"{took} {favourite(found)} {below} Each is one run from one seed."
     return "\n".join(textwrap.wrap(said, 130))
 
@@ -123,7 +123,7 @@ def comparison() -> str:
         f"{chosen(seeds.choices(arms, TRUTH), TRUTH, seeds.pairs(arms, TRUTH))} {_turned(arms, *WAYS)} "
         f"With annotated pairs, {apart[0]} of {format_count(len(pairs[0]), 'pair')} of objectives differ "
         f"significantly by `{WAYS[0]}`, and {apart[1]} by `{WAYS[1]}` "
-        "(Welch's t test over seeds, Holm's rule). " + against_same_list({TRUTH: own}, same_list())
+        "(Welch's t test over seeds, Holm's rule). " + compare.against_same_list({TRUTH: own}, same_list())
     )
     return "\n".join(textwrap.wrap(about, 130))
 
@@ -163,12 +163,13 @@ def _turned(arms: pd.DataFrame, way: str, other: str) -> str:
     """What the truth of the other direction would choose, and what becomes of it by this one."""
     best = seeds.choices(arms, way).loc[other]
     means = arms[arms.key == other].groupby("objective").value.mean()
-    return (
+    sentences = (
         f"The other direction is another question: `{other}` chooses {best['chosen']}, with "
-        f"{format_value(means[best['chosen']])} percent."
-        f"{not_apart(seeds.pairs(arms, other), best['chosen'])} "
-        f"By `{way}`, {best['chosen']} has {format_value(best['truth'])} percent."
+        f"{format_value(means[best['chosen']])} percent.",
+        not_apart(seeds.pairs(arms, other), best["chosen"]),
+        f"By `{way}`, {best['chosen']} has {format_value(best['truth'])} percent.",
     )
+    return " ".join(filter(None, sentences))
 
 
 def photographs() -> str:

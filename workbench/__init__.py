@@ -12,6 +12,7 @@ The public face::
     wb.compare(result, other)                        # one table, with paired differences
     wb.errors(result, other)                         # queries that one answers rightly, the other wrongly
     wb.explore(result, other)                        # the retrieval explorer
+    wb.sheet(result, other)                          # queries on which they differ, with their answers
     result.save("runs/mine")                         # a run like any other: ls, show, diff, build
     wb.train(wb.Config(objective="ditm"))            # train and evaluate; Config lists every setting
 
@@ -61,32 +62,56 @@ if TYPE_CHECKING:
     from workbench.records import Judgements as Judgements
     from workbench.records import MetricKey as MetricKey
     from workbench.records import Split as Split
-    from workbench.runs import Config
+    from workbench.runs import Config, open_runs, prepare
     from workbench.runs import load_model as load_model
-    from workbench.runs import open_runs as open_runs
     from workbench.runs import run as run
     from workbench.runs.compare import compare
     from workbench.runs.errors import errors
     from workbench.runs.evaluate import evaluate
     from workbench.runs.models import open_model
     from workbench.runs.resolve import resolve as resolve
+    from workbench.runs.store import folder as run_folder
+    from workbench.runs.store import publish
     from workbench.runs.train import run as train
     from workbench.text import SignalMaker as SignalMaker
     from workbench.views.explorer import Explorer as Explorer
     from workbench.views.explorer import explore
+    from workbench.views.results import curves, differences, first_answers, numbers, sheet, verdicts
 
 __version__ = "0.1.0"
 __all__ = [
-    "Config", "Encoder", "Metric", "Objective", "compare", "errors", "evaluate", "explore", "load_data",
-    "open_model", "train",
-]  # fmt: skip
+    "Config",
+    "Encoder",
+    "Metric",
+    "Objective",
+    "compare",
+    "curves",
+    "differences",
+    "errors",
+    "evaluate",
+    "explore",
+    "first_answers",
+    "load_data",
+    "numbers",
+    "open_model",
+    "open_runs",
+    "prepare",
+    "publish",
+    "run_folder",
+    "sheet",
+    "train",
+    "verdicts",
+]
 
 # PyTorch reads it at its first allocation: blocks of scores then lie on huge pages, where Linux gives them on
 # request, and a pass over all pairs takes two thirds of its time
 os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
 
+VIEWS = ("curves", "differences", "first_answers", "numbers", "sheet", "verdicts")
 HOMES = {
-    **dict.fromkeys(("Config", "run", "load_model", "open_runs"), "runs"),
+    **dict.fromkeys(("Config", "run", "load_model", "open_runs", "prepare"), "runs"),
+    "publish": "runs.store",
+    "run_folder": "runs.store:folder",
     "compare": "runs.compare",
     "errors": "runs.errors",
     "evaluate": "runs.evaluate",
@@ -97,6 +122,7 @@ HOMES = {
     "resolve": "runs.resolve",
     "train": "runs.train:run",
     "Explorer": "views.explorer",
+    **dict.fromkeys(VIEWS, "views.results"),
     "Encoder": "encoders",
     "Metric": "metrics",
     "Objective": "objectives",

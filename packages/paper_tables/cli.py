@@ -2,6 +2,7 @@
 ``table`` becomes.
 """
 
+import re
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
@@ -11,6 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
+import workbench as wb
 from workbench.cli import describe
 from workbench.cli.base import (
     AsJson,
@@ -28,6 +30,7 @@ from workbench.cli.base import (
 from workbench.cli.output import screen
 from workbench.execution import executors, library, parameters
 from workbench.registry import require_known
+from workbench.runs import store as runs
 
 
 @app.command(cls=WithPairs, epilog="Example: workbench table ditm_table4")
@@ -52,6 +55,30 @@ def table(
         table_, files, lines = write_table(file, words, root, paper=paper, notes=notes)
     emit({"files": {end: str(path) for end, path in files.items()}, **asdict(table_)}, as_json, lines)
     raise typer.Exit(3 if table_.missing else 0)
+
+
+@app.command(epilog="Example: workbench figure aahr_figure8 RUN RUN")
+@usage()
+def figure(
+    name: Annotated[str, typer.Argument(help="Such as dias_figure4, or of printed rows 'MS-COCO 5K, full'.")],
+    run: Annotated[list[str], typer.Argument(help="Runs on the same data.")],
+    images: Annotated[int, typer.Option(min=0, help="The first N images; 0 takes all.")] = 0,
+    out: Annotated[str, typer.Option(metavar="FILE", help="The page; empty names it below the runs.")] = "",
+    root: Root = "runs",
+    as_json: AsJson = False,
+) -> None:
+    """Write the page of a paper's figure of finished runs.
+
+    A data set and protocol of the papers shows the rows that they print, with the runs above them.
+    """
+    from paper_tables import figures
+
+    figures.check(name)
+    file = Path(out or Path(root) / "figures" / f"{re.sub(r'[^a-z0-9]+', '_', name.lower())}.html")
+    writable(file.parent)
+    folders = [str(runs.find(text, root).folder) for text in run]
+    figures.write(name, wb.open_runs(folders, images=images), file)
+    emit({"page": str(file)}, as_json, [str(file)])
 
 
 claims_app = typer.Typer(help="List, train and report the papers' claims.")

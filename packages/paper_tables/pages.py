@@ -1,12 +1,13 @@
 """A paper's table that was made here, as page, Markdown, LaTeX and CSV: the same rows and texts in each."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import plotly.graph_objects as go
 from markupsafe import Markup
 
 from paper_tables.layout import Part
@@ -16,7 +17,7 @@ from workbench.formatting import display_value, format_count, format_interval, u
 from workbench.io import write_text
 from workbench.metrics.comparison import Difference
 from workbench.views.pages import page
-from workbench.views.plots import comparison
+from workbench.views.plots.theme import CATEGORIES, on_axis, panels, whiskers
 
 # signs that LaTeX reads as something else, and those of the papers' tables that its fonts lack
 LATEX = {
@@ -38,6 +39,8 @@ LATEX = {
     "₊": r"\textsubscript{+}",
     "\N{WARNING SIGN}": r"(!)",
 }
+# the greatest value of a parameter by the least, from which its axis is logarithmic
+WIDE = 8
 ONLY_PRINTED = "printed only, no arm of this grid"
 
 
@@ -243,9 +246,50 @@ def curves(table: Table) -> dict[str, Any]:
         return {}
     seeds = max(row.seeds for row in table.rows)
     title = f"{head} over the parameter, mean of {format_count(seeds, 'seed')} and 95 % interval"
-    fig = comparison.over_parameter(drawn, title=title, y=head, unit=table.columns[head])
+    fig = over_parameter(drawn, title=title, y=head, unit=table.columns[head])
     figure: dict[str, Any] = json.loads(fig.to_json())
     return figure
+
+
+def over_parameter(
+    by_parameter: Mapping[str, Mapping[float, tuple[float | None, float | None, float | None]]],
+    *,
+    title: str,
+    y: str,
+    unit: str,
+) -> go.Figure:
+    """Draw one panel a parameter: a number over it, with intervals; a wide range is drawn by its logarithm.
+
+    Args:
+        by_parameter: name of the parameter -> its value -> mean and the ends of its interval, ``None`` = not
+            known.
+        title: what the figure shows.
+        y: name of the number.
+        unit: what the number is, of ``formatting.UNITS``.
+    """
+    fig = panels(list(by_parameter), title, "", f"{y}, {unit_heading(unit)}", spacing=0.05)
+    for column, by_value in enumerate(by_parameter.values(), 1):
+        x = sorted(by_value)
+        numbers = pd.DataFrame([by_value[at] for at in x], columns=["value", "low", "high"])
+        bars = whiskers(numbers["value"], numbers["low"], numbers["high"], CATEGORIES[0], unit, width=5)
+        fig.add_scatter(
+            x=x,
+            y=on_axis(numbers["value"], unit),
+            error_y=bars,
+            mode="lines+markers",
+            marker={"color": CATEGORIES[0], "size": 9},
+            line={"color": CATEGORIES[0], "width": 2.5},
+            hoverinfo="text",
+            hovertext=[f"{at}: {format_interval(*by_value[at], unit)}" for at in x],
+            showlegend=False,
+            row=1,
+            col=column,
+        )
+        axis = {"type": "linear", "title": "value"}
+        if x[0] > 0 and x[-1] / x[0] >= WIDE:
+            axis = {"type": "log", "title": "value, log scale"}
+        fig.update_xaxes(tickvals=x, ticktext=list(map(str, x)), row=1, col=column, **axis)
+    return fig.update_layout(height=360)
 
 
 def _notes(table: Table) -> list[str]:

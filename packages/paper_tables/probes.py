@@ -21,6 +21,7 @@ from scene_world.truth import truth
 from scene_world.vocabulary import NOUNS
 from scipy.stats import kendalltau, kurtosis, skew
 
+from paper_tables import weights
 from workbench import data, text
 from workbench.io import replacing
 from workbench.metrics import evaluation, twin_accuracy
@@ -36,7 +37,6 @@ from workbench.runs.evaluate import evaluate_run
 from workbench.runs.measure import evaluate_split
 from workbench.runs.model import scored
 from workbench.runs.result import OpenRun
-from workbench.views import weights
 from workbench.views.maps.measures import modality_gap
 
 PREFIX = "probe:"

@@ -107,22 +107,6 @@ def test_every_true_pair_as_positive_makes_another_arm_of_an_objective():
     assert seeds.seed_statistics(seeds.arms(table)).loc["rsum", "mean"].tolist() == [0.5, 0.5]
 
 
-def test_a_component_helps_harms_or_is_undecided():
-    whole = long_table({"a": [0.50, 0.51, 0.52, 0.51, 0.50]})
-    without = long_table(
-        {"a - good": [0.30, 0.31, 0.32], "a - bad": [0.70, 0.71, 0.72], "a - idle": [0.5, 0.52, 0.51]}
-    )
-    found = seeds.components(whole, without.rename(columns={"objective": "arm"}), "rsum").set_index(
-        "component"
-    )
-    assert found["verdict"].to_dict() == {"good": "helps", "bad": "harms", "idle": "undecided"}
-    # by hand: .508 - .31
-    assert found.loc["good", ["with", "without", "difference"]].tolist() == pytest.approx(
-        [0.508, 0.31, 0.198]
-    )
-    assert found.loc["good", "low"] < 0.198 < found.loc["good", "high"]
-
-
 @pytest.mark.parametrize(("key", "values", "expected"), [
     ("rsum", [0.1, 1.0], (0.0, 6.0)),
     ("t2i/R@1", [0.9, 1.0], (0.314690, 1.0)),  # 0.95 - 12.706205 * 0.070711 / sqrt(2)

@@ -151,7 +151,7 @@ def test_an_id_that_is_nobodys_is_refused(spaces, split):
 
 
 def test_noise_makes_a_run_worse_and_none_leaves_it_as_it_is(spaces):
-    same, worse = (compare.noisy(spaces[0], amount, name="noise") for amount in (0.0, 2.0))
+    same, worse = (spaces[0].with_noise(amount, name="noise") for amount in (0.0, 2.0))
     assert_allclose(same.scores, spaces[0].scores, atol=1e-6)
     assert_allclose(worse.image.mean.norm(dim=1).numpy(), 1.0, atol=1e-6)
     rsum = [mean(one, "rsum") for one in (spaces[0], worse)]

@@ -76,10 +76,17 @@ def seed_statistics(table: pd.DataFrame, *, confidence: float = CONFIDENCE) -> p
     return out.sort_values(["key", "mean"], ascending=[True, False], kind="stable")
 
 
-def _welch(pairs: list[tuple[pd.Series, pd.Series]], alpha: float) -> pd.DataFrame:
-    """Welch's t test of each pair of columns of values, with p values adjusted by Holm's rule for the number
-    of pairs: ``first`` and ``second`` mean, ``difference`` with ``low`` and ``high``, ``p``, ``p_holm`` and
-    whether they are ``apart``.
+def compared_pairs(pairs: list[tuple[pd.Series, pd.Series]], alpha: float) -> pd.DataFrame:
+    """Test each pair of columns of values by Welch's t test, with p values adjusted by Holm's rule for the
+    number of pairs.
+
+    Args:
+        pairs: two columns of values each, one value a seed.
+        alpha: chance of a single false difference among all pairs.
+
+    Returns:
+        One row a pair: ``first`` and ``second`` mean, ``difference`` with ``low`` and ``high``, ``p``,
+        ``p_holm`` and whether they are ``apart``.
 
     Source: B. L. Welch, The generalization of "Student's" problem when several different population variances
     are involved, Biometrika 34, 1947.
@@ -96,8 +103,8 @@ def _welch(pairs: list[tuple[pd.Series, pd.Series]], alpha: float) -> pd.DataFra
     return out.assign(apart=out["p_holm"] < alpha)
 
 
-def _values(table: pd.DataFrame, key: str) -> dict[str, pd.Series]:
-    """Values of one number by objective."""
+def values_by_objective(table: pd.DataFrame, key: str) -> dict[str, pd.Series]:
+    """Return the values of one number by objective, in the order of the table."""
     _check(table)
     return {str(name): one["value"] for name, one in table[table.key == key].groupby("objective", sort=False)}
 
@@ -110,9 +117,9 @@ def pairs(table: pd.DataFrame, key: str, *, alpha: float = 0.05) -> pd.DataFrame
         One row a pair: ``objective`` (the better by its mean), ``against``, ``difference``, ``p``, ``p_holm``
         and ``apart``.
     """
-    values = dict(sorted(_values(table, key).items()))
+    values = dict(sorted(values_by_objective(table, key).items()))
     names = list(combinations(sorted(values, key=lambda name: -values[name].mean()), 2))
-    tested = _welch([(values[one], values[other]) for one, other in names], alpha)
+    tested = compared_pairs([(values[one], values[other]) for one, other in names], alpha)
     out = pd.DataFrame(names, columns=["objective", "against"]).join(tested)
     return out[["objective", "against", "difference", "p", "p_holm", "apart"]]
 
@@ -124,32 +131,6 @@ def arms(table: pd.DataFrame) -> pd.DataFrame:
     """
     names = table["objective"] + np.where(table["positives"] == "own", "", f", {EVERY}")
     return table.assign(objective=names)
-
-
-def components(table: pd.DataFrame, without: pd.DataFrame, key: str, *, alpha: float = 0.05) -> pd.DataFrame:
-    """What a paper's own component adds to a number: the objective with all its components against the same
-    without one of them, by Welch's t test over seeds, with Holm's rule.
-
-    Args:
-        table: as for ``seed_statistics``, the whole objectives.
-        without: the same, and instead of ``objective`` the column ``arm``: the name of an objective,
-            ``" - "`` and what was left out.
-        key: the number that is compared.
-        alpha: chance of a single false verdict among all components, and of an interval that misses.
-
-    Returns:
-        One row a component: ``objective``, ``component``, ``with``, ``without``, ``difference``, ``low`` and
-        ``high`` (the interval of the difference), ``p_holm`` and ``verdict``: ``helps``, ``harms`` or
-        ``undecided``.
-    """
-    whole, parts = _values(table, key), _values(without.rename(columns={"arm": "objective"}), key)
-    names = [arm.split(" - ", 1) for arm in parts]
-    tested = _welch([(whole[name], part) for (name, _), part in zip(names, parts.values())], alpha)
-    signs = np.sign(tested["difference"]) * tested["apart"]
-    out = pd.DataFrame(names, columns=["objective", "component"]).join(tested)
-    out["verdict"] = signs.map({1: "helps", -1: "harms", 0: "undecided"})
-    out = out.rename(columns={"first": "with", "second": "without"})
-    return out.drop(columns=["p", "apart"])
 
 
 def choices(table: pd.DataFrame, truth: str) -> pd.DataFrame:

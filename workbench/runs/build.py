@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import torch
 from torch import Tensor
 
@@ -139,6 +140,17 @@ class Prepared:
     test: Source
     random_state: Tensor = field(default_factory=torch.get_rng_state)
     given: Mapping[str, Any] = field(default_factory=dict)
+
+    def splits(self) -> pd.DataFrame:
+        """Return the counts of the splits, one a column; without training that one is left out."""
+        sources = filter(None, (self.train, self.val, self.test))
+        return pd.DataFrame({source.split.name: source.split.fingerprint() for source in sources})
+
+    def changed(self) -> pd.DataFrame:
+        """Return the settings that differ from the defaults, one a row."""
+        plain = Config().as_dict()
+        values = {name: value for name, value in self.config.as_dict().items() if value != plain[name]}
+        return pd.DataFrame({"value": pd.Series(values, dtype=object)})
 
 
 @door("prepare")
@@ -433,11 +445,7 @@ def build(
 
 
 def check_reads(name: str, objective: Objective, pair: Pair) -> None:
-    """Refuse encoders that do not give what the objective reads.
-
-    Raises:
-        ValueError: names the field and how to give it.
-    """
+    """Raise ValueError, and say how to give it, if encoders do not give what the objective reads."""
     for wanted in objective.reads:
         for side in [pair.text] if wanted == "entities" else [pair.image, pair.text]:
             if wanted not in side.gives:

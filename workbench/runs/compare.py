@@ -1,19 +1,16 @@
-"""Several open runs on the same queries: numbers and verdicts, queries that differ, what runs cost."""
+"""Several open runs on the same queries: numbers and verdicts, and queries that differ."""
 
-import timeit
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
-from functools import partial
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-import torch
 
 from workbench import metrics
-from workbench.formatting import format_interval, format_number
+from workbench.english import listed
+from workbench.formatting import format_count, format_interval, format_number, format_value
 from workbench.metrics import comparison, map_at_r
 from workbench.metrics.evaluation import Evidence, walk
 from workbench.metrics.intervals import Draws
@@ -33,11 +30,11 @@ from workbench.records.measurement import measurement_row, remarks, unit_of
 from workbench.registry import did_you_mean, door, require_known
 from workbench.runs import store
 from workbench.runs.by_query import compared
-from workbench.runs.model import KeptVectors
 from workbench.runs.opening import apart, open_runs, opened, together
 from workbench.runs.result import OpenRun
-from workbench.training import averaging, checkpoint
+from workbench.training import averaging
 
+Direction = Literal["i2t", "t2i"]
 # length of the random numbers beside which a single model is shown
 NOISE = 1.0
 
@@ -52,7 +49,7 @@ def at_hand(names: Sequence[str] = (), *, images: int = 0) -> list[OpenRun]:
     """
     spaces = open_runs(names or store.of_tour(), images=images)
     if not names and len(spaces) == 1:
-        spaces.append(noisy(spaces[0], NOISE, name=f"{spaces[0].name} + noise"))
+        spaces.append(spaces[0].with_noise(NOISE))
     return spaces
 
 
@@ -164,18 +161,29 @@ def table(
     return table, pd.DataFrame([one.row() for one in told])
 
 
-class Comparison(NamedTuple):
+@dataclass(frozen=True)
+class Comparison:
     """Results in one table, and each against the first.
 
     Args:
+        runs: the results, of one split; the others are compared with the first.
         numbers: one row a result and number, with its contract.
         differences: one row a difference, see ``table``.
         notes: what else differs between the results, such as texts of captions or the number of threads.
     """
 
+    runs: Sequence[OpenRun]
     numbers: pd.DataFrame
     differences: pd.DataFrame
     notes: tuple[str, ...] = ()
+
+    def training(self) -> pd.DataFrame:
+        """Return how each result was trained, one a row, see ``trained``."""
+        return trained(self.runs)
+
+    def same_list(self) -> dict[str, float]:
+        """Return a baseline that looks at no query, see ``same_list``."""
+        return same_list(self.runs[0].split)
 
     def shown(self) -> pd.DataFrame:
         """The numbers as texts, a column a result, with chance, and what tells each from the first."""
@@ -200,6 +208,32 @@ class Comparison(NamedTuple):
         said = remarks((one["label"], one) for one in contracts)
         return list(filter(None, [*said, comparison.widened(len(self.differences))]))
 
+    def against_same_list(self) -> str:
+        """Say which results that baseline beats; empty where the data have annotated pairs alone."""
+        values = self.numbers["value"].unstack("run").to_dict("index")
+        return against_same_list({str(key): row for key, row in values.items()}, self.same_list())
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return what ``results.json`` of a comparison holds: every number by ``"run: label"`` with its
+        contract, every difference by ``"run - reference: label"``, and what was measured.
+        """
+        rows: Any = self.numbers.to_dict("index").items()
+        contracts = {f"{name}: {label}": row for (name, label), row in rows}
+        differences: dict[str, Any] = {}
+        for row in self.differences.to_dict("records"):
+            differences[f"{row['run']} - {row['against']}: {row['key']}"] = row
+        split = self.runs[0].split
+        return {
+            "dataset": self.runs[0].dataset,
+            "split": {"name": split.name, **split.fingerprint()},
+            "models": [run.name for run in self.runs],
+            "training": {run.name: run.config["data"] for run in self.runs},
+            "metrics": {name: row["value"] for name, row in contracts.items()},
+            "contracts": contracts,
+            "differences": differences,
+            "same_list": self.same_list(),
+        }
+
     def __repr__(self) -> str:
         return "\n".join([self.shown().to_string(), *self.remarks(), *self.notes])
 
@@ -223,7 +257,8 @@ def compare(*results: OpenRun | str | Path, keys: Sequence[str] = ()) -> Compari
     every = [one for given in results for one in opened(given)]
     require(every, "nothing to compare: give results of evaluate(), train() or open_runs()")
     runs = together(every)
-    return Comparison(*table(runs, keys), tuple(apart(every, [one.name for one in runs])))
+    notes = apart(every, [run.name for run in runs])
+    return Comparison(runs, *table(runs, keys), tuple(notes))
 
 
 def same_list(split: Split) -> dict[str, float]:
@@ -240,7 +275,30 @@ def same_list(split: Split) -> dict[str, float]:
     }
 
 
-def ranks(opened: Sequence[OpenRun], direction: Literal["i2t", "t2i"]) -> Values:
+def against_same_list(values: Mapping[str, Mapping[str, float]], same: Mapping[str, float]) -> str:
+    """Say which models one list for all queries beats, for every number.
+
+    Args:
+        values: key -> name of a model -> its number, as stored.
+        same: key -> that of the list, from ``same_list``; keys without ``values`` are left out.
+    """
+    sentences = []
+    for key, place in same.items():
+        if not (numbers := values.get(key)):
+            continue
+        back = MetricKey.parse(key).direction == "t2i"
+        items, query = ("images", "caption") if back else ("captions", "image")
+        below = [name for name, value in numbers.items() if value < place]
+        who = listed(below) if len(below) < 3 else f"{len(below)} of {format_count(len(numbers), 'model')}"
+        beaten = f"more than {who}" if below else "less than every model"
+        sentences.append(
+            f"One list for all {query}s, the {items} that are true most often first, has "
+            f"{format_value(place)} percent mAP@R, {beaten}."
+        )
+    return " ".join(sentences)
+
+
+def ranks(opened: Sequence[OpenRun], direction: Direction) -> Values:
     """``(runs, queries)`` rank of each query's best own item.
 
     Args:
@@ -251,7 +309,7 @@ def ranks(opened: Sequence[OpenRun], direction: Literal["i2t", "t2i"]) -> Values
 
 
 def chosen(
-    ranked: Values, split: Split, direction: Literal["i2t", "t2i"], asked: Sequence[str], count: int
+    ranked: Values, split: Split, direction: Direction, asked: Sequence[str], count: int
 ) -> list[tuple[str, int]]:
     """The queries to show: those asked for by id, then those on which the runs differ most, one an image.
 
@@ -286,106 +344,3 @@ def grader(split: Split) -> Callable[[Rows, Rows], Array] | None:
     if name == "own":
         return None
     return split.relevance(name).take
-
-
-def noisy(run: OpenRun, amount: float, *, name: str, seed: int = 0) -> OpenRun:
-    """The same model with random numbers added to its vectors: a baseline that is known to be worse.
-
-    Args:
-        run: an open run whose scores read the mean vectors alone.
-        amount: length of what is added to each vector of length 1; 0 changes nothing.
-        name: of the baseline.
-        seed: of the random numbers.
-    """
-    generator, unit = torch.Generator().manual_seed(seed), torch.nn.functional.normalize
-
-    def blurred(mean: torch.Tensor) -> torch.Tensor:
-        return unit(mean + amount * unit(torch.randn(mean.shape, generator=generator), dim=1), dim=1)
-
-    image, text = (replace(one, mean=blurred(one.mean)) for one in (run.image, run.text))
-    return run.with_embeddings(name, image, text)
-
-
-def distances(run: OpenRun, *, most: int = 1000) -> dict[str, Values]:
-    """Distances within and between images and captions (DIAS, Fig. 4), of images with their first caption.
-
-    Args:
-        run: an open run.
-        most: the first so many images.
-
-    Returns:
-        Kind of pair -> Euclidean distances of unit vectors, in [0, 2]; each pair once.
-    """
-    first = np.unique(run.split.own, return_index=True)[1][:most]
-    image, text = run.image.mean.numpy()[: len(first)], run.text.mean.numpy()[first]
-    within, one_way = np.triu_indices(len(first), 1), ~np.eye(len(first), dtype=bool)
-    images, captions, between = (
-        np.sqrt(np.maximum(2 - 2 * (one.astype(np.float64) @ other.T), 0))
-        for one, other in ((image, image), (text, text), (image, text))
-    )
-    return {
-        "an image and its caption": between.diagonal(),
-        "an image and another's caption": between[one_way],
-        "two images": images[within],
-        "two captions": captions[within],
-    }
-
-
-def costs(opened: Sequence[OpenRun], *, items: int = 32, repeats: int = 3) -> pd.DataFrame:
-    """What a run costs, in milliseconds: a training step, as the run itself measured it, and embedding,
-    measured now.
-
-    The step is the time from the start of training to its end over the number of steps, validation and
-    checkpoints included, on the run's own machine. Embedding is the median of ``repeats`` on this machine,
-    from the file or the words to the vector. A retrieval is the median over single captions: from the words
-    to the order of all images of the split, which are embedded already (AAHR, Fig. 7).
-
-    Args:
-        opened: open runs.
-        items: images embedded, and as many captions, embedded together and asked one by one.
-        repeats: how often a batch is embedded.
-
-    Returns:
-        One row a run: ``step``, ``image``, ``caption``, ``retrieval``; NaN where the run kept no checkpoint
-        of its training, its clock shows that it was resumed, it kept vectors and no model, or there are no
-        pictures.
-    """
-    rows = {}
-    for run in opened:
-        if isinstance(run.model, KeptVectors):
-            rows[run.name] = dict.fromkeys(("step", "image", "caption", "retrieval"), float("nan"))
-            continue
-        part, model = run.split.first(items), run.model
-        images, captions = model.source(part, every_signal=False), part.captions[:items]
-        image = _seconds(partial(model.embed_images_of, images), repeats)
-        caption = timeit.repeat(partial(model.embed_texts, captions), number=1, repeat=repeats)
-        each = {"image": image / len(part.image_ids), "caption": median(caption) / len(captions)}
-        asked = [timeit.timeit(partial(_retrieve, run, one), number=1) for one in captions]
-        each["retrieval"] = median(asked)
-        rows[run.name] = {"step": _step(run)} | {name: 1000 * seconds for name, seconds in each.items()}
-    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("run")
-
-
-def _seconds(work: Callable[[], Any], repeats: int) -> float:
-    """The median time of some work with images; NaN where their pictures are not there."""
-    try:
-        return median(timeit.repeat(work, number=1, repeat=repeats))
-    except FileNotFoundError:
-        return float("nan")
-
-
-def _retrieve(run: OpenRun, caption: str) -> Array:
-    scores = run.model.scores(run.image, run.model.embed_texts([caption]))
-    return np.argsort(-scores[:, 0], kind="stable")
-
-
-def _step(run: OpenRun) -> float:
-    if run.folder is None or not (run.folder / checkpoint.LAST).is_file():
-        return float("nan")
-    facts = checkpoint.facts(run.folder / checkpoint.LAST)
-    clock = [row["seconds"] for row in facts["history"]]
-    # epoch 0 ends where training begins, in runs that have one
-    begun = sum(row["seconds"] for row in facts["history"][:1] if not row["epoch"])
-    # the clock starts again where a run was resumed
-    known = clock and clock == sorted(clock)
-    return 1000 * (clock[-1] - begun) / facts["step"] if known else float("nan")

@@ -5,7 +5,7 @@ explorer look into them.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -27,6 +27,7 @@ from workbench.runs.about import About, add_about
 from workbench.runs.build import Target
 from workbench.runs.by_query import ByQuery
 from workbench.runs.environment import environment
+from workbench.runs.history import training_summary
 from workbench.runs.model import WHOLE, AnyModel, ExternalModel, scored
 from workbench.runs.place import runs_folder
 from workbench.runs.resolve import chooser
@@ -146,6 +147,30 @@ class OpenRun:
         """The same model and split with other embeddings, under another name and in no folder."""
         return OpenRun(
             name, self.split, lambda: (self.model, image, text), config=self.config, target=self.target
+        )
+
+    def with_noise(self, amount: float, *, name: str = "", seed: int = 0) -> "OpenRun":
+        """Return the same model with random numbers added to its vectors, a baseline known to be worse.
+
+        Args:
+            amount: length of what is added to each vector of length 1; 0 changes nothing. The scores must
+                read the mean vectors alone.
+            name: of the baseline; empty = the run's, with ``" + noise"``.
+            seed: of the random numbers.
+        """
+        generator, unit = torch.Generator().manual_seed(seed), torch.nn.functional.normalize
+
+        def blurred(side: Embedding) -> Embedding:
+            noise = unit(torch.randn(side.mean.shape, generator=generator), dim=1)
+            return replace(side, mean=unit(side.mean + amount * noise, dim=1))
+
+        image, text = blurred(self.image), blurred(self.text)
+        return self.with_embeddings(name or f"{self.name} + noise", image, text)
+
+    def training_summary(self) -> str:
+        """Say which epoch is kept and why, what training cost, and whether the result is above chance."""
+        return training_summary(
+            self.history, select=self.select, kept=self.kept, measurements=self.measurements
         )
 
     def table(self) -> pd.DataFrame:

@@ -15,7 +15,7 @@ from workbench.progress import choice
 from workbench.records import require
 from workbench.registry import door, merge
 from workbench.runs import store as runs
-from workbench.runs.about import ABOUT, About, add_about
+from workbench.runs.about import ABOUT, About, add_about, read_about
 from workbench.runs.build import Prepared, prepare
 from workbench.runs.config import FIELDS, Config
 from workbench.runs.environment import code_hash, environment
@@ -45,7 +45,7 @@ def run(
         experiment: the configuration, its fields by name, or what ``prepare`` made of it.
         folder: where checkpoints go; an unfinished run that lies there is resumed if it was made from
             the same. ``None`` keeps everything in memory.
-        name: how tables call the run; empty = its objective.
+        name: how tables call the run; empty = the name that its folder has, else its objective.
         tags: words by which lists are filtered.
         note: any text.
         progress: show a bar where somebody can see it.
@@ -88,6 +88,7 @@ def _run(
             model, ready.test.split, image, text, metrics=metrics, judge=config.objective.judge
         )
         threads = torch.get_num_threads()
+    about = read_about(Path(folder)).merged(about) if folder else about
     name = about.name or config.objective.name
     return OpenRun(
         name, ready.test.split, lambda: (model, image, text), None, config.as_dict(),

@@ -30,10 +30,10 @@ from workbench.records.measurement import measurement_row
 from workbench.runs import compare, open_runs
 from workbench.runs import store as runs
 from workbench.runs.about import About
+from workbench.runs.compare import against_same_list
 from workbench.runs.result import OpenRun
 from workbench.views.pages import Cell, page
 from workbench.views.photographs import picture
-from workbench.views.plots.comparison import against_same_list
 from workbench.views.plots.relevance import two_verdicts
 from workbench.views.plots.retrieval import MARKS, sheet
 

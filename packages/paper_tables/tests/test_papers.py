@@ -8,6 +8,7 @@ process, by the parameters that a kernel would get.
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -69,19 +70,15 @@ FIGURES = {
     "DITM Fig. 7": "From each image to the root",
     "DITM Fig. 8": "Descriptiveness by level of the chain",
     "CORA Fig. 1": "The first caption",
-    "DIAS Fig. 4": "Distances within and between modalities, 10 images",
     "SAM Table 1": "Agreement with the judgements &#x27;sits&#x27; of cxc/test",
     "SAM Fig. 3": "Recall at 2 without ground truth",
     "AAHR Fig. 5": "A map of each caption by cluster",
-    "AAHR Fig. 7": "Accuracy against speed",
 }
 # what stands on a page
 PAGES = {
-    "DITM Fig. 6": "<b>descriptiveness 0.",
     "CORA Fig. 3": '"kind":"drop"',
     "SAM Fig. 1": "px solid rgba(0, 114, 178, 1.00)",
     "AAHR Fig. 6": "Captions and the images they find",
-    "AAHR Fig. 8": "<b>aahr</b>, image ",
 }
 
 
@@ -218,22 +215,24 @@ def rsum(scores: Any, own: Any) -> float:
 
 
 @pytest.fixture(scope="module")
-def shown(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """What a notebook shows of two runs: its figures by title, and the pages."""
+def pair(root: Path) -> list[str]:
+    """Two runs."""
+    path = library.find("03_train")
+    few = {name: value for name, value in FEW.items() if not name.startswith("clusters")}
+    settings = {name: few.pop(name) for name in few.keys() - {"train_images", "seed", "device"}}
+    arms = ({"objective": objective, **few, "settings": settings} for objective in ("aahr", "ditm"))
+    return [str(trained(path, params, root=root).folder) for params in arms]
 
-    @cache
-    def pair() -> list[str]:
-        path = library.find("03_train")
-        few = {name: value for name, value in FEW.items() if not name.startswith("clusters")}
-        settings = {name: few.pop(name) for name in few.keys() - {"train_images", "seed", "device"}}
-        arms = ({"objective": objective, **few, "settings": settings} for objective in ("aahr", "ditm"))
-        return [str(trained(path, params, root=root).folder) for params in arms]
+
+@pytest.fixture(scope="module")
+def shown(pair: list[str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """What a notebook shows of two runs: its figures by title, and the pages."""
 
     @cache
     def cell(name: str) -> tuple[dict[str, Any], str]:
         path, more = library.find(name), dict[str, Any]()
         if "runs" in notebook.check(path, {}):
-            more["runs"] = pair()
+            more["runs"] = pair
         if name == "09_relevance_audit":
             more["ratings"] = {"cxc:sits": fixtures.cxc(tmp_path_factory.mktemp("cxc"))}
         outputs = executed(path, {**SMALL[name], **more}, tmp_path_factory.mktemp(name))
@@ -259,9 +258,46 @@ def test_a_notebook_shows_the_figure_of_the_paper(name: str, shown) -> None:
     assert all(figure["data"] for figure in drawn)
 
 
+# what the page of a figure holds
+DRAWN = {
+    "DITM Fig. 6": "<b>descriptiveness 0.",
+    "DIAS Fig. 4": "Distances within and between modalities, 10 images",
+    "AAHR Fig. 7": "Accuracy against speed",
+    "AAHR Fig. 8": "<b>aahr</b>, image ",
+}
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_a_figure_of_finished_runs_is_a_page_that_needs_no_network(
+    name: str, pair: list[str], tmp_path: Path
+) -> None:
+    words = [word for word in COMMANDS[name] if word != "RUN"]
+    done = CliRunner().invoke(app, [*words, *pair, "--out", str(tmp_path / "figure.html")])
+    assert done.exit_code == 0, done.output
+    page = (tmp_path / "figure.html").read_text(encoding="utf-8")
+    assert DRAWN[name] in page
+    assert "<link" not in page
+    assert not re.findall(r'<(?:script|img)[^>]+src="https?:', page)
+
+
+def test_runs_stand_above_the_rows_that_papers_print(pair: list[str], tmp_path: Path) -> None:
+    file = tmp_path / "figure.html"
+    words = ["figure", "MS-COCO 5K, full", *pair, "--images", "8", "--out", str(file)]
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 0, done.output
+    page = file.read_text(encoding="utf-8")
+    assert page.index("measured here") < page.index("AAHR, table 2")
+
+
+def test_an_unknown_figure_is_named_with_near_ones_before_a_run_is_opened() -> None:
+    done = CliRunner().invoke(app, ["figure", "aahr_figur8", "nowhere"])
+    assert done.exit_code == 2
+    assert "aahr_figure8" in done.output
+
+
 def test_every_row_is_read() -> None:
-    drawn = {name for name, words in COMMANDS.items() if words[0] == "run"}
-    assert drawn == FIGURES.keys() | PAGES.keys()
+    drawn = {name for name, words in COMMANDS.items() if words[0] in ("run", "figure")}
+    assert drawn == FIGURES.keys() | PAGES.keys() | DRAWN.keys()
     assert len(COMMANDS) == 44
 
 

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
-from PIL import Image
 
-from workbench.records import Measurement, MetricKey
-from workbench.views.plots.training import chosen, curves, example, first_answers
+from workbench.views.plots.training import curves, first_answers
 
 ROW = {"triplet": 0.5, "ditm": 0.25, "loss": 0.75, "seconds": 1.0}
 
@@ -55,27 +51,6 @@ def test_what_chose_the_epoch_has_a_panel_of_its_own_and_its_ring() -> None:
     assert [trace.name for trace in fig.data if trace.xaxis == "x2"] == ["validation RSUM"]
 
 
-def test_a_sentence_says_which_epoch_is_kept_and_by_what() -> None:
-    assert chosen([START, FIRST], select="rsum", kept=[1]) == (
-        "The weights are those of epoch 1 of 1, the best by validation rsum (200.0 of 600; 50.0 of 600 "
-        "before training); 9 steps in 1 s."
-    )
-    assert chosen([START, FIRST], select="exact:t2i/map_at_r", kept=[0]) == (
-        "No epoch was better than the starting point by validation exact:t2i/map_at_r (4.0 percent), so the "
-        "weights are those of epoch 0, the untrained model; 9 steps in 1 s. "
-        "Validation rsum would keep epoch 1."
-    )
-    assert "the mean of those of epochs 1 to 2 of 2" in chosen(
-        [START, FIRST, {**FIRST, "epoch": 2.0}], select="rsum", kept=[1, 2]
-    )
-    assert "starting point" in chosen([], select="rsum", kept=[])
-    low = Measurement(MetricKey("rsum"), 0.5, 0.3, 0.7, face="sum", chance=0.6)
-    told = chosen([START, FIRST], select="rsum", kept=[1], measured=[low])
-    assert told.endswith("Not above chance: rsum is 50.0 (30.0 to 70.0) of 600, and a random order has 60.0.")
-    high = replace(low, low=0.61)
-    assert "chance" not in chosen([START, FIRST], select="rsum", kept=[1], measured=[high])
-
-
 def test_no_epoch_has_no_curves() -> None:
     with pytest.raises(ValueError, match="epochs=0"):
         curves([])
@@ -86,10 +61,3 @@ def test_first_answers_add_up_to_one() -> None:
     # own 0.6, another true one 0.9 - 0.6, wrong 1 - 0.9
     assert [trace.x[0] for trace in fig.data] == pytest.approx([60, 30, 10])
     assert np.sum([trace.x for trace in fig.data], axis=0) == pytest.approx([100, 100])
-
-
-def test_an_example_orders_captions_by_their_value_and_escapes_them() -> None:
-    fig = example(Image.new("RGB", (8, 8)), ["<b> $5", "plain"], np.array([0.9, 0.1]), title="t", x="v")
-    assert list(fig.data[0].y) == ["plain", "&lt;b&gt; &#36;5"]
-    assert list(fig.data[0].x) == [0.1, 0.9]
-    assert len(fig.layout.images) == 1

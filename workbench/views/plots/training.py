@@ -1,31 +1,16 @@
-"""Figures of one experiment: an example with its signal, the curves of training, and what the first answers
-are worth.
-"""
+"""Figures of one experiment: the curves of training, and what the first answers are worth."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import plotly.graph_objects as go
-from numpy.typing import NDArray
-from PIL import Image
 
 from workbench.english import listed
-from workbench.formatting import format_count, format_number, format_value, unit_heading
+from workbench.formatting import format_value, unit_heading
 from workbench.records import Measurement, MetricKey, require
-from workbench.records.measurement import not_above_chance, unit_of
+from workbench.records.measurement import unit_of
 from workbench.records.metric_key import WAYS
-from workbench.training.averaging import best_epoch
-from workbench.views.plots.theme import (
-    CATEGORIES,
-    INK,
-    add_picture,
-    escape,
-    figure,
-    lines,
-    on_axis,
-    wrapped,
-)
+from workbench.views.plots.theme import CATEGORIES, INK, escape, figure, on_axis
 
 ANSWERS = (
     ("annotated", CATEGORIES[0], "white"),
@@ -34,26 +19,6 @@ ANSWERS = (
 )
 NOT_A_TERM = ("epoch", "steps", "loss", "seconds")
 LOOK: dict[str, Any] = {"mode": "lines+markers", "marker": {"size": 7}}
-
-
-def example(
-    image: Image.Image, captions: Sequence[str], values: NDArray[Any], *, title: str, x: str
-) -> go.Figure:
-    """One image, its captions, and a number that a signal gives to each, e.g. descriptiveness."""
-    order = np.argsort(values, kind="stable")
-    texts = [lines(wrapped(captions[row], 38)) for row in order]
-    title += f": {x} from {format_number(values.min(), 2)} to {format_number(values.max(), 2)}"
-    fig = figure(title, x, height=130 + 44 * len(texts)).update_layout(margin={"t": 50})
-    fig.add_bar(
-        x=values[order], y=texts, orientation="h", marker={"color": CATEGORIES[0]}, width=0.5,
-        hoverinfo="text",
-        hovertext=[
-            f"{text}<br>{format_number(value, 3)}" for text, value in zip(texts, values[order], strict=True)
-        ],
-    ).update_xaxes(domain=[0.6, 1.0])  # fmt: skip
-    fig.update_yaxes(ticks="outside", tickcolor="rgba(0,0,0,0)", tickfont={"size": 12})
-    add_picture(fig, image, sizex=0.18)
-    return fig
 
 
 def curves(
@@ -113,39 +78,6 @@ def _terms(fig: go.Figure, trained: Sequence[Mapping[str, float]]) -> None:
             fig.add_bar(marker=line, width=0.4, row=1, col=1, **drawn)
     fig.update_layout(barmode="relative")
     fig.update_yaxes(title="loss and its terms", rangemode="tozero", col=1)
-
-
-def chosen(
-    history: Sequence[Mapping[str, float]],
-    *,
-    select: str,
-    kept: Sequence[int],
-    measured: Iterable[Measurement] = (),
-) -> str:
-    """Which epoch is kept, by what it was chosen, what training cost, and which one RSUM would have kept; for
-    the arguments see ``curves``. Where RSUM among the ``measured`` is not above chance, that too.
-    """
-    if not history:
-        return "Nothing was trained: this is the starting point."
-    last, unit, of = history[-1], unit_of(select), {row["epoch"]: row[f"val/{select}"] for row in history}
-    cost = f"{format_count(int(last['steps']), 'step')} in {format_number(last['seconds'], 0)} s."
-    if select != "rsum":
-        by_rsum = int(history[best_epoch(history, "rsum")]["epoch"])
-        cost += f" Validation rsum would keep {'the same' if [*kept] == [by_rsum] else f'epoch {by_rsum}'}."
-    cost = f"{cost} {not_above_chance({one.label: one.as_dict() for one in measured})}".rstrip()
-    trained = int(last["epoch"])
-    if len(kept) > 1:
-        return f"The weights are the mean of those of epochs {kept[0]} to {kept[-1]} of {trained}; {cost}"
-    value, start = (f"{format_value(of[epoch], unit)} {unit_heading(unit)}" for epoch in (kept[0], 0))
-    if kept[0] == 0:
-        return (
-            f"No epoch was better than the starting point by validation {select} ({value}), so the weights "
-            f"are those of epoch 0, the untrained model; {cost}"
-        )
-    return (
-        f"The weights are those of epoch {kept[0]} of {trained}, the best by validation {select} "
-        f"({value}; {start} before training); {cost}"
-    )
 
 
 def found_first(measurements: Sequence[Measurement]) -> tuple[dict[str, float], dict[str, float]]:

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from paper_tables import weights
 from PIL import Image
 
 from workbench.runs import Config, run
-from workbench.views import weights
 
 WHITE = Image.new("RGB", (40, 20), "white")
 HALVES = np.array([[0.0, 0.0, 0.5, 1.0], [0.5, 0.0, 1.0, 1.0]])

@@ -1,0 +1,161 @@
+"""Figures of the papers that show finished runs, each as a page that reads offline.
+
+``FIGURES`` names them; a figure takes open runs of one split and returns the pieces of its page. Figures that
+a grid makes are tables of that grid, and figures that the notebooks make stay there.
+"""
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+from markupsafe import Markup
+
+from paper_tables import beside, costs, distances, published, weights
+from workbench import text
+from workbench.execution import report
+from workbench.formatting import format_count, format_number
+from workbench.io import write_text
+from workbench.records import require
+from workbench.registry import require_known
+from workbench.runs import compare
+from workbench.runs.result import OpenRun
+from workbench.views.pages import page
+from workbench.views.plots import retrieval, tables
+
+TEMPLATE = Path(__file__).with_name("figures.html.j2")
+# images whose weights are shown
+WEIGHED = 3
+Pieces = list[Markup]
+
+
+def draw(name: str, runs: Sequence[OpenRun]) -> str:
+    """Return the page of a figure.
+
+    Args:
+        name: of ``FIGURES``, or a data set and protocol of printed rows, e.g. ``"MS-COCO 5K, full"``.
+        runs: open runs of one split.
+
+    Raises:
+        KeyError: no such figure; the message lists the near names.
+    """
+    check(name)
+    pieces = FIGURES[name](runs) if name in FIGURES else printed_rows(name, runs)
+    drawn = report.plotly_script() if any("Plotly" in piece for piece in pieces) else ""
+    title = f"{name}: {', '.join(run.name for run in runs)}"
+    return page(TEMPLATE, title=title, pieces=pieces, plotly=Markup(drawn))
+
+
+def write(name: str, runs: Sequence[OpenRun], file: Path) -> Path:
+    """Write the page of a figure.
+
+    Args:
+        name: see ``draw``.
+        runs: open runs of one split.
+        file: the page.
+    """
+    return write_text(file, draw(name, runs))
+
+
+def check(name: str) -> None:
+    """Raise if there is no such figure.
+
+    Raises:
+        KeyError: the message lists the near names.
+    """
+    if name not in published_names():
+        require_known("no figure", name, [*FIGURES, *published_names()])
+
+
+def published_names() -> list[str]:
+    """Return the data sets and protocols of which rows are printed."""
+    rows = published.load()[["dataset", "protocol"]].drop_duplicates()
+    return [", ".join(filter(None, pair)) for pair in rows.itertuples(index=False)]
+
+
+def printed_rows(name: str, runs: Sequence[OpenRun]) -> Pieces:
+    """Show the rows that the papers print of one data set and protocol, with the runs above them.
+
+    Args:
+        name: data set and protocol, e.g. ``"MS-COCO 5K, full"``.
+        runs: open runs of one split.
+    """
+    columns, remarks, reason = beside.with_printed(runs, name)
+    about = {"paper": list(remarks), "which rows compare": list(remarks.values())}
+    rows = tables.printed(columns, title=f"{name}, in percent", reason=reason)
+    return [Markup(rows), Markup(tables.listing(about, title="Papers"))]
+
+
+def _between_modalities(runs: Sequence[OpenRun]) -> Pieces:
+    """DIAS Fig. 4: distances within and between modalities, and their medians."""
+    by_run = {run.name: distances.distances(run) for run in runs}
+    images = min(distances.MOST, len(runs[0].split.image_ids))
+    medians = pd.DataFrame(by_run).map(np.median).map(format_number, digits=3)
+    columns = {"median distance": list(medians.index), **medians.to_dict("list")}
+    return [_drawn(distances.histograms(by_run, images=images)), _listing(columns, "Medians")]
+
+
+def _accuracy_and_speed(runs: Sequence[OpenRun]) -> Pieces:
+    """AAHR Fig. 7: accuracy against what a step, an embedding and a retrieval cost."""
+    key = compare.first_keys(runs[0].split.judgements)[0]
+    numbers, _ = compare.table(runs, [key])
+    times = costs.costs(runs)
+    known = times.notna().any(axis=1)
+    require(known.any(), "no run has a model or a checkpoint whose time could be measured")
+    table = numbers.xs(key, level="label").join(times)[known]
+    texts = times.map(format_number, na_action="ignore", digits=2).astype(object).fillna("not known")
+    columns = {"run": list(times.index), **texts.rename(columns=costs.HEADINGS).to_dict("list")}
+    figure = costs.speed(table, costs.HEADINGS, y=key)
+    return [_drawn(figure), _listing(columns, "Runs, in milliseconds")]
+
+
+def _weights(runs: Sequence[OpenRun]) -> Pieces:
+    """AAHR Fig. 8: weights of regions and words, for the images on which the runs differ most."""
+    rows = [row for _, row in _queries(runs, "i2t", WEIGHED)]
+    weighed = {run.name: weights.of_run(run, rows) for run in runs}
+    title = f"Weights of regions and words, {format_count(len(rows), 'image')}"
+    return [Markup(weights.sheet(weighed, title=title))]
+
+
+def _by_descriptiveness(runs: Sequence[OpenRun]) -> Pieces:
+    """DITM Fig. 6: what the captions of one image find, from the least to the most descriptive."""
+    split = runs[0].split
+    values = text.load("descriptiveness").fit(split.captions).of(split.captions).values
+    image = split.own[_queries(runs, "t2i", 1)[0][1]]
+    rows = sorted(np.flatnonzero(split.own == image).tolist(), key=values.__getitem__)
+    notes = [f"descriptiveness {format_number(value, 2)}" for value in values]
+    sheet = retrieval.sheet(
+        {run.name: run.scores for run in runs},
+        [(notes[row], row) for row in rows],
+        split,
+        direction="t2i",
+        grade=compare.grader(split),
+        said=notes,
+    )
+    return [Markup(sheet)]
+
+
+def _queries(runs: Sequence[OpenRun], direction: compare.Direction, count: int) -> list[tuple[str, int]]:
+    """Return the queries on which runs differ most; of one run the first ones."""
+    ranks = compare.ranks(runs, direction)
+    if len(runs) == 1:
+        return [("first", row) for row in range(min(count, ranks.shape[1]))]
+    return compare.chosen(ranks, runs[0].split, direction, (), count)
+
+
+def _drawn(figure: go.Figure) -> Markup:
+    return Markup(report.div(json.loads(figure.to_json()), "figure"))
+
+
+def _listing(columns: dict[str, list[str]], title: str) -> Markup:
+    return Markup(tables.listing(columns, title=title))
+
+
+FIGURES: dict[str, Callable[[Sequence[OpenRun]], Pieces]] = {
+    "ditm_figure6": _by_descriptiveness,
+    "dias_figure4": _between_modalities,
+    "aahr_figure7": _accuracy_and_speed,
+    "aahr_figure8": _weights,
+}

@@ -1,0 +1,251 @@
+"""What recorded comparisons over seeds say: figures, columns of tables, and sentences computed from them."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from workbench.formatting import (
+    display_value,
+    format_count,
+    format_interval,
+    format_number,
+    format_value,
+    unit_heading,
+)
+from workbench.metrics.seeds import compared_pairs, values_by_objective
+from workbench.records import require
+from workbench.records.measurement import unit_of
+from workbench.views.plots.comparison import ZERO
+from workbench.views.plots.theme import CATEGORIES, INK, dots, each, entry, escape, figure
+
+SECONDS = "seconds"
+VERDICTS = {1: "helps", -1: "harms", 0: "undecided"}
+
+
+def over_seeds(
+    table: pd.DataFrame, *, title: str, x: str, unit: str = "share", lines: Mapping[str, float] | None = None
+) -> go.Figure:
+    """Draw a dot with its interval for every objective, against lines.
+
+    Args:
+        table: the rows of one key from ``metrics.seeds.seed_statistics``, indexed by objective. A single seed
+            has no interval and shows none.
+        title: what the figure shows.
+        x: name of the number.
+        unit: what the number is, of ``formatting.UNITS``.
+        lines: name of a line -> its place, as stored.
+
+    Raises:
+        ValueError: the table is empty.
+    """
+    require(len(table), "there is no objective to draw; choose a key that the table has")
+    fig = figure(title, f"{x}, {unit_heading(unit)}", height=190 + 30 * len(table))
+    fig.update_layout(margin={"t": 90})
+    rows = table.rename(columns={"mean": "value"}).assign(
+        run=table.index.map(str),
+        face=unit,
+        about=[f", mean of {format_count(seeds, 'seed')}" for seeds in table["seeds"]],
+    )
+    dots(fig, rows, CATEGORIES[0], **entry(fig, "mean and interval"))
+    for name, place in (lines or {}).items():
+        text = {"text": name, "font": {"color": INK}}
+        fig.add_vline(
+            display_value(place, unit), line=ZERO, annotation=text, annotation_position="bottom right"
+        )
+    order = [escape(run) for run in rows["run"][::-1]]
+    return fig.update_yaxes(categoryorder="array", categoryarray=order)
+
+
+def told_apart(pairs: pd.DataFrame, key: str) -> str:
+    """Say how many pairs of objectives differ significantly by a number, from ``metrics.seeds.pairs``."""
+    return (
+        f"By `{key}`, {int(pairs['apart'].sum())} of {format_count(len(pairs), 'pair')} of objectives "
+        "differ significantly (Welch's t test over seeds, Holm's rule)."
+    )
+
+
+def chosen(choices: pd.DataFrame, truth: str, pairs: pd.DataFrame | None = None) -> str:
+    """Say which objective each number would choose and what that costs by the truth.
+
+    Args:
+        choices: from ``metrics.seeds.choices``.
+        truth: the key that is true.
+        pairs: from ``metrics.seeds.pairs`` of the same objectives, by the truth: adds from how many the best
+            does not differ.
+    """
+    best, others = choices.to_dict("index")[truth], choices.drop(index=truth)
+    # of numbers that lose the same, those by annotated pairs first: they are what the field goes by
+    prefixed = [":" in str(key) for key in others.index]
+    by_loss = others.assign(prefixed=prefixed).sort_values(["lost", "prefixed"], ascending=[False, True])
+    wrong = by_loss[by_loss["lost"] > 0]
+    losses = [
+        f"`{key}` would choose {row['chosen']}, with {format_value(row['truth'])} percent: "
+        f"a loss of {_points(row['lost'])} percentage points."
+        for key, row in wrong.head(2).iterrows()
+    ]
+    taus = {str(key): float(tau) for key, tau in others["tau"].items()}
+    like, least = max(taus, key=taus.__getitem__), min(taus, key=taus.__getitem__)
+    sentences = [
+        f"The truth (`{truth}`) chooses {best['chosen']}: {format_value(best['truth'])} percent.",
+        "" if pairs is None else not_apart(pairs, best["chosen"]),
+        " ".join(losses) or "Every other number chooses the same.",
+        f"Of all numbers, `{like}` orders the {best['among']} ways of training most like the truth "
+        f"(Kendall's tau {format_value(taus[like], 'correlation')}).",
+        f"`{least}` orders them least like it ({format_value(taus[least], 'correlation')}).",
+    ]
+    return " ".join(filter(None, sentences))
+
+
+def _points(share: float) -> str:
+    """Return percentage points, whole where they are many, so that they agree with rounded percentages."""
+    return format_number(100 * share, 0) if share >= 0.1 else format_value(share)
+
+
+def not_apart(pairs: pd.DataFrame, best: str) -> str:
+    """Say how many others do not differ significantly from the best; empty where all do.
+
+    Args:
+        pairs: from ``metrics.seeds.pairs``.
+        best: name of an objective.
+    """
+    close = pairs[((pairs["objective"] == best) | (pairs["against"] == best)) & ~pairs["apart"]]
+    if close.empty:
+        return ""
+    verb = "does" if len(close) == 1 else "do"
+    return f"{format_count(len(close), 'other')} {verb} not differ from it significantly."
+
+
+def choosing(choices: pd.DataFrame) -> dict[str, list[str]]:
+    """Return the columns of a table of ``metrics.seeds.choices``, for ``tables.listing``."""
+    return {
+        "number": list(map(str, choices.index)),
+        "would choose": choices["chosen"].tolist(),
+        "Kendall's tau with the truth's order": [format_value(tau, "correlation") for tau in choices["tau"]],
+        "truth of the chosen, percent": choices["truth"].map(format_value).tolist(),
+        "lost, percentage points": choices["lost"].map(format_value).tolist(),
+    }
+
+
+def by_objective(measured: pd.DataFrame, keys: Sequence[str]) -> dict[str, list[str]]:
+    """Return the columns of a table for ``tables.listing``: a mean with its interval for every objective and
+    number.
+
+    Args:
+        measured: from ``metrics.seeds.seed_statistics``, under one more level of the index: which labels were
+            positive.
+        keys: the numbers, in the order of the columns.
+    """
+    statistics: dict[Any, Any] = measured.to_dict("index")
+    rows = [(labels, name) for labels, number, name in statistics if number == keys[0]]
+    columns = {"positives": [labels for labels, _ in rows], "objective": [name for _, name in rows]}
+    for key in keys:
+        cells = [statistics[labels, key, name] for labels, name in rows]
+        if key == SECONDS:
+            columns[key] = [format_number(cell["mean"], 0) for cell in cells]
+            continue
+        unit = unit_of(key)
+        head = f"{key}, {unit_heading(unit)}"
+        columns[head] = [format_interval(cell["mean"], cell["low"], cell["high"], unit) for cell in cells]
+    return columns
+
+
+def recipe_rows(around: pd.DataFrame) -> dict[str, list[str]]:
+    """Return the columns of a table of ``search.around``, for ``tables.listing``."""
+    columns = {
+        "objective": around.index.tolist(),
+        "learning rate": [format_number(rate, 3) for rate in around["lr"]],
+    }
+    for head, field in (("warm-up epochs", "warmup_epochs"), ("epochs", "epochs"), ("steps", "steps")):
+        columns[head] = [format_number(number, 0) for number in around[field]]
+    columns["percent"] = around["value"].map(format_value).tolist()
+    for change in list(around)[list(around).index("value") + 1 :]:
+        columns[change] = [format_value(points, sign=True) for points in around[change]]
+    columns["seeds scatter by"] = around["scatter"].map(format_value).tolist()
+    return columns
+
+
+def components(table: pd.DataFrame, without: pd.DataFrame, key: str, *, alpha: float = 0.05) -> pd.DataFrame:
+    """Compare objectives with all their components and without one of them, by Welch's t test over seeds,
+    with Holm's rule.
+
+    Args:
+        table: as for ``metrics.seeds.seed_statistics``, the complete objectives.
+        without: the same, and instead of ``objective`` the column ``arm``: the name of an objective,
+            ``" - "`` and what was left out.
+        key: the number that is compared.
+        alpha: chance of a single false verdict among all components, and of an interval that misses.
+
+    Returns:
+        One row a component: ``objective``, ``component``, ``with``, ``without``, ``difference``, ``low`` and
+        ``high`` (the interval of the difference), ``p_holm`` and ``verdict``: ``helps``, ``harms`` or
+        ``undecided``.
+    """
+    complete = values_by_objective(table, key)
+    parts = values_by_objective(without.rename(columns={"arm": "objective"}), key)
+    names = [arm.split(" - ", 1) for arm in parts]
+    pairs = [(complete[name], part) for (name, _), part in zip(names, parts.values(), strict=True)]
+    tested = compared_pairs(pairs, alpha)
+    signs = np.sign(tested["difference"]) * tested["apart"]
+    rows = pd.DataFrame(names, columns=["objective", "component"]).join(tested)
+    rows = rows.assign(verdict=signs.map(VERDICTS))
+    return rows.rename(columns={"first": "with", "second": "without"}).drop(columns=["p", "apart"])
+
+
+def component_rows(components: pd.DataFrame) -> dict[str, list[str]]:
+    """Return the columns of a table of ``components``, for ``tables.listing``."""
+    differences = [format_interval(row.difference, row.low, row.high, sign=True) for row in each(components)]
+    return {
+        "objective": components["objective"].tolist(),
+        "component": components["component"].tolist(),
+        "with it": components["with"].map(format_value).tolist(),
+        "without": components["without"].map(format_value).tolist(),
+        "difference": differences,
+        "verdict": components["verdict"].tolist(),
+    }
+
+
+def helped(components: pd.DataFrame, key: str) -> str:
+    """Say which components help and which harm by a number.
+
+    Args:
+        components: from ``components``.
+        key: the number.
+    """
+    sentences = []
+    for verdict, plural in (("helps", "help"), ("harms", "harm")):
+        parts = [
+            f"{row.objective}'s {row.component} ({format_value(row.difference, sign=True)})"
+            for row in each(components[components["verdict"] == verdict])
+        ]
+        if parts:
+            sentences.append(f"{' and '.join(parts)} {verdict if len(parts) == 1 else plural}")
+    undecided = int((components["verdict"] == "undecided").sum())
+    verb = "is" if undecided == 1 else "are"
+    return (
+        f"By `{key}`, in percentage points: "
+        f"{'. '.join(sentences) or 'no component makes a significant difference'}. "
+        f"{undecided} of {format_count(len(components), 'component')} {verb} undecided."
+    )
+
+
+def results(measured: pd.DataFrame, keys: Sequence[str]) -> dict[str, Any]:
+    """Return means with their intervals as ``results.json`` holds them.
+
+    Args:
+        measured: as for ``by_objective``.
+        keys: the numbers.
+    """
+    metrics, contracts = dict[str, float](), dict[str, Any]()
+    statistics: dict[Any, Any] = measured.to_dict("index")
+    for (labels, key, name), row in statistics.items():
+        if key not in keys:
+            continue
+        label = f"{name}, {labels} | {key}"
+        metrics[label] = row["mean"]
+        contracts[label] = {"face": unit_of(key), "seeds": row["seeds"]}
+        # one seed has no interval
+        contracts[label] |= {end: row[end] for end in ("low", "high") if not np.isnan(row[end])}
+    return {"metrics": metrics, "contracts": contracts}

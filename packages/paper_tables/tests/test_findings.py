@@ -1,0 +1,126 @@
+"""What recorded comparisons say, in figures, tables and sentences."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+from paper_tables import findings
+
+from workbench.metrics import seeds
+
+SEEDS = pd.DataFrame(
+    {
+        "mean": [0.9, 0.6, 0.1], "low": [0.88, 0.4, float("nan")], "high": [0.92, 0.8, float("nan")],
+        "seeds": [3, 3, 1],
+    },
+    index=["b", "a <i>", "c"],
+)  # fmt: skip
+
+
+def test_every_objective_is_a_dot_with_its_interval_against_lines():
+    fig = findings.over_seeds(SEEDS, title="t", x="mAP@R", lines={"starting point": 0.55})
+    (dots,) = fig.data
+    assert dots.y == ("b", "a &lt;i&gt;", "c")
+    assert dots.x[0] == 90.0
+    assert dots.error_x.array[0] == pytest.approx(2.0)
+    assert dots.error_x.arrayminus[1] == pytest.approx(20.0)
+    assert dots.error_x.array[2] == 0.0
+    assert fig.layout.shapes[0].x0 == 55.0
+    assert list(fig.layout.yaxis.categoryarray) == ["c", "a &lt;i&gt;", "b"]
+
+
+def test_without_lines_none_is_drawn():
+    fig = findings.over_seeds(SEEDS, title="t", x="x")
+    assert len(fig.layout.shapes) == 0
+
+
+def test_nothing_to_draw_is_said():
+    with pytest.raises(ValueError, match="no objective"):
+        findings.over_seeds(SEEDS.iloc[:0], title="t", x="x")
+
+
+CHOICES = pd.DataFrame(
+    {
+        "chosen": ["a", "a", "b", "c"], "tau": [1.0, 0.9, -0.2, 0.4], "truth": [0.7, 0.7, 0.6, 0.4],
+        "lost": [0.0, 0.0, 0.1, 0.3], "among": 3,
+    },
+    index=["exact:i2t/map_at_r", "graded:i2t/ndcg", "t2i/R@1", "rsum"],
+)  # fmt: skip
+
+
+def test_what_each_number_would_choose_is_said_dearest_first():
+    said = findings.chosen(CHOICES, "exact:i2t/map_at_r")
+    assert "chooses a: 70.0 percent." in said
+    first = "`rsum` would choose c, with 40.0 percent: a loss of 30 "
+    assert said.index(first) < said.index("`t2i/R@1` would choose b")
+    assert "`graded:i2t/ndcg` orders the 3 ways of training most like the truth" in said
+    assert "`t2i/R@1` orders them least like it (-0.200)" in said
+    pairs = pd.DataFrame({"objective": ["a", "b"], "against": ["b", "c"], "apart": [False, False]})
+    assert "70.0 percent. 1 other does not differ from it significantly." in findings.chosen(
+        CHOICES, "exact:i2t/map_at_r", pairs
+    )
+    same = findings.chosen(CHOICES.assign(chosen="a", truth=0.7, lost=0.0), "exact:i2t/map_at_r")
+    assert "Every other number chooses the same" in same
+    columns = findings.choosing(CHOICES)
+    assert [column[-1] for column in columns.values()] == ["rsum", "c", "0.400", "40.0", "30.0"]
+
+
+def test_pairs_told_apart_and_components_that_help_or_harm_are_said():
+    pairs = pd.DataFrame({"apart": [True, False, True]})
+    assert findings.told_apart(pairs, "rsum").startswith("By `rsum`, 2 of 3 pairs")
+    rows = pd.DataFrame(
+        {
+            "objective": ["a", "b", "c"],
+            "component": ["x", "y", "z"],
+            "difference": [0.1, -0.02, 0.0],
+            "verdict": ["helps", "harms", "undecided"],
+        }
+    )
+    assert findings.helped(rows, "k") == (
+        "By `k`, in percentage points: a's x (+10.0) helps. b's y (-2.0) harms. "
+        "1 of 3 components is undecided."
+    )
+    assert "no component makes a significant difference" in findings.helped(rows[2:], "k")
+
+
+def test_a_table_over_seeds_has_a_row_an_objective_and_a_column_a_number():
+    rows = [("b", 0, 0.2), ("b", 1, 0.4), ("a", 0, 0.5), ("a", 1, 0.7)]
+    names = ["objective", "seed", "value"]
+    made = [pd.DataFrame(rows, columns=names).assign(key=key) for key in ("t2i/R@1", "seconds")]
+    both = pd.concat({"binary labels": seeds.seed_statistics(pd.concat(made))}, names=["positives"])
+    found = findings.by_objective(both, ["t2i/R@1", "seconds"])
+    assert list(found) == ["positives", "objective", "t2i/R@1, percent", "seconds"]
+    assert found["objective"] == ["a", "b"]
+    assert found["t2i/R@1, percent"][0].startswith("60.0 (")
+    assert found["seconds"] == ["1", "0"]
+
+
+def test_a_table_of_components_has_signed_differences():
+    row = {
+        "objective": "a", "component": "x", "with": 0.5, "without": 0.4, "difference": 0.1, "low": 0.05,
+        "high": 0.15, "p_holm": 0.01, "verdict": "helps",
+    }  # fmt: skip
+    assert [column[0] for column in findings.component_rows(pd.DataFrame([row])).values()] == [
+        "a", "x", "50.0", "40.0", "+10.0 (+5.0 to +15.0)", "helps",
+    ]  # fmt: skip
+
+
+def long_table(values, key="rsum"):
+    rows = [(name, seed, key, value) for name, column in values.items() for seed, value in enumerate(column)]
+    return pd.DataFrame(rows, columns=["objective", "seed", "key", "value"])
+
+
+def test_a_component_helps_harms_or_is_undecided():
+    whole = long_table({"a": [0.50, 0.51, 0.52, 0.51, 0.50]})
+    without = long_table(
+        {"a - good": [0.30, 0.31, 0.32], "a - bad": [0.70, 0.71, 0.72], "a - idle": [0.5, 0.52, 0.51]}
+    )
+    found = findings.components(whole, without.rename(columns={"objective": "arm"}), "rsum").set_index(
+        "component"
+    )
+    assert found["verdict"].to_dict() == {"good": "helps", "bad": "harms", "idle": "undecided"}
+    # by hand: .508 - .31
+    assert found.loc["good", ["with", "without", "difference"]].tolist() == pytest.approx(
+        [0.508, 0.31, 0.198]
+    )
+    assert found.loc["good", "low"] < 0.198 < found.loc["good", "high"]

@@ -1,0 +1,150 @@
+"""What a notebook shows of results: tables, curves, differences and answers, of one result or of several.
+
+Figures are ``plotly.graph_objects.Figure``, tables and sheets ``IPython.display.HTML``.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import plotly.graph_objects as go
+from IPython.display import HTML
+
+from workbench.english import listed
+from workbench.registry import door
+from workbench.runs import compare
+from workbench.runs.compare import Comparison
+from workbench.runs.opening import together
+from workbench.runs.result import OpenRun
+from workbench.views.plots import comparison, retrieval, tables, theme, training
+
+OWN = "own"
+HEADS = {"": "numbers", OWN: "by annotated pairs", "others": "by denser judgements"}
+
+
+@door("numbers")
+def numbers(results: OpenRun | Comparison, *, by: Literal["", "own", "others"] = "") -> HTML:
+    """Show numbers with their intervals and contracts: queries, gallery, chance, and what counts as a hit.
+
+    Args:
+        results: one result, or what ``compare`` returns of several.
+        by: ``"own"`` takes those by annotated pairs, ``"others"`` those by other judgements; empty = all.
+    """
+    run = results.runs[0] if isinstance(results, Comparison) else results
+    rows = _contracts(results)
+    if by:
+        rows = {name: [pair for pair in pairs if _judged(pair[1], by)] for name, pairs in rows.items()}
+    return HTML(tables.numbers(rows, title=f"{run.dataset}, {run.split.name}, {HEADS[by]}"))
+
+
+def _contracts(results: OpenRun | Comparison) -> dict[str, list[tuple[str, dict[str, Any]]]]:
+    """Return the numbers of each result as pairs of a label and a contract."""
+    if isinstance(results, OpenRun):
+        return {results.name: [(row.label, row.as_dict()) for row in results.measurements]}
+    pairs: dict[str, list[tuple[str, dict[str, Any]]]] = {}
+    rows: Any = results.numbers.to_dict("index").items()
+    for (name, label), contract in rows:
+        pairs.setdefault(name, []).append((label, contract))
+    return pairs
+
+
+def _judged(contract: dict[str, Any], by: str) -> bool:
+    """Say whether a number is measured by annotated pairs, or by other judgements."""
+    return (contract["judgements"] == OWN) == (by == OWN)
+
+
+@door("curves")
+def curves(*results: OpenRun) -> go.Figure:
+    """Draw how training went: of one result the terms of its loss and the validation, of several the
+    validation and the course of each loss. The title names those that were not trained here.
+
+    Args:
+        results: of ``train`` or ``open_runs``.
+    """
+    trained = [run for run in results if run.history]
+    if not trained:
+        return _only_a_title("No learning curves: nothing was trained")
+    if len(results) == 1:
+        run = trained[0]
+        return training.curves(run.history, select=run.select, kept=run.kept)
+    fig = comparison.learning_curves({run.name: run.history for run in trained})
+    others = [run.name for run in results if not run.history]
+    if others:
+        title = f"{fig.layout.title.text}; not trained here: {theme.escape(listed(others))}"
+        fig.update_layout(title={"text": title})
+    return fig
+
+
+@door("first_answers")
+def first_answers(result: OpenRun) -> go.Figure:
+    """Draw what the first answers are: annotated, true without being annotated, or wrong.
+
+    Args:
+        result: measured on data that know the truth; of others the figure says that they do not.
+    """
+    own, true = training.found_first(result.measurements)
+    if not (own and true):
+        return _only_a_title("First answers: these data do not say which other pairs are true")
+    return training.first_answers(own, true)
+
+
+@door("differences")
+def differences(compared: Comparison) -> go.Figure:
+    """Draw the difference of every result from the first one, a panel a number, with interval and verdict.
+
+    Args:
+        compared: of ``compare``.
+
+    Raises:
+        ValueError: there is no second result.
+    """
+    return comparison.differences(compared.differences, against=compared.runs[0].name)
+
+
+@door("verdicts")
+def verdicts(compared: Comparison) -> HTML:
+    """Show the same differences as a table, with the images that each is better and worse on.
+
+    Args:
+        compared: of ``compare``.
+    """
+    title = f"Against {compared.runs[0].name}; {compared.runs[0].split.name}"
+    return HTML(tables.verdicts(compared.differences, title=title))
+
+
+@door("sheet")
+def sheet(
+    *results: OpenRun,
+    direction: Literal["i2t", "t2i"] = "t2i",
+    queries: Sequence[str] = (),
+    count: int = 3,
+    k: int = 5,
+) -> HTML:
+    """Show queries with the best answers of every result, each marked as annotated, true, partly true or
+    wrong, as far as the data know.
+
+    Args:
+        results: of one split.
+        direction: ``"t2i"``: captions query images; ``"i2t"``: images query captions.
+        queries: ids of images or captions to show first.
+        count: further queries, of several results those on which they differ most; of one result they are
+            those with the best, the median and the worst rank, and 0 leaves them out.
+        k: answers a query.
+
+    Raises:
+        ValueError: the results are of different splits.
+        KeyError: an id that is neither an image's nor a caption's.
+    """
+    runs = together(results)
+    split, alone = runs[0].split, len(runs) == 1
+    ranks = compare.ranks(runs, direction)
+    rows = compare.chosen(ranks, split, direction, queries, 0 if alone else count)
+    if alone and count:
+        rows += retrieval.best_median_worst(ranks[0])
+    scores = {run.name: run.scores for run in runs}
+    page = retrieval.sheet(scores, rows, split, direction=direction, grade=compare.grader(split), k=k)
+    return HTML(page)
+
+
+def _only_a_title(title: str) -> go.Figure:
+    """Return a figure that says why there is nothing to draw."""
+    return theme.figure(title, height=70).update_xaxes(visible=False).update_yaxes(visible=False)
