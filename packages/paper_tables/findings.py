@@ -76,7 +76,8 @@ def chosen(choices: pd.DataFrame, truth: str, pairs: pd.DataFrame | None = None)
         pairs: from ``metrics.seeds.pairs`` of the same objectives, by the truth: adds from how many the best
             does not differ.
     """
-    best, others = choices.to_dict("index")[truth], choices.drop(index=truth)
+    best = choices.to_dict("index")[truth]
+    others = choices.drop(index=truth)
     # of numbers that lose the same, those by annotated pairs first: they are what the field goes by
     prefixed = [":" in str(key) for key in others.index]
     by_loss = others.assign(prefixed=prefixed).sort_values(["lost", "prefixed"], ascending=[False, True])
@@ -86,17 +87,23 @@ def chosen(choices: pd.DataFrame, truth: str, pairs: pd.DataFrame | None = None)
         f"a loss of {_points(row['lost'])} percentage points."
         for key, row in wrong.head(2).iterrows()
     ]
-    taus = {str(key): float(tau) for key, tau in others["tau"].items()}
-    like, least = max(taus, key=taus.__getitem__), min(taus, key=taus.__getitem__)
     sentences = [
         f"The truth (`{truth}`) chooses {best['chosen']}: {format_value(best['truth'])} percent.",
         "" if pairs is None else not_apart(pairs, best["chosen"]),
         " ".join(losses) or "Every other number chooses the same.",
-        f"Of all numbers, `{like}` orders the {best['among']} ways of training most like the truth "
-        f"(Kendall's tau {format_value(taus[like], 'correlation')}).",
-        f"`{least}` orders them least like it ({format_value(taus[least], 'correlation')}).",
+        _like_the_truth(others["tau"].to_dict(), best["among"]),
     ]
     return " ".join(filter(None, sentences))
+
+
+def _like_the_truth(taus: Mapping[str, float], ways: int) -> str:
+    """Say which numbers order the ways of training most and least like the truth."""
+    like, least = max(taus, key=taus.__getitem__), min(taus, key=taus.__getitem__)
+    most, fewest = (format_value(taus[key], "correlation") for key in (like, least))
+    return (
+        f"Of all numbers, `{like}` orders the {ways} ways of training most like the truth "
+        f"(Kendall's tau {most}). `{least}` orders them least like it ({fewest})."
+    )
 
 
 def _points(share: float) -> str:
@@ -224,10 +231,10 @@ def helped(components: pd.DataFrame, key: str) -> str:
             sentences.append(f"{' and '.join(parts)} {verdict if len(parts) == 1 else plural}")
     undecided = int((components["verdict"] == "undecided").sum())
     verb = "is" if undecided == 1 else "are"
+    effects = ". ".join(sentences) or "no component makes a significant difference"
     return (
-        f"By `{key}`, in percentage points: "
-        f"{'. '.join(sentences) or 'no component makes a significant difference'}. "
-        f"{undecided} of {format_count(len(components), 'component')} {verb} undecided."
+        f"By `{key}`, in percentage points: {effects}. {undecided} of {format_count(len(components), 'component')} "
+        f"{verb} undecided."
     )
 
 
@@ -238,7 +245,8 @@ def results(measured: pd.DataFrame, keys: Sequence[str]) -> dict[str, Any]:
         measured: as for ``by_objective``.
         keys: the numbers.
     """
-    metrics, contracts = dict[str, float](), dict[str, Any]()
+    metrics: dict[str, float] = {}
+    contracts: dict[str, Any] = {}
     statistics: dict[Any, Any] = measured.to_dict("index")
     for (labels, key, name), row in statistics.items():
         if key not in keys:

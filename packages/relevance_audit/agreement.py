@@ -22,9 +22,9 @@ import numpy as np
 import pandas as pd
 
 from workbench.metrics.blocks import AnyScores, RowScores, best, by_rows
+from workbench.metrics.categories import Categories
 from workbench.metrics.evaluation import Evidence, walk
 from workbench.metrics.intervals import ROUNDS, SEED, Draws, interval
-from workbench.metrics.pmrp import Categories
 from workbench.metrics.ranks import Ranked
 from workbench.metrics.registry import Metric, load
 from workbench.records import Judgements, Mask, MetricKey, Rows, Values, require

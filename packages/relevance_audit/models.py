@@ -17,8 +17,9 @@ from relevance_audit.judgements import named
 from relevance_audit.labels import Labels, judged
 from workbench import data, text
 from workbench.formatting import format_count, format_number
-from workbench.metrics import correlation, pmrp, semantic
+from workbench.metrics import correlation, semantic
 from workbench.metrics.blocks import AnyScores
+from workbench.metrics.categories import presence
 from workbench.metrics.evaluation import Evidence, evaluate
 from workbench.metrics.intervals import ROUNDS, SEED
 from workbench.metrics.registry import Metric, load
@@ -209,7 +210,7 @@ def correlation_table(measured: Measured) -> pd.DataFrame:
 def kinds_shown(split: Split) -> Mask | None:
     """``(I, C)`` which kinds of things each image shows, for PMRP; ``None`` where no graphs are known."""
     graphs = split.image_graphs
-    return pmrp.presence([graph.objects for graph in graphs]) if graphs else None
+    return presence([graph.objects for graph in graphs]) if graphs else None
 
 
 def direction_of(key: str) -> str:

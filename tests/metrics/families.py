@@ -5,12 +5,13 @@ Where the image of a caption does not matter to a test, captions belong to the i
 """
 
 import numpy as np
+from paper_tables.pmrp import Pmrp
 
 from workbench import metrics
+from workbench.metrics.categories import Categories
 from workbench.metrics.cxc import FourWaySum
 from workbench.metrics.evaluation import Evidence, Subset, evaluate
 from workbench.metrics.grades import lists
-from workbench.metrics.pmrp import Categories, Pmrp
 from workbench.metrics.ranks import Ranked
 
 hit_at_k, recall_at_k = metrics.load("R").per_query, metrics.load("recall").per_query

@@ -11,8 +11,8 @@ from workbench import data, metrics, objectives
 from workbench.formatting import UNITS
 from workbench.metrics import blocks
 from workbench.metrics.blocks import products
+from workbench.metrics.categories import Categories
 from workbench.metrics.evaluation import Evidence, Subset, evaluate, walk
-from workbench.metrics.pmrp import Categories
 from workbench.metrics.registry import Metric
 from workbench.records import Judgements
 from workbench.runs import evaluate as evaluation

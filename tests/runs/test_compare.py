@@ -119,6 +119,21 @@ def test_the_table_has_every_number_with_its_contract_and_every_difference_from_
     assert (rsum["told_apart"], rsum["verdict"], rsum["mark"], rsum["face"]) == (True, "worse", "▼", "sum")
 
 
+def test_a_comparison_is_kept_with_every_number_difference_and_baseline(spaces, split):
+    compared = compare.compare(*spaces, keys=["rsum", "exact:t2i/map_at_r"])
+    kept = compared.as_dict()
+    assert kept["models"] == ["good", "bad"]
+    assert list(kept["metrics"]) == [
+        f"{run}: {key}" for run in ("good", "bad") for key in ("rsum", "exact:t2i/map_at_r")
+    ]
+    assert kept["contracts"]["good: rsum"]["value"] == kept["metrics"]["good: rsum"]
+    assert kept["differences"]["bad - good: rsum"]["verdict"] == "worse"
+    assert kept["same_list"] == compare.same_list(split) == compared.same_list()
+    assert kept["split"]["images"] == IMAGES
+    assert compared.against_same_list().startswith("One list for all captions, ")
+    assert list(compared.training().index) == ["good", "bad"]
+
+
 def test_captions_are_drawn_by_image(spaces):
     _, differences = compare.table(spaces, ["t2i/R@1", "i2t/R@1"])
     assert (differences["wins"] + differences["losses"] + differences["ties"]).tolist() == [IMAGES, IMAGES]

@@ -15,6 +15,7 @@ from workbench.metrics import comparison, map_at_r
 from workbench.metrics.evaluation import Evidence, walk
 from workbench.metrics.intervals import Draws
 from workbench.metrics.ranks import Ranked
+from workbench.metrics.registry import Metric
 from workbench.progress import during
 from workbench.records import (
     Array,
@@ -58,18 +59,22 @@ def trained(runs: Sequence[OpenRun]) -> pd.DataFrame:
     and which one validation RSUM would have kept. Of vectors and of models made elsewhere nothing is known.
     """
     facts = ("objective", "data", "image_encoder", "train_images", "epochs", "seed", "select")
-    found = {}
+    rows: dict[str, dict[str, Any]] = {}
     for run in runs:
-        by_rsum = [run.history[averaging.best_epoch(run.history, "rsum")]["epoch"]] if run.history else []
         if "model" in run.config:
-            found[run.name] = {"objective": "not trained here"}
+            rows[run.name] = {"objective": "not trained here"}
             continue
-        found[run.name] = {fact: run.config.get(fact, "") for fact in facts} | {
-            "kept": ", ".join(map(str, run.kept)),
-            "RSUM would keep": ", ".join(format_number(epoch, 0) for epoch in by_rsum),
-        }
+        rows[run.name] = {fact: run.config.get(fact, "") for fact in facts}
+        rows[run.name] |= {"kept": ", ".join(map(str, run.kept)), "RSUM would keep": _best_by_rsum(run)}
     columns = [*facts, "kept", "RSUM would keep"]
-    return pd.DataFrame.from_dict(found, orient="index", columns=columns).fillna("")
+    return pd.DataFrame.from_dict(rows, orient="index", columns=columns).fillna("")
+
+
+def _best_by_rsum(run: OpenRun) -> str:
+    """Return the epoch with the best validation RSUM; empty where nothing was trained."""
+    if not run.history:
+        return ""
+    return format_number(run.history[averaging.best_epoch(run.history, "rsum")]["epoch"], 0)
 
 
 def numbers(run: OpenRun, keys: Sequence[str]) -> dict[str, tuple[Measurement, Values]]:
@@ -91,25 +96,38 @@ def numbers(run: OpenRun, keys: Sequence[str]) -> dict[str, tuple[Measurement, V
         KeyError: judgements that the split does not have, a metric that is none of the shelf's, or a number
             that it does not give there.
     """
-    kept = {m.label: (m, run.values[m.label]) for m in run.measurements if m.label in run.values}
-    split, asked = run.split, {}
-    for text in (text for text in keys if text not in kept):
-        key = MetricKey.parse(text)
+    known = {m.label: (m, run.values[m.label]) for m in run.measurements if m.label in run.values}
+    missing = [text for text in keys if text not in known]
+    if missing:
+        known = _measured(run, missing) | known
+    return {text: known[text] for text in keys}
+
+
+def _measured(run: OpenRun, keys: Sequence[str]) -> dict[str, tuple[Measurement, Values]]:
+    """Measure numbers that a run does not keep, see ``numbers``."""
+    split, parsed = run.split, {text: MetricKey.parse(text) for text in keys}
+    for text, key in parsed.items():
         require_known(f"{text}: the split has no judgements", key.judgements, split.judgements)
-        metric = metrics.load(key.metric)
-        metric.ks = (key.k,) if key.k and any(metric.ks) else metric.ks
-        asked[text] = key.judgements, metric
-    names = dict.fromkeys(["own", *(name for name, _ in asked.values())])
-    ranked = Ranked(run.scores, [split.judgements[name] for name in names]) if asked else None
-    for text, (name, metric) in asked.items():
-        evidence = Evidence(
-            run.scores, split.judgements[name], split.own, split.judgements["own"], ranked=ranked
-        )
-        found = {m.label: (m, values) for m, values in walk(evidence, [metric])}
-        answers = ", ".join(found) or "no query that has an answer"
-        require(text in found, f"no number {text!r}: {split.name} has {answers}", KeyError)
-        kept = found | kept
-    return {text: kept[text] for text in keys}
+    rows = {text: _metric(key) for text, key in parsed.items()}
+    names = dict.fromkeys(["own", *(key.judgements for key in parsed.values())])
+    ranked = Ranked(run.scores, [split.judgements[name] for name in names])
+    measured: dict[str, tuple[Measurement, Values]] = {}
+    for text, key in parsed.items():
+        judged, own = split.judgements[key.judgements], split.judgements["own"]
+        evidence = Evidence(run.scores, judged, split.own, own, ranked=ranked)
+        pairs = {m.label: (m, values) for m, values in walk(evidence, [rows[text]])}
+        answers = ", ".join(pairs) or "no query that has an answer"
+        require(text in pairs, f"no number {text!r}: {split.name} has {answers}", KeyError)
+        measured = pairs | measured
+    return measured
+
+
+def _metric(key: MetricKey) -> Metric:
+    """Return the metric of a key, at its depth alone."""
+    metric = metrics.load(key.metric)
+    if key.k and any(metric.ks):
+        metric.ks = (key.k,)
+    return metric
 
 
 def first_keys(judgements: Iterable[str]) -> list[str]:
@@ -141,24 +159,38 @@ def table(
         One row a run and number, with its contract, indexed by run and label; and one row a difference, with
         the fields of ``comparison.Difference`` and what follows from them.
     """
-    split, more = opened[0].split, {name for run in opened for name in run.config.get("metrics", ())}
-    twins = [str(MetricKey("twin_accuracy", "i2t", subset=kind)) for kind in split.twins]
-    shared = [label for label in opened[0].values if all(label in run.values for run in opened)]
-    keys = list(keys) or compared([*first_keys(split.judgements), *twins, *shared])
-    found = {run.name: numbers(run, keys) for run in opened}
-    contracts = [
-        {"run": name, "label": key, **m.as_dict()} for name, of in found.items() for key, (m, _) in of.items()
-    ]
-    values = {key: {name: of[key][1] for name, of in found.items()} for key in keys}
-    known = [*(row() for row in metrics.rows().values()), *map(metrics.load, sorted(more))]
-    told = comparison.paired_differences(
-        values, opened[0].name, Draws(split.own, len(split.image_ids)), smallest=smallest,
-        metrics={row.name: row for row in known},
-    )  # fmt: skip
+    keys = list(keys) or _usual_keys(opened)
+    measured = {run.name: numbers(run, keys) for run in opened}
+    contracts: list[dict[str, Any]] = []
+    values: dict[str, dict[str, Values]] = {key: {} for key in keys}
+    for name, by_key in measured.items():
+        for key, (measurement, by_query) in by_key.items():
+            contracts.append({"run": name, "label": key, **measurement.as_dict()})
+            values[key][name] = by_query
+    split = opened[0].split
+    draws = Draws(split.own, len(split.image_ids))
+    differences = comparison.paired_differences(
+        values, opened[0].name, draws, smallest=smallest, metrics=_metrics_of(opened)
+    )
     table = pd.DataFrame(contracts).set_index(["run", "label"])
     # of some numbers nobody knows what chance would be: they have none, and not NaN
     table["chance"] = table["chance"].astype(object).where(table["chance"].notna(), None)
-    return table, pd.DataFrame([one.row() for one in told])
+    return table, pd.DataFrame([difference.row() for difference in differences])
+
+
+def _usual_keys(opened: Sequence[OpenRun]) -> list[str]:
+    """Return the numbers that are compared if none are named."""
+    split = opened[0].split
+    twins = [str(MetricKey("twin_accuracy", "i2t", subset=kind)) for kind in split.twins]
+    shared = [label for label in opened[0].values if all(label in run.values for run in opened)]
+    return compared([*first_keys(split.judgements), *twins, *shared])
+
+
+def _metrics_of(opened: Sequence[OpenRun]) -> dict[str, Metric]:
+    """Return all metrics by name, those of the shelf and those that runs were measured by."""
+    more = {name for run in opened for name in run.config.get("metrics", ())}
+    rows = [*(row() for row in metrics.rows().values()), *map(metrics.load, sorted(more))]
+    return {row.name: row for row in rows}
 
 
 @dataclass(frozen=True)
@@ -186,27 +218,26 @@ class Comparison:
         return same_list(self.runs[0].split)
 
     def shown(self) -> pd.DataFrame:
-        """The numbers as texts, a column a result, with chance, and what tells each from the first."""
+        """Return the numbers as texts, a column a result, with chance and the difference from the first."""
         rows: dict[str, dict[str, str]] = {}
         contracts: Any = self.numbers.reset_index().to_dict("records")
+        for contract in contracts:
+            row = measurement_row(contract["label"], contract)
+            cells = rows.setdefault(contract["label"], {"in": row["in"], "chance": row["chance"]})
+            cells[contract["run"]] = row["value"]
         differences: Any = self.differences.to_dict("records")
-        for one in contracts:
-            row = measurement_row(one["label"], one)
-            rows.setdefault(one["label"], {"in": row["in"], "chance": row["chance"]})[one["run"]] = row[
-                "value"
-            ]
-        for one in differences:
-            unit = unit_of(one["key"], one)
-            value = format_interval(one["value"], one["low"], one["high"], unit, sign=True)
-            verdict = comparison.stated(one["verdict"], one["against"])
-            rows[one["key"]][f"{one['run']} - {one['against']}"] = f"{value}, {verdict}"
+        for row in differences:
+            unit = unit_of(row["key"], row)
+            value = format_interval(row["value"], row["low"], row["high"], unit, sign=True)
+            verdict = comparison.stated(row["verdict"], row["against"])
+            rows[row["key"]][f"{row['run']} - {row['against']}"] = f"{value}, {verdict}"
         return pd.DataFrame.from_dict(rows, orient="index")
 
     def remarks(self) -> list[str]:
         """Explain the intervals: for how many comparisons they are widened, and which are no bootstrap's."""
         contracts: Any = self.numbers.reset_index().to_dict("records")
-        said = remarks((one["label"], one) for one in contracts)
-        return list(filter(None, [*said, comparison.widened(len(self.differences))]))
+        lines = remarks((contract["label"], contract) for contract in contracts)
+        return list(filter(None, [*lines, comparison.widened(len(self.differences))]))
 
     def against_same_list(self) -> str:
         """Say which results that baseline beats; empty where the data have annotated pairs alone."""

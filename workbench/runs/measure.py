@@ -12,8 +12,9 @@ from torch import Tensor
 from workbench import metrics as shelf
 from workbench import text as signals
 from workbench.formatting import format_count
-from workbench.metrics import correlation, cxc, pmrp, twin_accuracy
+from workbench.metrics import correlation, cxc, twin_accuracy
 from workbench.metrics.blocks import AnyScores, at_pairs, by_rows, products
+from workbench.metrics.categories import Categories, presence
 from workbench.metrics.evaluation import Evidence, Subset, walk
 from workbench.metrics.evaluation import evaluate as measured
 from workbench.metrics.intervals import ROUNDS
@@ -237,10 +238,8 @@ def _walks(
             specific = Subset("most specific", captions=split.level == split.level.max(), directions=("t2i",))
             yield evidence, rows(name), specific
     if split.image_graphs is not None and rows("categories"):
-        categories = pmrp.Categories(
-            pmrp.presence([graph.objects for graph in split.image_graphs]), split.own
-        )
-        yield Evidence(scores, categories, split.own), rows("categories"), None
+        classes = presence([graph.objects for graph in split.image_graphs])
+        yield Evidence(scores, Categories(classes, split.own), split.own), rows("categories"), None
 
 
 def _judged(scores: AnyScores, split: Split, judge: str) -> Iterator[Evidence]:

@@ -17,6 +17,8 @@ from workbench.runs.opening import together
 from workbench.runs.result import OpenRun
 from workbench.views.plots import comparison, retrieval, tables, theme, training
 
+# labels with their contracts
+Pairs = list[tuple[str, dict[str, Any]]]
 OWN = "own"
 HEADS = {"": "numbers", OWN: "by annotated pairs", "others": "by denser judgements"}
 
@@ -32,24 +34,24 @@ def numbers(results: OpenRun | Comparison, *, by: Literal["", "own", "others"] =
     run = results.runs[0] if isinstance(results, Comparison) else results
     rows = _contracts(results)
     if by:
-        rows = {name: [pair for pair in pairs if _judged(pair[1], by)] for name, pairs in rows.items()}
+        rows = {name: _judged(pairs, by) for name, pairs in rows.items()}
     return HTML(tables.numbers(rows, title=f"{run.dataset}, {run.split.name}, {HEADS[by]}"))
 
 
-def _contracts(results: OpenRun | Comparison) -> dict[str, list[tuple[str, dict[str, Any]]]]:
+def _contracts(results: OpenRun | Comparison) -> dict[str, Pairs]:
     """Return the numbers of each result as pairs of a label and a contract."""
     if isinstance(results, OpenRun):
         return {results.name: [(row.label, row.as_dict()) for row in results.measurements]}
-    pairs: dict[str, list[tuple[str, dict[str, Any]]]] = {}
+    pairs: dict[str, Pairs] = {}
     rows: Any = results.numbers.to_dict("index").items()
     for (name, label), contract in rows:
         pairs.setdefault(name, []).append((label, contract))
     return pairs
 
 
-def _judged(contract: dict[str, Any], by: str) -> bool:
-    """Say whether a number is measured by annotated pairs, or by other judgements."""
-    return (contract["judgements"] == OWN) == (by == OWN)
+def _judged(pairs: Pairs, by: str) -> Pairs:
+    """Return the numbers that are measured by annotated pairs, or those by other judgements."""
+    return [pair for pair in pairs if (pair[1]["judgements"] == OWN) == (by == OWN)]
 
 
 @door("curves")

@@ -1,10 +1,11 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from paper_tables.pmrp import Pmrp
 
 from tests.metrics.families import by_key, plausible
 from tests.oracles import semantic as oracle
-from workbench.metrics import pmrp
+from workbench.metrics.categories import Categories
 from workbench.metrics.grades import Lists
 
 OWN = np.repeat(np.arange(10), 3)
@@ -26,7 +27,7 @@ def r_precision(scores, query, gallery):
     """R-precision of each zeta by categories of queries and of items."""
     near = (3 - np.minimum(apart(query, gallery), 3)).astype(np.float32)
     found = Lists(scores, near)
-    return {zeta: pmrp.Pmrp(zetas=(zeta,)).per_query(found) for zeta in (0, 1, 2)}
+    return {zeta: Pmrp(zetas=(zeta,)).per_query(found) for zeta in (0, 1, 2)}
 
 
 def test_the_worked_example():
@@ -84,7 +85,7 @@ def test_the_order_by_categories_gives_one_and_a_collapsed_model_gives_least(cod
 
 
 def test_distances_are_those_of_hamming(codes):
-    grades = pmrp.Categories(codes, OWN, far=9).take(np.arange(10), np.arange(30))
+    grades = Categories(codes, OWN, far=9).take(np.arange(10), np.arange(30))
     assert_allclose(grades, 9 - apart(codes, codes[OWN]))
 
 
@@ -95,3 +96,34 @@ def test_shapes_and_folds_that_do_not_fit_are_refused(codes):
         plausible(np.zeros((10, 30)), codes, OWN, folds=3)
     with pytest.raises(ValueError, match="no query has an answer"):
         plausible(np.zeros((10, 30)), np.zeros((10, 2), dtype=bool), OWN)
+
+
+@pytest.fixture(scope="module")
+def sample(tmp_path_factory):
+    """The first images of ECCV Caption."""
+    pytest.importorskip("eccv_caption", reason="needs the package eccv-caption")
+    from tests.oracles import eccv
+
+    return eccv.cut(eccv.whole_split(tmp_path_factory.mktemp("coco")), np.arange(80))
+
+
+@pytest.mark.parametrize("zeta", [0, 1, 2])
+def test_plausible_matches_equal_those_of_the_package_eccv_caption(zeta, sample):
+    from tests.oracles import eccv
+
+    rng = np.random.default_rng(zeta)
+    codes, scores = rng.random((80, 5)) < 0.4, eccv.case("random", rng, sample)
+    near = (codes[:, None] != codes[None]).sum(axis=2) <= zeta
+    images, captions = eccv.ids_of(sample)
+    metrics = eccv.package(sample)
+    metrics.pm_gts = {
+        "i2t": {image: captions[near[row][sample.own]].tolist() for row, image in enumerate(images)},
+        "t2i": {
+            caption: images[near[own]].tolist() for caption, own in zip(captions, sample.own, strict=True)
+        },
+    }
+    # the package returns the directions themselves under this name
+    expected = metrics.compute_all_metrics(*eccv.retrieved(scores, sample), target_metrics=["pmrp"])
+    texts = codes[sample.own]
+    for direction, given in (("i2t", (scores, codes, texts)), ("t2i", (scores.T, texts, codes))):
+        assert_allclose(r_precision(*given)[zeta].mean(), expected[direction], rtol=0, atol=1e-9)

@@ -10,69 +10,17 @@ A tie counts against the model: of equal scores the item whose categories differ
 Source: S. Chun et al., Probabilistic embeddings for cross-modal retrieval (PCME), CVPR 2021, section 4.2.
 """
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
-
 import numpy as np
 
 from workbench.metrics.grades import Lists
 from workbench.metrics.ranks import ratio
 from workbench.metrics.registry import Metric
-from workbench.records import Array, Mask, Rows, Values, require
+from workbench.records import Mask, Values, require
 from workbench.registry import Count
-
-FAR = 3  # places in which categories differ, from which on nothing is plausible
-
-
-def presence(categories: Sequence[Collection[str]]) -> Mask:
-    """``(N, C)`` which categories each of N images shows, one column for each that occurs, in alphabetical
-    order.
-
-    >>> presence([["dog", "cat"], ["cat"], []]).astype(int).tolist()
-    [[1, 1], [1, 0], [0, 0]]
-    """
-    from sklearn.preprocessing import MultiLabelBinarizer  # seconds to import
-
-    return np.asarray(MultiLabelBinarizer().fit_transform(categories), dtype=bool)
-
-
-@dataclass(frozen=True)
-class Categories:
-    """Grades from categories, see ``records.Graded``: how many places less than ``far`` two images differ in.
-
-    Args:
-        codes: ``(I, C)`` which categories each image shows, e.g. from ``presence``.
-        own: ``(T,)`` row of each caption's image.
-        far: places from which on the grade is 0.
-    """
-
-    codes: Mask
-    own: Rows
-    far: int = FAR
-    name: str = "categories"
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Number of images and of captions."""
-        return len(self.codes), len(self.own)
-
-    @property
-    def listed(self) -> tuple[Mask, Mask]:
-        """``(I,)`` and ``(T,)`` which images and captions have a category."""
-        shows = np.asarray(self.codes.any(axis=1))
-        return shows, shows[self.own]
-
-    def take(self, images: Rows, captions: Rows) -> Array:
-        """``(n, m)`` grades; NaN for an image without any category and for its captions."""
-        first, second = (self.codes[rows].astype(np.float32) for rows in (images, self.own[captions]))
-        # Hamming distances; exact, since they are small whole numbers
-        apart = first.sum(axis=1)[:, None] + second.sum(axis=1) - 2 * first @ second.T
-        listed = np.logical_and.outer(first.any(axis=1), second.any(axis=1))
-        return np.where(listed, self.far - np.minimum(np.rint(apart), self.far), np.float32(np.nan))
 
 
 class Pmrp(Metric):
-    """R-precision by plausible matches, its mean over several zeta.
+    """Mean over several zeta of R-precision by plausible matches.
 
     Args:
         zetas: how many categories may differ, less than ``Categories.far``; a single one is named
@@ -94,7 +42,7 @@ class Pmrp(Metric):
             self.name, self.subset = "r_precision", f"zeta={zetas[0]}"
 
     def per_query(self, found: Lists, k: int | None = None) -> Values:
-        """``(queries,)`` in [0, 1], NaN where nothing is plausible."""
+        """Return ``(queries,)`` values in [0, 1], NaN where nothing is plausible."""
         # an item has all categories of its own query; where nothing is listed, nothing is plausible
         far, most = found.known.max() or np.inf, max(self.zetas)
         require(most < far, f"zeta {most} needs Categories(codes, own, far={most + 1})")
@@ -107,6 +55,3 @@ def _r_precision(plausible: Mask) -> Values:
     number = plausible.sum(axis=1)
     among = np.arange(plausible.shape[1]) < number[:, None]
     return ratio((plausible & among).sum(axis=1), number)
-
-
-MEMBER = Pmrp
