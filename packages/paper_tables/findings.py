@@ -232,10 +232,8 @@ def helped(components: pd.DataFrame, key: str) -> str:
     undecided = int((components["verdict"] == "undecided").sum())
     verb = "is" if undecided == 1 else "are"
     effects = ". ".join(sentences) or "no component makes a significant difference"
-    return (
-        f"By `{key}`, in percentage points: {effects}. {undecided} of {format_count(len(components), 'component')} "
-        f"{verb} undecided."
-    )
+    count = format_count(len(components), "component")
+    return f"By `{key}`, in percentage points: {effects}. {undecided} of {count} {verb} undecided."
 
 
 def results(measured: pd.DataFrame, keys: Sequence[str]) -> dict[str, Any]:
