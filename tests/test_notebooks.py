@@ -258,8 +258,8 @@ def test_the_notebooks_on_a_users_runs_are_short_and_call_public_names_alone(nam
     nodes = [node for tree in trees for node in ast.walk(tree)]
     modules = {node.module for node in nodes if isinstance(node, ast.ImportFrom)}
     assert modules == {"IPython.display", "workbench.registry"}
-    calls = {ast.unparse(node.func) for node in nodes if isinstance(node, ast.Call)}
-    public = {call.removeprefix("wb.") for call in calls if call.startswith("wb.")}
+    attributes = [node for node in nodes if isinstance(node, ast.Attribute)]
+    public = {node.attr for node in attributes if ast.unparse(node.value) == "wb"}
     assert public <= {*wb.__all__, "use_device"}
     assert len(public) <= 12
 

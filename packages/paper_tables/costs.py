@@ -91,7 +91,7 @@ def _step(run: OpenRun) -> float:
         return float("nan")
     # epoch 0 ends where training begins, in runs that have one
     begin = sum(row["seconds"] for row in facts["history"][:1] if not row["epoch"])
-    return 1000 * (clock[-1] - begin) / facts["step"]
+    return 1000 * float(clock[-1] - begin) / int(facts["step"])
 
 
 def speed(table: pd.DataFrame, times: Mapping[str, str], *, y: str) -> go.Figure:

@@ -7,6 +7,7 @@ a grid makes are tables of that grid, and figures that the notebooks make stay t
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -93,7 +94,7 @@ def _between_modalities(runs: Sequence[OpenRun]) -> Pieces:
     by_run = {run.name: distances.distances(run) for run in runs}
     images = min(distances.MOST, len(runs[0].split.image_ids))
     medians = pd.DataFrame(by_run).map(np.median).map(format_number, digits=3)
-    columns = {"median distance": list(medians.index), **medians.to_dict("list")}
+    columns: Any = {"median distance": list(medians.index), **medians.to_dict("list")}
     return [_drawn(distances.histograms(by_run, images=images)), _listing(columns, "Medians")]
 
 
@@ -106,7 +107,7 @@ def _accuracy_and_speed(runs: Sequence[OpenRun]) -> Pieces:
     require(known.any(), "no run has a model or a checkpoint whose time could be measured")
     table = numbers.xs(key, level="label").join(times)[known]
     texts = times.map(format_number, na_action="ignore", digits=2).astype(object).fillna("not known")
-    columns = {"run": list(times.index), **texts.rename(columns=costs.HEADINGS).to_dict("list")}
+    columns: Any = {"run": list(times.index), **texts.rename(columns=costs.HEADINGS).to_dict("list")}
     figure = costs.speed(table, costs.HEADINGS, y=key)
     return [_drawn(figure), _listing(columns, "Runs, in milliseconds")]
 

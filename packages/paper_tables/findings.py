@@ -82,6 +82,7 @@ def chosen(choices: pd.DataFrame, truth: str, pairs: pd.DataFrame | None = None)
     prefixed = [":" in str(key) for key in others.index]
     by_loss = others.assign(prefixed=prefixed).sort_values(["lost", "prefixed"], ascending=[False, True])
     wrong = by_loss[by_loss["lost"] > 0]
+    taus: Any = others["tau"].to_dict()
     losses = [
         f"`{key}` would choose {row['chosen']}, with {format_value(row['truth'])} percent: "
         f"a loss of {_points(row['lost'])} percentage points."
@@ -91,7 +92,7 @@ def chosen(choices: pd.DataFrame, truth: str, pairs: pd.DataFrame | None = None)
         f"The truth (`{truth}`) chooses {best['chosen']}: {format_value(best['truth'])} percent.",
         "" if pairs is None else not_apart(pairs, best["chosen"]),
         " ".join(losses) or "Every other number chooses the same.",
-        _like_the_truth(others["tau"].to_dict(), best["among"]),
+        _like_the_truth(taus, best["among"]),
     ]
     return " ".join(filter(None, sentences))
 
@@ -168,7 +169,7 @@ def recipe_rows(around: pd.DataFrame) -> dict[str, list[str]]:
     for head, field in (("warm-up epochs", "warmup_epochs"), ("epochs", "epochs"), ("steps", "steps")):
         columns[head] = [format_number(number, 0) for number in around[field]]
     columns["percent"] = around["value"].map(format_value).tolist()
-    for change in list(around)[list(around).index("value") + 1 :]:
+    for change in list(map(str, around))[list(around).index("value") + 1 :]:
         columns[change] = [format_value(points, sign=True) for points in around[change]]
     columns["seeds scatter by"] = around["scatter"].map(format_value).tolist()
     return columns

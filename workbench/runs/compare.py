@@ -241,8 +241,8 @@ class Comparison:
 
     def against_same_list(self) -> str:
         """Say which results that baseline beats; empty where the data have annotated pairs alone."""
-        values = self.numbers["value"].unstack("run").to_dict("index")
-        return against_same_list({str(key): row for key, row in values.items()}, self.same_list())
+        values: Any = self.numbers["value"].unstack("run").to_dict("index")
+        return against_same_list(values, self.same_list())
 
     def as_dict(self) -> dict[str, Any]:
         """Return what ``results.json`` of a comparison holds: every number by ``"run: label"`` with its

@@ -12,6 +12,11 @@ OWN = np.repeat(np.arange(10), 3)
 
 
 @pytest.fixture
+def rng():
+    return np.random.default_rng(0)
+
+
+@pytest.fixture
 def codes(rng):
     codes = rng.random((10, 4)) < 0.4
     codes[:, 0] |= ~codes.any(axis=1)
