@@ -33,6 +33,8 @@ def test_the_python_of_a_guide_runs(name: str, tmp_path: Path, monkeypatch: pyte
     saved = SAVED.search(" ".join(GUIDES[name].split("\n")))
     assert saved, "a guide says what its file is called"
     (tmp_path / f"{saved[1]}.py").write_text(blocks[0], encoding="utf-8")
+    for script in [body for kind, body in BLOCK.findall(GUIDES[name]) if kind == "js"]:
+        (tmp_path / f"{saved[1]}.js").write_text(script, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     monkeypatch.delitem(sys.modules, saved[1], raising=False)
     names: dict[str, object] = {"__name__": name}

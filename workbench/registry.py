@@ -384,7 +384,8 @@ def refusal(where: str, value: Any, errors: Sequence[Any]) -> Exception:
             where = f"{where}.{part}"
             value = value[part]
     if first["type"] == "literal_error":
-        known = re.findall(r"'([^']*)'", first["ctx"]["expected"])
+        expected = first["ctx"]["expected"]
+        known = re.findall(r"'([^']*)'", expected) or expected.split(" or ")
         near = difflib.get_close_matches(str(value), known, n=1, cutoff=0.6)
         start = f"did you mean {near[0]}? " if near else ""
         return ValueError(f"{where} is {value!r}; {start}choose one of {', '.join(filter(None, known))}")

@@ -26,6 +26,7 @@ from threadpoolctl import threadpool_limits
 from caption_graphs import spelling, tree, wording
 from caption_graphs.placement import placed
 from caption_graphs.read import read_graph, unread
+from caption_graphs.sentences import sentence
 from caption_graphs.vocabulary import ASSETS, Word
 from workbench.records import Rows, SceneGraph, require
 from workbench.registry import Natural
@@ -111,6 +112,14 @@ class SceneGraphs(SignalMaker):
         ('hous',)
         """
         return unread(caption, self.of([caption]).graphs[0])
+
+    def restated(self, caption: str) -> str:
+        """Return what the graph of a caption says, as a plain sentence.
+
+        >>> SceneGraphs().restated("Look, two cats on a big box!")
+        'two cats on a big box'
+        """
+        return sentence(self.of([caption]).graphs[0])
 
     def unusual(self, caption: str, usual: Set[str] = frozenset()) -> dict[str, tuple[str, ...]]:
         """Return the words of a caption that captions do not use, each with those near to it, the nearest

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { phrase } from "../../workbench/views/explorer/panels.js";
+import { phrase } from "../../packages/caption_graphs/panels/graph.js";
 import {
   better,
   correct,
@@ -17,10 +17,11 @@ import {
 import { noted, read } from "../../workbench/views/explorer/questions.js";
 import { LARGEST, middle, tile } from "../../workbench/views/explorer/tiles.js";
 
-/** @import { Graph, Kept } from "../../workbench/views/explorer/types.d.ts" */
+/** @import { Graph } from "../../packages/caption_graphs/panels/types.d.ts" */
+/** @import { Kept } from "../../workbench/views/explorer/types.d.ts" */
 
 /** @type {(name: string) => Kept} */
-const asked = name => ({ name, tags: [], state: /** @type {any} */ ({ chips: [] }) });
+const asked = name => ({ name, tags: [], state: /** @type {any} */ ({ chips: [], panels: {} }) });
 /** @type {(history: Kept[]) => string[]} */
 const names = history => history.map(one => one.name);
 

@@ -9,8 +9,15 @@ from PIL import Image, ImageDraw
 
 from workbench.records import Array, NoPictureError, Split
 
-WIDTH, HEIGHT, LINE, LETTERS, MOST = 320, 240, 14, 50, 36
-PAPER, INK, FRAME = "#f2f2f2", "#333333", "#0072b2"
+# of a card, in pixels; letters of a line, and the most regions that are drawn
+WIDTH = 320
+HEIGHT = 240
+LINE = 14
+LETTERS = 50
+REGIONS = 36
+PAPER = "#f2f2f2"
+INK = "#333333"
+FRAME = "#0072b2"
 
 
 def picture(split: Split, row: int) -> Image.Image:
@@ -42,19 +49,22 @@ def card(captions: list[str], boxes: Array | None = None) -> Image.Image:
             question marks.
         boxes: ``(K, 4)`` left, top, right, bottom as shares of width and height; the first 36 are drawn.
     """
-    made = Image.new("RGB", (WIDTH, HEIGHT), PAPER)
-    pen, top = ImageDraw.Draw(made), 6
+    image = Image.new("RGB", (WIDTH, HEIGHT), PAPER)
+    pen = ImageDraw.Draw(image)
+    top = 6
     pen.text((8, top), "no photograph", fill=FRAME)
     top += LINE
     if boxes is not None:
         room = HEIGHT // 2
-        frames = np.clip(boxes[:MOST], 0, 1) * [WIDTH - 17, room - 1, WIDTH - 17, room - 1] + [8, top, 8, top]
-        for left, upper, right, lower in frames.tolist():
-            pen.rectangle(
-                (min(left, right), min(upper, lower), max(left, right), max(upper, lower)), outline=FRAME
-            )
+        scale = [WIDTH - 17, room - 1, WIDTH - 17, room - 1]
+        frames = np.clip(boxes[:REGIONS], 0, 1) * scale + [8, top, 8, top]
+        corners = np.sort(frames.reshape(-1, 2, 2), axis=1).reshape(-1, 4)
+        for corner in corners.tolist():
+            pen.rectangle(tuple(corner), outline=FRAME)
         top += room + 4
-    lines = [line for caption in captions for line in textwrap.wrap(f"- {caption}", LETTERS)]
+    lines: list[str] = []
+    for caption in captions:
+        lines += textwrap.wrap(f"- {caption}", LETTERS)
     text = "\n".join(lines[: (HEIGHT - top) // LINE]).encode("ascii", "replace").decode()
     pen.multiline_text((8, top), text, fill=INK, spacing=2)
-    return made
+    return image

@@ -15,13 +15,23 @@ from workbench.records import Embedding
 from workbench.runs.model import KeptVectors
 from workbench.runs.result import OpenRun
 from workbench.views.explorer.engine import Engine
-from workbench.views.explorer.questions import Change, Filters, Question, Term
+from workbench.views.explorer.questions import Filters, Question, Term
 
 THREE = [[1.0, 0.0], [0.0, 1.0], [0.6, 0.8]]
 
 
 def text(words, sign=1):
     return Term("text", words, sign, words)
+
+
+def edited(*changes):
+    """Settings of the panel of scene graphs."""
+    names = ("part", "index", "word")
+    return {"graph": {"changes": [dict(zip(names, change)) for change in changes]}}
+
+
+def walked(share):
+    return {"way": {"walk": share}}
 
 
 @pytest.fixture(scope="module")
@@ -129,35 +139,40 @@ def test_pinned_items_are_answered_wherever_they_stand(engine):
 
 def test_a_walk_begins_at_the_query_and_ends_at_the_root(engine, long):
     asker = engine.askers[0]
-    ends = [asker.point(Question((long,), walk=share)) for share in (0.0, 1.0)]
+    ends = []
+    for share in (0.0, 1.0):
+        question = engine.with_settings(Question((long,), settings=walked(share)))
+        ends.append(asker.point(engine.moved(question)))
     assert np.allclose(ends[0], asker.run.model.vector(long.value), atol=1e-6)
     assert np.allclose(ends[1], asker.run.model.vector(""), atol=1e-6)
 
 
 def test_every_step_of_the_way_names_the_nearest_caption_and_image(engine, long):
-    answer = engine.answer(Question((long,), extras=frozenset({"way"})))
-    assert len(answer.way) == 2 * 11
-    step = answer.way[4]
-    asked = Question((long,), "captions", k=1, walk=step["walk"])
-    nearest = int(engine.scores(asked)[0].argmax())
+    answer = engine.answer(Question((long,), shown=frozenset({"way"})))
+    steps = answer.panels["way"]["steps"]
+    assert len(steps) == 2 * 11
+    step = steps[4]
+    asked = engine.with_settings(Question((long,), "captions", k=1, settings=walked(step["walk"])))
+    nearest = int(engine.scores(engine.moved(asked))[0].argmax())
     assert (step["text"], step["level"]) == (engine.split.captions[nearest], engine.split.level[nearest])
 
 
 def test_the_effect_of_a_word_is_what_the_score_loses_without_it(engine):
-    answer = engine.answer(Question((text("a red bus"),), k=2, extras=frozenset({"words"})))
+    answer = engine.answer(Question((text("a red bus"),), k=2, shown=frozenset({"words"})))
     model, image = engine.askers[1].run.model, engine.askers[1].run.image.mean[answer.watched].numpy()
     expected = [
         image @ (model.vector("a red bus") - model.vector(left)) for left in ("red bus", "a bus", "a red")
     ]
-    assert [word["text"] for word in answer.words] == ["a", "red", "bus"]
-    assert np.allclose([word["effects"][1] for word in answer.words], expected, atol=1e-5)
+    assert [word["text"] for word in answer.panels["words"]["words"]] == ["a", "red", "bus"]
+    assert np.allclose([word["effects"][1] for word in answer.panels["words"]["words"]], expected, atol=1e-5)
 
 
 def test_edits_are_scored_and_ranked_against_the_sentence_made_again(engine):
-    question = Question((text("a red bus next to a tree"),), extras=frozenset({"graph"}), watched=5)
+    question = Question((text("a red bus next to a tree"),), shown=frozenset({"graph"}), watched=5)
     answer = engine.answer(question)
-    assert [edit["kind"] for edit in answer.edits] == ["asked", "remade", *["drop"] * 4]
-    without = next(edit for edit in answer.edits if edit["label"] == "without red bus")
+    edits = answer.panels["graph"]["edits"]
+    assert [edit["kind"] for edit in edits] == ["asked", "remade", *["drop"] * 4]
+    without = next(edit for edit in edits if edit["label"] == "without red bus")
     assert without["sentence"] == "a bus next to a tree"
     scores = engine.askers[0].sentences([without["sentence"]])[:, 0]
     assert without["scores"][0] == pytest.approx(float(scores[5]), abs=1e-6)
@@ -166,12 +181,13 @@ def test_edits_are_scored_and_ranked_against_the_sentence_made_again(engine):
 
 def test_an_edited_question_is_asked_with_the_edited_sentence(engine):
     question = Question(
-        (text("a red bus next to a tree"),), changes=(Change("attributes", 0, "blue"), Change("objects", 1))
+        (text("a red bus next to a tree"),), settings=edited(("attributes", 0, "blue"), ("objects", 1))
     )
-    answer = engine.answer(replace(question, extras=frozenset({"graph"})))
+    answer = engine.answer(replace(question, shown=frozenset({"graph"})))
     assert answer.query.text == "a blue bus"
     assert answer.columns == engine.answer(Question((text("a blue bus"),))).columns
-    assert [edit["label"] for edit in answer.edits if edit["kind"] == "edited"] == [
+    edits = answer.panels["graph"]["edits"]
+    assert [edit["label"] for edit in edits if edit["kind"] == "edited"] == [
         "red bus → blue bus",
         "without tree",
     ]
@@ -214,7 +230,7 @@ def test_a_question_without_anything_to_find_says_so(engine):
 
 
 def test_answers_are_plain_json(engine, long):
-    answer = engine.answer(Question((long,), extras=frozenset({"graph", "way", "words"})))
+    answer = engine.answer(Question((long,), shown=frozenset({"graph", "way", "words"})))
     assert json.loads(json.dumps(answer.as_dict(), allow_nan=False))["query"]["text"] == long.value
 
 
@@ -240,9 +256,9 @@ def test_vectors_without_their_model_answer_with_the_data(kept, kind, seeks):
     [
         Question((text("a red dog"),)),
         Question((text("a red dog"),), "captions"),
-        Question((text("a red dog"),), changes=(Change("objects", 0, "cat"),)),
+        Question((text("a red dog"),), settings=edited(("objects", 0, "cat"))),
         Question((Term("image", 0), text("a red dog", -1))),
-        Question((Term("image", 0),), walk=0.5),
+        Question((Term("image", 0),), settings=walked(0.5)),
         Question((Term("picture", Image.new("RGB", (8, 8))),), "captions"),
     ],
     ids=["text", "captions", "edited", "sum", "walk", "picture"],
@@ -258,9 +274,10 @@ def test_vectors_without_their_model_say_what_they_cannot_answer(kept, question)
 
 @pytest.mark.parametrize("asked", [Term("caption", 2, name="a red dog runs"), text("a red dog runs")])
 def test_beside_vectors_without_their_model_a_question_has_its_graph_and_nothing_that_is_encoded(kept, asked):
-    answer = kept.answer(Question((asked,), extras=frozenset({"graph", "way", "words"})))
-    assert answer.graph is not None
-    assert (tuple(answer.edits), tuple(answer.way), tuple(answer.words)) == ((), (), ())
+    answer = kept.answer(Question((asked,), shown=frozenset({"graph", "way", "words"})))
+    assert answer.panels["graph"]["graph"] is not None
+    parts = answer.panels["graph"]["edits"], answer.panels["way"]["steps"], answer.panels["words"]["words"]
+    assert parts == ([], [], [])
     assert "need the model of every run" in answer.note
 
 
@@ -269,7 +286,7 @@ def test_beside_vectors_without_their_model_a_question_has_its_graph_and_nothing
     [
         (Question((text("a"),), pins=(900,)), "outside"),
         (Question((Term("embedding", np.ones(3)),)), "24 dimensions"),
-        (Question((text("a"), text("b")), changes=(Change("objects", 0),)), "text alone"),
+        (Question((text("a"), text("b")), settings=edited(("objects", 0))), "text alone"),
     ],
 )
 def test_questions_that_make_no_sense_are_refused(engine, question: Question, trouble: str):

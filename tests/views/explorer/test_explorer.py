@@ -22,7 +22,7 @@ from workbench.views.maps import EmbeddingMap, coordinates, map_runs
 
 QUESTION = {
     "terms": [{"kind": "text", "value": "a red bus", "sign": 1, "name": ""}],
-    "seeks": "images", "k": 4, "walk": 0, "pins": [], "watched": None, "changes": [], "extras": [],
+    "seeks": "images", "k": 4, "pins": [], "watched": None, "settings": {}, "shown": [],
     "filters": {"text": "", "levels": [], "low": 0, "high": 1, "marks": []},
 }  # fmt: skip
 
@@ -108,7 +108,7 @@ def test_a_picture_is_sent_once_to_a_page_and_again_to_another(explorer):
         ({"kind": "ask", "page": "p", "question": {**QUESTION, "terms": []}}, "the question is empty"),
         ({"kind": "ask", "page": "p", "question": {**QUESTION, "terms": [OUTSIDE]}}, "no image number 99"),
         ({"kind": "ask", "page": "p", "question": {**QUESTION, "seeks": "image"}}, "images"),
-        ({"kind": "ask", "page": "p", "question": {**QUESTION, "walk": 2}}, "walk"),
+        ({"kind": "ask", "page": "p", "question": {**QUESTION, "settings": {"way": {"walk": 2}}}}, "walk"),
         ({"kind": "export", "path": "answers.txt"}, ".csv"),
         ({"kind": "open", "row": 99}, "no image number 99"),
         ({"kind": "dance"}, "dance"),

@@ -4,10 +4,11 @@ item that it is measured on."""
 from __future__ import annotations
 
 import pytest
+from caption_graphs.sentences import sentence
 
 from tests.views.explorer.toys import hand_space, toy_spaces
 from workbench.views.explorer.engine import Engine
-from workbench.views.explorer.questions import Change, Filters, Question, Term, parsed, sentence
+from workbench.views.explorer.questions import Filters, Question, Term
 
 REPEATED = ("a dog", "a cat", "a dog", "a bird", "a dog")
 PLACES = [[0.0, 1.0], [0.6, 0.8], [1.0, 0.0], [0.8, 0.6], [0.0, -1.0]]
@@ -19,8 +20,8 @@ def engine():
 
 
 @pytest.mark.parametrize("typed", ["a gren elefant", "a brow dog", "a whit puddle wearing a coat"])
-def test_a_slip_is_read_as_it_was_typed(typed):
-    assert set(typed.split()) <= set(sentence(parsed(typed)).split())
+def test_a_slip_is_read_as_it_was_typed(engine, typed):
+    assert set(typed.split()) <= set(engine.reader.restated(typed).split())
 
 
 def test_a_word_that_the_reading_leaves_out_is_named(engine):
@@ -63,16 +64,21 @@ def test_words_of_the_data_are_usual():
 
 def test_edits_are_measured_on_the_first_item_of_the_unedited_sentence(engine):
     typed = Term("text", "a red bus next to a small tree")
-    before = engine.answer(Question((typed,), extras=frozenset({"graph"})))
-    changes = (Change("objects", 0, "cat"), Change("attributes", 0))
-    after = engine.answer(Question((typed,), k=1, changes=changes, extras=frozenset({"graph"})))
+    before = engine.answer(Question((typed,), shown=frozenset({"graph"})))
+    changes = [{"part": "objects", "index": 0, "word": "cat"}, {"part": "attributes", "index": 0}]
+    settings = {"graph": {"changes": changes}}
+    after = engine.answer(Question((typed,), k=1, settings=settings, shown=frozenset({"graph"})))
     assert after.watched == before.watched == before.columns[0][0]
     assert after.watched in {item.row for item in after.items}
-    old, new = (next(e for e in answer.edits if e["kind"] == "remade") for answer in (before, after))
+    old, new = (_remade(answer) for answer in (before, after))
     assert old == new
-    assert after.query.text == sentence(after.graph)
-    other = engine.answer(Question((typed,), changes=changes, watched=7))
+    assert after.query.text == sentence(after.panels["graph"]["graph"])
+    other = engine.answer(Question((typed,), settings=settings, watched=7))
     assert other.watched == 7
+
+
+def _remade(answer):
+    return next(edit for edit in answer.panels["graph"]["edits"] if edit["kind"] == "remade")
 
 
 def test_captions_that_read_the_same_stand_at_the_best_of_their_ranks_with_their_number():

@@ -13,14 +13,18 @@ from workbench.records import Truth
 from workbench.text import load
 from workbench.text.tokens import Tokens
 from workbench.views.explorer import notes
-from workbench.views.explorer.engine import Engine
-from workbench.views.explorer.questions import Change, Filters, Question, Term
+from workbench.views.explorer.engine import Asker, Engine, counted
+from workbench.views.explorer.questions import Filters, Question, Term
 
 nan = np.nan
 
 
 def text(words, sign=1):
     return Term("text", words, sign)
+
+
+def edited(part, index, word=""):
+    return {"graph": {"changes": [{"part": part, "index": index, "word": word}]}}
 
 
 @pytest.fixture(scope="module")
@@ -93,16 +97,17 @@ def test_a_sum_with_a_picture_in_it_is_not_graded(engine):
 
 
 def test_an_edited_graph_is_graded_by_what_it_says_now(engine):
-    swap = Question((text("a nice photo of a cat"),), k=40, changes=(Change("objects", 0, "bird"),))
+    swap = Question((text("a nice photo of a cat"),), k=40, settings=edited("objects", 0, "bird"))
     assert marked(engine.answer(swap)) == holding(engine, "bird")
 
 
 def test_a_plural_can_be_dropped_from_the_graph(engine):
-    question = Question((text("some animals, that is all"),), k=40, extras=frozenset({"graph"}))
+    question = Question((text("some animals, that is all"),), k=40, shown=frozenset({"graph"}))
     answer = engine.answer(question)
-    assert (0, "plural") in answer.graph.attributes
-    changes = (Change("attributes", answer.graph.attributes.index((0, "plural"))),)
-    assert marked(answer) < marked(engine.answer(Question(question.terms, k=40, changes=changes)))
+    attributes = answer.panels["graph"]["graph"].attributes
+    assert (0, "plural") in attributes
+    settings = edited("attributes", attributes.index((0, "plural")))
+    assert marked(answer) < marked(engine.answer(Question(question.terms, k=40, settings=settings)))
 
 
 def test_words_without_meaning_in_the_world_are_named(engine):
@@ -142,7 +147,7 @@ def test_nothing_is_claimed_where_the_data_know_no_truth():
 
 def test_the_line_by_hand():
     found = Truth(np.array([1, 0, nan]), np.array([nan] * 3), ("furry",), ("or", "one"))
-    assert notes.truth_line(found, (0,)) == (
+    assert notes.truth_line(counted(found, (0,))) == (
         "True of 1 of the 3 images, not known of 1; the pinned one is among them. "
         "The world has no word for: “furry”. Not checked here: what “or”, “one” say."
     )
@@ -150,15 +155,15 @@ def test_the_line_by_hand():
 
 def test_words_that_a_model_has_not_met_are_named_for_each_model():
     makers = [Tokens().fit(captions) for captions in (["a cat"], ["a red cat"])]
-    one, two = (SimpleNamespace(makers={"tokens": maker}) for maker in makers)
-    pieces = SimpleNamespace(makers={"word_features": SimpleNamespace()})
-    asked = (text("a red unicorn"),)
-    assert notes.unseen(asked, {"one": one}) == "The model has never seen: “red”, “unicorn”."
-    assert notes.unseen(asked, {"one": one, "two": one}) == "The models have never seen: “red”, “unicorn”."
-    assert notes.unseen(asked, {"one": one, "two": two, "three": pieces}) == (
+    models = [{"tokens": maker} for maker in makers] + [{"word_features": SimpleNamespace()}]
+    runs = [SimpleNamespace(model=SimpleNamespace(makers=of_model)) for of_model in models]
+    one, two, pieces = (Asker(run, 0, None).unseen(["a", "red", "unicorn", "a"]) for run in runs)
+    assert notes.unseen({"one": one}) == "The model has never seen: “red”, “unicorn”."
+    assert notes.unseen({"one": one, "two": one}) == "The models have never seen: “red”, “unicorn”."
+    assert notes.unseen({"one": one, "two": two, "three": pieces}) == (
         "one has never seen: “red”, “unicorn”. two has never seen: “unicorn”."
     )
-    assert notes.unseen((text("a cat"),), {"one": one}) == ""
+    assert notes.unseen({"one": Asker(runs[0], 0, None).unseen(["a", "cat"])}) == ""
 
 
 def test_a_typed_question_has_the_grades_of_the_same_caption_of_the_data():

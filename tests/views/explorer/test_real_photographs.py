@@ -21,12 +21,12 @@ def test_two_runs_answer_side_by_side_with_photographs_and_ratings(real_data: Pa
     split = data.load("flickr8k", split="test").first(60)
     explorer = Explorer([toy_space(split, f"run {seed}", seed) for seed in range(2)], k=5)
     caption = Term("caption", 7, name=split.captions[7])
-    answer = explorer.ask(Question((caption,), k=60, extras=frozenset({"graph", "way", "words"})))
+    answer = explorer.ask(Question((caption,), k=60, shown=frozenset({"graph", "way", "words"})))
     assert answer.grades == "human"
     marks = {item.row: item.mark for item in answer.items}
     assert [row for row, mark in marks.items() if mark == "own"] == [split.own[7]]
-    assert answer.edits[0]["sentence"] == split.captions[7]
-    assert len(answer.way) == 22
+    assert answer.panels["graph"]["edits"][0]["sentence"] == split.captions[7]
+    assert len(answer.panels["way"]["steps"]) == 22
     _, blobs = explorer.pictures.new_to("page", answer.keys[:6])
     assert all(max(Image.open(io.BytesIO(blob)).size) == SIDE for blob in blobs)
     explorer.ask(Question((caption,), k=5))

@@ -8,6 +8,7 @@ import io
 from PIL import Image
 
 from workbench.views.explorer.answers import Answer, Item, Query
+from workbench.views.explorer.notes import Facts
 
 RUNS = ("InfoNCE", "DITM")
 HOSTILE = (
@@ -77,9 +78,14 @@ def answer(
         {"text": "red", "effects": (0.1, 0.3)},
     ]
     pictures = {str(row): picture(row) for row in (*rows, 9)}
+    panels = {
+        "graph": {"graph": None, "edits": edits, "vocabulary": {}},
+        "way": {"steps": way, "thumbnails": [step["thumbnail"] for step in way]},
+        "words": {"words": words},
+    }
     return Answer(
         Query(label, "images", label, "9"), runs, items, (rows, rows[::-1]), 50, 50, "exact", (), rows[0],
-        None, edits, way, words, caption or "a note", pictures,
+        panels, Facts(reading=caption or "a note"), pictures,
     )  # fmt: skip
 
 

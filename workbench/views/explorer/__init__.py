@@ -2,13 +2,15 @@
 
 A question is a sum of terms: words, images, captions, vectors. ``bars.js`` collects them, ``exchange.js``
 sends them, ``Explorer`` has ``questions.asked_by`` read them, and ``engine.Engine`` answers: for each run an
-``Asker`` makes the scores, ``gallery`` the list and its grades. The ``Answer`` goes back through
-``exchange.js``, and the panels draw it. A new kind of term is one more of ``questions.Kind``, with what it
-means in ``Term``, ``questions._term``, ``Asker.embedding`` and ``engine.OTHER``, and a control in
-``bars.js``.
+``Asker`` makes the scores, ``gallery`` the list and its grades, ``notes`` the sentences. The ``Answer`` goes
+back through ``exchange.js``, and ``gallery.js`` draws it.
+
+What packages add next to the answers is a ``Panel`` (``panels.py``): it may reword or move a question, and
+draws what it computes.
 """
 
 from workbench.views.explorer.explorer import Explorer, explore
-from workbench.views.explorer.questions import Change, Filters, Question, Term
+from workbench.views.explorer.panels import Panel
+from workbench.views.explorer.questions import Filters, Question, Term
 
-__all__ = ["Change", "Explorer", "Filters", "Question", "Term", "explore"]
+__all__ = ["Explorer", "Filters", "Panel", "Question", "Term", "explore"]

@@ -4,19 +4,20 @@ read.
 One answer is one question to several runs. An item (an image, a caption or an entity) is described once, with
 its score and its rank in *every* run; a column is the list of the rows that one run puts first. Ranks count
 from 1 and are places in the whole gallery: a filter hides items and never moves a rank. What is not known is
-``None``, never NaN, so that ``as_dict`` is JSON. The key of a picture is the row of its image as text.
+``None``, never NaN, so that ``as_dict`` is JSON. The key of a thumbnail is the row of its image as text.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import pandas as pd
 
-from workbench.records import SceneGraph
+from workbench.views.explorer import notes
+from workbench.views.explorer.panels import thumbnails
 from workbench.views.explorer.questions import Mark, Seeks
 
-Row = Mapping[str, Any]
+COLUMNS = ["query", "seeks", "run", "rank", "id", "score", "grade", "mark", "pinned", "captions"]
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,6 @@ class Query:
         seeks: what is looked for.
         text: the words that were asked, if any.
         image: key of the image that was asked, if it is one of the data; ``""`` = none.
-        walk: how far towards the root the query was moved, 0 = not at all, 1 = the root itself.
         measure: what a score is: ``"score of the objective"`` or ``"cosine"``.
     """
 
@@ -36,7 +36,6 @@ class Query:
     seeks: Seeks = "images"
     text: str = ""
     image: str = ""
-    walk: float = 0.0
     measure: str = "score of the objective"
 
 
@@ -48,7 +47,7 @@ class Item:
         row: its row in the gallery; what columns and pins name.
         id: image id, caption id, or the entity's words.
         captions: the image's captions; or the caption itself; ``rows``: theirs in the split.
-        thumbnail: key of the picture, of the caption's own image where captions are sought; ``""`` = none.
+        thumbnail: its key, of the caption's own image where captions are sought; ``""`` = none.
         grade: by the judgements that were chosen; ``None`` = not judged.
         mark: what the grade means.
         level: of the caption, 1 = generic; ``None`` = the data know no levels, or it is an image.
@@ -82,14 +81,10 @@ class Answer:
         passed: how many of them pass the filters.
         grades: name of the judgements that grade.
         pins: rows that are pinned.
-        watched: row of the item that edits and words speak of; ``None`` = none.
-        graph: scene graph of the sentence after the edits so far.
-        edits, way, words: counterfactuals, hierarchy walk, effect of each word, as ``types.d.ts`` declares
-            them; empty where nobody asked.
-        note: what a reader must know of this answer, in a sentence.
+        watched: row of the item that panels speak of; ``None`` = none.
+        panels: what each panel that is shown draws, by its name.
+        facts: what a reader must know of this answer; ``truth`` and ``note`` say it.
         thumbnails: key -> data URL; filled for static pages only.
-        truth: of how many images the question is true, where the data know, and the words that they or a
-            model do not know, in a line.
         partners: the items that are paired with the question in the data, wherever they stand.
         skip: how many items were left out at the head of each column.
         unusual: words that were typed and that captions do not use, each with those near to it.
@@ -104,20 +99,30 @@ class Answer:
     grades: str
     pins: tuple[int, ...] = ()
     watched: int | None = None
-    graph: SceneGraph | None = None
-    edits: Sequence[Row] = ()
-    way: Sequence[Row] = ()
-    words: Sequence[Row] = ()
-    note: str = ""
+    panels: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    facts: notes.Facts = field(default_factory=notes.Facts)
     thumbnails: Mapping[str, str] = field(default_factory=dict)
-    truth: str = ""
     partners: tuple[Item, ...] = ()
     skip: int = 0
     unusual: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
+    @property
+    def truth(self) -> str:
+        """Of how many images the question is true, where the data know, and words that they or a model do
+        not know, in a line.
+        """
+        return notes.truth(self.facts)
+
+    @property
+    def note(self) -> str:
+        """What a reader must know of this answer, in sentences."""
+        return notes.note(self.facts)
+
     def as_dict(self) -> dict[str, Any]:
-        """The answer as JSON values."""
-        return asdict(self)
+        """Return the answer as JSON values, its facts in sentences."""
+        values = asdict(self)
+        del values["facts"]
+        return {**values, "truth": self.truth, "note": self.note}
 
     def with_more(self, more: "Answer") -> "Answer":
         """The answer with the columns of the same question that come after it."""
@@ -126,25 +131,33 @@ class Answer:
         return replace(self, columns=columns, items=tuple(items.values()))
 
     def table(self) -> pd.DataFrame:
-        """One line for each run and item: query, run, rank, id, score, grade, mark, captions, and whether the
-        item is pinned.
+        """Return one line for each run and item: query, run, rank, id, score, grade, mark, captions, and
+        whether the item is pinned.
         """
         items = {item.row: item for item in self.items}
-        lines = [
-            (self.query.label, self.query.seeks, name, item.ranks[run], item.id, item.scores[run], item.grade,
-             item.mark, item.row in self.pins, " | ".join(item.captions))
-            for run, name in enumerate(self.runs)
-            for item in (items[row] for row in dict.fromkeys([*self.columns[run], *self.pins]))
-        ]  # fmt: skip
-        columns = ["query", "seeks", "run", "rank", "id", "score", "grade", "mark", "pinned", "captions"]
-        return pd.DataFrame(lines, columns=columns).astype({"rank": "Int64"})
+        lines = []
+        for run in range(len(self.runs)):
+            rows = dict.fromkeys([*self.columns[run], *self.pins])
+            lines += [self._line(run, items[row]) for row in rows]
+        return pd.DataFrame(lines, columns=COLUMNS).astype({"rank": "Int64"})
+
+    def _line(self, run: int, item: Item) -> dict[str, Any]:
+        return {
+            "query": self.query.label,
+            "seeks": self.query.seeks,
+            "run": self.runs[run],
+            "rank": item.ranks[run],
+            "id": item.id,
+            "score": item.scores[run],
+            "grade": item.grade,
+            "mark": item.mark,
+            "pinned": item.row in self.pins,
+            "captions": " | ".join(item.captions),
+        }
 
     @property
     def keys(self) -> tuple[str, ...]:
         """Keys of the thumbnails that a page of this answer shows, each once."""
-        named = [
-            self.query.image,
-            *(item.thumbnail for item in (*self.items, *self.partners)),
-            *(step["thumbnail"] for step in self.way),
-        ]
-        return tuple(dict.fromkeys(key for key in named if key))
+        of_items = [item.thumbnail for item in (*self.items, *self.partners)]
+        keys = [self.query.image, *of_items, *thumbnails(self.panels)]
+        return tuple(dict.fromkeys(filter(None, keys)))

@@ -24,7 +24,7 @@ export class QueryBar {
     this.chips = [];
     /** @type {Term | null} what the text is a caption of */
     this.caption = null;
-    /** @type {string | null} the sentence whose graph was edited, while the box holds what the edits say */
+    /** @type {string | null} the sentence that a panel words, while the box holds how it is worded */
     this.unedited = null;
     /** @type {Term[]} */
     this.found = [];
@@ -157,7 +157,7 @@ export class QueryBar {
       input.value.trim() ? [{ kind: "text", value: input.value.trim(), sign, name: "" }] : [];
     const chips = this.chips.map(({ kind, value, sign, name }) => ({ kind, value, sign, name }));
     const others = [...chips, ...typed(this.plus, 1), ...typed(this.minus, -1)];
-    // edits are those of a sentence alone; beside other terms it is asked as it stands in the box
+    // a panel words a sentence alone; beside other terms it is asked as it stands in the box
     if (this.unedited !== null && !others.length) return [this.of(this.unedited)];
     const text = this.text.value.trim();
     return text ? [...chips, this.of(text), ...others.slice(chips.length)] : others;
@@ -172,16 +172,19 @@ export class QueryBar {
     return this.caption?.name === text ? this.caption : { kind: "text", value: text, sign: 1, name: "" };
   }
 
-  /** A new sentence has no edits. */
+  /** A new sentence is worded by no panel. */
   forgetEdits() {
-    this.view.panels.graph.changes = [];
+    this.view.panels.forget();
     this.unedited = null;
   }
 
-  /** The graph of the sentence was edited: it is kept, and the box is to hold what is asked. */
-  edit() {
+  /**
+   * A panel words the sentence: the unedited one is kept, and the box is to hold what is asked.
+   * @param {boolean} still whether it does, or takes all of its edits back
+   */
+  reworded(still) {
     this.unedited ??= this.text.value.trim();
-    if (this.view.panels.graph.changes.length) return;
+    if (still) return;
     this.text.value = this.typed = this.unedited;
     this.unedited = null;
   }

@@ -33,27 +33,29 @@ def disagreements(runs: Sequence[OpenRun], by: Literal["rank", "grade"] = "rank"
     """
     require_known("disagreements go by rank or grade, not by", by, ["rank", "grade"], ValueError)
     require(len(runs) > 1, "one run has nothing to disagree with; open the explorer on two or more")
-    split, ranks = runs[0].split, compare.ranks(runs, "t2i")
-    grades = (
-        _first_grades(runs)
-        if by == "grade"
-        else {row: [] for _, row in compare.chosen(ranks, split, "t2i", (), MOST)}
-    )
-    return [
-        {
+    split = runs[0].split
+    ranks = compare.ranks(runs, "t2i")
+    if by == "grade":
+        grades = _first_grades(runs)
+    else:
+        grades = {row: [] for _, row in compare.chosen(ranks, split, "t2i", (), MOST)}
+    differences = []
+    for row, of_first in grades.items():
+        difference = {
             "row": row,
             "text": split.captions[row],
             "thumbnail": str(split.own[row]),
             "ranks": ranks[:, row].astype(int).tolist(),
             "grades": of_first,
         }
-        for row, of_first in grades.items()
-    ]
+        differences.append(difference)
+    return differences
 
 
 def _first_grades(runs: Sequence[OpenRun]) -> dict[int, list[float | None]]:
     """Caption rows with the grades of the runs' first images, where these differ, one an image."""
-    split, grade = runs[0].split, compare.grader(runs[0].split)
+    split = runs[0].split
+    grade = compare.grader(split)
     if grade is None:
         raise ValueError(f"{split.name} knows no grades; ask for disagreements by rank")
     first = np.stack([run.scores.argmax(axis=0) for run in runs])
@@ -62,7 +64,7 @@ def _first_grades(runs: Sequence[OpenRun]) -> dict[int, list[float | None]]:
     table = pd.DataFrame(graded, differ, range(len(runs)), dtype=float)
     gap = table.max(axis=1) - table.min(axis=1)
     rows = gap[gap > 0].sort_values(ascending=False, kind="stable").index.to_numpy(dtype=int)
-    chosen = rows[~pd.Series(split.own[rows]).duplicated().to_numpy()][:MOST]
-    return {
-        row: [None if np.isnan(one) else one for one in table.loc[row].tolist()] for row in chosen.tolist()
-    }
+    repeated = pd.Series(split.own[rows]).duplicated().to_numpy()
+    chosen = rows[~repeated][:MOST].tolist()
+    known = table.loc[chosen].astype(object).where(table.loc[chosen].notna(), None)
+    return dict(zip(chosen, known.to_numpy().tolist(), strict=True))

@@ -4,44 +4,35 @@ Everything that the widget shows comes from here as plain records, so that it ca
 written to a page.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, cached_property, lru_cache, partial
-from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from workbench.records import Embedding, Rows, require
+from workbench import text
+from workbench.records import Embedding, Rows, Truth, require
 from workbench.runs.model import KeptVectors
 from workbench.runs.result import OpenRun
-from workbench.views.explorer import notes
-from workbench.views.explorer.answers import Answer, Item, Query, Row
+from workbench.text.words import words
+from workbench.views.explorer.answers import Answer, Item, Query
 from workbench.views.explorer.disagreements import disagreements
 from workbench.views.explorer.gallery import Entities, Gallery, Grader, cosines, ranking
-from workbench.views.explorer.questions import (
-    Filters,
-    Question,
-    Seeks,
-    Term,
-    changed,
-    described,
-    drops,
-    parsed,
-    parser,
-    sentence,
-)
+from workbench.views.explorer.notes import Facts, Truths
+from workbench.views.explorer.panels import Panel, chosen, require_panels
+from workbench.views.explorer.questions import Filters, Question, Seeks, Term
 
 # ``(N,)`` one run's scores of the whole gallery, or several lines of them
 Scores = NDArray[np.float32]
 TEXTS = 256
 QUESTIONS = 16
+# signals that read whole words, by a vocabulary that was fitted on the training captions
+READERS = ("tokens", "graph_tokens")
 # what a kind of term asks for when the objective itself scores it
 OTHER = {"text": "images", "caption": "images", "image": "captions", "picture": "captions"}
-SIDES: tuple[Seeks, Seeks] = ("captions", "images")
-STEPS = tuple(step / 10 for step in range(11))
 
 
 def unit(vector: NDArray[Any]) -> NDArray[np.float32]:
@@ -57,26 +48,6 @@ def unit(vector: NDArray[Any]) -> NDArray[np.float32]:
     return np.asarray(vector / length, dtype=np.float32)
 
 
-def between(start: NDArray[Any], end: NDArray[Any], share: float) -> NDArray[np.float32]:
-    """The point on the great circle from ``start`` to ``end``, unit vectors.
-
-    Args:
-        start: ``(D,)``.
-        end: ``(D,)``.
-        share: 0 = start, 1 = end.
-
-    Returns:
-        ``(D,)`` unit vector. Of opposite vectors no circle is the shortest, and the straight way is taken.
-
-    >>> [round(float(value), 4) for value in between(np.array([1.0, 0.0]), np.array([0.0, 1.0]), 0.5)]
-    [0.7071, 0.7071]
-    """
-    angle = float(np.arccos(np.clip(float(start @ end), -1, 1)))
-    if np.sin(angle) < 1e-6:
-        return unit((1 - share) * start + share * end)
-    return unit((np.sin((1 - share) * angle) * start + np.sin(share * angle) * end) / np.sin(angle))
-
-
 class Asker:
     """Answers questions with one run: what a question is in its space, and how the gallery scores against it.
 
@@ -87,14 +58,16 @@ class Asker:
     """
 
     def __init__(self, run: OpenRun, number: int, entities: Entities) -> None:
-        self.run, self.number, self.entities = run, number, entities
+        self.run = run
+        self.number = number
+        self.entities = entities
         self._text = lru_cache(TEXTS)(lambda text: run.model.embed_texts([text]))
 
     def answers(self, question: Question) -> bool:
         """Whether the run can answer: vectors without their model know images and captions of the data."""
-        return self.encodes or not (
-            question.changes or question.walk or {"text", "picture"} & {term.kind for term in question.terms}
-        )
+        if any(self._vector(term) is None for term in question.terms if term.kind == "embedding"):
+            return False
+        return self.encodes or not {"text", "picture"} & {term.kind for term in question.terms}
 
     @property
     def encodes(self) -> bool:
@@ -106,35 +79,25 @@ class Asker:
         cosines.
         """
         if not by_objective(question):
-            return np.asarray(self._of_points(self.point(question)[None], question.seeks)[0])
-        first, images = question.terms[0], question.seeks == "images"
-        if self.run.config.get("rerank") and first.kind in ("image", "caption"):
-            return self.run.scores[:, first.value] if images else self.run.scores[first.value]
-        asked = self.embedding(first)
+            return np.asarray(self.cosines(self.point(question)[None], question.seeks)[0])
+        query = question.terms[0]
+        images = question.seeks == "images"
+        if self.run.config.get("rerank") and query.kind in ("image", "caption"):
+            return self.run.scores[:, query.value] if images else self.run.scores[query.value]
+        embedding = self.embedding(query)
         if images:
-            return np.asarray(self.run.model.scores(self.run.image, asked)[:, 0])
-        return np.asarray(self.run.model.scores(asked, self.run.text)[0])
+            return np.asarray(self.run.model.scores(self.run.image, embedding)[:, 0])
+        return np.asarray(self.run.model.scores(embedding, self.run.text)[0])
 
     def point(self, question: Question) -> NDArray[np.float32]:
-        """``(D,)`` unit vector of the sum of the terms, moved towards the root."""
+        """``(D,)`` unit vector of the sum of the terms."""
         terms = [term.sign * self.embedding(term).mean[0].float().cpu().numpy() for term in question.terms]
-        total = unit(np.sum(terms, axis=0))
-        return between(total, self.root, question.walk) if question.walk else total
-
-    def way(self, question: Question, steps: Sequence[float], seeks: Seeks) -> Scores:
-        """``(S, N)`` cosines of the gallery with the points on the way to the root."""
-        start = self.point(replace(question, walk=0.0))
-        return self._of_points(np.stack([between(start, self.root, step) for step in steps]), seeks)
+        return unit(np.sum(terms, axis=0))
 
     def sentences(self, sentences: Sequence[str], row: int | None = None) -> Scores:
         """``(I, S)`` scores of all images with loose sentences, by the objective; of one image ``(1, S)``."""
         image = self.run.image if row is None else self.run.image.take(np.array([row]))
         return self.run.model.scores(image, self.run.model.embed_texts(sentences))
-
-    @cached_property
-    def root(self) -> NDArray[np.float32]:
-        """``(D,)`` embedding of the empty text."""
-        return np.asarray(self.run.model.embed_texts([""]).mean[0].numpy())
 
     def embedding(self, term: Term) -> Embedding:
         """What a term is in the space of this run, one row.
@@ -150,24 +113,39 @@ class Asker:
         if term.kind == "picture":
             features = str(self.run.config.get("features", ""))
             return self.run.model.embed_images([term.value], features=features)
-        vectors = np.asarray(term.value, dtype=np.float32)
-        vector, width = vectors if vectors.ndim == 1 else vectors[self.number], self.run.image.mean.shape[1]
+        vector: Any = self._vector(term)
+        width = self.run.image.mean.shape[1]
         require(
             vector.shape == (width,),
             f"{self.run.name} embeds to {width} dimensions, the given embedding has {vector.shape}",
         )
         return Embedding(torch.from_numpy(unit(vector))[None])
 
-    def _of_points(self, points: NDArray[Any], seeks: Seeks) -> Scores:
+    def unseen(self, words: Iterable[str]) -> tuple[str, ...]:
+        """Return the words that the model has not met in training; none of one that reads pieces of words,
+        or of vectors of another model.
+        """
+        makers = [maker for signal, maker in self.run.model.makers.items() if signal in READERS]
+        vocabulary = set[str]()
+        for maker in makers:
+            vocabulary |= set(getattr(maker, "vocabulary", ()))
+        return tuple(word for word in dict.fromkeys(words) if vocabulary and word not in vocabulary)
+
+    def cosines(self, points: NDArray[Any], seeks: Seeks) -> Scores:
+        """``(P, N)`` cosines of points ``(P, D)`` with the gallery."""
         if seeks == "entities":
             return self.entities.scores(points, self.number)
-        return cosines(points, (self.run.image if seeks == "images" else self.run.text).mean)
+        side = self.run.image if seeks == "images" else self.run.text
+        return cosines(points, side.mean)
+
+    def _vector(self, term: Term) -> NDArray[np.float32] | None:
+        vectors = term.vectors
+        return vectors[0] if len(vectors) == 1 else vectors[self.number]
 
 
 def by_objective(question: Question) -> bool:
     """Whether the objective itself scores the question: one item of one kind asks for the other kind."""
-    (first, *others), seeks = question.terms, question.seeks
-    return not others and question.walk == 0 and OTHER.get(first.kind) == seeks
+    return len(question.terms) == 1 and OTHER.get(question.terms[0].kind) == question.seeks
 
 
 class Engine:
@@ -176,12 +154,15 @@ class Engine:
     Args:
         runs: in the order of the columns.
         grades: name of the split's judgements; ``""`` = the densest that it has.
+        panels: beside those of installed packages.
 
     Raises:
         ValueError: no run, runs of different splits, or judgements that the split has not.
     """
 
-    def __init__(self, runs: Sequence[OpenRun], *, grades: str = "") -> None:
+    def __init__(
+        self, runs: Sequence[OpenRun], *, grades: str = "", panels: Iterable[type[Panel]] = ()
+    ) -> None:
         require(runs, "nothing to explore: give at least one run, e.g. those of workbench.open_runs()")
         self.split = runs[0].split
         require(
@@ -193,76 +174,124 @@ class Engine:
         self.gallery = Gallery(self.split, entities)
         self.grader = Grader(self.gallery, grades)
         self.askers = tuple(Asker(run, number, entities) for number, run in enumerate(runs))
+        self.panels = {name: panel(self) for name, panel in chosen(panels).items()}
         self.disagreements = cache(partial(disagreements, runs))
-        self._scores: Callable[[Question], tuple[Scores, ...]] = lru_cache(QUESTIONS)(
-            lambda bare: tuple(
-                asker.scores(bare)
-                if asker.answers(bare)
-                else np.full(len(self.gallery.ids(bare.seeks)), np.nan, np.float32)
-                for asker in self.askers
-            )
-        )
+        self._scores: Callable[[Question], tuple[Scores, ...]] = lru_cache(QUESTIONS)(self._all_scores)
 
     def answer(self, question: Question) -> Answer:
         """What every run answers.
 
         Raises:
-            ValueError: a row outside the gallery, nothing to seek, or a question without a direction.
+            ValueError: a row outside the gallery, nothing to seek, a question without a direction, or a panel
+                that is not there.
         """
-        size, skip = len(self.gallery.ids(question.seeks)), question.skip
+        size = len(self.gallery.ids(question.seeks))
         require(size, "no run embeds entities; train one with the objective cora to ask for them")
         require(
             all(0 <= row < size for row in (*question.pins, question.watched or 0)),
             f"a pinned or watched row lies outside of 0..{size - 1}",
         )
-        asked = replace(question, terms=question.asked)
-        scores, passes = self.scores(asked), self._passes(question)
-        orders = (order for order, _ in self._places(question.seeks, scores))
-        columns = tuple(tuple(order[passes[order]][skip : skip + question.k].tolist()) for order in orders)
-        watched = self._watched(question, columns)
-        # what an edit is measured on may have left the columns
-        seen = [*question.pins, *([watched] if question.changes and watched is not None else [])]
-        rows = dict.fromkeys([*seen, *(row for column in columns for row in column)])
+        question = self.with_settings(question)
+        asked = self.reworded(question)
+        scored = self.moved(asked)
+        scores = self.scores(scored)
+        passes = self._passes(asked)
+        columns = self._columns(question, scores, passes)
+        watched = self._watched(question, asked, columns)
+        rows = self._rows(question, columns, None if asked == question else watched)
         image = next((str(term.value) for term in question.terms if term.kind == "image"), "")
-        extras = question.extras if self.encode else question.extras & {"graph"}
-        measure = "score of the objective" if by_objective(asked) else "cosine"
+        measure = "score of the objective" if by_objective(scored) else "cosine"
         return Answer(
-            Query(asked.label, question.seeks, asked.words, image, question.walk, measure),
+            Query(asked.label, question.seeks, asked.words, image, measure),
             self.names,
-            self._items(question, list(rows), scores),
+            self._items(asked, rows, scores),
             columns,
             size,
             int(passes.sum()),
             self.grader.name,
             question.pins,
             watched,
-            note=self._note(question),
-            truth=self._truth(question, asked),
-            partners=self._partners(question, scores),
-            skip=skip,
+            panels=self._drawn(question, watched),
+            facts=self._facts(question, asked, scored),
+            partners=self._partners(asked, scores),
+            skip=question.skip,
             unusual=self._unusual(asked),
-            way=list(self._way(asked)) if "way" in extras else (),
-            words=self._words(asked, watched) if "words" in extras else (),
-            **self._edits(question, watched) if "graph" in extras else {},
         )
 
-    def _watched(self, question: Question, columns: Sequence[Sequence[int]]) -> int | None:
-        """The item that edits and words speak of: it stays the same while a sentence is edited."""
+    def reworded(self, question: Question) -> Question:
+        """Return the question as panels word it, which is asked and graded."""
+        for name, settings in question.settings.items():
+            question = self.panels[name].reword(question, settings)
+        return question
+
+    def moved(self, question: Question) -> Question:
+        """Return the question as panels move it, whose vectors are scored."""
+        for name, settings in question.settings.items():
+            question = self.panels[name].move(question, settings)
+        return question
+
+    def with_settings(self, question: Question) -> Question:
+        """Return the question with its settings as panels read them.
+
+        Raises:
+            ValueError: there is no such panel, or its settings have another form.
+        """
+        require_panels({*question.settings, *question.shown}, self.panels)
+        settings = {name: self.panels[name].read(value) for name, value in question.settings.items()}
+        return replace(question, settings=settings)
+
+    def _drawn(self, question: Question, watched: int | None) -> dict[str, Mapping[str, Any]]:
+        """Return what the panels that are shown draw."""
+        return {
+            name: self.panels[name].answer(question, question.settings.get(name), watched)
+            for name in sorted(question.shown)
+        }
+
+    def _columns(
+        self, question: Question, scores: Iterable[Scores], passes: NDArray[np.bool_]
+    ) -> tuple[tuple[int, ...], ...]:
+        """Return the rows that each run puts first among those that pass."""
+        orders = [order for order, _ in self._places(question.seeks, scores)]
+        here = slice(question.skip, question.skip + question.k)
+        return tuple(tuple(order[passes[order]][here].tolist()) for order in orders)
+
+    def _rows(
+        self, question: Question, columns: Sequence[Sequence[int]], watched: int | None
+    ) -> Sequence[int]:
+        """Return the rows that are described: what is pinned, the item that a reworded question is measured
+        on, which may have left the columns, and all in the columns.
+        """
+        rows = list(question.pins)
+        if watched is not None:
+            rows.append(watched)
+        for column in columns:
+            rows += column
+        return list(dict.fromkeys(rows))
+
+    def _watched(self, question: Question, asked: Question, columns: Sequence[Sequence[int]]) -> int | None:
+        """Return the item that panels speak of: it stays the same while a sentence is reworded."""
         if question.watched is not None:
             return question.watched
-        if not question.changes:
-            return next((column[0] for column in columns if column), None)
-        passes = self._passes(replace(question, changes=()))
-        orders = (order for order, _ in self._places(question.seeks, self.scores(question)))
-        return next((int(order[passes[order]][0]) for order in orders if passes[order].any()), None)
+        if asked != question:
+            scores = self.scores(self.moved(question))
+            first = replace(question, skip=0, k=1)
+            columns = self._columns(first, scores, self._passes(question))
+        return next((column[0] for column in columns if column), None)
 
     def _unusual(self, asked: Question) -> dict[str, tuple[str, ...]]:
-        """Words that were typed and that captions do not use, with those near to them."""
+        """Return words that were typed and that captions do not use, with those near to them."""
         typed = " ".join(term.value for term in asked.terms if term.kind == "text")
-        return parser().unusual(typed, self.gallery.words) if typed else {}
+        return self.reader.unusual(typed, self.gallery.words) if self.reader and typed else {}
+
+    @cached_property
+    def reader(self) -> Any:
+        """What reads typed words as they stand, since models read them so; ``None`` where no package does."""
+        if "scene_graph" not in text.names():
+            return None
+        return text.load("scene_graph", plurals=True, corrects=False)
 
     @property
-    def encode(self) -> bool:
+    def encodes(self) -> bool:
         """Whether every run can be asked for texts that are not of the data."""
         return all(asker.encodes for asker in self.askers)
 
@@ -270,7 +299,11 @@ class Engine:
         """``(N,)`` scores of the whole gallery, one array a run, NaN where it cannot answer; the last
         questions are remembered.
         """
-        return self._scores(Question(question.terms, question.seeks, walk=question.walk))
+        return self._scores(Question(question.terms, question.seeks))
+
+    def _all_scores(self, question: Question) -> tuple[Scores, ...]:
+        silent = np.full(len(self.gallery.ids(question.seeks)), np.nan, np.float32)
+        return tuple(asker.scores(question) if asker.answers(question) else silent for asker in self.askers)
 
     def _passes(self, question: Question) -> NDArray[np.bool_]:
         passes = self.gallery.passes(question.seeks, question.filters)
@@ -286,116 +319,94 @@ class Engine:
         """Order and ranks of the gallery in each run; captions that read the same share the best of their
         ranks.
         """
-        places = [ranking(one) for one in scores]
-        return [self.gallery.shared(*one) for one in places] if seeks == "captions" else places
+        places = [ranking(of_run) for of_run in scores]
+        if seeks == "captions":
+            return [self.gallery.shared(order, ranks) for order, ranks in places]
+        return places
 
     def _items(self, question: Question, rows: Sequence[int], scores: tuple[Scores, ...]) -> tuple[Item, ...]:
         grades, marks = self.grader.grades(question, np.array(rows, dtype=np.int64))
-        places = [ranks for _, ranks in self._places(question.seeks, scores)]
-        return tuple(
-            Item(
-                row=row,
-                grade=grade,
-                mark=mark,
-                scores=tuple(None if np.isnan(one[row]) else float(one[row]) for one in scores),
-                ranks=tuple(int(ranks[row]) or None for ranks in places),
-                **self.gallery.item(question.seeks, row),
+        ranks = [ranks for _, ranks in self._places(question.seeks, scores)]
+        items = []
+        for row, grade, mark in zip(rows, grades, marks, strict=True):
+            known = [_number(of_run[row]) for of_run in scores]
+            items.append(
+                Item(
+                    row=row,
+                    grade=grade,
+                    mark=mark,
+                    scores=tuple(known),
+                    ranks=tuple(int(of_run[row]) or None for of_run in ranks),
+                    **self.gallery.item(question.seeks, row),
+                )
             )
-            for row, grade, mark in zip(rows, grades, marks, strict=True)
-        )
+        return tuple(items)
 
     def _partners(self, question: Question, scores: tuple[Scores, ...]) -> tuple[Item, ...]:
         """What the data pair with the question, the best of the first run first; nothing among entities."""
-        about, rows = self.grader.about(question), list[int]()
+        about = self.grader.about(question)
+        rows: list[int] = []
         if about and question.seeks != "entities":
             rows = self.gallery.of_image(about[2], question.seeks)
         return self._items(question, sorted(rows, key=lambda row: -float(scores[0][row])), scores)
 
-    def _truth(self, question: Question, asked: Question) -> str:
-        """What is true of the images, how a typed sentence was read, and which words nobody knows here."""
-        truth = self.grader.truth(question)
-        models = {asker.run.name: asker.run.model for asker in self.askers}
-        typed = question.words and (question.changes or question.words not in self.gallery.rows)
-        lines = [
-            "" if truth is None else notes.truth_line(truth, question.pins),
-            notes.reading(question) if typed and (truth or "graph" in question.extras) else "",
-            notes.unseen(asked.terms, models),
-        ]
-        return " ".join(filter(None, lines))
+    def _facts(self, question: Question, asked: Question, scored: Question) -> Facts:
+        """Return what a reader must know of the answer.
 
-    def _note(self, question: Question) -> str:
-        truth = self.grader.truth(question)
-        judged = self.grader.about(question) or (truth and not np.isnan(truth.holds).all())
-        silent = " and ".join(asker.run.name for asker in self.askers if not asker.answers(question))
-        sentences = {
-            "Ranks are places in the whole gallery; filters hide items and move no rank.": (
-                question.filters != Filters()
-            ),
-            notes.FOLDED: question.seeks == "captions" and self.gallery.repeats,
-            "This question is not one of the data, and nobody judged its answers.": (not judged),
-            notes.SUM: truth is not None and len(question.terms) > 1,
-            f"No answer from {silent}, which came without a model: ask about an image or caption of the "
-            "data.": bool(silent),
-            "Edits, words and the way to the root need the model of every run.": (
-                bool(question.extras) and not self.encode
-            ),
-        }
-        return " ".join(sentence for sentence, holds in sentences.items() if holds)
-
-    def _edits(self, question: Question, watched: int | None) -> dict[str, Any]:
-        """The edited graph, and what the edits so far and every further drop do to the watched image.
-
-        Returns:
-            ``graph`` and ``edits`` of an answer; no edits where the question is not a text that asks for
-            images.
+        Args:
+            question: as it came.
+            asked: as panels word it.
+            scored: as panels move it.
         """
-        if not question.words:
-            return {}
-        graphs = list(accumulate(question.changes, changed, initial=parsed(question.words)))
-        graph, steps = graphs[-1], zip(pairwise(graphs), question.changes, strict=True)
-        if watched is None or question.seeks != "images" or not self.encode:
-            return {"graph": graph}
-        rows = [
-            ("asked", "as asked", question.words),
-            ("remade", "rewritten from the graph", sentence(graphs[0])),
-            *(("edited", described(old, change), sentence(new)) for (old, new), change in steps),
-            *(("drop", described(graph, drop), sentence(changed(graph, drop))) for drop in drops(graph)),
-        ]
-        scores = [asker.sentences([words for _, _, words in rows]) for asker in self.askers]
-        edits = [
-            {
-                "kind": kind,
-                "label": label,
-                "sentence": words,
-                "scores": [float(one[watched, number]) for one in scores],
-                "ranks": [int(ranking(one[:, number])[1][watched]) for one in scores],
-            }
-            for number, (kind, label, words) in enumerate(rows)
-        ]
-        return {"graph": graph, "edits": edits}
+        truth = self.grader.truth(asked)
+        reads = truth is not None or any(self.panels[name].reads for name in question.shown)
+        reading, unread = self._reading(question, asked) if reads else ("", ())
+        repeats = question.seeks == "captions" and self.gallery.repeats
+        known = truth is not None and not np.isnan(truth.holds).all()
+        encoding = any(self.panels[name].encodes for name in question.shown)
+        return Facts(
+            truths=None if truth is None else counted(truth, question.pins),
+            reading=reading,
+            unread=unread,
+            unseen=self._unseen(asked),
+            silent=tuple(asker.run.name for asker in self.askers if not asker.answers(scored)),
+            filtered=question.filters != Filters(),
+            folded=repeats,
+            judged=known or self.grader.about(asked) is not None,
+            summed=truth is not None and len(question.terms) > 1,
+            panels_silent=encoding and not self.encodes,
+        )
 
-    def _way(self, question: Question) -> Iterator[Row]:
-        """What each run finds nearest on the way from the question to the root."""
-        for run, asker in enumerate(self.askers):
-            captions, images = (asker.way(question, STEPS, seeks) for seeks in SIDES)
-            best = zip(STEPS, captions.argmax(axis=1).tolist(), images.argmax(axis=1).tolist(), strict=True)
-            for number, (walk, caption, image) in enumerate(best):
-                yield {
-                    "run": run,
-                    "walk": walk,
-                    "text": self.split.captions[caption],
-                    "level": self.gallery.item("captions", caption)["level"],
-                    "cosine": float(captions[number, caption]),
-                    "image": self.split.image_ids[image],
-                    "thumbnail": str(image),
-                }
+    def _reading(self, question: Question, asked: Question) -> tuple[str, tuple[str, ...]]:
+        """Return how a typed sentence was read, and which of its words the reading leaves out; nothing of a
+        caption of the data.
+        """
+        sentence = asked.words
+        if asked != question:
+            return sentence, ()
+        if self.reader is None or not sentence or sentence in self.gallery.rows:
+            return "", ()
+        return self.reader.restated(sentence), self.reader.unread(sentence)
 
-    def _words(self, question: Question, watched: int | None) -> Sequence[Row]:
-        """How far the score of the watched image falls when a word of the text is left out."""
-        words = question.words.split()
-        if watched is None or question.seeks != "images" or len(words) < 2:
-            return ()
-        without = [" ".join(words[:i] + words[i + 1 :]) for i in range(len(words))]
-        scores = [asker.sentences([" ".join(words), *without], watched)[0] for asker in self.askers]
-        effects = np.stack([one[0] - one[1:] for one in scores], axis=1).tolist()
-        return [{"text": word, "effects": effect} for word, effect in zip(words, effects, strict=True)]
+    def _unseen(self, asked: Question) -> dict[str, tuple[str, ...]]:
+        """Return the words of the question that each model has not met in training, by its name."""
+        spoken = [term.name for term in asked.terms if term.kind in ("text", "caption")]
+        return {asker.run.name: asker.unseen(words(" ".join(spoken))) for asker in self.askers}
+
+
+def _number(score: np.float32) -> float | None:
+    return None if np.isnan(score) else float(score)
+
+
+def counted(truth: Truth, pins: Sequence[int] = ()) -> Truths:
+    """Count the images of which a question is true, those that are pinned among them."""
+    holds = truth.holds == 1
+    return Truths(
+        images=len(holds),
+        true=int(holds.sum()),
+        unknown=int(np.isnan(truth.holds).sum()),
+        pinned=len(pins),
+        pinned_true=int(holds[list(pins)].sum()),
+        meaningless=truth.unknown,
+        unclear=truth.unclear,
+    )

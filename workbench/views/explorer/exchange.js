@@ -60,7 +60,7 @@ export class Exchange {
       return null;
     }
     const question = this.question(terms);
-    const same = JSON.stringify([terms, question.seeks, question.walk, question.changes, question.filters]);
+    const same = JSON.stringify([terms, question.seeks, question.settings, question.filters]);
     // what was asked before keeps as many answers as it has
     if (same === this.same) question.k = Math.max(question.k, this.shown);
     else this.view.main.scrollTop = 0;
@@ -74,7 +74,7 @@ export class Exchange {
   askMore(goOn = false) {
     if (this.busy || this.view.kernel.gone || !this.moreThere || !this.last) return;
     this.goOn = goOn;
-    this.put({ ...this.last, skip: this.shown, k: Math.max(BATCH, this.last.k), extras: [] });
+    this.put({ ...this.last, skip: this.shown, k: Math.max(BATCH, this.last.k), shown: [] });
   }
 
   /** @param {Question} question */
@@ -116,18 +116,16 @@ export class Exchange {
    * @returns {Question}
    */
   question(terms) {
-    const textAlone = terms.length === 1 && ["text", "caption"].includes(terms[0].kind);
-    const { graph, way } = this.view.panels;
+    const { panels } = this.view;
     return {
       terms,
       seeks: this.view.query.seeks.value,
       k: Math.max(1, Math.round(Number(this.view.bar.k.value)) || this.view.config.k),
       skip: 0,
-      walk: this.view.open.has("way") ? way.walk : 0,
       pins: this.view.pins,
       watched: this.view.watched,
-      changes: textAlone ? graph.changes : [],
-      extras: [...this.view.open],
+      settings: panels.applied(terms),
+      shown: [...panels.open],
       filters: { ...this.view.filters.values(), images: this.view.bar.only.checked ? this.view.selected() : [] },
     };
   }
@@ -165,15 +163,14 @@ export class Exchange {
     kinds[message.kind]?.();
   }
 
-  /** @param {{ number: string, answer: Answer, vocabulary: Record<string, string[]> | null }} message */
+  /** @param {{ number: string, answer: Answer }} message */
   onAnswer(message) {
     if (!this.free(message)) return;
     const { answer } = message;
     if (answer.skip) this.onMore(answer);
     else {
-      this.view.panels.graph.vocabulary = message.vocabulary || this.view.panels.graph.vocabulary;
       this.view.answer = answer;
-      if (this.last?.changes.length) this.view.query.hold(answer.query.text);
+      this.view.query.hold(answer.query.text);
       this.moreThere = this.shown > 0 && this.shown < answer.passed;
       this.view.draw();
       this.view.questions.note(answer.query.label);

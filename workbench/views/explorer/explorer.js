@@ -7,20 +7,15 @@ import { Filters } from "./filters.js";
 import { Gallery } from "./gallery.js";
 import { Inspector } from "./inspector.js";
 import { Kernel } from "./kernel.js";
-import { GraphPanel, WayPanel, WordsPanel } from "./panels.js";
+import { Panels } from "./panels.js";
 import { h, MARK_NAMES, Pictures, shape, toggled, unique, words } from "./parts.js";
 import { Questions } from "./questions.js";
 import { RunBar } from "./run_bar.js";
 
-/** @import { Answer, Config, Item, Mark, Model, Panel, Question, Seeks, State, Term } from "./types.d.ts" */
+/** @import { Answer, Config, Item, Mark, Model, Seeks, Term } from "./types.d.ts" */
 
 export const NARROW = 760; // css pixels below which the side lies under the answers
-/** @type {[Panel, string][]} */
-export const TITLES = [
-  ["graph", "Scene graph: edit the query and see what changes"],
-  ["way", "Walk to the root: from specific to generic"],
-  ["words", "Words: how much each one matters"],
-];
+
 export class View {
   /**
    * @param {Model} model
@@ -46,8 +41,6 @@ export class View {
     this.base = 0;
     /** @type {Set<number>} */
     this.hiddenRuns = new Set();
-    /** @type {Set<Panel>} */
-    this.open = new Set();
     /** @type {WeakSet<HTMLImageElement>} */
     this.decoded = new WeakSet();
     /** @type {boolean | null} */
@@ -67,7 +60,7 @@ export class View {
     this.differ = new Disagreements(this);
     this.filters = new Filters(this);
     this.questions = new Questions(this);
-    this.panels = { graph: new GraphPanel(this), way: new WayPanel(this), words: new WordsPanel(this) };
+    this.panels = new Panels(this);
     this.query = new QueryBar(this);
     this.bar = new ViewBar(this);
     this.runs = new RunBar(this);
@@ -83,7 +76,7 @@ export class View {
       { class: "wbx-side", id: `${this.name}-side`, "aria-label": "Filters and panels" },
       this.config.runs.length > 1 ? this.runs.box : null,
       this.filters.box,
-      TITLES.map(([name, title]) => this.panel(name, title)),
+      this.panels.boxes,
       this.questions.box,
       footer(this),
     );
@@ -116,7 +109,7 @@ export class View {
     if (first?.query) {
       Object.entries(first.thumbnails).forEach(([key, url]) => this.pictures.urls.set(key, url));
       this.exchange.prepare();
-      this.exchange.onAnswer({ number: `${this.name}-0`, answer: first, vocabulary: null });
+      this.exchange.onAnswer({ number: `${this.name}-0`, answer: first });
     } else this.exchange.ask();
   }
 
@@ -143,27 +136,6 @@ export class View {
   }
 
   /**
-   * @param {Panel} name
-   * @param {string} title
-   */
-  panel(name, title) {
-    const ontoggle = () => {
-      if (panel.open) this.open.add(name);
-      else this.open.delete(name);
-      this.fit();
-      this.exchange.ask();
-    };
-    /** @type {HTMLDetailsElement} */
-    const panel = h(
-      "details",
-      { class: "wbx-panel", "data-testid": name, name: `${this.name}-panel`, ontoggle },
-      h("summary", {}, title),
-      h("div", { class: "wbx-panel-body" }, this.panels[name].box),
-    );
-    return panel;
-  }
-
-  /**
    * Which of gallery, disagreements and pins is looked at.
    * @param {string} name
    */
@@ -179,7 +151,7 @@ export class View {
 
   fit() {
     this.root.classList.toggle("wbx-narrow", this.root.clientWidth < NARROW);
-    this.root.classList.toggle("wbx-why", this.open.size > 0);
+    this.root.classList.toggle("wbx-why", this.panels.open.size > 0);
     this.aside.hidden = !this.sideShown;
     this.bar.sideButton.setAttribute("aria-expanded", String(this.sideShown));
     if (this.answer) this.gallery.fit();
@@ -213,7 +185,7 @@ export class View {
     this.note.textContent = answer.note;
     this.gallery.draw();
     this.bar.layoutButton.textContent = this.gallery.layout === "grid" ? "as a list" : "as a grid";
-    this.open.forEach(name => this.panels[name].draw());
+    this.panels.draw();
     this.inspector.draw();
     this.drawSelection(false);
   }
@@ -291,7 +263,7 @@ export class View {
   /** @param {string} start */
   ofWatched(start) {
     const item = this.items.get(this.answer?.watched ?? -1);
-    const first = this.panels.graph.changes.length ? "the first answer before the edits" : "the first answer";
+    const first = this.query.unedited !== null ? "the first answer before the edits" : "the first answer";
     const which = this.watched === null ? `${first}; open another item to watch it` : "the opened item";
     return item ? `${start} ${item.id} (${which}).` : "";
   }
@@ -300,7 +272,7 @@ export class View {
   openItem(row) {
     this.watched = row;
     this.inspector.open(row);
-    if (this.open.has("graph") || this.open.has("words")) this.exchange.ask();
+    if (this.panels.open.size) this.exchange.ask();
   }
 
   closeItem() {
@@ -309,6 +281,25 @@ export class View {
     this.inspector.draw();
     const card = this.gallery.columns.querySelector(`.wbx-card[data-row="${row}"]`);
     if (card instanceof HTMLElement) card.focus();
+  }
+
+  /** Ask again, e.g. since a panel has set something else. */
+  ask() {
+    this.exchange.ask();
+  }
+
+  /** Ask again once nothing more is typed or moved. */
+  askLater() {
+    this.exchange.askLater();
+  }
+
+  /**
+   * Ask again, the sentence worded by a panel; the box is to hold what is asked.
+   * @param {boolean} reworded whether the panel still words it
+   */
+  reword(reworded) {
+    this.query.reworded(reworded);
+    this.exchange.ask();
   }
 
   /**
@@ -335,7 +326,7 @@ export class View {
    * @param {number | null} row of the caption that the text is
    */
   restart(text, chips, seeks, row = null) {
-    this.panels.graph.changes = [];
+    this.panels.forget();
     this.query.replace(text, chips, seeks, row);
     this.forgetRows();
     this.exchange.ask();

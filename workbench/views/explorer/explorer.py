@@ -9,7 +9,7 @@ place.
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import anywidget
 import numpy as np
@@ -25,20 +25,42 @@ from workbench.runs.evaluate import look
 from workbench.runs.model import AnyModel
 from workbench.runs.opening import together
 from workbench.runs.result import OpenRun
+from workbench.views import photographs
 from workbench.views.explorer import twin
-from workbench.views.explorer.answers import Answer
+from workbench.views.explorer.answers import Answer, Item
 from workbench.views.explorer.engine import Engine
+from workbench.views.explorer.panels import Panel, scripts, styles
 from workbench.views.explorer.pictures import Pictures, uploaded
-from workbench.views.explorer.questions import MARKS, Kind, Question, Seeks, Term, asked_by
+from workbench.views.explorer.questions import (
+    MARKS,
+    SEEKS,
+    Kind,
+    Question,
+    Seeks,
+    Term,
+    asked_by,
+    checked,
+)
 from workbench.views.pages import module
-from workbench.views.photographs import picture
 
 HERE = Path(__file__).parent
-# one module for the browser, in this order
+PARTS = ("parts.js",)
+# one module for the browser, in this order; the scripts of panels follow the first
 SCRIPTS = (
-    "parts.js", "tiles.js", "kernel.js", "panels.js", "disagreements.js", "gallery.js", "inspector.js",
-    "filters.js", "questions.js", "bars.js", "run_bar.js", "exchange.js", "explorer.js",
-)  # fmt: skip
+    "tiles.js",
+    "kernel.js",
+    "disagreements.js",
+    "gallery.js",
+    "inspector.js",
+    "filters.js",
+    "questions.js",
+    "bars.js",
+    "run_bar.js",
+    "exchange.js",
+    "panels.js",
+    "explorer.js",
+)
+ERRORS = (ValueError, KeyError, IndexError, TypeError, OSError, RuntimeError)
 
 
 class Explorer(anywidget.AnyWidget):
@@ -52,9 +74,11 @@ class Explorer(anywidget.AnyWidget):
             the first image.
         folder: below it the page's field "Export to" may write files that are not there yet; if not given,
             the folder in which the user stands (``io.user``).
+        panels: classes of panels, beside those of installed packages.
 
     Raises:
-        ValueError: no run, runs of different splits, or judgements that the split has not.
+        ValueError: no run, runs of different splits, judgements that the split has not, or a panel without a
+            script.
 
     Attributes:
         runs: that answer.
@@ -64,8 +88,6 @@ class Explorer(anywidget.AnyWidget):
         saved: questions that were saved in the widget, with name and tags; may be set.
     """
 
-    _esm = module(HERE, SCRIPTS)
-    _css = HERE / "explorer.css"
     selected_idx = traitlets.List(traitlets.Int()).tag(sync=True)
     saved = traitlets.List(traitlets.Dict()).tag(sync=True)
     config = traitlets.Dict().tag(sync=True)
@@ -80,37 +102,52 @@ class Explorer(anywidget.AnyWidget):
         grades: str = "",
         start: str | int = "",
         folder: Path | str = "",
+        panels: Sequence[type[Panel]] = (),
     ) -> None:
         self.folder = Path(folder).resolve() if str(folder) else user_folder()
         self.runs = tuple(runs)
-        self.engine = Engine(runs, grades=grades)
+        self.engine = Engine(runs, grades=grades, panels=panels)
         self.pictures = Pictures(self.engine.split)
         self.uploads: list[Any] = []
         self.answer: Answer | None = None
         self._map: Any = None
-        split, gallery, self._k = self.engine.split, self.engine.gallery, k
-        start = gallery.item("images", 0)["rows"][0] if start == "" else start
-        row = gallery.rows.get(start) if isinstance(start, str) else start
-        words = start if isinstance(start, str) else split.captions[start]
+        self._k = k
+        words, row = self._opening(start)
         self._start = self._spoken(words, row)
+        self._panels = [type(panel) for panel in self.engine.panels.values()]
+        style = (HERE / "explorer.css").read_text(encoding="utf-8")
+        self._esm = "\n".join([module(HERE, PARTS), scripts(self._panels), module(HERE, SCRIPTS)])
+        self._css = "\n".join([style, styles(self._panels)])
         super().__init__(config=self._config(words, row))
         self.on_msg(self._on_message)
 
+    def _opening(self, start: str | int) -> tuple[str, int | None]:
+        """The words of the first question, and the row of the caption that they are."""
+        gallery = self.engine.gallery
+        if isinstance(start, str) and start:
+            return start, gallery.rows.get(start)
+        row = gallery.item("images", 0)["rows"][0] if start == "" else int(start)
+        return self.engine.split.captions[row], row
+
     def _config(self, words: str, row: int | None) -> dict[str, Any]:
         """What the page knows from its first moment on: a page may be drawn before a later message comes."""
-        split, gallery = self.engine.split, self.engine.gallery
+        split = self.engine.split
+        gallery = self.engine.gallery
+        levels = [] if split.level is None else np.unique(split.level).tolist()
+        panels = [{"name": panel.name, "title": panel.title} for panel in self.engine.panels.values()]
         return {
             "split": split.name,
             "grades": self.engine.grader.name,
             "marks": dict(MARKS),
             "runs": list(self.engine.names),
             "about": [{"tags": list(run.about.tags), "note": run.about.note} for run in self.runs],
-            "levels": [] if split.level is None else np.unique(split.level).tolist(),
-            "sizes": {seeks: len(gallery.ids(seeks)) for seeks in get_args(Seeks)},
+            "levels": levels,
+            "sizes": {seeks: len(gallery.ids(seeks)) for seeks in SEEKS},
             "k": self._k,
             "graded": compare.grader(split) is not None,
             "start": words,
             "startRow": row,
+            "panels": panels,
         }
 
     @door("query")
@@ -142,25 +179,31 @@ class Explorer(anywidget.AnyWidget):
         Raises:
             ValueError: nothing is asked, or there is no such image.
         """
-        given: dict[Kind, Any] = {"text": text, "picture": image, "embedding": embedding}
-        terms = tuple(self._term(kind, value) for kind, value in given.items() if value is not None)
-        wanted: Seeks = seeks or ("captions" if text is None and embedding is None else "images")
-        answer, split = self.ask(Question(terms, wanted, k or self._k)), self.engine.split
+        parts: dict[Kind, Any] = {"text": text, "picture": image, "embedding": embedding}
+        terms = tuple(self._term(kind, value) for kind, value in parts.items() if value is not None)
+        usual: Seeks = "captions" if text is None and embedding is None else "images"
+        answer = self.ask(Question(terms, seeks or usual, k or self._k))
         items = {item.row: item for item in answer.items}
-        return [
-            {
-                "id": item.id,
-                "caption": item.captions[0] if item.captions else "",
-                "image": picture(split, int(item.thumbnail)) if item.thumbnail else None,
-                "similarity": item.scores[run],
-                "grade": item.grade,
-            }
-            for item in (items[row] for row in answer.columns[run])
-        ]
+        return [self._record(items[row], run) for row in answer.columns[run]]
+
+    def _record(self, item: Item, run: int) -> dict[str, Any]:
+        """An item as ``query`` returns it."""
+        image = photographs.picture(self.engine.split, int(item.thumbnail)) if item.thumbnail else None
+        return {
+            "id": item.id,
+            "caption": item.captions[0] if item.captions else "",
+            "image": image,
+            "similarity": item.scores[run],
+            "grade": item.grade,
+        }
 
     def ask(self, question: Question) -> Answer:
-        """Ask all runs; the answer is also kept in ``answer``."""
-        self.answer = self.engine.answer(question)
+        """Ask all runs; the answer is also kept in ``answer``.
+
+        Raises:
+            TypeError, ValueError: a value of the question is of another type, or out of its range.
+        """
+        self.answer = self.engine.answer(checked(question))
         return self.answer
 
     def _spoken(self, words: str, row: int | None = None) -> Term:
@@ -170,8 +213,10 @@ class Explorer(anywidget.AnyWidget):
 
     def _term(self, kind: Kind, value: Any) -> Term:
         if kind != "picture" or not isinstance(value, str):
-            return Term(kind, value, name=value if kind == "text" else f"a given {kind}")
-        name, ids = self.engine.split.name, self.engine.split.image_ids
+            name = value if kind == "text" else f"a given {kind}"
+            return Term(kind, value, name=name)
+        name = self.engine.split.name
+        ids = self.engine.split.image_ids
         require(value in ids, f"{name} has no image {value!r}; ids look like {ids[0]!r}")
         return Term("image", ids.index(value), name=f"image {value}")
 
@@ -179,18 +224,19 @@ class Explorer(anywidget.AnyWidget):
         """The selected images: id, captions, and score and rank under every run for the last question that
         sought images.
         """
-        rows, answer = list(self.selected_idx), self.answer
-        known = [self.engine.gallery.item("images", row) for row in rows]
-        captions = [" | ".join(item["captions"]) for item in known]
-        table = pd.DataFrame({"row": rows, "id": [item["id"] for item in known], "captions": captions})
+        rows = list(self.selected_idx)
+        answer = self.answer
+        selected = [self.engine.gallery.item("images", row) for row in rows]
+        captions = [" | ".join(item["captions"]) for item in selected]
+        table = pd.DataFrame({"row": rows, "id": [item["id"] for item in selected], "captions": captions})
         if answer is None or answer.query.seeks != "images":
             return table
         items = {item.row: item for item in answer.items}
-        shown = [items.get(row) for row in rows]
         for run, name in enumerate(answer.runs):
-            table[f"score {name}"] = [item.scores[run] if item else None for item in shown]
-            ranks = [item.ranks[run] if item else None for item in shown]
-            table[f"rank {name}"] = pd.Series(ranks, dtype="Int64")
+            scores = {row: item.scores[run] for row, item in items.items()}
+            ranks = {row: item.ranks[run] for row, item in items.items()}
+            table[f"score {name}"] = [scores.get(row) for row in rows]
+            table[f"rank {name}"] = pd.Series([ranks.get(row) for row in rows], dtype="Int64")
         return table
 
     def link(self, other: traitlets.HasTraits) -> None:
@@ -244,7 +290,7 @@ class Explorer(anywidget.AnyWidget):
         """Write a page that reads without kernel or network: the last answer, or the answers to these
         questions, each of which may be a text.
         """
-        return twin.write(path, self.static(questions))
+        return twin.write(path, self.static(questions), panels=self._panels)
 
     @door("show")
     def show(self, questions: Sequence[Question | str] = ()) -> Any:
@@ -261,7 +307,7 @@ class Explorer(anywidget.AnyWidget):
             return self
         from IPython.display import HTML
 
-        return HTML(twin.html(self.static(questions)))
+        return HTML(twin.html(self.static(questions), panels=self._panels))
 
     def questions(self, tag: str = "") -> tuple[Question, ...]:
         """The questions that were saved in the widget, as ``to_html`` takes them.
@@ -269,7 +315,7 @@ class Explorer(anywidget.AnyWidget):
         Args:
             tag: only those that carry it; ``""`` = all.
         """
-        saved = [one["question"] for one in self.saved if not tag or tag in one["tags"]]
+        saved = [entry["question"] for entry in self.saved if not tag or tag in entry["tags"]]
         return tuple(asked_by(question, [], self.engine.split) for question in saved)
 
     def differing(self, most: int = 10) -> tuple[Question, ...]:
@@ -278,10 +324,11 @@ class Explorer(anywidget.AnyWidget):
         Args:
             most: how many; one run disagrees with nobody, and there is none.
         """
-        captions = self.engine.split.captions
-        several = len(self.engine.names) > 1
-        rows = [one["row"] for one in self.engine.disagreements("rank")[:most]] if several else []
-        return tuple(Question((Term("caption", row, name=captions[row]),), k=self._k) for row in rows)
+        if len(self.engine.names) == 1:
+            return ()
+        rows = [difference["row"] for difference in self.engine.disagreements("rank")[:most]]
+        terms = [Term("caption", row, name=self.engine.split.captions[row]) for row in rows]
+        return tuple(Question((term,), k=self._k) for term in terms)
 
     def static(self, questions: Sequence[Question | str] = ()) -> tuple[Answer, ...]:
         """Answers with their pictures in them: to these questions, or the last one.
@@ -289,62 +336,75 @@ class Explorer(anywidget.AnyWidget):
         Raises:
             ValueError: no run can answer a question.
         """
-        asked = [
-            Question((self._spoken(one),), k=self._k) if isinstance(one, str) else one for one in questions
-        ]
-        for question in asked:
-            require(
-                any(asker.answers(question) for asker in self.engine.askers),
-                f"{' and '.join(self.engine.names)}: vectors without a model cannot be asked "
-                f"“{question.label}”; ask an image or, word for word, a caption of {self.engine.split.name}",
-            )
-        answers = [self.engine.answer(question) for question in asked] or [self._answered()]
-        return tuple(map(self.pictures.inside, answers))
+        answers = [self.engine.answer(self._question(question)) for question in questions]
+        return tuple(map(self.pictures.inside, answers or [self._answered()]))
+
+    def _question(self, question: Question | str) -> Question:
+        """A question, or words as one, which a run can answer.
+
+        Raises:
+            ValueError: none can.
+        """
+        if isinstance(question, str):
+            question = Question((self._spoken(question),), k=self._k)
+        question = checked(question)
+        require(
+            any(asker.answers(question) for asker in self.engine.askers),
+            f"{' and '.join(self.engine.names)}: vectors without a model cannot be asked "
+            f"“{question.label}”; ask an image or, word for word, a caption of {self.engine.split.name}",
+        )
+        return question
 
     def _answered(self) -> Answer:
         return self.answer or self.ask(Question((self._start,), k=self._k))
 
     def _on_message(self, _: Any, message: dict[str, Any], buffers: list[memoryview]) -> None:
         """Answer the browser; whatever goes wrong is shown there, since nobody sees a kernel's log."""
-        kind, blobs = message["kind"], list[bytes]()
+        blobs: list[bytes] = []
         try:
-            if kind == "ask":
-                reply, blobs = self._asked(message)
-            elif kind == "upload":
-                self.uploads.append(uploaded(str(message["name"]), bytes(buffers[0])))
-                reply = {"kind": "uploaded", "index": len(self.uploads) - 1, "name": str(message["name"])}
-            elif kind == "suggest":
-                found = self.engine.gallery.suggestions(str(message["text"]))
-                reply = {"kind": "suggestions", "found": found}
-            elif kind == "export":
-                written = self._export_below(str(message["path"]), message.get("overwrite") is True)
-                reply = {"kind": "exported", "path": format_from_user(written)}
-            elif kind == "disagreements":
-                reply, blobs = self._differing(message)
-            elif kind == "open":
-                row = int(message["row"])
-                reply, blobs = {"kind": "opened", "row": row}, [self.pictures.large(row)]
-            else:
-                raise ValueError(f"the explorer knows no message {kind!r}")
-        except (ValueError, KeyError, IndexError, TypeError, OSError, RuntimeError) as error:
-            reply, blobs = {"kind": "error", "text": str(error) or type(error).__name__}, []
+            reply, blobs = self._reply(message, buffers)
+        except ERRORS as error:
+            reply = {"kind": "error", "text": str(error) or type(error).__name__}
         self.send({**reply, "number": message.get("number")}, blobs)
+
+    def _reply(
+        self, message: dict[str, Any], buffers: list[memoryview]
+    ) -> tuple[dict[str, Any], list[bytes]]:
+        kind = message["kind"]
+        if kind == "ask":
+            return self._asked(message)
+        if kind == "disagreements":
+            return self._differing(message)
+        if kind == "open":
+            row = int(message["row"])
+            return {"kind": "opened", "row": row}, [self.pictures.large(row)]
+        if kind == "upload":
+            name = str(message["name"])
+            self.uploads.append(uploaded(name, bytes(buffers[0])))
+            return {"kind": "uploaded", "index": len(self.uploads) - 1, "name": name}, []
+        if kind == "suggest":
+            suggestions = self.engine.gallery.suggestions(str(message["text"]))
+            return {"kind": "suggestions", "found": suggestions}, []
+        require(kind == "export", f"the explorer knows no message {kind!r}")
+        path = self._export_below(str(message["path"]), message.get("overwrite") is True)
+        return {"kind": "exported", "path": format_from_user(path)}, []
 
     def _asked(self, message: dict[str, Any]) -> tuple[dict[str, Any], list[bytes]]:
         question = asked_by(message["question"], self.uploads, self.engine.split)
-        answer, before = self.engine.answer(question), self.answer
+        answer = self.engine.answer(question)
+        before = self.answer
         follows = question.skip and before and before.query == answer.query
         self.answer = before.with_more(answer) if before and follows else answer
         if self._map and answer.query.text and answer.query.text != self._map.asked.get("text"):
             self._map.ask(answer.query.text, select=False)
         keys, blobs = self.pictures.new_to(str(message["page"]), answer.keys)
-        words = self.engine.gallery.vocabulary if "graph" in question.extras else None
-        return {"kind": "answer", "answer": answer.as_dict(), "keys": keys, "vocabulary": words}, blobs
+        return {"kind": "answer", "answer": answer.as_dict(), "keys": keys}, blobs
 
     def _differing(self, message: dict[str, Any]) -> tuple[dict[str, Any], list[bytes]]:
-        found = self.engine.disagreements(message["by"])
-        keys, blobs = self.pictures.new_to(str(message["page"]), [one["thumbnail"] for one in found])
-        return {"kind": "disagreements", "found": found, "keys": keys}, blobs
+        differences = self.engine.disagreements(message["by"])
+        thumbnails = [difference["thumbnail"] for difference in differences]
+        keys, blobs = self.pictures.new_to(str(message["page"]), thumbnails)
+        return {"kind": "disagreements", "found": differences, "keys": keys}, blobs
 
 
 @door("explore")
@@ -355,6 +415,7 @@ def explore(
     grades: str = "",
     start: str | int = "",
     folder: Path | str = "",
+    panels: Sequence[type[Panel]] = (),
 ) -> Explorer:
     """The explorer on results of one data set, or on models and pictures of one's own.
 
@@ -365,13 +426,20 @@ def explore(
         grades: see there.
         start: see there.
         folder: see there.
+        panels: see there.
 
     Raises:
         ValueError: a model without images, or results of different data.
     """
     require(results, "nothing to explore: give results of evaluate(), train() or open_runs(), or a model")
-    known = images is not None or all(isinstance(one, OpenRun) for one in results)
-    require(known, "a model needs images: a folder of pictures, or a split")
-    asked = [one.model if isinstance(one, OpenRun) and images is not None else one for one in results]
-    runs = [one if isinstance(one, OpenRun) else look(one, images) for one in asked]
-    return Explorer(together(runs), k=k, grades=grades, start=start, folder=folder)
+    opened = all(isinstance(result, OpenRun) for result in results)
+    require(opened or images is not None, "a model needs images: a folder of pictures, or a split")
+    runs = [_run(result, images) for result in results]
+    return Explorer(together(runs), k=k, grades=grades, start=start, folder=folder, panels=panels)
+
+
+def _run(result: OpenRun | AnyModel, images: Any) -> OpenRun:
+    """A result as it is, or what its model says of other images."""
+    if isinstance(result, OpenRun):
+        return result if images is None else look(result.model, images)
+    return look(result, images)

@@ -5,7 +5,6 @@ An entity is an object with its attributes, as CORA embeds it (image to entity r
 al., "Composing object relations and attributes for image-text matching" (CORA), CVPR 2024, Fig. 3.
 """
 
-from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property, lru_cache
 from itertools import chain, islice
@@ -23,8 +22,6 @@ from workbench.text.words import words
 from workbench.views.explorer.questions import Filters, Mark, Question, Seeks, Term
 
 BLOCK = 65_536
-SAMPLE = 300
-OFFERED = 200
 TRUTHS = 16
 
 
@@ -38,18 +35,21 @@ class Entities:
         self.names = tuple(dict.fromkeys(chain.from_iterable(phrases)))
         number = {name: row for row, name in enumerate(self.names)}
         self.images: list[set[int]] = [set() for _ in self.names]
-        self._known = list[tuple[list[int], Any]]()
+        # rows of the entities that a run embeds, with their vectors
+        self._embedded: list[tuple[list[int], Any]] = []
         for run, names in zip(runs, phrases, strict=True):
             first = {name: row for row, name in reversed(list(enumerate(names)))}
             vectors: Any = run.text.entities
-            self._known.append(([number[name] for name in first], first and vectors[[*first.values()]]))
-            for name, caption in zip(names, () if run.text.owner is None else run.text.owner.tolist()):
+            rows = [number[name] for name in first]
+            self._embedded.append((rows, vectors[[*first.values()]] if first else None))
+            captions = [] if run.text.owner is None else run.text.owner.tolist()
+            for name, caption in zip(names, captions):
                 self.images[number[name]].add(int(run.split.own[caption]))
 
     def scores(self, points: NDArray[Any], number: int) -> NDArray[np.float32]:
         """``(Q, E)`` cosines of points in the space of a run, by its number; NaN where it lacks an entity."""
         out = np.full((len(points), len(self.names)), np.nan, dtype=np.float32)
-        rows, vectors = self._known[number]
+        rows, vectors = self._embedded[number]
         if rows:
             out[:, rows] = cosines(points, vectors)
         return out
@@ -57,19 +57,25 @@ class Entities:
 
 def _phrases(run: OpenRun) -> list[str]:
     """The words of each embedded entity: attributes, then the object."""
-    labels, maker = run.text.labels, run.model.makers.get("graph_tokens")
+    labels = run.text.labels
+    maker = run.model.makers.get("graph_tokens")
     if run.text.entities is None or labels is None or maker is None:
         return []
-    phrases: Any = maker.of(run.split.captions)
-    words = ("", *phrases.phrases)
-    return [" ".join([*(words[a] for a in row[1:] if a), words[row[0]]]) for row in labels.tolist()]
+    signal: Any = maker.of(run.split.captions)
+    phrases = ("", *signal.phrases)
+    names = []
+    for thing, *attributes in labels.tolist():
+        words = [phrases[attribute] for attribute in attributes if attribute]
+        names.append(" ".join([*words, phrases[thing]]))
+    return names
 
 
 class Gallery:
     """The items of one split, and the entities of all runs."""
 
     def __init__(self, split: Split, entities: Entities) -> None:
-        self.split, self.entities = split, entities
+        self.split = split
+        self.entities = entities
 
     def ids(self, seeks: Seeks) -> Sequence[str]:
         """Image id, caption id, or the entity's words, of every item."""
@@ -80,19 +86,23 @@ class Gallery:
         """What the data say of an item, as fields of ``Item``; the captions of an image come the longest
         first, since it tells most.
         """
-        split, name = self.split, self.ids(seeks)[row]
+        name = self.ids(seeks)[row]
         if seeks == "entities":
             return {"id": name, "captions": (name,), "rows": (), "thumbnail": "", "level": None, "count": 1}
-        image = row if seeks == "images" else int(split.own[row])
-        own = self.captions_of[row].tolist() if seeks == "images" else [row]
-        rows = tuple(sorted(own, key=lambda one: len(split.captions[one]), reverse=True))
-        captions = tuple(split.captions[one] for one in rows)
-        level = None if seeks == "images" or split.level is None else int(split.level[row])
-        count = 1 if seeks == "images" else int(self.counts[row])
+        split = self.split
+        if seeks == "images":
+            rows = self.captions_of[row].tolist()
+            rows.sort(key=lambda caption: len(split.captions[caption]), reverse=True)
+            image, level, count = row, None, 1
+        else:
+            rows = [row]
+            image = int(split.own[row])
+            level = None if split.level is None else int(split.level[row])
+            count = int(self.counts[row])
         return {
             "id": name,
-            "captions": captions,
-            "rows": rows,
+            "captions": tuple(split.captions[caption] for caption in rows),
+            "rows": tuple(rows),
             "thumbnail": str(image),
             "level": level,
             "count": count,
@@ -115,38 +125,24 @@ class Gallery:
         wanted = filters.text.lower()
         if seeks == "entities":
             return np.array([wanted in name.lower() for name in self.entities.names], dtype=bool)
-        kept = np.ones(len(self.split.captions), dtype=bool)
+        passes = np.ones(len(self.split.captions), dtype=bool)
         if filters.levels and self.split.level is not None:
-            kept &= np.isin(self.split.level, filters.levels)
+            passes &= np.isin(self.split.level, filters.levels)
         if filters.low > 0 or filters.high < 1:
-            kept &= (self.descriptiveness >= filters.low) & (self.descriptiveness <= filters.high)
+            passes &= (self.descriptiveness >= filters.low) & (self.descriptiveness <= filters.high)
         if filters.images:
-            kept &= np.isin(self.split.own, filters.images)
+            passes &= np.isin(self.split.own, filters.images)
         if wanted:
-            kept &= np.array([wanted in caption for caption in self._lower])
-        images = np.bincount(self.split.own[kept], minlength=len(self.split.image_ids)) > 0
-        return kept if seeks == "captions" else images
+            passes &= np.array([wanted in caption for caption in self._lower])
+        images = np.bincount(self.split.own[passes], minlength=len(self.split.image_ids)) > 0
+        return passes if seeks == "captions" else images
 
     @cached_property
     def descriptiveness(self) -> NDArray[np.float32]:
         """``(T,)`` on the scale of this split's captions, in [0, 1]."""
-        return np.asarray(
-            text.load("descriptiveness").fit(self.split.captions).of(self.split.captions).values
-        )
-
-    @cached_property
-    def vocabulary(self) -> dict[str, tuple[str, ...]]:
-        """Objects, attributes and relations that the data speak of, most frequent first: what a swap is
-        offered.
-        """
-        parser: Any = text.load("scene_graph")
-        graphs = self.split.caption_graphs or parser.of(self.split.captions[:SAMPLE]).graphs
-        used = {
-            "objects": [name for graph in graphs for name in graph.objects],
-            "attributes": [word for graph in graphs for _, word in graph.attributes],
-            "relations": [word for graph in graphs for _, word, _ in graph.relations],
-        }
-        return {part: tuple(dict(Counter(words).most_common(OFFERED))) for part, words in used.items()}
+        captions = self.split.captions
+        maker = text.load("descriptiveness").fit(captions)
+        return np.asarray(maker.of(captions).values)
 
     @cached_property
     def wordings(self) -> Rows:
@@ -189,12 +185,14 @@ class Gallery:
         """Captions that hold these words and images whose id does, the first ones, as terms that may be
         asked.
         """
-        wanted, captions, ids = words.lower(), self.split.captions, self.split.image_ids
-        of_captions = (row for row, caption in enumerate(self._lower) if wanted in caption)
-        of_images = (row for row, name in enumerate(ids) if wanted in name.lower())
+        wanted = words.lower()
+        captions = self.split.captions
+        ids = self.split.image_ids
+        caption_rows = (row for row, caption in enumerate(self._lower) if wanted in caption)
+        image_rows = (row for row, name in enumerate(ids) if wanted in name.lower())
         return [
-            *({"kind": "caption", "value": row, "name": captions[row]} for row in islice(of_captions, most)),
-            *({"kind": "image", "value": row, "name": ids[row]} for row in islice(of_images, most // 2)),
+            *({"kind": "caption", "value": row, "name": captions[row]} for row in islice(caption_rows, most)),
+            *({"kind": "image", "value": row, "name": ids[row]} for row in islice(image_rows, most // 2)),
         ]
 
     @cached_property
@@ -225,7 +223,8 @@ class Grader:
     """
 
     def __init__(self, gallery: Gallery, name: str = "") -> None:
-        self.gallery, self.split = gallery, gallery.split
+        self.gallery = gallery
+        self.split = gallery.split
         known = list(self.split.judgements)
         self.name = name or densest(known)
         self._by_judge = self.name not in known
@@ -239,11 +238,17 @@ class Grader:
 
         Words that are a caption of the data are that caption. A sum of terms is about nothing in the data.
         """
-        term, alone = question.terms[0], len(question.terms) == 1 and not question.changes
-        row = self.gallery.rows.get(term.value) if term.kind == "text" else term.value
-        if not alone or row is None or term.kind not in ("text", "caption", "image"):
+        if len(question.terms) > 1 or question.terms[0].graph is not None:
+            return None
+        term = question.terms[0]
+        row = self._row(term)
+        if row is None or term.kind not in ("text", "caption", "image"):
             return None
         return ("image", row, row) if term.kind == "image" else ("caption", row, int(self.split.own[row]))
+
+    def _row(self, term: Term) -> Any:
+        """The row that a term names; of words, that of the caption which reads so, or ``None``."""
+        return self.gallery.rows.get(term.value) if term.kind == "text" else term.value
 
     def truth(self, question: Question) -> Truth | None:
         """Of which images a question made of words is true: a sum where every added sentence holds and no
@@ -253,58 +258,59 @@ class Grader:
         unknown = self.name == "own" or self._by_judge or self.split.grade is None
         if unknown or not spoken or question.seeks != "images":
             return None
-        return self._truth(Question(question.terms, changes=question.changes))
+        return self._truth(question.terms)
 
-    def _truth_of(self, question: Question) -> Truth:
+    def _truth_of(self, terms: tuple[Term, ...]) -> Truth:
         grade: Any = self.split.grade
-        found: list[Truth] = [
-            grade(self._statement(term, question), self.split.image_graphs or ()) for term in question.terms
-        ]
-        signs = [term.sign for term in question.terms]
-        if signs == [1]:
-            return found[0]
-        signed = np.stack(
-            [one.holds if sign > 0 else 1 - one.holds for sign, one in zip(signs, found, strict=True)]
-        )
+        graphs = self.split.image_graphs or ()
+        truths: list[Truth] = [grade(self._statement(term), graphs) for term in terms]
+        if len(terms) == 1 and terms[0].sign > 0:
+            return truths[0]
+        signed = []
+        for term, truth in zip(terms, truths, strict=True):
+            signed.append(truth.holds if term.sign > 0 else 1 - truth.holds)
+        lines = np.stack(signed)
         # one false part makes the whole false, whatever is not known of the others
-        holds = np.where((signed == 0).any(axis=0), np.float32(0), signed.min(axis=0))
-        unknown, unclear = (
-            tuple(dict.fromkeys(word for one in found for word in getattr(one, which)))
-            for which in ("unknown", "unclear")
-        )
-        return Truth(holds, holds, unknown, unclear)
+        holds = np.where((lines == 0).any(axis=0), np.float32(0), lines.min(axis=0))
+        unknown = dict.fromkeys(chain.from_iterable(truth.unknown for truth in truths))
+        unclear = dict.fromkeys(chain.from_iterable(truth.unclear for truth in truths))
+        return Truth(holds, holds, tuple(unknown), tuple(unclear))
 
-    def _statement(self, term: Term, question: Question) -> SceneGraph | str:
-        """What a term says: its graph where it was edited or the data have it, else its words."""
-        row = self.gallery.rows.get(term.value) if term.kind == "text" else term.value
+    def _statement(self, term: Term) -> SceneGraph | str:
+        """What a term says: its graph where it has one or the data have it, else its words."""
+        if term.graph is not None:
+            return term.graph
+        row = self._row(term)
         graphs = self.split.caption_graphs
-        if question.changes:
-            return question.graph
         return graphs[row] if graphs and row is not None else term.name
 
     def grades(self, question: Question, rows: Rows) -> tuple[list[float | None], list[Mark]]:
         """Grade and mark of each of these rows of the gallery."""
-        about, seeks = self.about(question), question.seeks
-        truth, own = None if about else self.truth(question), list[int]()
+        about = self.about(question)
+        own: list[int] = []
         grades = np.full(len(rows), np.nan, dtype=np.float32)
         if about:
-            grades, own = self._grades(*about[:2], seeks, rows), self.gallery.of_image(about[2], seeks)
-        elif truth is not None:
+            kind, row, image = about
+            grades = self._grades(kind, row, question.seeks, rows)
+            own = self.gallery.of_image(image, question.seeks)
+        elif (truth := self.truth(question)) is not None:
             grades = (truth.share if self.name == "graded" else truth.holds)[rows]
         least = getattr(self.relevance, "relevant_from", 1.0)
-        places = [np.isin(rows, own), np.isnan(grades), grades >= least]
-        marks = np.select(places, ["own", "unknown", "relevant"], "not")
-        return [None if np.isnan(grade) else float(grade) for grade in grades], marks.tolist()
+        conditions = [np.isin(rows, own), np.isnan(grades), grades >= least]
+        marks = np.select(conditions, ["own", "unknown", "relevant"], "not")
+        known = grades.astype(object)
+        known[np.isnan(grades)] = None
+        return known.tolist(), marks.tolist()
 
     @cached_property
     def relevance(self) -> Any:
         """The judgements, or what grades single pairs where the whole would cost too much; of a judge what it
         says of the split's captions, fitted on them.
         """
+        if not self._by_judge:
+            return self.split.relevance(self.name)
         pool = self.split.captions, self.split.own
-        return (
-            text.load(self.name).fit(*pool).of(*pool) if self._by_judge else self.split.relevance(self.name)
-        )
+        return text.load(self.name).fit(*pool).of(*pool)
 
     def _grades(self, kind: str, row: int, seeks: Seeks, rows: Rows) -> NDArray[np.float32]:
         """NaN where nobody judged; within one kind by the judgements of pairs of that kind, where the data
@@ -317,8 +323,8 @@ class Grader:
             ("image", "images"): self.split.image_judgements.values(),
             ("caption", "captions"): self.split.caption_judgements.values(),
         }.get((kind, seeks), ())
-        for one in judged:
-            return np.asarray(one.take(np.array([row]), rows)[0])
+        for judgements in judged:
+            return np.asarray(judgements.take(np.array([row]), rows)[0])
         return np.full(len(rows), np.nan)
 
 

@@ -1,71 +1,153 @@
-"""The sentences below an answer: of how many images the question is true, and which words nobody knows."""
+"""The sentences of an answer: of how many images the question is true, which words nobody knows, what a
+reader must know. ``Engine`` answers with facts, and all that the page says of them is written here.
+"""
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
-
-import numpy as np
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
 from workbench.formatting import format_count
-from workbench.records import Truth
-from workbench.text.words import words
-from workbench.views.explorer.questions import Question, Term, parser, sentence
 
 SUM = "A sum is true of an image if every added sentence is true of it and no subtracted one is."
 FOLDED = (
     "Captions that read the same are shown once, with their number (×3) and the best of their ranks; the "
     "next rank counts them all."
 )
-# signals that read whole words, by a vocabulary that was fitted on the training captions
-READERS = ("tokens", "graph_tokens")
+FILTERED = "Ranks are places in the whole gallery; filters hide items and move no rank."
+NOT_JUDGED = "This question is not one of the data, and nobody judged its answers."
+PANELS = "The open panels need the model of every run."
 
 
-def truth_line(truth: Truth, pins: Sequence[int] = ()) -> str:
-    """Of how many images a question is true, whether of the pinned ones, and what words mean nothing here."""
-    holds = truth.holds == 1
-    images, unknown = format_count(len(holds), "image"), int(np.isnan(truth.holds).sum())
-    line = f"True of {format_count(int(holds.sum()))} of the {images}"
-    line += f", not known of {format_count(unknown)}" if unknown else ""
-    among = int(holds[list(pins)].sum())
-    if len(pins) == 1:
-        line += f"; the pinned one is {'' if among else 'not '}among them"
-    elif pins:
-        line += f"; {format_count(among)} of the {format_count(len(pins))} pinned ones are among them"
-    if unknown == len(holds):
-        line = "Not graded" if truth.unknown else "Not graded: the data would not say it like this"
-    line += f". The world has no word for: {_quoted(truth.unknown)}" if truth.unknown else ""
-    says = "says" if len(truth.unclear) == 1 else "say"
-    line += f". Not checked here: what {_quoted(truth.unclear)} {says}" if truth.unclear else ""
+@dataclass(frozen=True)
+class Truths:
+    """Of how many images a question is true.
+
+    Args:
+        images: how many there are.
+        true: of how many it is true.
+        unknown: of how many that is not known.
+        pinned: how many are pinned.
+        pinned_true: of how many of the pinned ones it is true.
+        meaningless: words that the data have no meaning for.
+        unclear: words by which it may say something else than what was checked.
+    """
+
+    images: int
+    true: int
+    unknown: int
+    pinned: int = 0
+    pinned_true: int = 0
+    meaningless: tuple[str, ...] = ()
+    unclear: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a reader must know of an answer.
+
+    Args:
+        truths: of how many images the question is true; ``None`` = the data do not know.
+        reading: a typed sentence as it was read; ``""`` = it was not read.
+        unread: its words that the reading leaves out.
+        unseen: words that a model has not met in training, by the name of the model; models that read pieces
+            of words are left out.
+        silent: names of the runs that cannot answer.
+        filtered: whether filters hide items.
+        folded: whether captions that read the same are shown once.
+        judged: whether anybody judged the answers.
+        summed: whether it is a sum that is true of some images.
+        panels_silent: whether an open panel needs models that a run lacks.
+    """
+
+    truths: Truths | None = None
+    reading: str = ""
+    unread: tuple[str, ...] = ()
+    unseen: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    silent: tuple[str, ...] = ()
+    filtered: bool = False
+    folded: bool = False
+    judged: bool = True
+    summed: bool = False
+    panels_silent: bool = False
+
+
+def truth(facts: Facts) -> str:
+    """Say what is true of the images, how a typed sentence was read, and which words nobody knows here."""
+    truths = "" if facts.truths is None else truth_line(facts.truths)
+    return " ".join(filter(None, [truths, _reading(facts), unseen(facts.unseen)]))
+
+
+def note(facts: Facts) -> str:
+    """Say what a reader must know of an answer."""
+    silent = " and ".join(facts.silent)
+    unanswered = (
+        f"No answer from {silent}, which came without a model: ask about an image or caption of the data."
+    )
+    sentences = {
+        FILTERED: facts.filtered,
+        FOLDED: facts.folded,
+        NOT_JUDGED: not facts.judged,
+        SUM: facts.summed,
+        unanswered: bool(silent),
+        PANELS: facts.panels_silent,
+    }
+    return " ".join(sentence for sentence, holds in sentences.items() if holds)
+
+
+def truth_line(truths: Truths) -> str:
+    """Say of how many images a question is true, whether of the pinned ones, and what words mean nothing."""
+    line = _graded(truths)
+    if truths.meaningless:
+        line += f". The world has no word for: {_quoted(truths.meaningless)}"
+    if truths.unclear:
+        says = "says" if len(truths.unclear) == 1 else "say"
+        line += f". Not checked here: what {_quoted(truths.unclear)} {says}"
     return f"{line}."
 
 
-def reading(question: Question) -> str:
-    """How a typed sentence was read, and which of its words the reading leaves out."""
-    line = f"Read as: {sentence(question.graph).rstrip('.')}."
-    left = () if question.changes else parser().unread(question.words)
-    return f"{line} The reading leaves out: {_quoted(left)}." if left else line
+def _graded(truths: Truths) -> str:
+    if truths.unknown == truths.images:
+        return "Not graded" if truths.meaningless else "Not graded: the data would not say it like this"
+    line = f"True of {format_count(truths.true)} of the {format_count(truths.images, 'image')}"
+    if truths.unknown:
+        line += f", not known of {format_count(truths.unknown)}"
+    if truths.pinned == 1:
+        among = "among" if truths.pinned_true else "not among"
+        line += f"; the pinned one is {among} them"
+    elif truths.pinned:
+        pinned = format_count(truths.pinned)
+        line += f"; {format_count(truths.pinned_true)} of the {pinned} pinned ones are among them"
+    return line
 
 
-def unseen(terms: Iterable[Term], models: Mapping[str, Any]) -> str:
-    """The words that a model has not met in training, in a sentence for each set of models; '' = none.
+def _reading(facts: Facts) -> str:
+    if not facts.reading:
+        return ""
+    line = f"Read as: {facts.reading.rstrip('.')}."
+    return f"{line} The reading leaves out: {_quoted(facts.unread)}." if facts.unread else line
+
+
+def unseen(words: Mapping[str, tuple[str, ...]]) -> str:
+    """Say which words a model has not met in training, in a sentence for each set of models.
 
     Args:
-        terms: of the question.
-        models: by name; of one that reads pieces of words, or vectors of another model, nothing is said.
+        words: by the name of the model; none = it has met all, or nothing is known of it.
     """
-    asked = dict.fromkeys(w for term in terms if term.kind in ("text", "caption") for w in words(term.name))
-    missing: dict[tuple[str, ...], list[str]] = {}
-    for name, model in models.items():
-        makers = [maker for signal, maker in model.makers.items() if signal in READERS]
-        vocabulary = {word for maker in makers for word in getattr(maker, "vocabulary", ())}
-        new = tuple(word for word in asked if word not in vocabulary) if vocabulary else ()
-        missing.setdefault(new, []).append(name)
+    models: dict[tuple[str, ...], list[str]] = {}
+    for name, missing in words.items():
+        models.setdefault(missing, []).append(name)
     lines = []
-    for new, names in missing.items():
-        every = "The model" if len(models) == 1 else "The models"
-        who = every if len(names) == len(models) else " and ".join(names)
-        lines += [f"{who} {'has' if len(names) == 1 else 'have'} never seen: {_quoted(new)}."] if new else []
+    for missing, names in models.items():
+        if missing:
+            has = "has" if len(names) == 1 else "have"
+            lines.append(f"{_named(names, len(words))} {has} never seen: {_quoted(missing)}.")
     return " ".join(lines)
 
 
-def _quoted(these: Iterable[str]) -> str:
-    return ", ".join(f"“{word}”" for word in these)
+def _named(names: list[str], count: int) -> str:
+    if len(names) < count:
+        return " and ".join(names)
+    return "The model" if count == 1 else "The models"
+
+
+def _quoted(words: Iterable[str]) -> str:
+    return ", ".join(f"“{word}”" for word in words)

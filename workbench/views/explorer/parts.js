@@ -2,8 +2,13 @@
 // place. Every string of the data reaches the page as text (textContent or a text node), never as markup.
 // This file and those beside it become one module: Python puts them behind one another (SCRIPTS in explorer.py).
 
-/** @import { Attributes, Child, Mark } from "./types.d.ts" */
+/** @import { Attributes, Child, Item, Mark, PanelClass } from "./types.d.ts" */
 
+/**
+ * The panels of packages by name; Python puts their scripts behind this one.
+ * @type {Record<string, PanelClass>}
+ */
+export const PANELS = {};
 export const DEBOUNCE = 80;
 /** @type {Record<Mark, string>} */
 export const SHAPES = { own: "●", relevant: "◆", not: "✕", unknown: "○" };
@@ -99,6 +104,12 @@ export function table(name, heads, lines, attributes = {}) {
     h("table", { class: "wbx-table", ...attributes }, h("thead", {}, h("tr", {}, heads)), h("tbody", {}, lines)),
   );
 }
+
+/**
+ * What an item is called: its first caption, or its id.
+ * @param {Item} item
+ */
+export const captionOf = item => item.captions[0] || item.id;
 
 /** @param {string} name */
 export const heading = name => h("th", { scope: "col" }, name);

@@ -2,7 +2,7 @@
 
 import { h, unique, words } from "./parts.js";
 
-/** @import { Kept, Panel, State } from "./types.d.ts" */
+/** @import { Kept, State } from "./types.d.ts" */
 /** @import { View } from "./explorer.js" */
 
 export const LAST = 30; // questions that the history keeps
@@ -36,7 +36,11 @@ export function read(text, split) {
     content = null;
   }
   /** @type {(one: any) => boolean} */
-  const kept = one => typeof one?.name === "string" && Array.isArray(one.tags) && Array.isArray(one.state?.chips);
+  const kept = one =>
+    typeof one?.name === "string" &&
+    Array.isArray(one.tags) &&
+    Array.isArray(one.state?.chips) &&
+    typeof one.state.panels === "object";
   const lists = [content?.questions, content?.history];
   if (content?.format !== FORMAT || !lists.every(list => Array.isArray(list) && list.every(kept)))
     return { problem: "This is no file of questions; choose one that was exported here.", ...none };
@@ -228,9 +232,9 @@ export class Questions {
       hidden: [...view.hiddenRuns],
       chips: chips.filter(chip => chip.kind !== "upload").map(({ thumbnail, ...chip }) => chip),
       pins: view.pins,
-      walk: view.panels.way.walk,
-      changes: view.panels.graph.changes,
-      open: [...view.open],
+      reworded: unedited !== null,
+      panels: view.panels.settings(),
+      open: [...view.panels.open],
       filters: view.filters.values(),
     };
   }
@@ -240,7 +244,7 @@ export class Questions {
     const { view } = this;
     const { query, bar, panels } = view;
     query.text.value = query.typed = state.text;
-    query.unedited = state.changes.length ? state.text : null;
+    query.unedited = state.reworded ? state.text : null;
     query.plus.value = state.plus ?? "";
     query.minus.value = state.minus;
     query.seeks.value = state.seeks;
@@ -253,19 +257,13 @@ export class Questions {
     view.hiddenRuns = new Set(state.hidden);
     view.pins = [...state.pins];
     view.watched = view.inspector.row = null;
-    panels.way.set(state.walk);
-    panels.graph.changes = [...state.changes];
     view.filters.set(state.filters);
     view.root.style.setProperty("--wbx-size", `${state.size}px`);
     view.runs.base.value = String(view.base);
     view.runs.boxes.forEach((box, i) => {
       box.checked = !view.hiddenRuns.has(i);
     });
-    view.open = new Set(state.open);
-    for (const name of Object.keys(panels)) {
-      const panel = view.aside.querySelector(`.wbx-panel[data-testid=${name}]`);
-      panel?.toggleAttribute("open", view.open.has(/** @type {Panel} */ (name)));
-    }
+    panels.restore(state.panels, state.open);
     query.drawChips();
     view.show("gallery");
     view.exchange.ask();

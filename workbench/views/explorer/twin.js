@@ -1,10 +1,9 @@
 // The static twin of the explorer: everything that it shows lies in the page already.
 // Every string of the data reaches the page as text (textContent or a text node), never as markup.
 
-import { better, correct, elements, h, MARK_NAMES, number, SHAPES, words } from "./parts.js";
-import { captionOf, edits, effects, sheet, walk } from "./twin_panels.js";
+import { better, captionOf, correct, elements, h, MARK_NAMES, number, PANELS, SHAPES, words } from "./parts.js";
 
-/** @import { Answer, Item, Mark } from "./types.d.ts" */
+/** @import { Answer, Child, Item, Mark } from "./types.d.ts" */
 
 export class Twin {
   /** @param {HTMLElement} root */
@@ -19,7 +18,6 @@ export class Twin {
     /** @type {Map<string, Item>} */
     this.pins = new Map();
     this.at = 0;
-    this.step = 0;
     this.view = elements(root, ".wbt-view")[0];
     this.view.querySelectorAll("img").forEach(image => {
       if (image.dataset.key) this.pictures.set(image.dataset.key, image.src);
@@ -79,7 +77,6 @@ export class Twin {
     this.choice.value = String(this.at);
     this.back.disabled = this.at === 0;
     this.next.disabled = this.at === this.answers.length - 1;
-    this.step = 0;
     const { query, gallery, passed, runs, grades } = this.answer;
     const filtered = passed === gallery ? "" : `, of which ${passed.toLocaleString("en")} pass the filters`;
     this.status.textContent =
@@ -98,9 +95,45 @@ export class Twin {
       this.pinned(),
       this.columns(),
       this.legend(),
-      walk(this),
-      edits(this),
-      effects(this),
+      ...Object.keys(this.answer.panels).map(name => this.panel(name)),
+    );
+  }
+
+  /**
+   * What a panel shows below the answers.
+   * @param {string} name
+   */
+  panel(name) {
+    try {
+      return PANELS[name]?.page?.(this.answer.panels[name], this) || "";
+    } catch (error) {
+      return h("p", {}, `The panel ${name} does not work: ${error}`);
+    }
+  }
+
+  /**
+   * A part of the page with a heading.
+   * @param {string} label
+   * @param {string} title
+   * @param {Child[]} children
+   */
+  part(label, title, ...children) {
+    return h("section", { class: "wbt-part", "aria-label": label }, words(title, "h3"), ...children);
+  }
+
+  /**
+   * A table that scrolls by itself, with its caption.
+   * @param {string} caption
+   * @param {string[]} heads
+   * @param {Child[]} lines
+   * @param {string} testid
+   */
+  sheet(caption, heads, lines, testid) {
+    const head = heads.map(name => words(name, "th", { scope: "col" }));
+    return h(
+      "div",
+      { class: "wbt-scroll", tabindex: "0", role: "region", "aria-label": caption, "data-testid": testid },
+      h("table", {}, h("caption", {}, caption), h("thead", {}, h("tr", {}, head)), h("tbody", {}, lines)),
     );
   }
 
@@ -272,7 +305,7 @@ export class Twin {
         h("td", {}, off),
       );
     });
-    return sheet(
+    return this.sheet(
       "Pinned: rank and score in every run",
       ["picture", "item", ...this.answer.runs, "remove"],
       lines,

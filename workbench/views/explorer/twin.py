@@ -12,21 +12,26 @@ from markupsafe import Markup
 
 from workbench.io import write_text
 from workbench.views.explorer.answers import Answer, Item
+from workbench.views.explorer.panels import Panel, installed, scripts, styles
 from workbench.views.explorer.questions import MARKS
 from workbench.views.pages import module, page
 
 HERE = Path(__file__).parent
-SCRIPTS = ("parts.js", "twin_panels.js", "twin.js")
+PARTS = ("parts.js",)
+SCRIPTS = ("twin.js",)
 TITLE = "What each run retrieves"
 
 
-def html(answers: Sequence[Answer], *, title: str = TITLE) -> str:
+def html(
+    answers: Sequence[Answer], *, title: str = TITLE, panels: Sequence[type[Panel]] | None = None
+) -> str:
     """The answers as a piece of a page, for the output of a notebook's cell.
 
     Args:
         answers: questions and what the runs answer, with their thumbnails in them; the first one is shown
             first.
         title: heading; escaped, as is every string of the answers.
+        panels: whose part of the answers is shown; ``None`` = those of installed packages.
 
     Returns:
         HTML with style, script and pictures inside it; each picture once.
@@ -36,12 +41,12 @@ def html(answers: Sequence[Answer], *, title: str = TITLE) -> str:
     """
     if not answers:
         raise ValueError("a page needs at least one answer")
-    pictures = {key: url for answer in answers for key, url in answer.thumbnails.items()}
-    shown = {key: pictures.pop(key) for key in answers[0].keys}
-    told = [
-        {name: value for name, value in answer.as_dict().items() if name not in ("thumbnails", "graph")}
-        for answer in answers
-    ]
+    panels = installed() if panels is None else panels
+    thumbnails: dict[str, str] = {}
+    for answer in answers:
+        thumbnails |= answer.thumbnails
+    shown = {key: thumbnails.pop(key) for key in answers[0].keys}
+    records = [{**answer.as_dict(), "thumbnails": {}} for answer in answers]
     return page(
         "views/explorer/twin.html.j2",
         title=title,
@@ -49,12 +54,19 @@ def html(answers: Sequence[Answer], *, title: str = TITLE) -> str:
         first=sorted(answers[0].items, key=_best),
         marks=MARKS,
         pictures=shown,
-        script=Markup(module(HERE, SCRIPTS)),
-        data={"marks": MARKS, "answers": told, "pictures": pictures},
+        panel_style=Markup(styles(panels)),
+        script=Markup("\n".join([module(HERE, PARTS), scripts(panels), module(HERE, SCRIPTS)])),
+        data={"marks": MARKS, "answers": records, "pictures": thumbnails},
     )
 
 
-def write(path: Path | str, answers: Sequence[Answer], *, title: str = TITLE) -> Path:
+def write(
+    path: Path | str,
+    answers: Sequence[Answer],
+    *,
+    title: str = TITLE,
+    panels: Sequence[type[Panel]] | None = None,
+) -> Path:
     """Write the answers as a page of their own, light or dark as the reader's system is; the file appears
     whole or not at all.
 
@@ -63,7 +75,8 @@ def write(path: Path | str, answers: Sequence[Answer], *, title: str = TITLE) ->
     """
     from workbench.execution.report import pages_near  # slow to import
 
-    body = html(answers, title=", ".join(answers[0].runs if answers else ()))
+    names = answers[0].runs if answers else ()
+    body = html(answers, title=", ".join(names), panels=panels)
     return write_text(
         Path(path),
         page("views/explorer/twin_page.html.j2", title=title, body=body, links=pages_near(Path(path))),

@@ -1,8 +1,8 @@
 // What the scripts of the explorer share: the records of answers.py and questions.py, and the model of a widget.
 
 export type Mark = "own" | "relevant" | "not" | "unknown";
-export type Part = "objects" | "attributes" | "relations";
-export type Panel = "graph" | "way" | "words";
+export type View = import("./explorer.js").View;
+export type Page = import("./twin.js").Twin;
 export type Seeks = "images" | "captions" | "entities";
 
 export type { Model } from "../widget";
@@ -19,6 +19,27 @@ export interface Config {
   graded: boolean;
   start: string;
   startRow: number | null;
+  panels: { name: string; title: string }[];
+}
+
+/** What the script of a panel makes: its element, and how it draws into it what Python's panel has answered. */
+export interface PanelScript {
+  box: HTMLElement;
+  draw(data: any, answer: Answer): void;
+  /** What Python's panel reads along with a question, as JSON. */
+  settings?(): unknown;
+  /** Whether these settings go along with a question of these terms; without, while the panel is open. */
+  applies?(terms: Term[], open: boolean): boolean;
+  /** Take over settings of a question that was kept. */
+  restore?(settings: any): void;
+  /** Another sentence is asked. */
+  forget?(): void;
+}
+
+/** The default export of a panel's script; `page` draws the same on a page without a kernel. */
+export interface PanelClass {
+  new (view: View): PanelScript;
+  page?(data: any, page: Page): Child;
 }
 
 export interface Item {
@@ -35,45 +56,8 @@ export interface Item {
   ranks: (number | null)[];
 }
 
-export interface Graph {
-  objects: string[];
-  attributes: [number, string][];
-  relations: [number, string, number][];
-}
-
-/**
- * The query with one thing dropped or swapped: "asked" = as it was asked; "remade" = written again from its graph,
- * unedited, which edits are compared with, so that the effect of the wording is not counted as theirs; "edited" = after
- * the edits so far; "drop" = what would come of dropping one more thing. Scores and ranks are of the watched item, one a
- * run.
- */
-export interface Edit {
-  kind: "asked" | "remade" | "edited" | "drop";
-  label: string;
-  sentence: string;
-  scores: number[];
-  ranks: number[];
-}
-
-/** What one run finds nearest on the way from the query (walk 0) to the root (walk 1). */
-export interface Step {
-  run: number;
-  walk: number;
-  text: string;
-  level: number | null;
-  cosine: number;
-  image: string;
-  thumbnail: string;
-}
-
-/** How much the score of the watched item falls when a word is left out, one number a run. */
-export interface Word {
-  text: string;
-  effects: number[];
-}
-
 export interface Answer {
-  query: { label: string; seeks: Seeks; text: string; image: string; walk: number; measure: string };
+  query: { label: string; seeks: Seeks; text: string; image: string; measure: string };
   runs: string[];
   items: Item[];
   columns: number[][];
@@ -82,10 +66,7 @@ export interface Answer {
   grades: string;
   pins: number[];
   watched: number | null;
-  graph: Graph | null;
-  edits: Edit[];
-  way: Step[];
-  words: Word[];
+  panels: Record<string, any>;
   note: string;
   truth: string;
   partners: Item[];
@@ -101,12 +82,6 @@ export interface Term {
   thumbnail?: string;
 }
 
-export interface Change {
-  part: Part;
-  index: number;
-  word: string;
-}
-
 export interface FilterValues {
   text: string;
   levels: number[];
@@ -120,11 +95,10 @@ export interface Question {
   seeks: string;
   k: number;
   skip: number;
-  walk: number;
   pins: number[];
   watched: number | null;
-  changes: Change[];
-  extras: Panel[];
+  settings: Record<string, unknown>;
+  shown: string[];
   filters: FilterValues & { images: number[] };
 }
 
@@ -142,9 +116,10 @@ export interface State {
   hidden: number[];
   chips: Term[];
   pins: number[];
-  walk: number;
-  changes: Change[];
-  open: Panel[];
+  /** Whether a panel words the sentence. */
+  reworded: boolean;
+  panels: Record<string, unknown>;
+  open: string[];
   filters: FilterValues;
 }
 

@@ -77,18 +77,19 @@ def places(
         return compute(vectors, settings, start)
     import pandas as pd
 
-    facts, path = _facts(vectors, settings, start), folder / f"{settings.method}.parquet"
+    facts = _facts(vectors, settings, start)
+    path = folder / f"{settings.method}.parquet"
     if path.is_file():
         table = pd.read_parquet(path)
         if table.attrs == facts and table["id"].tolist() == list(ids):
             return table[["x", "y"]].to_numpy()
-    found = compute(vectors, settings, start)
-    table = pd.DataFrame({"id": list(ids), "x": found[:, 0], "y": found[:, 1]})
+    points = compute(vectors, settings, start)
+    table = pd.DataFrame({"id": list(ids), "x": points[:, 0], "y": points[:, 1]})
     # the table says inside what it was made from, so that it and the settings cannot come apart
     table.attrs = facts
     with replacing(path) as temporary:
         table.to_parquet(temporary)
-    return found
+    return points
 
 
 def compute(vectors: Array, settings: Settings, start: Array | None = None) -> Array:
@@ -104,21 +105,21 @@ def compute(vectors: Array, settings: Settings, start: Array | None = None) -> A
         np.ptp(vectors, axis=0).max() > ONE_POINT,
         "all vectors are equal, so there is no map; the model has collapsed, train it anew",
     )
-    found = METHODS[settings.method](vectors.astype(np.float32), settings, start)
-    return np.ascontiguousarray(found, dtype=np.float32)
+    points = METHODS[settings.method](vectors.astype(np.float32), settings, start)
+    return np.ascontiguousarray(points, dtype=np.float32)
 
 
 def _tsne(vectors: Array, settings: Settings, start: Array | None) -> Array:
     from sklearn.manifold import TSNE
 
     # The early exaggeration would pull a finished map together and turn it over.
-    first: Any = {} if start is None else {"init": start.astype(np.float32), "early_exaggeration": 1.0}
+    initial: dict[str, Any] = {}
+    if start is not None:
+        initial = {"init": start.astype(np.float32), "early_exaggeration": 1.0}
     # Of unit vectors the squared Euclidean distance is twice the cosine distance: the same neighbours, the
     # same probabilities.
-    method = TSNE(
-        2, perplexity=min(settings.neighbours, (len(vectors) - 1) / 3), max_iter=settings.steps,
-        random_state=settings.seed, **first,
-    )  # fmt: skip
+    perplexity = min(settings.neighbours, (len(vectors) - 1) / 3)
+    method = TSNE(2, perplexity=perplexity, max_iter=settings.steps, random_state=settings.seed, **initial)
     return np.asarray(method.fit_transform(vectors))
 
 
@@ -128,26 +129,31 @@ def _umap(vectors: Array, settings: Settings, start: Array | None) -> Array:
         warnings.simplefilter("ignore", ImportWarning)
         from umap.umap_ import UMAP
     # The spectral start needs more points than it has dimensions to look for.
-    first: Any = start if start is not None else "spectral" if len(vectors) > 10 else "random"
+    usual = "spectral" if len(vectors) > 10 else "random"
     method = UMAP(
-        n_neighbors=min(settings.neighbours, len(vectors) - 1), metric="cosine", init=first,
-        random_state=settings.seed, n_jobs=1,
-    )  # fmt: skip
+        n_neighbors=min(settings.neighbours, len(vectors) - 1),
+        metric="cosine",
+        init=usual if start is None else start,
+        random_state=settings.seed,
+        n_jobs=1,
+    )
     return np.asarray(method.fit_transform(vectors))
 
 
 def _facts(vectors: Array, settings: Settings, start: Array | None) -> dict[Any, Any]:
     """What places are made from; those on the disk are taken only if theirs are the same."""
-    made = {
-        name: None
-        if values is None
-        else hashlib.sha256(np.ascontiguousarray(values, dtype=np.float32).tobytes()).hexdigest()
-        for name, values in (("vectors", vectors), ("start", start))
-    }
     return {
-        **asdict(settings), "workbench": __version__, **made,
-        "points": len(vectors), "dimensions": vectors.shape[1],
-    }  # fmt: skip
+        **asdict(settings),
+        "workbench": __version__,
+        "vectors": _checksum(vectors),
+        "start": None if start is None else _checksum(start),
+        "points": len(vectors),
+        "dimensions": vectors.shape[1],
+    }
+
+
+def _checksum(values: Array) -> str:
+    return hashlib.sha256(np.ascontiguousarray(values, dtype=np.float32).tobytes()).hexdigest()
 
 
 METHODS = {"tsne": _tsne, "umap": _umap}

@@ -104,13 +104,16 @@ def modality_gap(image: Array, text: Array) -> Gap:
         learning", NeurIPS 2022, Sec. 4.2: the gap is the difference of the centres of the two clouds.
     """
     image, text = image.astype(np.float64), text.astype(np.float64)
-    ends = image.mean(axis=0), text.mean(axis=0)
-    distance, half_way = float(np.linalg.norm(ends[0] - ends[1])), (ends[0] + ends[1]) / 2
-    direction = (ends[0] - ends[1]) / (distance or 1.0)
-    of_images, of_texts = (image - half_way) @ direction, (text - half_way) @ direction
-    accuracy = ((of_images > 0).mean() + (of_texts < 0).mean()) / 2
-    auc = scipy.stats.mannwhitneyu(of_images, of_texts).statistic / (len(image) * len(text))
-    return Gap(distance, of_images, of_texts, float(auc), float(accuracy))
+    image_centre = image.mean(axis=0)
+    text_centre = text.mean(axis=0)
+    distance = float(np.linalg.norm(image_centre - text_centre))
+    middle = (image_centre + text_centre) / 2
+    direction = (image_centre - text_centre) / (distance or 1.0)
+    image_places = (image - middle) @ direction
+    text_places = (text - middle) @ direction
+    accuracy = ((image_places > 0).mean() + (text_places < 0).mean()) / 2
+    auc = scipy.stats.mannwhitneyu(image_places, text_places).statistic / (len(image) * len(text))
+    return Gap(distance, image_places, text_places, float(auc), float(accuracy))
 
 
 def skewness(counts: Array) -> float:
@@ -132,8 +135,10 @@ def hubness(image: Array, text: Array, k: int) -> tuple[Rows, Rows]:
         Radovanović, Nanopoulos, Ivanović, "Hubs in space: popular nearest neighbors in high-dimensional
         data", JMLR 2010.
     """
-    of_images, of_texts = (
-        np.bincount(top_k(query, items, min(k, len(items)))[1].ravel(), minlength=len(items))
-        for query, items in ((text, image), (image, text))
-    )
-    return of_images.astype(np.int64), of_texts.astype(np.int64)
+    return _occurrence(text, image, k), _occurrence(image, text, k)
+
+
+def _occurrence(queries: Array, items: Array, k: int) -> Rows:
+    """In how many queries' lists of length ``k`` each item is."""
+    lists = top_k(queries, items, min(k, len(items)))[1]
+    return np.bincount(lists.ravel(), minlength=len(items)).astype(np.int64)

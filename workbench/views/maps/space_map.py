@@ -84,7 +84,8 @@ class SpaceMap:
             ``trustworthiness``, ``overlap`` with its value by ``chance``, ``gap`` (distance of the centres),
             ``gap_auc``, ``gap_accuracy``, and the skewness of the hubness of images and of captions.
         """
-        counts, image = self.items["hubness"].to_numpy(), (self.items["kind"] == "image").to_numpy()
+        counts = self.items["hubness"].to_numpy()
+        image = (self.items["kind"] == "image").to_numpy()
         return {
             **self.quality,
             "gap": self.gap.distance,
@@ -120,25 +121,28 @@ def map_runs(
     Raises:
         ValueError: there are fewer than four items, or all vectors of a run are equal.
     """
-    settings, maps = settings or Settings(), list[SpaceMap]()
+    settings = settings or Settings()
+    maps: list[SpaceMap] = []
     shared = items_of(runs[0].split)
     k = min(k, len(shared) - 1)
     cluster = clusters_of(runs[0].image.mean.numpy(), runs[0].text.mean.numpy(), clusters, settings.seed)
     names = cluster_names(cluster, shared["kind"].tolist(), shared["text"].tolist())
     shared["cluster"] = [names[number] for number in cluster]
     for run, moved in zip(runs, _moved(runs), strict=True):
-        image, texts, vectors = run.image.mean.numpy(), run.text.mean.numpy(), vectors_of(run)
-        points = coordinates.places(
-            vectors, shared["id"].tolist(), settings, start=maps[0].points if maps else None,
-            folder=run.folder / "maps" if run.folder else folder,
-        )  # fmt: skip
-        near, gap = measures.nearest_in_space(vectors, k), measures.modality_gap(image, texts)
-        known = shared.assign(
-            hubness=np.concatenate(measures.hubness(image, texts, k)),
-            gap=np.concatenate([gap.image, gap.text]), **({} if moved is None else {"moved": moved}),
-        )  # fmt: skip
-        measured = measures.quality(vectors, points, near, seed=settings.seed)
-        maps.append(SpaceMap(run.name, run, known, vectors, points, near, gap, measured, settings))
+        image = run.image.mean.numpy()
+        texts = run.text.mean.numpy()
+        vectors = vectors_of(run)
+        start = maps[0].points if maps else None
+        place = run.folder / "maps" if run.folder else folder
+        points = coordinates.places(vectors, shared["id"].tolist(), settings, start=start, folder=place)
+        near = measures.nearest_in_space(vectors, k)
+        gap = measures.modality_gap(image, texts)
+        hubness = np.concatenate(measures.hubness(image, texts, k))
+        items = shared.assign(hubness=hubness, gap=np.concatenate([gap.image, gap.text]))
+        if moved is not None:
+            items["moved"] = moved
+        quality = measures.quality(vectors, points, near, seed=settings.seed)
+        maps.append(SpaceMap(run.name, run, items, vectors, points, near, gap, quality, settings))
     return maps
 
 
@@ -166,12 +170,13 @@ def metrics(maps: Sequence[SpaceMap]) -> dict[str, float]:
     Returns:
         By the text of a ``MetricKey``: ``"trustworthiness[ditm]"``, ``"neighbours_kept[infonce to ditm]"``.
     """
-    changes = {f"{maps[0].name} to {one.name}": change(maps[0], one) for one in maps[1:]}
-    return {
-        str(MetricKey(fact, subset=whose)): value
-        for whose, facts in ({one.name: one.facts() for one in maps} | changes).items()
-        for fact, value in facts.items()
-    }
+    facts = {space.name: space.facts() for space in maps}
+    for other in maps[1:]:
+        facts[f"{maps[0].name} to {other.name}"] = change(maps[0], other)
+    numbers = {}
+    for subset, values in facts.items():
+        numbers |= {str(MetricKey(fact, subset=subset)): value for fact, value in values.items()}
+    return numbers
 
 
 def vectors_of(run: OpenRun) -> Array:
@@ -184,7 +189,8 @@ def _moved(runs: Sequence[OpenRun]) -> list[Array | None]:
     run only.
     """
     width = max(run.image.mean.shape[1] for run in runs)
-    first, *others = [np.pad(one, ((0, 0), (0, width - one.shape[1]))) for one in map(vectors_of, runs)]
+    spaces = [vectors_of(run) for run in runs]
+    first, *others = [np.pad(space, ((0, 0), (0, width - space.shape[1]))) for space in spaces]
     moved = [procrustes(first, other).moved for other in others]
     return [np.mean(moved, axis=0), *moved] if moved else [None]
 
@@ -200,22 +206,22 @@ def items_of(split: Split) -> pd.DataFrame:
     """
     images, captions = len(split.image_ids), len(split.captions)
     texts = pd.Series(split.captions).groupby(split.own).agg("\n".join).reindex(range(images), fill_value="")
-    unknown = [np.nan] * images
+    level = np.full(captions, np.nan) if split.level is None else split.level.astype(float)
     maker: Any = text.load("descriptiveness")
-    descriptiveness = [np.nan] * captions
+    descriptiveness: Any = np.full(captions, np.nan)
     # captions that say equally much cannot be told apart
     with suppress(ValueError):
         descriptiveness = maker.fit(split.captions).of(split.captions).values
-    return pd.DataFrame(
-        {
-            "id": [*split.image_ids, *split.caption_ids],
-            "kind": ["image"] * images + ["caption"] * captions,
-            "text": [*texts, *split.captions],
-            "image": np.concatenate([np.arange(images), split.own]),
-            "level": [*unknown, *([np.nan] * captions if split.level is None else split.level.astype(float))],
-            "descriptiveness": [*unknown, *descriptiveness],
-        }
-    )
+    unknown = np.full(images, np.nan)
+    columns = {
+        "id": [*split.image_ids, *split.caption_ids],
+        "kind": ["image"] * images + ["caption"] * captions,
+        "text": [*texts, *split.captions],
+        "image": np.concatenate([np.arange(images), split.own]),
+        "level": np.concatenate([unknown, level]),
+        "descriptiveness": np.concatenate([unknown, descriptiveness]),
+    }
+    return pd.DataFrame(columns)
 
 
 def clusters_of(image: Array, texts: Array, count: int, seed: int) -> Rows:
@@ -247,20 +253,20 @@ def cluster_names(cluster: Rows, kind: Sequence[str], captions: Sequence[str], *
     """
     from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS  # slow to import
 
-    table = pd.DataFrame(
-        {"cluster": cluster, "word": [sorted(set(words(text)) - ENGLISH_STOP_WORDS) for text in captions]}
-    )
+    content = [sorted(set(words(text)) - ENGLISH_STOP_WORDS) for text in captions]
+    table = pd.DataFrame({"cluster": cluster, "word": content})
     table = table[[what == "caption" for what in kind]]
     counts = table.explode("word").groupby(["cluster", "word"]).size()
-    inside = counts / counts.index.get_level_values("cluster").map(table["cluster"].value_counts().to_dict())
+    sizes = table["cluster"].value_counts().to_dict()
+    inside = counts / counts.index.get_level_values("cluster").map(sizes)
     overall = counts.groupby("word").sum() / len(table)
     lead = inside * np.log(inside / overall.reindex(inside.index, level="word"))
     order = lead.rename("lead").reset_index().sort_values(["lead", "word"], ascending=[False, True])
     best = order.groupby("cluster")["word"].agg(lambda group: ", ".join(group[:each]))
-    return [
-        f"{number + 1}: {best[number]}" if number in best else str(number + 1)
-        for number in range(int(cluster.max()) + 1)
-    ]
+    names = [str(number + 1) for number in range(int(cluster.max()) + 1)]
+    for number, words_of_cluster in best.items():
+        names[int(number)] += f": {words_of_cluster}"
+    return names
 
 
 def exemplars(vectors: Array, items: pd.DataFrame) -> Rows:

@@ -67,7 +67,8 @@ class EmbeddingMap(anywidget.AnyWidget):
     def __init__(self, maps: SpaceMap | Sequence[SpaceMap], *, colour: str = "kind") -> None:
         self.maps = [maps] if isinstance(maps, SpaceMap) else list(maps)
         super().__init__(config=config(self.maps, colour))
-        self._ids, self._image = (self.maps[0].items[name].tolist() for name in ("id", "image"))
+        self._ids = self.maps[0].items["id"].tolist()
+        self._image = self.maps[0].items["image"].tolist()
         self._rows_of = self.maps[0].items.groupby("id").indices
         self.on_msg(self._on_message)
 
@@ -93,24 +94,25 @@ class EmbeddingMap(anywidget.AnyWidget):
             ValueError: there are no words.
         """
         require(text.strip(), "the question is empty; give words")
-        embedded = [one.run.model.embed_texts([text]) for one in self.maps]
-        order = [
-            np.argsort(-(one.vectors @ asked.mean[0].numpy()), kind="stable")
-            for one, asked in zip(self.maps, embedded, strict=True)
-        ]
-        self.asked = {"text": text, "near": [rows[:AMID].tolist() for rows in order]}
+        embedded = [space.run.model.embed_texts([text]) for space in self.maps]
+        orders = []
+        for space, query in zip(self.maps, embedded, strict=True):
+            cosines = space.vectors @ query.mean[0].numpy()
+            orders.append(np.argsort(-cosines, kind="stable"))
+        self.asked = {"text": text, "near": [rows[:AMID].tolist() for rows in orders]}
         if select:
             run = self.maps[0].run
             scores = run.model.scores(run.image, embedded[0])[:, 0]
-            captions = order[0][order[0] >= len(scores)]
-            found = [np.argsort(-scores, kind="stable")[:FOUND], captions[:FOUND]]
-            self.selected_rows = np.concatenate(found).tolist()
+            images = np.argsort(-scores, kind="stable")[:FOUND]
+            captions = orders[0][orders[0] >= len(scores)][:FOUND]
+            self.selected_rows = np.concatenate([images, captions]).tolist()
 
     def select(self, ids: Sequence[str]) -> None:
         """Select items by their ids; those that are not on the map are left out."""
-        self.selected_rows = [
-            row for one in dict.fromkeys(ids) for row in map(int, self._rows_of.get(one, ()))
-        ]
+        rows: list[int] = []
+        for name in dict.fromkeys(ids):
+            rows += map(int, self._rows_of.get(name, ()))
+        self.selected_rows = rows
 
     def link(self, other: traitlets.HasTraits) -> None:
         """Keep the selection the same here and in another map or explorer over the same split.
@@ -146,9 +148,8 @@ class EmbeddingMap(anywidget.AnyWidget):
 
     @traitlets.observe("selected_ids")
     def _ids_changed(self, change: dict[str, Any]) -> None:
-        if [one for one in change["new"] if one in self._rows_of] != [
-            self._ids[row] for row in self.selected_rows
-        ]:
+        known = [name for name in change["new"] if name in self._rows_of]
+        if known != [self._ids[row] for row in self.selected_rows]:
             self.select(change["new"])
 
     @traitlets.observe("selected_idx")
@@ -165,7 +166,8 @@ class EmbeddingMap(anywidget.AnyWidget):
             except (ValueError, RuntimeError) as error:
                 self.send({"kind": "said", "text": str(error)})
             return
-        split, image = self.maps[0].run.split, int(message["image"])
+        split = self.maps[0].run.split
+        image = int(message["image"])
         if message["kind"] == "thumbnail" and 0 <= image < len(split.image_ids):
             self.send({"kind": "thumbnail", "image": image, "src": data_uri(picture(split, image), SIDE)})
 
@@ -182,28 +184,30 @@ def config(maps: Sequence[SpaceMap], first: str) -> dict[str, Any]:
     """
     require(maps, "there is no map to show; give at least one")
     items = maps[0].items
-    if strange := [one.name for one in maps if one.items["id"].tolist() != items["id"].tolist()]:
-        raise ValueError(
-            f"{maps[0].name} and {strange[0]} map different items; map runs of one split together"
+    for other in maps:
+        require(
+            other.items["id"].tolist() == items["id"].tolist(),
+            f"{maps[0].name} and {other.name} map different items; map runs of one split together",
         )
     known = [name for name in COLOURS if name in items and items[name].notna().any()]
     require_known("no colour", first, known, ValueError)
     images = int((items["kind"] == "image").sum())
-    k = min(one.neighbours.shape[1] for one in maps)
-    sent = {
+    k = min(space.neighbours.shape[1] for space in maps)
+    names = sorted(known, key=lambda name: name != first)
+    values = {
         "size": len(items),
         "images": images,
         "own": items["image"].to_numpy(dtype=np.int32).tobytes(),
         "captions": items["text"].tolist()[images:],
         "k": k,
-        "colours": [_colour(maps, name) for name in sorted(known, key=lambda name: name != first)],
+        "colours": [_colour(maps, name) for name in names],
         "ramp": list(LEVELS),
         "unknown": INK,
-        "maps": [_map(one, k) for one in maps],
+        "maps": [_map(space, k) for space in maps],
     }
     if "moved" in items:
-        sent["moved"] = most_moved(items["moved"].to_numpy(), FARTHEST).astype(np.int32).tobytes()
-    return sent
+        values["moved"] = most_moved(items["moved"].to_numpy(), FARTHEST).astype(np.int32).tobytes()
+    return values
 
 
 def rows(maps: Sequence[SpaceMap], chosen: Iterable[int]) -> pd.DataFrame:
@@ -211,42 +215,53 @@ def rows(maps: Sequence[SpaceMap], chosen: Iterable[int]) -> pd.DataFrame:
     places ``x`` and ``y``, named by the run where there are several.
     """
     parts = [maps[0].items[list(SHARED)]]
-    for one in maps:
-        own = one.items.drop(columns=list(SHARED)).assign(x=one.points[:, 0], y=one.points[:, 1])
-        parts.append(own.add_suffix(f" of {one.name}") if len(maps) > 1 else own)
+    for space in maps:
+        own = space.items.drop(columns=list(SHARED)).assign(x=space.points[:, 0], y=space.points[:, 1])
+        parts.append(own.add_suffix(f" of {space.name}") if len(maps) > 1 else own)
     return pd.concat(parts, axis=1).iloc[list(chosen)].rename_axis("row").reset_index()
 
 
-def _map(one: SpaceMap, k: int) -> dict[str, Any]:
+def _map(space: SpaceMap, k: int) -> dict[str, Any]:
+    about = (
+        f"trustworthiness {format_number(space.quality['trustworthiness'], 3)}",
+        f"keeps {format_value(space.quality['overlap'])} % of the {space.neighbours.shape[1]} nearest "
+        "neighbours",
+        f"modality gap {format_number(space.gap.distance, 2)}",
+    )
     return {
-        "name": one.name,
-        "about": f"trustworthiness {format_number(one.quality['trustworthiness'], 3)}, "
-        f"keeps {format_value(one.quality['overlap'])} % "
-        f"of the {one.neighbours.shape[1]} nearest neighbours, "
-        f"modality gap {format_number(one.gap.distance, 2)}",
-        "points": one.points.astype(np.float32).tobytes(),
-        "near": np.ascontiguousarray(one.neighbours[:, :k], dtype=np.int32).tobytes(),
+        "name": space.name,
+        "about": ", ".join(about),
+        "points": space.points.astype(np.float32).tobytes(),
+        "near": np.ascontiguousarray(space.neighbours[:, :k], dtype=np.int32).tobytes(),
     }
 
 
 def _colour(maps: Sequence[SpaceMap], name: str) -> dict[str, Any]:
-    marks = [Marks(one.items["kind"].tolist(), (), one.items[name].tolist(), name) for one in maps]
+    marks = [Marks(space.items["kind"].tolist(), (), space.items[name].tolist(), name) for space in maps]
     if marks[0].numeric:
-        values = [np.asarray(one.values, dtype=np.float32).tobytes() for one in marks]
+        values = [np.asarray(of_map.values, dtype=np.float32).tobytes() for of_map in marks]
         return {"name": name, "ends": list(common_ends(marks)), "data": values}
-    unknown = {
-        kind for one in marks for kind, value in zip(one.kind, one.values, strict=True) if value != value
-    }
-    looks = dict(common_looks(marks)) | ({"": (INK, "circle")} if unknown else {})
+    unknown: set[str] = set()
+    for of_map in marks:
+        kinds = zip(of_map.kind, of_map.values, strict=True)
+        unknown |= {kind for kind, value in kinds if pd.isna(value)}
+    looks = dict(common_looks(marks))
+    if unknown:
+        looks[""] = (INK, "circle")
+    number = {category: place for place, category in enumerate(looks)}
+    data = []
+    for of_map in marks:
+        numbers = [number[category] for category in of_map.categories()]
+        data.append(np.array(numbers, dtype=np.uint8).tobytes())
+    nothing = "image" if unknown == {"image"} else "unknown"
     return {
         "name": name,
-        "labels": [
-            f"{name} {one}" if one.isdigit() else one or ("image" if unknown == {"image"} else "unknown")
-            for one in looks
-        ],
+        "labels": [_label(name, category) or nothing for category in looks],
         "looks": [list(look) for look in looks.values()],
-        "data": [
-            np.array([list(looks).index(one) for one in of.categories()], dtype=np.uint8).tobytes()
-            for of in marks
-        ],
+        "data": data,
     }
+
+
+def _label(colour: str, category: str) -> str:
+    """A category as the legend has it: a bare number with the name of the colour before it."""
+    return f"{colour} {category}" if category.isdigit() else category

@@ -34,7 +34,9 @@ from workbench.views.plots.theme import (
 Looks = Mapping[str, tuple[str, str]]
 SHAPES = ("triangle-up", "square", "diamond", "cross", "x", "star", "pentagon", "hexagram")
 # Beyond so many points a figure is drawn by WebGL, of which a page can hold a few figures only.
-MANY, HIDDEN, MARGIN = 5000, {"visible": False}, {"l": 10, "r": 10, "b": 10, "t": 90}
+MANY = 5000
+HIDDEN = {"visible": False}
+MARGIN = {"l": 10, "r": 10, "b": 10, "t": 90}
 RAMP = [[place / (len(LEVELS) - 1), colour] for place, colour in enumerate(LEVELS)]
 HOLLOW = {"color": "rgba(0, 0, 0, 0)", "line": {"color": INK, "width": 1}}
 
@@ -69,38 +71,47 @@ class Marks:
 
     def categories(self) -> list[str]:
         """The values as names; missing ones are ``""``."""
-        return ["" if one != one else one if isinstance(one, str) else str(int(one)) for one in self.values]
+        return [_category(value) for value in self.values]
 
     def about(self, row: int) -> str:
         """The hover text of a point."""
-        about, value = [self.kind[row], *wrapped(self.text[row], 60, 3)], self.values[row]
+        about = [self.kind[row], *wrapped(self.text[row], 60, 3)]
+        value = self.values[row]
         if value == value:
             shown = value if isinstance(value, str) else format_number(value, 3 * bool(value % 1))
             about.append(f"{self.name}: {shown}")
         return lines([line for line in about if line])
 
 
+def _category(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    return str(int(value)) if value == value else ""
+
+
 def common_looks(marks: Sequence[Marks]) -> Looks:
     """Colour and shape of each category of all panels; a missing value is none."""
-    known = {value for one in marks if not one.numeric for value in one.values if value == value}
+    known: set[Any] = set()
+    for of_panel in marks:
+        if not of_panel.numeric:
+            known |= {value for value in of_panel.values if value == value}
     if known and not any(isinstance(value, str) for value in known):
         levels = sorted(int(value) for value in known)
-        return {
-            str(one): (level_colour(one, levels), SHAPES[i % len(SHAPES)]) for i, one in enumerate(levels)
-        }
+        shapes = zip(levels, cycle(SHAPES))
+        return {str(level): (level_colour(level, levels), shape) for level, shape in shapes}
     # "image" first, and so in the first colour, as everywhere
     names = sorted(map(str, known), key=lambda name: (name != "image", name))
-    return {
-        name: (colour, "circle" if name == "image" else shape)
-        for name, colour, shape in zip(names, cycle(CATEGORIES), cycle(SHAPES))
-    }
+    looks = dict(zip(names, zip(cycle(CATEGORIES), cycle(SHAPES))))
+    if "image" in looks:
+        looks["image"] = (looks["image"][0], "circle")
+    return looks
 
 
 def common_ends(marks: Sequence[Marks]) -> tuple[float, float]:
     """Ends of the common scale; a hundredth at the upper end is cut, so that single hubs leave colours for
     the others.
     """
-    numbers = [value for one in marks if one.numeric for value in one.values] or [0.0]
+    numbers = list(chain.from_iterable(of_panel.values for of_panel in marks if of_panel.numeric)) or [0.0]
     return float(np.nanmin(numbers)), float(np.nanquantile(numbers, 0.99))
 
 
@@ -121,21 +132,21 @@ class Panel:
         """
         names = np.array(self.marks.categories())
         self._unknown(names == "")
-        for name in sorted(looks, key=lambda one: -int(np.sum(names == one))):
-            called, (colour, shape) = f"{self.marks.name} {name}" if name.isdigit() else name, looks[name]
+        for name in sorted(looks, key=lambda category: -int(np.sum(names == category))):
+            label = f"{self.marks.name} {name}" if name.isdigit() else name
+            colour, shape = looks[name]
             rank = 1000 + list(looks).index(name)
-            self.put(np.flatnonzero(names == name), {"color": colour}, called, shape, legendrank=rank)
+            self.put(np.flatnonzero(names == name), {"color": colour}, label, shape, legendrank=rank)
 
     def scale(self, ends: tuple[float, float]) -> None:
         """Draw all points in colours of a scale; hollow where the value is missing."""
         values = np.asarray(self.marks.values, dtype=float)
         self._unknown(np.isnan(values))
         self.put(np.flatnonzero(~np.isnan(values)), {"color": values, "coloraxis": "coloraxis"})
-        self.fig.update_layout(coloraxis={
-            "colorscale": RAMP, "cmin": ends[0], "cmax": ends[1],
-            "colorbar": {"title": {"text": escape(self.marks.name)}, "thickness": 12, "len": 0.8,
-                         "outlinewidth": 0, "x": 1},
-        })  # fmt: skip
+        title = {"text": escape(self.marks.name)}
+        bar = {"title": title, "thickness": 12, "len": 0.8, "outlinewidth": 0, "x": 1}
+        axis = {"colorscale": RAMP, "cmin": ends[0], "cmax": ends[1], "colorbar": bar}
+        self.fig.update_layout(coloraxis=axis)
 
     def put(
         self, rows: Rows, look: Mapping[str, Any], name: str = "", shape: str = SHAPES[0], **trace: Any
@@ -143,30 +154,40 @@ class Panel:
         """Draw some points: captions in their shape, and images as dots on top, a trace each, since WebGL
         draws points of mixed shapes slowly. Without a ``name`` they are not in the legend.
         """
-        draw = self.fig.add_scattergl if len(self.points) > MANY else self.fig.add_scatter
         is_image = np.array([self.marks.kind[row] == "image" for row in rows.tolist()], dtype=bool)
-        for part, symbol, size in ((rows[~is_image], shape, 6), (rows[is_image], "circle", 8)):
-            if len(part):
-                own = {key: of[part] if isinstance(of, np.ndarray) else of for key, of in look.items()}
-                draw(
-                    x=self.points[part, 0], y=self.points[part, 1], mode="markers", hoverinfo="text",
-                    marker={"size": size, "opacity": 0.8, "line": {"width": 0}, "symbol": symbol, **own},
-                    hovertext=[self.marks.about(row) for row in part.tolist()],
-                    **entry(self.fig, name, self.column), **trace,
-                )  # fmt: skip
+        usual = {"opacity": 0.8, "line": {"width": 0}}
+        self._trace(rows[~is_image], {**usual, "size": 6, "symbol": shape, **look}, name, trace)
+        self._trace(rows[is_image], {**usual, "size": 8, "symbol": "circle", **look}, name, trace)
+
+    def _trace(self, rows: Rows, look: Mapping[str, Any], name: str, trace: Mapping[str, Any]) -> None:
+        if not len(rows):
+            return
+        marker = dict(look)
+        if isinstance(marker["color"], np.ndarray):
+            marker["color"] = marker["color"][rows]
+        draw = self.fig.add_scattergl if len(self.points) > MANY else self.fig.add_scatter
+        draw(
+            x=self.points[rows, 0],
+            y=self.points[rows, 1],
+            mode="markers",
+            hoverinfo="text",
+            marker=marker,
+            hovertext=[self.marks.about(row) for row in rows.tolist()],
+            **entry(self.fig, name, self.column),
+            **trace,
+        )
 
     def pictures(self, pictures: Mapping[int, Image.Image]) -> None:
         """Draw thumbnails beside the points of a few rows, and keep both axes to one scale."""
-        axis, side = self.column or "", float(np.ptp(self.points, axis=0).max()) * 0.09
-        images = [
-            {"source": data_uri(image, 64), "x": x, "y": y, "sizex": side, "sizey": side, "xref": f"x{axis}",
-             "yref": f"y{axis}", "xanchor": "center", "yanchor": "bottom"}
-            for image, (x, y) in zip(pictures.values(), self.points[list(pictures)].astype(float).tolist())
-        ]  # fmt: skip
-        self.fig.update_layout({
-            "images": [*self.fig.layout.images, *images],
-            f"yaxis{axis}": {"scaleanchor": f"x{axis}", **HIDDEN},
-        })  # fmt: skip
+        axis = self.column or ""
+        side = float(np.ptp(self.points, axis=0).max()) * 0.09
+        places = self.points[list(pictures)].astype(float).tolist()
+        on_axes = {"xref": f"x{axis}", "yref": f"y{axis}", "xanchor": "center", "yanchor": "bottom"}
+        images = list(self.fig.layout.images)
+        for image, (x, y) in zip(pictures.values(), places):
+            source = data_uri(image, 64)
+            images.append({"source": source, "x": x, "y": y, "sizex": side, "sizey": side, **on_axes})
+        self.fig.update_layout({"images": images, f"yaxis{axis}": {"scaleanchor": f"x{axis}", **HIDDEN}})
 
     def _unknown(self, missing: Array) -> None:
         rows = np.flatnonzero(missing)
@@ -193,7 +214,8 @@ def side_by_side(
     """
     several = len(maps) > 1
     fig = panels(list(maps), title, "", "", shared=False) if several else figure(title)
-    looks, ends = common_looks(list(marks.values())), common_ends(list(marks.values()))
+    looks = common_looks(list(marks.values()))
+    ends = common_ends(list(marks.values()))
     for column, (name, points) in enumerate(maps.items(), 1):
         panel = Panel(fig, points, marks[name], column if several else None)
         if marks[name].numeric:
@@ -201,10 +223,9 @@ def side_by_side(
         else:
             panel.categories(looks)
         panel.pictures(pictures or {})
-    return fig.update_xaxes(**HIDDEN).update_layout(
-        height=height, hovermode="closest", margin=MARGIN,
-        legend={"y": -0.02, "yanchor": "top", "itemsizing": "constant"},
-    )  # fmt: skip
+    legend = {"y": -0.02, "yanchor": "top", "itemsizing": "constant"}
+    fig.update_layout(height=height, hovermode="closest", margin=MARGIN, legend=legend)
+    return fig.update_xaxes(**HIDDEN)
 
 
 def moved(
@@ -228,13 +249,15 @@ def moved(
         names: of the two maps.
         pictures: thumbnails of a few rows, drawn at their new places.
     """
-    fig, chosen = figure(title, height=560), np.asarray(rows)
-    old, new = Panel(fig, first, marks), Panel(fig, second, marks)
+    fig = figure(title, height=560)
+    chosen = np.asarray(rows)
+    old = Panel(fig, first, marks)
+    new = Panel(fig, second, marks)
     new.put(np.arange(len(second)), {"color": INK, "opacity": 0.18, "size": 5}, "all others")
-    x, y = np.stack([first[chosen], second[chosen], np.full((len(chosen), 2), np.nan)], 1).reshape(-1, 2).T
-    fig.add_scatter(
-        x=x, y=y, mode="lines", line={"color": INK, "width": 1.5}, hoverinfo="skip", showlegend=False
-    )
+    gap = np.full((len(chosen), 2), np.nan)
+    x, y = np.stack([first[chosen], second[chosen], gap], 1).reshape(-1, 2).T
+    line = {"color": INK, "width": 1.5}
+    fig.add_scatter(x=x, y=y, mode="lines", line=line, hoverinfo="skip", showlegend=False)
     old.put(chosen, {**HOLLOW, "size": 9, "line": {"color": CATEGORIES[0], "width": 2}}, names[0])
     new.put(chosen, {"color": CATEGORIES[3], "size": 10}, names[1])
     new.pictures(pictures or {})
@@ -245,13 +268,14 @@ def along_gap(by_run: Mapping[str, tuple[Array, Array]]) -> go.Figure:
     """One panel a run: places ``(I,)`` of the images and ``(T,)`` of the captions along the line from the
     captions' centre to that of the images; 0 = half way.
     """
-    gaps = [f"{format_number(of[0].mean() - of[1].mean(), 2)} for {run}" for run, of in by_run.items()]
+    gaps = []
+    parts = {}
+    for run, (images, captions) in by_run.items():
+        gaps.append(f"{format_number(images.mean() - captions.mean(), 2)} for {run}")
+        parts[run] = {"images": images, "captions": captions}
     edges = np.histogram_bin_edges(np.concatenate([*chain.from_iterable(by_run.values())]), 40)
-    return distributions(
-        {run: {"images": images, "captions": captions} for run, (images, captions) in by_run.items()},
-        title=f"Along the modality gap: {', '.join(gaps)}", x="place along the gap, 0 = half way", of="kind",
-        bins=edges,
-    )  # fmt: skip
+    title = f"Along the modality gap: {', '.join(gaps)}"
+    return distributions(parts, title=title, x="place along the gap, 0 = half way", of="kind", bins=edges)
 
 
 def hubness(by_run: Mapping[str, tuple[Array, Array]], *, k: int) -> go.Figure:
@@ -259,17 +283,15 @@ def hubness(by_run: Mapping[str, tuple[Array, Array]], *, k: int) -> go.Figure:
     start, the stronger the hubs. ``by_run``: run -> counts ``(I,)`` of the images and ``(T,)`` of the
     captions.
     """
-    most = ", ".join(f"{max(map(max, of))} for {run}" for run, of in by_run.items())
-    fig = panels(
-        ("images, in the lists of captions", "captions, in the lists of images"),
-        f"Hubs, lists that hold the most frequent item: {most}", "",
-        f"lists of {k} that hold the item", shared=False, spacing=0.1,
-    )  # fmt: skip
+    most = ", ".join(f"{max(map(max, pair))} for {run}" for run, pair in by_run.items())
+    names = ("images, in the lists of captions", "captions, in the lists of images")
+    title = f"Hubs, lists that hold the most frequent item: {most}"
+    fig = panels(names, title, "", f"lists of {k} that hold the item", shared=False, spacing=0.1)
     dashes = cycle(("solid", "dash", "dot"))
     for (run, pair), colour, dash in zip(by_run.items(), cycle(CATEGORIES), dashes):
+        line = {"color": colour, "dash": dash, "width": 2}
         for column, counts in enumerate(pair, 1):
-            fig.add_scatter(
-                x=np.arange(1, len(counts) + 1) / len(counts), y=-np.sort(-np.asarray(counts)), mode="lines",
-                line={"color": colour, "dash": dash, "width": 2}, **entry(fig, run, column),
-            )  # fmt: skip
+            share = np.arange(1, len(counts) + 1) / len(counts)
+            falling = -np.sort(-np.asarray(counts))
+            fig.add_scatter(x=share, y=falling, mode="lines", line=line, **entry(fig, run, column))
     return fig.update_xaxes(tickformat=".0%", title="share of the items").update_yaxes(rangemode="tozero")

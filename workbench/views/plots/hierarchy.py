@@ -36,8 +36,9 @@ from workbench.views.plots.theme import (
 MARKERS = ("circle", "diamond", "square", "triangle-up")
 # what plotly calls the quantiles of a box
 BOX = {"lowerfence": 0.05, "q1": 0.25, "median": 0.5, "q3": 0.75, "upperfence": 0.95}
-# in rows of one line of text; a picture is as high as it is wide, which is about four of them
-ROW, PICTURE = 30, 4.0
+# pixels of a line of text; an image is as high as it is wide, which is about four lines
+ROW = 30
+PICTURE = 4.0
 CLEAR = "rgba(0,0,0,0)"
 # how the key of a recall by level ends
 BY_LEVEL = "_R_level"
@@ -60,9 +61,10 @@ def histogram_by_level(
     edges = np.histogram_bin_edges(np.concatenate([*by_name.values()]), bins)
     levels = np.unique(level).tolist()
     for column, values in enumerate(by_name.values(), 1):
-        for one in levels:
-            chosen, colour = values[level == one], level_colour(one, levels)
-            place = entry(fig, _level_name(one, levels), column)
+        for number in levels:
+            chosen = values[level == number]
+            colour = level_colour(number, levels)
+            place = entry(fig, _level_name(number, levels), column)
             steps(fig, chosen, edges, {"color": colour}, fill="tozeroy", fillcolor=_pale(colour), **place)
             median = float(np.median(chosen))
             fig.add_vline(x=median, line={"color": colour, "dash": "dot", "width": 1.5}, row=1, col=column)
@@ -76,38 +78,50 @@ def boxes_by_level(by_name: Mapping[str, Array], level: Array, *, title: str, y:
     fig = panels(list(by_name), title, "level, 1 = most generic", y)
     levels = np.unique(level).tolist()
     for column, values in enumerate(by_name.values(), 1):
-        for one in levels:
-            cuts = np.quantile(values[level == one], list(BOX.values()))[:, None].tolist()
-            colour = level_colour(one, levels)
+        for number in levels:
+            cuts = np.quantile(values[level == number], list(BOX.values()))[:, None].tolist()
+            colour = level_colour(number, levels)
             fig.add_box(
-                x=[str(one)], line={"color": colour}, fillcolor=_pale(colour), row=1, col=column,
-                name=_level_name(one, levels), **dict(zip(BOX, cuts, strict=True)),
-            )  # fmt: skip
+                x=[str(number)],
+                line={"color": colour},
+                fillcolor=_pale(colour),
+                name=_level_name(number, levels),
+                row=1,
+                col=column,
+                **dict(zip(BOX, cuts, strict=True)),
+            )
     return fig.update_xaxes(type="category").update_layout(showlegend=False)
 
 
-def recall_by_level(found: Mapping[str, Sequence[Measurement]]) -> go.Figure:
+def recall_by_level(measurements: Mapping[str, Sequence[Measurement]]) -> go.Figure:
     """Share of chains whose text of a level was retrieved: one panel a protocol, one group of bars a level,
-    one bar a run. ``found``: run -> measurements, of which those with keys like
+    one bar a run. ``measurements``: by run, of which those with keys like
     ``"hierarcaps_radius_R_level@1"`` are drawn.
     """
-    rows = [
-        {"run": run, "protocol": m.key.metric.removesuffix(BY_LEVEL), "level": str(m.key.k), "value": m.value,
-         "low": m.low, "high": m.high}
-        for run, several in found.items() for m in several if m.key.metric.endswith(BY_LEVEL)
-    ]  # fmt: skip
+    rows = []
+    for run, of_run in measurements.items():
+        rows += [_by_level(run, number) for number in of_run if number.key.metric.endswith(BY_LEVEL)]
     protocols = {str(name): table for name, table in pd.DataFrame(rows).groupby("protocol", sort=False)}
-    title, x = "Recall by level", "level, 1 = most generic"
     names = [name.removeprefix("hierarcaps_") for name in protocols]
-    fig = panels(names, title, x, f"images, {unit_heading()}")
+    fig = panels(names, "Recall by level", "level, 1 = most generic", f"images, {unit_heading()}")
     for column, table in enumerate(protocols.values(), 1):
         for (run, part), colour in zip(table.groupby("run", sort=False), cycle(CATEGORIES)):
-            fig.add_bar(
-                x=part["level"], y=on_axis(part["value"]), marker={"color": colour},
-                error_y=whiskers(part["value"], part["low"], part["high"], INK),
-                **entry(fig, str(run), column),
-            )  # fmt: skip
+            bars = whiskers(part["value"], part["low"], part["high"], INK)
+            place = entry(fig, str(run), column)
+            y = on_axis(part["value"])
+            fig.add_bar(x=part["level"], y=y, marker={"color": colour}, error_y=bars, **place)
     return fig.update_yaxes(rangemode="tozero").update_xaxes(type="category").update_layout(barmode="group")
+
+
+def _by_level(run: str, number: Measurement) -> dict[str, Any]:
+    return {
+        "run": run,
+        "protocol": number.key.metric.removesuffix(BY_LEVEL),
+        "level": str(number.key.k),
+        "value": number.value,
+        "low": number.low,
+        "high": number.high,
+    }
 
 
 def share_by_value(
@@ -127,23 +141,31 @@ def share_by_value(
     edges = np.unique(np.quantile(values, np.linspace(0, 1, groups + 1)))
     _, group = np.unique(np.searchsorted(edges[1:-1], values, side="right"), return_inverse=True)
     sizes = np.bincount(group)
-    shares = {JUDGES.get(name, name): np.bincount(group, found) / sizes for name, found in answered.items()}
-    first = [f"{format_value(of[0])} percent by {name}" for name, of in shares.items()]
+    shares = {JUDGES.get(name, name): np.bincount(group, of_all) / sizes for name, of_all in answered.items()}
+    first = [f"{format_value(share[0])} percent by {name}" for name, share in shares.items()]
     fig = figure(f"{title}: {', '.join(first[:2])}", x, f"{y}, {unit_heading()}")
+    counts = [format_count(size, "caption") for size in sizes.tolist()]
     for (name, share), colour, symbol in zip(shares.items(), cycle(CATEGORIES), cycle(MARKERS)):
+        low, high = _wilson(share, sizes)
+        of_groups = zip(share.tolist(), counts, strict=True)
         fig.add_scatter(
-            x=np.bincount(group, values) / sizes, y=on_axis(share), name=escape(name), mode="lines+markers",
-            line={"color": colour, "width": 2.5}, marker={"size": 9, "symbol": symbol},
-            hovertext=[f"{escape(name)}: {format_value(one)} % of {format_count(size, 'caption')}"
-                       for one, size in zip(share.tolist(), sizes.tolist(), strict=True)],
-            hoverinfo="text", error_y=whiskers(share, *_wilson(share, sizes), colour),
-        )  # fmt: skip
+            x=np.bincount(group, values) / sizes,
+            y=on_axis(share),
+            name=escape(name),
+            mode="lines+markers",
+            line={"color": colour, "width": 2.5},
+            marker={"size": 9, "symbol": symbol},
+            hovertext=[f"{escape(name)}: {format_value(part)} % of {count}" for part, count in of_groups],
+            hoverinfo="text",
+            error_y=whiskers(share, low, high, colour),
+        )
     return fig.update_yaxes(rangemode="tozero")
 
 
 def _wilson(share: Array, sizes: Array) -> tuple[Array, Array]:
-    tried = zip(np.rint(share * sizes).astype(int).tolist(), sizes.tolist(), strict=True)
-    low, high = np.array([binomtest(*of).proportion_ci(method="wilson") for of in tried]).T
+    answered = np.rint(share * sizes).astype(int).tolist()
+    tests = [binomtest(count, size) for count, size in zip(answered, sizes.tolist(), strict=True)]
+    low, high = np.array([test.proportion_ci(method="wilson") for test in tests]).T
     return low, high
 
 
@@ -172,15 +194,15 @@ def traversal(paths: Sequence[Path], *, levels: Sequence[int] = (1, 2, 3, 4)) ->
     Filled dots are texts of the image's own chain, in the colour of their level; hollow diamonds are texts of
     other images that are true of this one, hollow dots those that are not.
     """
-    fig, top = figure("From each image to the root"), 0.0
+    fig = figure("From each image to the root")
+    top = 0.0
     for path in paths:
         top = _draw_path(fig, path, top, levels)
     hollow: dict[str, Any] = {"color": CLEAR, "line": {"color": INK, "width": 2}}
-    for name, marker in {
-        **{_level_name(level, levels): {"color": level_colour(level, levels)} for level in levels},
-        "another's text, true here": {**hollow, "symbol": "diamond"},
-        "another's text, not true": hollow,
-    }.items():
+    markers = {_level_name(level, levels): {"color": level_colour(level, levels)} for level in levels}
+    markers["another's text, true here"] = {**hollow, "symbol": "diamond"}
+    markers["another's text, not true"] = hollow
+    for name, marker in markers.items():
         fig.add_scatter(x=[None], y=[None], mode="markers", marker={"size": 11, **marker}, name=name)
     return (
         fig.update_layout(height=130 - ROW * top, margin={"b": 10, "t": 110})
@@ -192,28 +214,43 @@ def traversal(paths: Sequence[Path], *, levels: Sequence[int] = (1, 2, 3, 4)) ->
 def _draw_path(fig: go.Figure, path: Path, top: float, levels: Sequence[int]) -> float:
     """Draw one path from ``top`` downwards; returns where the next begins."""
     texts = [wrapped(text, 84) for text in [*path.texts, "root: the empty text"]]
-    heights = np.array([0.4 + 0.6 * len(several) for several in texts])
+    heights = np.array([0.4 + 0.6 * len(rows) for rows in texts])
     places = top - np.cumsum(heights) + heights / 2 + 0.5
-    inside = [level_colour(level, levels) if level else CLEAR for level in path.levels]
-    edges = [INK if colour == CLEAR else colour for colour in inside]
-    symbols = ["circle" if level or not true else "diamond" for true, level in zip(path.true, path.levels)]
     fig.add_scatter(
-        x=np.zeros(len(places)), y=places, mode="lines+markers+text", line={"color": GRID, "width": 3},
-        marker={"size": 11, "color": [*inside, INK], "symbol": [*symbols, "square"],
-                "line": {"color": [*edges, INK], "width": 2}},
-        text=[lines([f"  {line}" for line in several]) for several in texts], textposition="middle right",
-        showlegend=False, hoverinfo="skip", cliponaxis=False,
-    )  # fmt: skip
+        x=np.zeros(len(places)),
+        y=places,
+        mode="lines+markers+text",
+        line={"color": GRID, "width": 3},
+        marker=_markers(path, levels),
+        text=[_indented(rows) for rows in texts],
+        textposition="middle right",
+        showlegend=False,
+        hoverinfo="skip",
+        cliponaxis=False,
+    )
     if path.image is not None:
-        add_picture(
-            fig, path.image, 112, xref="x", yref="y", x=-0.03, y=top + 0.5, sizex=0.2, sizey=PICTURE,
-            xanchor="right", yanchor="top",
-        )  # fmt: skip
+        place = {"xref": "x", "yref": "y", "x": -0.03, "y": top + 0.5, "xanchor": "right", "yanchor": "top"}
+        add_picture(fig, path.image, 112, sizex=0.2, sizey=PICTURE, **place)
     if path.run:
-        fig.add_annotation(
-            x=-0.13, y=top + 0.5 - PICTURE, text=f"<b>{escape(path.run)}</b>", showarrow=False, yanchor="top"
-        )
+        name = f"<b>{escape(path.run)}</b>"
+        fig.add_annotation(x=-0.13, y=top + 0.5 - PICTURE, text=name, showarrow=False, yanchor="top")
     return top - max(float(heights.sum()), PICTURE) - 1
+
+
+def _markers(path: Path, levels: Sequence[int]) -> dict[str, Any]:
+    """The marks of a path's texts, and a square for the root."""
+    colours, edges, symbols = [], [], []
+    for true, level in zip(path.true, path.levels):
+        colour = level_colour(level, levels) if level else CLEAR
+        colours.append(colour)
+        edges.append(colour if level else INK)
+        symbols.append("diamond" if true and not level else "circle")
+    line = {"color": [*edges, INK], "width": 2}
+    return {"size": 11, "color": [*colours, INK], "symbol": [*symbols, "square"], "line": line}
+
+
+def _indented(rows: Sequence[str]) -> str:
+    return lines([f"  {row}" for row in rows])
 
 
 def _level_name(level: int, levels: Sequence[int]) -> str:
@@ -222,5 +259,5 @@ def _level_name(level: int, levels: Sequence[int]) -> str:
 
 
 def _pale(colour: str) -> str:
-    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    red, green, blue = bytes.fromhex(colour.removeprefix("#"))
     return f"rgba({red}, {green}, {blue}, 0.15)"

@@ -3,9 +3,10 @@ from __future__ import annotations
 import pytest
 import scene_world as scenes
 from caption_graphs import parse
+from caption_graphs.panels.edits import Change, changed, described, drops
+from caption_graphs.sentences import participle, sentence
 
 from workbench.records import SceneGraph
-from workbench.views.explorer.questions import Change, changed, described, drops, sentence
 
 RIDER = SceneGraph(("man", "horse", "tree"), ((1, "brown"), (2, "big")), ((0, "ride", 1), (1, "next to", 2)))
 
@@ -74,3 +75,15 @@ def test_most_captions_of_the_embedded_world_say_the_same_when_made_again():
     again = parse([sentence(graph) for graph in graphs])
     same = sum(sorted(a.objects) == sorted(b.objects) for a, b in zip(graphs, again, strict=True))
     assert same / len(graphs) > 0.95
+
+
+@pytest.mark.parametrize(
+    ("relation", "said"),
+    [
+        ("play with", "playing with"), ("run through", "running through"), ("look at", "looking at"),
+        ("see", "seeing"), ("in front of", "in front of"), ("be", "being"), ("fill with", "filled with"),
+        ("surround by", "surrounded by"), ("chase by", "chased by"), ("throw", "throwing"),
+    ],
+)  # fmt: skip
+def test_verbs_stand_as_participles(relation: str, said: str):
+    assert participle(relation) == said
