@@ -36,6 +36,7 @@ def test_the_python_of_a_guide_runs(name: str, tmp_path: Path, monkeypatch: pyte
     for script in [body for kind, body in BLOCK.findall(GUIDES[name]) if kind == "js"]:
         (tmp_path / f"{saved[1]}.js").write_text(script, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, saved[1], raising=False)
     names: dict[str, object] = {"__name__": name}
     for body in blocks:

@@ -3,18 +3,18 @@
 from collections.abc import Sequence
 
 IRREGULAR = {
-    "man": "men",
-    "woman": "women",
-    "child": "children",
-    "person": "people",
-    "foot": "feet",
-    "mouse": "mice",
-    "sheep": "sheep",
-    "fish": "fish",
-    "people": "people",
     "bus": "buses",
     "cactus": "cacti",
+    "child": "children",
     "epoch": "epochs",
+    "fish": "fish",
+    "foot": "feet",
+    "man": "men",
+    "mouse": "mice",
+    "people": "people",
+    "person": "people",
+    "sheep": "sheep",
+    "woman": "women",
 }
 
 

@@ -12,16 +12,13 @@ from functools import cache
 from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from workbench.io import validated
 from workbench.records import require
 from workbench.registry import require_known
 from workbench.views.explorer.questions import Question
 from workbench.views.pages import module
-
-if TYPE_CHECKING:
-    from workbench.views.explorer.engine import Engine
 
 GROUP = "workbench.panels"
 
@@ -30,7 +27,8 @@ class Panel:
     """A part of the explorer that a package adds.
 
     Args:
-        engine: answers for the runs of the explorer; a panel that needs scores, vectors or the data asks it.
+        engine: the explorer's ``Engine``, which answers for its runs; a panel that needs scores, vectors or
+            the data asks it.
 
     Attributes:
         name: by which questions and answers name it: letters, digits and ``_``.
@@ -46,7 +44,7 @@ class Panel:
     reads: ClassVar[bool] = False
     Settings: ClassVar[Any] = dict[str, Any]
 
-    def __init__(self, engine: "Engine") -> None:
+    def __init__(self, engine: Any) -> None:
         self.engine = engine
 
     def reword(self, question: Question, settings: Any) -> Question:

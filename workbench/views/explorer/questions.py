@@ -188,8 +188,9 @@ def _term(message: dict[str, Any], uploads: Sequence[Any], split: Split) -> Term
         return Term("text", str(value), sign)
     if kind == "upload":
         upload = uploads[int(value)]
-        kind = "embedding" if isinstance(upload, np.ndarray) else "picture"
-        return Term(kind, upload, sign, message["name"])
+        if isinstance(upload, np.ndarray):
+            return Term("embedding", upload, sign, message["name"])
+        return Term("picture", upload, sign, message["name"])
     row = int(value)
     names = split.captions if kind == "caption" else split.image_ids
     require(0 <= row < len(names), f"there is no {kind} number {row}")

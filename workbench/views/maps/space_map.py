@@ -173,7 +173,7 @@ def metrics(maps: Sequence[SpaceMap]) -> dict[str, float]:
     facts = {space.name: space.facts() for space in maps}
     for other in maps[1:]:
         facts[f"{maps[0].name} to {other.name}"] = change(maps[0], other)
-    numbers = {}
+    numbers: dict[str, float] = {}
     for subset, values in facts.items():
         numbers |= {str(MetricKey(fact, subset=subset)): value for fact, value in values.items()}
     return numbers

@@ -105,11 +105,14 @@ def recall_by_level(measurements: Mapping[str, Sequence[Measurement]]) -> go.Fig
     names = [name.removeprefix("hierarcaps_") for name in protocols]
     fig = panels(names, "Recall by level", "level, 1 = most generic", f"images, {unit_heading()}")
     for column, table in enumerate(protocols.values(), 1):
-        for (run, part), colour in zip(table.groupby("run", sort=False), cycle(CATEGORIES)):
-            bars = whiskers(part["value"], part["low"], part["high"], INK)
-            place = entry(fig, str(run), column)
-            y = on_axis(part["value"])
-            fig.add_bar(x=part["level"], y=y, marker={"color": colour}, error_y=bars, **place)
+        for (name, part), colour in zip(table.groupby("run", sort=False), cycle(CATEGORIES)):
+            fig.add_bar(
+                x=part["level"],
+                y=on_axis(part["value"]),
+                marker={"color": colour},
+                error_y=whiskers(part["value"], part["low"], part["high"], INK),
+                **entry(fig, str(name), column),
+            )
     return fig.update_yaxes(rangemode="tozero").update_xaxes(type="category").update_layout(barmode="group")
 
 
