@@ -11,7 +11,8 @@ from workbench.io import format_from_user
 
 
 def show_in_one_line(log: Path | str) -> None:
-    """Show an error of a cell of this kernel as one line, which says where the traceback is.
+    """Show the first error of a cell of this kernel as one line, which says where the traceback is. Those
+    after it follow from it, and are in the file alone.
 
     Args:
         log: file to which tracebacks are added.
@@ -22,12 +23,16 @@ def show_in_one_line(log: Path | str) -> None:
         shell: Any, kind: type[Exception], error: Exception, trace: TracebackType, tb_offset: Any = None
     ) -> None:
         """Take the place of the traceback, with the arguments that IPython gives."""
+        nonlocal first
         lines = "".join(traceback.format_exception(kind, error, trace))
         with Path(log).open("a", encoding="utf-8") as file:
             file.write(f"{datetime.now():%Y-%m-%d %H:%M:%S}\n{lines}\n")
         # a KeyError puts its message into quotes
         message = error.args[0] if isinstance(error, KeyError) and error.args else error
         line = f"{kind.__name__}: {' '.join(str(message).split())}"
-        sys.stderr.write(f"{line}\nThe traceback is in {format_from_user(log)}.\n")
+        if first:
+            sys.stderr.write(f"{line}\nThe traceback is in {format_from_user(log)}.\n")
+        first = False
 
+    first = True
     get_ipython().set_custom_exc((Exception,), show)

@@ -323,7 +323,7 @@ def against_same_list(values: Mapping[str, Mapping[str, float]], same: Mapping[s
         who = listed(below) if len(below) < 3 else f"{len(below)} of {format_count(len(numbers), 'model')}"
         beaten = f"more than {who}" if below else "less than every model"
         sentences.append(
-            f"One list for all {query}s, the {items} that are true most often first, has "
+            f"One fixed list for every {query}, with the {items} first that are true most often, has "
             f"{format_value(place)} percent mAP@R, {beaten}."
         )
     return " ".join(sentences)
