@@ -20,12 +20,13 @@ copyright, smartquotes = author, False
 extensions = ["myst_parser", "sphinx.ext.apidoc", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 root_doc = "docs/index"
 include_patterns = ["docs/**", "data_cards/*.md", "README.md", "CONTRIBUTING.md", "CHANGELOG.md"]
-exclude_patterns = ["docs/conf.py", "docs/templates"]
+exclude_patterns = ["docs/conf.py", "docs/templates", "docs/static"]
 templates_path = ["templates"]
 html_theme = "furo"
 html_title = f"itm-workbench {release}"
 html_additional_pages = {"index": "redirect.html"}
 html_copy_source = False
+html_static_path, html_js_files = ["static"], [("reading.js", {"defer": "defer"})]
 myst_heading_anchors = 3
 apidoc_modules = [{"path": str(ROOT / "workbench"), "destination": "docs/api", "module_first": True}]
 # what a package offers from its files stands with the file

@@ -130,7 +130,7 @@ def test_a_comparison_is_kept_with_every_number_difference_and_baseline(spaces, 
     assert kept["differences"]["bad - good: rsum"]["verdict"] == "worse"
     assert kept["same_list"] == compare.same_list(split) == compared.same_list()
     assert kept["split"]["images"] == IMAGES
-    assert compared.against_same_list().startswith("One list for all captions, ")
+    assert compared.against_same_list().startswith("One fixed list for every caption, ")
     assert list(compared.training().index) == ["good", "bad"]
 
 

@@ -19,6 +19,8 @@ def show_in_one_line(log: Path | str) -> None:
     """
     from IPython import get_ipython
 
+    first = True
+
     def show(
         shell: Any, kind: type[Exception], error: Exception, trace: TracebackType, tb_offset: Any = None
     ) -> None:
@@ -34,5 +36,4 @@ def show_in_one_line(log: Path | str) -> None:
             sys.stderr.write(f"{line}\nThe traceback is in {format_from_user(log)}.\n")
         first = False
 
-    first = True
     get_ipython().set_custom_exc((Exception,), show)
