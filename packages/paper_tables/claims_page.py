@@ -47,17 +47,33 @@ def columns(lines: Sequence[Line]) -> dict[str, list[str]]:
     return table
 
 
+def tallies(lines: Sequence[Line]) -> dict[str, list[str]]:
+    """Return, as texts by column, how often each verdict was given, a row a paper and judge; all papers come
+    first.
+    """
+    words = list(claims_told.SIGNS)
+    table: dict[str, list[str]] = {head: [] for head in ("paper", "judged", *words)}
+    for paper, by_judge in _tallies(questions(lines)).items():
+        for judge, counts in by_judge.items():
+            if not counts:
+                continue
+            table["paper"].append(paper)
+            table["judged"].append(JUDGES[judge])
+            for word in words:
+                table[word].append(str(counts[word]))
+    return table
+
+
 def _texts(judges: Mapping[str, Line]) -> dict[str, str]:
     """Return what ``columns`` says of one claim, data set and contrast."""
     line = next(iter(judges.values()))
     labels, truth = judges.get("labels"), judges.get("truth")
     claim, printed = claims.find(line["claim"]), claims_told.printed_of(line)
     first = told_of(labels or judges.get("neither")) + (f"; {printed} printed" if printed else "")
-    folders = ", ".join(Path(folder).name for folder in claims_told.folders_of(line).values())
     arms = f"{claims.DATA[line['data']]}: {claims_told.contrast_of(line)}"
     cells = {"claim": claim.id, "says": claim.says, "data and arms": arms}
     cells |= {"by annotated pairs, or by other measures": first, JUDGES["truth"]: told_of(truth)}
-    return {**cells, "together": claims_told.parting_of(labels, truth), "runs or tables": folders}
+    return cells
 
 
 def questions(lines: Sequence[Line]) -> Asked:

@@ -19,39 +19,32 @@ from workbench.views.plots import comparison, retrieval, tables, theme, training
 
 # labels with their contracts
 Pairs = list[tuple[str, dict[str, Any]]]
-OWN = "own"
-HEADS = {"": "numbers", OWN: "by annotated pairs", "others": "by denser judgements"}
 
 
 @door("numbers")
-def numbers(results: OpenRun | Comparison, *, by: Literal["", "own", "others"] = "") -> HTML:
+def numbers(results: OpenRun | Comparison, *, every: bool = False) -> HTML:
     """Show numbers with their intervals and contracts: queries, gallery, chance, and what counts as a hit.
 
     Args:
         results: one result, or what ``compare`` returns of several.
-        by: ``"own"`` takes those by annotated pairs, ``"others"`` those by other judgements; empty = all.
+        every: all numbers of one result, and not those to look at first; of several these are the numbers
+            that were compared.
     """
     run = results.runs[0] if isinstance(results, Comparison) else results
-    rows = _contracts(results)
-    if by:
-        rows = {name: _judged(pairs, by) for name, pairs in rows.items()}
-    return HTML(tables.numbers(rows, title=f"{run.dataset}, {run.split.name}, {HEADS[by]}"))
+    return HTML(tables.numbers(_contracts(results, every), title=run.split.name))
 
 
-def _contracts(results: OpenRun | Comparison) -> dict[str, Pairs]:
+def _contracts(results: OpenRun | Comparison, every: bool) -> dict[str, Pairs]:
     """Return the numbers of each result as pairs of a label and a contract."""
     if isinstance(results, OpenRun):
-        return {results.name: [(row.label, row.as_dict()) for row in results.measurements]}
+        contracts = {row.label: row.as_dict() for row in results.measurements}
+        labels = results.shown(every=every).index
+        return {results.name: [(label, contracts[label]) for label in labels]}
     pairs: dict[str, Pairs] = {}
     rows: Any = results.numbers.to_dict("index").items()
     for (name, label), contract in rows:
         pairs.setdefault(name, []).append((label, contract))
     return pairs
-
-
-def _judged(pairs: Pairs, by: str) -> Pairs:
-    """Return the numbers that are measured by annotated pairs, or those by other judgements."""
-    return [pair for pair in pairs if (pair[1]["judgements"] == OWN) == (by == OWN)]
 
 
 @door("curves")

@@ -121,6 +121,9 @@ def test_the_page_and_the_words_are_those_of_the_ledger(tmp_path: Path) -> None:
     rows = claims_page.columns(lines)
     assert set(rows["claim"]) == {line["claim"] for line in claims.ledger()}
     assert not any(map(len, claims_page.columns([]).values()))
+    counts = claims_page.tallies(lines)
+    assert (counts["paper"][0], counts["judged"][0]) == ("all", claims_page.JUDGES["labels"])
+    assert counts["replicated"][0] == str(len(replicated))
     result = CliRunner().invoke(app, ["claims", "show", "D9", "--json"])
     assert {line["claim"] for line in json.loads(result.output)["ledger"]} == {"D9"}
     assert CliRunner().invoke(app, ["claims", "show", "Z1"]).exit_code == 2
