@@ -40,7 +40,8 @@ from workbench.views.plots.retrieval import MARKS, sheet
 EXPLORER = "06_retrieval_explorer"
 # the judgements that are positive in training, as a legend calls them
 TRAINED_WITH = {"own": "trained with annotated pairs", "exact": "trained with every true pair"}
-QUESTIONS, ANSWERS = 2, 4  # that the page begins with, and the images of each answer
+QUESTIONS = 2  # that the page begins with
+ANSWERS = 4  # images of each
 JOBS = 2  # notebooks at a time: one alone leaves half of two cores idle while it starts
 
 
@@ -112,7 +113,8 @@ def tour(
     """
     check_stops(root, stops)
     folder = Path(root).resolve() / "tour"
-    began, started = time.perf_counter(), dict[str, Any]()
+    began = time.perf_counter()
+    started: dict[str, Any] = {}
     write_text(folder / "index.html", page("views/pages/base.html.j2", title="The tour is running"))
     with executor("local", folder, {"jobs": JOBS}) as pool, Task("tour", len(stops), "notebooks") as task:
         for number, stop in enumerate(stops, 1):
@@ -130,14 +132,13 @@ def tour(
 def _run(stop: Stop, folder: Path, place: str, say: Callable[[str], None], task: Task) -> RunResult:
     """Run one stop, and say that it begins, at which place of the tour, and how it ended."""
     say(f"{place} {stop.name}: {stop.says}")
-    done = run_notebook(
-        find(stop.notebook), _parameters(stop, folder), folder=folder / stop.name,
-        about=About(stop.title or stop.name),
-    )  # fmt: skip
+    about = About(stop.title or stop.name)
+    parameters = _parameters(stop, folder)
+    result = run_notebook(find(stop.notebook), parameters, folder=folder / stop.name, about=about)
     task.update()
-    after = f"{done.status} after {format_number(done.seconds, 0)} s"
-    say(f"    {stop.name}: {after}{': ' + done.error if done.error else ''}")
-    return done
+    ended = f"{result.status} after {format_number(result.seconds, 0)} s"
+    say("    " + ": ".join(filter(None, (stop.name, ended, result.error))))
+    return result
 
 
 def stops_on(device: str, precision: str) -> tuple[Stop, ...]:
@@ -161,8 +162,9 @@ def check_stops(root: Path | str = "runs", stops: tuple[Stop, ...] = STOPS) -> N
 
 
 def _parameters(stop: Stop, folder: Path) -> dict[str, Any]:
-    models = {"runs": [str(folder / name) for name in stop.models_of]} if stop.models_of else {}
-    return {**stop.parameters, **models}
+    if not stop.models_of:
+        return dict(stop.parameters)
+    return {**stop.parameters, "runs": [str(folder / name) for name in stop.models_of]}
 
 
 @during("writing the page")
@@ -174,47 +176,63 @@ def render(stops: Sequence[Stop], results: Sequence[RunResult], seconds: float) 
         results: how each of them ended.
         seconds: wall time of the tour.
     """
-    found = {stop.name: runs.read(result.folder).results for stop, result in zip(stops, results, strict=True)}
-    titles = {stop.name: stop.title or stop.name for stop in stops}
-    arms = [(titles[name], one) for name, one in found.items() if "rsum" in one.get("metrics", {})]
+    numbers = {}
+    notebooks = []
+    for stop, result in zip(stops, results, strict=True):
+        numbers[stop.name] = runs.read(result.folder).results
+        notebooks.append(_notebook(stop, result, numbers[stop.name]))
+    models = {}
+    for entry in notebooks:
+        of_stop = numbers[entry["stop"].name]
+        if "rsum" in of_stop.get("metrics", {}):
+            models[entry["title"]] = of_stop
     opened = _opened(stops, results)
-    compared = next((found[stop.name] for stop in stops if stop.notebook == "07_compare"), {})
-    shown: list[dict[str, Any]] = [
-        {
-            "stop": stop, "title": titles[stop.name], "result": result,
-            "finding": summary(stop.notebook, found[stop.name]),
-            "figures": list(_figures(stop, result.folder)),
-        }
-        for stop, result in zip(stops, results, strict=True)
-    ]  # fmt: skip
-    chapters = [
-        chapter | {"notebooks": [one for one in shown if one["stop"].chapter == name]}
-        for name, chapter in PAGE["chapters"].items()
-    ]
+    compared = next((numbers[stop.name] for stop in stops if stop.notebook == "07_compare"), {})
+    true = _of_models(compared, TRUE["i2t"])
+    trained = [entry["result"] for entry in notebooks if entry["stop"].notebook == "03_train"]
     return page(
         "tour/index.html.j2",
         minutes=format_number(seconds / 60, 1),
         headline=favourite(compared) if compared else "",
-        said={"first": _span(_found(compared, FIRST)), "back": _back(compared)},
+        said={"first": _span(_of_models(compared, FIRST)), "back": _back(compared)},
         captions=_true_captions(),
-        below=against_same_list({TRUE["i2t"]: _found(compared, TRUE["i2t"])}, compared.get("same_list", {})),
+        below=against_same_list({TRUE["i2t"]: true}, compared.get("same_list", {})),
         verdicts=Markup(_verdicts(compared, stops)) if compared else "",
-        chapters=[chapter for chapter in chapters if chapter["notebooks"]],
-        failed=[one for one in shown if one["result"].exit_code],
+        chapters=list(_chapters(notebooks)),
+        failed=[entry for entry in notebooks if entry["result"].exit_code],
         count=len(stops),
-        models=[title for title, _ in arms],
-        rows=_rows(arms, compared),
+        models=list(models),
+        rows=_rows(models, compared),
         world=list(_world()),
         questions=_questions(opened),
         marks=MARKS,
-        picture=Markup(_picture(opened)),
-        explore=[format_path(one["result"].folder) for one in shown if one["stop"].notebook == "03_train"],
+        picture=Markup(_sheet(opened)),
+        explore=[format_path(result.folder) for result in trained],
         plotly=Markup(report.plotly_script()),
         notebook=NOTEBOOK,
     )
 
 
-def _found(compared: Mapping[str, Any], key: str) -> dict[str, Any]:
+def _notebook(stop: Stop, result: RunResult, numbers: Mapping[str, Any]) -> dict[str, Any]:
+    """What the page shows of a notebook."""
+    return {
+        "stop": stop,
+        "title": stop.title or stop.name,
+        "result": result,
+        "finding": summary(stop.notebook, numbers),
+        "figures": list(_figures(stop, result.folder)),
+    }
+
+
+def _chapters(notebooks: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    """The chapters of the page that have notebooks."""
+    for name, chapter in PAGE["chapters"].items():
+        own = [entry for entry in notebooks if entry["stop"].chapter == name]
+        if own:
+            yield chapter | {"notebooks": own}
+
+
+def _of_models(compared: Mapping[str, Any], key: str) -> dict[str, Any]:
     """A number of all models that were compared."""
     return {name: compared["metrics"].get(f"{name}: {key}") for name in compared.get("models", ())}
 
@@ -226,8 +244,9 @@ def _back(compared: Mapping[str, Any]) -> str:
 
 def _span(values: Mapping[str, Any]) -> str:
     """From the least to the most of some models."""
-    ends = (min(values.values()), max(values.values())) if None not in values.values() and values else ()
-    return " to ".join(map(format_value, ends))
+    if not values or None in values.values():
+        return ""
+    return f"{format_value(min(values.values()))} to {format_value(max(values.values()))}"
 
 
 def _true_captions() -> str:
@@ -247,38 +266,38 @@ def _verdicts(compared: Mapping[str, Any], stops: Sequence[Stop]) -> str:
         columns[axis] = [compared["metrics"][label] for label in labels]
         for end in ("low", "high"):
             columns[f"{axis}_{end}"] = [compared["contracts"][label][end] for label in labels]
+    points = pd.DataFrame(columns, index=compared["models"])
+    same_list = compared.get("same_list", {}).get(TRUE["i2t"])
     fig = two_verdicts(
-        pd.DataFrame(columns, index=compared["models"]),
-        title="", x="RSUM, by annotated pairs", y="mAP@R, by the truth",
-        line=compared.get("same_list", {}).get(TRUE["i2t"]),
-    )  # fmt: skip
+        points, title="", x="RSUM, by annotated pairs", y="mAP@R, by the truth", line=same_list
+    )
     fig.update_yaxes(range=[0, 100]).update_layout(margin={"t": 70}, height=434)
     return report.div(json.loads(fig.to_json()), "verdicts", static=True)
 
 
-def _rows(arms: Sequence[tuple[str, Mapping[str, Any]]], compared: Mapping[str, Any]) -> list[list[Cell]]:
+def _rows(models: Mapping[str, Mapping[str, Any]], compared: Mapping[str, Any]) -> list[list[Cell]]:
     """The numbers that all models have, one a row."""
-    shared = [key for key in PAGE["rows"] if arms and all(key in results["metrics"] for _, results in arms)]
-    return [_row(key, PAGE["rows"][key], arms, compared) for key in shared]
+    rows = []
+    for key, says in PAGE["rows"].items():
+        if models and all(key in results["metrics"] for results in models.values()):
+            rows.append(_row(key, says, list(models.values()), compared))
+    return rows
 
 
-def _row(
-    key: str, says: str, arms: Sequence[tuple[str, Mapping[str, Any]]], compared: Mapping[str, Any]
-) -> list[Cell]:
+def _row(key: str, says: str, models: Sequence[Mapping[str, Any]], compared: Mapping[str, Any]) -> list[Cell]:
     """One number of all models: the value with its interval, and how it compares with the first one's."""
     verdicts = {row["run"]: row for row in compared.get("differences", {}).values() if row["key"] == key}
-    rows = [
-        measurement_row(key, results["contracts"].get(key, {}), results["metrics"][key])
-        for _, results in arms
-    ]
-    cells = [Cell(says, note=rows[0]["in"], hover=key)]
-    for row, name in zip(rows, compared.get("models", [""] * len(rows))):
-        told = verdicts.get(name, {})
-        notes = [
-            f"{row['queries']} queries" if row["queries"] else "",
-            stated(told["verdict"], told["against"]) if told else "",
-        ]
-        best = told.get("verdict") == BETTER
+    cells: list[Cell] = []
+    names = compared.get("models", [""] * len(models))
+    for results, name in zip(models, names):
+        row = measurement_row(key, results["contracts"].get(key, {}), results["metrics"][key])
+        if not cells:
+            cells.append(Cell(says, note=row["in"], hover=key))
+        notes = [f"{row['queries']} queries"] if row["queries"] else []
+        difference = verdicts.get(name, {})
+        if difference:
+            notes.append(stated(difference["verdict"], difference["against"]))
+        best = difference.get("verdict") == BETTER
         cells.append(Cell(row["value"], note="; ".join(filter(None, notes)), best=best))
     return cells
 
@@ -287,7 +306,8 @@ def _world() -> Iterator[dict[str, Any]]:
     """A few of the synthetic scenes, each with its shortest and its longest caption."""
     split = data.load("scenes", split="test", size=6)
     for row in range(len(split.image_ids)):
-        captions = sorted((split.captions[own] for own in np.flatnonzero(split.own == row)), key=len)
+        captions = [split.captions[own] for own in np.flatnonzero(split.own == row)]
+        captions.sort(key=len)
         yield {"image": split.open_image(row), "short": captions[0], "long": captions[-1]}
 
 
@@ -300,13 +320,13 @@ def _figures(stop: Stop, folder: Path) -> Iterator[dict[str, Any]]:
     """
     book = folder / NOTEBOOK
     figures = list(report.figures(nbformat.read(book, 4))) if book.is_file() else []
-    titles = [unescape(one["layout"].get("title", {}).get("text", "")) for one in figures]
+    titles = [unescape(figure["layout"].get("title", {}).get("text", "")) for figure in figures]
     for begin in stop.figures:
         number = next((n for n, title in enumerate(titles) if title.startswith(begin)), None)
         if number is None:
             continue
-        drawn = report.div(figures[number], f"{stop.name}-{number + 1}", static=True)
-        yield {"title": titles[number], "drawn": Markup(drawn)}
+        html = report.div(figures[number], f"{stop.name}-{number + 1}", static=True)
+        yield {"title": titles[number], "drawn": Markup(html)}
 
 
 def _opened(stops: Sequence[Stop], results: Sequence[RunResult]) -> list[OpenRun]:
@@ -319,11 +339,12 @@ def _opened(stops: Sequence[Stop], results: Sequence[RunResult]) -> list[OpenRun
     return open_runs(names, images=stop.parameters.get("images", 0))
 
 
-def _picture(opened: Sequence[OpenRun]) -> str:
+def _sheet(opened: Sequence[OpenRun]) -> str:
     """The caption on which the trained models differ most, and what each of them finds."""
     if not opened:
         return ""
-    ranked, split = compare.ranks(opened, "t2i"), opened[0].split
+    split = opened[0].split
+    ranked = compare.ranks(opened, "t2i")
     scores = {run.name: run.scores for run in opened}
     return sheet(scores, compare.chosen(ranked, split, "t2i", (), 1), split, grade=compare.grader(split))
 
@@ -332,22 +353,24 @@ def _questions(opened: Sequence[OpenRun]) -> list[dict[str, Any]]:
     """The captions on which the trained models differ most, each with the first images of every model."""
     if not opened:
         return []
-    ranked, split = compare.ranks(opened, "t2i"), opened[0].split
-    rows = [row for _, row in compare.chosen(ranked, split, "t2i", (), QUESTIONS)]
-    return [
-        {"caption": split.captions[row], "answers": [_answer(run, row) for run in opened]} for row in rows
-    ]
+    split = opened[0].split
+    ranked = compare.ranks(opened, "t2i")
+    questions = []
+    for _, row in compare.chosen(ranked, split, "t2i", (), QUESTIONS):
+        answers = [_answer(run, row) for run in opened]
+        questions.append({"caption": split.captions[row], "answers": answers})
+    return questions
 
 
 def _answer(run: OpenRun, caption: int) -> dict[str, Any]:
     """The first images that a model finds for a caption, and what the truth says of each of them."""
-    split, grade = run.split, compare.grader(run.split)
+    split = run.split
+    grade = compare.grader(split)
     images = np.argsort(-run.scores[:, caption], kind="stable")[:ANSWERS]
     grades = grade(images, np.array([caption])).ravel() if grade else np.zeros(len(images))
     kinds = np.where(images == split.own[caption], "own", np.where(grades >= 1, "true", ""))
-    items = [
-        {"image": picture(split, row), "id": split.image_ids[row], "kind": kind}
-        for row, kind in zip(images.tolist(), kinds.tolist(), strict=True)
-    ]
+    items = []
+    for row, kind in zip(images.tolist(), kinds.tolist(), strict=True):
+        items.append({"image": picture(split, row), "id": split.image_ids[row], "kind": kind})
     rank = format_number(run.ranks("t2i")[caption], 0)
     return {"model": run.name, "items": items, "true": int((kinds != "").sum()), "rank": rank}

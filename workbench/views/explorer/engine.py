@@ -303,7 +303,10 @@ class Engine:
 
     def _all_scores(self, question: Question) -> tuple[Scores, ...]:
         silent = np.full(len(self.gallery.ids(question.seeks)), np.nan, np.float32)
-        return tuple(asker.scores(question) if asker.answers(question) else silent for asker in self.askers)
+        scores = []
+        for asker in self.askers:
+            scores.append(asker.scores(question) if asker.answers(question) else silent)
+        return tuple(scores)
 
     def _passes(self, question: Question) -> NDArray[np.bool_]:
         passes = self.gallery.passes(question.seeks, question.filters)

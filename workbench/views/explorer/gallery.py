@@ -93,7 +93,9 @@ class Gallery:
         if seeks == "images":
             rows = self.captions_of[row].tolist()
             rows.sort(key=lambda caption: len(split.captions[caption]), reverse=True)
-            image, level, count = row, None, 1
+            image = row
+            level = None
+            count = 1
         else:
             rows = [row]
             image = int(split.own[row])

@@ -141,4 +141,7 @@ def styles(panels: Iterable[type[Panel]]) -> str:
 
 def thumbnails(answers: Mapping[str, Mapping[str, Any]]) -> Sequence[str]:
     """Return the keys of the thumbnails that panels show."""
-    return [key for data in answers.values() for key in data.get("thumbnails", ())]
+    keys: list[str] = []
+    for data in answers.values():
+        keys += data.get("thumbnails", ())
+    return keys

@@ -57,18 +57,22 @@ class Term:
     def _key(self) -> Any:
         """Return what tells the term apart: neither an array nor an image has a hash of its own."""
         if self.kind == "embedding":
-            return tuple(None if vector is None else vector.tobytes() for vector in self.vectors)
+            return tuple(map(_bytes, self.vectors))
         return id(self.value) if self.kind == "picture" else self.value
 
     @property
     def vectors(self) -> tuple[NDArray[np.float32] | None, ...]:
         """The vectors of an embedding: a single one for every run, or one a run."""
         first = next((vector for vector in self.value if vector is not None), ())
-        if np.ndim(first) == 0:
-            return (np.asarray(self.value, dtype=np.float32),)
-        return tuple(
-            None if vector is None else np.asarray(vector, dtype=np.float32) for vector in self.value
-        )
+        return tuple(map(_vector, self.value)) if np.ndim(first) else (_vector(self.value),)
+
+
+def _vector(values: Any) -> NDArray[np.float32] | None:
+    return None if values is None else np.asarray(values, dtype=np.float32)
+
+
+def _bytes(vector: NDArray[np.float32] | None) -> bytes | None:
+    return None if vector is None else vector.tobytes()
 
 
 @dataclass(frozen=True)

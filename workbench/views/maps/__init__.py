@@ -7,6 +7,13 @@ from workbench.views.maps.space_map import SpaceMap, change, exemplars, map_runs
 from workbench.views.maps.widget import EmbeddingMap
 
 __all__ = [
-    "EmbeddingMap", "Settings", "SpaceMap", "change", "exemplars", "map_runs", "metrics", "most_moved",
+    "EmbeddingMap",
+    "Settings",
+    "SpaceMap",
+    "change",
+    "exemplars",
+    "map_runs",
+    "metrics",
+    "most_moved",
     "procrustes",
-]  # fmt: skip
+]

@@ -156,9 +156,10 @@ def change(first: SpaceMap, other: SpaceMap) -> dict[str, float]:
         does not explain.
     """
     k = min(first.neighbours.shape[1], other.neighbours.shape[1])
+    shared = measures.overlap(first.neighbours[:, :k], other.neighbours[:, :k])
     moved: Any = _moved([first.run, other.run])[-1]
     return {
-        "neighbours_kept": float(measures.overlap(first.neighbours[:, :k], other.neighbours[:, :k]).mean()),
+        "neighbours_kept": float(shared.mean()),
         "moved": float(np.median(moved)),
         "map_disparity": procrustes(first.points, other.points).disparity,
     }

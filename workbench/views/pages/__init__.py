@@ -64,10 +64,12 @@ def page(template: str | Path, **values: Any) -> Markup:
         jinja2.TemplateNotFound: there is no such template.
         jinja2.UndefinedError: the template names a value that was not given.
     """
-    known = _environment()
+    environment = _environment()
     if isinstance(template, Path):
-        return Markup(known.from_string(template.read_text(encoding="utf-8")).render(values))
-    return Markup(known.get_template(template).render(values))
+        loaded = environment.from_string(template.read_text(encoding="utf-8"))
+    else:
+        loaded = environment.get_template(template)
+    return Markup(loaded.render(values))
 
 
 def escape(text: str) -> str:
@@ -82,7 +84,7 @@ def escape(text: str) -> str:
     >>> escape("one\ntwo\x00") == "one two\ufffd"
     True
     """
-    plain = "".join(" " if sign.isspace() else "\ufffd" if _controls(sign) else sign for sign in text)
+    plain = "".join(map(_printable, text))
     # plotly reads numeric entities but not "&quot;".
     return html.escape(plain).replace("&quot;", "&#34;").replace("$", "&#36;")
 
@@ -139,31 +141,39 @@ def _environment() -> "Environment":
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     loader = PackageLoader("workbench", ".")
-    made = Environment(
-        loader=loader, autoescape=True, undefined=StrictUndefined, finalize=_printed,
-        trim_blocks=True, lstrip_blocks=True,
-    )  # fmt: skip
-    made.globals |= {
-        one.__name__: one
-        for one in (
-            formatting.format_value,
-            formatting.format_interval,
-            formatting.format_number,
-            formatting.format_count,
-            formatting.unit_heading,
-            data_uri,
-            data_tables,
-        )
-    }
-    made.globals["file"] = lambda name: Markup(loader.get_source(made, name)[0])
+    environment = Environment(
+        loader=loader,
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_printed,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    functions = (
+        formatting.format_value,
+        formatting.format_interval,
+        formatting.format_number,
+        formatting.format_count,
+        formatting.unit_heading,
+        data_uri,
+        data_tables,
+    )
+    environment.globals |= {function.__name__: function for function in functions}
+    environment.globals["file"] = lambda name: Markup(loader.get_source(environment, name)[0])
     # a number that is not finite is an error here, not a script that no browser reads
-    made.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "allow_nan": False}
-    return made
+    environment.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "allow_nan": False}
+    return environment
 
 
 def _printed(value: Any) -> Any:
     """What a template prints: markup of ours as it is, everything else by the rules of ``escape``."""
     return value if hasattr(value, "__html__") else Markup(escape(str(value)))
+
+
+def _printable(sign: str) -> str:
+    if sign.isspace():
+        return " "
+    return "\ufffd" if _controls(sign) else sign
 
 
 def _controls(sign: str) -> bool:

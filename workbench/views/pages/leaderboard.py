@@ -100,21 +100,27 @@ def build(
         FileNotFoundError: there is no run with numbers below the root.
     """
     known = {*metrics.rows(), FIRST}
-    rows, left_out = list[dict[str, Any]](), dict[str, str]()
-    for run in (one for found in runs.list_runs(root, notebook, tags) for one in (found, *found.elsewhere())):
-        if reason := _unfit(run, known):
-            left_out[str(run.folder)] = reason
-        else:
-            rows.append(_row(run))
+    rows: list[dict[str, Any]] = []
+    left_out: dict[str, str] = {}
+    for listed in runs.list_runs(root, notebook, tags):
+        for run in (listed, *listed.elsewhere()):
+            reason = _unfit(run, known)
+            if reason:
+                left_out[str(run.folder)] = reason
+            else:
+                rows.append(_row(run))
     require(rows, f"no run with numbers below {root}; `workbench run 03_train` makes one", FileNotFoundError)
     # a table of runs without an RSUM is sorted by the splits alone
-    table = pd.DataFrame(rows).assign(**{FIRST: lambda of: of.get(FIRST, np.nan)})
+    table = pd.DataFrame(rows)
+    if FIRST not in table:
+        table[FIRST] = np.nan
     table = table.sort_values([*SPLIT, FIRST], ascending=[True] * len(SPLIT) + [False], kind="stable")
-    parts = [
-        part.assign(options=_options(part["of"].tolist()))
-        for _, part in table.groupby(list(SPLIT), sort=False)
-    ]
+    groups = table.groupby(list(SPLIT), sort=False)
+    parts = [part.assign(options=_options(part["of"].tolist())) for _, part in groups]
     folder = Path(out or root)
+    links = {"Table as CSV": "leaderboard.csv"}
+    if (folder / TOUR).is_file():
+        links["Tour"] = TOUR
     text = page(
         "views/pages/table.html.j2",
         title="Leaderboard",
@@ -122,15 +128,13 @@ def build(
         tables=[_group(part, folder) for part in parts],
         notes=[f"{Path(name).name} is left out: {reason}" for name, reason in left_out.items()],
         sortable=True,
-        links={"Table as CSV": "leaderboard.csv"} | ({"Tour": TOUR} if (folder / TOUR).is_file() else {}),
+        links=links,
         figure="",
     )
-    return Leaderboard(
-        write_text(folder / "leaderboard.html", text),
-        write_text(folder / "leaderboard.csv", pd.concat(parts).drop(columns="of").to_csv(index=False)),
-        len(table),
-        left_out,
-    )
+    values = pd.concat(parts).drop(columns="of").to_csv(index=False)
+    html = write_text(folder / "leaderboard.html", text)
+    csv = write_text(folder / "leaderboard.csv", values)
+    return Leaderboard(html, csv, len(table), left_out)
 
 
 def _unfit(run: runs.Run, known: Collection[str]) -> str:
@@ -156,22 +160,28 @@ def _metric(label: str) -> str:
 def _row(run: runs.Run) -> dict[str, Any]:
     split = {"name": "", "images": 0, "captions": 0, **run.results.get("split", {})}
     # a field as the run was made with it: of its configuration, else of its parameters
-    made = run.params | runs.load(run.folder / runs.CONFIG)
+    settings = run.params | runs.load(run.folder / runs.CONFIG)
+    dataset = _short(run.results.get("dataset", ""))
+    arms = [f"{grid}: {label}" for grid, label in run.arms.items()]
+    checksums = split.get("checksums", {})
     row: dict[str, Any] = {
         "of": run,
         "notebook": run.notebook,
         "run": run.name,
         "status": run.status,
-        **{name: run.results.get(name, "") for name in ("objective", "seed")},
-        **{name: made.get(name, "") for name in ("train_images", "epochs")},
-        "arm": "; ".join(f"{grid}: {label}" for grid, label in run.arms.items()),
+        "objective": run.results.get("objective", ""),
+        "seed": run.results.get("seed", ""),
+        "train_images": settings.get("train_images", ""),
+        "epochs": settings.get("epochs", ""),
+        "arm": "; ".join(arms),
         "tags": " ".join(run.about.tags),
         "note": run.about.note,
-        "dataset": (dataset := _short(run.results.get("dataset", ""))),
+        "dataset": dataset,
         "training": _short(run.results.get("training", dataset)),
         "split": split["name"],
-        "content": " ".join(split.get("checksums", {}).get(part, "") for part in CONTENT).strip(),
-        **{name: split[name] for name in ("images", "captions")},
+        "content": " ".join(checksums.get(part, "") for part in CONTENT).strip(),
+        "images": split["images"],
+        "captions": split["captions"],
     }
     for label, contract in contracts_of(run.results):
         row[label] = contract["value"]
@@ -265,13 +275,14 @@ def _marks(part: pd.DataFrame, labels: Sequence[str]) -> dict[Path, dict[str, Ma
     elif (part["run"] == name).sum() > 1:
         name = f"{name}, the reference"
     read = lru_cache(by_query.ByQuery.read)
-    marks, worse = dict[Path, dict[str, Mark]](), Counter[str]()
+    marks: dict[Path, dict[str, Mark]] = {}
+    worse = Counter[str]()
     for run in others:
-        differences = by_query.differences(reference, run, labels, read=read)
-        marks[run.folder] = {
-            one.label: Mark(stated(one.verdict, name), one.verdict == BETTER) for one in differences
-        }
-        worse.update(one.label for one in differences if one.verdict == WORSE)
+        of_run = marks.setdefault(run.folder, {})
+        for difference in by_query.differences(reference, run, labels, read=read):
+            verdict = difference.verdict
+            of_run[difference.label] = Mark(stated(verdict, name), verdict == BETTER)
+            worse[difference.label] += verdict == WORSE
     leads = [label for label, count in worse.items() if count == len(others)]
     return marks | {reference.folder: dict.fromkeys(leads, Mark(stated(BETTER, "all others"), best=True))}
 
@@ -304,7 +315,8 @@ def _means(part: pd.DataFrame, labels: Sequence[str]) -> list[dict[Any, Any]]:
 
     means = []
     for _, rows in part.groupby(part["of"].map(without_seed), sort=False):
-        seeds, row = rows.groupby("seed", sort=False), rows.iloc[0].to_dict()
+        seeds = rows.groupby("seed", sort=False)
+        row = rows.iloc[0].to_dict()
         if len(seeds) == 1:
             continue
         row |= {"of": None, "run": f"mean of {len(seeds)} seeds", "arm": SEED.sub("", str(row["arm"]))}

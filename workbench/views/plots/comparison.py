@@ -45,27 +45,18 @@ def differences(table: pd.DataFrame, *, against: str) -> go.Figure:
     require(len(table), "there is no second run to compare with the first; name two")
     units = dict(zip(table["key"], table["face"], strict=True))
     names = list(dict.fromkeys(table["run"]))
-    told = ", ".join(
-        f"{(table['verdict'] == one).sum()} {one}" for one in APART if one in set(table["verdict"])
-    )
+    counts = table["verdict"].value_counts()
+    verdicts = ", ".join(f"{counts[verdict]} {verdict}" for verdict in APART if verdict in counts)
     # one below the other, so that a narrow page has room for the numbers of each axis
-    heads = [
-        escape(f"{MetricKey.parse(key).title}, {unit_heading(unit, difference=True)}")
-        for key, unit in units.items()
-    ]
-    fig = (
-        figure(
-            f"Difference from {against}, each metric on its own scale: {told}",
-            height=130 + (62 + 32 * len(names)) * len(heads),
-        )
-        .set_subplots(len(heads), 1, subplot_titles=heads, vertical_spacing=0.5 / len(heads))
-        .update_annotations(font={"size": 13, "color": INK})
-        .update_layout(legend={"y": 1 + 0.2 / len(heads)}, margin={"r": 64})
-    )
-    table = table.assign(about=[
-        f", {stated(row.verdict, against)}; sign test: p (Holm) {format_p_value(row.p_holm)}, "
-        f"better on {row.wins}, worse on {row.losses} images ({row.key})" for row in each(table)
-    ])  # fmt: skip
+    heads = []
+    for key, unit in units.items():
+        heads.append(escape(f"{MetricKey.parse(key).title}, {unit_heading(unit, difference=True)}"))
+    title = f"Difference from {against}, each metric on its own scale: {verdicts}"
+    fig = figure(title, height=130 + (62 + 32 * len(names)) * len(heads))
+    fig.set_subplots(len(heads), 1, subplot_titles=heads, vertical_spacing=0.5 / len(heads))
+    fig.update_annotations(font={"size": 13, "color": INK})
+    fig.update_layout(legend={"y": 1 + 0.2 / len(heads)}, margin={"r": 64})
+    table = table.assign(about=[_about(row, against) for row in each(table)])
     # each panel has a scale that fits it, and zero stands in the middle of all
     farthest = table[["low", "high", "value"]].abs().max(axis=1).groupby(table["key"]).max()
     for row, (key, unit) in enumerate(units.items(), 1):
@@ -77,6 +68,13 @@ def differences(table: pd.DataFrame, *, against: str) -> go.Figure:
         fig.update_xaxes(range=[-end, end], row=row)
         _values(fig, table[table["key"] == key], row)
     return fig.update_xaxes(tickangle=0).update_yaxes(**_named(names))
+
+
+def _about(row: Any, against: str) -> str:
+    """What the hover text of a difference says after its value."""
+    test = f"sign test: p (Holm) {format_p_value(row.p_holm)}"
+    images = f"better on {row.wins}, worse on {row.losses} images"
+    return f", {stated(row.verdict, against)}; {test}, {images} ({row.key})"
 
 
 def _named(names: Sequence[str]) -> dict[str, Any]:
@@ -93,13 +91,13 @@ def _named(names: Sequence[str]) -> dict[str, Any]:
 
 def _values(fig: go.Figure, table: pd.DataFrame, row: int) -> None:
     """Write each difference at the right of its panel."""
-    for one in each(table):
+    place = {"x": 1.01, "xref": "x domain", "xanchor": "left", "row": row, "col": 1}
+    for difference in each(table):
         # with the minus that the axis has
-        shown = format_value(one.value, one.face, sign=True).replace("-", "\u2212")
+        text = format_value(difference.value, difference.face, sign=True).replace("-", "\u2212")
         fig.add_annotation(
-            x=1.01, xref="x domain", xanchor="left", y=escape(one.run), showarrow=False, row=row, col=1,
-            text=shown, font={"color": INK, "size": 12},
-        )  # fmt: skip
+            y=escape(difference.run), text=text, showarrow=False, font={"color": INK, "size": 12}, **place
+        )
 
 
 def learning_curves(histories: Mapping[str, Sequence[Mapping[str, float]]]) -> go.Figure:
@@ -115,26 +113,24 @@ def learning_curves(histories: Mapping[str, Sequence[Mapping[str, float]]]) -> g
     """
     if not (trained := {name: history for name, history in histories.items() if history}):
         raise ValueError("none of the runs has been trained, so that there are no curves")
-    losses = {name: pd.DataFrame(of).dropna(subset="loss") for name, of in trained.items()}
+    losses = {name: pd.DataFrame(history).dropna(subset="loss") for name, history in trained.items()}
     columns = 2 if max(map(len, losses.values())) > 1 else 1
     best = max(trained, key=lambda name: max(row["val/rsum"] for row in trained[name]))
-    fig = figure(f"Learning curves: {best} reaches the highest validation RSUM").set_subplots(
-        1, columns, horizontal_spacing=0.12
-    )
+    fig = figure(f"Learning curves: {best} reaches the highest validation RSUM")
+    fig.set_subplots(1, columns, horizontal_spacing=0.12)
     for number, (name, history) in enumerate(trained.items()):
-        table, loss = pd.DataFrame(history), losses[name]
+        table = pd.DataFrame(history)
+        loss = losses[name]
         share = loss["loss"] / (loss["loss"].iloc[0] or 1.0)
-        drawn = ((table["epoch"], on_axis(table["val/rsum"], "sum")), (loss["epoch"], share))
-        for col, (x, y) in enumerate(drawn[:columns], 1):
-            fig.add_scatter(
-                x=x, y=y, mode="lines+markers", line={"width": 2.5}, marker_size=9,
-                showlegend=col == 1, row=1, col=col, **run_style(number, name),
-            )  # fmt: skip
-    return (
-        fig.update_xaxes(title="epoch", dtick=max(1, max(map(len, trained.values())) // 10))
-        .update_yaxes(title="loss, share of its first epoch", col=columns)
-        .update_yaxes(title=f"validation RSUM, {unit_heading('sum')}", col=1)
-    )
+        look = {"mode": "lines+markers", "line": {"width": 2.5}, "marker_size": 9, **run_style(number, name)}
+        rsum = on_axis(table["val/rsum"], "sum")
+        fig.add_scatter(x=table["epoch"], y=rsum, showlegend=True, row=1, col=1, **look)
+        if columns > 1:
+            fig.add_scatter(x=loss["epoch"], y=share, showlegend=False, row=1, col=2, **look)
+    longest = max(map(len, trained.values()))
+    fig.update_xaxes(title="epoch", dtick=max(1, longest // 10))
+    fig.update_yaxes(title="loss, share of its first epoch", col=columns)
+    return fig.update_yaxes(title=f"validation RSUM, {unit_heading('sum')}", col=1)
 
 
 def run_style(number: int, name: str) -> dict[str, Any]:

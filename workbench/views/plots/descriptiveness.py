@@ -25,10 +25,13 @@ from workbench.views.plots.theme import (
 )
 
 # from a word that adds nothing to the word that adds most
-FAINT, STRONG = np.array((203, 219, 232)), np.array((0, 94, 150))
+FAINT = np.array((203, 219, 232))
+STRONG = np.array((0, 94, 150))
 GAP = {"color": "rgba(255, 255, 255, 0.7)", "width": 1}
 DASHES = ("solid", "dash", "dot", "dashdot")
-ROW, TINY = 46, 1e-12
+# pixels of a caption; what a sum is divided by that is 0
+ROW = 46
+TINY = 1e-12
 
 
 def word_bars(
@@ -50,49 +53,70 @@ def word_bars(
         values: ``(n,)`` what the sum becomes on the scale of a pool; written behind each bar.
         image: what the captions describe; drawn at the left.
     """
-    fig = figure(title, x, height=120 + ROW * max(len(captions), 1 if image is None else 4))
+    least = 1 if image is None else 4
+    fig = figure(title, x, height=120 + ROW * max(len(captions), least))
     start, letters = (0.36, 50) if image is None else (0.52, 42)
     _segments(fig, contributions, 1 - start)
-    for row, value in enumerate(() if values is None else values):
-        fig.add_annotation(
-            text=f"<b>{format_number(value, 2)}</b>", showarrow=False, font={"color": INK}, xanchor="left",
-            xshift=4, x=sum(weight for _, weight in contributions[row]), y=row,
-        )  # fmt: skip
+    look = {"showarrow": False, "font": {"color": INK}, "xanchor": "left", "xshift": 4}
+    for row, value in enumerate([] if values is None else values):
+        end = sum(weight for _, weight in contributions[row])
+        fig.add_annotation(text=f"<b>{format_number(value, 2)}</b>", x=end, y=row, **look)
     if image is not None:
         add_picture(fig, image, sizex=0.17)
-    return fig.update_layout(
-        showlegend=False, barmode="overlay", margin={"t": 50}, xaxis={"domain": [start, 1]}
-    ).update_yaxes(
-        autorange="reversed", tickvals=list(range(len(captions))), tickfont={"size": 11},
-        ticktext=[lines(wrapped(caption, letters, 3)) for caption in captions],
-    )  # fmt: skip
+    fig.update_layout(showlegend=False, barmode="overlay", margin={"t": 50}, xaxis={"domain": [start, 1]})
+    names = [lines(wrapped(caption, letters, 3)) for caption in captions]
+    rows = list(range(len(captions)))
+    return fig.update_yaxes(autorange="reversed", tickvals=rows, tickfont={"size": 11}, ticktext=names)
 
 
 def _segments(fig: go.Figure, contributions: Sequence[Sequence[tuple[str, float]]], width: float) -> None:
     """Draw the words of all captions end to end into so much of the page's width."""
-    words = [word for pairs in contributions for word, _ in pairs]
-    weights = np.array([weight for pairs in contributions for _, weight in pairs])
-    starts = np.array([at for pairs in contributions for at in np.cumsum([0.0, *(w for _, w in pairs)])[:-1]])
+    rows: list[int] = []
+    words: list[str] = []
+    added: list[float] = []
+    starts: list[float] = []
+    for row, pairs in enumerate(contributions):
+        end = 0.0
+        for word, weight in pairs:
+            rows.append(row)
+            words.append(word)
+            added.append(weight)
+            starts.append(end)
+            end += weight
+    weights = np.array(added)
     shades = [_shade(weight / weights.max(initial=TINY)) for weight in weights]
     # About 130 letters fit into the page; a word that its segment cannot hold is left to the hover text.
     room = 130 * width * weights / (starts + weights).max(initial=TINY)
+    fits = np.array([len(word) + 0.5 for word in words]) < room
+    texts = [escape(word) for word in words]
     fig.add_bar(
-        x=weights, y=[row for row, pairs in enumerate(contributions) for _ in pairs], base=starts,
-        orientation="h", width=0.62, constraintext="none", textangle=0,
-        marker={"color": [back for back, _ in shades], "line": GAP}, hoverinfo="text",
-        text=[escape(word) if len(word) + 0.5 < fits else "" for word, fits in zip(words, room, strict=True)],
-        textposition="inside", insidetextanchor="middle",
+        x=weights,
+        y=rows,
+        base=np.array(starts),
+        orientation="h",
+        width=0.62,
+        constraintext="none",
+        textangle=0,
+        marker={"color": [back for back, _ in shades], "line": GAP},
+        hoverinfo="text",
+        text=np.where(fits, texts, "").tolist(),
+        textposition="inside",
+        insidetextanchor="middle",
         textfont={"color": [ink for _, ink in shades], "size": 11},
         hovertext=[
-            f"{escape(word)}: {format_number(by, 3)}" for word, by in zip(words, weights, strict=True)
+            f"{text}: {format_number(weight, 3)}" for text, weight in zip(texts, weights, strict=True)
         ],
-    )  # fmt: skip
+    )
 
 
 def distributions(
-    by_scorer: Mapping[str, Mapping[str, Array]], *, title: str, x: str, of: str = "captions",
+    by_scorer: Mapping[str, Mapping[str, Array]],
+    *,
+    title: str,
+    x: str,
+    of: str = "captions",
     bins: int | Array = 40,
-) -> go.Figure:  # fmt: skip
+) -> go.Figure:
     """One panel a scorer, in it one outline of a histogram a split, over common bins.
 
     Args:
@@ -114,25 +138,29 @@ def by_length(by_scorer: Mapping[str, Array], length: Array, *, title: str, y: s
     """One panel a scorer: the median by number of words, and the band that holds nine captions of ten;
     ``by_scorer`` and ``length`` have one value a caption.
     """
-    told = [f"{format_number(np.corrcoef(length, of)[0, 1], 2)} for {name}" for name, of in by_scorer.items()]
-    title = f"{title}: correlation {', '.join(told)}"
+    correlations = []
+    for name, values in by_scorer.items():
+        correlations.append(f"{format_number(np.corrcoef(length, values)[0, 1], 2)} for {name}")
+    title = f"{title}: correlation {', '.join(correlations)}"
     fig = panels([*by_scorer], title, "words of the caption", y).update_layout(showlegend=False)
-    lengths, edge = np.unique(length), {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip"}
+    lengths = np.unique(length)
+    edge = {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip"}
+    band = {**edge, "fill": "tonexty", "fillcolor": "rgba(0, 114, 178, 0.25)"}
     for column, values in enumerate(by_scorer.values(), 1):
-        low, median, high = np.array([np.quantile(values[length == n], (0.05, 0.5, 0.95)) for n in lengths]).T
-        for line, look in (
-            (low, edge),
-            (high, {**edge, "fill": "tonexty", "fillcolor": "rgba(0, 114, 178, 0.25)"}),
-            (median, {"line": {"color": CATEGORIES[0], "width": 2}, "hoverinfo": "text", "hovertext": [
-                f"{n} words: median {format_number(m, 2)}"
-                for n, m in zip(lengths.tolist(), median, strict=True)
-            ]}),
-        ):  # fmt: skip
-            fig.add_scatter(x=lengths, y=line, **look, row=1, col=column)
+        cuts = [np.quantile(values[length == words], (0.05, 0.5, 0.95)) for words in lengths]
+        low, median, high = np.array(cuts).T
+        medians = zip(lengths.tolist(), median, strict=True)
+        texts = [f"{words} words: median {format_number(value, 2)}" for words, value in medians]
+        place = {"row": 1, "col": column}
+        line = {"color": CATEGORIES[0], "width": 2}
+        fig.add_scatter(x=lengths, y=low, **edge, **place)
+        fig.add_scatter(x=lengths, y=high, **band, **place)
+        fig.add_scatter(x=lengths, y=median, line=line, hoverinfo="text", hovertext=texts, **place)
     return fig
 
 
 def _shade(share: float) -> tuple[str, str]:
     """Colour of a segment, and an ink that can be read on it."""
     red, green, blue = np.rint(FAINT + (STRONG - FAINT) * share).astype(int).tolist()
-    return f"rgb({red}, {green}, {blue})", "#ffffff" if share > 0.74 else "#1a1a1a"
+    ink = "#ffffff" if share > 0.74 else "#1a1a1a"
+    return f"rgb({red}, {green}, {blue})", ink

@@ -242,7 +242,9 @@ def _draw_path(fig: go.Figure, path: Path, top: float, levels: Sequence[int]) ->
 
 def _markers(path: Path, levels: Sequence[int]) -> dict[str, Any]:
     """The marks of a path's texts, and a square for the root."""
-    colours, edges, symbols = [], [], []
+    colours = []
+    edges = []
+    symbols = []
     for true, level in zip(path.true, path.levels):
         colour = level_colour(level, levels) if level else CLEAR
         colours.append(colour)

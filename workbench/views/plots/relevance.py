@@ -66,31 +66,33 @@ def recall_by_m(
         k: how many items are retrieved; no recall of m items can exceed ``k / m``.
         about: ends the title.
     """
-    drawn: list[tuple[str, str, Mapping[str, Any], dict[str, Any]]] = []
+    curves: list[tuple[str, str, Mapping[str, Any], dict[str, Any]]] = []
     for (name, by_side), colour in zip(recall.items(), CATEGORIES, strict=False):
         flat = {side: [value] * len(ms) for side, value in binary.get(name, {}).items()}
-        drawn += [
-            (name, f"{name}, Semantic Recall", by_side, {"color": colour, "width": 2.5}),
-            (
-                name,
-                f"{name}, one of the m best",
-                hits[name],
-                {"color": colour, "width": 1.5, "dash": "dashdot"},
-            ),
-            (name, f"{name}, R@{k}", flat, {"color": colour, "width": 1.5, "dash": "dash"}),
-        ]
+        of_hits = {"color": colour, "width": 1.5, "dash": "dashdot"}
+        of_binary = {"color": colour, "width": 1.5, "dash": "dash"}
+        curves.append((name, f"{name}, Semantic Recall", by_side, {"color": colour, "width": 2.5}))
+        curves.append((name, f"{name}, one of the m best", hits[name], of_hits))
+        curves.append((name, f"{name}, R@{k}", flat, of_binary))
     most = dict.fromkeys(DIRECTIONS, np.minimum(1, k / np.asarray(ms)))
-    drawn += [
-        ("", "most that is possible", most, {"color": GRID, "width": 3}),
-        ("", "share of the m best by phi that are true", true, {"color": INK, "width": 2, "dash": "dot"}),
-    ]
+    of_truth = {"color": INK, "width": 2, "dash": "dot"}
+    curves.append(("", "most that is possible", most, {"color": GRID, "width": 3}))
+    curves.append(("", "share of the m best by phi that are true", true, of_truth))
     fig = panels(list(DIRECTIONS.values()), f"Recall at {k}{about}", "", unit_heading(), spacing=0.06)
     for column, side in enumerate(DIRECTIONS, start=1):
-        for group, label, values, line in (one for one in drawn if side in one[2]):
-            fig.add_scatter(
-                x=list(ms), y=on_axis(values[side]), mode="lines", line={"width": 1.5, **line},
-                name=escape(label), legendgroup=group or label, showlegend=column == 1, row=1, col=column,
-            )  # fmt: skip
+        for group, label, values, line in curves:
+            if side in values:
+                fig.add_scatter(
+                    x=list(ms),
+                    y=on_axis(values[side]),
+                    mode="lines",
+                    line=line,
+                    name=escape(label),
+                    legendgroup=group or label,
+                    showlegend=column == 1,
+                    row=1,
+                    col=column,
+                )
     return (
         fig.update_xaxes(title="m, items that count as relevant", rangemode="tozero")
         .update_yaxes(range=[0, 102])
@@ -109,34 +111,46 @@ def labels_against_truth(own: pd.DataFrame, true: pd.DataFrame) -> go.Figure:
     for what, symbol in LOOKS.items():
         mark = {"color": INK, "size": 9, "symbol": symbol}
         fig.add_scatter(x=[None], y=[None], mode="markers", marker=mark, name=f"by {what}")
+    count = own.shape[1]
     for column, side in enumerate(DIRECTIONS, start=1):
         keys = [key for key in own.index if MetricKey.parse(key).direction == side]
         for place, (name, colour) in enumerate(zip(list(own.columns), CATEGORIES, strict=False)):
-            rows = np.arange(len(keys)) + (place - (own.shape[1] - 1) / 2) * 0.8 / own.shape[1]
-            group = {"legendgroup": name, "row": 1, "col": column}
-            pairs = own[name][keys], true[name][keys]
-            fig.add_scatter(
-                x=np.stack([*map(on_axis, pairs), [np.nan] * len(keys)], 1).ravel(), y=np.repeat(rows, 3),
-                mode="lines", line={"color": colour, "width": 1.5}, showlegend=False, hoverinfo="skip",
-                **group,
-            )  # fmt: skip
-            for values, (what, symbol) in zip(pairs, LOOKS.items(), strict=True):
-                fig.add_scatter(
-                    x=on_axis(values), y=rows, mode="markers", hoverinfo="text", name=escape(name),
-                    marker={"color": colour, "size": 9, "symbol": symbol, "line_width": 2,
-                            "line_color": colour},
-                    hovertext=[escape(f"{name}, {what}: {format_value(value)} ({key})")
-                               for key, value in values.items()],
-                    showlegend=column == 1 and what == "the truth", **group,
-                )  # fmt: skip
-        fig.update_yaxes(
-            tickvals=np.arange(len(keys)), ticktext=[escape(_metric(key)) for key in keys], col=column
-        )
+            rows = np.arange(len(keys)) + (place - (count - 1) / 2) * 0.8 / count
+            _joined(fig, own[name][keys], true[name][keys], rows, colour, column)
+        titles = [escape(_metric(key)) for key in keys]
+        fig.update_yaxes(tickvals=np.arange(len(keys)), ticktext=titles, col=column)
     return (
-        fig.update_layout(height=180 + 14 * len(own) * max(2, own.shape[1]), legend={"y": -0.2})
+        fig.update_layout(height=180 + 14 * len(own) * max(2, count), legend={"y": -0.2})
         .update_yaxes(autorange="reversed", showgrid=False, zeroline=False)
         .update_xaxes(range=[-2, 102], dtick=25, title=unit_heading())
     )
+
+
+def _joined(
+    fig: go.Figure, own: "pd.Series[float]", true: "pd.Series[float]", rows: Array, colour: str, column: int
+) -> None:
+    """One model's values by the labels and by the truth, joined by a line."""
+    name = str(own.name)
+    group = {"legendgroup": name, "row": 1, "col": column}
+    gap = [np.nan] * len(rows)
+    ends = np.stack([on_axis(own), on_axis(true), gap], 1).ravel()
+    line = {"color": colour, "width": 1.5}
+    fig.add_scatter(
+        x=ends, y=np.repeat(rows, 3), mode="lines", line=line, showlegend=False, hoverinfo="skip", **group
+    )
+    for values, (what, symbol) in zip((own, true), LOOKS.items(), strict=True):
+        numbers = values.items()
+        fig.add_scatter(
+            x=on_axis(values),
+            y=rows,
+            mode="markers",
+            hoverinfo="text",
+            name=escape(name),
+            marker={"color": colour, "size": 9, "symbol": symbol, "line": {"width": 2, "color": colour}},
+            hovertext=[escape(f"{name}, {what}: {format_value(value)} ({key})") for key, value in numbers],
+            showlegend=column == 1 and what == "the truth",
+            **group,
+        )
 
 
 def _metric(key: str) -> str:
@@ -155,25 +169,27 @@ def agreement(orders: pd.DataFrame, *, truth: str, models: int = 0) -> go.Figure
     """
     ceiling = _metric(truth)
     others = orders[[_metric(key) != ceiling for key in orders.index]]
-    pairs, same = models * (models - 1) // 2, int((others["tau"] >= 1).sum())
+    pairs = models * (models - 1) // 2
+    same = int((others["tau"] >= 1).sum())
     title = f"Orders of the models: {same} of {len(others)} agree with the truth"
     fig = panels(list(DIRECTIONS.values()), title, "", "", spacing=0.06)
     for column, side in enumerate(DIRECTIONS, start=1):
         table = orders[[MetricKey.parse(key).direction == side for key in orders.index]]
         names = [_metric(key) for key in table.index]
-        colours = [INK if name == ceiling else CATEGORIES[5] for name in names]
+        colours = np.where(np.array(names) == ceiling, INK, CATEGORIES[5])
         looks = table.assign(run=names, value=table.tau, face="correlation", colour=colours, key=table.index)
         _dots(fig, looks, column)
-    few: dict[str, Any] = {
-        "tickvals": np.linspace(-1, 1, pairs + 1), "ticktext": list(range(pairs + 1)),
-        "title": f"comparisons as<br>by the truth, of {pairs}", "zeroline": False,
-    }  # fmt: skip
-    return (
-        fig.update_layout(showlegend=False, height=150 + 32 * (len(orders) // 2))
-        .update_yaxes(autorange="reversed")
-        .update_xaxes(range=[-1.1, 1.1], zeroline=True, title="Kendall's tau")
-        .update_xaxes(**(few if 1 < models < FEWEST else {}))
-    )
+    fig.update_layout(showlegend=False, height=150 + 32 * (len(orders) // 2))
+    fig.update_yaxes(autorange="reversed")
+    fig.update_xaxes(range=[-1.1, 1.1], zeroline=True, title="Kendall's tau")
+    if 1 < models < FEWEST:
+        fig.update_xaxes(
+            tickvals=np.linspace(-1, 1, pairs + 1),
+            ticktext=list(range(pairs + 1)),
+            title=f"comparisons as<br>by the truth, of {pairs}",
+            zeroline=False,
+        )
+    return fig
 
 
 def differences(pairs: pd.DataFrame, *, truth: str) -> go.Figure:
@@ -194,11 +210,10 @@ def differences(pairs: pd.DataFrame, *, truth: str) -> go.Figure:
         note.text = f"{escape(str(better))}<br>less {escape(str(worse))}"
     for column, (_, table) in enumerate(several, start=1):
         names = [_metric(key) for key in table.key]
-        colours = np.select(
-            [np.array(names) == _metric(truth), table.high < 0], [INK, CATEGORIES[3]], CATEGORIES[5]
-        )
-        faces = table.key.map(unit_of)
-        _dots(fig, table.assign(run=names, value=table.difference, face=faces, colour=colours), column)
+        decides = np.array(names) == _metric(truth)
+        colours = np.select([decides, table.high < 0], [INK, CATEGORIES[3]], CATEGORIES[5])
+        units = table.key.map(unit_of)
+        _dots(fig, table.assign(run=names, value=table.difference, face=units, colour=colours), column)
         fig.add_vline(x=0, line={"color": INK, "width": 1}, row=1, col=column)
     return (
         fig.update_layout(showlegend=False, height=150 + 32 * len(several[0][1]))
@@ -209,15 +224,14 @@ def differences(pairs: pd.DataFrame, *, truth: str) -> go.Figure:
 
 def _dots(fig: go.Figure, table: pd.DataFrame, column: int) -> None:
     """One panel of dots in the order of the table, each in its ``colour``; hover shows its ``key``."""
-    for (colour, _), part in table.assign(about=" (" + table["key"] + ")").groupby(
-        ["colour", "face"], sort=False
-    ):
+    table = table.assign(about=" (" + table["key"] + ")")
+    for (colour, _), part in table.groupby(["colour", "face"], sort=False):
         dots(fig, part, str(colour), **entry(fig, "", column))
     fig.update_yaxes(categoryorder="array", categoryarray=[escape(run) for run in table["run"]], col=column)
 
 
 def correlations(
-    found: Mapping[str, Sequence[Measurement]],
+    measurements: Mapping[str, Sequence[Measurement]],
     *,
     title: str,
     key: str = "pearson",
@@ -227,21 +241,28 @@ def correlations(
     without own pairs.
 
     Args:
-        found: measure -> its correlations; one that is not defined (NaN) leaves a gap.
+        measurements: measure -> its correlations; one that is not defined (NaN) leaves a gap.
         title: what the figure shows.
         key: which correlation.
         without: what marks the keys without own pairs.
     """
-    fig = figure(title, f"{key.capitalize()} correlation", "", height=150 + 44 * len(found))
-    rows = [
-        {"run": name, "key": m.key.local, "value": m.value, "low": m.low, "high": m.high}
-        for name, several in found.items()
-        for m in several
-    ]
+    fig = figure(title, f"{key.capitalize()} correlation", "", height=150 + 44 * len(measurements))
+    rows = []
+    for name, of_measure in measurements.items():
+        for number in of_measure:
+            ends = {"low": number.low, "high": number.high}
+            rows.append({"run": name, "key": number.key.local, "value": number.value, **ends})
     table = pd.DataFrame(rows).assign(face="correlation", about="")
     dots(fig, table[table["key"] == key], CATEGORIES[0], **entry(fig, "all pairs"))
     dots(fig, table[table["key"] == f"{key}{without}"], CATEGORIES[1], **entry(fig, "without own pairs"))
     return fig.update_yaxes(autorange="reversed", type="category").update_xaxes(zeroline=True)
+
+
+def _both(row: Any, x: str, y: str) -> str:
+    """A model with both of its values and their intervals."""
+    across = format_interval(row.x, row.x_low, row.x_high, "sum")
+    up = format_interval(row.y, row.y_low, row.y_high)
+    return escape(f"{row.Index}: {x} {across}, {y} {up}")
 
 
 def two_verdicts(points: pd.DataFrame, *, title: str, x: str, y: str, line: float | None = None) -> go.Figure:
@@ -260,19 +281,22 @@ def two_verdicts(points: pd.DataFrame, *, title: str, x: str, y: str, line: floa
     end = display_value(RANGES["sum"][1], "sum")
     for number, (group, part) in enumerate(points.groupby("group", sort=False)):
         colour = CATEGORIES[number]
+        across = on_axis(part["x"], "sum")
+        sides = np.where(np.array(across) > end / 2, "top left", "top right")
         fig.add_scatter(
-            x=on_axis(part["x"], "sum"), y=on_axis(part["y"]), mode="markers+text", name=escape(str(group)),
-            text=[broken(str(name)) for name in part.index], cliponaxis=False,
-            textposition=["top left" if at > end / 2 else "top right" for at in on_axis(part["x"], "sum")],
+            x=across,
+            y=on_axis(part["y"]),
+            mode="markers+text",
+            name=escape(str(group)),
+            text=[broken(str(name)) for name in part.index],
+            cliponaxis=False,
+            textposition=sides.tolist(),
             marker={"color": colour, "size": 11, "symbol": SYMBOLS[number % len(SYMBOLS)]},
             error_x=whiskers(part["x"], part["x_low"], part["x_high"], colour, "sum", width=3),
             error_y=whiskers(part["y"], part["y_low"], part["y_high"], colour, width=3),
-            hovertext=[
-                escape(f"{row.Index}: {x} {format_interval(row.x, row.x_low, row.x_high, 'sum')}, "
-                       f"{y} {format_interval(row.y, row.y_low, row.y_high)}") for row in each(part)
-            ],
+            hovertext=[_both(row, x, y) for row in each(part)],
             hoverinfo="text",
-        )  # fmt: skip
+        )
     if line is not None:
         text = {"text": "one list for all images", "font": {"color": INK}}
         fig.add_hline(

@@ -70,21 +70,15 @@ def sheet(
         HTML, with thumbnails inside it and all texts escaped.
     """
     sizes = f"{format_count(len(split.image_ids), 'image')}, {format_count(len(split.captions), 'caption')}"
-    blocks = [
-        {
-            "why": why,
-            "asked": _item(split, query, direction[0], said),
-            "lines": [
-                {"run": name, **_line(scores, query, split, direction, grade, phi, said, k)}
-                for name, scores in runs.items()
-            ],
-        }
-        for why, query in queries
-    ]  # fmt: skip
-    return page(
-        "views/plots/retrieval.html.j2", title=f"{TITLES[direction]} ({split.name}: {sizes})",
-        blocks=blocks, k=k,
-    )  # fmt: skip
+    blocks = []
+    for why, query in queries:
+        results = []
+        for name, scores in runs.items():
+            result = _line(scores, query, split, direction, grade, phi, said, k)
+            results.append({"run": name, **result})
+        blocks.append({"why": why, "asked": _item(split, query, direction[0], said), "lines": results})
+    title = f"{TITLES[direction]} ({split.name}: {sizes})"
+    return page("views/plots/retrieval.html.j2", title=title, blocks=blocks, k=k)
 
 
 def _line(
@@ -100,28 +94,41 @@ def _line(
     """The rank of a query's own item, and the best items: what each is, what is said below it, and its phi as
     a share of the best.
     """
-    line, one = scores[:, query] if direction == "t2i" else scores[query], np.array([query])
-    every = np.argsort(-line, kind="stable")
+    line = scores[:, query] if direction == "t2i" else scores[query]
+    asked = np.array([query])
+    order = np.argsort(-line, kind="stable")
 
     def pairs(items: Rows) -> tuple[Rows, Rows]:
-        return (items, one) if direction == "t2i" else (one, items)
+        return (items, asked) if direction == "t2i" else (asked, items)
 
     def graded(by: Grade | None, items: Rows) -> Array:
         return np.zeros(len(items)) if by is None else np.asarray(by(*pairs(items))).ravel()
 
-    images, captions = pairs(every)
-    own, grades, worth = split.own[captions] == images, graded(grade, every[:k]), graded(phi, every)
+    images, captions = pairs(order)
+    own = split.own[captions] == images
+    phis = graded(phi, order)
     items = []
-    for item, is_own, value, of_phi in zip(every.tolist(), own.tolist(), grades.tolist(), worth.tolist()):
-        kind = "own" if is_own else "true" if value >= 1 else "partly" if value >= 0.5 else ""
+    for place, value in enumerate(graded(grade, order[:k]).tolist()):
+        item = int(order[place])
+        kind = "own" if own[place] else _kind(value)
         note = MARKS[kind]
         if kind in ("partly", ""):
             note = "✕ another's" if grade is None else f"{note}, {format_value(value)} % true"
-        note += "" if phi is None else f", phi {format_number(of_phi, 2)}"
-        share = None if phi is None else of_phi / (worth.max() or 1)
-        shown, note = _item(split, item, direction[-1], said), f"{note}, score {format_number(line[item], 3)}"
+        share = None
+        if phi is not None:
+            note += f", phi {format_number(phis[place], 2)}"
+            share = float(phis[place] / (phis.max() or 1))
+        note += f", score {format_number(line[item], 3)}"
+        shown = _item(split, item, direction[-1], said)
         items.append({"shown": shown, "kind": kind, "note": note, "share": share})
-    return {"rank": format_number(rank(line[None, every], own[None]).first[0], 0), "items": items}
+    return {"rank": format_number(rank(line[None, order], own[None]).first[0], 0), "items": items}
+
+
+def _kind(grade: float) -> str:
+    """What an item that is not the query's own is, by its grade."""
+    if grade >= 1:
+        return "true"
+    return "partly" if grade >= 0.5 else ""
 
 
 def _item(split: Split, row: int, kind: str, said: Sequence[str]) -> dict[str, Any]:

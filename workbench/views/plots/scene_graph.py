@@ -12,7 +12,6 @@ import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any, Literal
 
 import numpy as np
@@ -39,8 +38,15 @@ Point = tuple[float, float]
 Tie = tuple[int, str, int]
 # pixels: a letter, the room at both ends of a box, a box, between boxes, between rows, between ends of
 # relations at an object
-LETTER, ENDS, BOX, GAP, ROW, PORT = 7.3, 22.0, 26.0, 28.0, 34.0, 16.0
-LONGEST, MANY = 22, 8
+LETTER = 7.3
+ENDS = 22.0
+BOX = 26.0
+GAP = 28.0
+ROW = 34.0
+PORT = 16.0
+# letters of a word, and attributes of an object, that are drawn
+LONGEST = 22
+MANY = 8
 
 
 @dataclass(frozen=True)
@@ -82,7 +88,8 @@ def letters(text: str) -> int:
     >>> letters("dog"), letters("狗")
     (3, 2)
     """
-    return sum(2 if unicodedata.east_asian_width(sign) in "WF" else 1 for sign in text)
+    wide = sum(unicodedata.east_asian_width(sign) in "WF" for sign in text)
+    return len(text) + wide
 
 
 def cut(text: str, longest: int = LONGEST) -> str:
@@ -103,35 +110,47 @@ def width_of(text: str) -> float:
 def arrange(graph: SceneGraph, limit: int = 12) -> Drawing:
     """Place a graph: the first ``limit`` objects, and twice as many of the relations between them."""
     names = graph.objects[:limit]
-    looks = [[look for node, look in graph.attributes if node == i] for i in range(len(names))]
+    attributes: list[list[str]] = [[] for _ in names]
+    for node, word in graph.attributes:
+        if node < limit:
+            attributes[node].append(word)
     ties = [tie for tie in graph.relations if tie[0] < limit and tie[2] < limit][: 2 * limit]
     widths = [max(width_of(name), PORT * (_ports(ties, i) + 1)) for i, name in enumerate(names)]
     depths = _depths(ties)
     ports = _port_offsets(ties, depths, len(names))
-    places = _places(widths, looks, ties, ports)
-    boxes, paths, arrows = list[Box](), list[str](), list[Point]()
-    for name, x, w, of in zip(names, places, widths, looks, strict=True):
-        boxes.append(Box("object", name, (x, 0.0), w, ", ".join(of)))
-        boxes += [
-            Box("attribute", look, (x, ROW * i), width_of(look), f"of {name}")
-            for i, look in enumerate(of[:MANY], 1)
-        ]
-        paths.append(f"M {x},0 V {ROW * len(of[:MANY])}")
+    places = _places(widths, attributes, ties, ports)
+    boxes: list[Box] = []
+    paths: list[str] = []
+    arrows: list[Point] = []
+    for name, x, width, words in zip(names, places, widths, attributes, strict=True):
+        boxes.append(Box("object", name, (x, 0.0), width, ", ".join(words)))
+        for i, word in enumerate(words[:MANY], 1):
+            boxes.append(Box("attribute", word, (x, ROW * i), width_of(word), f"of {name}"))
+        paths.append(f"M {x},0 V {ROW * len(words[:MANY])}")
     for (s, label, o), depth, (leaves, arrives) in zip(ties, depths, ports, strict=True):
-        start, end = places[s] + leaves, places[o] + arrives
+        start = places[s] + leaves
+        end = places[o] + arrives
         y = -ROW * (depth + 1) - 12
         paths.append(_bracket(start, end, y))
         arrows.append((end, -BOX / 2 - 6))
-        middle, about = ((start + end) / 2, y), f"{names[s]} → {names[o]}"
-        boxes.append(Box("relation", label, middle, width_of(label), about))
-    return Drawing(
-        tuple(boxes), tuple(paths), tuple(arrows),
-        min((box.centre[0] - box.width / 2 for box in boxes), default=0.0),
-        max((box.centre[0] + box.width / 2 for box in boxes), default=0.0),
-        min((box.centre[1] for box in boxes), default=0.0) - BOX / 2,
-        max((box.centre[1] for box in boxes), default=0.0) + BOX / 2,
-        len(graph.objects) + len(graph.attributes) + len(graph.relations) - len(boxes),
-    )  # fmt: skip
+        boxes.append(
+            Box("relation", label, ((start + end) / 2, y), width_of(label), f"{names[s]} → {names[o]}")
+        )
+    parts = len(graph.objects) + len(graph.attributes) + len(graph.relations)
+    return Drawing(tuple(boxes), tuple(paths), tuple(arrows), *_edges(boxes), parts - len(boxes))
+
+
+def _edges(boxes: Sequence[Box]) -> tuple[float, float, float, float]:
+    """Left, right, bottom and top of all boxes."""
+    if not boxes:
+        return 0.0, 0.0, -BOX / 2, BOX / 2
+    heights = [box.centre[1] for box in boxes]
+    return (
+        min(box.centre[0] - box.width / 2 for box in boxes),
+        max(box.centre[0] + box.width / 2 for box in boxes),
+        min(heights) - BOX / 2,
+        max(heights) + BOX / 2,
+    )
 
 
 def _ports(ties: list[Tie], i: int) -> int:
@@ -139,9 +158,11 @@ def _ports(ties: list[Tie], i: int) -> int:
     return sum((s == i) + (o == i) for s, _, o in ties)
 
 
-def _places(widths: list[float], looks: list[list[str]], ties: list[Tie], ports: list[Point]) -> list[float]:
+def _places(
+    widths: list[float], attributes: list[list[str]], ties: list[Tie], ports: list[Point]
+) -> list[float]:
     """The middle of each object: no boxes touch, and every relation has room between its ends."""
-    rooms = [max(width, *map(width_of, looks[i][:MANY]), 0.0) for i, width in enumerate(widths)]
+    rooms = [max(width, *map(width_of, attributes[i][:MANY]), 0.0) for i, width in enumerate(widths)]
     for (s, label, o), (leaves, arrives) in zip(ties, ports, strict=True):
         # a relation of a thing to itself hangs below it, beside its middle where there are several
         if s == o:
@@ -197,7 +218,11 @@ LOOK: dict[Kind, tuple[str, str, str]] = {
 KINDS = tuple(LOOK)
 # pixels: around the drawing, above it for the title, a letter and a line of text, below it for the legend and
 # the note
-MARGIN, TITLE, SIGN, LINE, NOTE = 14, 44, 7.6, 17.0, 40.0
+MARGIN = 14
+TITLE = 44
+SIGN = 7.6
+LINE = 17.0
+NOTE = 40.0
 
 
 def canvas(title: str, drawing: Drawing, width: float, top: float) -> go.Figure:
@@ -210,72 +235,98 @@ def canvas(title: str, drawing: Drawing, width: float, top: float) -> go.Figure:
         width: from the left edge of the graph.
         top: height above the objects.
     """
-    x, y = [drawing.left, drawing.left + width], [drawing.bottom - NOTE, top]
-    below: dict[str, Any] = {"type": "path", "layer": "below"}
+    x = [drawing.left, drawing.left + width]
+    y = [drawing.bottom - NOTE, top]
     fig = figure(title, height=round(y[1] - y[0]) + TITLE + MARGIN, width=round(width) + 2 * MARGIN)
     fig.update_layout(
-        margin={"l": MARGIN, "r": MARGIN, "t": TITLE, "b": MARGIN}, hovermode="closest",
+        margin={"l": MARGIN, "r": MARGIN, "t": TITLE, "b": MARGIN},
+        hovermode="closest",
         legend={"y": 0, "yanchor": "bottom", "itemclick": False, "itemdoubleclick": False},
         xaxis={"visible": False, "range": x, "fixedrange": True},
         yaxis={"visible": False, "range": y, "fixedrange": True},
-        shapes=[
-            *(below | {"path": path, "line": {"color": INK, "width": 1.5}} for path in drawing.lines),
-            *(below | {"path": _outline(box), "fillcolor": LOOK[box.kind][0],
-                       "line_color": LOOK[box.kind][0]} for box in drawing.boxes),
-        ],
-    ).add_scatter(
-        x=[x for x, _ in drawing.arrows], y=[y for _, y in drawing.arrows], mode="markers", hoverinfo="skip",
-        showlegend=False, marker={"symbol": "triangle-up", "size": 11, "color": INK}, cliponaxis=False,
-    )  # fmt: skip
-    for kind, (colour, ink, symbol) in LOOK.items():
-        if not (boxes := [box for box in drawing.boxes if box.kind == kind]):
-            continue
-        fig.add_scatter(
-            x=[box.centre[0] for box in boxes], y=[box.centre[1] for box in boxes], mode="markers+text",
-            text=[escape(cut(box.label)) for box in boxes], textfont={"color": ink, "size": 13},
-            marker={"size": BOX, "opacity": 0}, hoverinfo="text", cliponaxis=False, showlegend=False,
-            hovertext=[
-                lines([line for text in (f"{kind}: {box.label}", box.about) for line in wrapped(text, 60, 4)])
-                for box in boxes
-            ],
-            hoverlabel={"bgcolor": colour, "font": {"color": ink}},
-        ).add_scatter(
-            x=[None], y=[None], mode="markers", marker={"color": colour, "symbol": symbol, "size": 15},
-            name=kind,
-        )  # fmt: skip
+        shapes=_shapes(drawing),
+    )
+    arrow = {"symbol": "triangle-up", "size": 11, "color": INK}
+    ends = {"x": [x for x, _ in drawing.arrows], "y": [y for _, y in drawing.arrows]}
+    fig.add_scatter(
+        **ends, mode="markers", hoverinfo="skip", showlegend=False, marker=arrow, cliponaxis=False
+    )
+    for kind in KINDS:
+        boxes = [box for box in drawing.boxes if box.kind == kind]
+        if boxes:
+            _labels(fig, kind, boxes)
     if drawing.left_out:
-        fig.add_annotation(
-            text=f"{drawing.left_out} more not drawn", showarrow=False, font={"color": INK}, x=drawing.right,
-            y=drawing.bottom - NOTE, xanchor="right", yanchor="bottom",
-        )  # fmt: skip
+        note = f"{drawing.left_out} more not drawn"
+        place = {"x": drawing.right, "y": drawing.bottom - NOTE, "xanchor": "right", "yanchor": "bottom"}
+        fig.add_annotation(text=note, showarrow=False, font={"color": INK}, **place)
     return fig
+
+
+def _shapes(drawing: Drawing) -> list[dict[str, Any]]:
+    """Lines and boxes of a graph, the boxes on top."""
+    below: dict[str, Any] = {"type": "path", "layer": "below"}
+    shapes = [{**below, "path": path, "line": {"color": INK, "width": 1.5}} for path in drawing.lines]
+    for box in drawing.boxes:
+        colour = LOOK[box.kind][0]
+        shapes.append({**below, "path": _outline(box), "fillcolor": colour, "line": {"color": colour}})
+    return shapes
+
+
+def _labels(fig: go.Figure, kind: Kind, boxes: Sequence[Box]) -> None:
+    """Write the words of all boxes of a kind, and name the kind in the legend."""
+    colour, ink, symbol = LOOK[kind]
+    fig.add_scatter(
+        x=[box.centre[0] for box in boxes],
+        y=[box.centre[1] for box in boxes],
+        mode="markers+text",
+        text=[escape(cut(box.label)) for box in boxes],
+        textfont={"color": ink, "size": 13},
+        marker={"size": BOX, "opacity": 0},
+        hoverinfo="text",
+        cliponaxis=False,
+        showlegend=False,
+        hovertext=[_about(box) for box in boxes],
+        hoverlabel={"bgcolor": colour, "font": {"color": ink}},
+    )
+    look = {"color": colour, "symbol": symbol, "size": 15}
+    fig.add_scatter(x=[None], y=[None], mode="markers", marker=look, name=kind)
+
+
+def _about(box: Box) -> str:
+    return lines([*wrapped(f"{box.kind}: {box.label}", 60, 4), *wrapped(box.about, 60, 4)])
 
 
 def write(fig: go.Figure, corner: Point, texts: Sequence[str]) -> None:
     """Lines of text below and to the right of a corner."""
     if texts:
-        fig.add_annotation(
-            text=lines(texts), showarrow=False, font={"size": 13, "color": INK}, x=corner[0], y=corner[1],
-            xanchor="left", yanchor="top", align="left", borderpad=0,
-        )  # fmt: skip
+        look = {"showarrow": False, "font": {"size": 13, "color": INK}, "align": "left", "borderpad": 0}
+        x, y = corner
+        fig.add_annotation(text=lines(texts), x=x, y=y, xanchor="left", yanchor="top", **look)
 
 
 def _outline(box: Box) -> str:
     """A box with corners, a pill, or a hexagon."""
-    (x, y), w, h = box.centre, box.width / 2, BOX / 2
-    left, right, low, high = x - w, x + w, y - h, y + h
+    x, y = box.centre
+    half = BOX / 2
+    left = x - box.width / 2
+    right = x + box.width / 2
+    low = y - half
+    high = y + half
     if box.kind == "object":
         return f"M {left},{low} H {right} V {high} H {left} Z"
-    # from where the ends begin; a cubic with its handles at 4/3 of the radius is nearly half a circle
-    first, last = (left + 9, right - 9) if box.kind == "relation" else (left + h, right - h)
-    ends = {
-        "relation": (f"L {right},{y} L {last},{high}", f"L {left},{y} L {first},{low}"),
-        "attribute": (
-            f"C {right + h / 3},{low} {right + h / 3},{high} {last},{high}",
-            f"C {left - h / 3},{high} {left - h / 3},{low} {first},{low}",
-        ),
-    }[box.kind]
-    return f"M {first},{low} H {last} {ends[0]} H {first} {ends[1]} Z"
+    # from where the ends begin
+    inset = 9 if box.kind == "relation" else half
+    first = left + inset
+    last = right - inset
+    if box.kind == "relation":
+        at_right = f"L {right},{y} L {last},{high}"
+        at_left = f"L {left},{y} L {first},{low}"
+    else:
+        # a cubic with its handles at 4/3 of the radius is nearly half a circle
+        handle = half / 3
+        at_right = f"C {right + handle},{low} {right + handle},{high} {last},{high}"
+        at_left = f"C {left - handle},{high} {left - handle},{low} {first},{low}"
+    return f"M {first},{low} H {last} {at_right} H {first} {at_left} Z"
 
 
 def _bracket(start: float, end: float, y: float) -> str:
@@ -288,7 +339,9 @@ def _bracket(start: float, end: float, y: float) -> str:
 
 
 PARTS = ("objects", "attributes", "relations")
-NARROWEST, PICTURE = 460.0, 190.0
+# pixels: the narrowest figure, and an image
+NARROWEST = 460.0
+IMAGE = 190.0
 
 
 def draw(graph: SceneGraph, *, caption: str = "", title: str = "Scene graph", limit: int = 12) -> go.Figure:
@@ -320,24 +373,26 @@ def composition(
     Matching", CVPR 2024.
     """
     drawing = arrange(graph, limit)
-    width = max(drawing.right - drawing.left, PICTURE + 420)
+    width = max(drawing.right - drawing.left, IMAGE + 420)
     # what is matched with the image besides the caption, e.g. "two brown dog"
-    entities = [
-        " ".join([*(look for node, look in graph.attributes if node == i), name])
-        for i, name in enumerate(graph.objects[:limit])
-    ]
-    letters = max(round((width - PICTURE - 110) / SIGN), 12)
-    several = [wrapped(text, letters, 3) for text in [caption, *entities]]
-    heights = [LINE * len(text) + 20 for text in several]
-    base, tall = drawing.top + 26, max(sum(heights), PICTURE)
-    middle, top = base + tall / 2, base + tall
-    fig = canvas(title, drawing, width, top)
-    left, right, end = drawing.left + PICTURE, drawing.left + PICTURE + 80, drawing.left + width - 2
-    add_picture(
-        fig, image, sizex=PICTURE, sizey=PICTURE, xref="x", yref="y", xanchor="left", x=drawing.left, y=middle
-    )
+    entities = []
+    for node, name in enumerate(graph.objects[:limit]):
+        words = [word for owner, word in graph.attributes if owner == node]
+        entities.append(" ".join([*words, name]))
+    letters = max(round((width - IMAGE - 110) / SIGN), 12)
+    texts = [wrapped(text, letters, 3) for text in [caption, *entities]]
+    heights = [LINE * len(text) + 20 for text in texts]
+    base = drawing.top + 26
+    tall = max(sum(heights), IMAGE)
+    middle = base + tall / 2
+    fig = canvas(title, drawing, width, base + tall)
+    left = drawing.left + IMAGE
+    right = left + 80
+    end = drawing.left + width - 2
+    place = {"xref": "x", "yref": "y", "xanchor": "left", "x": drawing.left, "y": middle}
+    add_picture(fig, image, sizex=IMAGE, sizey=IMAGE, **place)
     y = middle + sum(heights) / 2
-    for number, (text, height) in enumerate(zip(several, heights, strict=True)):
+    for number, (text, height) in enumerate(zip(texts, heights, strict=True)):
         colour, thick = (CATEGORIES[0], 1.2) if number else (INK, 2.5)
         y -= height
         centre = y + height / 2
@@ -353,7 +408,8 @@ def compared(left: SceneGraph, right: SceneGraph, *, names: tuple[str, str], sco
     """The statements of two graphs: what only the first makes, what both make, what only the second makes;
     ``names`` says what they are called, ``score`` is their tuple F1.
     """
-    first, second = left.tuples(), right.tuples()
+    first = left.tuples()
+    second = right.tuples()
     parts = {
         "only in the first": first - second,
         "in both": first & second,
@@ -361,45 +417,59 @@ def compared(left: SceneGraph, right: SceneGraph, *, names: tuple[str, str], sco
     }
     rows = max(map(len, parts.values()))
     fig = figure(f"Two captions compared: tuple F1 {format_number(score, 2)}", height=round(150 + 26 * rows))
+    look: dict[str, Any] = {"showarrow": False, "xanchor": "left"}
     for column, (head, statements) in enumerate(parts.items()):
-        fig.add_annotation(
-            x=column, y=-1, text=f"<b>{head} ({len(statements)})</b>", showarrow=False, xanchor="left",
-            font={"color": INK},
-        )  # fmt: skip
-        for row, statement in enumerate(sorted(statements, key=lambda one: (len(one), one))):
-            kind = KINDS[len(statement) - 1]
-            text = f"{statement[1]} {statement[0]}" if len(statement) == 2 else " ".join(statement)
-            fig.add_scatter(
-                x=[column], y=[row], mode="markers+text", text=[f"  {escape(cut(text, 34))}"],
-                marker={"color": LOOK[kind][0], "symbol": LOOK[kind][2], "size": 12},
-                textposition="middle right", hovertext=[escape(f"{kind}: {' | '.join(statement)}")],
-                hoverinfo="text", cliponaxis=False,
-            )  # fmt: skip
-    fig.add_annotation(
-        text=lines([f"first: {cut(names[0], 110)}", f"second: {cut(names[1], 110)}"]), showarrow=False,
-        align="left", font={"size": 12, "color": INK}, xref="paper", yref="paper", x=0, y=0, xanchor="left",
-        yanchor="top", yshift=-6,
-    )  # fmt: skip
-    return fig.update_layout(
-        showlegend=False, margin={"t": 50},
-        xaxis={"visible": False, "range": [-0.06, 2.95], "fixedrange": True},
-        yaxis={"visible": False, "range": [max(rows, 1) - 0.4, -1.6], "fixedrange": True},
-    )  # fmt: skip
+        text = f"<b>{head} ({len(statements)})</b>"
+        fig.add_annotation(x=column, y=-1, text=text, font={"color": INK}, **look)
+        in_order = sorted(statements, key=lambda statement: (len(statement), statement))
+        for row, statement in enumerate(in_order):
+            _statement(fig, statement, column, row)
+    captions = lines([f"first: {cut(names[0], 110)}", f"second: {cut(names[1], 110)}"])
+    below = {"xref": "paper", "yref": "paper", "x": 0, "y": 0, "yanchor": "top", "yshift": -6}
+    fig.add_annotation(text=captions, align="left", font={"size": 12, "color": INK}, **below, **look)
+    across = {"visible": False, "range": [-0.06, 2.95], "fixedrange": True}
+    down = {"visible": False, "range": [max(rows, 1) - 0.4, -1.6], "fixedrange": True}
+    return fig.update_layout(showlegend=False, margin={"t": 50}, xaxis=across, yaxis=down)
+
+
+def _statement(fig: go.Figure, statement: tuple[str, ...], column: int, row: int) -> None:
+    """Write one statement of a graph with the mark of its kind."""
+    kind = KINDS[len(statement) - 1]
+    # an attribute is said before its object
+    words = statement[::-1] if len(statement) == 2 else statement
+    fig.add_scatter(
+        x=[column],
+        y=[row],
+        mode="markers+text",
+        text=[f"  {escape(cut(' '.join(words), 34))}"],
+        marker={"color": LOOK[kind][0], "symbol": LOOK[kind][2], "size": 12},
+        textposition="middle right",
+        hovertext=[escape(f"{kind}: {' | '.join(statement)}")],
+        hoverinfo="text",
+        cliponaxis=False,
+    )
 
 
 def per_caption(graphs: Sequence[SceneGraph]) -> go.Figure:
     """How many objects, attributes and relations a caption has: one panel each, the means in the title."""
-    counts = {part: np.array([len(getattr(graph, part)) for graph in graphs]) for part in PARTS}
+    counts = {}
+    for part in PARTS:
+        counts[part] = np.array([len(getattr(graph, part)) for graph in graphs])
     means = [f"{format_number(count.mean(), 2)} {part}" for part, count in counts.items()]
     title = f"What a caption says on average: {', '.join(means)}"
     fig = panels(list(counts), title, "number in one caption", "share of the captions")
     for column, (kind, count) in enumerate(zip(KINDS, counts.values(), strict=True), 1):
         share = np.bincount(count) / len(count)
+        texts = [f"{number}: {format_value(part)} %" for number, part in enumerate(share.tolist())]
         fig.add_bar(
-            x=np.arange(len(share)), y=share, marker={"color": LOOK[kind][0]}, hoverinfo="text", row=1,
+            x=np.arange(len(share)),
+            y=share,
+            marker={"color": LOOK[kind][0]},
+            hoverinfo="text",
+            hovertext=texts,
+            row=1,
             col=column,
-            hovertext=[f"{number}: {format_value(one)} %" for number, one in enumerate(share.tolist())],
-        )  # fmt: skip
+        )
     return (
         fig.update_layout(showlegend=False, bargap=0.15).update_yaxes(tickformat=".0%").update_xaxes(dtick=1)
     )
@@ -411,17 +481,25 @@ def most_frequent(graphs: Sequence[SceneGraph], k: int = 12) -> go.Figure:
     """
     fig = panels(list(PARTS), "Most frequent", "captions", "", shared=False, spacing=0.14)
     for column, kind in enumerate(KINDS, 1):
-        of_kind = [{one[column > 1] for one in graph.tuples() if len(one) == column} for graph in graphs]
+        words: list[str] = []
+        for graph in graphs:
+            # in a statement of two or three words the second names the attribute or the relation
+            words += {statement[column > 1] for statement in graph.tuples() if len(statement) == column}
         # sorted before they are counted: equal numbers stay in alphabetical order
-        top = Counter(sorted(chain.from_iterable(of_kind))).most_common(k)
+        top = Counter(sorted(words)).most_common(k)
+        rows = list(range(len(top)))
+        place = {"row": 1, "col": column}
         fig.add_bar(
-            x=[number for _, number in top], y=list(range(len(top))), orientation="h", hoverinfo="text",
-            marker={"color": LOOK[kind][0]}, hovertext=[f"{escape(word)}: {number}" for word, number in top],
-            row=1, col=column,
-        ).update_yaxes(
-            autorange="reversed", tickvals=list(range(len(top))),
-            ticktext=[escape(cut(word, 18)) for word, _ in top], row=1, col=column,
-        )  # fmt: skip
+            x=[number for _, number in top],
+            y=rows,
+            orientation="h",
+            hoverinfo="text",
+            marker={"color": LOOK[kind][0]},
+            hovertext=[f"{escape(word)}: {number}" for word, number in top],
+            **place,
+        )
+        names = [escape(cut(word, 18)) for word, _ in top]
+        fig.update_yaxes(autorange="reversed", tickvals=rows, ticktext=names, **place)
     return fig.update_layout(showlegend=False, height=120 + 24 * k)
 
 
@@ -433,22 +511,23 @@ def agreement(figures: Mapping[str, Sequence[float]], bars: Mapping[str, float],
         bars: part -> least F1; may be empty.
         title: what the figure shows.
     """
-    worst, part = min((of[2], part) for part, of in figures.items())
-    fig = figure(
-        f"{title}: F1 of {part} is the lowest, {format_value(worst)} percent",
-        y=f"statements, {unit_heading()}",
-    )
+    worst, part = min((numbers[2], part) for part, numbers in figures.items())
+    title = f"{title}: F1 of {part} is the lowest, {format_value(worst)} percent"
+    fig = figure(title, y=f"statements, {unit_heading()}")
+    colours = [LOOK[kind][0] for kind in KINDS]
     for number, (name, shade) in enumerate((("P", 0.45), ("R", 0.7), ("F1", 1.0))):
         values = [figures[part][number] for part in PARTS]
         fig.add_bar(
-            x=list(PARTS), y=on_axis(values), name=name, textposition="outside",
-            marker={"color": [LOOK[kind][0] for kind in KINDS], "opacity": shade},
+            x=list(PARTS),
+            y=on_axis(values),
+            name=name,
+            textposition="outside",
+            marker={"color": colours, "opacity": shade},
             text=[f"{name} {format_value(value)}" for value in values],
-        )  # fmt: skip
+        )
+    dotted = {"color": INK, "width": 2, "dash": "dot"}
     for part, least in bars.items():
-        fig.add_shape(
-            type="line", line={"color": INK, "width": 2, "dash": "dot"},
-            y0=display_value(least), y1=display_value(least),
-            x0=PARTS.index(part) - 0.42, x1=PARTS.index(part) + 0.42,
-        )  # fmt: skip
+        x = PARTS.index(part)
+        y = display_value(least)
+        fig.add_shape(type="line", line=dotted, y0=y, y1=y, x0=x - 0.42, x1=x + 0.42)
     return fig.update_yaxes(range=[0, 112]).update_layout(showlegend=False, barmode="group", margin={"t": 60})

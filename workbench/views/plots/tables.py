@@ -4,6 +4,7 @@ captions, one's own numbers above those that papers print.
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
+from typing import Any
 
 import pandas as pd
 
@@ -29,10 +30,10 @@ def listing(columns: Mapping[str, Sequence[str]], *, title: str, most: int = 40)
     True
     """
     rows = list(zip(*columns.values(), strict=True))
-    return page(
-        "views/plots/listing.html.j2", names=columns, rows=rows[:most], longest=LONGEST,
-        caption=f"{title}: {len(rows)}" + (f", the first {most} shown" if len(rows) > most else ""),
-    )  # fmt: skip
+    caption = f"{title}: {len(rows)}"
+    if len(rows) > most:
+        caption += f", the first {most} shown"
+    return _listing(list(columns), rows[:most], caption)
 
 
 def numbers(runs: Mapping[str, Iterable[object]], *, title: str) -> str:
@@ -43,21 +44,26 @@ def numbers(runs: Mapping[str, Iterable[object]], *, title: str) -> str:
             a run did not measure is an empty cell.
         title: data, split and protocol, which all the numbers share.
     """
-    by_run = {run: list(several) for run, several in runs.items()}
-    found = {run: {row["number"]: row for row in readable_rows(several)} for run, several in by_run.items()}
-    notes = remarks(one for several in by_run.values() for one in several)
+    measurements: list[object] = []
+    values: dict[str, dict[str, str]] = {}
     contracts: dict[str, dict[str, str]] = {}
-    for by_number in found.values():
-        contracts |= {label: row for label, row in by_number.items() if label not in contracts}
-    names = ["number", *found, "in", "chance", "queries", "gallery", "a hit is"]
-    return page(
-        "views/plots/listing.html.j2", names=names, caption="; ".join([title, *notes]), longest=LONGEST,
-        rows=[
-            [label, *(of.get(label, {}).get("value", "") for of in found.values()),
-             *(contract[name] for name in names[-5:])]
-            for label, contract in contracts.items()
-        ],
-    )  # fmt: skip
+    for run, of_run in runs.items():
+        own = list(of_run)
+        measurements += own
+        values[run] = {}
+        for row in readable_rows(own):
+            values[run][row["number"]] = row["value"]
+            contracts.setdefault(row["number"], row)
+    facts = ["in", "chance", "queries", "gallery", "a hit is"]
+    rows = []
+    for label, contract in contracts.items():
+        cells = [by_number.get(label, "") for by_number in values.values()]
+        rows.append([label, *cells, *(contract[fact] for fact in facts)])
+    return _listing(["number", *values, *facts], rows, "; ".join([title, *remarks(measurements)]))
+
+
+def _listing(names: Sequence[str], rows: Sequence[Sequence[str]], caption: str) -> str:
+    return page("views/plots/listing.html.j2", names=names, rows=rows, caption=caption, longest=LONGEST)
 
 
 def printed(columns: Mapping[str, Sequence[str]], *, title: str, reason: str = "") -> str:
@@ -73,30 +79,29 @@ def printed(columns: Mapping[str, Sequence[str]], *, title: str, reason: str = "
         ValueError: the columns differ in length.
     """
     rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-    groups = groupby(rows, lambda row: ", ".join(text for text in (row["paper"], row["group"]) if text))
-    return page(
-        "views/plots/printed.html.j2", names=[name for name in columns if name not in ABOUT],
-        blocks=[(head, list(part)) for head, part in groups], title=title, reason=reason,
-    )  # fmt: skip
+    groups = groupby(rows, lambda row: ", ".join(filter(None, (row["paper"], row["group"]))))
+    blocks = [(head, list(part)) for head, part in groups]
+    names = [name for name in columns if name not in ABOUT]
+    return page("views/plots/printed.html.j2", names=names, blocks=blocks, title=title, reason=reason)
 
 
 def verdicts(differences: pd.DataFrame, *, title: str) -> str:
     """Runs compared with one run, one line a number and run: rows of ``metrics.comparison.Difference``. The
     caption says for how many comparisons the intervals are widened.
     """
-    rows = [
-        {
-            "number": row.key,
-            "run": row.run,
-            "difference": format_interval(row.value, row.low, row.high, row.face, sign=True),
-            "in": unit_heading(row.face),
-            "verdict": stated(row.verdict, row.against),
-            "images on which it is better / worse / equal": f"{row.wins} / {row.losses} / {row.ties}",
-            "p of the sign test (Holm)": format_p_value(row.p_holm),
-        }
-        for row in each(differences)
-    ]
+    rows = [_verdict(row) for row in each(differences)]
     caption = "; ".join(filter(None, (title, widened(len(rows)))))
     names = list(rows[0]) if rows else []
-    cells = [list(row.values()) for row in rows]
-    return page("views/plots/listing.html.j2", names=names, rows=cells, caption=caption, longest=LONGEST)
+    return _listing(names, [list(row.values()) for row in rows], caption)
+
+
+def _verdict(row: Any) -> dict[str, str]:
+    return {
+        "number": row.key,
+        "run": row.run,
+        "difference": format_interval(row.value, row.low, row.high, row.face, sign=True),
+        "in": unit_heading(row.face),
+        "verdict": stated(row.verdict, row.against),
+        "images on which it is better / worse / equal": f"{row.wins} / {row.losses} / {row.ties}",
+        "p of the sign test (Holm)": format_p_value(row.p_holm),
+    }

@@ -38,25 +38,35 @@ AXIS = {
     "automargin": True,
     "title": {"font": {"size": 13}},
 }
-TEMPLATE: Any = go.layout.Template(layout={
+CLEAR = "rgba(0, 0, 0, 0)"
+LAYOUT = {
     "font": {"family": "system-ui, sans-serif", "size": 13, "color": INK},
     "title": {**TITLE, "font": {"size": 16}},
-    "paper_bgcolor": "rgba(0, 0, 0, 0)", "plot_bgcolor": "rgba(0, 0, 0, 0)", "colorway": CATEGORIES,
-    "xaxis": {**AXIS, "ticks": "outside"}, "yaxis": {**AXIS, "ticklabelstandoff": 6},
+    "paper_bgcolor": CLEAR,
+    "plot_bgcolor": CLEAR,
+    "colorway": CATEGORIES,
+    "xaxis": {**AXIS, "ticks": "outside"},
+    "yaxis": {**AXIS, "ticklabelstandoff": 6},
     "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
-    "modebar": {"bgcolor": "rgba(0, 0, 0, 0)", "color": INK, "activecolor": CATEGORIES[0]},
+    "modebar": {"bgcolor": CLEAR, "color": INK, "activecolor": CATEGORIES[0]},
     "margin": {"l": 60, "r": 20, "t": 80, "b": 50},
-})  # fmt: skip
+}
+TEMPLATE: Any = go.layout.Template(layout=LAYOUT)
 
 
 def figure(title: str, x: str = "", y: str = "", *, height: int = 380, width: int | None = None) -> go.Figure:
     """An empty figure in the common look; ``x`` and ``y`` name the axes, with their unit, ``height`` and
     ``width`` are in pixels (``None`` = as wide as the page).
     """
-    return go.Figure(layout={
-        "title": {"text": escape(title)}, "xaxis": {"title": escape(x)}, "yaxis": {"title": escape(y)},
-        "template": TEMPLATE, "height": height, "width": width,
-    })  # fmt: skip
+    layout = {
+        "title": {"text": escape(title)},
+        "xaxis": {"title": escape(x)},
+        "yaxis": {"title": escape(y)},
+        "template": TEMPLATE,
+        "height": height,
+        "width": width,
+    }
+    return go.Figure(layout=layout)
 
 
 @contextmanager
@@ -85,20 +95,13 @@ def panels(
         shared: whether the vertical axes are the same.
         spacing: between panels, as a share of the width.
     """
-    return (
-        figure(title)
-        .set_subplots(
-            1,
-            len(names),
-            subplot_titles=[escape(name) for name in names],
-            horizontal_spacing=spacing,
-            shared_yaxes=shared,
-        )
-        .update_layout(legend={"y": -0.3, "yanchor": "top"})
-        .update_yaxes(title=escape(y), col=1)
-        .update_annotations(font={"size": 13, "color": INK})
-        .update_xaxes(title=escape(x), col=(len(names) + 1) // 2)
-    )
+    heads = [escape(name) for name in names]
+    fig = figure(title)
+    fig.set_subplots(1, len(names), subplot_titles=heads, horizontal_spacing=spacing, shared_yaxes=shared)
+    fig.update_layout(legend={"y": -0.3, "yanchor": "top"})
+    fig.update_yaxes(title=escape(y), col=1)
+    fig.update_annotations(font={"size": 13, "color": INK})
+    return fig.update_xaxes(title=escape(x), col=(len(names) + 1) // 2)
 
 
 def broken(name: str) -> str:
@@ -112,7 +115,8 @@ def on_axis(values: ArrayLike, unit: str = "share") -> list[float]:
     >>> on_axis([0.5, None])
     [50.0, nan]
     """
-    return [display_value(value, unit) for value in np.atleast_1d(np.asarray(values, dtype=float)).tolist()]
+    numbers = np.atleast_1d(np.asarray(values, dtype=float))
+    return [display_value(number, unit) for number in numbers.tolist()]
 
 
 def each(table: pd.DataFrame) -> Iterable[Any]:
@@ -143,14 +147,20 @@ def dots(fig: go.Figure, table: pd.DataFrame, colour: str, symbol: str = "circle
     if table.empty:
         return
     unit = table["face"].iloc[0]
+    texts = []
+    for row in each(table):
+        interval = format_interval(row.value, row.low, row.high, unit)
+        texts.append(escape(f"{row.run}: {interval}{row.about}"))
     fig.add_scatter(
-        x=on_axis(table["value"], unit), y=[escape(run) for run in table["run"]], mode="markers",
+        x=on_axis(table["value"], unit),
+        y=[escape(run) for run in table["run"]],
+        mode="markers",
         error_x=whiskers(table["value"], table["low"], table["high"], colour, unit, width=5),
         marker={"color": colour, "symbol": symbol, "size": 11, "line": {"width": 2, "color": colour}},
-        hovertext=[escape(f"{row.run}: {format_interval(row.value, row.low, row.high, unit)}{row.about}")
-                   for row in each(table)],
-        hoverinfo="text", **place,
-    )  # fmt: skip
+        hovertext=texts,
+        hoverinfo="text",
+        **place,
+    )
 
 
 def whiskers(
@@ -159,29 +169,30 @@ def whiskers(
     """Error bars from values to the ends of their intervals, all as they are stored; an interval that is not
     known (``None``, NaN) is not drawn.
     """
-    middle, below, above = (np.array(on_axis(one, unit)) for one in (value, low, high))
+    middle, below, above = (np.array(on_axis(part, unit)) for part in (value, low, high))
     return {
-        "type": "data", "color": colour, "thickness": 2, "array": np.nan_to_num(above - middle).tolist(),
-        "arrayminus": np.nan_to_num(middle - below).tolist(), **look,
-    }  # fmt: skip
+        "type": "data",
+        "color": colour,
+        "thickness": 2,
+        "array": np.nan_to_num(above - middle).tolist(),
+        "arrayminus": np.nan_to_num(middle - below).tolist(),
+        **look,
+    }
 
 
 def steps(
     fig: go.Figure, values: NDArray[Any], edges: NDArray[Any], line: dict[str, Any], **look: Any
 ) -> None:
     """Draw the outline of a histogram: the share of the values in each bin between ``edges``, in percent."""
-    fig.add_scatter(
-        x=edges, y=np.append(np.histogram(values, edges)[0] / max(1, len(values)), 0.0), mode="lines",
-        line={"width": 2, "shape": "hv", **line}, **look,
-    )  # fmt: skip
+    shares = np.histogram(values, edges)[0] / max(1, len(values))
+    heights = np.append(shares, 0.0)
+    fig.add_scatter(x=edges, y=heights, mode="lines", line={"width": 2, "shape": "hv", **line}, **look)
 
 
 def add_picture(fig: go.Figure, image: Image.Image, side: int = 224, **place: Any) -> None:
     """Draw a picture, a thumbnail of ``side`` pixels, by default at the left of the page, half way up."""
-    fig.add_layout_image({
-        "source": data_uri(image, side), "sizing": "contain", "xref": "paper", "yref": "paper", "x": 0,
-        "y": 0.5, "sizey": 1, "yanchor": "middle", **place,
-    })  # fmt: skip
+    page = {"xref": "paper", "yref": "paper", "x": 0, "y": 0.5, "sizey": 1, "yanchor": "middle"}
+    fig.add_layout_image({"source": data_uri(image, side), "sizing": "contain", **page, **place})
 
 
 def wrapped(text: str, letters: int, most: int | None = None) -> list[str]:
@@ -191,4 +202,5 @@ def wrapped(text: str, letters: int, most: int | None = None) -> list[str]:
 
 def level_colour(level: int, levels: Sequence[int]) -> str:
     """Colour of a level: the ramp from generic to specific, stretched over the levels there are."""
-    return LEVELS[round(sorted(levels).index(level) * (len(LEVELS) - 1) / max(1, len(levels) - 1))]
+    place = sorted(levels).index(level)
+    return LEVELS[round(place * (len(LEVELS) - 1) / max(1, len(levels) - 1))]

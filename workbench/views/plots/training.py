@@ -40,23 +40,26 @@ def curves(
     require(history, "no epoch was trained (epochs=0), so there are no curves")
     keys = list(dict.fromkeys(["rsum", select]))
     rsum = [history[0]["val/rsum"], max(row["val/rsum"] for row in history)]
-    fig = figure(
-        f"Training: validation RSUM from {' to '.join(format_value(one, 'sum') for one in rsum)} of 600"
-    ).set_subplots(1, 1 + len(keys), horizontal_spacing=0.12)
+    first, best = (format_value(value, "sum") for value in rsum)
+    fig = figure(f"Training: validation RSUM from {first} to {best} of 600")
+    fig.set_subplots(1, 1 + len(keys), horizontal_spacing=0.12)
     _terms(fig, [row for row in history if "loss" in row])
-    epochs, colour = [row["epoch"] for row in history], CATEGORIES[4]
+    epochs = [row["epoch"] for row in history]
+    colour = CATEGORIES[4]
+    line = {"width": 2.5, "color": colour}
     for col, key in enumerate(keys, 2):
-        unit, name = unit_of(key), MetricKey.parse(key).title
+        unit = unit_of(key)
+        name = MetricKey.parse(key).title
         values = on_axis([row[f"val/{key}"] for row in history], unit)
-        fig.add_scatter(
-            x=epochs, y=values, name=f"validation {escape(name)}", hovertext=key,
-            line={"width": 2.5, "color": colour}, row=1, col=col, **LOOK,
-        )  # fmt: skip
+        place = {"row": 1, "col": col}
+        label = f"validation {escape(name)}"
+        fig.add_scatter(x=epochs, y=values, name=label, hovertext=key, line=line, **place, **LOOK)
         if key == select:
-            at = [row for row, epoch in enumerate(epochs) if epoch in kept]
+            rows = [row for row, epoch in enumerate(epochs) if epoch in kept]
             ring = {"size": 15, "color": "rgba(0,0,0,0)", "line": {"color": colour, "width": 2}}
-            x, y = [epochs[row] for row in at], [values[row] for row in at]
-            fig.add_scatter(x=x, y=y, mode="markers", marker=ring, name="kept", row=1, col=col)
+            x = [epochs[row] for row in rows]
+            y = [values[row] for row in rows]
+            fig.add_scatter(x=x, y=y, mode="markers", marker=ring, name="kept", **place)
         fig.update_yaxes(title=f"{escape(name)}, {unit_heading(unit)}", col=col)
     return fig.update_xaxes(title="epoch", dtick=max(1, len(epochs) // 10))
 
@@ -92,19 +95,33 @@ def found_first(measurements: Sequence[Measurement]) -> tuple[dict[str, float], 
     return shares["own"], shares["true"]
 
 
+def _readable(share: float) -> str:
+    """A share, where its bar has room for it."""
+    return format_value(share) if share > 0.06 else ""
+
+
 def first_answers(own: Mapping[str, float], true: Mapping[str, float]) -> go.Figure:
     """What the best scored item is: the query's own, another one that is truly relevant, or a wrong one; for
     the arguments see ``found_first``.
     """
-    shares = [f"{format_value(one)} % from {way}" for way, one in true.items() if "," not in way]
+    shares = [f"{format_value(share)} % from {way}" for way, share in true.items() if "," not in way]
     title = f"First answers that are true: {listed(shares)}"
     fig = figure(title, f"queries, {unit_heading()}", height=210 + 60 * len(own))
-    parts = [(own[d], max(true[d] - own[d], 0.0), 1 - max(true[d], own[d])) for d in own]
+    parts = [(own[way], max(true[way] - own[way], 0.0), 1 - max(true[way], own[way])) for way in own]
+    ways = [escape(way) for way in own]
     for (name, colour, ink), values in zip(ANSWERS, zip(*parts, strict=True), strict=True):
         fig.add_bar(
-            x=on_axis(values), y=[escape(d) for d in own], orientation="h", width=0.6, name=name,
-            text=[format_value(value) if value > 0.06 else "" for value in values], textposition="inside",
-            insidetextanchor="middle", textangle=0, textfont={"color": ink}, marker={"color": colour},
-        )  # fmt: skip
+            x=on_axis(values),
+            y=ways,
+            orientation="h",
+            width=0.6,
+            name=name,
+            text=[_readable(value) for value in values],
+            textposition="inside",
+            insidetextanchor="middle",
+            textangle=0,
+            textfont={"color": ink},
+            marker={"color": colour},
+        )
     fig.update_layout(barmode="stack", legend={"traceorder": "normal"})
     return fig.update_xaxes(range=[0, 100]).update_yaxes(autorange="reversed")
