@@ -12,6 +12,7 @@ from PIL import Image
 
 from workbench.execution import report
 from workbench.records import SceneGraph
+from workbench.views.plots import graph_layout as layout
 from workbench.views.plots import scene_graph as plots
 from workbench.views.plots.theme import escape
 
@@ -31,7 +32,7 @@ def luminance(colour):
 
 
 def edges(box):
-    (x, y), w, h = box.centre, box.width / 2, plots.BOX / 2
+    (x, y), w, h = box.centre, box.width / 2, layout.BOX / 2
     return x - w, x + w, y - h, y + h
 
 
@@ -42,23 +43,23 @@ def apart(one, other):
 
 # By hand: a word of three letters is 3 * 7.3 + 22 = 43.9 pixels wide.
 def test_objects_stand_in_a_row_attributes_above_and_a_relation_below_between_its_ends():
-    drawing = plots.arrange(SceneGraph(("man", "dog"), ((1, "wet"),), ((0, "pet", 1),)))
+    drawing = layout.arrange(SceneGraph(("man", "dog"), ((1, "wet"),), ((0, "pet", 1),)))
     man, dog, wet, pet = drawing.boxes
     assert (man.width, wet.width) == (pytest.approx(43.9), pytest.approx(43.9))
     # the relation needs 43.9 and 16 for its two ends: 59.9; the boxes alone need (43.9 + 43.9) / 2 + 28 =
     # 71.9
     assert dog.centre[0] - man.centre[0] == pytest.approx(71.9)
-    assert (man.centre[1], dog.centre[1], wet.centre) == (0, 0, (dog.centre[0], plots.ROW))
-    assert pet.centre == (pytest.approx((man.centre[0] + dog.centre[0]) / 2), -plots.ROW - 12)
+    assert (man.centre[1], dog.centre[1], wet.centre) == (0, 0, (dog.centre[0], layout.ROW))
+    assert pet.centre == (pytest.approx((man.centre[0] + dog.centre[0]) / 2), -layout.ROW - 12)
     assert [(box.kind, box.about) for box in drawing.boxes] == [
         ("object", ""), ("object", "wet"), ("attribute", "of dog"), ("relation", "man → dog"),
     ]  # fmt: skip
-    assert drawing.arrows == ((dog.centre[0], -plots.BOX / 2 - 6),)
+    assert drawing.arrows == ((dog.centre[0], -layout.BOX / 2 - 6),)
     assert drawing.left_out == 0
 
 
 def test_a_long_relation_runs_below_the_short_ones_inside_it():
-    boxes = [box for box in plots.arrange(GRAPH).boxes if box.kind == "relation"]
+    boxes = [box for box in layout.arrange(GRAPH).boxes if box.kind == "relation"]
     heights = {box.label: box.centre[1] for box in boxes}
     assert (
         heights["in"] == heights["run through"] > heights["throw to"] > heights["look at"] > heights["watch"]
@@ -67,7 +68,7 @@ def test_a_long_relation_runs_below_the_short_ones_inside_it():
 
 def test_a_great_graph_is_cut_and_says_by_how_much():
     graph = SceneGraph(("dog",) * 300, ((0, "wet"),) * 20, tuple((0, "see", i) for i in range(1, 300)))
-    drawing = plots.arrange(graph, limit=12)
+    drawing = layout.arrange(graph, limit=12)
     # 12 objects, 8 attributes, 11 relations are drawn of 300 + 20 + 299
     assert drawing.left_out == 619 - 31
     notes = [note.text for note in plots.draw(graph).layout.annotations]
@@ -175,7 +176,7 @@ LONG_NAME = SceneGraph(
 @example(LONG_NAME)
 @given(any_graph())
 def test_no_boxes_of_a_row_touch_and_all_lie_inside_the_edges(graph):
-    drawing = plots.arrange(graph)
+    drawing = layout.arrange(graph)
     boxes = drawing.boxes
     assert all(apart(a, b) for i, a in enumerate(boxes) for b in boxes[:i])
     for box in boxes:

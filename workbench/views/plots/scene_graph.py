@@ -2,17 +2,13 @@
 agreement with the truth.
 
 Objects are blue boxes, attributes orange pills, relations green hexagons: kinds differ in shape, in colour
-and in lightness. A graph is drawn on axes that count pixels, and the same graph gives the same drawing:
-objects stand in a row in their order, attributes above their object, relations below as brackets from
-subject to object. Nothing overlaps, however long the words are: objects move apart for their attributes and
-for the relations between them.
+and in lightness. A graph is drawn on axes that count pixels, and the same graph gives the same drawing
+(``graph_layout``).
 """
 
-import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -20,6 +16,7 @@ from PIL import Image
 
 from workbench.formatting import display_value, format_number, format_value, unit_heading
 from workbench.records import SceneGraph
+from workbench.views.plots.graph_layout import BOX, Box, Drawing, Kind, Point, arrange, cut
 from workbench.views.plots.theme import (
     CATEGORIES,
     INK,
@@ -31,183 +28,6 @@ from workbench.views.plots.theme import (
     panels,
     wrapped,
 )
-
-Kind = Literal["object", "attribute", "relation"]
-Point = tuple[float, float]
-# subject, label, object
-Tie = tuple[int, str, int]
-# pixels: a letter, the room at both ends of a box, a box, between boxes, between rows, between ends of
-# relations at an object
-LETTER = 7.3
-ENDS = 22.0
-BOX = 26.0
-GAP = 28.0
-ROW = 34.0
-PORT = 16.0
-# letters of a word, and attributes of an object, that are drawn
-LONGEST = 22
-MANY = 8
-
-
-@dataclass(frozen=True)
-class Box:
-    """One word of the graph: where it stands, and what it belongs to, for the hover text."""
-
-    kind: Kind
-    label: str
-    centre: Point
-    width: float
-    about: str
-
-
-@dataclass(frozen=True)
-class Drawing:
-    """Boxes and lines of a graph.
-
-    Args:
-        boxes: all boxes; the objects stand at height 0.
-        lines: an SVG path each.
-        arrows: points at which a relation arrives at its object.
-        left, right, bottom, top: the edges.
-        left_out: how many objects, attributes and relations are not drawn.
-    """
-
-    boxes: tuple[Box, ...]
-    lines: tuple[str, ...]
-    arrows: tuple[Point, ...]
-    left: float
-    right: float
-    bottom: float
-    top: float
-    left_out: int
-
-
-def letters(text: str) -> int:
-    """Width of a text in letters; signs of East Asian scripts and emoji count twice.
-
-    >>> letters("dog"), letters("狗")
-    (3, 2)
-    """
-    wide = sum(unicodedata.east_asian_width(sign) in "WF" for sign in text)
-    return len(text) + wide
-
-
-def cut(text: str, longest: int = LONGEST) -> str:
-    """The text, or its beginning with a mark where it is longer.
-
-    >>> cut("dog"), cut("a very very long name", 8)
-    ('dog', 'a very …')
-    """
-    flat = " ".join(text.split())
-    return flat if len(flat) <= longest else flat[: longest - 2].rstrip() + " …"
-
-
-def width_of(text: str) -> float:
-    """Width of the box around a text."""
-    return LETTER * letters(cut(text)) + ENDS
-
-
-def arrange(graph: SceneGraph, limit: int = 12) -> Drawing:
-    """Place a graph: the first ``limit`` objects, and twice as many of the relations between them."""
-    names = graph.objects[:limit]
-    attributes: list[list[str]] = [[] for _ in names]
-    for node, word in graph.attributes:
-        if node < limit:
-            attributes[node].append(word)
-    ties = [tie for tie in graph.relations if tie[0] < limit and tie[2] < limit][: 2 * limit]
-    widths = [max(width_of(name), PORT * (_ports(ties, i) + 1)) for i, name in enumerate(names)]
-    depths = _depths(ties)
-    ports = _port_offsets(ties, depths, len(names))
-    places = _places(widths, attributes, ties, ports)
-    boxes: list[Box] = []
-    paths: list[str] = []
-    arrows: list[Point] = []
-    for name, x, width, words in zip(names, places, widths, attributes, strict=True):
-        boxes.append(Box("object", name, (x, 0.0), width, ", ".join(words)))
-        for i, word in enumerate(words[:MANY], 1):
-            boxes.append(Box("attribute", word, (x, ROW * i), width_of(word), f"of {name}"))
-        paths.append(f"M {x},0 V {ROW * len(words[:MANY])}")
-    for (s, label, o), depth, (leaves, arrives) in zip(ties, depths, ports, strict=True):
-        start = places[s] + leaves
-        end = places[o] + arrives
-        y = -ROW * (depth + 1) - 12
-        paths.append(_bracket(start, end, y))
-        arrows.append((end, -BOX / 2 - 6))
-        boxes.append(
-            Box("relation", label, ((start + end) / 2, y), width_of(label), f"{names[s]} → {names[o]}")
-        )
-    parts = len(graph.objects) + len(graph.attributes) + len(graph.relations)
-    return Drawing(tuple(boxes), tuple(paths), tuple(arrows), *_edges(boxes), parts - len(boxes))
-
-
-def _edges(boxes: Sequence[Box]) -> tuple[float, float, float, float]:
-    """Left, right, bottom and top of all boxes."""
-    if not boxes:
-        return 0.0, 0.0, -BOX / 2, BOX / 2
-    heights = [box.centre[1] for box in boxes]
-    return (
-        min(box.centre[0] - box.width / 2 for box in boxes),
-        max(box.centre[0] + box.width / 2 for box in boxes),
-        min(heights) - BOX / 2,
-        max(heights) + BOX / 2,
-    )
-
-
-def _ports(ties: list[Tie], i: int) -> int:
-    """Ends of relations at an object."""
-    return sum((s == i) + (o == i) for s, _, o in ties)
-
-
-def _places(
-    widths: list[float], attributes: list[list[str]], ties: list[Tie], ports: list[Point]
-) -> list[float]:
-    """The middle of each object: no boxes touch, and every relation has room between its ends."""
-    rooms = [max(width, *map(width_of, attributes[i][:MANY]), 0.0) for i, width in enumerate(widths)]
-    for (s, label, o), (leaves, arrives) in zip(ties, ports, strict=True):
-        # a relation of a thing to itself hangs below it, beside its middle where there are several
-        if s == o:
-            rooms[s] = max(rooms[s], width_of(label) + abs(leaves + arrives))
-    places: list[float] = []
-    for i, room in enumerate(rooms):
-        least = [places[i - 1] + (rooms[i - 1] + room) / 2 + GAP] if i else [room / 2]
-        for s, label, o in ties:
-            if (first := min(s, o)) < i == max(s, o):
-                ends = PORT * (_ports(ties, first) + _ports(ties, i)) / 2
-                least.append(places[first] + width_of(label) + ends)
-        places.append(max(least))
-    return places
-
-
-def _depths(ties: list[Tie]) -> list[int]:
-    """The row below the objects in which each relation runs; short ones first, so that no bracket cuts one
-    inside it.
-    """
-    # a relation of a thing with itself takes a little room on both sides of it
-    spans = [(min(s, o) - 0.4 * (s == o), max(s, o) + 0.4 * (s == o)) for s, _, o in ties]
-    depths: dict[int, int] = {}
-    for i in sorted(range(len(ties)), key=lambda i: (spans[i][1] - spans[i][0], i)):
-        taken = {depths[j] for j in depths if spans[i][0] < spans[j][1] and spans[j][0] < spans[i][1]}
-        depths[i] = next(depth for depth in range(len(ties)) if depth not in taken)
-    return [depths[i] for i in range(len(ties))]
-
-
-def _port_offsets(ties: list[Tie], depths: list[int], objects: int) -> list[Point]:
-    """Where each relation leaves its subject and arrives at its object, counted from the middles of both.
-
-    Ends stand side by side. Brackets to the left end at the left, the deepest innermost; so no line cuts
-    another one of the same object.
-    """
-    at: list[list[tuple[int, int, int, int]]] = [[] for _ in range(objects)]
-    for i, (s, _, o) in enumerate(ties):
-        for here, there, which in ((s, o, 0), (o, s, 1)):
-            side = (there > here) - (there < here)
-            at[here].append((side, -side * depths[i], i, which))
-    offsets: dict[tuple[int, int], float] = {}
-    for several in at:
-        for number, (_, _, i, which) in enumerate(sorted(several)):
-            offsets[i, which] = PORT * (number - (len(several) - 1) / 2)
-    return [(offsets[i, 0], offsets[i, 1]) for i in range(len(ties))]
-
 
 # colour of the box, ink on it, symbol in the legend
 LOOK: dict[Kind, tuple[str, str, str]] = {
@@ -329,15 +149,6 @@ def _outline(box: Box) -> str:
     return f"M {first},{low} H {last} {at_right} H {first} {at_left} Z"
 
 
-def _bracket(start: float, end: float, y: float) -> str:
-    """From the subject's bottom down to a height and up to the object's, with rounded corners."""
-    bend = float(np.copysign(min(7, abs(end - start) / 2), end - start))
-    return (
-        f"M {start},{-BOX / 2} V {y + 7} Q {start},{y} {start + bend},{y} H {end - bend} "
-        f"Q {end},{y} {end},{y + 7} V {-BOX / 2 - 8}"
-    )
-
-
 PARTS = ("objects", "attributes", "relations")
 # pixels: the narrowest figure, and an image
 NARROWEST = 460.0
@@ -389,7 +200,7 @@ def composition(
     left = drawing.left + IMAGE
     right = left + 80
     end = drawing.left + width - 2
-    place = {"xref": "x", "yref": "y", "xanchor": "left", "x": drawing.left, "y": middle}
+    place: dict[str, Any] = {"xref": "x", "yref": "y", "xanchor": "left", "x": drawing.left, "y": middle}
     add_picture(fig, image, sizex=IMAGE, sizey=IMAGE, **place)
     y = middle + sum(heights) / 2
     for number, (text, height) in enumerate(zip(texts, heights, strict=True)):
