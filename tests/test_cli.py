@@ -560,7 +560,7 @@ def test_explore_writes_answers_as_a_page_without_runs_and_without_jupyterlab(tm
 def test_explore_refuses_runs_of_several_data_sets(root: Path) -> None:
     for folder, data in zip(sorted(root.glob("*/*")), ("scenes", "flickr8k"), strict=True):
         write_json(folder / runs.PARAMS, {"data": data})
-        write_json(folder / runs.CONFIG, {})
+        write_json(folder / runs.KIND, {"kind": "training"})
     result = call("explore", "aaaa", "bbbb", "--prepare", "--root", root)
     assert result.exit_code == 2
     assert "the runs are of several data sets (flickr8k, scenes); choose those of one" in result.output
@@ -569,7 +569,7 @@ def test_explore_refuses_runs_of_several_data_sets(root: Path) -> None:
 def test_explore_knows_a_folder_of_data_by_any_spelling(root: Path) -> None:
     for folder, data in zip(sorted(root.glob("*/*")), ("photos/", "./photos"), strict=True):
         write_json(folder / runs.PARAMS, {"data": data})
-        write_json(folder / runs.CONFIG, {})
+        write_json(folder / runs.KIND, {"kind": "training"})
     assert call("explore", "aaaa", "bbbb", "--prepare", "--root", root).exit_code == 0
 
 
@@ -577,7 +577,7 @@ def test_explore_prepares_a_notebook_that_opens_the_runs(root: Path) -> None:
     refused = call("explore", "aaaa", "--root", root, "--prepare")
     assert refused.exit_code == 2
     assert "keeps no model; name the folder of a finished training run" in refused.output
-    write_json(root / "03_train" / "20260101-000000-0000aaaa" / runs.CONFIG, {})
+    write_json(root / "03_train" / "20260101-000000-0000aaaa" / runs.KIND, {"kind": "training"})
     done = call("explore", "20260101-000000-0000aaaa", "--root", root, "--prepare", "--json")
     book = nbformat.read(json.loads(done.output)["notebook"], 4)
     (cell,) = [cell for cell in book.cells if cell.metadata.get("tags") == ["injected-parameters"]]
@@ -585,7 +585,7 @@ def test_explore_prepares_a_notebook_that_opens_the_runs(root: Path) -> None:
     chosen = 'device = "auto"\nprecision = "auto"\n'
     assert cell.source == f'# Parameters\nruns = ["{place}"]\n{chosen}'
     alone = call("explore", "20260101-000000-0000aaaa", "--root", root, "--app", "--prepare", "--json")
-    explorer, chart = nbformat.read(json.loads(alone.output)["notebook"], 4).cells[1:]
+    explorer, chart = nbformat.read(json.loads(alone.output)["notebook"], 4).cells[-2:]
     assert f"wb.open_runs(['{place}'], images=500)" in explorer.source
     write_json(root / "03_train" / "20260101-000000-0000aaaa" / runs.PARAMS, {"test_images": 200})
     alone = call("explore", "20260101-000000-0000aaaa", "--root", root, "--app", "--prepare", "--json")

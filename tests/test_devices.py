@@ -178,7 +178,7 @@ def test_an_opened_run_and_its_embeddings_are_made_on_the_device(asked):
     run = open_runs(images=4)[0]
     assert len(run.image) == 4
     asked.require_there()
-    assert run.model.objective in asked.modules
+    assert run.model.pair in asked.modules
 
 
 class Own(nn.Module):
@@ -249,7 +249,7 @@ VERBS = (
 def test_a_verb_that_encodes_does_it_on_the_device(words, asked, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     if "RUN" in words:
-        train(prepare(Config(**SMALL, device="cpu"), progress=False), out="runs/made", resume=False)
+        train(prepare(Config(**SMALL, device="cpu"), progress=False), folder="runs/made")
     devices._choice.update(device="auto")
     asked.clear()
     done = CliRunner().invoke(app, words.replace("RUN", "runs/made").split())

@@ -135,9 +135,9 @@ def test_an_installed_distribution_offers_a_member_by_an_entry_point(
 
 def test_it_stands_in_the_results_in_the_tables_and_on_the_leaderboard(own_file: Path) -> None:
     from tests.runs.test_experiment import SMALL, TINY
-    from workbench.runs import Config, load_model, prepare
+    from workbench.runs import Config, load_model
     from workbench.runs import store as runs
-    from workbench.runs import train as standalone
+    from workbench.runs.train import train
     from workbench.views.pages import leaderboard
 
     (own_file / "tiny.json").write_text(json.dumps(TINY), encoding="utf-8")
@@ -145,9 +145,8 @@ def test_it_stands_in_the_results_in_the_tables_and_on_the_leaderboard(own_file:
     own = {"objective": "my_choice:Choice", "metrics": ["my_metric:ReciprocalRank"]}
     own |= {"image_encoder": "towers", "text_encoder": "towers"}
     config = Config(**own, image_options=options, **SMALL)
-    folder = standalone.train(
-        prepare(config, progress=False), out=own_file / "runs" / "own" / "1", progress=False
-    )
+    folder = own_file / "runs" / "own" / "1"
+    train(config, folder=folder, progress=False)
     assert runs.read(folder).status == "ok"
     assert json.loads((folder / "config.json").read_text())["objective"] == "my_choice:Choice"
     results = (folder / runs.RESULTS).read_text()

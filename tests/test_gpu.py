@@ -57,7 +57,7 @@ def test_every_objective_trains_and_the_same_seed_gives_the_same_numbers(name: s
     found = []
     for number in ("first", "second"):
         made = prepare(Config(objective=name, **SMALL, device="cuda"), progress=False)
-        run = train(made, out=tmp_path / number, resume=False, progress=False)
+        run = train(made, folder=tmp_path / number, progress=False).folder
         found.append(json.loads((run / "results.json").read_text())["metrics"])
     one, other = found
     assert np.isfinite(one["rsum"])
@@ -75,7 +75,7 @@ def test_a_model_says_on_a_gpu_what_it_says_on_the_cpu() -> None:
 def test_a_verb_encodes_there(words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     if "RUN" in words:
-        train(prepare(Config(**OF_RUN, device="cpu"), progress=False), out="runs/made", resume=False)
+        train(prepare(Config(**OF_RUN, device="cpu"), progress=False), folder="runs/made")
     done = CliRunner().invoke(app, words.replace("RUN", "runs/made").split())
     assert done.exit_code == 0, done.output
 

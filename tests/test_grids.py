@@ -24,10 +24,11 @@ from workbench.cli import describe
 from workbench.execution import library, notebook, parameters
 from workbench.execution.grid import expand, plan, prepared, read_grid
 from workbench.io import read_options
-from workbench.runs import Config, run
+from workbench.runs import Config
 from workbench.runs import build as running
 from workbench.runs.build import build, with_widths
 from workbench.runs.resolve import resolve
+from workbench.runs.train import train
 
 NOTEBOOKS = Path(__file__).parent.parent / "notebooks"
 GRIDS = {path.stem: path for place in library.sources() for path in sorted(place.glob("grids/*.yaml"))}
@@ -229,7 +230,7 @@ def test_every_preset_trains_from_files_in_the_true_format(name, tmp_path):
         data_options=options, epochs=1, step_epochs=(1,), clusters=4, clusters_per_batch=2, swa_from=0,
         batch_size=2 if given.training.captions_per_image == 5 else 4, device="cpu",
     )  # fmt: skip
-    (start, epoch) = run(trained, progress=False).history
+    (start, epoch) = train(trained, progress=False).history
     assert epoch["steps"] >= 3 > start["steps"] == 0
     assert np.isfinite(epoch["loss"])
 

@@ -165,8 +165,8 @@ def test_a_name_and_a_note_are_taken_away_by_empty_ones(photos: Path):
 def test_vectors_are_called_after_both_files_which_their_run_keeps_with_checksums(photos: Path):
     assert evaluate().exit_code == 0
     assert evaluate(texts="other").exit_code == 0
-    second, first = sorted(runs.list_runs(), key=lambda run: str(run.results["objective"]))
-    names = [run.results["objective"] for run in (first, second)]
+    second, first = sorted(runs.list_runs(), key=lambda run: str(run.results["model"]))
+    names = [run.results["model"] for run in (first, second)]
     assert names == ["clip/images + texts", "clip/images + other/texts"]
     assert first.params["images"] == second.params["images"]
     assert first.params["texts"]["file"] == str(photos / "clip" / "texts.npy")
@@ -180,7 +180,7 @@ def test_two_files_of_one_name_never_share_the_hash_of_a_run(photos: Path):
         (photos / "later" / name).replace(photos / "clip" / name)
     assert evaluate().exit_code == 0
     first, second = runs.list_runs()
-    assert first.results["objective"] == second.results["objective"]
+    assert first.results["model"] == second.results["model"]
     assert first.id[16:24] != second.id[16:24]
 
 
@@ -191,7 +191,7 @@ def test_python_names_tags_and_notes_a_result_in_the_same_words(tmp_path: Path):
     assert result.name == "clip"
     run = runs.read(result.save(tmp_path / "run").parent)
     assert run.about == About("clip", ("thesis",), "a note")
-    assert run.results["objective"] == "vectors"
+    assert run.results["model"] == "vectors"
     with pytest.raises(ValueError, match="the name 'a/b'"):
         wb.evaluate(**sides, own=OWN, name="a/b")
 

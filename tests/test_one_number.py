@@ -14,8 +14,10 @@ from workbench import formatting
 from workbench.cli import app
 from workbench.io import write_json
 from workbench.metrics.comparison import stated, widened
-from workbench.runs import Config, by_query, compare, open_runs, run
+from workbench.records.measurement import contracts_of
+from workbench.runs import Config, by_query, compare, open_runs
 from workbench.runs import store as runs
+from workbench.runs.train import train
 from workbench.tour import TRAINED
 from workbench.views.pages import leaderboard
 from workbench.views.plots import tables
@@ -35,7 +37,7 @@ def root(request, tmp_path_factory):
     root = tmp_path_factory.mktemp("runs")
     for seed in (0, 1):
         folder = root / "03_train" / f"20260101-00000{seed}-0000000{seed}"
-        run(SMALL.replace(seed=seed), progress=False).save(folder)
+        train(SMALL.replace(seed=seed), progress=False).save(folder)
         write_json(folder / runs.PARAMS, {"objective": "infonce", "epochs": 1, "train_images": 32})
         runs.write_status(folder, "ok")
     return root
@@ -59,7 +61,7 @@ def printed(root, *words):
 
 
 def contracts(root):
-    return [one.results["contracts"] for one in trained(root)]
+    return [dict(contracts_of(one.results)) for one in trained(root)]
 
 
 def test_the_terminal_prints_the_value_and_the_interval_that_the_run_keeps(root):
@@ -76,7 +78,7 @@ def test_the_terminal_prints_the_value_and_the_interval_that_the_run_keeps(root)
 
 def test_a_diff_prints_both_values_and_the_interval_of_their_paired_difference(root):
     pair = trained(root)[:2]
-    first, second = (one.results["contracts"] for one in pair)
+    first, second = (dict(contracts_of(one.results)) for one in pair)
     names = [one.id for one in pair]
     # the interval is widened for all numbers that are compared, also for those that do not differ
     for more, family in (((), by_query.compared(first)), (("--all",), list(first))):
@@ -141,7 +143,8 @@ def test_results_in_json_are_what_the_table_of_the_run_holds(root):
     for one in trained(root):
         values = json.loads((one.folder / runs.RESULTS).read_text())
         (opened,) = open_runs([str(one.folder)])
-        assert values["metrics"] == {key: contract["value"] for key, contract in values["contracts"].items()}
+        assert values["metrics"].keys() == values["contracts"].keys()
+        assert not any("value" in contract for contract in values["contracts"].values())
         assert opened.table()["value"].to_dict() == values["metrics"]
 
 
@@ -155,9 +158,9 @@ def test_the_notebooks_of_the_tour_show_the_numbers_and_intervals_of_their_resul
 
 def check_notebooks(by_name, compared):
     """Each number of a training run has the same face in its own notebook and in the comparison."""
-    beside = json.loads((compared / runs.RESULTS).read_text())["contracts"]
+    beside = dict(contracts_of(json.loads((compared / runs.RESULTS).read_text())))
     for name, folder in by_name.items():
-        kept = json.loads((folder / runs.RESULTS).read_text())["contracts"]
+        kept = dict(contracts_of(json.loads((folder / runs.RESULTS).read_text())))
         for key in compare.first_keys({"own", "exact"}):
             assert text(kept[key]) == text(beside[f"{name}: {key}"])
             for place in (folder, compared):

@@ -11,6 +11,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+import workbench
 from tools.readme import read_steps
 from workbench.cli import app
 
@@ -58,14 +59,13 @@ def test_a_command_is_one_that_the_program_takes(command: str, monkeypatch: pyte
     from workbench import runs as experiment
     from workbench.execution import grid, notebook
     from workbench.runs import store as runs
-    from workbench.runs import train as standalone
 
     begun: list[str] = []
     done = notebook.RunResult(ROOT, "ok", 0, 0.0)
     monkeypatch.setattr(notebook, "run_notebook", lambda *_, **__: begun.append("run") or done)
     monkeypatch.setattr(grid, "run_notebook", lambda *_, **__: begun.append("run") or done)
     monkeypatch.setattr(experiment, "prepare", lambda config, **_: config)
-    monkeypatch.setattr(standalone, "train", lambda *_, **__: begun.append("train") or ROOT)
+    monkeypatch.setattr(workbench, "train", lambda *_, **__: begun.append("train"), raising=False)
     monkeypatch.setattr(
         runs, "find", lambda *_: runs.Run(ROOT, "03_train", "x", "ok", {"objective": "ditm"}, {}, {})
     )
@@ -90,7 +90,7 @@ def test_the_python_blocks_run(capsys: pytest.CaptureFixture[str]) -> None:
 def test_the_objective_to_add_is_a_file_outside_the_package_that_keeps_the_whole_contract(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from workbench import Config, run
+    from workbench import Config, train
     from workbench.objectives.contract import check_objective
 
     body = next(body for kind, body in BLOCKS if kind == "python" and "(Objective)" in body)
@@ -103,7 +103,7 @@ def test_the_objective_to_add_is_a_file_outside_the_package_that_keeps_the_whole
     # and trains as its neighbour does: both begin from one recipe
     small = {"train_images": 96, "val_images": 40, "test_images": 40, "batch_size": 16, "device": "cpu"}
     mine, theirs = (
-        run(Config(objective=name, **small), progress=False) for name in ("my_softmax:Softmax", "infonce")
+        train(Config(objective=name, **small), progress=False) for name in ("my_softmax:Softmax", "infonce")
     )
     chance = next(one for one in mine.measurements if one.label == "rsum").chance
     assert chance is not None

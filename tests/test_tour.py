@@ -16,8 +16,9 @@ from workbench.execution.parameters import ParameterError
 from workbench.execution.summary import favourite
 from workbench.formatting import UNITS
 from workbench.records.measurement import unit_of
-from workbench.runs import Config, compare, open_runs, run
+from workbench.runs import Config, compare, open_runs
 from workbench.runs import store as runs
+from workbench.runs.train import train
 from workbench.tour import PAGE, STOPS, TRAINED, Stop, TourResult, render, tour
 
 TRAIN = """
@@ -156,7 +157,7 @@ def test_what_each_notebook_says_first_holds_in_the_tour(real_tour: TourResult) 
 def test_training_on_the_tour_is_better_than_the_model_it_starts_from(real_tour: TourResult) -> None:
     """An optimiser that does nothing leaves the random heads that a run of no epochs has."""
     opened = open_runs([str(real_tour.index.parent / name) for name in TRAINED])
-    start = run(Config(**{**opened[0].config, "epochs": 0}), progress=False)
+    start = train(Config(**{**opened[0].config, "epochs": 0}), progress=False)
     _, differences = compare.table([replace(start, name="start"), *opened], ["exact:t2i/map_at_r"])
     assert differences["verdict"].tolist() == ["better"] * len(TRAINED)
     assert differences["low"].min() > 0.1

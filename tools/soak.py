@@ -40,7 +40,7 @@ CONFIG = {
     "data": "scenes", "train_images": 32, "val_images": 16, "test_images": 16, "objective": "vsepp",
     "epochs": 3, "batch_size": 8, "device": "cpu", "checkpoint_every": 1,
 }  # fmt: skip
-TRAINS = "from workbench.runs import Config, run\nresult = run(Config(**settings, seed=seed), folder=out)"
+TRAINS = "from workbench import Config, train\nresult = train(Config(**settings, seed=seed), folder=out)"
 SLEEPS = 'import time\ntime.sleep(1)\nvalues = {"seed": seed, "metrics": {"rsum": float(seed)}}'
 # seconds in which processes must be gone, and in which a command must end that was not the one killed
 GONE, ENDS = 45, 600

@@ -14,10 +14,11 @@ The public face::
     wb.explore(result, other)                        # the retrieval explorer
     wb.sheet(result, other)                          # queries on which they differ, with their answers
     result.save("runs/mine")                         # a run like any other: ls, show, diff, build
-    wb.train(wb.Config(objective="ditm"))            # train and evaluate; Config lists every setting
+    wb.train(wb.Config(objective="ditm"))            # train and evaluate; with folder="runs/mine", into a run
 
-``Objective``, ``Encoder`` and ``Metric`` are the classes to derive from. Each name is imported when it is
-first asked for, so that ``import workbench`` stays quick and without PyTorch.
+``Objective``, ``Encoder`` and ``Metric`` are the classes to derive from, and ``ModelProtocol`` says what a
+model offers. Each name is imported when it is first asked for, so that ``import workbench`` stays quick and
+without PyTorch.
 
 For whoever changes it: a folder imports from lines below it, never from above. A shelf is a folder whose
 files are its menu; a file is a member where it says ``MEMBER = TheClassOrFunction``, and contract tests run
@@ -42,7 +43,9 @@ for each of them::
                               metrics/grades.py; in words records/measurement.py: TIES
     an interval               metrics/intervals.py: interval, Draws; of a difference metrics/comparison.py:
                               _adjusted; over seeds metrics/seeds.py: t_interval
-    what a run folder holds   runs/result.py: OpenRun.save, CHECKSUMMED; names, readers: runs/store.py
+    a kind of model           runs/model.py: Model; runs/own.py has those of objects, vectors and pairs
+    what a run folder holds   runs/result.py: OpenRun.save, CHECKSUMMED; names, readers: runs/store.py,
+                              runs/kinds.py
     how captions are parsed   packages/caption_graphs, by its entry point scene_graph in workbench.text; what
                               a parser offers: text/graph_tokens.py: cached_graphs
     how the explorer asks     views/explorer/__init__.py tells the way from the page to the scores and back
@@ -64,15 +67,15 @@ if TYPE_CHECKING:
     from workbench.records import Split as Split
     from workbench.runs import Config, open_runs, prepare
     from workbench.runs import load_model as load_model
-    from workbench.runs import run as run
     from workbench.runs.compare import compare
     from workbench.runs.errors import errors
     from workbench.runs.evaluate import evaluate
+    from workbench.runs.model import ModelProtocol
     from workbench.runs.models import open_model
     from workbench.runs.resolve import resolve as resolve
     from workbench.runs.store import folder as run_folder
     from workbench.runs.store import publish
-    from workbench.runs.train import run as train
+    from workbench.runs.train import train
     from workbench.text import SignalMaker as SignalMaker
     from workbench.views.explorer import Explorer as Explorer
     from workbench.views.explorer import explore
@@ -83,6 +86,7 @@ __all__ = [
     "Config",
     "Encoder",
     "Metric",
+    "ModelProtocol",
     "Objective",
     "compare",
     "curves",
@@ -109,7 +113,7 @@ os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
 
 VIEWS = ("curves", "differences", "first_answers", "numbers", "sheet", "verdicts")
 HOMES = {
-    **dict.fromkeys(("Config", "run", "load_model", "open_runs", "prepare"), "runs"),
+    **dict.fromkeys(("Config", "load_model", "open_runs", "prepare"), "runs"),
     "publish": "runs.store",
     "run_folder": "runs.store:folder",
     "compare": "runs.compare",
@@ -118,9 +122,10 @@ HOMES = {
     "explore": "views.explorer",
     "use_device": "devices:use",
     "load_data": "data:load",
+    "ModelProtocol": "runs.model",
     "open_model": "runs.models",
     "resolve": "runs.resolve",
-    "train": "runs.train:run",
+    "train": "runs.train",
     "Explorer": "views.explorer",
     **dict.fromkeys(VIEWS, "views.results"),
     "Encoder": "encoders",

@@ -13,7 +13,7 @@ import plotly.graph_objects as go
 from workbench.formatting import unit_heading
 from workbench.records import Array, MetricKey, require
 from workbench.records.measurement import unit_of
-from workbench.runs.model import KeptVectors
+from workbench.runs.own import KeptVectors
 from workbench.runs.result import OpenRun
 from workbench.training import checkpoint
 from workbench.views.plots.comparison import run_style

@@ -24,18 +24,18 @@ def of_runs(
         measure: measure what is not there; else it is left out.
 
     Raises:
-        FileNotFoundError: a run holds no checkpoint; KeyError, TypeError, ValueError: as ``evaluate_run``.
+        FileNotFoundError: a run holds no checkpoint; KeyError, TypeError, ValueError: as ``evaluate``.
     """
     out = []
     for members in filter(None, [list(trained)] if how.mean else [[run] for run in trained]):
         key = runs.run_key({"runs": [run.id for run in members], "options": how.options})
         file = Path(root) / "tables" / "rows" / f"{key}.json"
         if measure and not file.is_file():
-            from workbench.runs.evaluate import evaluate_run
+            from workbench.runs.evaluate import evaluate
 
             options = {"objective_options": how.options} if how.options else None
-            measured = evaluate_run(*(run.folder for run in members), scoring=options)
-            numbers = {"metrics": {measurement.label: measurement.value for measurement in measured}}
+            result = evaluate([run.folder for run in members], scoring=options)
+            numbers = {"metrics": dict(result)}
             write_json(file, {**members[0].results, **numbers, "runs": [run.id for run in members]})
         if file.is_file():
             out.append(replace(members[0], results=runs.load(file), evaluations={}))

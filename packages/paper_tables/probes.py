@@ -33,7 +33,7 @@ from workbench.metrics.semantic import sr_top
 from workbench.records import Array, Embedding, Judgements, Rows, SceneGraph, Split, Values, require
 from workbench.runs import Target, open_runs
 from workbench.runs import store as runs
-from workbench.runs.evaluate import evaluate_run
+from workbench.runs.evaluate import evaluate
 from workbench.runs.measure import evaluate_split
 from workbench.runs.model import scored
 from workbench.runs.result import OpenRun
@@ -190,10 +190,7 @@ def entities(run: OpenRun) -> Values:
 def reranked(run: OpenRun) -> float:
     """RSUM ranked again by entities, their weight chosen on the validation split, less RSUM as it is."""
     options = {"objective_options": {"beta": None}}
-    reranked_numbers = {
-        measurement.label: measurement.value for measurement in evaluate_run(str(run.folder), scoring=options)
-    }
-    return reranked_numbers["rsum"] - run["rsum"]
+    return evaluate(run.folder, scoring=options)["rsum"] - run["rsum"]
 
 
 def first_epoch(run: OpenRun) -> float:

@@ -329,13 +329,13 @@ def complete(grid: Mapping[str, Any], folders: Sequence[Path]) -> list[str]:
     """
     evaluated, lacking = (grid.get("table") or {}).get("evaluate"), dict[str, str]()
     for run in map(runs.read, folders if evaluated else ()):
-        from workbench.runs import evaluate as evaluation
+        from workbench.runs.evaluate import evaluate
 
         for target in needs.targets(grid, str(run.results.get("dataset")), run.params):
             if target.name in run.evaluations or target.data in lacking:
                 continue
             try:
-                evaluation.evaluate_on(run.folder, target)
+                evaluate(run.folder, target).save(run.folder / runs.EVALUATIONS / target.name)
             except (OSError, ModuleNotFoundError, ValueError) as error:  # the table is made without them
                 reason = _without_place(error).removeprefix(f"{target.data}: ")
                 lacking[target.data] = f"Not measured on {target.data}: {reason}"

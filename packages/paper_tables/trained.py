@@ -25,12 +25,11 @@ from workbench.formatting import format_number
 from workbench.progress import Task
 from workbench.records import Rows, Values, require
 from workbench.registry import require_known
-from workbench.runs import Config, Target, load_split, prepare
+from workbench.runs import Config, Target, load_split
 from workbench.runs import store as runs
-from workbench.runs.evaluate import evaluate_on
+from workbench.runs.evaluate import evaluate
 from workbench.runs.resolve import resolve
 from workbench.runs.train import train
-from workbench.training import checkpoint
 from workbench.training.samplers import epoch
 
 NOTEBOOK, FOLDER = "03_train", "claims"
@@ -194,8 +193,7 @@ def _said(key: Key) -> str:
 
 def train_arm(config: Config, folder: Path) -> None:
     """Train one arm into its folder, or go on with it where it was cut off."""
-    resume = (folder / checkpoint.LAST).is_file()
-    train(prepare(config), out=folder, resume=resume)
+    train(config, folder=folder)
 
 
 def train_all(
@@ -242,7 +240,7 @@ def _measured(run: runs.Run, where: str) -> runs.Run:
         return run
     target = MEASURED[where]
     if target.name not in run.evaluations:
-        evaluate_on(run.folder, target)
+        evaluate(run.folder, target).save(run.folder / runs.EVALUATIONS / target.name)
         run = runs.read(run.folder)
     return replace(run, results={**run.results, **run.evaluations[target.name]})
 

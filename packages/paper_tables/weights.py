@@ -16,7 +16,7 @@ from PIL import Image, ImageDraw
 from workbench.encoders import backbones
 from workbench.formatting import format_value
 from workbench.records import Array, Rows
-from workbench.runs.model import Model
+from workbench.runs.model import EncoderModel
 from workbench.runs.result import OpenRun
 from workbench.training import batches
 from workbench.views.pages import page, scaled
@@ -63,7 +63,7 @@ def of_run(run: OpenRun, images: Sequence[int]) -> list[PartWeights]:
     pair = getattr(run.model, "pair", None)
     if pair is None or not all(getattr(side, "weighs", False) for side in (pair.image, pair.text)):
         return []
-    model = cast(Model, run.model)
+    model = cast(EncoderModel, run.model)
     source, weighing = model.source(run.split, every_signal=False), pair.eval()
     rows = []
     for image in images:
@@ -79,14 +79,16 @@ def of_run(run: OpenRun, images: Sequence[int]) -> list[PartWeights]:
 
 def _of_image(run: OpenRun, row: int, regions: Array, captions: Sequence[Words]) -> PartWeights:
     picture, boxes = _seen(run, row, len(regions))
-    frames = run.split.open_boxes is not None and boxes is not None and not run.config["features"]
+    frames = (
+        run.split.open_boxes is not None and boxes is not None and not cast(EncoderModel, run.model).features
+    )
     return PartWeights(run.split.image_ids[row], picture, regions, boxes, frames, captions)
 
 
 def _spelt(run: OpenRun, captions: Rows, weights: Sequence[Sequence[float]]) -> list[Words]:
     """Return the words of captions with their weights; parts that are no words are numbered."""
     try:
-        texts = cast(Model, run.model).spelt([run.split.captions[row] for row in captions.tolist()])
+        texts = cast(EncoderModel, run.model).spelt([run.split.captions[row] for row in captions.tolist()])
     except NotImplementedError:
         texts = [[f"part {number + 1}" for number in range(len(line))] for line in weights]
     # an encoder that reads a sign of its own at the front may give it no part
@@ -95,7 +97,8 @@ def _spelt(run: OpenRun, captions: Rows, weights: Sequence[Sequence[float]]) -> 
 
 def _seen(run: OpenRun, row: int, regions: int) -> tuple[Image.Image, Array | None]:
     """Return the image that an encoder has regions of, and where they lie in it, if that is known."""
-    split, features, model = run.split, run.config["features"], cast(Model, run.model)
+    split, model = run.split, cast(EncoderModel, run.model)
+    features = model.features
     image: Any = model.pair.image
     grid = bool(features) or image.base.image.image_input == "pixels"
     boxes = split.open_boxes(row) if split.open_boxes and not grid else None

@@ -10,8 +10,9 @@ from PIL import Image
 
 import workbench as wb
 from tests.data.fixtures import tar
-from workbench import Config, data, run
+from workbench import Config, data
 from workbench.io import ChecksumError
+from workbench.runs.train import train
 
 CAPTIONS = [["a red square", "something red"], ["a green square"], ["a blue square", "blue", "a square"]]
 COLOURS = [(200, 0, 0), (0, 200, 0), (0, 0, 200)]
@@ -237,7 +238,7 @@ def test_training_from_shards_is_training_from_the_same_images_in_a_folder(tmp_p
     given |= {"captions_per_image": 1, "image_encoder": "towers", "text_encoder": "towers"}
     given |= {"image_options": {"model": "scenes", "pretrained": "scenes"}}
     results = [
-        run(Config(data=name, data_options={"root": str(root)}, **given), progress=False)
+        train(Config(data=name, data_options={"root": str(root)}, **given), progress=False)
         for name, root in (("shards", shards), ("folder", folder))
     ]
     assert results[0]["rsum"] == results[1]["rsum"]

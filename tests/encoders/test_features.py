@@ -3,7 +3,6 @@ from __future__ import annotations
 import subprocess
 import sys
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -19,7 +18,7 @@ from workbench.encoders._open_clip_towers import image_width
 from workbench.encoders.backbones import extract
 from workbench.encoders.regions import Regions
 from workbench.records import Split
-from workbench.runs.model import Model
+from workbench.runs.model import EncoderModel
 
 TINY = "timm:test_resnet/random"
 UNPROBED = 21  # of 40 images; a row that the key does not look at
@@ -252,9 +251,9 @@ def test_loose_pictures_have_the_features_and_the_embedding_of_the_same_images_o
     torch.testing.assert_close(backbones.of_images(loose, tiny), stored, atol=2e-3, rtol=2e-3)
     pair = torch.nn.Module()
     pair.image = Regions(in_dim=stored.shape[2], embed_dim=8, hidden_dim=0).eval()
-    model = Model(pair, SimpleNamespace(compares=()), {}, ())
+    model = EncoderModel(pair, {}, ())
     embedded = model.embed_images(loose, features=tiny).mean
     expected = model.embed_images_of(model.source(split)).mean
     torch.testing.assert_close(embedded, expected, atol=1e-3, rtol=1e-3)
-    with pytest.raises(ValueError, match="cannot encode a new picture; train with features="):
+    with pytest.raises(ValueError, match="cannot encode a new image; train with features="):
         model.embed_images(loose)

@@ -12,8 +12,9 @@ from typer.testing import CliRunner, Result
 
 import workbench as wb
 from workbench.cli import app
-from workbench.runs import Config, Target, evaluate, run
+from workbench.runs import Config, Target, evaluate
 from workbench.runs import store as runs
+from workbench.runs.train import train
 
 OWN = '''
 from workbench import Metric
@@ -50,7 +51,9 @@ def measured(measurements: Any) -> dict[str, Any]:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A finished run whose configuration asks for another metric."""
     place: Path = tmp_path_factory.mktemp("run")
-    run(Config(start="scenes", epochs=0, device="cpu", metrics=["ncs"], **SMALL), progress=False).save(place)
+    train(Config(start="scenes", epochs=0, device="cpu", metrics=["ncs"], **SMALL), progress=False).save(
+        place
+    )
     runs.write_status(place, "ok")
     return place
 
@@ -86,11 +89,8 @@ def test_a_finished_run_is_measured_by_them_and_else_by_those_of_its_configurati
     asked: dict[str, Any] = {"metrics": [own, "nsum"], "judge": "cider", "rounds": 20}
     words = ["--metrics", own, "--metrics", "nsum", "--judge", "cider", "--rounds", 20, "--json"]
     found = numbers(call("evaluate", folder, *data, *words))
-    if data:
-        wanted = evaluate.evaluate_on(folder, Target.of(ON), **asked).measurements
-    else:
-        wanted = evaluate.evaluate_run(folder, **asked)
-    assert found == measured(wanted)
+    wanted = wb.evaluate(folder, Target.of(ON) if data else None, **asked)
+    assert found == measured(wanted.measurements)
     assert {"i2t/mrr_own", "cider:nsum"} <= found.keys()
     assert not [label for label in found if "ncs@" in label]
     plain = numbers(call("evaluate", folder, *data, "--rounds", 0, "--json"))
@@ -138,7 +138,7 @@ def test_the_terminal_shows_what_was_asked_for_in_every_table(own, tmp_path):
     ],
 )
 def test_what_cannot_be_measured_is_refused_before_anything_is_read(words, message, folder, monkeypatch):
-    for name in ("load_model", "open_model", "load_target", "load_split"):
+    for name in ("open_model", "load_target", "load_split"):
         monkeypatch.setattr(evaluate, name, None)
     monkeypatch.setattr(wb, "open_model", None, raising=False)
     for target in ([folder], [folder, "--data", json.dumps(ON)], ["--model", "scenes", "--data", "scenes"]):

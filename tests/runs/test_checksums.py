@@ -11,10 +11,11 @@ import pytest
 from tests.damage import KINDS, damage
 from tests.runs.test_experiment import SMALL, TINY
 from workbench.assets import packages
-from workbench.runs import Config, by_query, environment, load_model, open_runs, run
+from workbench.runs import Config, by_query, environment, load_model, open_runs
 from workbench.runs import store as runs
 from workbench.runs.environment import code_hash
 from workbench.runs.store import CHECKSUMS
+from workbench.runs.train import train
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +24,7 @@ def saved(tmp_path_factory):
     (folder / "tiny.json").write_text(json.dumps(TINY))
     towers = {"image_options": {"model": str(folder / "tiny.json"), "pretrained": ""}}
     config = Config(**(SMALL | towers | {"image_encoder": "towers", "text_encoder": "towers", "epochs": 0}))
-    run(config, progress=False).save(folder / "run")
+    train(config, progress=False).save(folder / "run")
     return folder / "run"
 
 

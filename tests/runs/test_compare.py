@@ -16,6 +16,7 @@ from workbench.metrics.intervals import Draws
 from workbench.metrics.ranks import ranks_of
 from workbench.records import Embedding, Judgements, LazyJudgements, MetricKey, Split
 from workbench.runs import compare, store
+from workbench.runs.kinds import Evaluation, Training
 from workbench.runs.result import OpenRun
 
 IMAGES, CAPTIONS = 30, 5
@@ -54,7 +55,7 @@ def space(name, split, noise, seed=0):
     image = torch.nn.functional.normalize(torch.randn(IMAGES, 8, generator=generator), dim=1)
     text = image[OWN] + noise * torch.randn(len(OWN), 8, generator=generator)
     sides = Embedding(image), Embedding(torch.nn.functional.normalize(text, dim=1))
-    return OpenRun(name, split, lambda: (Cosine(), *sides), config={"data": "toy"})
+    return OpenRun(name, split, lambda: (Cosine(), *sides), run=Training({"data": "toy"}))
 
 
 def mean(run, key):
@@ -87,11 +88,11 @@ def test_what_rsum_would_have_kept_stands_beside_what_is_kept(spaces):
     config = {**dict.fromkeys(facts, ""), "select": "exact:t2i/map_at_r"}
     rows = [(0, 1.0, 0.2), (1, 3.0, 0.5), (2, 2.0, 0.6)]
     history = [{"epoch": e, "val/rsum": rsum, "val/exact:t2i/map_at_r": exact} for e, rsum, exact in rows]
-    run = replace(spaces[0], name="a", config=config, history=history)
+    run = replace(spaces[0], name="a", run=Training(config), history=history)
     table = compare.trained([run, replace(run, name="b", history=[])])
     assert table["kept"].to_dict() == {"a": "2", "b": ""}
     assert table["RSUM would keep"].to_dict() == {"a": "1", "b": ""}
-    both = compare.trained([run, replace(run, name="c", config={"model": "", "epochs": 0})])
+    both = compare.trained([run, replace(run, name="c", run=Evaluation())])
     assert both["epochs"].to_dict() == {"a": "", "c": ""}
     assert both.loc["c", "objective"] == "not trained here"
 

@@ -9,9 +9,10 @@ from collections import Counter
 import pytest
 
 from workbench import encoders, objectives
-from workbench.runs import Config, prepare, run
+from workbench.runs import Config, prepare
 from workbench.runs.config import flat
 from workbench.runs.resolve import resolve
+from workbench.runs.train import train
 from workbench.training import Settings
 
 # what only the data know
@@ -212,7 +213,7 @@ def test_one_run_makes_its_objective_once(monkeypatch):
         objectives, "load", lambda name, *path, **options: made.update([name]) or load(name, **options)
     )
     ready = prepare(Config(objective="vsepp", train_images=8, val_images=4, test_images=4), progress=False)
-    run(ready, progress=False)
+    train(ready, progress=False)
     assert made == {"vsepp": 1}
 
 

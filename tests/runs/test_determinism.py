@@ -14,7 +14,7 @@ from safetensors.torch import save_file
 
 from tests.runs.trained_twice import SMALL
 from workbench import objectives
-from workbench.runs import Config, prepare, run
+from workbench.runs import Config, prepare
 from workbench.runs import store as runs
 from workbench.runs.train import train
 from workbench.training import checkpoint, computing_threads, deterministic_algorithms
@@ -40,7 +40,7 @@ TINY = {"train_images": 16, "val_images": 8, "test_images": 8, "batch_size": 8, 
 
 def trained(folder, threads):
     config = Config(objective="vsepp", threads=threads, **TINY)
-    return runs.read(train(prepare(config, progress=False), out=folder, progress=False))
+    return runs.read(train(prepare(config, progress=False), folder=folder, progress=False).folder)
 
 
 def test_runs_with_one_thread_and_with_two_say_so_and_a_difference_names_it(tmp_path):
@@ -100,7 +100,7 @@ def test_a_resumed_run_goes_on_with_the_threads_that_it_began_with(tmp_path):
     ready = prepare(Config(objective="vsepp", **TINY), progress=False)
     for usual in (3, 1):
         with computing_threads(usual):
-            assert run(ready, folder=tmp_path, progress=False).threads == 3
+            assert train(ready, folder=tmp_path, progress=False).threads == 3
 
 
 def test_the_block_leaves_the_setting_as_it_was():
@@ -120,8 +120,8 @@ def test_an_operation_without_a_deterministic_form_is_named_with_the_remedy():
 def test_what_is_drawn_between_preparing_and_training_changes_no_number():
     config = Config(objective="vsepp", **SMALL)
     at_once, later = prepare(config), prepare(config)
-    both = [run(at_once).history]
+    both = [train(at_once).history]
     torch.rand(7)
-    both.append(run(later).history)
+    both.append(train(later).history)
     kept = [[{k: v for k, v in epoch.items() if k != "seconds"} for epoch in history] for history in both]
     assert kept[0] == kept[1]

@@ -9,17 +9,19 @@ from dataclasses import asdict
 import numpy as np
 import pandas as pd
 import pytest
-from paper_tables import beside, published
+from paper_tables import beside as printed
+from paper_tables import published
 from typer.testing import CliRunner
 
 from tests.data import fixtures
 from workbench import data
 from workbench.cli import app
 from workbench.io import write_json
-from workbench.runs import Config, Target, by_query, load_target, open_runs, run
+from workbench.runs import Config, Target, by_query, load_target, open_runs
 from workbench.runs import store as runs
-from workbench.runs.evaluate import evaluate_on
+from workbench.runs.evaluate import evaluate
 from workbench.runs.resolve import resolve
+from workbench.runs.train import train
 from workbench.views.pages import leaderboard
 
 WORLD = Config(
@@ -29,7 +31,7 @@ CHAINS = {"data": "scenes", "data_options": {"texts": "chains"}, "images": 6}
 
 
 def finished(config, folder):
-    run(config, progress=False).save(folder)
+    train(config, progress=False).save(folder)
     write_json(folder / runs.PARAMS, {"objective": config.objective.name, "train_images": 16, "epochs": 0})
     runs.write_status(folder, "ok")
     return folder
@@ -48,6 +50,13 @@ def folder(root, tmp_path):
     """A copy of it."""
     place = tmp_path / "runs" / "03_train" / "20260101-000000-aaaa0000"
     return shutil.copytree(root / "03_train" / place.name, place)
+
+
+def beside(folder, target):
+    """A run measured on other data, and kept there."""
+    result = evaluate(folder, target)
+    result.save(folder / runs.EVALUATIONS / target.name)
+    return result
 
 
 def call(*words):
@@ -96,12 +105,12 @@ def test_options_without_other_data_are_refused(folder):
 
 def test_the_numbers_on_ones_own_test_images_are_those_of_the_run(folder):
     """The same images by the other door: reduction to what the run measured itself."""
-    one = evaluate_on(folder, Target("scenes", images=12))
+    one = beside(folder, Target("scenes", images=12))
     assert one.as_dict()["metrics"] == runs.read(folder).results["metrics"]
     kept = runs.read(folder).evaluations[Target("scenes", images=12).name]
     assert kept["contracts"] == runs.read(folder).results["contracts"]
     ours, theirs = (
-        by_query.ByQuery.read(folder / runs.EVALUATIONS / one.target.name),
+        by_query.ByQuery.read(folder / runs.EVALUATIONS / Target("scenes", images=12).name),
         by_query.ByQuery.read(folder),
     )
     assert ours.values.keys() == theirs.values.keys()
@@ -111,17 +120,17 @@ def test_the_numbers_on_ones_own_test_images_are_those_of_the_run(folder):
 
 def test_the_folder_of_an_evaluation_opens_the_run_on_its_data(folder, tmp_path):
     target = Target("scenes", images=6)
-    measured = evaluate_on(folder, target)
+    measured = beside(folder, target)
     place = folder / runs.EVALUATIONS / target.name
     (opened,) = open_runs([str(place)])
-    assert (opened.target, dict(opened)) == (target, dict(measured))
-    assert (len(opened.split.image_ids), opened.folder) == (6, folder)
+    assert (opened.run, dict(opened)) == (measured.run, dict(measured))
+    assert (len(opened.split.image_ids), opened.folder, opened.run.model) == (6, place, str(folder))
     listed = json.loads(call("errors", place, "--json").stdout)
     assert listed["queries"]["i2t"]["queries"] == 6
     assert "different images" in call("errors", folder, place).output
     assert call("explore", place, "--prepare", "--root", tmp_path / "runs").exit_code == 0
-    with pytest.raises(ValueError, match=target.name):
-        open_runs([str(place)], on={"data": "scenes", "images": 4})
+    (other,) = open_runs([str(place)], on={"data": "scenes", "images": 4})
+    assert len(other.split.image_ids) == 4
 
 
 def test_the_command_keeps_numbers_beside_the_run_and_leaves_its_own_as_they_are(folder, tmp_path):
@@ -145,7 +154,7 @@ def test_the_command_keeps_numbers_beside_the_run_and_leaves_its_own_as_they_are
 
 
 def test_ls_and_show_say_what_was_measured_where_below_the_run(folder):
-    evaluate_on(folder, Target.of(CHAINS))
+    beside(folder, Target.of(CHAINS))
     root = folder.parent.parent
     own, other = (line.split() for line in call("ls", "--root", root).output.splitlines()[1:])
     assert (own[2], own[5]) == ("20260101-000000-aaaa0000", "scenes")
@@ -157,7 +166,7 @@ def test_ls_and_show_say_what_was_measured_where_below_the_run(folder):
 
 
 def test_chains_are_measured_by_the_protocols_of_hierarcaps(folder):
-    one = evaluate_on(folder, Target.of(CHAINS))
+    one = beside(folder, Target.of(CHAINS))
     assert {"chains:d_corr_image", "chains:hierarcaps_radius_P", "rsum"} <= {
         m.label for m in one.measurements
     }
@@ -166,7 +175,7 @@ def test_chains_are_measured_by_the_protocols_of_hierarcaps(folder):
 def test_the_leaderboard_holds_what_was_measured_elsewhere_apart(folder, tmp_path):
     place = fixtures.photographs(tmp_path / "mine")
     target = Target("folder", {"root": str(place)}, "all")
-    evaluate_on(folder, target)
+    beside(folder, target)
     trained = folder.with_name("20260101-000001-bbbb0000")
     write_json(trained / runs.PARAMS, {"epochs": 1})
     results = runs.read(folder).evaluations[target.name]
@@ -203,7 +212,7 @@ def test_several_runs_on_other_data_are_an_ensemble_that_is_not_stored(folder, t
     assert done.exit_code == 0, done.output
     assert "nothing is stored" in done.output
     assert not runs.read(folder).evaluations
-    one = evaluate_on(folder, Target.of(CHAINS))
+    one = beside(folder, Target.of(CHAINS))
     again = json.loads(call("evaluate", folder, twin, "--data", json.dumps(CHAINS), "--json").output)
     assert {row["key"]: row["value"] for row in again}["rsum"] == pytest.approx(one["rsum"])
 
@@ -211,7 +220,7 @@ def test_several_runs_on_other_data_are_an_ensemble_that_is_not_stored(folder, t
 def test_open_runs_on_other_data_takes_what_was_kept_there(folder):
     (fresh,) = open_runs([str(folder)], on=CHAINS)
     assert (fresh.dataset, fresh.config["data"], len(fresh.measurements)) == ("scenes", "scenes", 0)
-    one = evaluate_on(folder, Target.of(CHAINS))
+    one = beside(folder, Target.of(CHAINS))
     (kept,) = open_runs([str(folder)], on=CHAINS)
     assert {m.label: m.value for m in kept.measurements} == {m.label: m.value for m in one.measurements}
     (part,) = open_runs([str(folder)], on=CHAINS, images=3)
@@ -229,7 +238,7 @@ def test_vectors_of_the_runs_own_images_are_not_taken_for_others_of_the_same_ids
 
 def test_a_run_trained_elsewhere_is_never_comparable_with_rows_of_the_target(folder):
     (one,) = open_runs([str(folder)], on={"data": "scenes", "images": 3})
-    _, _, told = beside.with_printed([one], "MS-COCO 5K, full")
+    _, _, told = printed.with_printed([one], "MS-COCO 5K, full")
     assert told == published.why_not(
         "MS-COCO 5K", "full", data="scenes", images=3, captions=len(one.split.captions), training="scenes"
     )
@@ -295,7 +304,7 @@ def test_a_run_of_real_photographs_is_measured_on_one_s_own_on_hierarcaps_and_on
     assert "chains:d_corr_radius" in found["hierarcaps"]["metrics"]
     assert any(label.startswith("eccv:") for label in found["eccv_caption"]["metrics"])
     (one,) = open_runs([str(folder)], on={"data": "eccv_caption", "data_options": {**eccv_options(eccv)}})
-    assert "trained on flickr8k" in beside.with_printed([one], "ECCV Caption")[2]
+    assert "trained on flickr8k" in printed.with_printed([one], "ECCV Caption")[2]
 
 
 def eccv_options(place):

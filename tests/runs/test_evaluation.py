@@ -15,20 +15,34 @@ from workbench.metrics.blocks import products
 from workbench.metrics.evaluation import Evidence
 from workbench.metrics.evaluation import evaluate as by_table
 from workbench.records import Embedding, Judgements, MetricKey
-from workbench.runs.measure import ensemble, evaluate_split
+from workbench.runs.evaluate import evaluate
+from workbench.runs.measure import evaluate_split
+from workbench.runs.own import Ensemble, Joint
 
 
 class Fixed:
     """A model whose scores are given."""
 
     def __init__(self, scores):
-        self.given = np.asarray(scores, dtype=np.float32)
+        self.name, self.given = "fixed", np.asarray(scores, dtype=np.float32)
 
-    def embed(self, source):
-        return tuple(Embedding(torch.zeros(count, 1)) for count in self.given.shape)
+    def embed_images(self, images):
+        return Embedding(torch.zeros(self.given.shape[0], 1))
+
+    def embed_texts(self, texts):
+        return Embedding(torch.zeros(self.given.shape[1], 1))
 
     def scores(self, image, text):
         return self.given
+
+
+def mean(members):
+    """The scores of an ensemble."""
+    sides = (
+        Joint.of([one.embed_images(()) for one in members]),
+        Joint.of([one.embed_texts(()) for one in members]),
+    )
+    return Ensemble(members).scores(*sides)
 
 
 @pytest.fixture(scope="module")
@@ -36,11 +50,11 @@ def world():
     return source(objectives.load("vsepp"))
 
 
-def test_the_scores_of_an_ensemble_are_the_mean_of_its_members(world):
+def test_the_scores_of_an_ensemble_are_the_mean_of_its_members():
     # (.2 + .6) / 2 and (.9 - .1) / 2
-    members = [(Fixed([[0.2, 0.9]]), world), (Fixed([[0.6, -0.1]]), world)]
-    np.testing.assert_allclose(ensemble(members), [[0.4, 0.4]], rtol=1e-6)
-    np.testing.assert_array_equal(ensemble(members[:1]), members[0][0].given)
+    members = [Fixed([[0.2, 0.9]]), Fixed([[0.6, -0.1]])]
+    np.testing.assert_allclose(mean(members), [[0.4, 0.4]], rtol=1e-6)
+    np.testing.assert_array_equal(mean(members[:1]), members[0].given)
 
 
 def test_an_ensemble_of_two_halves_of_the_truth_is_right(world):
@@ -48,20 +62,19 @@ def test_an_ensemble_of_two_halves_of_the_truth_is_right(world):
     halves = [np.where(np.arange(own.shape[1]) % 2 == half, own, 0.5) for half in (0, 1)]
     rsum = {
         m.label: m.value
-        for m in evaluate_split(ensemble([(Fixed(half), world) for half in halves]), world.split, rounds=0)[0]
+        for m in evaluate_split(mean([Fixed(half) for half in halves]), world.split, rounds=0)[0]
     }["rsum"]
     assert rsum == 6
     assert {m.label: m.value for m in evaluate_split(halves[0], world.split, rounds=0)[0]}["rsum"] < 6
 
 
-def test_models_of_different_splits_are_refused(world):
-    other = replace(
-        world, split=replace(world.split, name="other", caption_ids=world.split.caption_ids[::-1])
-    )
-    with pytest.raises(ValueError, match="an ensemble scores one split: other and toy differ"):
-        ensemble([(Fixed([[0.0]]), world), (Fixed([[0.0]]), other)])
+def test_models_of_different_splits_are_refused():
+    eyes = {"images": np.eye(2), "texts": np.eye(2)}
+    results = [evaluate(**eyes, own=own, rounds=0) for own in ([0, 1], [1, 0])]
+    with pytest.raises(ValueError, match="different pairs"):
+        evaluate(results, rounds=0)
     with pytest.raises(ValueError, match="at least one model"):
-        ensemble([])
+        Ensemble([])
 
 
 @pytest.fixture(scope="module")

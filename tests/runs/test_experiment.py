@@ -13,7 +13,9 @@ import torch
 from tests import tiny_bert
 from tests.data import fixtures
 from workbench.encoders.words import TextBackbone
-from workbench.runs import Config, load_model, load_split, measure, prepare, run
+from workbench.runs import Config, load_model, load_split, measure, prepare
+from workbench.runs.kinds import Training
+from workbench.runs.train import train
 
 TINY = {
     "embed_dim": 16,
@@ -55,7 +57,7 @@ def tiny(tmp_path_factory):
 
 @pytest.mark.parametrize("objective", ["vsepp", "infonce", "ditm", "ditm+0.5*dias.dim"])
 def test_every_objective_runs_and_its_curves_add_up(tiny, objective):
-    result = run(tiny(objective=objective), progress=False)
+    result = train(tiny(objective=objective), progress=False)
     start, row = result.history
     assert start.keys() == {"epoch", "steps", "val/rsum", "seconds"}
     assert [(one["epoch"], one["steps"]) for one in result.history] == [(0, 0), (1, 9)]
@@ -65,11 +67,11 @@ def test_every_objective_runs_and_its_curves_add_up(tiny, objective):
 
 
 def test_the_same_seed_gives_the_same_results_file_and_the_saved_model_the_same_scores(tiny, tmp_path):
-    results = [run(tiny(objective="ditm"), progress=False) for _ in range(2)]
+    results = [train(tiny(objective="ditm"), progress=False) for _ in range(2)]
     paths = [result.save(tmp_path / str(n)) for n, result in enumerate(results)]
     assert paths[0].read_text() == paths[1].read_text()
     assert results[1].save(tmp_path / "0") == paths[0]
-    other = replace(results[0], config={**results[0].config, "seed": 5})
+    other = replace(results[0], run=Training({**results[0].config, "seed": 5}))
     with pytest.raises(FileExistsError, match="seed was 0, is 5"):
         other.save(tmp_path / "0")
     loaded = load_model(tmp_path / "0")
@@ -82,9 +84,9 @@ def test_the_same_seed_gives_the_same_results_file_and_the_saved_model_the_same_
 
 
 def test_a_run_is_resumed_from_its_folder(tiny, tmp_path):
-    straight = run(tiny(), progress=False)
-    run(tiny(), folder=tmp_path, progress=False)
-    resumed = run(tiny(), folder=tmp_path, progress=False)
+    straight = train(tiny(), progress=False)
+    train(tiny(), folder=tmp_path, progress=False)
+    resumed = train(tiny(), folder=tmp_path, progress=False)
     assert resumed.as_dict() == straight.as_dict()
 
 
@@ -105,23 +107,23 @@ def test_a_frozen_tower_without_weights_is_refused_unless_that_is_asked_for(tiny
 
 
 def test_an_untrained_experiment_measures_the_starting_point(tiny):
-    assert run(tiny(epochs=0), progress=False).history == []
+    assert train(tiny(epochs=0), progress=False).history == []
 
 
 def test_the_root_of_a_hierarchy_can_be_embedded(tiny, tmp_path):
-    run(tiny(epochs=0), progress=False).save(tmp_path)
+    train(tiny(epochs=0), progress=False).save(tmp_path)
     root = load_model(tmp_path).embed_texts([""])
     assert root.mean.norm().item() == pytest.approx(1, abs=1e-5)
 
 
 def test_an_objective_that_needs_two_captions_says_how_to_give_them(tiny):
     with pytest.raises(ValueError, match="'ditm' needs 2 captions an image; set captions_per_image=2"):
-        run(tiny(objective="ditm", captions_per_image=1), progress=False)
+        train(tiny(objective="ditm", captions_per_image=1), progress=False)
 
 
 def test_an_encoder_that_needs_regions_says_how_to_give_them(tiny):
     with pytest.raises(ValueError, match="reads region features and scenes/train has none; set features="):
-        run(tiny(image_encoder="regions", image_options={}), progress=False)
+        train(tiny(image_encoder="regions", image_options={}), progress=False)
 
 
 def test_a_folder_without_a_checkpoint_is_named(tmp_path):
@@ -131,7 +133,7 @@ def test_a_folder_without_a_checkpoint_is_named(tmp_path):
 
 def test_any_validation_number_may_choose_the_epoch_and_rsum_stays(tiny, tmp_path):
     select = "exact:t2i/map_at_r"
-    result = run(tiny(select=select, epochs=2), progress=False)
+    result = train(tiny(select=select, epochs=2), progress=False)
     assert all({"val/rsum", f"val/{select}"} <= row.keys() for row in result.history)
     chosen = [row[f"val/{select}"] for row in result.history]
     assert result.kept == [chosen.index(max(chosen))]
@@ -146,7 +148,7 @@ def test_any_validation_number_may_choose_the_epoch_and_rsum_stays(tiny, tmp_pat
 
 @pytest.mark.parametrize("select", ["exact:t2i/true@1[most specific]", "t2i/medr", "graded:t2i/kendall_tau"])
 def test_subsets_ranks_and_grades_may_choose_too(tiny, select):
-    result = run(tiny(select=select), progress=False)
+    result = train(tiny(select=select), progress=False)
     values = [row[f"val/{select}"] for row in result.history]
     best = min(values) if select == "t2i/medr" else max(values)
     assert result.kept == [values.index(best)]
@@ -157,12 +159,12 @@ def test_a_number_that_validation_does_not_have_is_refused_before_the_first_step
     with pytest.raises(
         ValueError, match=r"no number 'exakt.*did you mean exact:t2i/map_at_r, exact:i2t/map_at_r"
     ):
-        run(tiny(select="exakt:t2i/map_at_r"), progress=False)
+        train(tiny(select="exakt:t2i/map_at_r"), progress=False)
 
 
 def test_an_optimiser_that_does_nothing_keeps_epoch_0(tiny, monkeypatch):
     monkeypatch.setattr("torch.optim.AdamW.step", lambda *_, **__: None)
-    result = run(tiny(), progress=False)
+    result = train(tiny(), progress=False)
     assert result.kept == [0]
     assert result.history[0]["val/rsum"] == result.history[1]["val/rsum"]
 
@@ -211,7 +213,9 @@ def test_a_bert_trains_with_the_rest_and_its_run_is_read_again(tiny, tmp_path, e
         options = {"concepts": concepts, "embed_dim": 16, "structure": {"heads": 2}}
     # the weights of the last epoch, whatever validation says of them
     rates = {"lr": 1e-3, "text_backbone_lr": 0.1, "text_backbone_decay": 0.01, "swa_from": 1}
-    result = run(tiny(objective="vsepp", text_encoder=encoder, text_options=options, **rates), progress=False)
+    result = train(
+        tiny(objective="vsepp", text_encoder=encoder, text_options=options, **rates), progress=False
+    )
     start = TextBackbone(bert, 8, weights=True).state_dict()
     text = result.model.pair.text
     moved = (text.reader if encoder == "graph" else text).backbone.state_dict()

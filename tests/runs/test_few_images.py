@@ -68,7 +68,7 @@ def test_vectors_without_ids_are_explored_beside_a_run(tmp_path: Path):
     for name, split in (("a", "photos/all"), ("b", "vectors")):
         facts = {"name": split, "images": 3, "checksums": {"ids": name}}
         write_json(tmp_path / "x" / name / runs.RESULTS, {"dataset": "photos", "split": facts})
-        write_json(tmp_path / "x" / name / runs.CONFIG, {})
+        write_json(tmp_path / "x" / name / runs.KIND, {"kind": "evaluation"})
         write_json(tmp_path / "x" / name / runs.PARAMS, {})
     names = [str(tmp_path / "x" / name) for name in "ab"]
     assert jupyter.explorer(names, root=str(tmp_path), on=("cpu", "auto")).is_file()

@@ -13,10 +13,9 @@ import workbench as wb
 from workbench.cli.output import changed
 from workbench.io import content_stamp
 from workbench.runs import Config, by_query
-from workbench.runs import run as train
 from workbench.runs import store as runs
 from workbench.runs.by_query import ByQuery
-from workbench.runs.evaluate import evaluate_run
+from workbench.runs.train import train
 
 IMAGES, EACH = 12, 2
 
@@ -251,19 +250,16 @@ def test_a_number_that_changed_data_do_not_have_any_more_is_refused_with_the_rem
 
 
 def test_a_run_that_is_evaluated_again_over_changed_data_says_so(tmp_path):
-    run, lines = tmp_path / "run", list[str]()
+    run = tmp_path / "run"
     small = {"train_images": 16, "val_images": 8, "test_images": 12, "batch_size": 16}
     train(Config(start="scenes", epochs=0, device="cpu", **small), progress=False).save(run)
-    evaluate_run(run, rounds=0, say=lines.append)
-    assert not lines
+    before = wb.evaluate(run, rounds=0).split.notes
     kept = ByQuery.read(run)
     replace(kept, caption_stamps=kept.caption_stamps + 1).write(run)
     (run / runs.CHECKSUMS).unlink()
-    evaluate_run(run, rounds=0, split="val", say=lines.append)
-    assert not lines
-    evaluate_run(run, rounds=0, say=lines.append)
-    assert len(lines) == 1
-    assert "has changed since the run was measured: 60 captions another text" in lines[0]
+    assert not any("has changed" in note for note in wb.evaluate(run, rounds=0, split="val").split.notes)
+    (note,) = set(wb.evaluate(run, rounds=0).split.notes) - set(before)
+    assert "was measured: 60 captions another text" in note
 
 
 @pytest.mark.parametrize("name", ["img_ids", "imageIds", "keys", "labels"])

@@ -20,8 +20,8 @@ from typer.testing import CliRunner
 
 import workbench as wb
 from workbench.cli import app
-from workbench.runs.evaluate import look
 from workbench.runs.models import open_model
+from workbench.runs.preview import look
 
 TINY = {
     "embed_dim": 16,

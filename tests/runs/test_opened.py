@@ -11,9 +11,10 @@ from workbench.formatting import RANGES
 from workbench.metrics import load
 from workbench.metrics.intervals import Draws, interval
 from workbench.records.measurement import CERTAIN, WILSON
-from workbench.runs import Config, by_query, compare, open_runs, run
+from workbench.runs import Config, by_query, compare, open_runs
 from workbench.runs import store as runs
 from workbench.runs.about import About, write_about
+from workbench.runs.train import train
 
 SMALL = Config(
     start="scenes", train_images=16, val_images=8, test_images=16, epochs=0, batch_size=16, device="cpu"
@@ -32,7 +33,7 @@ def folders(tmp_path_factory):
     for name, config in configs.items():
         folder = root / name
         folder.mkdir()
-        made[name] = folder, run(config, folder=folder, progress=False)
+        made[name] = folder, train(config, folder=folder, progress=False)
         made[name][1].save(folder)
     return made | {"again": (shutil.copytree(root / "infonce", root / "again"), made["infonce"][1])}
 
@@ -170,7 +171,7 @@ def test_runs_of_one_objective_are_told_apart_by_the_settings_in_which_they_diff
         "b": {"positives": "exact"},
         "c": {"lr": 1e-4, "epochs": 0, "seed": 3},
     }.items():
-        run(small.replace(**changes), progress=False).save(tmp_path / name)
+        train(small.replace(**changes), progress=False).save(tmp_path / name)
     names = [one.name for one in open_runs([str(tmp_path / name) for name in "ab"])]
     assert names == ["infonce, positives=own", "infonce, positives=exact"]
     # more settings than a name can say

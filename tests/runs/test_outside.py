@@ -13,8 +13,8 @@ from typer.testing import CliRunner
 from workbench.cli import app
 from workbench.data.images import folder_split
 from workbench.encoders._open_clip import build, describe
-from workbench.runs.evaluate import check_model, look
 from workbench.runs.models import open_model
+from workbench.runs.preview import check_model, look
 from workbench.views.explorer import Explorer, explore
 
 COLOURS = {"red": (255, 0, 0), "green": (0, 255, 0), "blue": (0, 0, 255)}

@@ -11,10 +11,11 @@ from PIL import Image
 from workbench import assets, objectives
 from workbench.execution import grid, library
 from workbench.records import Split
-from workbench.runs import Config, prepare, run
+from workbench.runs import Config, prepare
 from workbench.runs import build as running
 from workbench.runs.measure import measure
 from workbench.runs.resolve import resolve
+from workbench.runs.train import train
 
 KEY = "exact:t2i/map_at_r"
 LEAST = 0.1
@@ -36,7 +37,7 @@ def measured(name: str, **changes: object) -> tuple[dict[str, float], dict[str, 
     """The numbers on the test split of a model before and after a run with the defaults of its objective."""
     ready = prepare(Config(objective=name, device="cpu", **changes), progress=False)
     before = measure(ready.model, ready.test.split, *ready.model.embed(ready.test), rounds=0)[0]
-    after = run(ready, progress=False).measurements
+    after = train(ready, progress=False).measurements
     first, last = ({one.label: one.value for one in several} for several in (before, after))
     return first, last
 

@@ -11,13 +11,14 @@ from typer.testing import CliRunner
 
 from tests.objectives.test_dias import padded
 from tests.oracles import metrics as oracle
-from workbench import Config, open_runs, run
+from workbench import Config, open_runs
 from workbench.cli import app
 from workbench.metrics.blocks import by_rows, reranked
 from workbench.metrics.ranks import rank
 from workbench.objectives.parts.attention import scorer_of
 from workbench.records import Measurement
-from workbench.runs.evaluate import evaluate_run, rescored
+from workbench.runs.evaluate import evaluate, rescored
+from workbench.runs.train import train
 from workbench.views.explorer.engine import Engine
 from workbench.views.explorer.questions import Question, Term
 
@@ -74,13 +75,13 @@ def test_scores_that_differ_in_the_last_bit_keep_their_order():
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     place = tmp_path_factory.mktemp("runs") / "one"
-    run(SMALL, progress=False).save(place)
+    train(SMALL, progress=False).save(place)
     return place
 
 
 def test_a_run_that_re_ranks_has_one_order_wherever_it_is_read(folder, tmp_path):
     config = SMALL.replace(rerank=2, reranker="chan")
-    made = run(config, progress=False)
+    made = train(config, progress=False)
     made.save(tmp_path / "run")
     (again,) = open_runs([str(tmp_path / "run")])
     np.testing.assert_allclose(again.scores, made.scores, atol=1e-5)
@@ -90,8 +91,8 @@ def test_a_run_that_re_ranks_has_one_order_wherever_it_is_read(folder, tmp_path)
     np.testing.assert_array_equal(np.argsort(-again.scores, axis=1), np.argsort(-np.array(new), axis=1))
     # what is measured, the rankings, and the explorer's answers
     values = {m.label: m.value for m in made.measurements}
-    assert {m.label: m.value for m in evaluate_run(tmp_path / "run")} == pytest.approx(values)
-    assert {m.label: m.value for m in evaluate_run(folder)}["rsum"] != made["rsum"]
+    assert dict(evaluate(tmp_path / "run")) == pytest.approx(values)
+    assert evaluate(folder)["rsum"] != made["rsum"]
     table = again.rankings(3)
     first = table[(table["direction"] == "t2i") & (table["rank"] == 1)]["item_id"].tolist()
     assert first == [again.split.image_ids[row] for row in again.scores.argmax(axis=0)]
@@ -104,8 +105,8 @@ def test_a_run_that_re_ranks_has_one_order_wherever_it_is_read(folder, tmp_path)
     # the same of a run that was trained without
     lines = []
     scoring = {"rerank": 2, "reranker": "chan"}
-    found = evaluate_run(folder, scoring=scoring, say=lines.append)
-    assert {m.label: m.value for m in found} == pytest.approx(values)
+    found = evaluate(folder, scoring=scoring, say=lines.append)
+    assert dict(found) == pytest.approx(values)
     assert len(lines) == 1
     assert lines[0].startswith("re-ranked ")
     done = CliRunner().invoke(app, ["evaluate", str(folder), "--rerank", "2", "--reranker", "chan", "--json"])

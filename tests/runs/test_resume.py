@@ -46,7 +46,7 @@ def test_other_objectives_options_data_and_folders_in_use_are_refused_and_the_ru
     ready, tmp_path
 ):
     out = tmp_path / "run"
-    train(ready(keep_optimizer=True), out=out, progress=False)
+    train(ready(keep_optimizer=True), folder=out, progress=False)
     before = content(out)
     for changes, words in (
         ({"objective": "dias"}, "objective was vsepp, is dias"),
@@ -59,25 +59,25 @@ def test_other_objectives_options_data_and_folders_in_use_are_refused_and_the_ru
         ({"schedule": "cosine"}, "schedule was constant, is cosine"),
     ):
         with pytest.raises(ChecksumError, match=words):
-            train(ready(**changes), out=out, resume=True, progress=False)
+            train(ready(**changes), folder=out, progress=False)
         assert content(out) == before
     with (
         held(out),
         pytest.raises(BlockingIOError, match="is being written by another process"),
     ):
-        train(ready(), out=out, resume=True, progress=False)
+        train(ready(), folder=out, progress=False)
     assert content(out) == before
-    train(ready(epochs=2, checkpoint_every=1), out=out, resume=True, progress=False)
+    train(ready(epochs=2, checkpoint_every=1), folder=out, progress=False)
     run = runs.read(out)
     assert (run.status, run.results["steps"], run.params["epochs"]) == ("ok", 18, 2)
-    straight = train(ready(epochs=2), out=tmp_path / "straight", progress=False)
+    straight = train(ready(epochs=2), folder=tmp_path / "straight", progress=False).folder
     assert run.results == runs.read(straight).results
 
 
 @pytest.mark.slow
 def test_the_verb_says_in_one_line_why_it_refuses(ready, tmp_path):
     out, config = tmp_path / "run", tmp_path / "config.json"
-    config.write_text(json.dumps(train(ready(), out=out, progress=False) and runs.read(out).params))
+    config.write_text(json.dumps(train(ready(), folder=out, progress=False) and runs.read(out).params))
     command = [
         sys.executable,
         "-m",
@@ -104,10 +104,12 @@ def resume(out, *words):
 
 
 def test_a_run_is_resumed_with_the_fields_that_lie_in_its_folder(ready, tmp_path):
-    out = train(ready(keep_optimizer=True), out=tmp_path / "run", progress=False)
+    out = train(ready(keep_optimizer=True), folder=tmp_path / "run", progress=False).folder
     done = resume(out, "-p", "epochs=2", "-p", "objective=vsepp")
     assert done.exit_code == 0, done.output
-    straight = train(ready(keep_optimizer=True, epochs=2), out=tmp_path / "straight", progress=False)
+    straight = train(
+        ready(keep_optimizer=True, epochs=2), folder=tmp_path / "straight", progress=False
+    ).folder
     for name in (runs.RESULTS, runs.PARAMS, runs.GIVEN):
         assert (out / name).read_bytes() == (straight / name).read_bytes()
 
@@ -115,7 +117,7 @@ def test_a_run_is_resumed_with_the_fields_that_lie_in_its_folder(ready, tmp_path
 def test_a_finished_run_keeps_the_facts_of_its_checkpoint_and_no_state(ready, tmp_path):
     out, whole = tmp_path / "run", tmp_path / "whole"
     for folder, keep in ((out, False), (whole, True)):
-        train(ready(keep_optimizer=keep), out=folder, progress=False)
+        train(ready(keep_optimizer=keep), folder=folder, progress=False)
     assert (out / LAST).stat().st_size * 10 < (whole / LAST).stat().st_size
     facts, kept = (checkpoint.facts(folder / LAST) for folder in (out, whole))
     assert facts["step"] == kept["step"]
@@ -128,7 +130,7 @@ def test_a_finished_run_keeps_the_facts_of_its_checkpoint_and_no_state(ready, tm
 
 
 def test_a_run_that_was_killed_between_its_results_and_its_status_ends_by_resuming(ready, tmp_path):
-    out = train(ready(), out=tmp_path / "run", progress=False)
+    out = train(ready(), folder=tmp_path / "run", progress=False).folder
     before = {name: (out / name).read_bytes() for name in (runs.RESULTS, "rankings.parquet", runs.VALUES)}
     (out / runs.STATUS).unlink()
     done = resume(out)
@@ -142,7 +144,7 @@ def test_a_run_that_was_killed_between_its_results_and_its_status_ends_by_resumi
 
 @pytest.mark.parametrize("left", [(runs.PARAMS, runs.GIVEN, runs.ENV, runs.STATUS), (runs.PARAMS,), ()])
 def test_a_run_killed_before_its_first_checkpoint_begins_anew_with_the_same_command(ready, tmp_path, left):
-    straight = train(ready(), out=tmp_path / "straight", progress=False)
+    straight = train(ready(), folder=tmp_path / "straight", progress=False).folder
     out = tmp_path / "run"
     out.mkdir()
     (out / ".lock").touch()

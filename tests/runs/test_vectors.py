@@ -14,9 +14,10 @@ from workbench import objectives
 from workbench.cli import app
 from workbench.encoders.towers import Towers
 from workbench.io import cache_folder
-from workbench.runs import Config, load_model, run, vectors
+from workbench.runs import Config, load_model, vectors
 from workbench.runs.build import prepare
 from workbench.runs.evaluate import evaluate
+from workbench.runs.train import train
 
 GUIDED = {
     "image_encoder": "multigrain",
@@ -79,12 +80,12 @@ def test_vectors_that_come_with_the_batch_are_those_of_the_guide():
 
 
 def test_a_run_and_the_next_ask_the_frozen_encoder_once(counted, tmp_path):
-    result = run(Config(**GUIDED), progress=False)
+    result = train(Config(**GUIDED), progress=False)
     sizes = {"images": 12 + 6 + 8, "texts": 0}
     assert counted["images"] == sizes["images"]
     captions = counted["texts"]
     result.save(tmp_path / "run")
-    run(Config(**GUIDED | {"objective": "infonce"}), progress=False)
+    train(Config(**GUIDED | {"objective": "infonce"}), progress=False)
     assert counted == {"images": sizes["images"], "texts": captions}
     # a saved model asks its own guide, and scores as it was measured
     again = load_model(tmp_path / "run")

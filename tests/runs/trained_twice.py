@@ -5,7 +5,8 @@
 import json
 import sys
 
-from workbench import Config, objectives, run
+from workbench import Config, objectives
+from workbench.runs.train import train
 
 SMALL = {"train_images": 64, "val_images": 32, "test_images": 64, "batch_size": 32, "epochs": 2}
 
@@ -13,7 +14,7 @@ SMALL = {"train_images": 64, "val_images": 32, "test_images": 64, "batch_size": 
 def main(threads: int) -> None:
     found = {}
     for name in objectives.names():
-        result = run(Config(objective=name, threads=threads, **SMALL), progress=False)
+        result = train(Config(objective=name, threads=threads, **SMALL), progress=False)
         found[name] = {str(one.key): one.value for one in result.measurements}
         found[name]["history"] = [
             {key: value for key, value in epoch.items() if key != "seconds"} for epoch in result.history

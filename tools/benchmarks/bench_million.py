@@ -35,6 +35,7 @@ from tools.benchmarks.recorded import record
 from workbench import data
 from workbench.records import Split
 from workbench.runs import Config, prepare
+from workbench.runs.kinds import Training
 from workbench.runs.measure import measure, validate
 from workbench.runs.result import OpenRun
 from workbench.training import fit
@@ -154,8 +155,8 @@ def main(pairs: int = 1_000_000, place: str = "") -> None:
     if "evaluation_seconds" not in parts.figures:
         found, _, best, image, text = parts.timed("evaluation", pairs, evaluate)
         parts.note("rsum", next(one.value for one in found if one.label == "rsum"))
-        config = ready.config.as_dict()
-        opened = OpenRun("infonce", train.split, lambda: (model, image, text), None, config, best=best)
+        run = Training(ready.config.as_dict())
+        opened = OpenRun("infonce", train.split, lambda: (model, image, text), run=run, best=best)
         parts.note("rows", len(opened.rankings()))
     record("million", {"pairs": pairs, **parts.figures})
 

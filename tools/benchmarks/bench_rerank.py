@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 import time
+from typing import Any
 
 import torch
 from torch import nn
@@ -17,7 +18,7 @@ from torch.nn.functional import normalize
 from tools.benchmarks.recorded import record
 from workbench.records import Embedding
 from workbench.runs import Config
-from workbench.runs.model import Model, scored
+from workbench.runs.model import TrainedModel, scored
 from workbench.runs.resolve import make_objective
 
 
@@ -39,7 +40,8 @@ def main(images: int = 5_000, captions: int = 25_000, k: int = 100, form: str = 
     torch.set_num_threads(1)
     torch.manual_seed(0)
     config = Config(objective="vsepp", rerank=k, reranker=form)
-    model = Model(nn.Linear(1, 1), make_objective(config), {}, (), config)  # type: ignore[arg-type]
+    pair: Any = nn.Linear(1, 1)
+    model = TrainedModel(pair, {}, (), objective=make_objective(config), config=config)
     image, text, told = _embedding(images, 36), _embedding(captions, 12), list[str]()
     start = time.perf_counter()
     scored(model, image, text, say=told.append)

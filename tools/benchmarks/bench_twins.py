@@ -18,7 +18,7 @@ from workbench.execution.library import find
 from workbench.io import write_recorded
 from workbench.runs import Target
 from workbench.runs import store as runs
-from workbench.runs.evaluate import evaluate_on
+from workbench.runs.evaluate import evaluate
 
 GRID = "twins_scenes"
 TWINS = Target("scenes", {"texts": "swaps"})
@@ -32,7 +32,7 @@ def main(root: str = "runs") -> None:
         if not run or run.status != "ok":
             raise SystemExit(f"{label} is not below {root}; workbench grid 03_train {GRID} trains it")
         if TWINS.name not in run.evaluations:
-            evaluate_on(run.folder, TWINS)
+            evaluate(run.folder, TWINS).save(run.folder / runs.EVALUATIONS / TWINS.name)
         found = runs.read(run.folder).evaluations[TWINS.name]["metrics"]
         numbers = {key: value for key, value in found.items() if "twin_accuracy" in key}
         numbers |= {key: run.results["metrics"][key] for key in BESIDE}

@@ -232,7 +232,7 @@ def _line(run: Any) -> dict[str, object]:
         "notebook": run.notebook,
         "status": ended,
         "data": Path(str(known.get("dataset", known.get("data", "")))).name,
-        "objective": known.get("objective", ""),
+        "objective": run.results.get("objective") or run.results.get("model") or known.get("objective", ""),
         "seed": known.get("seed", ""),
         "queries": queries,
         "headline": number,
@@ -399,10 +399,10 @@ def doctor(
     with usage():
         require(model or not (pretrained or images or random_weights), NO_MODEL)
     if model:
-        from workbench.runs import evaluate as evaluation
+        from workbench.runs import preview
 
         with usage((*USUAL, RuntimeError)):
-            said = evaluation.check_model(model, images, pretrained=pretrained, random_weights=random_weights)
+            said = preview.check_model(model, images, pretrained=pretrained, random_weights=random_weights)
         emit(said, as_json, columns(said.items()))
         return
     if bench:

@@ -283,7 +283,8 @@ def train(
         ready = _prepared(chosen)
     stopped = usage((NonFiniteLossError,), code=1)
     with stopped, usage((ChecksumError, ImportError, OSError, measure.NotMeasuredError)):
-        folder = standalone.train(ready, out=out, resume=resume, about=about)
+        folder = out or runs.new_run("train", ready.config.as_dict())
+        wb.train(ready, folder=folder, **asdict(about))
     if not processes.rank():
         _trained(runs.read(folder), as_json)
 
@@ -352,7 +353,8 @@ def evaluate(  # noqa: PLR0913 - typer reads the options from the signature
     how = _how(metrics or [], judge, rounds)
     if run:
         folders = [runs.find(name, root).folder for name in run]
-        return _evaluate_runs(folders, targets, split, (rerank, reranker), how, as_json)
+        scoring = {"rerank": rerank, "reranker": reranker} if rerank else {}
+        return _evaluate_runs(folders, targets, {"split": split, "scoring": scoring, **how}, as_json)
     require(targets, "name the data with --data: a name of `workbench list data`, or a path")
     require(not pretrained or len(model or ()) == 1, ONE_MODEL)
     results = (len(model or ()) + bool(images or texts)) * len(targets)
@@ -408,41 +410,30 @@ def _opened(
     return asked + ([partial(wb.evaluate, **files, **how)] if files else [])
 
 
-def _evaluate_runs(
-    folders: list[Path],
-    targets: list[Any],
-    split: str,
-    again: tuple[int, str],
-    how: dict[str, Any],
-    as_json: bool,
-) -> None:
-    """Finished runs, as they are named."""
-    from workbench.runs import evaluate as evaluation
-
+def _evaluate_runs(folders: list[Path], targets: list[Any], how: dict[str, Any], as_json: bool) -> None:
+    """Evaluate finished runs: one, or the mean of several; one on other data is kept beside the run."""
     require(len(targets) <= 1, "a run is evaluated on one data set at a time; give --data once")
-    scoring = dict(zip(("rerank", "reranker"), again, strict=True)) if again[0] else {}
     twice = len({folder.resolve() for folder in folders}) < len(folders)
     require(
         not twice, f"a run is named twice: {', '.join(map(str, folders))}; an ensemble is of different runs"
     )
-    if targets and len(folders) == 1 and not scoring:
-        one = evaluation.evaluate_on(folders[0], targets[0], **how)
-        kept = str(folders[0] / runs.EVALUATIONS / targets[0].name)
-        measurements, about = one.measurements, [evaluated(one.as_dict()), *one.split.notes, kept]
+    target = next(iter(targets), None)
+    if target:  # which says its own split
+        how = {**how, "split": ""}
+    result = wb.evaluate(folders, target, **how, say=partial(echo, err=True))
+    if target and len(folders) == 1 and not how["scoring"]:
+        place = folders[0] / runs.EVALUATIONS / target.name
+        result.save(place, over=True)
+        about = [evaluated(result.as_dict()), *result.split.notes, str(place)]
+    elif target or how["scoring"]:
+        what = "what is re-ranked" if how["scoring"] else "an ensemble"
+        about = [f"{what} belongs to no run folder: nothing is stored"]
     else:
-        target = next(iter(targets), None)
-        measurements = evaluation.evaluate_run(
-            *folders,
-            split=split or "test",
-            target=target,
-            scoring=scoring,
-            **how,
-            say=partial(echo, err=True),
-        )
-        what = "what is re-ranked" if scoring else "an ensemble"
-        about = [f"{what} belongs to no run folder: nothing is stored"] if targets or scoring else []
-        about = about or ["the run's own numbers stay as they are: nothing is stored"]
-    emit([m.as_dict() for m in measurements], as_json, [*numbers(measurements, every=True), *about])
+        about = ["the run's own numbers stay as they are: nothing is stored"]
+    if not target:
+        about = [*result.split.notes, *about]
+    lines = [*numbers(result.measurements, every=True), *about]
+    emit([m.as_dict() for m in result.measurements], as_json, lines)
 
 
 def _evaluate_models(asked: list[Any], targets: list[Any], place: tuple[str, str], as_json: bool) -> None:

@@ -16,16 +16,8 @@ from workbench.records.measurement import (
     remarks,
     unit_of,
 )
-from workbench.runs import by_query
+from workbench.runs import by_query, same_data
 from workbench.runs.weights import NOTE, RANDOM
-
-# by the checksums of a result, what differs where one of them does
-CONTENT = {
-    "ids": "images or captions have other ids",
-    "own": "captions belong to other images",
-    "captions": "captions have other texts",
-    "images": "images have another content",
-}
 
 
 def screen() -> int:
@@ -125,7 +117,7 @@ def changed(first: Any, second: Any, every: bool) -> tuple[list[str], dict[str, 
                 format_interval(value, low, high, unit, sign=True),
             )
             rows.append((label, *values, unit_heading(unit), verdict))
-    notes = _measured_apart(first.results, second.results)
+    notes = _notes_on(first.results, second.results)
     told_of = columns(rows) if len(rows) > 1 else []
     left = [label for label in one.keys() & two.keys() - set(labels) if one[label] != two[label]]
     more = (
@@ -135,23 +127,16 @@ def changed(first: Any, second: Any, every: bool) -> tuple[list[str], dict[str, 
     return [*told_of, *below, *notes], {label: one.row() for label, one in paired.items()}
 
 
-def _measured_apart(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[str]:
+def _notes_on(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[str]:
     """What two runs were measured on, and computed with, where it differs."""
-    splits, checksums = list[Any](), list[Mapping[str, str]]()
-    for results in (first, second):
-        split = results.get("split")
-        known = dict(split) if isinstance(split, Mapping) else {}
-        checksums.append(known.pop("checksums", {}))
-        splits.append(known or split)
+    differ = same_data.differing(first.get("split"), second.get("split"))
     notes = []
-    if splits[0] != splits[1]:
-        notes.append(f"A and B were measured on other data: {evaluated_on(first)} and {evaluated_on(second)}")
-    both = checksums[0].keys() & checksums[1].keys()
-    differ = [
-        words for name, words in CONTENT.items() if name in both and checksums[0][name] != checksums[1][name]
-    ]
-    if differ:
-        notes.append(f"between A and B {', and '.join(differ)}")
+    if "data" in differ:
+        described = same_data.described(first), same_data.described(second)
+        notes.append(f"A and B were measured on other data: {described[0]} and {described[1]}")
+    words = [same_data.PARTS[part] for part in differ if part != "data"]
+    if words:
+        notes.append(f"between A and B {', and '.join(words)}")
     threads = [results.get("threads") for results in (first, second)]
     if threads[0] != threads[1] and all(threads):
         notes.append(
@@ -170,17 +155,10 @@ def outcomes(done: Iterable[Any]) -> list[str]:
     return [*lines, *(f"\n{one.label}:\n{one.traceback}" for one in done if one.traceback)]
 
 
-def evaluated_on(results: Mapping[str, Any]) -> str:
-    """What a run was measured on: the split and its size."""
-    split = results.get("split")
-    if not isinstance(split, Mapping):
-        return str(split or results.get("dataset", "unknown data"))
-    return f"{split.get('name', '')} ({format_count(split.get('images', 0), 'image')})"
-
-
 def evaluated(results: Mapping[str, Any]) -> str:
     """What an evaluation on other data is."""
-    return f"measured on {results['split']['name']}, trained on {results['training']}"
+    words = f"measured on {results['split']['name']}"
+    return f"{words}, trained on {results['training']}" if results.get("training") else words
 
 
 def made_elsewhere(

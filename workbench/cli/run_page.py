@@ -16,11 +16,6 @@ from workbench.runs import store
 LINES, PARAMETERS, NUMBERS, EVALUATIONS = 30, 8, 9, 3
 # what is shown of a run whatever its default
 IDENTITY = ("data", "objective", "seed")
-# what decides an evaluation; the other fields that it keeps are those of a training
-EVALUATION = (
-    "model", "pretrained", "images", "texts", "target", "data", "split", "precision", "metrics", "judge",
-    "rounds",
-)  # fmt: skip
 
 
 def page(run: store.Run, *, every: bool) -> list[str]:
@@ -63,15 +58,13 @@ def _first(lines: list[str], every: bool, most: int) -> list[str]:
 
 
 def _settings(run: store.Run, every: bool) -> dict[str, Any]:
-    """The parameters to show: of an evaluation what decides it, else those that were given or are not as
-    they are without.
-    """
+    """The parameters to show: of an evaluation all, else those that were given or are not the defaults."""
     params = run.params
-    if "model" in params or "target" in params:
-        chosen = {name: params[name] for name in EVALUATION if params.get(name)}
+    if run.kind == "evaluation":
         # the data as they were named, which a table shortens to the last part of a path
-        chosen |= chosen.pop("target", {})
-        return {name: value for name, value in flat(chosen).items() if value}
+        chosen = params | (params.get("target") or {})
+        named = {name: value for name, value in flat(chosen).items() if not name.startswith("target.")}
+        return {name: value for name, value in named.items() if value}
     if every:
         return params
     given = store.load(run.folder / store.GIVEN) or params

@@ -10,10 +10,11 @@ import nbformat
 from workbench import assets
 from workbench.data.images import below
 from workbench.execution import library
-from workbench.formatting import format_count, format_path
+from workbench.formatting import format_path
 from workbench.io import read_options, write_text
 from workbench.records import require
 from workbench.registry import require_known
+from workbench.runs import same_data
 from workbench.runs import store as runs
 from workbench.runs.weights import lacks_weights, require_weights, with_note
 
@@ -64,7 +65,7 @@ def _opened(names: Sequence[str], root: str) -> list[runs.Run]:
     opened = [runs.find(name, root) for name in names]
     for run in opened:
         require(
-            (run.model_folder / runs.CONFIG).is_file(),
+            run.kind,
             f"{format_path(run.folder)} keeps no model; name the folder of a finished training run",
             FileNotFoundError,
         )
@@ -80,14 +81,13 @@ def _require_one_split(opened: Sequence[runs.Run]) -> None:
     """Raise if runs say that they were measured on other images, which the notebook would say late. Vectors
     without ids have the numbers of their rows.
     """
-    splits = [run.results.get("split") for run in opened]
-    named = [one for one in splits if isinstance(one, dict) and one.get("name") != runs.BARE]
-    ids = {one.get("checksums", {}).get("ids", "") for one in named} - {""}
-    measured = dict.fromkeys(
-        f"{one.get('name')} ({format_count(int(one.get('images', 0)), 'image')})" for one in named
-    )
+    known = [run.results for run in opened if same_data.name_of(run.results.get("split")) != runs.BARE]
+    other = [
+        one for one in known[1:] if "ids" in same_data.differing(known[0].get("split"), one.get("split"))
+    ]
+    measured = dict.fromkeys(same_data.described(results) for results in [*known[:1], *other])
     require(
-        len(ids) < 2,
+        not other,
         f"the runs were measured on different images: {' and '.join(measured)}; evaluate one of them again "
         "on the data and split of the other",
     )

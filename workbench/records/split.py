@@ -171,19 +171,23 @@ class Split:
         """``(T,)`` checksum of the text of each caption."""
         return np.fromiter(map(text_stamp, self.captions), dtype=np.int64, count=len(self.captions))
 
-    def checksums(self) -> dict[str, str]:
+    def checksums(self, *parts: str) -> dict[str, str]:
         """Return checksums of what a number on this split depends on: ``ids`` of images and captions, ``own``
         rows, ``captions``, and ``images``, which is left out where no image's content is known.
+
+        Args:
+            parts: names of those that are wanted; none = all of them.
         """
-        stamps = self.stamps()
-        parts = {
+        contents = {
             "ids": json.dumps([self.image_ids, self.caption_ids]).encode(),
             "own": self.own.astype(np.int64).tobytes(),
             "captions": json.dumps(self.captions).encode(),
         }
-        if stamps.any():
-            parts["images"] = stamps.tobytes()
-        return {name: hashlib.sha256(part).hexdigest()[:16] for name, part in parts.items()}
+        if not parts or "images" in parts:
+            stamps = self.stamps()
+            contents |= {"images": stamps.tobytes()} if stamps.any() else {}
+        names = [name for name in contents if not parts or name in parts]
+        return {name: hashlib.sha256(contents[name]).hexdigest()[:16] for name in names}
 
     def identity(self) -> str:
         """Return what tells this split from every other: its counts, and a checksum of ``checksums``."""

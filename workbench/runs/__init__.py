@@ -5,22 +5,22 @@ from typing import TYPE_CHECKING
 from workbench.registry import lazily
 
 if TYPE_CHECKING:
-    from workbench.runs.build import Target, load_split, load_target, prepare
+    from workbench.runs.build import load_split, load_target, prepare
     from workbench.runs.config import Config
     from workbench.runs.models import load_model
     from workbench.runs.opening import open_runs
-    from workbench.runs.train import run
+    from workbench.runs.target import Target
 
-__all__ = ["Config", "Target", "load_model", "load_split", "load_target", "open_runs", "prepare", "run"]
+__all__ = ["Config", "Target", "load_model", "load_split", "load_target", "open_runs", "prepare"]
 
 __getattr__ = lazily(
     __name__,
     {
         "Config": "config",
-        **dict.fromkeys(("Target", "load_split", "load_target", "prepare"), "build"),
+        **dict.fromkeys(("load_split", "load_target", "prepare"), "build"),
+        "Target": "target",
         "load_model": "models",
         "open_runs": "opening",
-        "run": "train",
         **{module: f"{module}:*" for module in ("compare", "store")},
     },
 )

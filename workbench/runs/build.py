@@ -1,12 +1,8 @@
 """The data and the model of a configuration: splits as a model reads them, encoders, objective, signals."""
 
-import hashlib
-import json
-import re
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,14 +15,15 @@ from workbench.data.reading import SAME
 from workbench.encoders import backbones
 from workbench.encoders.base import Pair
 from workbench.formatting import format_count, format_number
-from workbench.io import flat, parse_json, read_options
+from workbench.io import flat
 from workbench.objectives.base import Objective
 from workbench.progress import choice, during
 from workbench.records import Computed, Judgements, Rows, Split, require
-from workbench.registry import Count, check_options, check_value, door, make, merge
+from workbench.registry import door
 from workbench.runs.config import Config
-from workbench.runs.model import Model
+from workbench.runs.model import TrainedModel
 from workbench.runs.resolve import make_objective, resolve
+from workbench.runs.target import Target
 from workbench.runs.vectors import brought
 from workbench.training import computing_threads, seed_everything
 from workbench.training.batches import Source
@@ -34,7 +31,6 @@ from workbench.training.optimiser import parameter_groups
 from workbench.training.processes import check_machine
 from workbench.training.samplers import epoch, k_means, mean_regions
 
-FILES = (".json", ".yaml", ".yml")
 # images of a split below which its numbers say little
 FEW = 20
 HOW_TO_GIVE = {
@@ -43,76 +39,6 @@ HOW_TO_GIVE = {
     "local": "set fusion={'variant': 'released'} in the options of 'multigrain'",
     "entities": "set text_encoder='graph', with text_options={'embed_dim': %d}, the width of images",
 }
-
-
-@dataclass(frozen=True)
-class Target:
-    """What a run is measured on beside its own test split.
-
-    Args:
-        data: a name of the data shelf, or a path.
-        data_options: its options.
-        split: one that the data set has; empty = ``test``, and of a path the part that ``data.load`` takes.
-        images: the first so many images; 0 = all.
-
-    Raises:
-        KeyError: no such data set. TypeError, ValueError: an option that it does not take, or a split that it
-            does not have; the message lists those that there are.
-    """
-
-    data: str
-    data_options: dict[str, Any] = field(default_factory=dict)
-    split: str = ""
-    images: Count = 0
-
-    def __post_init__(self) -> None:
-        if not self.split and data.path_of(self.data) is None:
-            object.__setattr__(self, "split", "test")
-        check_value("images", self.images, Count)
-        loader, what = data.member(self.data), f"data {self.data!r}"
-        require("split" not in self.data_options, f"{what}: give split beside data_options and not in them")
-        check_options(what, loader, self.data_options, "data_options")
-        check_options(what, loader, {"split": self.split})
-
-    @classmethod
-    def of(cls, given: Mapping[str, Any]) -> "Target":
-        """From names and values.
-
-        Raises:
-            ValueError: ``data`` is missing. TypeError: another field; else as the class.
-        """
-        require("data" in given, f"name the data set to measure on, as data; got {', '.join(given) or '{}'}")
-        return make("a data set to measure on", cls, given)
-
-    @classmethod
-    def read(cls, text: str, options: Mapping[str, Any], split: str = "") -> "Target":
-        """From a line of a terminal.
-
-        Args:
-            text: a name of the data shelf, a JSON or YAML file of the fields, or the fields as JSON.
-            options: laid over the ``data_options``.
-            split: goes before that of the file.
-
-        Raises:
-            FileNotFoundError, ValueError: a file or JSON that cannot be read; else as ``of``.
-        """
-        values = {"data": text}
-        if text.startswith("{"):
-            values = parse_json(text, f"--data {text!r:.60}", "is not JSON")
-        elif Path(text).suffix in FILES:
-            values = read_options(text)
-        given = {"data_options": dict(options), **({"split": split} if split else {})}
-        return cls.of(merge(values, given))
-
-    @property
-    def name(self) -> str:
-        """Data and split, and what tells the options apart where there are any: ``"cxc-test"``, the name of
-        the folder that keeps what was measured.
-        """
-        more = {"data_options": self.data_options, "images": self.images}
-        text = json.dumps(more, sort_keys=True, default=str)
-        ending = f"-{hashlib.sha256(text.encode()).hexdigest()[:8]}" if any(more.values()) else ""
-        return re.sub(r"[^\w.-]+", "-", "-".join(filter(None, (self.data, self.split)))) + ending
 
 
 class FewImagesWarning(UserWarning):
@@ -134,7 +60,7 @@ class Prepared:
     """
 
     config: Config
-    model: Model
+    model: TrainedModel
     train: Source | None
     val: Source
     test: Source
@@ -208,7 +134,7 @@ def _prepared(config: Config) -> Prepared:
     return Prepared(config, model, train, val_source, test_source, given=given)
 
 
-def _said_of_random(config: Config, model: Model, test: Source) -> Source:
+def _said_of_random(config: Config, model: TrainedModel, test: Source) -> Source:
     """The test split with a note of towers that stay at random weights, which must be asked for."""
     towers = " and ".join(_frozen_at_random(model))
     require(
@@ -222,7 +148,7 @@ def _said_of_random(config: Config, model: Model, test: Source) -> Source:
     return replace(test, split=replace(test.split, notes=notes))
 
 
-def _frozen_at_random(model: Model) -> list[str]:
+def _frozen_at_random(model: TrainedModel) -> list[str]:
     """The towers whose weights are random and that nothing trains, in words."""
     frozen = []
     for network in (part for part in model.pair.modules() if getattr(part, "random_weights", False)):
@@ -250,7 +176,7 @@ def _few(given: Mapping[str, Any], val: Split, test: Split) -> list[str]:
     return notes
 
 
-def _require_trained(config: Config, model: Model) -> None:
+def _require_trained(config: Config, model: TrainedModel) -> None:
     """Raise if no weight of the model, nor of its objective, is trained."""
     settings = config.training
     multipliers = ("image_backbone_lr", "text_backbone_lr", "layer_decay")
@@ -262,7 +188,7 @@ def _require_trained(config: Config, model: Model) -> None:
     )
 
 
-def _clusters(config: Config, model: Model, train: Source) -> Rows:
+def _clusters(config: Config, model: TrainedModel, train: Source) -> Rows:
     """``(I,)`` cluster of each training image, by its mean region, else by its embedding before training."""
     regions = train.split.regions
     features = (
@@ -333,11 +259,11 @@ def _read_part(config: Config, name: str) -> Split:
     return _read(Target(config.data.name, options, name, getattr(config.data, f"{name}_images", 0)))
 
 
-def load_target(config: Config, target: Target) -> Split:
-    """A split of another data set, as the model of a run reads it: with the features that it was trained on.
+def load_target(config: Config | None, target: Target) -> Split:
+    """Read a split of another data set as a model reads it: with the features that it was trained on.
 
     Args:
-        config: of the run.
+        config: that the model was trained with here; ``None`` = it was not.
         target: what to measure on.
 
     Raises:
@@ -345,6 +271,8 @@ def load_target(config: Config, target: Target) -> Split:
         ValueError: features of the synthetic scenes on photographs, regions of another width than the model
             reads, or none; the message says what to give.
     """
+    if config is None:
+        return _read(target)
     widths = [width for name, width in flat(config.model.image_options).items() if name.endswith("in_dim")]
     require(
         not widths or config.model.features != "scenes_backbone" or target.data == "scenes",
@@ -410,7 +338,7 @@ def build(
     states: Mapping[str, Any] | None = None,
     *,
     objective: Objective | None = None,
-) -> Model:
+) -> TrainedModel:
     """Encoders, objective and signal makers of a config.
 
     Args:
@@ -424,13 +352,8 @@ def build(
     same = sides.text_encoder == sides.image_encoder
     text_options = sides.image_options if same else sides.text_options
     wanted = encoders.member(sides.text_encoder).text_features(**text_options)
-    makers = {
-        name: text.load(name, **options) for name, options in {**objective.text_features(), **wanted}.items()
-    }
-    for name, maker in makers.items():
-        makers[name] = maker.fit(captions) if states is None else maker.restore(states[name])
-    vocabulary = next((made for name in wanted if (made := getattr(makers[name], "vocabulary", None))), None)
-    facts = {"vocabulary": vocabulary} if vocabulary is not None else {}
+    makers = fitted({**objective.text_features(), **wanted}, captions, states)
+    facts = facts_of(makers[name] for name in wanted)
     if states is not None:
         facts["pretrained"] = ""
 
@@ -441,7 +364,38 @@ def build(
     pair = Pair(image, image if same else encoder(sides.text_encoder, text_options))
     check_reads(config.objective.name, objective, pair)
     objective.setup(pair.image.embed_dim)
-    return Model(pair, objective, makers, tuple(wanted), config)
+    return TrainedModel(
+        pair, makers, tuple(wanted), features=sides.features, objective=objective, config=config
+    )
+
+
+def fitted(
+    wanted: Mapping[str, Mapping[str, Any]],
+    captions: tuple[str, ...],
+    states: Mapping[str, Any] | None = None,
+) -> dict[str, text.SignalMaker]:
+    """Make signal makers and fit them.
+
+    Args:
+        wanted: options by name.
+        captions: pool on which they are fitted.
+        states: what they learnt earlier; then nothing is fitted.
+    """
+    makers = {name: text.load(name, **options) for name, options in wanted.items()}
+    for name, maker in makers.items():
+        makers[name] = maker.fit(captions) if states is None else maker.restore(states[name])
+    return makers
+
+
+def facts_of(makers: Iterable[text.SignalMaker]) -> dict[str, Any]:
+    """Tell what encoders need to know of the makers that they read: the first vocabulary.
+
+    Args:
+        makers: fitted.
+    """
+    vocabularies = [getattr(maker, "vocabulary", None) for maker in makers]
+    known = [vocabulary for vocabulary in vocabularies if vocabulary]
+    return {"vocabulary": known[0]} if known else {}
 
 
 def check_reads(name: str, objective: Objective, pair: Pair) -> None:

@@ -31,6 +31,7 @@ from workbench.records.measurement import measurement_row, remarks, unit_of
 from workbench.registry import did_you_mean, door, require_known
 from workbench.runs import store
 from workbench.runs.by_query import compared
+from workbench.runs.kinds import Evaluation
 from workbench.runs.opening import apart, open_runs, opened, together
 from workbench.runs.result import OpenRun
 from workbench.training import averaging
@@ -61,7 +62,7 @@ def trained(runs: Sequence[OpenRun]) -> pd.DataFrame:
     facts = ("objective", "data", "image_encoder", "train_images", "epochs", "seed", "select")
     rows: dict[str, dict[str, Any]] = {}
     for run in runs:
-        if "model" in run.config:
+        if isinstance(run.run, Evaluation):
             rows[run.name] = {"objective": "not trained here"}
             continue
         rows[run.name] = {fact: run.config.get(fact, "") for fact in facts}

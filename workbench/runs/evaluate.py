@@ -1,52 +1,74 @@
-"""Evaluation: a model, a finished run or vectors on any data, every number with its contract."""
+"""Evaluation: models, finished runs or vectors on any data, every number with its contract."""
 
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
-from functools import cache
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
-import numpy as np
 import torch
-from PIL import Image
-from torch import Tensor
 
 from workbench import data as datasets
-from workbench import metrics as shelf
-from workbench.data.images import below, folder_split
-from workbench.data.opening import NoDataError, at
-from workbench.formatting import format_count, format_number
-from workbench.io import from_user
+from workbench import metrics as registry
+from workbench.formatting import format_count
 from workbench.metrics import hierarchy
 from workbench.metrics.intervals import ROUNDS
 from workbench.records import Embedding, Measurement, Split, require
 from workbench.registry import door, merge
 from workbench.runs import store
 from workbench.runs.about import About
-from workbench.runs.build import Target, check_reads, load_split, load_target
+from workbench.runs.build import check_reads, load_split, load_target
 from workbench.runs.by_query import changed_since
 from workbench.runs.config import Config
-from workbench.runs.measure import calibrate, ensemble, evaluate_split, measure
-from workbench.runs.model import AnyModel, Encodes, KeptVectors, Model
-from workbench.runs.models import evaluated, kept_config, load_model, open_model
-from workbench.runs.opening import open_runs
+from workbench.runs.kinds import Evaluation, Training, read_kind
+from workbench.runs.measure import calibrate, measure
+from workbench.runs.model import Model, Say, TrainedModel, require_one_width, silent
+from workbench.runs.models import open_model, run_folder
+from workbench.runs.opening import open_runs, same_rows
+from workbench.runs.own import Encodes, Ensemble, Joint, KeptVectors, Pairs
 from workbench.runs.resolve import check_measured, make_objective
 from workbench.runs.result import OpenRun
+from workbench.runs.target import Target
 from workbench.runs.vector_files import in_order, name_of, origin, read_both, split_of_rows, without_ids
-from workbench.runs.weights import with_note
 from workbench.training import computing_threads
 from workbench.training.batches import Source
 
-# pictures on which a model is tried, and what they are where nobody names any
-TRIED = 8
-COLOURS = ("black", "blue", "brown", "green", "orange", "red", "white", "yellow")
+AnyModel = Model | OpenRun | Encodes | Pairs | str | Path
+
+
+class Subject(NamedTuple):
+    """A model and a split that it has embedded.
+
+    Args:
+        model: scores the embeddings.
+        split: with notes of what the model made of it.
+        image, text: embeddings of its images and captions.
+        target: how the data are named, if they have a name.
+        run: of a finished run that the model is from.
+        origin: fields of an ``Evaluation`` that say where the model or the vectors are from.
+    """
+
+    model: Model
+    split: Split
+    image: Embedding
+    text: Embedding
+    target: Target | None = None
+    run: Training | Evaluation | None = None
+    origin: Mapping[str, Any] = {}
+
+
+class Where(NamedTuple):
+    """The data of an evaluation: as they were named, the split, and options."""
+
+    data: Any
+    split: str
+    options: Mapping[str, Any]
 
 
 # Each option is one that a person gives by name; a group of them would have to be looked up.
 @door("evaluate")
 def evaluate(  # noqa: PLR0913
-    model: AnyModel | Encodes | str | Path | None = None,
+    model: AnyModel | Sequence[AnyModel] | None = None,
     data: Any = None,
     *,
     split: str = "",
@@ -58,19 +80,23 @@ def evaluate(  # noqa: PLR0913
     device: str = "",
     precision: str = "",
     data_options: Mapping[str, Any] | None = None,
+    scoring: Mapping[str, Any] | None = None,
     metrics: Sequence[str] = (),
     judge: str = "",
     name: str = "",
     tags: Sequence[str] = (),
     note: str = "",
     rounds: int = ROUNDS,
+    say: Say = silent,
 ) -> OpenRun:
-    """Every number of a model on any data, or of vectors that were made elsewhere, each with its interval and
-    contract. Vectors are compared in float32, whatever their own type.
+    """Measure a model, a finished run or vectors on any data: every number with its interval and contract.
+    Vectors are compared in float32, whatever their own type.
 
     Args:
-        model: whatever ``open_model`` opens; left out where vectors are given.
-        data: a name of the data shelf, a path, a table, a ``Split``, or whatever else ``load_data`` reads.
+        model: whatever ``open_model`` opens, or a result; left out where vectors are given. Several are one
+            ensemble: the mean of their scores.
+        data: a name of the data registry, a path, a table, a ``Split``, or whatever else ``load_data`` reads;
+            left out, a run or a result is measured on its own data.
         split: of the data; empty = ``test``, and of a path the part that ``load_data`` takes.
         images: ``(I, D)`` vectors as an array, a tensor, a table or a file, see ``vector_files``; in the
             order of the data where they have no ids.
@@ -81,12 +107,15 @@ def evaluate(  # noqa: PLR0913
         device: see there.
         precision: see there.
         data_options: of the data.
-        metrics: beyond the usual ones, see ``evaluate_split``.
-        judge: see there.
+        scoring: fields of the configuration by which a model that was trained here scores in place of those
+            that it was trained with: options of the objective, ``scorer``, ``rerank`` and ``reranker``.
+        metrics: beyond the usual ones, see ``evaluate_split``; none = those of a run's configuration.
+        judge: see there; empty = that of a run, where its metrics are taken.
         name: how tables call the result; empty = the model's own, of vectors those of their files.
         tags: words by which lists of runs are filtered, once the result is saved.
         note: any text, which is saved with the result.
         rounds: bootstrap rounds of the intervals; 0 = none.
+        say: is told what re-ranking costs.
 
     Returns:
         The result, which ``compare`` and ``explore`` take; ``save`` writes it as a run folder.
@@ -96,6 +125,7 @@ def evaluate(  # noqa: PLR0913
             not belong together; the message says how.
         ModuleNotFoundError: a library that the model or the data need is not installed.
 
+    >>> import numpy as np
     >>> vectors = np.eye(3)
     >>> evaluate(images=vectors, texts=vectors[[0, 0, 1, 2]], own=[0, 0, 1, 2])["t2i/R@1"]
     1.0
@@ -104,92 +134,224 @@ def evaluate(  # noqa: PLR0913
         texts = images  # which then holds both
     about = About(name, tags, note)
     check_measured(metrics, judge, rounds)
-    _require_one_way(model, data, images, texts, own)
-    of_model: dict[str, Any] = {"pretrained": pretrained, "random_weights": random_weights}
-    of_model |= {"device": device, "precision": precision}
-    _require_owner("a model", model, **of_model)
-    _require_owner("data", data, split=split, data_options=data_options)
-    made = open_model(KeptVectors() if model is None else model, **of_model)
-    options = {"pictures": False} if model is None else {}
-    part, target = (None, None) if data is None else _data(made, data, split, data_options or {}, options)
-    part, image, text = _embedded(made, part, images, texts, own)
-    _require_one_width(image.mean, text.mean)
-    found, values, best = measure(made, part, image, text, metrics=metrics, judge=judge, rounds=rounds)
-    config = _identity(made, part, target, {"images": (images, image.mean), "texts": (texts, text.mean)})
-    config |= {"split": split, "precision": precision, "metrics": list(metrics), "judge": judge}
-    title, load = _title(made, name or config["objective"]), lambda: (made, image, text)
-    return OpenRun(title, part, load, None, config, found, values=values, best=best, about=about)
+    how = {
+        "pretrained": pretrained,
+        "random_weights": random_weights,
+        "device": device,
+        "precision": precision,
+    }
+    models = _several(model)
+    _require_one_way(models, data, images, texts, own)
+    _require_owner("a model", model, scoring=scoring, **how)
+    _require_owner("data", model if data is None else data, split=split)
+    _require_owner("data", data, data_options=data_options)
+    where = Where(data, split, data_options or {})
+    if models:
+        subject = _of_models(models, where, scoring or {}, how)
+    else:
+        subject = _of_vectors(where, images, texts, own)
+    identity = _identity(subject, split=split, precision=precision, scoring=dict(scoring or {}))
+    identity = replace(identity, metrics=tuple(metrics), judge=judge)
+    return _measured(subject, identity, about, rounds, say)
 
 
-def _identity(
-    model: AnyModel, split: Split, target: Target | None, vectors: Mapping[str, tuple[Any, Tensor]]
-) -> dict[str, Any]:
-    """The fields of a configuration that say what was evaluated, and on what.
+def _several(model: Any) -> list[Any]:
+    """The models, of which there are none where vectors are given."""
+    if model is None:
+        return []
+    return list(model) if isinstance(model, list | tuple) else [model]
+
+
+def _measured(subject: Subject, identity: Evaluation, about: About, rounds: int, say: Say) -> OpenRun:
+    """Measure a subject by the metrics of its identity, or else by those of the run that it is from."""
+    model, split, image, text, target, run, _ = subject
+    config = run.as_dict() if run else {}
+    names, judge, strict = identity.metrics, identity.judge, True
+    if not names and run:
+        names, judge = tuple(config.get("metrics", ())), identity.judge or config.get("judge", "")
+        check_measured(names, judge, rounds)
+        strict = target is None
+    how: dict[str, Any] = {"metrics": names, "judge": judge, "rounds": rounds, "strict": strict, "say": say}
+    with computing_threads(int(config.get("threads", 0))):
+        threads = torch.get_num_threads()
+        measurements, values, best = measure(model, split, image, text, **how)
+        measurements += _of_chains(subject, rounds)
+    known = {m.key.metric for m in measurements}
+    left = [name for name in names if registry.load(name).name not in known]
+    if left:
+        note = f"not measured, since {split.name} has no judgements for it: {', '.join(left)}"
+        split = replace(split, notes=(*split.notes, note))
+    identity = replace(identity, metrics=names, judge=judge)
+    title = model.title(about.name or identity.name)
+    return OpenRun(
+        title,
+        split,
+        lambda: (model, image, text),
+        run=identity,
+        measurements=measurements,
+        values=values,
+        best=best,
+        about=about,
+        threads=threads,
+    )
+
+
+def _of_chains(subject: Subject, rounds: int) -> list[Measurement]:
+    """Measure captions that form chains by HierarCaps' protocols, with the empty text as the root."""
+    model, split, image, text, *_ = subject
+    if split.level is None or split.chain is None or not (model.encodes and model.of_unit_length):
+        return []
+    root = model.embed_texts([""]).mean[0]
+    chains = hierarchy.Chains(split, image.mean.numpy(), text.mean.numpy(), root.numpy())
+    return hierarchy.hierarchy_scores(chains, rounds=rounds)
+
+
+def _identity(subject: Subject, **asked: Any) -> Evaluation:
+    """What was evaluated, and on what.
 
     Args:
-        model: that was evaluated.
-        split: that it was evaluated on.
-        target: how its data are named, if they have a name.
-        vectors: by side, the source if there is one, and what was read there.
+        subject: with how its data are named, if they have a name.
+        asked: further fields.
     """
-    sources = {side: source for side, (source, _) in vectors.items() if source is not None}
-    return {
-        **model.config.as_dict(),
-        "objective": _title(model, name_of(sources)),
-        "epochs": 0,
-        "data": Path(target.data).name if target else split.name,
-        "target": asdict(target) if target else None,
-        "model": "",
-        "pretrained": "",
-        **model.named,
-        **{side: origin(source, vectors[side][1]) for side, source in sources.items()},
-    }
+    model, target, run = subject.model, subject.target, subject.run
+    if isinstance(run, Evaluation) and target is None:
+        return replace(run, **{name: value for name, value in asked.items() if value})
+    fields: dict[str, Any] = {"name": model.title(), **model.origin, **subject.origin, **asked}
+    if isinstance(run, Training):
+        training, objective, seed = (run.config.get(name) for name in ("data", "objective", "seed"))
+        fields |= {"training": training, "objective": objective, "seed": seed}
+    data = Path(target.data).name if target else subject.split.name
+    return Evaluation(data=data, target=asdict(target) if target else None, **fields)
 
 
-def _title(model: AnyModel, name: str) -> str:
-    """The name that is given, else the model's own; of random weights it says so."""
-    name = name or model.name
-    return with_note(name) if model.named.get("random_weights") else name
-
-
-def _require_one_way(model: Any, data: Any, images: Any, texts: Any, own: Any) -> None:
-    """Refuse vectors beside a model, or without what says which text belongs to which image."""
+def _require_one_way(models: Sequence[Any], data: Any, images: Any, texts: Any, own: Any) -> None:
+    """Raise if vectors and a model are both given, or nothing says which text belongs to which image."""
     alone = images is not None and texts is not None
     require(alone == (images is not None or texts is not None), "give the vectors of images and of texts")
-    require(alone == (model is None), "give a model, or vectors as images and texts, and not both")
+    require(alone != bool(models), "give a model, or vectors as images and texts, and not both")
     require(
-        (data is None) == (own is not None),
-        "give data, or vectors with own and no data; open_runs([RUN])[0] has the numbers of a finished run",
+        models or (data is None) == (own is not None),
+        "give data, or vectors with own and no data",
     )
     require(alone or own is None, "own belongs to vectors; a model needs data")
 
 
 def _require_owner(what: str, owner: Any, **values: Any) -> None:
-    """Refuse values that nothing would read, since what they belong to is not given."""
+    """Raise if a value would not be read, since what it belongs to is not given."""
     for name, value in values.items():
         require(owner is not None or not value, f"{name}={value!r:.200} belongs to {what}; leave it out")
 
 
-def _embedded(
-    model: AnyModel, split: Split | None, images: Any, texts: Any, own: Any
-) -> tuple[Split, Embedding, Embedding]:
-    """A split as a model embeds it, or vectors in its order; without a split with rows of their own."""
-    if split is not None and images is None:
-        source = model.source(split, every_signal=False)
-        image_side, text_side = model.embed(source)
-        return replace(split, notes=(*split.notes, *notes_of(model, source))), image_side, text_side
+def _of_vectors(where: Where, images: Any, texts: Any, own: Any) -> Subject:
+    """Vectors in the order of the data, or with rows of their own."""
+    model, part, target = KeptVectors(), None, None
+    if where.data is not None:
+        # images need not be there, of which nothing is read
+        part, target = _data(model, where, {"pictures": False})
     image, text = read_both(images, texts)
     notes = [*image.notes, *text.notes]
-    if split is None:
-        split = split_of_rows(own, len(image.values), len(text.values), (image.ids, text.ids))
+    if part is None:
+        part = split_of_rows(own, len(image.values), len(text.values), (image.ids, text.ids))
     else:
-        notes += without_ids(image, text, split)
-    split = replace(split, notes=(*split.notes, *notes))
-    image_values, text_values = in_order(image, text, split)
-    return split, Embedding(image_values), Embedding(text_values)
+        notes += without_ids(image, text, part)
+    part = replace(part, notes=(*part.notes, *notes))
+    image_values, text_values = in_order(image, text, part)
+    sides = Embedding(image_values), Embedding(text_values)
+    require_one_width(*sides)
+    name = name_of({"images": images, "texts": texts})
+    from_files: dict[str, Any] = {"images": origin(images, image_values), "texts": origin(texts, text_values)}
+    from_files |= {"name": name} if name else {}
+    return Subject(model, part, *sides, target, origin=from_files)
 
 
-def notes_of(model: AnyModel, source: Source) -> tuple[str, ...]:
+def _of_models(
+    models: Sequence[Any], where: Where, scoring: Mapping[str, Any], how: Mapping[str, Any]
+) -> Subject:
+    """Models on the data that were named, else each on those of its own run; several as one."""
+    subjects = [_of_model(model, where, scoring, how) for model in models]
+    return subjects[0] if len(subjects) == 1 else _together(subjects)
+
+
+def _of_model(model: Any, where: Where, scoring: Mapping[str, Any], how: Mapping[str, Any]) -> Subject:
+    """A model on the data that were named, else on those of its own run."""
+    if isinstance(model, OpenRun):
+        return _of_result(model, where, scoring)
+    folder = _run_of(model, where.data)
+    run = read_kind(folder) if folder else None
+    if where.data is None and isinstance(run, Evaluation):
+        return _of_result(open_runs([str(folder)], device=how["device"])[0], where, scoring)
+    opened = rescored(open_model(folder or model, **how), scoring)
+    part, target = _data_of(opened, where)
+    own = where.data is None and where.split in ("", "test")
+    if folder and own and (changes := changed_since(folder, part)):
+        note = f"{part.name} has changed since {folder} was measured: {changes}"
+        part = replace(part, notes=(*part.notes, note))
+    return _embedded(opened, part, target, run)
+
+
+def _run_of(model: Any, data: Any) -> Path | None:
+    """The folder of the run that a model is named by; without data it has to be one.
+
+    Raises:
+        FileNotFoundError, LookupError: there is no such run, or several.
+        ValueError: a model that is no run, and no data.
+    """
+    if not isinstance(model, str | Path):
+        require(data is not None or isinstance(model, TrainedModel), "name the data to evaluate the model on")
+        return None
+    folder = run_folder(model)
+    if folder is None and data is None:
+        return store.find(model).folder
+    return folder
+
+
+def _of_result(result: OpenRun, where: Where, scoring: Mapping[str, Any]) -> Subject:
+    """A result on its own rows, with its own embeddings, or its model on other data."""
+    own = where.data is None and not where.split
+    if own and not scoring:
+        return Subject(result.model, result.split, result.image, result.text, result.target, result.run)
+    model = rescored(result.model, scoring)
+    part, target = (result.split, result.target) if own else _data_of(model, where)
+    return _embedded(model, part, target, result.run)
+
+
+def _data_of(model: Model, where: Where) -> tuple[Split, Target | None]:
+    """The data that were named as a model reads them, else those that it was trained for."""
+    if where.data is not None:
+        return _data(model, where)
+    if model.config is None:
+        raise ValueError(f"{model.name} was not trained here; name the data to evaluate it on")
+    return load_split(model.config, where.split or "test"), None
+
+
+def _embedded(
+    model: Model, split: Split, target: Target | None, run: Training | Evaluation | None
+) -> Subject:
+    """A split as a model embeds it, with notes of both."""
+    source = model.source(split)
+    image, text = model.embed(source)
+    require_one_width(image, text)
+    split = replace(split, notes=(*split.notes, *notes_of(model, source)))
+    return Subject(model, split, image, text, target, run)
+
+
+def _together(subjects: Sequence[Subject]) -> Subject:
+    """Several models as one, on the rows that all of them have embedded.
+
+    Raises:
+        ValueError: they have read different images or captions.
+    """
+    first = subjects[0]
+    for subject in subjects[1:]:
+        same_rows(f"{first.model.name} and {subject.model.name} read", first.split, subject.split)
+    model = Ensemble([subject.model for subject in subjects])
+    image = Joint.of([subject.image for subject in subjects])
+    text = Joint.of([subject.text for subject in subjects])
+    notes = dict.fromkeys(note for subject in subjects for note in subject.split.notes)
+    return Subject(model, replace(first.split, notes=tuple(notes)), image, text, first.target, first.run)
+
+
+def notes_of(model: Model, source: Source) -> tuple[str, ...]:
     """Name what is worth knowing of a model on a split: of its weights, and how many captions it cuts.
 
     Args:
@@ -197,23 +359,21 @@ def notes_of(model: AnyModel, source: Source) -> tuple[str, ...]:
         source: of the split, as the model made it.
     """
     cut, longest = model.cut(source)
-    said = f"{format_count(cut, 'caption')} cut at {longest} tokens, the most that {model.name} reads"
-    return (*model.notes, said) if cut else model.notes
-
-
-def _require_one_width(image: Tensor, text: Tensor) -> None:
-    require(
-        image.shape[1] == text.shape[1],
-        f"images have {image.shape[1]} dimensions and texts {text.shape[1]}; both sides need the same",
-    )
+    words = f"{format_count(cut, 'caption')} cut at {longest} tokens, the most that {model.name} reads"
+    return (*model.notes, words) if cut else tuple(model.notes)
 
 
 def _data(
-    model: AnyModel, data: Any, split: str, options: Mapping[str, Any], unnamed: Mapping[str, Any]
+    model: Model, where: Where, unnamed: Mapping[str, Any] = MappingProxyType({})
 ) -> tuple[Split, Target | None]:
-    """A split as the model reads it, and how its data are named, if they have a name. Data that are not of
-    the shelf take more options.
+    """A split as the model reads it, and how its data are named, if they have a name.
+
+    Args:
+        model: of what is read.
+        where: the data.
+        unnamed: further options of data that are not of the registry.
     """
+    data, split, options = where
     if isinstance(data, Split):
         return data, None
     if isinstance(data, str | Path):
@@ -222,238 +382,32 @@ def _data(
         if place := datasets.path_of(data.data):
             data = replace(data, data=str(place.resolve()), data_options={**unnamed, **data.data_options})
         return load_target(model.config, data), data
-    return datasets.load(data, **({"split": split} if split else {}), **{**unnamed, **options}), None
+    named = {"split": split} if split else {}
+    return datasets.load(data, **named, **{**unnamed, **options}), None
 
 
-def look(model: AnyModel, images: Any, *, name: str = "") -> OpenRun:
-    """A model on pictures of one's own, as the explorer takes it: embedded at the first question, and not
-    measured.
-
-    Args:
-        model: from ``open_model``.
-        images: a split, or a folder; pictures without captions are called by the names of their files.
-        name: of the column; empty = the model's own.
-
-    Raises:
-        FileNotFoundError, ValueError: there is no such folder, or no picture in it.
-    """
-    split = images if isinstance(images, Split) else pictures(images)
-    return OpenRun(
-        _title(model, name),
-        split,
-        cache(lambda: (model, *model.embed(model.source(split, every_signal=False)))),
-    )
-
-
-def evaluate_run(
-    *folders: Path | str,
-    split: str = "test",
-    target: Target | None = None,
-    device: str = "",
-    scoring: Mapping[str, Any] | None = None,
-    metrics: Sequence[str] = (),
-    judge: str = "",
-    rounds: int = ROUNDS,
-    say: Callable[[str], None] = lambda line: None,
-) -> list[Measurement]:
-    """Measure the model of a finished run again, on a split of its data or on other data; of several runs the
-    mean of their scores. Nothing is stored.
-
-    Args:
-        folders: the run folders.
-        split: ``train``, ``val`` or ``test``, of the runs' own data.
-        target: other data.
-        device: where the models compute.
-        scoring: fields of the configuration by which the models score anew, laid over those that they were
-            trained with: ``objective_options``, ``scorer``, ``rerank`` and ``reranker``.
-        metrics: as ``evaluate``; none = those of the first run's configuration.
-        judge: as ``evaluate``; empty = that of the first run, where its metrics are taken.
-        rounds: as ``evaluate``.
-        say: is told what re-ranking costs, and that the data are not what the run was measured on.
-
-    Raises:
-        FileNotFoundError: a folder holds no checkpoint.
-        KeyError, TypeError: options that the objective does not take.
-        ValueError: the runs read different images or captions, or cannot read the other data.
-    """
-    names, grades = _asked(folders[0], metrics, judge, rounds)
-    members = []
-    for folder in map(Path, folders):
-        model = load_model(folder, device=device)
-        if evaluated(folder):
-            run = open_runs([str(folder)], on=asdict(target) if target else None)[0]
-            part = run.split
-            if isinstance(model, KeptVectors) and target is None:
-                model = KeptVectors((run.image, run.text))
-        else:
-            config = kept_config(folder)
-            part = load_target(config, target) if target else load_split(config, split)
-            if split == "test" and not target and (changes := changed_since(folder, part)):
-                say(f"{folder}: {part.name} has changed since the run was measured: {changes}")
-        model = rescored(model, scoring) if scoring else model
-        members.append((model, model.source(part, every_signal=False)))
-    scores, first = ensemble(members, say=say), members[0][1].split
-    strict = target is None or bool(metrics)
-    return evaluate_split(scores, first, strict=strict, metrics=names, judge=grades, rounds=rounds)[0]
-
-
-def _asked(folder: Path | str, metrics: Sequence[str], judge: str, rounds: int) -> tuple[Sequence[str], str]:
-    """The metrics and the judge that somebody asks for, or else those of a run's configuration.
-
-    Raises:
-        KeyError, TypeError, ValueError: see ``check_measured``.
-    """
-    config = store.load(Path(folder) / store.CONFIG)
-    names = metrics or config.get("metrics", ())
-    grades = judge or ("" if metrics else config.get("judge", ""))
-    check_measured(names, grades, rounds)
-    return names, grades
-
-
-def rescored(model: AnyModel, scoring: Mapping[str, Any]) -> Model:
-    """A trained model that scores otherwise, with the weights that it has learnt and what its objective then
+def rescored(model: Model, scoring: Mapping[str, Any]) -> Model:
+    """Let a trained model score otherwise, with the weights that it has learnt and what its objective then
     chooses on the validation split.
 
     Args:
         model: of a run.
-        scoring: see ``evaluate_run``.
+        scoring: see ``evaluate``; nothing changes nothing.
 
     Raises:
         KeyError, TypeError, ValueError: a model without an objective of its own, options that the objective
             does not take, or that read what the encoders do not give.
     """
-    if not isinstance(model, Model):
-        raise ValueError(f"{model.name} was not trained here; it scores by the cosine alone")
+    if not scoring:
+        return model
+    if not isinstance(model, TrainedModel):
+        raise ValueError(f"{model.name} was not trained here; it has no objective whose scores could change")
     config = Config(**merge(model.config.given(), scoring))
     objective = make_objective(config)
     check_reads(config.objective.name, objective, model.pair)
     objective.setup(model.pair.image.embed_dim)
     objective.load_state_dict(dict(model.objective.named_parameters()), strict=False)
-    made = replace(model, objective=objective.to(model.device).eval(), config=config)
+    changed = replace(model, objective=objective.to(model.device).eval(), config=config)
     if objective.calibrates:
-        calibrate(made, made.source(load_split(config, "val"), every_signal=False))
-    return made
-
-
-def evaluate_on(
-    folder: Path | str,
-    target: Target,
-    *,
-    device: str = "",
-    metrics: Sequence[str] = (),
-    judge: str = "",
-    rounds: int = ROUNDS,
-) -> OpenRun:
-    """Measure the model of a finished run on other data, and keep what came out beside the run, in the folder
-    ``evaluations`` and there under the name of the target.
-
-    Captions that form chains are measured by HierarCaps' protocols as well, with the empty text as the root.
-    A metric that the run asks for and the other data cannot be measured by is named in ``notes``.
-
-    Args:
-        folder: of the run.
-        target: the other data.
-        device: where the model computes.
-        metrics: as ``evaluate``; none = those of the run's configuration.
-        judge: as ``evaluate``; empty = that of the run, where its metrics are taken.
-        rounds: as ``evaluate``.
-
-    Raises:
-        FileNotFoundError: the folder holds no checkpoint, or the data are not there.
-        KeyError: no such metric or judge.
-        ValueError: the model cannot read the data, see ``load_target``, or they have nothing that a metric of
-            ``metrics`` is measured by.
-    """
-    names, grades = _asked(folder, metrics, judge, rounds)
-    opened = open_runs([str(folder)], device=device, on=asdict(target))[0]
-    split = opened.split
-    how: dict[str, Any] = {"metrics": names, "judge": grades, "rounds": rounds, "strict": bool(metrics)}
-    with computing_threads(int(opened.config.get("threads", 0))):
-        threads = torch.get_num_threads()
-        model, image, text = opened.load()
-        found, values, best = measure(model, split, image, text, **how)
-        if split.level is not None and split.chain is not None:
-            sides = (image.mean.numpy(), text.mean.numpy(), model.embed_texts([""]).mean[0].numpy())
-            found += hierarchy.hierarchy_scores(hierarchy.Chains(split, *sides))
-    known = {m.key.metric for m in found}
-    left = [name for name in names if shelf.load(name).name not in known]
-    notes = (f"not measured, since {split.name} has no judgements for it: {', '.join(left)}",) if left else ()
-    source = model.source(split, every_signal=False)
-    told = replace(split, notes=(*split.notes, *notes_of(model, source), *notes))
-    run = replace(opened, split=told, measurements=found, values=values, best=best, threads=threads)
-    run.save(folder)
-    return run
-
-
-def _plain() -> Split:
-    """Pictures of one colour each."""
-    return Split(
-        "plain colours", COLOURS, tuple(f"a {colour} picture" for colour in COLOURS),
-        tuple(f"{colour}#0" for colour in COLOURS), np.arange(len(COLOURS)),
-        lambda row: Image.new("RGB", (64, 64), COLOURS[row]),
-    )  # fmt: skip
-
-
-def pictures(folder: str | Path, most: int = 0) -> Split:
-    """The pictures of a folder with the captions that lie there; where none do, the names of their files.
-
-    Args:
-        folder: of pictures.
-        most: the first so many; 0 = all.
-
-    Raises:
-        FileNotFoundError, ValueError: there is no such folder, or what lies there cannot be read.
-    """
-    below(folder)  # refuses a place without pictures
-    try:
-        split: Split = at(from_user(folder))(split="all", check_images=False)
-    except NoDataError:
-        return folder_split(folder, most)
-    return split.first(most) if most else split
-
-
-def check_model(
-    model: str | Encodes,
-    images: Split | str | Path = "",
-    *,
-    pretrained: str = "",
-    random_weights: bool = False,
-    device: str = "",
-) -> dict[str, str]:
-    """A dry check of a model on a few pictures: what it gives, in words, before a folder is embedded.
-
-    Args:
-        model: see ``open_model``.
-        images: a folder of pictures, or a split; ``""`` = plain colours.
-        pretrained: see ``open_model``.
-        random_weights: see there.
-        device: see there.
-
-    Returns:
-        What was looked at and what was found: the shapes of both sides, whether different pictures and texts
-        differ, the shape of the scores, and the time an image and a text take.
-
-    Raises:
-        KeyError, FileNotFoundError, ValueError, TypeError: as ``open_model`` raises them; also where images
-        and texts have different widths, or all images or all texts the same vector.
-    """
-    split = images if isinstance(images, Split) else pictures(images, TRIED) if images else _plain()
-    rows = range(min(TRIED, len(split.image_ids)))
-    texts = ["", *(split.captions[row] for row in rows), "a dog", "a red car in the snow"]
-    made = open_model(model, pretrained, device=device, random_weights=random_weights)
-    said = {"weights": "; ".join(made.notes)} if made.notes else {}
-    began = time.perf_counter()
-    image = made.embed_images([split.open_image(row) for row in rows]).mean
-    between = time.perf_counter()
-    text = made.embed_texts(texts).mean
-    end = time.perf_counter()
-    _require_one_width(image, text)
-    for side, vectors in (("images", image), ("texts", text)):
-        same = len(vectors) > 1 and torch.allclose(vectors, vectors[:1].expand_as(vectors), atol=1e-6)
-        require(not same, f"all {side} have the same vector")
-        said[side] = f"{tuple(vectors.shape)}, length {format_number(float(vectors.norm(dim=1).mean()), 3)}"
-    shape = made.scores(Embedding(image), Embedding(text)).shape
-    said["scores"] = f"{shape[0]} images by {shape[1]} texts; both directions can be ranked"
-    said["an image"] = f"{format_number(1000 * (between - began) / len(rows), 1)} ms, its file read"
-    said["a text"] = f"{format_number(1000 * (end - between) / len(texts), 1)} ms"
-    return said
+        calibrate(changed, changed.source(load_split(config, "val")))
+    return changed

@@ -29,8 +29,9 @@ from workbench.records import require
 from workbench.records.measurement import contracts_of, headline, measurement_rows
 from workbench.registry import require_known
 from workbench.runs import store as runs
-from workbench.runs.model import AnyModel
-from workbench.runs.models import HuggingFace, evaluated, library, open_model, vectors_in
+from workbench.runs.adapters import HuggingFace, library, vectors_in
+from workbench.runs.model import Model
+from workbench.runs.models import open_model
 
 # how far a vector of another library may be from the run's own, in any entry
 ALIKE = 1e-4
@@ -146,7 +147,7 @@ def export(run: str | Path, to: str, folder: str | Path, *, licence: str = "unkn
     return place
 
 
-def card(run: Path, model: AnyModel, to: str, licence: str) -> str:
+def card(run: Path, model: Model, to: str, licence: str) -> str:
     """The model card: data, objective, numbers with their intervals, licence.
 
     Args:
@@ -156,16 +157,24 @@ def card(run: Path, model: AnyModel, to: str, licence: str) -> str:
         licence: of the weights.
     """
     results = runs.read(run).results if run.is_dir() else {}
-    found, config = dict(contracts_of(results)), model.config
-    rows = measurement_rows((label, found[label]) for label in headline(found))
-    heads, here = ("number", "value", "in", "chance", "queries", "gallery"), results and not evaluated(run)
-    trained = f"trained on {config.data.name} with the objective {config.objective.name}"
-    made = f"Exported by itm-workbench from {run.name}, {trained if here else 'trained elsewhere'}."
-    data = Path(results.get("dataset", config.data.name)).name
+    contracts, config = dict(contracts_of(results)), model.config
+    rows = measurement_rows((label, contracts[label]) for label in headline(contracts))
+    heads = ("number", "value", "in", "chance", "queries", "gallery")
+    lines = [f"| {' | '.join(row[head] for head in heads)} |" for row in rows]
+    data, origin = results.get("dataset", ""), "trained elsewhere"
+    if config is not None:
+        data = data or config.data.name
+        origin = f"trained on {config.data.name} with the objective {config.objective.name}"
+    made = f"Exported by itm-workbench from {run.name}, {origin}."
     return CARD.format(
-        library=to.replace("onnx", "onnxruntime"), licence=licence, data=data, name=model.name, made=made,
-        read=READ[to], rows="\n".join(f"| {' | '.join(row[head] for head in heads)} |" for row in rows),
-    )  # fmt: skip
+        library=to.replace("onnx", "onnxruntime"),
+        licence=licence,
+        data=Path(data).name,
+        name=model.name,
+        made=made,
+        read=READ[to],
+        rows="\n".join(lines),
+    )
 
 
 def _again(encoder: HuggingFace, folder: Path) -> None:

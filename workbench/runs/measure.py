@@ -1,6 +1,6 @@
 """Every number of scores on a split: which metrics its judgements allow, walked in one order."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -13,7 +13,7 @@ from workbench import metrics as shelf
 from workbench import text as signals
 from workbench.formatting import format_count
 from workbench.metrics import correlation, cxc, twin_accuracy
-from workbench.metrics.blocks import AnyScores, at_pairs, by_rows, products
+from workbench.metrics.blocks import AnyScores, at_pairs, products
 from workbench.metrics.categories import Categories, presence
 from workbench.metrics.evaluation import Evidence, Subset, walk
 from workbench.metrics.evaluation import evaluate as measured
@@ -23,7 +23,7 @@ from workbench.metrics.registry import Metric
 from workbench.progress import Task
 from workbench.records import Array, Embedding, Judgements, Measurement, MetricKey, Split, Values, require
 from workbench.registry import require_known
-from workbench.runs.model import AnyModel, Model, scored
+from workbench.runs.model import Model, Say, TrainedModel, scored, silent
 from workbench.runs.resolve import chooser
 from workbench.training.batches import Source
 
@@ -34,7 +34,7 @@ CXC = ("cxc", "sits")
 BEST = 10
 
 
-def calibrate(model: Model, source: Source) -> None:
+def calibrate(model: TrainedModel, source: Source) -> None:
     """Let the objective choose on the validation split what it chooses there, by RSUM."""
     if not model.objective.calibrates:
         return
@@ -52,7 +52,9 @@ class NotMeasuredError(ValueError):
     """A split has no such number; the message names near ones that it has."""
 
 
-def validate(model: Model, source: Source, select: str, metrics: Sequence[str] = ()) -> dict[str, float]:
+def validate(
+    model: TrainedModel, source: Source, select: str, metrics: Sequence[str] = ()
+) -> dict[str, float]:
     """RSUM on the validation split, in [0, 6], and the number by which the best epoch is chosen.
 
     Args:
@@ -79,7 +81,7 @@ def validate(model: Model, source: Source, select: str, metrics: Sequence[str] =
 
 
 def measure(
-    model: AnyModel, split: Split, image: Embedding, text: Embedding, **how: Any
+    model: Model, split: Split, image: Embedding, text: Embedding, *, say: Say = silent, **how: Any
 ) -> tuple[list[Measurement], dict[str, Values], dict[str, Best]]:
     """All metrics that the split's judgements allow, of a model.
 
@@ -88,15 +90,18 @@ def measure(
         split: whose images and captions they are.
         image: embeddings of the images.
         text: embeddings of the captions.
+        say: is told what re-ranking costs.
         how: ``metrics``, ``strict``, ``judge`` and ``rounds``, as ``evaluate_split`` takes them.
 
     Returns:
         The two that ``evaluate_split`` returns, and by direction the scores and rows of the ``BEST`` best
         items of every query.
     """
-    ranked = Ranked(scored(model, image, text), list(split.judgements.values()), BEST)
-    found = evaluate_split(ranked, split, vectors=(image.mean.numpy(), text.mean.numpy()), **how)
-    return *found, ranked.best
+    ranked = Ranked(scored(model, image, text, say=say), list(split.judgements.values()), BEST)
+    # products of other vectors say nothing of two images, or of two captions
+    vectors = (image.mean.numpy(), text.mean.numpy()) if model.of_unit_length else None
+    measurements, values = evaluate_split(ranked, split, vectors=vectors, **how)
+    return measurements, values, ranked.best
 
 
 def evaluate_split(
@@ -177,39 +182,6 @@ def _require_measured(
             f"metric {row.name!r} is measured by {' or '.join(row.by)}, and {split.name} has only "
             f"the judgements {', '.join(split.judgements)}",
         )
-
-
-def ensemble(
-    members: Sequence[tuple[AnyModel, Source]], *, say: Callable[[str], None] = lambda line: None
-) -> Array:
-    """The mean of the score matrices of several models, as the papers' ensemble rows have it.
-
-    Scores are averaged as they are, so the models should score on one scale, as cosines do.
-
-    Args:
-        members: each model with the split as it reads it; all splits hold the same images and captions in the
-            same order.
-        say: see ``scored``.
-
-    Returns:
-        ``(I, T)`` scores.
-
-    Raises:
-        ValueError: no model, or splits that differ.
-    """
-    require(members, "an ensemble needs at least one model")
-    first = members[0][1].split
-    for _, source in members:
-        split = source.split
-        require(
-            (split.image_ids, split.caption_ids) == (first.image_ids, first.caption_ids),
-            f"an ensemble scores one split: {split.name} and {first.name} differ in their images or captions",
-        )
-    total, kind = np.zeros(()), np.dtype(np.float32)
-    for model, source in members:
-        scores = by_rows(scored(model, *model.embed(source), say=say)).rows()
-        total, kind = total + scores.astype(np.float64), np.result_type(kind, scores)
-    return np.asarray(total / len(members), kind)
 
 
 def _walks(

@@ -17,21 +17,26 @@ from workbench.formatting import format_count
 from workbench.io import ChecksumError
 from workbench.progress import Task
 from workbench.records import Embedding, Measurement, Split, require
+from workbench.records.measurement import contracts_of
 from workbench.registry import door
 from workbench.runs import store as runs
-from workbench.runs.build import Target, load_split, load_target
+from workbench.runs.build import load_split, load_target
 from workbench.runs.by_query import ByQuery
-from workbench.runs.config import Config
-from workbench.runs.model import ExternalModel, Model
-from workbench.runs.models import evaluated, kept_config, load_model
-from workbench.runs.resolve import resolve
+from workbench.runs.kinds import Evaluation, Training, read_kind
+from workbench.runs.model import EncoderModel
+from workbench.runs.models import SHIPPED as MODEL
+from workbench.runs.models import kept_config, load_model, run_folder
 from workbench.runs.result import Contents, OpenRun
+from workbench.runs.same_data import differing, facts_of
 from workbench.runs.store import BARE, verify_files
+from workbench.runs.target import Target
 from workbench.runs.vectors import known
 from workbench.runs.weights import with_note
 
 # a name says no more settings than these
 MOST_DIFFER = 2
+# the small model of the package, as if it had been evaluated
+SHIPPED = Evaluation(name="shipped encoder", model=MODEL, pretrained=MODEL, data="scenes")
 
 
 @door("open_runs")
@@ -47,8 +52,8 @@ def open_runs(
 
     Args:
         names: run folders, or run ids below ``root``; ``""`` is the shipped encoder of the embedded world,
-            and no name at all is that one alone. A folder of an evaluation on other data,
-            ``RUN/evaluations/NAME``, is the run on these.
+            and no name at all is that one alone. The folder of an evaluation is one
+            too, also that of a run on other data, ``RUN/evaluations/NAME``.
         root: where runs lie.
         images: the first so many images of the test split; 0 = all that the run was measured on.
         device: where the weights go; empty = see ``devices``.
@@ -92,27 +97,39 @@ def together(opened: Sequence[OpenRun]) -> list[OpenRun]:
     """
     known = next((one.split for one in opened if not _by_rows(one.split)), opened[0].split)
     for one in opened:
-        _require_same_rows(f"{opened[0].name} and {one.name} were measured on", known, one.split)
+        same_rows(f"{opened[0].name} and {one.name} were measured on", known, one.split)
     names = _names(opened)
     notes = [*(note for one in opened for note in one.split.notes), *apart(opened, names)]
     known = replace(known, notes=tuple(dict.fromkeys(notes)))
     return [replace(one, split=known, name=name) for one, name in zip(opened, names, strict=True)]
 
 
-def _require_same_rows(both: str, known: Split, other: Split) -> None:
-    """Raise if two splits have other ids, or if captions of one belong to other images in the other."""
-    ids = (other.image_ids, other.caption_ids) == (known.image_ids, known.caption_ids)
-    counts = (len(other.image_ids), len(other.own)) == (len(known.image_ids), len(known.own))
-    turned = sorted(other.image_ids) == sorted(known.image_ids)
-    turned &= sorted(other.caption_ids) == sorted(known.caption_ids)
-    wrong = "the same images and captions in another order; give both in one order"
-    if not turned:
+def same_rows(both: str, known: Split, other: Split) -> None:
+    """Raise if two splits have other ids, or if captions of one belong to other images in the other.
+
+    Args:
+        both: the beginning of the message, which names them.
+        known: one of them.
+        other: the other.
+
+    Raises:
+        ValueError: the message says how they differ.
+    """
+    if known is other:
+        return
+    parts = differing(facts_of(known, "ids", "own"), facts_of(other, "ids", "own"))
+    sizes = (len(known.image_ids), len(known.own)), (len(other.image_ids), len(other.own))
+    # rows of vectors without ids are those of the other
+    if "ids" in parts and not (sizes[0] == sizes[1] and _by_rows(other)):
+        turned = sorted(other.image_ids) == sorted(known.image_ids)
+        turned &= sorted(other.caption_ids) == sorted(known.caption_ids)
+        if turned:
+            raise ValueError(f"{both} the same images and captions in another order; give both in one order")
         shared = format_count(len(set(known.image_ids) & set(other.image_ids)), "image")
-        wrong = (
-            f"different images or captions ({_size(known)}; {_size(other)}; {shared} in both); evaluate one "
-            "of them again on the data and split of the other"
+        raise ValueError(
+            f"{both} different images or captions ({_size(known)}; {_size(other)}; {shared} in both); "
+            "evaluate one of them again on the data and split of the other"
         )
-    require(ids or (counts and _by_rows(other)), f"{both} {wrong}")
     for row in np.flatnonzero(other.own != known.own)[:1]:
         images = known.image_ids[known.own[row]], known.image_ids[other.own[row]]
         raise ValueError(
@@ -189,23 +206,21 @@ def _names(opened: Sequence[OpenRun]) -> list[str]:
 
 def _open(name: str, root: str, images: int, device: str, target: Target | None) -> OpenRun:
     found = runs.find(name, root) if name else None
-    if found and found.model_folder != found.folder:
-        other = Target.of(found.params)
-        only = f"{found.folder} was measured on {other.name}; name its run to open it on other data"
-        require(target is None, only)
-        return _open(str(found.model_folder), root, images, device, other)
-    split, title, settings = _read_again(found.folder if found else None, images, target)
-    if found is None:
+    folder = found.folder if found else None
+    kind = read_kind(folder) if folder else SHIPPED
+    split, title = _read_again(folder, kind, images, target)
+    title = (found.about.name if found else "") or title
+    random = isinstance(kind, Evaluation) and kind.random_weights
+    title = with_note(title) if random else title
+    if found is None or folder is None:
         load = cache(lambda: _contents(None, split, device))
-        return OpenRun(title, split, load, None, settings, target=target)
-    title, folder = found.about.name or title, found.folder
-    title = with_note(title) if settings.get("random_weights") else title
+        return OpenRun(title, split, load, run=kind or SHIPPED, target=target)
     place = folder / runs.EVALUATIONS / target.name if target else folder
     results = found.evaluations.get(target.name, {}) if target else found.results
     by_query = ByQuery.read(place)
     changes = by_query.changes(split, part=bool(images)) if by_query else ""
     # vectors that came without their model cannot be made again
-    without_model = evaluated(folder).get("model") == ""
+    without_model = isinstance(kind, Evaluation) and not kind.model
     read = split
     if changes:
         then = "its vectors are those of before" if without_model else "its numbers are computed anew"
@@ -214,33 +229,43 @@ def _open(name: str, root: str, images: int, device: str, target: Target | None)
         )
     own = target is None and (without_model or not changes)
     load = cache(lambda: _contents(folder, read, device, own=own))
-    history = found.results.get("history", ())
-    one = OpenRun(title, read, load, folder, settings, history=history, target=target, about=found.about)
+    opened = OpenRun(
+        title,
+        read,
+        load,
+        folder,
+        run=kind or Training(),
+        history=found.results.get("history", ()),
+        target=target,
+        about=found.about,
+    )
     # of a part of the images, other numbers are true
     if changes or by_query is None or not by_query.same_rows(split):
-        return one
-    measured = [Measurement.of(contract) for contract in results.get("contracts", {}).values()]
-    return replace(one, measurements=measured, values=by_query.values, threads=results.get("threads", 0))
+        return opened
+    measured = [Measurement.of(contract) for _, contract in contracts_of(results)]
+    return replace(opened, measurements=measured, values=by_query.values, threads=results.get("threads", 0))
 
 
 def _read_again(
-    folder: Path | None, images: int, target: Target | None
-) -> tuple[Split, str, Mapping[str, Any]]:
-    """The split of a run, or of the shipped encoder, read from its data; a title, and the configuration."""
-    if folder and evaluated(folder):
-        settings = runs.load(folder / runs.CONFIG)
-        config = Config(features=settings["features"])
-        on = target or (Target.of(settings["target"]) if settings["target"] else None)
-        split = load_target(config, on) if on else _kept_split(folder, settings["data"])
-        return split.first(images) if images else split, settings["objective"], settings
-    config = kept_config(folder) if folder else resolve(Config(start="scenes"))
+    folder: Path | None, kind: Training | Evaluation | None, images: int, target: Target | None
+) -> tuple[Split, str]:
+    """The split of a run, or of the shipped encoder, read from its data; and a title."""
+    if isinstance(kind, Evaluation):
+        on = target or (Target.of(kind.target) if kind.target else None)
+        if on is None and folder is not None:
+            split = _kept_split(folder, kind.data)
+            return split.first(images) if images else split, kind.name
+        on = on or Target(kind.data)
+        own = run_folder(kind.model) if kind.model else None
+        config = kept_config(own) if own and isinstance(read_kind(own), Training) else None
+        return load_target(config, replace(on, images=images or on.images)), kind.name
+    config = kept_config(folder or Path())
     config = config.replace(test_images=images) if images else config
-    title = config.objective.name if folder else "shipped encoder"
     if target:
         split = load_target(config, replace(target, images=images or target.images))
     else:
         split = load_split(config, "test")
-    return split, title, config.as_dict()
+    return split, config.objective.name
 
 
 def _with_note(split: Split, note: str) -> Split:
@@ -250,7 +275,7 @@ def _with_note(split: Split, note: str) -> Split:
 
 
 def _kept_split(folder: Path, name: str) -> Split:
-    """The captions that a run kept of data that have no name, without the pictures."""
+    """The captions that a run kept of data that have no name, without the images."""
     files = [folder / runs.CAPTIONS, folder / "embeddings" / "image_ids.parquet"]
     verify_files(folder, *files)
     captions, images = (pd.read_parquet(file) for file in files)
@@ -262,17 +287,20 @@ def _contents(folder: Path | None, split: Split, device: str, own: bool = True) 
     """The model, and the embeddings that the run kept of its own data; where they lack an item, or something
     that the objective's scores read, the split is embedded. What the shipped encoder says the cache keeps.
     """
-    model, kept = load_model(folder or "", device=device), []
-    if folder and own and (isinstance(model, ExternalModel) or not model.objective.reads):
-        sides = (("image", split.image_ids), ("text", split.caption_ids))
-        width = None if isinstance(model, ExternalModel) else model.pair.image.embed_dim
-        kept = [found for side, ids in sides if (found := _of_side(width, folder, side, ids))]
-    elif folder is None and isinstance(model, Model):
-        source = model.source(split, every_signal=False)
-        images = known(model.pair.image, "image", split, source.of_images)
-        texts = known(model.pair.text, "text", split, source.of_captions)
-        kept = [Embedding(torch.from_numpy(np.array(one.values))) for one in (images, texts)]
-    image, text = kept if len(kept) == 2 else model.embed(model.source(split, every_signal=False))
+    model = load_model(folder or "", device=device)
+    sides = list[Embedding]()
+    if folder and own and not model.extras:
+        for side, ids in (("image", split.image_ids), ("text", split.caption_ids)):
+            embedding = _of_side(model.embed_dim, folder, side, ids)
+            sides += [embedding] if embedding else []
+    elif folder is None and isinstance(model, EncoderModel):
+        source = model.source(split)
+        vectors = (
+            known(model.pair.image, "image", split, source.of_images),
+            known(model.pair.text, "text", split, source.of_captions),
+        )
+        sides = [Embedding(torch.from_numpy(np.array(one.values))) for one in vectors]
+    image, text = sides if len(sides) == 2 else model.embed(model.source(split))
     return model, image, text
 
 
@@ -281,12 +309,12 @@ def _of_side(width: int | None, folder: Path, side: str, ids: Sequence[str]) -> 
     if not (table.is_file() and vectors.is_file()):
         return None
     verify_files(folder, table, vectors)
-    known, found = pd.Index(pd.read_parquet(table)["id"]), np.load(vectors)
-    shape = (len(known), width or found.shape[-1])
+    known, array = pd.Index(pd.read_parquet(table)["id"]), np.load(vectors)
+    shape = (len(known), width or array.shape[-1])
     require(
-        found.shape == shape and np.isfinite(found).all(),
-        f"{vectors} holds {found.shape} numbers, expected {shape}, all finite; delete it, the model embeds",
+        array.shape == shape and np.isfinite(array).all(),
+        f"{vectors} holds {array.shape} numbers, expected {shape}, all finite; delete it, the model embeds",
         ChecksumError,
     )
     rows = known.get_indexer(pd.Index(ids))
-    return Embedding(torch.from_numpy(found[rows])) if (rows >= 0).all() else None
+    return Embedding(torch.from_numpy(array[rows])) if (rows >= 0).all() else None

@@ -7,13 +7,35 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from workbench.records import require
+from workbench.records import Array, require
 
 NEEDED = "(N, D) numbers are needed"
 
 
 def unit_vectors(output: Any, method: str, items: Sequence[str]) -> Tensor:
     """Read vectors and bring them to length 1.
+
+    Args:
+        output: see ``vectors``.
+        method: see there.
+        items: see there.
+
+    Returns:
+        ``(N, D)`` float32.
+
+    Raises:
+        TypeError, ValueError: as ``vectors``, or a vector is zero; the message names it.
+    """
+    numbers = vectors(output, method, items)
+    _require_all((numbers != 0).any(1), "zeros alone, which have no direction,", method, items)
+    # in double precision neither large nor small numbers lose their length
+    exact = numbers.double()
+    unit: Tensor = exact / exact.norm(dim=1, keepdim=True)
+    return unit.float()
+
+
+def vectors(output: Any, method: str, items: Sequence[str]) -> Tensor:
+    """Read vectors, of any length.
 
     Args:
         output: what the method gave: a tensor or an array ``(N, D)``, or a list or tuple of ``N`` vectors.
@@ -25,25 +47,50 @@ def unit_vectors(output: Any, method: str, items: Sequence[str]) -> Tensor:
 
     Raises:
         TypeError: it gave something else than numbers; the message says what.
-        ValueError: there are not ``N`` vectors, or one of them is zero or not finite; the message names it.
+        ValueError: there are not ``N`` vectors, or one of them is not finite; the message names it.
     """
     listed = isinstance(output, list | tuple)
-    vectors = _stacked(output, method) if listed else _numbers(output, method)
-    shape, count = tuple(vectors.shape), len(items)
+    numbers = _stacked(output, method) if listed else _numbers(output, method)
+    shape, count = tuple(numbers.shape), len(items)
     require(
         len(shape) == 2 and shape[0] == count and shape[1] > 0,
         f"{method}() of {count} gave shape {shape}; ({count}, D) is needed",
     )
-    for wrong, rows in (
-        ("numbers that are not finite", ~vectors.isfinite().all(1)),
-        ("zeros alone, which have no direction,", (vectors == 0).all(1)),
-    ):
-        first = next((item for item, bad in zip(items, rows.tolist(), strict=True) if bad), "")
-        require(not first, f"{method}() gave {wrong} for {first}")
-    # in double precision neither large nor small numbers lose their length
-    exact = vectors.double()
-    unit: Tensor = exact / exact.norm(dim=1, keepdim=True)
-    return unit.float()
+    _require_all(numbers.isfinite().all(1), "numbers that are not finite", method, items)
+    return numbers
+
+
+def _require_all(fine: Tensor, wrong: str, method: str, items: Sequence[str]) -> None:
+    """Raise if a row is not fine; the message names the first one."""
+    first = next((item for item, good in zip(items, fine.tolist(), strict=True) if not good), "")
+    require(not first, f"{method}() gave {wrong} for {first}")
+
+
+def score_matrix(output: Any, method: str, images: int, texts: int) -> Array:
+    """Read scores.
+
+    Args:
+        output: what the method gave: a tensor, an array or lists ``(I, T)``.
+        method: its name, for messages.
+        images: ``I``.
+        texts: ``T``.
+
+    Returns:
+        ``(I, T)`` float32.
+
+    Raises:
+        TypeError: it gave something else than numbers; the message says what.
+        ValueError: they have another shape.
+    """
+    listed = isinstance(output, list | tuple)
+    numbers = _stacked(output, method) if listed else _numbers(output, method)
+    shape = tuple(numbers.shape)
+    require(
+        shape == (images, texts),
+        f"{method}() of {images} images and {texts} texts gave shape {shape}; {images, texts} is needed",
+    )
+    matrix: Array = numbers.numpy()
+    return matrix
 
 
 def _stacked(output: Sequence[Any], method: str) -> Tensor:

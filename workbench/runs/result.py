@@ -1,11 +1,11 @@
 """An opened run: a model, a split that it has embedded, and what was measured there.
 
-``run(config)`` returns one, ``opening.open_runs`` opens those that lie on disk, and maps, comparisons and the
-explorer look into them.
+``train`` and ``evaluate`` return one, ``opening.open_runs`` opens those that lie on disk, and maps,
+comparisons and the explorer look into them.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 import torch
 
-from workbench.io import json_value, only_writer, replacing, write_checksums, write_json, write_table
+from workbench.io import only_writer, replacing, write_checksums, write_json, write_table
 from workbench.metrics.blocks import AnyScores, best, by_rows
 from workbench.metrics.ranks import Best, ranks_of
 from workbench.metrics.registry import usual
@@ -24,13 +24,15 @@ from workbench.records.measurement import headline, measurement_rows, remarks
 from workbench.registry import door, require_known
 from workbench.runs import store as runs
 from workbench.runs.about import About, add_about
-from workbench.runs.build import Target
 from workbench.runs.by_query import ByQuery
 from workbench.runs.environment import environment
 from workbench.runs.history import training_summary
-from workbench.runs.model import WHOLE, AnyModel, ExternalModel, scored
+from workbench.runs.kinds import Evaluation, Training
+from workbench.runs.model import WHOLE, Model, TrainedModel, scored
 from workbench.runs.place import runs_folder
 from workbench.runs.resolve import chooser
+from workbench.runs.same_data import facts_of
+from workbench.runs.target import Target
 from workbench.training import checkpoint
 from workbench.training.averaging import best_epoch
 from workbench.training.settings import changed
@@ -41,7 +43,7 @@ CHECKSUMMED = (runs.STATES, runs.RESULTS, "*.parquet", runs.VALUES, "embeddings/
 
 # a model, and the embeddings of a split's images and captions on the CPU in float32; parts are left out where
 # its scores do not read them
-Contents = tuple[AnyModel, Embedding, Embedding]
+Contents = tuple[Model, Embedding, Embedding]
 
 
 @dataclass(frozen=True)
@@ -54,12 +56,12 @@ class OpenRun:
         load: gives the model and the embeddings; called whenever one of them is asked for, so that what costs
             time stands in ``functools.cache``.
         folder: the run folder that it came from; ``None`` = it lies in no folder.
-        config: the resolved configuration as JSON values.
+        run: what was trained, or what was evaluated.
         measurements: every number with its contract.
         history: one mapping an epoch.
         values: key -> the values by query that a number is made of, as ``metrics.intervals.Draws`` reads
             them.
-        target: what was measured on, where it is not the run's own test split.
+        target: what a run is opened on, where it is not its own test split.
         best: by direction, the best items of every query, where the evaluation has found them.
         threads: of the processor with which PyTorch computed what was measured; 0 = not known, as of runs of
             older versions.
@@ -70,7 +72,7 @@ class OpenRun:
     split: Split
     load: Callable[[], Contents]
     folder: Path | None = None
-    config: Mapping[str, Any] = field(default_factory=dict)
+    run: Training | Evaluation = field(default_factory=Evaluation)
     measurements: Sequence[Measurement] = ()
     history: Sequence[Mapping[str, float]] = ()
     values: Mapping[str, Values] = field(default_factory=dict)
@@ -107,6 +109,11 @@ class OpenRun:
         return remarks(one for one in self.measurements if one.label in shown)
 
     @property
+    def config(self) -> Mapping[str, Any]:
+        """The resolved configuration of a training, or the fields of an evaluation, as JSON values."""
+        return self.run.as_dict()
+
+    @property
     def dataset(self) -> str:
         """Name of the data set of the split; ``config["data"]`` is what the model was trained on."""
         return self.target.data if self.target else str(self.config["data"])
@@ -114,10 +121,10 @@ class OpenRun:
     @property
     def random_weights(self) -> bool:
         """Whether the model has random weights, which nothing has trained."""
-        return bool(self.config.get("random_weights", False))
+        return isinstance(self.run, Evaluation) and self.run.random_weights
 
     @property
-    def model(self) -> AnyModel:
+    def model(self) -> Model:
         """The model, with its best weights."""
         return self.load()[0]
 
@@ -145,9 +152,7 @@ class OpenRun:
 
     def with_embeddings(self, name: str, image: Embedding, text: Embedding) -> "OpenRun":
         """The same model and split with other embeddings, under another name and in no folder."""
-        return OpenRun(
-            name, self.split, lambda: (self.model, image, text), config=self.config, target=self.target
-        )
+        return OpenRun(name, self.split, lambda: (self.model, image, text), run=self.run, target=self.target)
 
     def with_noise(self, amount: float, *, name: str = "", seed: int = 0) -> "OpenRun":
         """Return the same model with random numbers added to its vectors, a baseline known to be worse.
@@ -265,103 +270,118 @@ class OpenRun:
         return pd.concat(tables, ignore_index=True)
 
     def as_dict(self) -> dict[str, Any]:
-        """What ``results.json`` holds: the same seed and threads give the same values, so no time is among
-        them; it stands in ``env.json``. Of other data there is no training to tell of, but what the
-        model was trained on.
+        """Return what ``results.json`` holds. The same seed and threads give the same values, so no time is
+        among them; it is in ``env.json``. ``metrics`` has the values, and ``contracts`` what they are.
         """
-        measured = {
+        contracts = {measured.label: measured.as_dict() for measured in self.measurements}
+        return {
             "dataset": self.dataset,
-            "split": {
-                "name": self.split.name,
-                **self.split.fingerprint(),
-                "checksums": self.split.checksums(),
-            },
-            "objective": self.config["objective"],
+            "split": facts_of(self.split),
+            **self._identity(),
             "seed": self.config["seed"],
             "threads": self.threads,
-            "metrics": {m.label: m.value for m in self.measurements},
-            "contracts": {m.label: m.as_dict() for m in self.measurements},
+            "metrics": {label: contract.pop("value") for label, contract in contracts.items()},
+            "contracts": contracts,
             "notes": list(self.split.notes),
+            **self._learnt(),
         }
-        if self.target:
-            return measured | {"training": self.config["data"], "target": asdict(self.target)}
+
+    def _identity(self) -> dict[str, Any]:
+        """What was trained, or what was evaluated: its name, and of a model of this library its training."""
+        if isinstance(self.run, Training):
+            return {"objective": self.config["objective"]}
+        fields = {name: getattr(self.run, name) for name in ("objective", "training", "target")}
+        return {"model": self.run.name, **{name: value for name, value in fields.items() if value}}
+
+    def _learnt(self) -> dict[str, Any]:
+        """How a training went."""
+        if isinstance(self.run, Evaluation):
+            return {}
         # of several epochs that are kept, validation tells of the last
-        last = {
-            name: of for row in self.history if row["epoch"] in self.kept[-1:] for name, of in row.items()
-        }
-        return measured | {
+        rows = [row for row in self.history if row["epoch"] in self.kept[-1:]]
+        last = rows[-1] if rows else {}
+        return {
             "select": self.select,
             "kept": self.kept,
             "validation": {name[4:]: value for name, value in last.items() if name.startswith("val/")},
             "steps": int(self.history[-1].get("steps", 0)) if self.history else 0,
-            "history": [{name: row[name] for name in row if name != "seconds"} for row in self.history],
+            "history": [_without_time(row) for row in self.history],
         }
 
     @door("save")
     @during("writing the run")
-    def save(self, folder: str | Path) -> Path:
-        """Write numbers, values by query, rankings, embeddings and the checkpoint into a run folder; of other
-        data what was measured there, into a folder of its own below the run's.
+    def save(self, folder: str | Path, *, over: bool = False) -> Path:
+        """Write numbers, values by query, rankings, embeddings and the checkpoint into a run folder.
+
+        Args:
+            folder: is made where it is not there.
+            over: replace the evaluation that lies there, whatever it was of.
 
         Returns:
-            The path of ``results.json``; after it, only the checksums are written, and of other data
+            The path of ``results.json``; after it, only the checksums are written, and of an evaluation
             ``STATUS``.
 
         Raises:
             BlockingIOError: another process writes into the folder.
             FileExistsError: the folder holds a run of other settings or the result of another evaluation, or
                 another run has the name.
+            ValueError: a model that lies in no folder was evaluated, or a run was opened on other data.
         """
-        path, split, outside = Path(folder).expanduser(), self.split, "model" in self.config
-        if self.target:
-            path = path / runs.EVALUATIONS / self.target.name
-        if outside:
-            known = isinstance(self.model, ExternalModel) or self.config["model"]
-            require(known, f"{self.name} has no run folder; save its run first, and evaluate that")
-            require(not (path / runs.MODEL).is_file(), f"{folder} holds a run that trained", FileExistsError)
-        if not self.target:
-            _require_free(path, self.about.name, {} if outside else self.config)
+        path = Path(folder).expanduser()
+        require(not self.target, f"{self.name} was opened on other data; evaluate it there, and save that")
+        config = self.config if isinstance(self.run, Training) else {}
+        _require_free(path, self.about.name, config)
         with only_writer(path):
-            if self.target or outside:
-                params = asdict(self.target) if self.target else dict(self.config)
-                same = runs.load(path / runs.PARAMS) in ({}, json_value(params, runs.PARAMS))
-                require(same, f"{folder} holds another result; choose another folder", FileExistsError)
-                write_json(path / runs.PARAMS, params)
-                write_json(path / runs.ENV, environment(self.config["seed"], self.threads))
-            if not self.target:
-                add_about(path, self.about)
-                self._save_model(path)
-            about = {"target": params} if self.target else {"split": split.identity()}
-            ByQuery.of(split, self.values).write(path)
+            if isinstance(self.run, Evaluation):
+                self._begin_evaluation(path, self.run, over)
+            add_about(path, self.about)
+            self._save_model(path)
+            ByQuery.of(self.split, self.values).write(path)
             results = runs.write_results(path, self.as_dict())
             # a file that begins with a dot is one that was never finished
             files = {
                 file for form in CHECKSUMMED for file in path.glob(form) if not file.name.startswith(".")
             }
-            write_checksums(path / runs.CHECKSUMS, sorted(files), {"config": self.config, **about})
-            if self.target or outside:
+            facts = {"config": self.config, "split": self.split.identity()}
+            write_checksums(path / runs.CHECKSUMS, sorted(files), facts)
+            if isinstance(self.run, Evaluation):
                 runs.write_status(path, "ok")
             elif not self.config.get("keep_optimizer", False):
                 checkpoint.drop_state(path)
         return results
 
+    def _begin_evaluation(self, path: Path, run: Evaluation, over: bool) -> None:
+        """Write what was evaluated, unless the folder holds something else."""
+        lost = isinstance(self.model, TrainedModel) and not run.model
+        require(not lost, f"{self.name} has no run folder; save its run first, and evaluate that")
+        require(not (path / runs.MODEL).is_file(), f"{path} holds a run that trained", FileExistsError)
+        params = run.as_dict()
+        same = over or runs.load(path / runs.PARAMS) in ({}, params)
+        require(same, f"{path} holds another result; choose another folder", FileExistsError)
+        write_json(path / runs.PARAMS, params)
+        write_json(path / runs.ENV, environment(run.seed, self.threads))
+
     def _save_model(self, path: Path) -> None:
         model, split = self.model, self.split
-        write_json(path / runs.CONFIG, self.config)
-        if isinstance(model, ExternalModel) or "model" in self.config:
+        self.run.write(path)
+        if isinstance(self.run, Evaluation):
             images = [split.image_ids[row] for row in split.own]
             captions = {"id": split.caption_ids, "image": images, "caption": split.captions}
             write_table(path / runs.CAPTIONS, pd.DataFrame(captions))
-        else:
+        elif isinstance(model, TrainedModel):
             write_json(path / runs.STATES, {name: maker.state() for name, maker in model.makers.items()})
             checkpoint.write(
                 path / runs.MODEL, checkpoint.weights(model.pair, model.objective), {"config": self.config}
             )
         write_table(path / "rankings.parquet", self.rankings())
-        sides = {"image": (self.image, self.split.image_ids), "text": (self.text, self.split.caption_ids)}
-        for side, (embedding, ids) in sides.items():
-            with replacing(path / "embeddings" / f"{side}.npy") as temporary:
-                np.save(temporary, embedding.mean.numpy())
+        for side, embedding, ids in (
+            ("image", self.image, split.image_ids),
+            ("text", self.text, split.caption_ids),
+        ):
+            # a model that scores pairs has no vectors
+            if embedding.mean.shape[1]:
+                with replacing(path / "embeddings" / f"{side}.npy") as temporary:
+                    np.save(temporary, embedding.mean.numpy())
             write_table(path / "embeddings" / f"{side}_ids.parquet", pd.DataFrame({"id": list(ids)}))
 
 
@@ -376,3 +396,7 @@ def _require_free(folder: Path, name: str, config: Mapping[str, Any]) -> None:
         f"{folder} holds a run with other settings ({'; '.join(differ.values())}); choose another folder",
         FileExistsError,
     )
+
+
+def _without_time(row: Mapping[str, float]) -> dict[str, float]:
+    return {name: value for name, value in row.items() if name != "seconds"}

@@ -50,6 +50,8 @@ WATCHED = ".watched.lock"
 ARMS = "arms.json"
 # folder of what was measured on other data, each in a folder of its own with the files of a run
 EVALUATIONS = "evaluations"
+# the kind of run, and of an evaluation what was evaluated
+KIND = "run.json"
 # what a run keeps of its model: the resolved configuration, what the signal makers learnt, the weights
 CONFIG, STATES, MODEL = "config.json", "text.json", "model.safetensors"
 # the captions of a run that evaluated a model made elsewhere
@@ -68,6 +70,7 @@ class Run:
 
     Args:
         folder: where it lies.
+        kind: ``training`` or ``evaluation``; empty = it has no model, or not yet.
         notebook, id: the last two names of the path.
         status: as in ``STATUS``; where none was written ``unwatched`` (results of a notebook that nobody
             watches) or ``unfinished``; in a list also ``unreadable: <file and reason>``, with nothing else.
@@ -84,6 +87,7 @@ class Run:
     params: dict[str, Any]
     results: dict[str, Any]
     env: dict[str, Any]
+    kind: str = ""
     evaluations: dict[str, dict[str, Any]] = field(default_factory=dict)
     arms: dict[str, str] = field(default_factory=dict)
     about: About = field(default_factory=About)
@@ -103,12 +107,6 @@ class Run:
             return ended - timedelta(seconds=self.env.get("seconds") or 0)
         return None
 
-    @property
-    def model_folder(self) -> Path:
-        """The folder of its model: its own, and of an evaluation on other data that of the run."""
-        inside = self.folder.absolute().parent
-        return inside.parent if inside.name == EVALUATIONS else self.folder
-
     def elsewhere(self) -> "list[Run]":
         """Each evaluation on other data as a run of the same id: its folder, its results."""
         return [
@@ -127,9 +125,10 @@ def load(file: Path) -> dict[str, Any]:
         found = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
     parts = {"": found}
     if file.name == RESULTS and isinstance(found, dict):
+        names = ["metrics", "contracts", "validation"]
         # notebooks that measure captions alone name their split by a word
-        of_model = ("split", "validation") if "objective" in found else ()
-        parts |= {name: found.get(name, {}) for name in ("metrics", "contracts", *of_model)}
+        names += [] if isinstance(found.get("split"), str) else ["split"]
+        parts |= {name: found.get(name, {}) for name in names}
     for name, part in parts.items():
         require(
             isinstance(part, dict),
@@ -150,14 +149,26 @@ def read(folder: Path | str) -> Run:
     """
     path = with_home(Path(folder))
     require(path.is_dir(), f"no run folder {path}; `workbench ls` lists the runs", FileNotFoundError)
-    params, results, env, arms = (load(path / name) for name in (PARAMS, RESULTS, ENV, ARMS))
+    params, results, env, arms, kind = (load(path / name) for name in (PARAMS, RESULTS, ENV, ARMS, KIND))
     others = sorted((path / EVALUATIONS).glob(f"*/{RESULTS}"))
     evaluations = {file.parent.name: load(file) for file in others}
     for file in (path / RESULTS, *others):
         verify_files(file.parent, *([file] if file.is_file() else []))
     status = _status(path, bool(results))
     about = read_about(path)
-    return Run(path, path.parent.name, path.name, status, params, results, env, evaluations, arms, about)
+    return Run(
+        path,
+        path.parent.name,
+        path.name,
+        status,
+        params,
+        results,
+        env,
+        kind=str(kind.get("kind", "")),
+        evaluations=evaluations,
+        arms=arms,
+        about=about,
+    )
 
 
 def size_of(folder: Path) -> int:
@@ -219,7 +230,7 @@ def find(name: Path | str, root: Path | str = "runs") -> Run:
     """
     require(part := str(name := with_home(name)), "the name of a run is empty", FileNotFoundError)
     path = from_user(name)
-    if any((path / file).is_file() for file in (PARAMS, STATUS, RESULTS, CONFIG)):
+    if any((path / file).is_file() for file in (PARAMS, STATUS, RESULTS, KIND)):
         return read(path)
     every = list_runs(root)
     ways = (
@@ -347,6 +358,8 @@ def publish(
     more = {name: value for name, value in (correlations or {}).items() if value == value}
     if known or more:
         contracts = {name: row.as_dict() for name, row in known.items()}
+        for contract in contracts.values():
+            del contract["value"]
         results = {
             **results,
             "metrics": {**{name: row.value for name, row in known.items()}, **more},

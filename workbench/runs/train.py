@@ -1,9 +1,10 @@
-"""``run`` trains and evaluates one experiment; ``train`` does so into a run folder, without a notebook."""
+"""Training: one experiment, in memory or into a run folder."""
 
 import os
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,8 +20,9 @@ from workbench.runs.about import ABOUT, About, add_about, read_about
 from workbench.runs.build import Prepared, prepare
 from workbench.runs.config import FIELDS, Config
 from workbench.runs.environment import code_hash, environment
+from workbench.runs.kinds import Evaluation, Training, read_kind
 from workbench.runs.measure import calibrate, measure, validate
-from workbench.runs.model import Model
+from workbench.runs.model import TrainedModel
 from workbench.runs.resolve import chooser
 from workbench.runs.result import OpenRun
 from workbench.training import checkpoint, computing_threads, deterministic_algorithms, fit
@@ -30,7 +32,7 @@ from workbench.training.settings import changed
 
 
 @door("train", "settings stand in the configuration: train(Config(objective='ditm'))")
-def run(
+def train(
     experiment: Config | Mapping[str, Any] | Prepared,
     *,
     folder: str | Path | None = None,
@@ -39,38 +41,78 @@ def run(
     note: str = "",
     progress: bool = True,
 ) -> OpenRun:
-    """Load, build, train, evaluate.
+    """Train a model and evaluate it, in memory or into a run folder.
 
     Args:
         experiment: the configuration, its fields by name, or what ``prepare`` made of it.
-        folder: where checkpoints go; an unfinished run that lies there is resumed if it was made from
-            the same. ``None`` keeps everything in memory.
+        folder: of the run; an unfinished run that lies there is resumed if it was made from the same. In the
+            folder of a notebook, which has parameters of its own, checkpoints are kept, and ``save`` of the
+            result writes the rest. ``None`` keeps everything in memory.
         name: how tables call the run; empty = the name that its folder has, else its objective.
         tags: words by which lists are filtered.
         note: any text.
         progress: show a bar where somebody can see it.
 
     Returns:
-        The opened run, evaluated on the test split with the weights of the best validation epoch.
+        The result, evaluated on the test split with the weights of the best validation epoch.
 
     Raises:
         FileNotFoundError, ImportError, ValueError: as ``prepare``.
         ValueError: what lies in the folder was made from something else; the message names what differs.
         BlockingIOError: another process writes into the folder.
     """
-    with choice(shown=progress):
-        return _run(experiment, folder, About(name, tags, note))
+    about = About(name, tags, note)
+    with choice(shown=progress and not rank()):
+        if isinstance(experiment, Mapping):
+            experiment = Config(**experiment)
+        ready = experiment if isinstance(experiment, Prepared) else prepare(experiment)
+        place = Path(folder).expanduser() if folder else None
+        if place is None or rank() or _is_of_notebook(place, ready.config):
+            return _train_and_measure(ready, place, about)
+        return _train_into(ready, place, about)
 
 
-def _run(
-    experiment: Config | Mapping[str, Any] | Prepared, folder: str | Path | None, about: About
-) -> OpenRun:
-    """See ``run``."""
-    experiment = Config(**experiment) if isinstance(experiment, Mapping) else experiment
-    ready = experiment if isinstance(experiment, Prepared) else prepare(experiment)
+def _is_of_notebook(folder: Path, config: Config) -> bool:
+    """Whether a folder has parameters that are no fields of a configuration."""
+    return not runs.load(folder / runs.PARAMS).keys() <= config.as_dict().keys()
+
+
+def _train_into(ready: Prepared, folder: Path, about: About) -> OpenRun:
+    """Train into a folder, which is a whole run afterwards, however training ends."""
+    kind = read_kind(folder)
+    require(
+        not isinstance(kind, Evaluation),
+        f"{folder} holds an evaluation; choose another folder",
+        FileExistsError,
+    )
+    with only_writer(folder):
+        # raises before anything is written, so that a run of something else stays as it was
+        checkpoint.TrainingPosition(folder, made_from(ready)).last()
+        add_about(folder, about)
+        write_json(folder / runs.GIVEN, ready.given)
+        write_json(folder / runs.PARAMS, ready.config.as_dict())
+        began, status, threads = time.perf_counter(), "interrupted", ready.config.training.threads
+        try:
+            result = _train_and_measure(ready, folder, about)
+            threads = result.threads
+            result.save(folder)
+            status = "ok"
+        except Exception:
+            status = "failed:train"
+            raise
+        finally:
+            seconds = round(time.perf_counter() - began, 2)
+            machine = environment(ready.config.training.seed, threads)
+            write_json(folder / runs.ENV, {**machine, "seconds": seconds})
+            runs.write_status(folder, status)
+    return replace(result, folder=folder)
+
+
+def _train_and_measure(ready: Prepared, folder: Path | None, about: About) -> OpenRun:
+    """Train and evaluate, with checkpoints in a folder if there is one."""
     config, model, history = ready.config, ready.model, []
     settings, metrics = config.training, config.objective.metrics
-    position = checkpoint.TrainingPosition(Path(folder), made_from(ready)) if folder else None
+    position = checkpoint.TrainingPosition(folder, made_from(ready)) if folder else None
     # with another number of threads the rest of a run would add in another order than its beginning
     threads = settings.threads or (position.threads if position else 0)
     with deterministic_algorithms(settings.deterministic), computing_threads(threads):
@@ -78,25 +120,36 @@ def _run(
             torch.set_rng_state(ready.random_state)
             with only_writer(folder) if folder and not rank() else nullcontext():
                 history = _finished(position, model) or fit(
-                    model.pair, model.objective, ready.train,
-                    partial(validate, model, ready.val, settings.select, metrics), settings,
-                    smaller=chooser(settings.select, metrics).smaller_is_better, position=position,
-                )  # fmt: skip
+                    model.pair,
+                    model.objective,
+                    ready.train,
+                    partial(validate, model, ready.val, settings.select, metrics),
+                    settings,
+                    smaller=chooser(settings.select, metrics).smaller_is_better,
+                    position=position,
+                )
         calibrate(model, ready.val)
         image, text = model.embed(ready.test)
         measurements, values, best = measure(
             model, ready.test.split, image, text, metrics=metrics, judge=config.objective.judge
         )
         threads = torch.get_num_threads()
-    about = read_about(Path(folder)).merged(about) if folder else about
-    name = about.name or config.objective.name
+    about = read_about(folder).merged(about) if folder else about
     return OpenRun(
-        name, ready.test.split, lambda: (model, image, text), None, config.as_dict(),
-        measurements, history, values, best=best, threads=threads, about=about,
-    )  # fmt: skip
+        about.name or config.objective.name,
+        ready.test.split,
+        lambda: (model, image, text),
+        run=Training(config.as_dict()),
+        measurements=measurements,
+        history=history,
+        values=values,
+        best=best,
+        threads=threads,
+        about=about,
+    )
 
 
-def _finished(position: checkpoint.TrainingPosition | None, model: Model) -> History:
+def _finished(position: checkpoint.TrainingPosition | None, model: TrainedModel) -> History:
     """The history of a run that ended before, whose weights the model then gets; else nothing."""
     if position is None or not position.finished:
         return []
@@ -117,65 +170,18 @@ def made_from(ready: Prepared) -> dict[str, Any]:
     return {**ready.config.as_dict(), "split": splits, "code": code_hash()[:16]}
 
 
-def train(
-    ready: Prepared,
-    *,
-    out: Path | str = "",
-    resume: bool = False,
-    about: About | None = None,
-    progress: bool = True,
-) -> Path:
-    """Run an experiment and leave a run folder.
+def check_folder(out: Path | str, resume: bool) -> None:
+    """Raise if a command would train over an earlier run by accident, or resume what is not there.
 
     Args:
-        ready: what ``prepare`` made of the configuration.
-        out: the run folder; empty makes ``runs/train/<run id>``.
-        resume: go on from the checkpoint in ``out``; a run that was killed before its first one begins anew.
-        about: name, tags and note of the run, over those that it has.
-        progress: show a bar where somebody watches.
-
-    Returns:
-        The run folder.
+        out: the run folder that was named; empty = none.
+        resume: whether to go on from the checkpoint there.
 
     Raises:
-        FileExistsError: ``out`` holds a checkpoint and ``resume`` was not asked for.
-        FileNotFoundError: ``resume`` was asked for and ``out`` holds no run that trains.
-        ValueError: several processes were started (``torchrun``) and no folder was named, or the checkpoint
-            was made from something else.
-        BlockingIOError: another process writes into the folder.
+        FileExistsError: it holds a checkpoint, and nobody asked to resume.
+        FileNotFoundError: it holds no run that trains.
+        ValueError: several processes were started (``torchrun``) and no folder was named.
     """
-    check_folder(out, resume)
-    if rank():
-        run(ready, folder=out, progress=False)
-        return Path(out)
-    folder = Path(out) if str(out) else runs.new_run("train", ready.config.as_dict())
-    with only_writer(folder):
-        # while this process waited or prepared, another may have written here
-        check_folder(out, resume)
-        # refused before anything is written, so that the run stays as it was
-        checkpoint.TrainingPosition(folder, made_from(ready)).last()
-        add_about(folder, about or About())
-        write_json(folder / runs.GIVEN, ready.given)
-        write_json(folder / runs.PARAMS, ready.config.as_dict())
-        began, status, threads = time.perf_counter(), "interrupted", ready.config.training.threads
-        try:
-            opened = run(ready, folder=folder, progress=progress)
-            threads = opened.threads
-            opened.save(folder)
-            status = "ok"
-        except Exception:
-            status = "failed:train"
-            raise
-        finally:
-            seconds = round(time.perf_counter() - began, 2)
-            machine = environment(ready.config.training.seed, threads)
-            write_json(folder / runs.ENV, {**machine, "seconds": seconds})
-            runs.write_status(folder, status)
-    return folder
-
-
-def check_folder(out: Path | str, resume: bool) -> None:
-    """Refuse to train over an earlier run by accident, or to resume what is not there, as ``train`` does."""
     require(
         str(out) or int(os.environ.get("WORLD_SIZE", "1")) <= 1,
         "several processes write one run; name its folder with --out",

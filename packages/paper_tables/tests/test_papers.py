@@ -32,11 +32,12 @@ from workbench.cli import app
 from workbench.execution import grid, library, notebook
 from workbench.execution.notebook import RunResult
 from workbench.execution.report import PLOTLY
-from workbench.runs import Config, run
+from workbench.runs import Config
 from workbench.runs import evaluate as evaluation
 from workbench.runs import store as runs
 from workbench.runs.build import load_split
 from workbench.runs.models import load_model
+from workbench.runs.train import train
 
 pytestmark = pytest.mark.slow
 
@@ -93,7 +94,7 @@ def trained(path: Path, params: dict[str, Any], *, root: Path, arms: Any = None,
     folder = runs.new_run(path.stem, values, root, notebook.code(path))
     runs.name_arm(folder, arms or {})
     config = Config(**{**{name: values[name] for name in values.keys() - {"settings"}}, **values["settings"]})
-    run(config, folder=folder, progress=False).save(folder)
+    train(config, folder=folder, progress=False).save(folder)
     return RunResult(runs.write_status(folder, "ok").parent, "ok", 0, 0.0)
 
 
@@ -161,7 +162,7 @@ def test_table_4_of_cora_trains_each_model_once_and_its_rows_are_those_of_a_doub
     seeded.write_text(yaml.safe_dump(described, sort_keys=False), encoding="utf-8")
     done = CliRunner().invoke(app, ["grid", "03_train", str(seeded), "--root", str(tmp_path / "runs")])
     assert (done.exit_code, len(began)) == (0, 2), done.output
-    monkeypatch.setattr(evaluation, "evaluate_run", None)  # the verb reads what is stored
+    monkeypatch.setattr(evaluation, "evaluate", None)  # the verb reads what is stored
     by_name = {row.name: row for row in table.make(seeded, root=tmp_path / "runs").rows if row.seeds}
     assert {name: row.seeds for name, row in by_name.items()} == {
         "CORA": 2,

@@ -10,7 +10,8 @@ import pytest
 from paper_tables import weights
 from PIL import Image
 
-from workbench.runs import Config, run
+from workbench.runs import Config
+from workbench.runs.train import train
 
 WHITE = Image.new("RGB", (40, 20), "white")
 HALVES = np.array([[0.0, 0.0, 0.5, 1.0], [0.5, 0.0, 1.0, 1.0]])
@@ -58,7 +59,7 @@ def test_numbers_and_shades_stand_beside_the_picture_and_a_run_without_weights_i
 @pytest.fixture(scope="module")
 def trained():
     few = {"train_images": 16, "val_images": 8, "test_images": 8, "epochs": 0, "device": "cpu"}
-    return run(Config(objective="aahr", **few), progress=False)
+    return train(Config(objective="aahr", **few), progress=False)
 
 
 def test_a_run_of_aahr_says_what_counts_in_each_cell_and_word(trained):
@@ -82,7 +83,8 @@ def test_boxes_come_with_region_features_and_paper_stands_in_for_a_photograph(tr
         raise FileNotFoundError(row)
 
     split = replace(trained.split, open_boxes=lambda row: boxes, open_image=gone)
-    brought = replace(trained, split=split, config={**trained.config, "features": ""})
+    model = replace(trained.model, features="")
+    brought = replace(trained, split=split, load=lambda: (model, trained.image, trained.text))
     (one,) = weights.of_run(brought, [0])
     assert (one.frames, one.boxes is boxes) == (True, True)
     assert one.picture.getpixel((5, 5)) == (200, 200, 200)
@@ -100,5 +102,5 @@ def test_parts_that_are_no_words_are_numbered(trained, monkeypatch):
 def test_a_run_whose_encoders_pool_without_weights_says_nothing(trained):
     few = {"train_images": 16, "val_images": 8, "test_images": 8, "epochs": 0, "device": "cpu"}
     mean = {"image_options": {"fusion": {"pooling": "mean"}}}
-    assert weights.of_run(run(Config(objective="aahr", **few, **mean), progress=False), [0]) == []
-    assert weights.of_run(run(Config(objective="vsepp", **few), progress=False), [0]) == []
+    assert weights.of_run(train(Config(objective="aahr", **few, **mean), progress=False), [0]) == []
+    assert weights.of_run(train(Config(objective="vsepp", **few), progress=False), [0]) == []

@@ -12,7 +12,7 @@ from PIL import Image
 
 from tests.views.explorer.toys import hand_space, toy_space, toy_spaces
 from workbench.records import Embedding
-from workbench.runs.model import KeptVectors
+from workbench.runs.own import KeptVectors
 from workbench.runs.result import OpenRun
 from workbench.views.explorer.engine import Engine
 from workbench.views.explorer.questions import Filters, Question, Term

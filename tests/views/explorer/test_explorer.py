@@ -13,7 +13,7 @@ import traitlets
 from PIL import Image
 
 from tests.views.explorer.toys import hand_space, toy_spaces
-from workbench.runs.model import KeptVectors
+from workbench.runs.own import KeptVectors
 from workbench.runs.result import OpenRun
 from workbench.views.explorer.explorer import Explorer
 from workbench.views.explorer.pictures import SIDE

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from workbench import text
 from workbench.records import Embedding, Rows, Truth, require
-from workbench.runs.model import KeptVectors
+from workbench.runs.own import KeptVectors
 from workbench.runs.result import OpenRun
 from workbench.text.words import words
 from workbench.views.explorer.answers import Answer, Item, Query

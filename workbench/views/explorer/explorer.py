@@ -21,9 +21,9 @@ from workbench.progress import during, in_tab
 from workbench.records import require
 from workbench.registry import door
 from workbench.runs import compare
-from workbench.runs.evaluate import look
-from workbench.runs.model import AnyModel
+from workbench.runs.model import Model
 from workbench.runs.opening import together
+from workbench.runs.preview import look
 from workbench.runs.result import OpenRun
 from workbench.views import photographs
 from workbench.views.explorer import twin
@@ -409,7 +409,7 @@ class Explorer(anywidget.AnyWidget):
 
 @door("explore")
 def explore(
-    *results: OpenRun | AnyModel,
+    *results: OpenRun | Model,
     images: Any = None,
     k: int = 12,
     grades: str = "",
@@ -438,7 +438,7 @@ def explore(
     return Explorer(together(runs), k=k, grades=grades, start=start, folder=folder, panels=panels)
 
 
-def _run(result: OpenRun | AnyModel, images: Any) -> OpenRun:
+def _run(result: OpenRun | Model, images: Any) -> OpenRun:
     """A result as it is, or what its model says of other images."""
     if isinstance(result, OpenRun):
         return result if images is None else look(result.model, images)

@@ -146,7 +146,12 @@ def _unfit(run: runs.Run, known: Collection[str]) -> str:
     except ValueError as error:
         return f"{runs.UNREADABLE}: {error}"
     found = (label for label in run.results.get("metrics", {}) if _metric(label) in known)
-    return "" if "objective" in run.results and any(found) else "no number of retrieval among its results"
+    return "" if _model(run) and any(found) else "no number of retrieval among its results"
+
+
+def _model(run: runs.Run) -> str:
+    """The name of what was measured: of its objective, or of a model made elsewhere."""
+    return str(run.results.get("objective") or run.results.get("model", ""))
 
 
 def _metric(label: str) -> str:
@@ -169,7 +174,7 @@ def _row(run: runs.Run) -> dict[str, Any]:
         "notebook": run.notebook,
         "run": run.name,
         "status": run.status,
-        "objective": run.results.get("objective", ""),
+        "objective": _model(run),
         "seed": run.results.get("seed", ""),
         "train_images": settings.get("train_images", ""),
         "epochs": settings.get("epochs", ""),
@@ -200,8 +205,7 @@ def _settings(run: runs.Run) -> dict[str, Any]:
     """The settings that decide the numbers of a run on its test split, by name."""
     known = {name.removeprefix("settings."): value for name, value in flat(run.params).items()}
     known |= flat(runs.load(run.folder / runs.CONFIG))
-    of_evaluation = "model" in known or "target" in run.params
-    names = OF_EVALUATION if of_evaluation else [name for name in known if name not in ELSEWHERE]
+    names = OF_EVALUATION if run.kind == "evaluation" else [name for name in known if name not in ELSEWHERE]
     return {name: _short(known[name]) for name in names if name in known}
 
 
@@ -311,7 +315,7 @@ def _means(part: pd.DataFrame, labels: Sequence[str]) -> list[dict[Any, Any]]:
     def without_seed(run: runs.Run) -> str:
         source = [run.params.get(name) for name in ("model", "pretrained", "images", "texts")]
         settings = sorted(_settings(run).items(), key=repr)
-        return repr((run.notebook, run.results["objective"], source, settings))
+        return repr((run.notebook, _model(run), source, settings))
 
     means = []
     for _, rows in part.groupby(part["of"].map(without_seed), sort=False):

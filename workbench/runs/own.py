@@ -1,0 +1,385 @@
+"""Models that this library did not build: objects of one's own, vectors without their model, and the mean of
+several models.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, Self
+
+import numpy as np
+import torch
+from PIL import Image
+from torch import Tensor, nn
+
+from workbench import devices
+from workbench.data.images import read_image
+from workbench.io.ahead import ahead, in_threads
+from workbench.metrics.blocks import by_rows
+from workbench.progress import Task
+from workbench.records import Array, Embedding, Rows, require
+from workbench.runs.model import Model, Say, scored, silent
+from workbench.runs.outputs import score_matrix, unit_vectors, vectors
+from workbench.training.batches import Source
+
+# images or texts that are encoded at a time, and texts that are scored with so many images at a time
+AT_ONCE, TEXTS_AT_ONCE = 64, 256
+# methods that encode a side, the first that an object has
+ENCODE = {"images": ("encode_image", "embed_images"), "texts": ("encode_text", "embed_texts")}
+HAS = "a model has encode_image and encode_text, or scores alone"
+
+
+class Encodes(Protocol):
+    """What a model of one's own offers.
+
+    With ``scores(image, text)``, which takes two embeddings and gives ``(I, T)`` numbers, larger = more
+    alike, it is scored by that and not by the cosine; its vectors then keep their length.
+    """
+
+    def encode_image(self, images: Sequence[Image.Image]) -> Any:
+        """``(N, D)`` tensor or array for images in RGB, of any size, a list of ``N`` vectors, or an
+        ``Embedding``.
+        """
+
+    def encode_text(self, texts: Sequence[str]) -> Any:
+        """``(N, D)`` tensor or array for texts, the empty one among them; or as ``encode_image``."""
+
+
+class Pairs(Protocol):
+    """What a model of one's own offers that reads an image and a text together."""
+
+    def scores(self, images: Sequence[Image.Image], texts: Sequence[str]) -> Any:
+        """``(I, T)`` numbers for images in RGB and texts; larger = more alike."""
+
+
+class Adapter(nn.Module):
+    """A model of another library that encodes images and texts, and knows where it cuts a text.
+
+    ``longest`` is the most tokens of a text, 0 where that is not known.
+    """
+
+    longest: int = 0
+
+    def cut(self, texts: Sequence[str]) -> int:
+        """Count the texts that are longer than ``longest`` tokens."""
+        return 0
+
+
+def own_model(encoder: Encodes | Pairs, name: str = "", origin: Mapping[str, Any] | None = None) -> Model:
+    """Make a model of any object.
+
+    Args:
+        encoder: encodes images and texts, or scores pairs.
+        name: how tables call it; empty = the ``name`` that the object has, else its class.
+        origin: see ``Model``.
+
+    Raises:
+        TypeError: the object does neither.
+    """
+    methods = {side: _first_method(encoder, names) for side, names in ENCODE.items()}
+    name = name or str(getattr(encoder, "name", "") or type(encoder).__name__)
+    if not any(methods.values()) and callable(getattr(encoder, "scores", None)):
+        return PairModel(encoder, name, origin)
+    for side, names in ENCODE.items():
+        lacks = f"{type(encoder).__name__} has no {names[0]}(); {HAS}"
+        require(methods[side], lacks, TypeError)
+    return ObjectModel(encoder, name, origin, methods)
+
+
+def _first_method(encoder: Any, names: Sequence[str]) -> str:
+    return next((name for name in names if callable(getattr(encoder, name, None))), "")
+
+
+class ObjectModel(Model):
+    """An object that encodes images and texts, scored by the cosine or by its own ``scores``.
+
+    Args:
+        encoder: the object.
+        name: how tables call it.
+        origin: see ``Model``.
+        methods: by side, which of its methods encodes.
+    """
+
+    def __init__(
+        self, encoder: Any, name: str, origin: Mapping[str, Any] | None, methods: Mapping[str, str]
+    ) -> None:
+        self.encoder, self.name, self.origin, self.methods = encoder, name, dict(origin or {}), methods
+        self.of_unit_length = not callable(getattr(encoder, "scores", None))
+        # scores are computed on the processor, and the vectors lie there; the encoder may have another place
+        self._place = torch.device("cpu")
+
+    def to(self, device: str = "", precision: str = "") -> Self:
+        """Move the encoder where it is a module of PyTorch; an object of another kind stays where it is."""
+        self.precision, self._place = precision, devices.find(device)
+        if isinstance(self.encoder, nn.Module):
+            self.encoder.to(self._place).eval()
+        return self
+
+    def cut(self, source: Source) -> tuple[int, int]:
+        """Count how many captions the encoder cuts, and say at which length, where it says so itself."""
+        if not isinstance(self.encoder, Adapter):
+            return 0, 0
+        return self.encoder.cut(source.split.captions), self.encoder.longest
+
+    def embed_images_of(self, source: Source) -> Embedding:
+        """Embed all images of a split, opened as they are encoded."""
+        rows = range(len(source.split.image_ids))
+        return self._embedded("images", rows, source.split.open_image)
+
+    def embed_images(self, images: Sequence[Image.Image], *, features: str = "") -> Embedding:
+        """Embed loose images; ``features`` is not read."""
+        return self._embedded("images", images, _loose)
+
+    def embed_texts(self, texts: Sequence[str]) -> Embedding:
+        """Embed loose texts; those of like length go together, since they are padded."""
+        order = sorted(range(len(texts)), key=lambda row: len(texts[row]))
+        embedding = self._embedded("texts", [texts[row] for row in order], rows=order)
+        return embedding.take(np.argsort(order))
+
+    def scores(self, image: Embedding, text: Embedding) -> Array:
+        """``(I, T)`` scores: what the object says of the embeddings, else cosines."""
+        if self.of_unit_length:
+            return super().scores(image, text)
+        with torch.no_grad():
+            output = self.encoder.scores(image, text)
+        return score_matrix(output, f"{self.name}.scores", len(image), len(text))
+
+    @torch.no_grad()
+    def _embedded(
+        self,
+        side: str,
+        items: Sequence[Any],
+        opened: Callable[[Any], Any] | None = None,
+        rows: Sequence[int] = (),
+    ) -> Embedding:
+        """Embed items, some at a time; ``rows`` = their numbers where sorted."""
+        chunks, method = list[Embedding](), self.methods[side]
+
+        def read(start: int) -> tuple[list[str], list[Any]]:
+            part, numbers = items[start : start + AT_ONCE], rows[start : start + AT_ONCE]
+            numbers = numbers or range(start, start + len(part))
+            return [f"row {row}" for row in numbers], in_threads(opened, part) if opened else list(part)
+
+        with Task(f"encoding with {self.name}", len(items), "images" if opened else "captions") as task:
+            for names, part in ahead(read, range(0, len(items), AT_ONCE)):
+                chunks.append(self._read(self._encoded(method, part), method, names))
+                task.update(len(part))
+        widths = sorted({chunk.mean.shape[1] for chunk in chunks})
+        require(len(widths) < 2, f"{method}() gave vectors of {' and '.join(map(str, widths))} numbers")
+        return Embedding.joined(chunks)
+
+    def _read(self, output: Any, method: str, names: Sequence[str]) -> Embedding:
+        """What a method gave, as an embedding on the processor."""
+        read = unit_vectors if self.of_unit_length else vectors
+        if not isinstance(output, Embedding):
+            return Embedding(read(output, method, names))
+        mean = read(output.mean, method, names)
+        return replace(output.in_float32(mean.device), mean=mean)
+
+    def _encoded(self, method: str, part: list[Any]) -> Any:
+        """What a method of the encoder returns for some images or texts."""
+        try:
+            with devices.precise(self._place, self.precision):
+                return getattr(self.encoder, method)(part)
+        except (TypeError, AttributeError) as error:
+            raise TypeError(
+                f"{self.name}.{method}() fails on a list of {type(part[0]).__name__}: {error!s:.80}; wrap "
+                "it in an object that prepares PIL images and splits texts into tokens"
+            ) from error
+
+
+def _loose(image: Image.Image) -> Image.Image:
+    """An image as those of data are read: in RGB and upright."""
+    return read_image(image, "a loose image")
+
+
+@dataclass(frozen=True)
+class Items(Embedding):
+    """Images or texts themselves, of a model that has no vectors: ``mean`` is ``(N, 0)``.
+
+    Args:
+        opened: gives the image or text of a row.
+        rows: ``(N,)``.
+    """
+
+    opened: Callable[[int], Any] = str
+    rows: Rows | None = None
+
+    @classmethod
+    def of(cls, opened: Callable[[int], Any], rows: Rows) -> "Items":
+        """Name rows by what opens them."""
+        return cls(torch.empty(len(rows), 0), opened=opened, rows=rows)
+
+    def take(self, rows: Rows | Tensor | slice) -> "Items":
+        """Some rows ``(n,)``."""
+        return Items.of(self.opened, np.atleast_1d(np.asarray(self.rows)[rows]))
+
+    def in_float32(self, device: torch.device) -> "Items":
+        """The same, since there is nothing to move."""
+        return self
+
+    def read(self, start: int, end: int) -> list[Any]:
+        """Open the items of some rows."""
+        return in_threads(self.opened, np.asarray(self.rows)[start:end].tolist())
+
+
+class PairModel(Model):
+    """An object that reads an image and a text together and says how well they match. It has no vectors.
+
+    Args:
+        scorer: the object.
+        name: how tables call it.
+        origin: see ``Model``.
+    """
+
+    of_unit_length = False
+
+    def __init__(self, scorer: Any, name: str, origin: Mapping[str, Any] | None = None) -> None:
+        self.scorer, self.name, self.origin = scorer, name, dict(origin or {})
+        self._place = torch.device("cpu")
+
+    def to(self, device: str = "", precision: str = "") -> Self:
+        """Move the object where it is a module of PyTorch."""
+        self.precision, self._place = precision, devices.find(device)
+        if isinstance(self.scorer, nn.Module):
+            self.scorer.to(self._place).eval()
+        return self
+
+    def embed_images_of(self, source: Source) -> Embedding:
+        """Name the images of a split, which are opened when they are scored."""
+        return Items.of(source.split.open_image, np.arange(len(source.split.image_ids)))
+
+    def embed_images(self, images: Sequence[Image.Image], *, features: str = "") -> Embedding:
+        """Name loose images; ``features`` is not read."""
+        return Items.of(lambda row: _loose(images[row]), np.arange(len(images)))
+
+    def embed_texts(self, texts: Sequence[str]) -> Embedding:
+        """Name loose texts."""
+        return Items.of(lambda row: texts[row], np.arange(len(texts)))
+
+    @torch.no_grad()
+    def scores(self, image: Embedding, text: Embedding) -> Array:
+        """``(I, T)`` scores, some images and texts at a time."""
+        if not (isinstance(image, Items) and isinstance(text, Items)):
+            raise TypeError(f"{self.name} scores images and texts, and no vectors")
+        out = np.empty((len(image), len(text)), np.float32)
+        with Task(f"scoring pairs with {self.name}", out.size, "pairs") as task:
+            for first in range(0, len(image), AT_ONCE):
+                images = image.read(first, first + AT_ONCE)
+                for start in range(0, len(text), TEXTS_AT_ONCE):
+                    texts = text.read(start, start + TEXTS_AT_ONCE)
+                    block = self._block(images, texts)
+                    out[first : first + len(images), start : start + len(texts)] = block
+                    task.update(block.size)
+        return out
+
+    def _block(self, images: list[Any], texts: list[Any]) -> Array:
+        with devices.precise(self._place, self.precision):
+            output = self.scorer.scores(images, texts)
+        return score_matrix(output, f"{self.name}.scores", len(images), len(texts))
+
+
+class KeptVectors(Model):
+    """Stands where vectors were made elsewhere, and what made them is not there.
+
+    Args:
+        sides: of the images and the texts that were measured; ``None`` where nobody reads them again.
+    """
+
+    name = "vectors"
+    encodes = False
+
+    def __init__(self, sides: tuple[Embedding, Embedding] | None = None) -> None:
+        self.sides = sides
+
+    def embed(self, source: Source) -> tuple[Embedding, Embedding]:
+        """Return the vectors, which belong to the images and captions that were measured.
+
+        Raises:
+            ValueError: there are none.
+        """
+        return self.sides or super().embed(source)
+
+    def embed_images_of(self, source: Source) -> Embedding:
+        """Raise, as ``embed_texts``."""
+        return self.embed_texts(())
+
+    def embed_images(self, images: Sequence[Image.Image], *, features: str = "") -> Embedding:
+        """Raise, as ``embed_texts``."""
+        return self.embed_texts(())
+
+    def embed_texts(self, texts: Sequence[str]) -> Embedding:
+        """Raise.
+
+        Raises:
+            ValueError: always.
+        """
+        raise ValueError(
+            "these vectors come without their model, so new images and texts cannot be encoded; "
+            "evaluate the model itself"
+        )
+
+
+@dataclass(frozen=True)
+class Joint(Embedding):
+    """What several models embed the same items to: ``mean`` is ``(N, 0)``.
+
+    Args:
+        members: the embedding of each model.
+    """
+
+    members: tuple[Embedding, ...] = ()
+
+    @classmethod
+    def of(cls, members: Sequence[Embedding]) -> "Joint":
+        """Put embeddings of the same items side by side."""
+        return cls(torch.empty(len(members[0]), 0), members=tuple(members))
+
+    def take(self, rows: Rows | Tensor | slice) -> "Joint":
+        """Some rows ``(n,)``."""
+        return Joint.of([member.take(rows) for member in self.members])
+
+    def in_float32(self, device: torch.device) -> "Joint":
+        """Each embedding in float32, on a device."""
+        return Joint.of([member.in_float32(device) for member in self.members])
+
+
+class Ensemble(Model):
+    """The mean of the scores of several models, as the papers' ensemble rows have it.
+
+    Scores are averaged as they are, so the models should score on one scale, as cosines do.
+
+    Args:
+        members: the models.
+
+    Raises:
+        ValueError: there is none.
+    """
+
+    of_unit_length = False
+
+    def __init__(self, members: Sequence[Model]) -> None:
+        require(members, "an ensemble needs at least one model")
+        self.members = tuple(members)
+        self.name = f"mean of {', '.join(member.name for member in members)}"
+
+    def embed_images(self, images: Sequence[Image.Image], *, features: str = "") -> Embedding:
+        """Embed loose images by each model."""
+        return Joint.of([member.embed_images(images, features=features) for member in self.members])
+
+    def embed_texts(self, texts: Sequence[str]) -> Embedding:
+        """Embed loose texts by each model."""
+        return Joint.of([member.embed_texts(texts) for member in self.members])
+
+    def scores(self, image: Embedding, text: Embedding) -> Array:
+        """``(I, T)`` mean of the scores."""
+        return self.scores_of_split(image, text)
+
+    def scores_of_split(self, image: Embedding, text: Embedding, *, say: Say = silent) -> Array:
+        """``(I, T)`` mean of the scores of a whole split, each re-ranked where its model asks for it."""
+        if not (isinstance(image, Joint) and isinstance(text, Joint)):
+            raise TypeError(f"{self.name} scores what each of its models embeds")
+        total, kind = np.zeros(()), np.dtype(np.float32)
+        for member, images, texts in zip(self.members, image.members, text.members, strict=True):
+            scores = by_rows(scored(member, images, texts, say=say)).rows()
+            total, kind = total + scores.astype(np.float64), np.result_type(kind, scores)
+        return np.asarray(total / len(self.members), kind)
