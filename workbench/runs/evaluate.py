@@ -134,18 +134,11 @@ def evaluate(  # noqa: PLR0913
         texts = images  # which then holds both
     about = About(name, tags, note)
     check_measured(metrics, judge, rounds)
-    how = {
-        "pretrained": pretrained,
-        "random_weights": random_weights,
-        "device": device,
-        "precision": precision,
-    }
-    models = _several(model)
+    how: dict[str, Any] = {"pretrained": pretrained, "random_weights": random_weights}
+    how |= {"device": device, "precision": precision}
+    models, where = _several(model), Where(data, split, data_options or {})
     _require_one_way(models, data, images, texts, own)
-    _require_owner("a model", model, scoring=scoring, **how)
-    _require_owner("data", model if data is None else data, split=split)
-    _require_owner("data", data, data_options=data_options)
-    where = Where(data, split, data_options or {})
+    _require_owners(models, where, scoring=scoring, **how)
     if models:
         subject = _of_models(models, where, scoring or {}, how)
     else:
@@ -236,10 +229,14 @@ def _require_one_way(models: Sequence[Any], data: Any, images: Any, texts: Any, 
     require(alone or own is None, "own belongs to vectors; a model needs data")
 
 
-def _require_owner(what: str, owner: Any, **values: Any) -> None:
+def _require_owners(models: Sequence[Any], where: Where, **of_model: Any) -> None:
     """Raise if a value would not be read, since what it belongs to is not given."""
-    for name, value in values.items():
-        require(owner is not None or not value, f"{name}={value!r:.200} belongs to {what}; leave it out")
+    unread = {} if models else dict.fromkeys(of_model, "a model")
+    if where.data is None:
+        unread |= {"data_options": "data"} if models else {"data_options": "data", "split": "data"}
+    values = {**of_model, "split": where.split, "data_options": where.options}
+    for name, owner in unread.items():
+        require(not values[name], f"{name}={values[name]!r:.200} belongs to {owner}; leave it out")
 
 
 def _of_vectors(where: Where, images: Any, texts: Any, own: Any) -> Subject:
