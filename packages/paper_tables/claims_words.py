@@ -116,8 +116,8 @@ def _tally(lines: Sequence[Mapping[str, Any]], waiting: int) -> str:
     )
     every = len(claims.load())
     return (
-        f"Of {format_count(every, 'claim')} of the five papers, {every - waiting} were tried. {always} held in "
-        f"every conclusive test, {failed} in none and {both} in some; for {never} no test was conclusive."
+        f"Of {format_count(every, 'claim')} of the five papers, {every - waiting} were tried. {always} held "
+        f"in every conclusive test, {failed} in none and {both} in some; for {never} no test was conclusive."
     )
 
 
