@@ -9,6 +9,7 @@ from typing import Any
 
 from workbench.formatting import format_count, format_interval, format_value, unit_heading
 from workbench.records.measurement import (
+    beside,
     contracts_of,
     headline,
     measurement_rows,
@@ -62,7 +63,7 @@ def numbers(
     heads = ("number", "value", "in", "chance", "queries")
     lines = columns([heads, *([rows[label][head] for head in heads] for label in shown)]) if rows else []
     by_label = {_label(one): one for one in found}
-    lines += remarks(by_label[label] for label in shown)
+    lines += [*remarks(by_label[label] for label in shown), *beside(found)]
     left = len(rows) - len(shown)
     return [*lines, f"and {left} more; `workbench show RUN --all` shows them"] if left else lines
 

@@ -1,8 +1,9 @@
 """One walk that measures any metric: every number with its interval and contract."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -11,13 +12,15 @@ from workbench.formatting import RANGES
 from workbench.metrics.blocks import AnyScores, RowScores, by_rows, without
 from workbench.metrics.grades import lists
 from workbench.metrics.intervals import ROUNDS, SEED, UNIT, Draws, interval
-from workbench.metrics.ranks import Ranked, Ranks, ranks_of
+from workbench.metrics.ranks import Ranked, Ranks, Relevant, rank, ranks_of
 from workbench.metrics.registry import Metric, Need, load
 from workbench.records import Judgements, Mask, Measurement, MetricKey, Rows, Values, require
-from workbench.records.measurement import BOOTSTRAP, CERTAIN, WILSON
+from workbench.records.measurement import CERTAIN, WILSON
 
 BY_CAPTION = ("t2i", "t2t")
 WITHOUT_OWN = "without own"
+# groups of captions by descriptiveness, where the data know no levels
+FIFTHS = 5
 # numbers that are means of shares, or sums of such means
 SHARES = ("share", "sum")
 
@@ -34,12 +37,37 @@ class Subset:
     directions: tuple[str, ...] = ("i2t", "t2i")
 
 
+class Columns(Mapping[str, Values]):
+    """Numbers that captions have without any image, ``(T,)`` by name, each made at its first use.
+
+    Args:
+        makers: how to make them.
+    """
+
+    def __init__(self, makers: Mapping[str, Callable[[], Values]]) -> None:
+        self._makers = dict(makers)
+        self._columns: dict[str, Values] = {}
+
+    def __getitem__(self, name: str) -> Values:
+        if name not in self._columns:
+            self._columns[name] = np.asarray(self._makers[name](), dtype=np.float64)
+        return self._columns[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._makers)
+
+    def __len__(self) -> int:
+        return len(self._makers)
+
+
 @dataclass(frozen=True)
 class Side:
     """Scores and grades ``(queries, gallery)`` of one direction, and ``(T,)`` the image row of each caption.
 
     Args:
         without_own: whether each query's own items were left out.
+        columns: of the captions.
+        relevant: the relevant pairs of the direction, where judgements say which these are.
     """
 
     scores: RowScores
@@ -47,6 +75,8 @@ class Side:
     direction: str
     own: Rows
     without_own: bool = False
+    columns: Mapping[str, Values] = field(default_factory=dict)
+    relevant: Relevant | None = None
 
 
 @dataclass(frozen=True)
@@ -63,6 +93,8 @@ class Evidence:
         within: ranks of pairs of one kind, by ``"i2i"`` and ``"t2t"``.
         folds: blocks of consecutive images with their captions that are galleries of their own.
         without_own: leave each query's own items out of its list.
+        columns: numbers that captions have without any image, ``(T,)`` by name: ``"level"``, ``"words"``,
+            ``"descriptiveness"``.
 
     Raises:
         ValueError: shapes differ, or ranks of the whole gallery stand beside folds.
@@ -77,6 +109,7 @@ class Evidence:
     within: Mapping[str, Ranks] = field(default_factory=dict)
     folds: int = 1
     without_own: bool = False
+    columns: Mapping[str, Values] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         images, captions = self.judged.shape
@@ -120,6 +153,47 @@ class Evidence:
             out.append((rows, of_fold, scores.cut(rows, of_fold), judged, by_rows(judged)))
         return out
 
+    @cached_property
+    def groups(self) -> dict[str, Rows]:
+        """Caption rows of each level, or of each fifth by descriptiveness where there are no levels; empty
+        where there is one group alone.
+        """
+        if "level" in self.columns:
+            name, number = "level", self.columns["level"].astype(np.int64)
+        elif "descriptiveness" in self.columns:
+            values = self.columns["descriptiveness"]
+            ends = np.quantile(values, np.arange(1, FIFTHS) / FIFTHS)
+            name, number = "fifth", 1 + np.searchsorted(ends, values, side="right")
+        else:
+            return {}
+        levels = np.unique(number).tolist()
+        if len(levels) == 1:
+            return {}
+        return {f"{name} {level}": np.flatnonzero(number == level) for level in levels}
+
+    @cached_property
+    def grouped(self) -> dict[str, dict[str, Ranks]]:
+        """By direction and group, the ranks of images among its captions, and of its captions among all
+        images.
+        """
+        ((_, whole),) = self.ranks("t2i")
+        out: dict[str, dict[str, Ranks]] = {"i2t": {}, "t2i": {}}
+        every = np.arange(self.judged.shape[0])
+        relevant, scores = self.relevant["i2t"], self.galleries[0][2]
+        for name, captions in self.groups.items():
+            inside = np.isin(np.arange(len(self.whose)), captions)
+            out["t2i"][name] = replace(whole, counts=whole.counts * inside)
+            out["i2t"][name] = rank(scores.cut(every, captions), relevant.within(captions))
+        return out
+
+    @cached_property
+    def relevant(self) -> dict[str, Relevant]:
+        """The relevant pairs by direction, queries first; empty where grades are no judgements."""
+        if not isinstance(self.judged, Judgements):
+            return {}
+        relevant = Relevant.of(self.judged)
+        return {"i2t": relevant, "t2i": relevant.T}
+
     def ranks(self, direction: str) -> Iterator[tuple[Rows, Ranks]]:
         """Queries and the ranks of their relevant items, fold by fold.
 
@@ -149,6 +223,10 @@ class Evidence:
             by_labels = replace(self, judged=self.labels, own=self.whose)
             for (queries, labels), (_, truth) in zip(by_labels.ranks(direction), self.ranks(direction)):
                 yield queries, (labels, truth)
+        elif need == "groups":
+            ranks = self.grouped[direction] if self.groups and direction in ("i2t", "t2i") else {}
+            if ranks:
+                yield np.arange(len(next(iter(ranks.values())).counts)), ranks
         elif direction in ("i2t", "t2i"):
             yield from self._graded(need, direction, rows)
 
@@ -160,7 +238,11 @@ class Evidence:
             if direction == "t2i":
                 queries, scores, grades = captions, scores.T, grades.T
             if need == "scores":
-                yield queries, Side(scores, grades, direction, self.whose, self.without_own)
+                known = self.relevant.get(direction) if self.folds == 1 else None
+                yield (
+                    queries,
+                    Side(scores, grades, direction, self.whose, self.without_own, self.columns, known),
+                )
                 continue
             for first, part in lists(scores, grades, depth=depth, width=width):
                 yield queries[first : first + len(part.scores)], part
@@ -210,7 +292,8 @@ def walk(
     Raises:
         ValueError: a score is NaN.
     """
-    metrics = [load(row) if isinstance(row, str) else row for row in rows]
+    loaded = [load(row) if isinstance(row, str) else row for row in rows]
+    metrics = [*chain.from_iterable(row.parts(evidence) for row in loaded)]
     draws = Draws(evidence.whose, evidence.judged.shape[0], rounds, seed, evidence.folds)
     directions = [
         way for way in ("i2t", "t2i", *evidence.within) if subset is None or way in subset.directions
@@ -232,7 +315,7 @@ def walk(
             chance, best = (draws.value(one, way, row.statistic) for one in (chances, bests))
             marked = ", ".join(filter(None, [row.subset, *marks]))
             key = MetricKey(row.name, way, evidence.label, k, marked, evidence.folds)
-            gallery = sum(map(evidence.gallery, sides))
+            gallery = sum(row.gallery(evidence, side) for side in sides)
             yield report(row, key, values, way, draws, gallery, chance, best), values
 
 
@@ -275,7 +358,8 @@ def _by_query(
             for row, k in out:
                 if row.requires == need:
                     out[row, k][0, queries] = row.per_query(read, k)
-                    if need == "ranks" and direction in ("i2t", "t2i") and not evidence.without_own:
+                    known = need in ("ranks", "groups") and not evidence.without_own
+                    if known and direction in ("i2t", "t2i"):
                         out[row, k][1, queries] = row.by_chance(read, k)
                         out[row, k][2, queries] = row.at_best(read, k)
     mask = None if subset is None else subset.captions if direction in BY_CAPTION else subset.images
@@ -312,7 +396,7 @@ def report(
     """
     value, resampled = row.number(values, at, draws)
     low, high = interval(resampled)
-    method = "" if low is None else BOOTSTRAP
+    method = "" if low is None else row.interval
     if row.face in SHARES and low is not None and high == low:
         most = RANGES[row.face][1] if np.isnan(best) else best
         # a number that every order has is certain, such as R@10 among ten items

@@ -13,7 +13,7 @@ Source: K. Musgrave et al., A metric learning reality check, ECCV 2020; S. Chun 
 
 import numpy as np
 
-from workbench.metrics.ranks import Ranks, Relevant, rank, ratio
+from workbench.metrics.ranks import Ranks, Relevant, ratio
 from workbench.metrics.recall import random_recall
 from workbench.metrics.registry import Metric
 from workbench.records import Judgements, Mask, Values
@@ -60,6 +60,21 @@ def r_precision(found: Ranks, k: int | None = None) -> Values:
     return found.mean(found.rank <= found.counts[found.query])
 
 
+def random_r_precision(found: Ranks, k: int | None = None) -> Values:
+    """``(queries,)`` R-Precision on average over all orders; NaN where nothing is relevant."""
+    return random_recall(found, found.counts)
+
+
+def one_list(relevant: Relevant) -> Ranks:
+    """Rank all items alike for every query: what is relevant to most queries first."""
+    common = np.bincount(relevant.item, minlength=relevant.shape[1])
+    places = np.empty(len(common), dtype=np.int64)
+    places[np.argsort(-common, kind="stable")] = np.arange(1, len(common) + 1)
+    listed = relevant.answers()
+    order = np.lexsort((places[listed.item], listed.query))
+    return Ranks(listed.query, places[listed.item][order], relevant.counts, relevant.shape[1])
+
+
 def same_list(pairs: Judgements | Mask, direction: str) -> float:
     """mAP@R of one list for all queries: what is relevant to most of them first; NaN where nothing is
     relevant. A model below it has learnt less from its queries than how common each item is.
@@ -69,10 +84,7 @@ def same_list(pairs: Judgements | Mask, direction: str) -> float:
     0.833333
     """
     relevant = Relevant.of(pairs) if direction == "i2t" else Relevant.of(pairs).T
-    common = np.bincount(relevant.item, minlength=relevant.shape[1])
-    places = np.empty(len(common))
-    places[np.argsort(-common, kind="stable")] = np.arange(len(common))
-    return float(np.nanmean(map_at_r(rank(np.broadcast_to(-places, relevant.shape), relevant))))
+    return float(np.nanmean(map_at_r(one_list(relevant))))
 
 
 MEMBER = tuple(
@@ -85,7 +97,7 @@ MEMBER = tuple(
             "precision at each relevant item among the R best, summed and divided by R",
         ),
         (
-            r_precision, lambda found, k=None: random_recall(found, found.counts),
+            r_precision, random_r_precision,
             "share of relevant items among the R best",
         ),
     )

@@ -88,6 +88,23 @@ class Relevant:
             counts = counts + self.missing[0]
         return counts if self.asked[0] is None else counts * self.asked[0]
 
+    def within(self, items: Rows) -> "Relevant":
+        """The pairs with these items, ascending, which become the gallery; what the gallery lacks is left
+        out.
+        """
+        place = np.full(self.shape[1], -1, dtype=np.int64)
+        place[items] = np.arange(len(items))
+        inside = place[self.item] >= 0
+        shape = self.shape[0], len(items)
+        asked = None if self.asked[1] is None else self.asked[1][items]
+        return Relevant(self.query[inside], place[self.item[inside]], shape, (self.asked[0], asked))
+
+    def asking(self, queries: Rows) -> "Relevant":
+        """The pairs of these queries, ascending, and of no others."""
+        turned = self.T.within(queries).T
+        missing = None if self.missing[0] is None else self.missing[0][queries]
+        return Relevant(turned.query, turned.item, turned.shape, turned.asked, (missing, None))
+
     def answers(self) -> "Relevant":
         """The pairs of queries that are asked."""
         if self.asked[0] is None:

@@ -11,10 +11,10 @@ from typing import Any, Literal, Self
 from workbench.formatting import Unit
 from workbench.metrics.intervals import Draws, Statistic
 from workbench.records import Rows, Values
-from workbench.records.measurement import TIES
+from workbench.records.measurement import BOOTSTRAP, TIES
 from workbench.registry import Natural, Shelf, did_you_mean, make
 
-Need = Literal["ranks", "labels", "lists", "scores", "pairs", "chains", "twins"]
+Need = Literal["ranks", "groups", "labels", "lists", "scores", "pairs", "chains", "twins", "space"]
 _shelf = Shelf("workbench.metrics", Metric="registry")
 
 
@@ -26,17 +26,20 @@ class Metric:
         hit: what counts as a hit, one phrase for the contract; ``{k}`` stands for the depth, ``{judgements}``
             for the name of the judgements.
         requires: what ``per_query`` is given. ``"ranks"``: ``ranks.Ranks`` of all relevant items.
+            ``"groups"``: ``Ranks`` among the captions of each group, by its name.
             ``"labels"``: the pair of ``Ranks`` by the data set's own labels and by better judgements.
             ``"lists"``: ``grades.Lists``, some queries at a time. ``"scores"``: ``evaluation.Side``,
             everything of one direction. ``"pairs"``: ``(N, 3)`` value, rating and
             query of each judged pair. ``"chains"``: ``hierarchy.Chains``. ``"twins"``: see ``twin_accuracy``.
+            ``"space"``: see ``space`` and ``calibration``.
         ks: its depths; ``None`` = it has none.
         by: which judgements of a data set it is measured by: ``"own"`` pairs, all ``"others"``, the
-            ``"graded"`` among them, the ``"exact"`` truth, or a name, such as ``"categories"``; see
-            ``runs.measure``.
+            ``"graded"`` among them, the ``"exact"`` truth, the ``"densest"``, which say most about all pairs,
+            ``"any"`` = none is read, or a name, such as ``"categories"``; see ``runs.measure``.
         face: how a value is shown, see ``formatting``.
         statistic: of the values by query.
         ties: how equal scores are treated, for the contract.
+        interval: how its interval is computed, for the contract.
         default: whether every evaluation measures it; others are asked for by name.
         summed: whether its number is the sum over its directions, in one key without a direction.
         width: how many of the largest grades it reads of ``"lists"``.
@@ -69,6 +72,7 @@ class Metric:
     statistic: Statistic = "mean"
     smaller_is_better: bool = False
     ties: str = TIES
+    interval: str = BOOTSTRAP
     default: bool = True
     summed: bool = False
     width: int = 0
@@ -106,6 +110,19 @@ class Metric:
         direction, or the image row of each value.
         """
         return draws.value(values, at, self.statistic), draws.of(values, at, self.statistic)
+
+    def parts(self, evidence: Any) -> "Iterable[Metric]":
+        """The metrics that are measured in its name, such as one for each group of captions; itself alone
+        where nothing else is said.
+
+        Args:
+            evidence: ``evaluation.Evidence``.
+        """
+        return (self,)
+
+    def gallery(self, evidence: Any, direction: str) -> int:
+        """How many items a query is compared with."""
+        return int(evidence.gallery(direction))
 
     def depths(self, judgements: str) -> tuple[int | None, ...]:
         """The depths that are measured by some judgements."""

@@ -28,7 +28,7 @@ HITS = (
 )
 # what a number is where its contract, written by an older version, does not say so
 BY_NAME = {
-    "rsum": "sum", "nsum": "sum", "medr": "rank", "meanr": "rank", "d_corr_gain": "number",
+    "rsum": "sum", "rsum_top": "sum", "nsum": "sum", "medr": "rank", "meanr": "rank", "d_corr_gain": "number",
     **dict.fromkeys(("pearson", "spearman", "spearman_half", "kendall_tau", "tau"), "correlation"),
     **dict.fromkeys(("d_corr_image", "d_corr_other", "d_corr_radius"), "correlation"),
 }  # fmt: skip
@@ -161,6 +161,33 @@ def remarks(measurements: Iterable[Any]) -> list[str]:
             left = len(labels) - MOST_NAMED
             more = f" and {left} more" if left > 0 else ""
             lines.append(f"interval of {', '.join(labels[:MOST_NAMED])}{more}: {method}")
+    return lines
+
+
+def beside(measurements: Iterable[Any]) -> list[str]:
+    """Say in a few lines what RSUM and mAP@R stand beside: what the truth alone and one list for all queries
+    reach, and mAP@R within each group of captions.
+
+    Args:
+        measurements: all that were made, as for ``measurement_rows``.
+
+    >>> beside([("exact:rsum_top", {"value": 4.94}), ("exact:i2t/within_map_at_r[level 1]", {"value": 0.5})])
+    ['RSUM of an order that knows the truth alone: 494.0', 'mAP@R, image to text, within level 1: 50.0']
+    """
+    top, common, groups = list[str](), list[str](), dict[str, str]()
+    for label, contract in _pairs(measurements):
+        with suppress(ValueError):
+            key = MetricKey.parse(label)
+            value = format_value(contract.get("value"), unit_of(label, contract))
+            if key.metric == "rsum_top":
+                top.append(f"RSUM of an order that knows the truth alone: {value}")
+            elif key.metric == "same_list" and key.direction == "i2t":
+                common.append(f"mAP@R, image to text, of one list for all images: {value}")
+            elif key.metric == "within_map_at_r" and key.direction == "i2t" and key.subset:
+                groups[key.subset] = value
+    lines = [*top, *common]
+    if groups:
+        lines.append(f"mAP@R, image to text, within {', '.join(groups)}: {', '.join(groups.values())}")
     return lines
 
 

@@ -16,7 +16,11 @@ DIRECTIONS = ("i2t", "t2i", "i2i", "t2t", "")
 WAYS = {"i2t": "image to text", "t2i": "text to image", "i2i": "image to image", "t2t": "text to text"}
 SAID = {
     "rsum": "RSUM", "map_at_r": "mAP@R", "r_precision": "R-Precision", "medr": "median rank", "ncs": "NCS",
-    "pmrp": "PMRP",
+    "pmrp": "PMRP", "within_map_at_r": "mAP@R within groups of captions",
+    "within_r_precision": "R-Precision within groups of captions", "rsum_top": "attainable RSUM",
+    "R_top": "attainable R", "same_list": "mAP@R of one list for all queries",
+    "offset_map_at_r": "mAP@R after the best offset of captions", "auroc": "AUROC of pairs",
+    "ece": "calibration error",
 }  # fmt: skip
 # judgements that say more about all pairs stand before those that say less
 DENSEST = ("exact", "eccv", "cxc", "human", "graded")

@@ -1,6 +1,6 @@
 """Every number of scores on a split: which metrics its judgements allow, walked in one order."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -12,19 +12,22 @@ from torch import Tensor
 from workbench import metrics as shelf
 from workbench import text as signals
 from workbench.formatting import format_count
-from workbench.metrics import correlation, cxc, twin_accuracy
+from workbench.metrics import calibration, correlation, cxc, space, twin_accuracy
 from workbench.metrics.blocks import AnyScores, at_pairs, products
 from workbench.metrics.categories import Categories, presence
-from workbench.metrics.evaluation import Evidence, Subset, walk
+from workbench.metrics.evaluation import Columns, Evidence, Subset, walk
 from workbench.metrics.evaluation import evaluate as measured
 from workbench.metrics.intervals import ROUNDS
 from workbench.metrics.ranks import Best, Ranked, Ranks
 from workbench.metrics.registry import Metric
 from workbench.progress import Task
 from workbench.records import Array, Embedding, Judgements, Measurement, MetricKey, Split, Values, require
+from workbench.records.metric_key import densest
 from workbench.registry import require_known
 from workbench.runs.model import Model, Say, TrainedModel, scored, silent
 from workbench.runs.resolve import chooser
+from workbench.text.descriptiveness import count_words, weigh
+from workbench.text.words import words
 from workbench.training.batches import Source
 
 # what says which captions are positive in Crisscrossed Captions: the pairs of the package eccv-caption, and
@@ -147,6 +150,8 @@ def evaluate_split(
     more = [shelf.load(name) for name in metrics]
     named = {(row.name, row.by) for row in more}
     usual = [row() for row in shelf.rows().values() if row.default and (row.name, row.by) not in named]
+    if densest(split.judgements) == "own":  # the truth has parts where it is more than the annotated pairs
+        usual = [row for row in usual if not {"densest", "any"} & set(row.by)]
     table = table or usual + more
     ranked = scores if isinstance(scores, Ranked) else Ranked(scores, list(split.judgements.values()))
     scores = ranked.scores
@@ -162,6 +167,11 @@ def evaluate_split(
         scores, split.twins, split.own, rows=[row for row in table if "twins" in row.by], rounds=rounds
     )
     measurements = [m for m, _ in found]
+    measurements += space.space_numbers(
+        ranked, split.own, vectors, [row for row in table if "any" in row.by], rounds=rounds
+    )
+    dense = split.judgements[densest(split.judgements)]
+    measurements += calibration.calibrations(scores, dense, split.own, table, rounds=rounds)
     measurements += _correlations(scores, split, vectors, [row for row in table if "rated" in row.by], rounds)
     if strict:
         _require_measured(more, usual, measurements, split)
@@ -209,9 +219,30 @@ def _walks(
         if name == "exact" and split.level is not None:
             specific = Subset("most specific", captions=split.level == split.level.max(), directions=("t2i",))
             yield evidence, rows(name), specific
+    dense = judgements[densest(judgements)]
+    parted = Evidence(scores, dense, split.own, labels, ranked=ranked, columns=_columns(split))
+    yield parted, rows("densest"), None
     if split.image_graphs is not None and rows("categories"):
         classes = presence([graph.objects for graph in split.image_graphs])
         yield Evidence(scores, Categories(classes, split.own), split.own), rows("categories"), None
+
+
+def _columns(split: Split) -> Columns:
+    """What the captions of a split have without any image."""
+
+    def descriptiveness() -> Values:
+        counts, known = count_words(split.captions)
+        holding = np.bincount(counts.indices, minlength=len(known))
+        return np.asarray(weigh("l2_sum", counts, holding, len(split.captions)).sum(axis=1))
+
+    makers: dict[str, Callable[[], Values]] = {
+        "words": lambda: np.array([len(words(caption)) for caption in split.captions]),
+        "descriptiveness": descriptiveness,
+    }
+    level = split.level
+    if level is not None:
+        makers = {"level": lambda: np.asarray(level), **makers}
+    return Columns(makers)
 
 
 def _judged(scores: AnyScores, split: Split, judge: str) -> Iterator[Evidence]:

@@ -20,7 +20,7 @@ from workbench.metrics.ranks import Best, ranks_of
 from workbench.metrics.registry import usual
 from workbench.progress import during
 from workbench.records import Array, Embedding, Measurement, Split, Values, require
-from workbench.records.measurement import headline, measurement_rows, remarks
+from workbench.records.measurement import beside, headline, measurement_rows, remarks
 from workbench.registry import door, require_known
 from workbench.runs import store as runs
 from workbench.runs.about import About, add_about
@@ -106,7 +106,8 @@ class OpenRun:
 
     def _remarks(self) -> list[str]:
         shown = set(self.shown().index)
-        return remarks(one for one in self.measurements if one.label in shown)
+        told = remarks(one for one in self.measurements if one.label in shown)
+        return [*told, *beside(self.measurements)]
 
     @property
     def config(self) -> Mapping[str, Any]:

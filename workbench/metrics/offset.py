@@ -1,0 +1,121 @@
+"""mAP@R from image to text after the best offset of captions that does not look at the image.
+
+"mAP@R of ``S_it - mean_j S_jt + a x_t``: each caption loses its mean score over other images and gains ``a``
+times its level, its number of words or its descriptiveness; ``a`` is the number that gives the largest mAP@R
+on these other images." The images are cut into two halves, each of which is measured with the offset of the
+other. What a model gains by it is what it does not know of how common captions are; a constant that is added
+to all scores of a caption changes nothing.
+
+A tie counts against the model (``ranks``). A query with nothing relevant does not count, and how many there
+were is reported. The coefficient is sought on at most 250 images of a half, evenly spread: among multiples
+of the standard deviation of the scores, and then between the neighbours of the best.
+
+Source: mAP@R as in ``map_at_r``; the offset is this workbench's.
+"""
+
+from collections.abc import Callable, Iterator
+from copy import copy
+
+import numpy as np
+
+from workbench.metrics.blocks import RowScores
+from workbench.metrics.evaluation import Evidence, Side
+from workbench.metrics.map_at_r import map_at_r
+from workbench.metrics.ranks import Relevant, rank
+from workbench.metrics.registry import Metric
+from workbench.records import Array, Rows, Values
+
+HALVES, MOST = 2, 250
+# multiples of the standard deviation at which the coefficient is sought, and how often the best is refined
+STEPS = (0.0, 0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
+REFINED = 4
+
+
+def coefficient(scores: Array, relevant: Relevant, column: Values) -> float:
+    """The ``a`` with the largest mAP@R of ``scores + a * column``; of equally good ones the first tried.
+
+    Args:
+        scores: ``(I, T)``.
+        relevant: the relevant pairs, images first.
+        column: ``(T,)``.
+    """
+
+    def quality(value: float) -> float:
+        return float(np.nanmean(map_at_r(rank(scores + value * column, relevant))))
+
+    spread = scores.std()
+    tried = sorted({sign * spread * step for sign in (-1, 1) for step in STEPS})
+    return _refined(quality, tried)
+
+
+def _refined(quality: Callable[[float], float], tried: list[float]) -> float:
+    """The best of the values, and then of those halfway to its neighbours, several times."""
+    found = {value: quality(value) for value in tried}
+    for _ in range(REFINED):
+        order = sorted(found)
+        at = order.index(max(found, key=lambda value: found[value]))
+        for other in (at - 1, at + 1):
+            if 0 <= other < len(order):
+                between = (order[at] + order[other]) / 2
+                found[between] = quality(between)
+    return max(found, key=lambda value: found[value])
+
+
+def offset(scores: RowScores, relevant: Relevant, column: Values, images: Rows) -> Values:
+    """``(T,)`` the offset of each caption, as some images say.
+
+    Args:
+        scores: ``(I, T)``.
+        relevant: the relevant pairs, images first.
+        column: ``(T,)`` a number of each caption.
+        images: rows of the images.
+    """
+    every = np.arange(scores.shape[1])
+    part = scores.cut(images, every).rows().astype(np.float64)
+    mean = part.mean(axis=0)
+    few = np.linspace(0, len(images) - 1, min(MOST, len(images))).astype(np.int64)
+    spread = column.std()
+    asked = relevant.asking(images[few])
+    if spread == 0 or not asked.counts.any():
+        return np.asarray(-mean)
+    standard = (column - column.mean()) / spread
+    return np.asarray(coefficient(part[few] - mean, asked, standard) * standard - mean)
+
+
+class OffsetMapAtR(Metric):
+    """mAP@R from image to text after the best offset of captions that does not look at the image."""
+
+    name = "offset_map_at_r"
+    hit = (
+        "precision at each relevant item among the R best, summed and divided by R; each caption has the "
+        "best offset, found on other images"
+    )
+    requires = "scores"
+    directions: tuple[str, ...] = ("i2t",)
+    by = ("densest",)
+    default = False
+    column = ""
+
+    def parts(self, evidence: Evidence) -> Iterator[Metric]:
+        """One for each number that captions have without any image."""
+        for name in evidence.columns:
+            part = copy(self)
+            part.column, part.subset = name, f"by {name}"
+            yield part
+
+    def per_query(self, found: Side, k: int | None = None) -> Values:
+        """``(queries,)`` mAP@R with the offset of the other half of the images."""
+        out = np.full(found.scores.shape[0], np.nan)
+        if found.relevant is None or len(out) < HALVES:
+            return out
+        half = np.arange(len(out)) % HALVES
+        every = np.arange(found.scores.shape[1])
+        for number in range(HALVES):
+            inside, outside = np.flatnonzero(half == number), np.flatnonzero(half != number)
+            added = offset(found.scores, found.relevant, found.columns[self.column], outside)
+            scores = found.scores.cut(inside, every).rows().astype(np.float64) + added
+            out[inside] = map_at_r(rank(scores, found.relevant.asking(inside)))
+        return out
+
+
+MEMBER = (OffsetMapAtR,)
