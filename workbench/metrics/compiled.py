@@ -1,5 +1,5 @@
-"""One read of a large block of scores, compiled by numba: what scores at least as much as the relevant items,
-and the best items.
+"""Loops that are compiled by numba: one read of a large block of scores, which finds what scores at least as
+much as the relevant items, and the best items; and pairs of a list in the wrong order.
 
 A row is read in parts that stay in the first cache while everything is counted in them, so that a block costs
 little beside the matrix product that made it. ``ranks`` says the same in numpy, for what is small.
@@ -70,6 +70,45 @@ def _fill(rows: Array, start: Rows, item: Rows, few: int, not_below: Rows, score
                     if kept < k or step[one] > best[k - 1]:
                         kept = _insert(best, items[query], kept, step[one], begin + at + one)
     return nan
+
+
+@compiled
+def _discordant(codes: Rows, size: int, discordant: Rows, pairs: Rows) -> None:
+    """Fill the last two; see ``discordant_pairs``. ``tree`` sums how often smaller codes stood before, in a
+    time that grows as the logarithm of their number (Fenwick, 1994).
+    """
+    for query in range(len(codes)):
+        tree, counts = np.zeros(size, np.int64), np.zeros(size, np.int64)
+        for at in range(codes.shape[1]):
+            code = codes[query, at]
+            if code == 0:
+                continue
+            counts[code] += 1
+            place = code - 1
+            while place > 0:
+                discordant[query] += tree[place]
+                place -= place & -place
+            place = code
+            while place < size:
+                tree[place] += 1
+                place += place & -place
+        total = counts.sum()
+        pairs[query] = (total * total - (counts * counts).sum()) // 2
+
+
+def discordant_pairs(codes: Rows, size: int) -> tuple[Rows, Rows]:
+    """Count the pairs of a list in which the lower code stands first, and all pairs of different codes.
+
+    Args:
+        codes: ``(queries, gallery)`` codes in the order of the list; 0 = not in it.
+        size: the largest code and one.
+
+    Returns:
+        Both counts, ``(queries,)``.
+    """
+    discordant, pairs = np.zeros((2, len(codes)), np.int64)
+    _discordant(codes, size, discordant, pairs)
+    return discordant, pairs
 
 
 def read(rows: Array, start: Rows, item: Rows, k: int, few: int) -> tuple[Rows, Array, Rows, int]:

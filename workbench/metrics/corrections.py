@@ -30,7 +30,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from workbench.metrics.evaluation import Side
-from workbench.metrics.map_at_r import map_at_r
+from workbench.metrics.map_at_r import MEMBER as BY_TRUTH
 from workbench.metrics.ranks import rank
 from workbench.metrics.recall import HitRate, Rsum
 from workbench.metrics.registry import Metric
@@ -110,27 +110,13 @@ class Corrected(Metric):
         return self.base.per_query(rank(corrected, found.relevant), k)
 
 
-class PlainMapAtR(Metric):
-    """mAP@R."""
-
-    name, hit = "map_at_r", "precision at each relevant item among the R best, summed and divided by R"
-    by = ("densest",)
-    of = staticmethod(map_at_r)
-
-
-class PlainR(HitRate):
-    """Whether a query has a relevant item among its K best."""
-
-    by = ("own",)
-
-
-def _row(name: str, correction: Correction, base: Metric) -> type[Metric]:
-    """The metric on scores of one correction."""
+def _row(name: str, correction: Correction, base: Metric, by: str) -> type[Metric]:
+    """The metric on scores of one correction, by some judgements."""
     hit = f"{base.hit}; scores corrected by {name}, whose bank is all queries of the split"
     attributes = {
         "correction": staticmethod(correction),
         "base": base,
-        "by": base.by,
+        "by": (by,),
         "ks": base.ks,
         "face": base.face,
         "summed": base.summed,
@@ -144,5 +130,5 @@ CORRECTIONS: dict[str, Correction] = {
     "dual_softmax": dual_softmax,
     "qb_norm": qb_norm,
 }
-BASES = (PlainR(), Rsum(), PlainMapAtR())
-MEMBER = tuple(_row(name, CORRECTIONS[name], base) for name in CORRECTIONS for base in BASES)
+BASES = ((HitRate(), "own"), (Rsum(), "own"), (BY_TRUTH[0](), "densest"))
+MEMBER = tuple(_row(name, CORRECTIONS[name], base, by) for name in CORRECTIONS for base, by in BASES)

@@ -10,13 +10,12 @@ measure of association for ordinal variables, American Sociological Review 27, 1
 """
 
 import numpy as np
-import scipy
 
 from workbench.metrics.grades import Lists
 from workbench.metrics.ndcg import GRADED_TIES
 from workbench.metrics.ranks import ratio
 from workbench.metrics.registry import Metric
-from workbench.records import Rows, Values
+from workbench.records import Values
 
 
 def kendall_tau(found: Lists, k: int | None = None) -> Values:
@@ -28,20 +27,10 @@ def kendall_tau(found: Lists, k: int | None = None) -> Values:
     >>> kendall_tau(found).tolist()  # 1 of 5 pairs discordant
     [0.6]
     """
-    discordant, pairs = np.array([_counts(row[row > 0]) for row in found.codes]).reshape(-1, 2).T
+    from workbench.metrics.compiled import discordant_pairs  # slow to import
+
+    discordant, pairs = discordant_pairs(found.codes.astype(np.int64), len(found.known))
     return 1 - 2 * ratio(discordant, pairs)
-
-
-def _counts(codes: Rows) -> tuple[float, int]:
-    """Discordant pairs of a list of codes, best score first, and pairs of different codes."""
-    size, same = len(codes), np.bincount(codes)
-    every = size * (size - 1) // 2
-    pairs = every - int((same * (same - 1)).sum()) // 2
-    if not pairs:
-        return 0, 0
-    # no two scores are equal here, so that tau-b is the concordant less the discordant over this root
-    gap = round(scipy.stats.kendalltau(np.arange(size, 0, -1), codes).statistic * (every * pairs) ** 0.5)
-    return (pairs - gap) / 2, pairs
 
 
 MEMBER = Metric.row(

@@ -9,7 +9,7 @@ Mind the gap, NeurIPS 2022). ``alignment``: "the mean squared distance of annota
 ``uniformity``: "the logarithm of the mean of ``exp(-2 d^2)`` over distinct pairs of one side" (Wang and
 Isola, Understanding contrastive representation learning, ICML 2020); both are smaller in a better space.
 
-Vectors are compared as the model gives them, of unit length for most. Uniformity reads at most 5,000 vectors
+Vectors are compared as the model gives them, of unit length for most. Uniformity reads at most 2,000 vectors
 of a side, those of images evenly spread over the split. The intervals of skew and gap are the normal ones
 with the standard error of a jackknife over 20 groups of images: in a resample, items drawn twice look like
 hubs, and means lie further apart.
@@ -28,7 +28,7 @@ from workbench.metrics.ranks import Ranked, ratio
 from workbench.metrics.registry import Metric
 from workbench.records import Array, Measurement, MetricKey, Rows, Values
 
-GROUPS, MOST, BLOCK = 20, 5000, 1024
+GROUPS, MOST, BLOCK = 20, 2000, 1024
 NO_TIES = "none are counted"
 JACKKNIFE = "normal, by a jackknife over groups of images"
 
