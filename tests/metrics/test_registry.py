@@ -15,7 +15,7 @@ from workbench.metrics.categories import Categories
 from workbench.metrics.evaluation import Evidence, Subset, evaluate, walk
 from workbench.metrics.registry import Metric
 from workbench.records import Judgements
-from workbench.runs import evaluate as evaluation
+from workbench.runs import measure as evaluation
 
 ROWS = {
     name: row
