@@ -589,7 +589,8 @@ def test_explore_prepares_a_notebook_that_opens_the_runs(root: Path) -> None:
     assert f"wb.open_runs(['{place}'], images=500)" in explorer.source
     write_json(root / "03_train" / "20260101-000000-0000aaaa" / runs.PARAMS, {"test_images": 200})
     alone = call("explore", "20260101-000000-0000aaaa", "--root", root, "--app", "--prepare", "--json")
-    explorer = nbformat.read(json.loads(alone.output)["notebook"], 4).cells[1]
+    errors, explorer, _ = nbformat.read(json.loads(alone.output)["notebook"], 4).cells[1:]
+    assert f"show_in_one_line('{root}/explore/app.log')" in errors.source
     assert f"wb.open_runs(['{place}'], images=0)" in explorer.source, "more than it was measured on"
     assert "explorer.link" in chart.source
     assert call("explore", "nothing_here", "--root", root, "--prepare").exit_code == 2
