@@ -45,8 +45,18 @@ def draw(name: str, runs: Sequence[OpenRun]) -> str:
     check(name)
     pieces = FIGURES[name](runs) if name in FIGURES else printed_rows(name, runs)
     drawn = report.plotly_script() if any("Plotly" in piece for piece in pieces) else ""
-    title = f"{name}: {', '.join(run.name for run in runs)}"
+    title = f"{_title(name)}: {', '.join(run.name for run in runs)}"
     return page(TEMPLATE, title=title, pieces=pieces, plotly=Markup(drawn))
+
+
+def _title(name: str) -> str:
+    """Return the name of a figure as its paper has it.
+
+    >>> _title("dias_figure4"), _title("MS-COCO 5K, full")
+    ('DIAS Fig. 4', 'MS-COCO 5K, full')
+    """
+    paper, _, number = name.partition("_figure")
+    return f"{paper.upper()} Fig. {number}" if number else name
 
 
 def write(name: str, runs: Sequence[OpenRun], file: Path) -> Path:
@@ -133,7 +143,6 @@ def _by_descriptiveness(runs: Sequence[OpenRun]) -> Pieces:
         split,
         direction="t2i",
         grade=compare.grader(split),
-        said=notes,
     )
     return [Markup(sheet)]
 
