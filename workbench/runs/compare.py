@@ -260,7 +260,7 @@ class Comparison:
             "split": {"name": split.name, **split.fingerprint()},
             "models": [run.name for run in self.runs],
             "training": {run.name: run.config["data"] for run in self.runs},
-            "metrics": {name: row["value"] for name, row in contracts.items()},
+            "metrics": {name: row.pop("value") for name, row in contracts.items()},
             "contracts": contracts,
             "differences": differences,
             "same_list": self.same_list(),
