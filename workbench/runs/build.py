@@ -73,10 +73,12 @@ class Prepared:
         return pd.DataFrame({source.split.name: source.split.fingerprint() for source in sources})
 
     def changed(self) -> pd.DataFrame:
-        """Return the settings that differ from the defaults, one a row."""
-        plain = Config().as_dict()
-        values = {name: value for name, value in self.config.as_dict().items() if value != plain[name]}
-        return pd.DataFrame({"value": pd.Series(values, dtype=object)})
+        """Return the settings that differ from the defaults, one a row; an option has the name of its member
+        before a dot.
+        """
+        values, plain = (pd.json_normalize(config.as_dict()).T[0] for config in (self.config, Config()))
+        differ = [name for name in values.index if name not in plain or values[name] != plain[name]]
+        return values[differ].to_frame("value")
 
 
 @door("prepare")
