@@ -50,7 +50,9 @@ def test_a_kernel_writes_to_the_runs_of_the_folder_where_its_server_was_started(
         "from workbench.runs import store\n"
         "folder = store.folder('nb', '', {'a': 1})\n"
         "assert store.find(f'runs/nb/{folder.name}').folder == store.find('last').folder == folder\n"
-        "store.publish(folder, {'value': 1})"
+        "store.publish(folder, {'value': 1})\n"
+        "import workbench as wb\n"
+        "wb.evaluate(images=[[1, 0], [0, 1]], texts=[[1, 0], [0, 1]], own=[0, 1], rounds=0).save('runs/mine')"
     )
     shown = []
 
@@ -60,7 +62,8 @@ def test_a_kernel_writes_to_the_runs_of_the_folder_where_its_server_was_started(
 
     reply = kernel.execute_interactive(code, timeout=60, output_hook=hook)
     assert reply["content"]["status"] == "ok", reply["content"]
-    (run,) = runs.list_runs()
+    run = runs.find("last", "runs/nb")
+    assert (user / "runs" / "mine" / runs.RESULTS).is_file()
     assert run.results == {"value": 1}
     assert not (user / "notebooks" / "runs").exists()
     assert f"results: runs/nb/{run.id}/results.json" in shown[0]

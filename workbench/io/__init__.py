@@ -43,7 +43,7 @@ from workbench.io.reading import (
     require_itself,
     validated,
 )
-from workbench.io.user import SERVER, format_from_user, from_user, user_folder
+from workbench.io.user import SERVER, below_user, format_from_user, from_user, user_folder
 
 __all__ = [
     "NUMPY_ERRORS",
@@ -51,6 +51,7 @@ __all__ = [
     "SERVER",
     "ChecksumError",
     "adapter",
+    "below_user",
     "cache_folder",
     "cached_file",
     "cached_kinds",

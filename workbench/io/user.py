@@ -29,6 +29,16 @@ def user_folder() -> Path:
     return Path.cwd()
 
 
+def below_user(path: Path | str) -> Path:
+    """Read a path that a user gives to something that is written.
+
+    Args:
+        path: ``~`` is the home folder, and a relative path begins where the user stands.
+    """
+    path = with_home(Path(path))
+    return path if SERVER not in os.environ else user_folder() / path
+
+
 def from_user(path: Path | str) -> Path:
     """Read a path that a user gives to something that is there.
 
@@ -36,11 +46,8 @@ def from_user(path: Path | str) -> Path:
         path: ``~`` is the home folder. A relative path begins where the user stands. In a kernel, one that
             leads nowhere from there begins in the working folder.
     """
-    path = with_home(Path(path))
-    if SERVER not in os.environ or path.is_absolute():
-        return path
-    place = user_folder() / path
-    return place if os.path.exists(place) else path
+    place = below_user(path)
+    return place if os.path.exists(place) else with_home(Path(path))
 
 
 def format_from_user(path: Path | str) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from workbench.io import SERVER, user_folder, with_home
+from workbench.io import SERVER, below_user, with_home
 
 RUNS = "runs"
 # folder of all runs for the notebooks of a server that a command has started with another one than RUNS
@@ -18,12 +18,9 @@ def runs_folder(root: Path | str = RUNS) -> Path:
     Args:
         root: its name, or a path; a relative one begins where the user stands.
     """
-    path = with_home(Path(root))
-    if SERVER not in os.environ or path.is_absolute():
-        return path
-    if str(path) == RUNS and VARIABLE in os.environ:
+    if str(root) == RUNS and SERVER in os.environ and VARIABLE in os.environ:
         return Path(os.environ[VARIABLE])
-    return user_folder() / path
+    return below_user(root)
 
 
 @contextmanager

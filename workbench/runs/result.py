@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 import torch
 
-from workbench.io import only_writer, replacing, write_checksums, write_json, write_table
+from workbench.io import below_user, only_writer, replacing, write_checksums, write_json, write_table
 from workbench.metrics.blocks import AnyScores, best, by_rows
 from workbench.metrics.ranks import Best, ranks_of
 from workbench.metrics.registry import usual
@@ -328,7 +328,7 @@ class OpenRun:
                 another run has the name.
             ValueError: a model that lies in no folder was evaluated, or a run was opened on other data.
         """
-        path = Path(folder).expanduser()
+        path = below_user(folder)
         require(not self.target, f"{self.name} was opened on other data; evaluate it there, and save that")
         config = self.config if isinstance(self.run, Training) else {}
         _require_free(path, self.about.name, config)

@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from workbench.io import only_writer, write_json
+from workbench.io import below_user, only_writer, write_json
 from workbench.progress import choice
 from workbench.records import require
 from workbench.registry import door, merge
@@ -66,7 +66,7 @@ def train(
         if isinstance(experiment, Mapping):
             experiment = Config(**experiment)
         ready = experiment if isinstance(experiment, Prepared) else prepare(experiment)
-        place = Path(folder).expanduser() if folder else None
+        place = below_user(folder) if folder else None
         if place is None or rank() or _is_of_notebook(place, ready.config):
             return _train_and_measure(ready, place, about)
         return _train_into(ready, place, about)
