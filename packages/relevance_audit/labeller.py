@@ -17,7 +17,7 @@ from relevance_audit.labels import LABELS, Labels
 from workbench.formatting import format_number
 from workbench.records import Split, require
 from workbench.views.pages import data_uri, page
-from workbench.views.photographs import picture
+from workbench.views.photographs import image_or_card
 
 HERE = Path(__file__).parent
 # by direction: how the candidate was found, and where the query's own match stands
@@ -61,7 +61,7 @@ def card(split: Split, row: "pd.Series[Any]", label: str = "", *, grades: bool =
 def _opened(split: Split, row: int, facts: list[list[str]]) -> Image.Image:
     """Return a picture, or a grey one and why it cannot be read: texts can be judged by texts."""
     try:
-        return picture(split, row)
+        return image_or_card(split, row)
     except (OSError, ValueError) as error:
         facts.append([f"image {split.image_ids[row]}", f"cannot be read: {error}"])
         return Image.new("RGB", (96, 96), (128, 128, 128))

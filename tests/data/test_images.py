@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from workbench.data.images import read_image
-from workbench.views.explorer.pictures import uploaded
+from workbench.views.explorer.thumbnails import uploaded
 
 GREY, COLOUR, COLOUR_AND_ALPHA = 0, 2, 6
 

@@ -11,7 +11,7 @@ from PIL import ImageColor
 from tests.data import fixtures
 from workbench import data
 from workbench.views import photographs
-from workbench.views.photographs import card, picture
+from workbench.views.photographs import card, image_or_card
 
 
 def pixels(image):
@@ -20,18 +20,18 @@ def pixels(image):
 
 def test_a_photograph_is_shown_where_there_is_one():
     split = data.load("scenes", split="test", size=2)
-    assert pixels(picture(split, 1)).tobytes() == pixels(split.open_image(1)).tobytes()
+    assert pixels(image_or_card(split, 1)).tobytes() == pixels(split.open_image(1)).tobytes()
 
 
 def test_regions_without_photographs_have_a_card_and_other_data_an_error(tmp_path):
     place = fixtures.bottom_up(tmp_path / "mine", images=8)
     split = data.load("folder", split="test", root=str(place), regions="butd")
-    shown = picture(split, 1)
+    shown = image_or_card(split, 1)
     assert shown.size == (photographs.WIDTH, photographs.HEIGHT)
     captions = [caption for caption, row in zip(split.captions, split.own, strict=True) if row == 1]
     assert pixels(shown).tobytes() == pixels(card(captions, split.open_boxes(1))).tobytes()
     with pytest.raises(FileNotFoundError, match="no image file"):
-        picture(replace(split, regions=None), 1)
+        image_or_card(replace(split, regions=None), 1)
 
 
 def test_the_boxes_of_regions_are_framed_where_they_are():

@@ -61,7 +61,7 @@ def photographs(folder: Path, images: int, captions: int = 1) -> Path:
     return folder
 
 
-class Pictures(Dataset[Any]):
+class Thumbnails(Dataset[Any]):
     """What open_clip's loop reads: pixels as its own preparation makes them, and tokens."""
 
     def __init__(self, folder: Path, prepare: Callable[[Image.Image], torch.Tensor]) -> None:
@@ -121,7 +121,7 @@ def from_files(folder: Path, size: int) -> dict[str, float]:
     )  # fmt: skip
     steps = history[-1]["steps"] - history[-2]["steps"]
     ours = steps * size / (history[-1]["seconds"] - history[-2]["seconds"])
-    pictures = Pictures(folder, open_clip.image_transform(224, is_train=False))
+    pictures = Thumbnails(folder, open_clip.image_transform(224, is_train=False))
     reader = DataLoader(pictures, size, shuffle=True, num_workers=WORKERS, pin_memory=True, drop_last=True)
     their = len(reader) * size / theirs(reader, size, 3)
     return {"ours, pairs a second": ours, "open_clip, pairs a second": their}

@@ -344,7 +344,7 @@ def _regions_read(folder: Path) -> Any:
 
 def _uploaded(name: str) -> Callable[[Path], Any]:
     def read(folder: Path) -> Any:
-        from workbench.views.explorer.pictures import uploaded
+        from workbench.views.explorer.thumbnails import uploaded
 
         return uploaded(name, (folder / name).read_bytes())
 

@@ -33,7 +33,7 @@ from workbench.runs.about import About
 from workbench.runs.compare import against_same_list
 from workbench.runs.result import OpenRun
 from workbench.views.pages import Cell, page
-from workbench.views.photographs import picture
+from workbench.views.photographs import image_or_card
 from workbench.views.plots.relevance import two_verdicts
 from workbench.views.plots.retrieval import MARKS, sheet
 
@@ -371,6 +371,6 @@ def _answer(run: OpenRun, caption: int) -> dict[str, Any]:
     kinds = np.where(images == split.own[caption], "own", np.where(grades >= 1, "true", ""))
     items = []
     for row, kind in zip(images.tolist(), kinds.tolist(), strict=True):
-        items.append({"image": picture(split, row), "id": split.image_ids[row], "kind": kind})
+        items.append({"image": image_or_card(split, row), "id": split.image_ids[row], "kind": kind})
     rank = format_number(run.ranks("t2i")[caption], 0)
     return {"model": run.name, "items": items, "true": int((kinds != "").sum()), "rank": rank}

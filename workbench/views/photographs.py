@@ -1,5 +1,5 @@
-"""The picture of an image wherever one is shown: its photograph, or a card with its captions where data come
-as region features and the photographs are not there.
+"""What is shown of an image: its photograph, or a card with its captions where data come as region features
+and the photographs are not there.
 """
 
 import textwrap
@@ -20,7 +20,7 @@ INK = "#333333"
 FRAME = "#0072b2"
 
 
-def picture(split: Split, row: int) -> Image.Image:
+def image_or_card(split: Split, row: int) -> Image.Image:
     """The photograph of an image, or its card.
 
     Args:

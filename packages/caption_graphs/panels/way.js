@@ -23,7 +23,7 @@ function nearest(page, run, step) {
     h(
       "div",
       { class: "wbt-card" },
-      page.picture(step.thumbnail, `nearest image: ${step.image}`),
+      page.thumbnail(step.thumbnail, `nearest image: ${step.image}`),
       h(
         "span",
         { class: "wbt-about" },
@@ -94,7 +94,7 @@ export default class WayPanel {
 
   /** @param {{ steps: Step[] }} data */
   draw({ steps }) {
-    const { pictures } = this.view;
+    const { thumbnails } = this.view;
     const go = (/** @type {number} */ walk) => {
       this.set(walk);
       this.view.ask();
@@ -109,7 +109,7 @@ export default class WayPanel {
       h(
         "td",
         { "data-walk": step.walk },
-        pictures.image(step.thumbnail, `image ${step.image}`),
+        thumbnails.image(step.thumbnail, `image ${step.image}`),
         words(step.text, "span", { class: "wbx-caption", title: step.text }),
         h(
           "span",

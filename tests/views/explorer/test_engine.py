@@ -259,7 +259,7 @@ def test_vectors_without_their_model_answer_with_the_data(kept, kind, seeks):
         Question((text("a red dog"),), settings=edited(("objects", 0, "cat"))),
         Question((Term("image", 0), text("a red dog", -1))),
         Question((Term("image", 0),), settings=walked(0.5)),
-        Question((Term("picture", Image.new("RGB", (8, 8))),), "captions"),
+        Question((Term("pixels", Image.new("RGB", (8, 8))),), "captions"),
     ],
     ids=["text", "captions", "edited", "sum", "walk", "picture"],
 )

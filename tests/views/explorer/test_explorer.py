@@ -16,8 +16,8 @@ from tests.views.explorer.toys import hand_space, toy_spaces
 from workbench.runs.own import KeptVectors
 from workbench.runs.result import OpenRun
 from workbench.views.explorer.explorer import Explorer
-from workbench.views.explorer.pictures import SIDE
 from workbench.views.explorer.questions import Question, Term
+from workbench.views.explorer.thumbnails import SIDE
 from workbench.views.maps import EmbeddingMap, coordinates, map_runs
 
 QUESTION = {

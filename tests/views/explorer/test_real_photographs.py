@@ -12,7 +12,7 @@ from PIL import Image
 from tests.views.explorer.toys import toy_space
 from workbench import data
 from workbench.views.explorer import Explorer, Question, Term
-from workbench.views.explorer.pictures import SIDE
+from workbench.views.explorer.thumbnails import SIDE
 
 pytestmark = pytest.mark.real_data
 
@@ -27,7 +27,7 @@ def test_two_runs_answer_side_by_side_with_photographs_and_ratings(real_data: Pa
     assert [row for row, mark in marks.items() if mark == "own"] == [split.own[7]]
     assert answer.panels["graph"]["edits"][0]["sentence"] == split.captions[7]
     assert len(answer.panels["way"]["steps"]) == 22
-    _, blobs = explorer.pictures.new_to("page", answer.keys[:6])
+    _, blobs = explorer.thumbnails.new_to("page", answer.keys[:6])
     assert all(max(Image.open(io.BytesIO(blob)).size) == SIDE for blob in blobs)
     explorer.ask(Question((caption,), k=5))
     assert explorer.to_html(tmp_path / "page.html").stat().st_size < 500_000

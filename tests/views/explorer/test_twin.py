@@ -58,7 +58,7 @@ def test_each_picture_is_there_once():
     page = twin.html(answers)
     for key, url in {**answers[0].thumbnails, **answers[1].thumbnails}.items():
         assert page.count(url) == 1, key
-    assert set(data_of(page)["pictures"]) == {"5"}
+    assert set(data_of(page)["thumbnails"]) == {"5"}
 
 
 def test_everything_lies_in_the_page(tmp_path: Path):

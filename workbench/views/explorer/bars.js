@@ -116,7 +116,7 @@ export class QueryBar {
       this.minus,
       this.fromData,
       this.offered,
-      h("label", { class: "wbx-file" }, h("span", {}, "+ picture or .npy"), this.file),
+      h("label", { class: "wbx-file" }, h("span", {}, "+ image or .npy"), this.file),
     );
     /** @type {HTMLButtonElement} */
     const unfold = h(
@@ -250,7 +250,7 @@ export class QueryBar {
   }
 
   drawChips() {
-    const { pictures } = this.view;
+    const { thumbnails } = this.view;
     /** @type {(change: () => void) => () => void} */
     const then = change => () => {
       change();
@@ -268,7 +268,7 @@ export class QueryBar {
         button(`add or subtract ${term.name}`, term.sign > 0 ? "+" : "−", () => {
           term.sign = -term.sign;
         }),
-        term.thumbnail && pictures.urls.has(term.thumbnail) ? pictures.image(term.thumbnail, "") : null,
+        term.thumbnail && thumbnails.urls.has(term.thumbnail) ? thumbnails.image(term.thumbnail, "") : null,
         words(term.name, "span", { class: "wbx-caption" }),
         button(`remove ${term.name}`, "✕", () => this.chips.splice(i, 1)),
       );
@@ -300,7 +300,7 @@ export class ViewBar {
   constructor(view) {
     this.view = view;
     const { config } = view;
-    /** Whether somebody chose the size of the pictures. */
+    /** Whether somebody chose the size of the images. */
     this.sized = false;
     /** What was asked for last. */
     this.askedK = String(config.k);

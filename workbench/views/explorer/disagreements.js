@@ -47,7 +47,7 @@ export class Disagreements {
     this.at = -1;
     this.step = step;
     this.list.replaceChildren(h("p", {}, "Ranking every caption in every run …"));
-    this.view.exchange.send({ kind: "disagreements", by: this.by.value, page: this.view.pictures.page });
+    this.view.exchange.send({ kind: "disagreements", by: this.by.value, page: this.view.thumbnails.page });
   }
 
   /** @param {Difference[]} found */
@@ -111,7 +111,7 @@ export class Disagreements {
                 this.view.show("gallery");
               },
             },
-            this.view.pictures.image(one.thumbnail, ""),
+            this.view.thumbnails.image(one.thumbnail, ""),
             words(one.text, "span", { class: "wbx-caption" }),
           ),
         ),

@@ -32,7 +32,7 @@ QUESTIONS = 16
 # signals that read whole words, by a vocabulary that was fitted on the training captions
 READERS = ("tokens", "graph_tokens")
 # what a kind of term asks for when the objective itself scores it
-OTHER = {"text": "images", "caption": "images", "image": "captions", "picture": "captions"}
+OTHER = {"text": "images", "caption": "images", "image": "captions", "pixels": "captions"}
 
 
 def unit(vector: NDArray[Any]) -> NDArray[np.float32]:
@@ -67,7 +67,7 @@ class Asker:
         """Whether the run can answer: vectors without their model know images and captions of the data."""
         if any(self._vector(term) is None for term in question.terms if term.kind == "embedding"):
             return False
-        return self.encodes or not {"text", "picture"} & {term.kind for term in question.terms}
+        return self.encodes or not {"text", "pixels"} & {term.kind for term in question.terms}
 
     @property
     def encodes(self) -> bool:
@@ -110,7 +110,7 @@ class Asker:
         if term.kind in ("image", "caption"):
             side = self.run.image if term.kind == "image" else self.run.text
             return side.take(np.array([term.value]))
-        if term.kind == "picture":
+        if term.kind == "pixels":
             features = str(self.run.config.get("features", ""))
             return self.run.model.embed_images([term.value], features=features)
         vector: Any = self._vector(term)

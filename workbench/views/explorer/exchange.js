@@ -84,7 +84,7 @@ export class Exchange {
     this.busy = !this.view.kernel.gone;
     if (this.busy) this.view.root.setAttribute("aria-busy", "true");
     this.view.kernel.wait();
-    this.send({ kind: "ask", page: this.view.pictures.page, question }, `${this.view.name}-${this.asked}`);
+    this.send({ kind: "ask", page: this.view.thumbnails.page, question }, `${this.view.name}-${this.asked}`);
   }
 
   /**
@@ -147,7 +147,7 @@ export class Exchange {
    * @param {DataView[]} buffers
    */
   receive(message, buffers) {
-    if (message.keys) this.view.pictures.keep(message.keys, buffers);
+    if (message.keys) this.view.thumbnails.keep(message.keys, buffers);
     if (!String(message.number).startsWith(`${this.view.name}-`)) return;
     if (this.view.kernel.heard(this.isLast(message))) this.view.trouble.textContent = "";
     /** @type {Record<string, () => void>} */

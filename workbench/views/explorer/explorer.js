@@ -8,7 +8,7 @@ import { Gallery } from "./gallery.js";
 import { Inspector } from "./inspector.js";
 import { Kernel } from "./kernel.js";
 import { Panels } from "./panels.js";
-import { h, MARK_NAMES, Pictures, shape, toggled, unique, words } from "./parts.js";
+import { h, MARK_NAMES, shape, Thumbnails, toggled, unique, words } from "./parts.js";
 import { Questions } from "./questions.js";
 import { RunBar } from "./run_bar.js";
 
@@ -20,12 +20,12 @@ export class View {
   /**
    * @param {Model} model
    * @param {HTMLElement} el
-   * @param {Pictures} pictures
+   * @param {Thumbnails} thumbnails
    */
-  constructor(model, el, pictures) {
+  constructor(model, el, thumbnails) {
     this.model = model;
     this.el = el;
-    this.pictures = pictures;
+    this.thumbnails = thumbnails;
     /** @type {Config} */
     this.config = model.get("config");
     this.name = `v${Math.random().toString(36).slice(2)}`;
@@ -107,7 +107,7 @@ export class View {
     this.query.replace(this.config.start, [], "images", this.config.startRow);
     const first = model.get("first");
     if (first?.query) {
-      Object.entries(first.thumbnails).forEach(([key, url]) => this.pictures.urls.set(key, url));
+      Object.entries(first.thumbnails).forEach(([key, url]) => this.thumbnails.urls.set(key, url));
       this.exchange.prepare();
       this.exchange.onAnswer({ number: `${this.name}-0`, answer: first });
     } else this.exchange.ask();
@@ -404,24 +404,24 @@ export class View {
   }
 }
 
-/** @type {WeakMap<Model, Pictures>} */
+/** @type {WeakMap<Model, Thumbnails>} */
 const kept = new WeakMap();
 
 /** @param {Model} model */
-function picturesOf(model) {
-  const pictures = kept.get(model) ?? new Pictures();
-  kept.set(model, pictures);
-  return pictures;
+function thumbnailsOf(model) {
+  const thumbnails = kept.get(model) ?? new Thumbnails();
+  kept.set(model, thumbnails);
+  return thumbnails;
 }
 
 export default {
   /** @param {{ model: Model }} widget */
   initialize({ model }) {
-    picturesOf(model);
+    thumbnailsOf(model);
   },
   /** @param {{ model: Model, el: HTMLElement }} widget */
   render({ model, el }) {
-    const view = new View(model, el, picturesOf(model));
+    const view = new View(model, el, thumbnailsOf(model));
     return () => view.close();
   },
 };

@@ -30,7 +30,6 @@ from workbench.views.explorer import twin
 from workbench.views.explorer.answers import Answer, Item
 from workbench.views.explorer.engine import Engine
 from workbench.views.explorer.panels import Panel, scripts, styles
-from workbench.views.explorer.pictures import Pictures, uploaded
 from workbench.views.explorer.questions import (
     MARKS,
     SEEKS,
@@ -41,6 +40,7 @@ from workbench.views.explorer.questions import (
     asked_by,
     checked,
 )
+from workbench.views.explorer.thumbnails import Thumbnails, uploaded
 from workbench.views.pages import module
 
 HERE = Path(__file__).parent
@@ -107,7 +107,7 @@ class Explorer(anywidget.AnyWidget):
         self.folder = Path(folder).resolve() if str(folder) else user_folder()
         self.runs = tuple(runs)
         self.engine = Engine(runs, grades=grades, panels=panels)
-        self.pictures = Pictures(self.engine.split)
+        self.thumbnails = Thumbnails(self.engine.split)
         self.uploads: list[Any] = []
         self.answer: Answer | None = None
         self._map: Any = None
@@ -173,13 +173,13 @@ class Explorer(anywidget.AnyWidget):
                 images.
 
         Returns:
-            Mappings of ``id``, ``caption``, ``image`` (an opened picture, ``None`` for an entity),
+            Mappings of ``id``, ``caption``, ``image`` (an opened image, ``None`` for an entity),
             ``similarity`` and ``grade``.
 
         Raises:
             ValueError: nothing is asked, or there is no such image.
         """
-        parts: dict[Kind, Any] = {"text": text, "picture": image, "embedding": embedding}
+        parts: dict[Kind, Any] = {"text": text, "pixels": image, "embedding": embedding}
         terms = tuple(self._term(kind, value) for kind, value in parts.items() if value is not None)
         usual: Seeks = "captions" if text is None and embedding is None else "images"
         answer = self.ask(Question(terms, seeks or usual, k or self._k))
@@ -188,7 +188,7 @@ class Explorer(anywidget.AnyWidget):
 
     def _record(self, item: Item, run: int) -> dict[str, Any]:
         """An item as ``query`` returns it."""
-        image = photographs.picture(self.engine.split, int(item.thumbnail)) if item.thumbnail else None
+        image = photographs.image_or_card(self.engine.split, int(item.thumbnail)) if item.thumbnail else None
         return {
             "id": item.id,
             "caption": item.captions[0] if item.captions else "",
@@ -212,7 +212,7 @@ class Explorer(anywidget.AnyWidget):
         return Term("text", words) if row is None else Term("caption", row, name=words)
 
     def _term(self, kind: Kind, value: Any) -> Term:
-        if kind != "picture" or not isinstance(value, str):
+        if kind != "pixels" or not isinstance(value, str):
             name = value if kind == "text" else f"a given {kind}"
             return Term(kind, value, name=name)
         name = self.engine.split.name
@@ -331,13 +331,13 @@ class Explorer(anywidget.AnyWidget):
         return tuple(Question((term,), k=self._k) for term in terms)
 
     def static(self, questions: Sequence[Question | str] = ()) -> tuple[Answer, ...]:
-        """Answers with their pictures in them: to these questions, or the last one.
+        """Answers with their thumbnails in them: to these questions, or the last one.
 
         Raises:
             ValueError: no run can answer a question.
         """
         answers = [self.engine.answer(self._question(question)) for question in questions]
-        return tuple(map(self.pictures.inside, answers or [self._answered()]))
+        return tuple(map(self.thumbnails.inside, answers or [self._answered()]))
 
     def _question(self, question: Question | str) -> Question:
         """A question, or words as one, which a run can answer.
@@ -377,7 +377,7 @@ class Explorer(anywidget.AnyWidget):
             return self._differing(message)
         if kind == "open":
             row = int(message["row"])
-            return {"kind": "opened", "row": row}, [self.pictures.large(row)]
+            return {"kind": "opened", "row": row}, [self.thumbnails.large(row)]
         if kind == "upload":
             name = str(message["name"])
             self.uploads.append(uploaded(name, bytes(buffers[0])))
@@ -397,13 +397,13 @@ class Explorer(anywidget.AnyWidget):
         self.answer = before.with_more(answer) if before and follows else answer
         if self._map and answer.query.text and answer.query.text != self._map.asked.get("text"):
             self._map.ask(answer.query.text, select=False)
-        keys, blobs = self.pictures.new_to(str(message["page"]), answer.keys)
+        keys, blobs = self.thumbnails.new_to(str(message["page"]), answer.keys)
         return {"kind": "answer", "answer": answer.as_dict(), "keys": keys}, blobs
 
     def _differing(self, message: dict[str, Any]) -> tuple[dict[str, Any], list[bytes]]:
         differences = self.engine.disagreements(message["by"])
         thumbnails = [difference["thumbnail"] for difference in differences]
-        keys, blobs = self.pictures.new_to(str(message["page"]), thumbnails)
+        keys, blobs = self.thumbnails.new_to(str(message["page"]), thumbnails)
         return {"kind": "disagreements", "found": differences, "keys": keys}, blobs
 
 
@@ -417,11 +417,11 @@ def explore(
     folder: Path | str = "",
     panels: Sequence[type[Panel]] = (),
 ) -> Explorer:
-    """The explorer on results of one data set, or on models and pictures of one's own.
+    """The explorer on results of one data set, or on models and images of one's own.
 
     Args:
         results: of ``evaluate``, ``train`` or ``open_runs``; or models of ``open_model``.
-        images: that models are asked about, also those of runs: a folder of pictures, or a split.
+        images: that models are asked about, also those of runs: a folder of images, or a split.
         k: items a column, see ``Explorer``.
         grades: see there.
         start: see there.
@@ -433,7 +433,7 @@ def explore(
     """
     require(results, "nothing to explore: give results of evaluate(), train() or open_runs(), or a model")
     opened = all(isinstance(result, OpenRun) for result in results)
-    require(opened or images is not None, "a model needs images: a folder of pictures, or a split")
+    require(opened or images is not None, "a model needs images: a folder of images, or a split")
     runs = [_run(result, images) for result in results]
     return Explorer(together(runs), k=k, grades=grades, start=start, folder=folder, panels=panels)
 

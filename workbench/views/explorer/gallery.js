@@ -55,7 +55,7 @@ export class Gallery {
     this.said.replaceChildren(h("b", {}, place), words(item.captions.join(" · ") || item.id));
   }
 
-  /** The pictures of a grid are as large as the pane lets them be, unless somebody has chosen a size. */
+  /** The images of a grid are as large as the pane lets them be, unless somebody has chosen a size. */
   fit() {
     const { root, main, bar } = this.view;
     const list = this.columns.querySelector("ol");
@@ -191,7 +191,7 @@ export class Gallery {
         "data-testid": "card",
         onclick: () => view.openItem(item.row),
       },
-      item.thumbnail ? view.pictures.image(item.thumbnail, said) : null,
+      item.thumbnail ? view.thumbnails.image(item.thumbnail, said) : null,
       h("span", { class: "wbx-about" }, top, words(caption, "span", { class: "wbx-caption" })),
     );
     return h(
@@ -295,7 +295,7 @@ export class Gallery {
         "button",
         { type: "button", class: "wbx-link", onclick: () => this.view.openItem(row) },
         `${i + 1} `,
-        item.thumbnail ? this.view.pictures.image(item.thumbnail, "") : null,
+        item.thumbnail ? this.view.thumbnails.image(item.thumbnail, "") : null,
         shape(item.mark),
         words(item.captions[0] ?? item.id, "span", { class: "wbx-caption" }),
       );

@@ -53,8 +53,8 @@ export class Inspector {
       return;
     }
     const image = Number(item.thumbnail);
-    const picture = item.thumbnail
-      ? h("img", { src: this.large || view.pictures.urls.get(item.thumbnail), alt: item.captions[0] ?? item.id })
+    const shown = item.thumbnail
+      ? h("img", { src: this.large || view.thumbnails.urls.get(item.thumbnail), alt: item.captions[0] ?? item.id })
       : null;
     const askCaption = (/** @type {string} */ caption, /** @type {number} */ i) =>
       h(
@@ -98,7 +98,7 @@ export class Inspector {
         { class: "wbx-actions wbx-close" },
         button("Close", () => view.closeItem(), "close"),
       ),
-      picture ?? "",
+      shown ?? "",
       h("h3", {}, words(item.id), " ", view.badge(item)),
       h("ul", {}, item.captions.map(askCaption)),
       table("Rank and score in every run", ["Run", "Rank", "Score"].map(heading), view.drawn.runs.map(line)),

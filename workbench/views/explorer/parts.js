@@ -115,7 +115,7 @@ export const captionOf = item => item.captions[0] || item.id;
 export const heading = name => h("th", { scope: "col" }, name);
 
 /** Thumbnails of one model in this page: each arrives once and stays. */
-export class Pictures {
+export class Thumbnails {
   constructor() {
     this.page = `${Date.now().toString(36)}${Math.random().toString(36).slice(2)}`;
     /** @type {Map<string, string>} */

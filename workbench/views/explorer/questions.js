@@ -123,7 +123,7 @@ export class Questions {
     this.draw();
   }
 
-  /** A picture or a vector that was handed in lies in the kernel alone, and cannot be asked again from a file. */
+  /** An image or a vector that was uploaded is in the kernel alone, and cannot be asked again from a file. */
   get loose() {
     return (this.view.exchange.last?.terms ?? []).some(term => term.kind === "upload");
   }
@@ -148,7 +148,7 @@ export class Questions {
     const name = this.name.value.trim() || answer.query.label;
     const tags = unique(this.tags.value.split(/[\s,]+/).filter(Boolean));
     if (this.loose) {
-      this.view.say("A picture or vector that was handed in is not kept with a question; remove it first.");
+      this.view.say("An image or vector that was uploaded is not kept with a question; remove it first.");
       return;
     }
     this.keep([

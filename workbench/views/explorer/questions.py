@@ -12,7 +12,7 @@ from workbench.io import adapter
 from workbench.records import SceneGraph, Split, require
 from workbench.registry import Count, Natural, refusal
 
-Kind = Literal["text", "image", "caption", "picture", "embedding"]
+Kind = Literal["text", "image", "caption", "pixels", "embedding"]
 Seeks = Literal["images", "captions", "entities"]
 Mark = Literal["own", "relevant", "not", "unknown"]
 SEEKS: tuple[Seeks, ...] = get_args(Seeks)
@@ -32,7 +32,7 @@ class Term:
 
     Args:
         kind: ``"text"`` = loose words; ``"image"`` and ``"caption"`` = a row of the split, asked with its
-            stored embedding; ``"picture"`` = a loose ``PIL.Image``; ``"embedding"`` = a vector ``(D,)``, the
+            stored embedding; ``"pixels"`` = a loose ``PIL.Image``; ``"embedding"`` = a vector ``(D,)``, the
             same for every run, or one a run, where ``None`` = this run cannot answer.
         value: words, row, image or vectors.
         sign: 1 is added, -1 is taken away.
@@ -58,7 +58,7 @@ class Term:
         """Return what tells the term apart: neither an array nor an image has a hash of its own."""
         if self.kind == "embedding":
             return tuple(map(_bytes, self.vectors))
-        return id(self.value) if self.kind == "picture" else self.value
+        return id(self.value) if self.kind == "pixels" else self.value
 
     @property
     def vectors(self) -> tuple[NDArray[np.float32] | None, ...]:
@@ -194,7 +194,7 @@ def _term(message: dict[str, Any], uploads: Sequence[Any], split: Split) -> Term
         upload = uploads[int(value)]
         if isinstance(upload, np.ndarray):
             return Term("embedding", upload, sign, message["name"])
-        return Term("picture", upload, sign, message["name"])
+        return Term("pixels", upload, sign, message["name"])
     row = int(value)
     names = split.captions if kind == "caption" else split.image_ids
     require(0 <= row < len(names), f"there is no {kind} number {row}")

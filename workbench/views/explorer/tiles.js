@@ -1,16 +1,16 @@
-// How large the pictures of a grid are.
+// How large the images of a grid are.
 
-export const GAP = 8; // between two pictures
-export const LINE = 27; // below a picture, for what is said of it
-export const SMALL = 150; // width of a picture below which its buttons need a line of their own
+export const GAP = 8; // between two images
+export const LINE = 27; // below an image, for what is said of it
+export const SMALL = 150; // width of an image below which its buttons need a line of their own
 export const LARGEST = 340;
 
 /**
- * How wide pictures are that fill a pane, or 0 where they do not fit into it at a size that can be seen.
- * @param {number} count of pictures
+ * How wide images are that fill a pane, or 0 where they do not fit into it at a size that can be seen.
+ * @param {number} count of images
  * @param {number} width of the pane
  * @param {number} height of the pane
- * @param {number} ratio of a picture's width to its height
+ * @param {number} ratio of a image's width to its height
  */
 export function tile(count, width, height, ratio) {
   for (let across = 1; across <= count + 1; across += 1) {
@@ -29,7 +29,7 @@ export function tile(count, width, height, ratio) {
 export const middle = numbers => [...numbers].sort((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? 0;
 
 /**
- * Width by height of a picture that is decoded.
+ * Width by height of an image that is decoded.
  * @param {HTMLElement} image
  */
 export const proportion = image =>

@@ -14,13 +14,13 @@ export class Twin {
     /** @type {Answer[]} */
     this.answers = data.answers;
     /** @type {Map<string, string>} */
-    this.pictures = new Map(Object.entries(data.pictures));
+    this.thumbnails = new Map(Object.entries(data.thumbnails));
     /** @type {Map<string, Item>} */
     this.pins = new Map();
     this.at = 0;
     this.view = elements(root, ".wbt-view")[0];
     this.view.querySelectorAll("img").forEach(image => {
-      if (image.dataset.key) this.pictures.set(image.dataset.key, image.src);
+      if (image.dataset.key) this.thumbnails.set(image.dataset.key, image.src);
     });
     const options = this.answers.map((answer, i) =>
       h("option", { value: i, dir: "auto" }, `${i + 1}. ${answer.query.label}`),
@@ -67,8 +67,8 @@ export class Twin {
    * @param {string} key
    * @param {string} alt
    */
-  picture(key, alt) {
-    return key && this.pictures.has(key) ? h("img", { src: this.pictures.get(key), alt, decoding: "async" }) : null;
+  thumbnail(key, alt) {
+    return key && this.thumbnails.has(key) ? h("img", { src: this.thumbnails.get(key), alt, decoding: "async" }) : null;
   }
 
   /** @param {number} at */
@@ -89,7 +89,12 @@ export class Twin {
     const { query, note, truth } = this.answer;
     this.remember();
     this.body.replaceChildren(
-      h("div", { class: "wbt-asked" }, this.picture(query.image, "the image that was asked"), words(query.label, "h3")),
+      h(
+        "div",
+        { class: "wbt-asked" },
+        this.thumbnail(query.image, "the image that was asked"),
+        words(query.label, "h3"),
+      ),
       truth ? words(truth, "p", { "data-testid": "twin-truth" }) : "",
       note ? words(note, "p") : "",
       this.pinned(),
@@ -194,7 +199,7 @@ export class Twin {
         title: "pin: show its rank and score in every run",
         onclick: () => this.pin(item),
       },
-      this.picture(item.thumbnail, this.answer.query.seeks === "images" ? caption : ""),
+      this.thumbnail(item.thumbnail, this.answer.query.seeks === "images" ? caption : ""),
       h(
         "span",
         { class: "wbt-about" },
@@ -299,7 +304,7 @@ export class Twin {
       return h(
         "tr",
         {},
-        h("td", {}, this.picture(item.thumbnail, "")),
+        h("td", {}, this.thumbnail(item.thumbnail, "")),
         words(captionOf(item), "th", { scope: "row" }),
         ranks,
         h("td", {}, off),
@@ -307,7 +312,7 @@ export class Twin {
     });
     return this.sheet(
       "Pinned: rank and score in every run",
-      ["picture", "item", ...this.answer.runs, "remove"],
+      ["image", "item", ...this.answer.runs, "remove"],
       lines,
       "twin-pins",
     );

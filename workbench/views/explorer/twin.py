@@ -34,7 +34,7 @@ def html(
         panels: whose part of the answers is shown; ``None`` = those of installed packages.
 
     Returns:
-        HTML with style, script and pictures inside it; each picture once.
+        HTML with style, script and thumbnails inside it; each thumbnail once.
 
     Raises:
         ValueError: no answer.
@@ -53,10 +53,10 @@ def html(
         answer=answers[0],
         first=sorted(answers[0].items, key=_best),
         marks=MARKS,
-        pictures=shown,
+        thumbnails=shown,
         panel_style=Markup(styles(panels)),
         script=Markup("\n".join([module(HERE, PARTS), scripts(panels), module(HERE, SCRIPTS)])),
-        data={"marks": MARKS, "answers": records, "pictures": thumbnails},
+        data={"marks": MARKS, "answers": records, "thumbnails": thumbnails},
     )
 
 

@@ -21,7 +21,7 @@ from workbench.registry import require_known
 from workbench.views.maps.coordinates import most_moved
 from workbench.views.maps.space_map import SpaceMap
 from workbench.views.pages import data_uri, module
-from workbench.views.photographs import picture
+from workbench.views.photographs import image_or_card
 from workbench.views.plots.embedding_map import Marks, common_ends, common_looks
 from workbench.views.plots.theme import INK, LEVELS
 
@@ -169,7 +169,9 @@ class EmbeddingMap(anywidget.AnyWidget):
         split = self.maps[0].run.split
         image = int(message["image"])
         if message["kind"] == "thumbnail" and 0 <= image < len(split.image_ids):
-            self.send({"kind": "thumbnail", "image": image, "src": data_uri(picture(split, image), SIDE)})
+            self.send(
+                {"kind": "thumbnail", "image": image, "src": data_uri(image_or_card(split, image), SIDE)}
+            )
 
 
 def config(maps: Sequence[SpaceMap], first: str) -> dict[str, Any]:

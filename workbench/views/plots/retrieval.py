@@ -9,7 +9,7 @@ from workbench.formatting import format_count, format_number, format_value
 from workbench.metrics.ranks import rank
 from workbench.records import Array, Rows, Split, require
 from workbench.views.pages import page
-from workbench.views.photographs import picture
+from workbench.views.photographs import image_or_card
 
 Grade = Callable[[Rows, Rows], Array]
 MARKS = {"own": "✓ annotated", "true": "○ true", "partly": "◐ partly", "": "✕ wrong"}
@@ -135,4 +135,4 @@ def _item(split: Split, row: int, kind: str, said: Sequence[str]) -> dict[str, A
     """What a page shows of an image (``"i"``) or a caption (``"t"``)."""
     if kind == "t":
         return {"image": None, "text": split.captions[row], "said": said[row] if len(said) else ""}
-    return {"image": picture(split, row), "text": f"image {split.image_ids[row]}", "said": ""}
+    return {"image": image_or_card(split, row), "text": f"image {split.image_ids[row]}", "said": ""}

@@ -1,4 +1,4 @@
-"""Pictures on their way to a page, and what a person hands in.
+"""Thumbnails on their way to a page, and what a user uploads.
 
 Thumbnails are made when they are asked for and kept in a bounded memory; each is sent once to a page, small
 as a thumbnail and large when it is opened.
@@ -29,7 +29,7 @@ PAGES = 8
 LIMIT = 32_000_000
 
 
-class Pictures:
+class Thumbnails:
     """Thumbnails of a split as JPEG files, and which pages have them already.
 
     An image that cannot be read has a card that says why.
@@ -46,14 +46,14 @@ class Pictures:
 
     def _thumbnail(self, row: int) -> bytes:
         try:
-            picture = photographs.picture(self.split, row)
+            image = photographs.image_or_card(self.split, row)
         except (OSError, ValueError) as error:
-            picture = photographs.card([f"{type(error).__name__}: {error}"])
+            image = photographs.card([f"{type(error).__name__}: {error}"])
         # JPEG and not WebP: it is made eight times faster, and a page waits for it
-        return encoded(picture, SIDE, "JPEG", quality=72)
+        return encoded(image, SIDE, "JPEG", quality=72)
 
     def new_to(self, page: str, keys: Sequence[str]) -> tuple[list[str], list[bytes]]:
-        """Those keys that a page has not got yet, with their pictures.
+        """Those keys that a page has not got yet, with their thumbnails.
 
         Args:
             page: what a page calls itself; a page that is loaded again takes another name.
@@ -78,14 +78,14 @@ class Pictures:
             IndexError: there is no such image.
         """
         require(0 <= row < len(self.split.image_ids), f"there is no image number {row}", IndexError)
-        return encoded(photographs.picture(self.split, row), LARGE, "WEBP", quality=85)
+        return encoded(photographs.image_or_card(self.split, row), LARGE, "WEBP", quality=85)
 
     def _bytes(self, keys: Sequence[str]) -> list[bytes]:
         return in_threads(self.thumbnail, map(int, keys))
 
 
 def uploaded(name: str, content: bytes) -> Any:
-    """A picture in RGB, as ``read_image`` has it, or the vector of an ``.npy`` file.
+    """An image in RGB, as ``read_image`` has it, or the vector of an ``.npy`` file.
 
     Args:
         name: of the file; the ending ``.npy`` tells an embedding.
@@ -95,7 +95,7 @@ def uploaded(name: str, content: bytes) -> Any:
         ``PIL.Image``, or ``(D,)`` float32.
 
     Raises:
-        ValueError: the file is too large, or neither a picture nor one vector.
+        ValueError: the file is too large, or neither an image nor one vector.
     """
     if len(content) > LIMIT:
         size, limit = format_number(len(content) / 1e6, 0), format_number(LIMIT / 1e6, 0)

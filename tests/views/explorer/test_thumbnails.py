@@ -5,7 +5,7 @@ import pytest
 from PIL import Image
 
 from workbench.records import Split
-from workbench.views.explorer.pictures import SIDE, Pictures
+from workbench.views.explorer.thumbnails import SIDE, Thumbnails
 
 SIZES = [(640, 480), (100, 900), (12, 9), (300, 300)]
 
@@ -33,8 +33,8 @@ def opened(blob):
 
 
 def test_a_thumbnail_keeps_its_proportions_and_is_never_enlarged():
-    pictures = Pictures(split_of(Opener()))
-    blobs = [pictures.thumbnail(row) for row in range(3)]
+    thumbnails = Thumbnails(split_of(Opener()))
+    blobs = [thumbnails.thumbnail(row) for row in range(3)]
     assert [opened(blob).size for blob in blobs] == [(224, 168), (25, 224), (12, 9)]
     colour = np.array(opened(blobs[1]).convert("RGB"))[80, 9]
     assert np.abs(colour.astype(int) - [40, 90, 200]).max() <= 4
@@ -42,18 +42,18 @@ def test_a_thumbnail_keeps_its_proportions_and_is_never_enlarged():
 
 def test_an_image_is_opened_once_until_it_leaves_the_memory_and_sent_once_to_a_page():
     opener = Opener()
-    pictures = Pictures(split_of(opener), most=1)
-    assert pictures.new_to("a page", ["0"])[0] == ["0"]
-    assert pictures.new_to("a page", ["0"]) == ([], [])
-    assert pictures.new_to("another page", ["0"])[0] == ["0"]
+    thumbnails = Thumbnails(split_of(opener), most=1)
+    assert thumbnails.new_to("a page", ["0"])[0] == ["0"]
+    assert thumbnails.new_to("a page", ["0"]) == ([], [])
+    assert thumbnails.new_to("another page", ["0"])[0] == ["0"]
     assert opener.opened == [0]
-    pictures.new_to("a page", ["1"])
-    pictures.thumbnail(0)
+    thumbnails.new_to("a page", ["1"])
+    thumbnails.thumbnail(0)
     assert opener.opened == [0, 1, 0]
 
 
 def test_an_image_that_cannot_be_read_shows_the_reason():
-    picture = opened(Pictures(split_of(Opener())).thumbnail(3))
+    picture = opened(Thumbnails(split_of(Opener())).thumbnail(3))
     assert picture.size == (SIDE, SIDE * 3 // 4)
     # dark letters on light grey
     assert np.array(picture.convert("L")).min() < 90
@@ -62,4 +62,4 @@ def test_an_image_that_cannot_be_read_shows_the_reason():
 @pytest.mark.parametrize("row", [-1, 4])
 def test_an_image_that_the_split_has_not_is_refused(row):
     with pytest.raises(IndexError, match=f"no image number {row}"):
-        Pictures(split_of(Opener())).large(row)
+        Thumbnails(split_of(Opener())).large(row)
