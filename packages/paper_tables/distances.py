@@ -50,7 +50,7 @@ def histograms(by_run: Mapping[str, Mapping[str, Array]], *, images: int) -> go.
     """
     return distributions(
         by_run,
-        of="pairs",
+        items="pairs",
         x="Euclidean distance of unit vectors",
         bins=np.linspace(0, 2, 81),
         title=f"Distances within and between modalities, {format_count(images, 'image')} with a caption each",

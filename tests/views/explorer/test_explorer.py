@@ -201,8 +201,8 @@ def test_a_map_of_the_same_runs_is_linked_and_shows_where_the_question_lies(expl
     live.selected_rows = [3, 5]
     assert explorer.selected_idx == [3, 5]
     ask(explorer)
-    assert live.asked["text"] == "a red bus"
-    assert len(live.asked["near"]) == 2
+    assert live.question["text"] == "a red bus"
+    assert len(live.question["near"]) == 2
     assert live.selected_rows == [3, 5], "to ask selects nothing"
 
 

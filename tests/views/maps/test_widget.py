@@ -159,9 +159,9 @@ def test_a_sentence_lies_amid_its_nearest_and_selects_what_is_found(maps):
     live = EmbeddingMap(maps)
     live.ask("a ship")
     cosines = maps[1].vectors @ maps[1].run.text.mean[6].numpy()
-    assert live.asked["text"] == "a ship"
-    assert live.asked["near"][1] == np.argsort(-cosines)[:5].tolist()
-    assert live.asked["near"][0][0] == 12 + 6
+    assert live.question["text"] == "a ship"
+    assert live.question["near"][1] == np.argsort(-cosines)[:5].tolist()
+    assert live.question["near"][0][0] == 12 + 6
     found = maps[0].run.image.mean @ maps[0].run.text.mean[6]
     assert live.selected_rows[:12] == found.argsort(descending=True).tolist()[:12]
     captions = maps[0].run.text.mean @ maps[0].run.text.mean[6]

@@ -70,7 +70,7 @@ def test_each_scorer_has_a_panel_and_each_split_one_outline_and_one_entry_of_the
 
 def test_all_panels_may_share_the_edges_of_their_bins():
     fig = plots.distributions(
-        {"a": {"own": np.array([0.1, 1.9])}, "b": {"own": np.array([1.2])}}, title="t", x="x", of="pairs",
+        {"a": {"own": np.array([0.1, 1.9])}, "b": {"own": np.array([1.2])}}, title="t", x="x", items="pairs",
         bins=np.array([0.0, 1.0, 2.0]),
     )  # fmt: skip
     assert [(list(line.x), list(line.y)) for line in fig.data] == [

@@ -108,10 +108,10 @@ def test_the_border_of_an_item_is_as_wide_as_its_phi(split):
 def test_what_is_said_of_a_caption_stands_below_it(split):
     said = ["says 0.1", "says <b>", "says 0.9"]
     one = {"one": GOOD}
-    assert re.findall(r"<small>(says[^<]*)", sheet(one, [("", 1)], split, said=said, k=3)) == [
+    assert re.findall(r"<small>(says[^<]*)", sheet(one, [("", 1)], split, notes=said, k=3)) == [
         "says &lt;b&gt;"
     ]
-    found = sheet(one, [("", 0)], split, direction="i2t", said=said, k=3)
+    found = sheet(one, [("", 0)], split, direction="i2t", notes=said, k=3)
     # image 0 prefers captions 0, 2, 1
     assert re.findall(r"<small>(says[^<]*)", found) == ["says 0.1", "says 0.9", "says &lt;b&gt;"]
 

@@ -192,19 +192,19 @@ class Engine:
             f"a pinned or watched row lies outside of 0..{size - 1}",
         )
         question = self.with_settings(question)
-        asked = self.reworded(question)
-        scored = self.moved(asked)
+        worded = self.reworded(question)
+        scored = self.moved(worded)
         scores = self.scores(scored)
-        passes = self._passes(asked)
+        passes = self._passes(worded)
         columns = self._columns(question, scores, passes)
-        watched = self._watched(question, asked, columns)
-        rows = self._rows(question, columns, None if asked == question else watched)
+        watched = self._watched(question, worded, columns)
+        rows = self._rows(question, columns, None if worded == question else watched)
         image = next((str(term.value) for term in question.terms if term.kind == "image"), "")
         measure = "score of the objective" if by_objective(scored) else "cosine"
         return Answer(
-            Query(asked.label, question.seeks, asked.words, image, measure),
+            Query(worded.label, question.seeks, worded.words, image, measure),
             self.names,
-            self._items(asked, rows, scores),
+            self._items(worded, rows, scores),
             columns,
             size,
             int(passes.sum()),
@@ -212,10 +212,10 @@ class Engine:
             question.pins,
             watched,
             panels=self._drawn(question, watched),
-            facts=self._facts(question, asked, scored),
-            partners=self._partners(asked, scores),
+            facts=self._facts(question, worded, scored),
+            partners=self._partners(worded, scores),
             skip=question.skip,
-            unusual=self._unusual(asked),
+            unusual=self._unusual(worded),
         )
 
     def reworded(self, question: Question) -> Question:
@@ -268,19 +268,19 @@ class Engine:
             rows += column
         return list(dict.fromkeys(rows))
 
-    def _watched(self, question: Question, asked: Question, columns: Sequence[Sequence[int]]) -> int | None:
+    def _watched(self, question: Question, worded: Question, columns: Sequence[Sequence[int]]) -> int | None:
         """Return the item that panels speak of: it stays the same while a sentence is reworded."""
         if question.watched is not None:
             return question.watched
-        if asked != question:
+        if worded != question:
             scores = self.scores(self.moved(question))
             first = replace(question, skip=0, k=1)
             columns = self._columns(first, scores, self._passes(question))
         return next((column[0] for column in columns if column), None)
 
-    def _unusual(self, asked: Question) -> dict[str, tuple[str, ...]]:
+    def _unusual(self, worded: Question) -> dict[str, tuple[str, ...]]:
         """Return words that were typed and that captions do not use, with those near to them."""
-        typed = " ".join(term.value for term in asked.terms if term.kind == "text")
+        typed = " ".join(term.value for term in worded.terms if term.kind == "text")
         return self.reader.unusual(typed, self.gallery.words) if self.reader and typed else {}
 
     @cached_property
@@ -353,17 +353,17 @@ class Engine:
             rows = self.gallery.of_image(about[2], question.seeks)
         return self._items(question, sorted(rows, key=lambda row: -float(scores[0][row])), scores)
 
-    def _facts(self, question: Question, asked: Question, scored: Question) -> Facts:
+    def _facts(self, question: Question, worded: Question, scored: Question) -> Facts:
         """Return what a reader must know of the answer.
 
         Args:
             question: as it came.
-            asked: as panels word it.
+            worded: as panels word it.
             scored: as panels move it.
         """
-        truth = self.grader.truth(asked)
+        truth = self.grader.truth(worded)
         reads = truth is not None or any(self.panels[name].reads for name in question.shown)
-        reading, unread = self._reading(question, asked) if reads else ("", ())
+        reading, unread = self._reading(question, worded) if reads else ("", ())
         repeats = question.seeks == "captions" and self.gallery.repeats
         known = truth is not None and not np.isnan(truth.holds).all()
         encoding = any(self.panels[name].encodes for name in question.shown)
@@ -371,29 +371,29 @@ class Engine:
             truths=None if truth is None else counted(truth, question.pins),
             reading=reading,
             unread=unread,
-            unseen=self._unseen(asked),
+            unseen=self._unseen(worded),
             silent=tuple(asker.run.name for asker in self.askers if not asker.answers(scored)),
             filtered=question.filters != Filters(),
             folded=repeats,
-            judged=known or self.grader.about(asked) is not None,
+            judged=known or self.grader.about(worded) is not None,
             summed=truth is not None and len(question.terms) > 1,
             panels_silent=encoding and not self.encodes,
         )
 
-    def _reading(self, question: Question, asked: Question) -> tuple[str, tuple[str, ...]]:
+    def _reading(self, question: Question, worded: Question) -> tuple[str, tuple[str, ...]]:
         """Return how a typed sentence was read, and which of its words the reading leaves out; nothing of a
         caption of the data.
         """
-        sentence = asked.words
-        if asked != question:
+        sentence = worded.words
+        if worded != question:
             return sentence, ()
         if self.reader is None or not sentence or sentence in self.gallery.rows:
             return "", ()
         return self.reader.restated(sentence), self.reader.unread(sentence)
 
-    def _unseen(self, asked: Question) -> dict[str, tuple[str, ...]]:
+    def _unseen(self, worded: Question) -> dict[str, tuple[str, ...]]:
         """Return the words of the question that each model has not met in training, by its name."""
-        spoken = [term.name for term in asked.terms if term.kind in ("text", "caption")]
+        spoken = [term.name for term in worded.terms if term.kind in ("text", "caption")]
         return {asker.run.name: asker.unseen(words(" ".join(spoken))) for asker in self.askers}
 
 

@@ -248,7 +248,7 @@ class Explorer(anywidget.AnyWidget):
         """
         require(other.has_trait("selected_idx"), f"{type(other).__name__} has no selected_idx to link with")
         traitlets.link((self, "selected_idx"), (other, "selected_idx"))
-        if other.has_trait("asked"):
+        if other.has_trait("question"):
             self._map = other
 
     def export(self, path: Path | str, *, overwrite: bool = False) -> Path:
@@ -395,7 +395,7 @@ class Explorer(anywidget.AnyWidget):
         before = self.answer
         follows = question.skip and before and before.query == answer.query
         self.answer = before.with_more(answer) if before and follows else answer
-        if self._map and answer.query.text and answer.query.text != self._map.asked.get("text"):
+        if self._map and answer.query.text and answer.query.text != self._map.question.get("text"):
             self._map.ask(answer.query.text, select=False)
         keys, blobs = self.thumbnails.new_to(str(message["page"]), answer.keys)
         return {"kind": "answer", "answer": answer.as_dict(), "keys": keys}, blobs

@@ -50,7 +50,7 @@ export class MapView {
     this.thumbnails = new Map();
     this.captionsOf = captionsOf(this.own, this.images);
     /** @type {{ text: string, near: number[][] } | null} */
-    this.asked = null;
+    this.question = null;
     /** @type {ReturnType<typeof setTimeout> | undefined} */
     this.asking = undefined;
     /** @type {ReturnType<typeof setTimeout> | undefined} */
@@ -94,7 +94,7 @@ export class MapView {
     /** @type {[string, (message: any) => void][]} */
     this.listeners = [
       ["change:selected_rows", () => this.take(model.get("selected_rows"))],
-      ["change:asked", () => this.takeAsked()],
+      ["change:question", () => this.takeQuestion()],
       ["msg:custom", message => this.receive(message)],
     ];
     this.listeners.forEach(([name, listener]) => model.on(name, listener));
@@ -108,7 +108,7 @@ export class MapView {
     const themes = ["data-jp-theme-name", "data-jp-theme-light"];
     this.theme.observe(document.body, { attributes: true, attributeFilter: themes });
     this.take(model.get("selected_rows") || []);
-    this.takeAsked();
+    this.takeQuestion();
   }
 
   /**
@@ -175,10 +175,10 @@ export class MapView {
     if (text) this.model.send({ kind: "search", text });
   }
 
-  takeAsked() {
-    const asked = this.model.get("asked");
-    this.asked = asked?.near ? asked : null;
-    if (this.asked) this.search.value = this.asked.text;
+  takeQuestion() {
+    const question = this.model.get("question");
+    this.question = question?.near ? question : null;
+    if (this.question) this.search.value = this.question.text;
     this.drawOver();
   }
 

@@ -32,13 +32,13 @@ def nearest_on_map(points: Array, k: int) -> Rows:
     return _without_itself(np.asarray(scipy.spatial.cKDTree(points).query(points, k + 1)[1], dtype=np.int64))
 
 
-def overlap(one: Rows, other: Rows) -> Array:
+def overlap(first: Rows, second: Rows) -> Array:
     """``(N,)`` share of each row's neighbours that both ``(N, k)`` lists name.
 
     >>> overlap(np.array([[1, 2], [0, 2]]), np.array([[2, 1], [3, 0]])).tolist()
     [1.0, 0.5]
     """
-    return np.asarray((one[:, :, None] == other[:, None, :]).any(axis=2).mean(axis=1))
+    return np.asarray((first[:, :, None] == second[:, None, :]).any(axis=2).mean(axis=1))
 
 
 def _without_itself(near: Rows) -> Rows:
@@ -71,8 +71,8 @@ def quality(
     # it is defined for fewer neighbours than half of the points
     fewer = min(k, (len(rows) - 1) // 2)
     trusted = trustworthiness(vectors[rows], points[rows], n_neighbors=fewer, metric="cosine")
-    kept = float(overlap(near, nearest_on_map(points, k)).mean())
-    return {"trustworthiness": float(trusted), "overlap": kept, "chance": k / (size - 1)}
+    shared = overlap(near, nearest_on_map(points, k))
+    return {"trustworthiness": float(trusted), "overlap": float(shared.mean()), "chance": k / (size - 1)}
 
 
 @dataclass(frozen=True)

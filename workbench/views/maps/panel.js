@@ -185,7 +185,7 @@ export class Panel {
    * @param {CanvasRenderingContext2D} context
    */
   star(context) {
-    const near = this.view.asked?.near[this.number];
+    const near = this.view.question?.near[this.number];
     if (!near) return;
     const middle = (/** @type {0 | 1} */ axis) =>
       near.reduce((/** @type {number} */ sum, /** @type {number} */ row) => sum + this.toScreen(row)[axis], 0) /

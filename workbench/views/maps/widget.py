@@ -53,14 +53,14 @@ class EmbeddingMap(anywidget.AnyWidget):
         selected_ids: their ids.
         selected_idx: rows of their images, each once; the same as in the explorer, and may be linked with it.
             All three may be observed and set.
-        asked: the sentence that was asked last, and the rows nearest to it on each map.
+        question: the sentence that was asked last, and the rows nearest to it on each map.
     """
 
     _esm = module(HERE, SCRIPTS)
     _css = HERE / "map.css"
     config = traitlets.Dict().tag(sync=True)
     selected_rows = traitlets.List(traitlets.Int()).tag(sync=True)
-    asked = traitlets.Dict().tag(sync=True)
+    question = traitlets.Dict().tag(sync=True)
     selected_ids = traitlets.List(traitlets.Unicode())
     selected_idx = traitlets.List(traitlets.Int())
 
@@ -99,7 +99,7 @@ class EmbeddingMap(anywidget.AnyWidget):
         for space, query in zip(self.maps, embedded, strict=True):
             cosines = space.vectors @ query.mean[0].numpy()
             orders.append(np.argsort(-cosines, kind="stable"))
-        self.asked = {"text": text, "near": [rows[:AMID].tolist() for rows in orders]}
+        self.question = {"text": text, "near": [rows[:AMID].tolist() for rows in orders]}
         if select:
             run = self.maps[0].run
             scores = run.model.scores(run.image, embedded[0])[:, 0]

@@ -145,8 +145,10 @@ def _unfit(run: runs.Run, known: Collection[str]) -> str:
         by_query.ByQuery.read(run.folder)
     except ValueError as error:
         return f"{runs.UNREADABLE}: {error}"
-    found = (label for label in run.results.get("metrics", {}) if _metric(label) in known)
-    return "" if _model(run) and any(found) else "no number of retrieval among its results"
+    numbers = [label for label in run.results.get("metrics", {}) if _metric(label) in known]
+    if _model(run) and numbers:
+        return ""
+    return "no number of retrieval among its results"
 
 
 def _model(run: runs.Run) -> str:
@@ -213,18 +215,18 @@ def _options(alike: Sequence[runs.Run]) -> list[str]:
     """Of every run the settings in which the runs differ, of those that any of them was given; the others
     follow from these.
     """
-    names = dict[str, None]()
+    names: dict[str, None] = {}
     for run in alike:
-        given = flat(runs.load(run.folder / runs.GIVEN) or run.params)
-        names |= dict.fromkeys(name.removeprefix("settings.") for name in given)
-    every = [_settings(run) for run in alike]
+        settings = flat(runs.load(run.folder / runs.GIVEN) or run.params)
+        names |= dict.fromkeys(name.removeprefix("settings.") for name in settings)
+    settings_of_runs = [_settings(run) for run in alike]
     differ = []
     for name in names:
-        values = {repr(settings[name]) for settings in every if name in settings}
+        values = {repr(settings[name]) for settings in settings_of_runs if name in settings}
         if len(values) > 1:
             differ.append(name)
     texts = []
-    for settings in every:
+    for settings in settings_of_runs:
         shown = [name for name in differ if settings.get(name) is not None]
         texts.append(", ".join(f"{name}={settings[name]}" for name in shown))
     return texts

@@ -114,7 +114,7 @@ def distributions(
     *,
     title: str,
     x: str,
-    of: str = "captions",
+    items: str = "captions",
     bins: int | Array = 40,
 ) -> go.Figure:
     """One panel a scorer, in it one outline of a histogram a split, over common bins.
@@ -123,10 +123,10 @@ def distributions(
         by_scorer: scorer -> split -> ``(T,)`` descriptiveness; or run -> kind of pair -> distances.
         title: what the figure shows.
         x: name of the values, with their unit.
-        of: what the values are of.
+        items: what the values are of.
         bins: number of equal bins of a panel, or the edges of the bins of all panels.
     """
-    fig = panels(list(by_scorer), title, x, f"share of the {of}")
+    fig = panels(list(by_scorer), title, x, f"share of the {items}")
     for column, splits in enumerate(by_scorer.values(), 1):
         edges = np.histogram_bin_edges(np.concatenate(list(splits.values())), bins)
         for (name, values), colour, dash in zip(splits.items(), cycle(CATEGORIES), cycle(DASHES)):

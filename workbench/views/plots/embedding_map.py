@@ -212,12 +212,12 @@ def side_by_side(
         pictures: thumbnails of a few rows, drawn in each panel beside their points.
         height: in pixels.
     """
-    several = len(maps) > 1
-    fig = panels(list(maps), title, "", "", shared=False) if several else figure(title)
+    split_up = len(maps) > 1
+    fig = panels(list(maps), title, "", "", shared=False) if split_up else figure(title)
     looks = common_looks(list(marks.values()))
     ends = common_ends(list(marks.values()))
     for column, (name, points) in enumerate(maps.items(), 1):
-        panel = Panel(fig, points, marks[name], column if several else None)
+        panel = Panel(fig, points, marks[name], column if split_up else None)
         if marks[name].numeric:
             panel.scale(ends)
         else:
@@ -275,7 +275,7 @@ def along_gap(by_run: Mapping[str, tuple[Array, Array]]) -> go.Figure:
         parts[run] = {"images": images, "captions": captions}
     edges = np.histogram_bin_edges(np.concatenate([*chain.from_iterable(by_run.values())]), 40)
     title = f"Along the modality gap: {', '.join(gaps)}"
-    return distributions(parts, title=title, x="place along the gap, 0 = half way", of="kind", bins=edges)
+    return distributions(parts, title=title, x="place along the gap, 0 = half way", items="kind", bins=edges)
 
 
 def hubness(by_run: Mapping[str, tuple[Array, Array]], *, k: int) -> go.Figure:

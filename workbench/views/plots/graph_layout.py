@@ -184,9 +184,9 @@ def _port_offsets(ties: list[Tie], depths: list[int], objects: int) -> list[Poin
             side = (there > here) - (there < here)
             at[here].append((side, -side * depths[i], i, which))
     offsets: dict[tuple[int, int], float] = {}
-    for several in at:
-        for number, (_, _, i, which) in enumerate(sorted(several)):
-            offsets[i, which] = PORT * (number - (len(several) - 1) / 2)
+    for ports in at:
+        for number, (_, _, i, which) in enumerate(sorted(ports)):
+            offsets[i, which] = PORT * (number - (len(ports) - 1) / 2)
     return [(offsets[i, 0], offsets[i, 1]) for i in range(len(ties))]
 
 

@@ -200,15 +200,15 @@ def differences(pairs: pd.DataFrame, *, truth: str) -> go.Figure:
         pairs: as ``relevance_audit.agreement.order_differences`` gives it, of one direction.
         truth: the key, without direction, that decides.
     """
-    several = list(pairs.groupby(["better", "worse"], sort=False))
+    neighbours = list(pairs.groupby(["better", "worse"], sort=False))
     against = format_count(int((pairs.high < 0).sum()), "difference")
     title = f"{DIRECTIONS[MetricKey.parse(pairs.key.iloc[0]).direction]}: {against} against the truth"
     # one scale, and zero in the middle of all panels
     end = 1.05 * display_value(float(pairs[["low", "high"]].abs().to_numpy().max())) or 1.0
-    fig = panels([str(better) for (better, _), _ in several], title, "", "", spacing=0.05)
-    for note, ((better, worse), _) in zip(fig.layout.annotations, several, strict=False):
+    fig = panels([str(better) for (better, _), _ in neighbours], title, "", "", spacing=0.05)
+    for note, ((better, worse), _) in zip(fig.layout.annotations, neighbours, strict=False):
         note.text = f"{escape(str(better))}<br>less {escape(str(worse))}"
-    for column, (_, table) in enumerate(several, start=1):
+    for column, (_, table) in enumerate(neighbours, start=1):
         names = [_metric(key) for key in table.key]
         decides = np.array(names) == _metric(truth)
         colours = np.select([decides, table.high < 0], [INK, CATEGORIES[3]], CATEGORIES[5])
@@ -216,7 +216,7 @@ def differences(pairs: pd.DataFrame, *, truth: str) -> go.Figure:
         _dots(fig, table.assign(run=names, value=table.difference, face=units, colour=colours), column)
         fig.add_vline(x=0, line={"color": INK, "width": 1}, row=1, col=column)
     return (
-        fig.update_layout(showlegend=False, height=150 + 32 * len(several[0][1]))
+        fig.update_layout(showlegend=False, height=150 + 32 * len(neighbours[0][1]))
         .update_yaxes(autorange="reversed")
         .update_xaxes(title=f"difference, {unit_heading(difference=True)}", range=[-end, end])
     )

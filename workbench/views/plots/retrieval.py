@@ -45,7 +45,7 @@ def sheet(
     direction: Literal["i2t", "t2i"] = "t2i",
     grade: Grade | None = None,
     phi: Grade | None = None,
-    said: Sequence[str] = (),
+    notes: Sequence[str] = (),
     k: int = 5,
 ) -> str:
     """Each query with a line for every run: the rank of its own item (its best one where there are several),
@@ -63,7 +63,7 @@ def sheet(
             nothing but "its own".
         phi: graded relevance of at least 0, given like ``grade``: the border of an item is as wide and strong
             as its phi, the widest that of the best item of the gallery (SAM, Fig. 1).
-        said: ``(T,)`` what stands below a caption, e.g. how descriptive it is (DITM, Fig. 6).
+        notes: ``(T,)`` what stands below a caption, e.g. how descriptive it is (DITM, Fig. 6).
         k: items shown; among equal scores the lower row first.
 
     Returns:
@@ -74,9 +74,9 @@ def sheet(
     for why, query in queries:
         results = []
         for name, scores in runs.items():
-            result = _line(scores, query, split, direction, grade, phi, said, k)
+            result = _line(scores, query, split, direction, grade, phi, notes, k)
             results.append({"run": name, **result})
-        blocks.append({"why": why, "asked": _item(split, query, direction[0], said), "lines": results})
+        blocks.append({"why": why, "query": _item(split, query, direction[0], notes), "lines": results})
     title = f"{TITLES[direction]} ({split.name}: {sizes})"
     return page("views/plots/retrieval.html.j2", title=title, blocks=blocks, k=k)
 
@@ -88,18 +88,18 @@ def _line(
     direction: str,
     grade: Grade | None,
     phi: Grade | None,
-    said: Sequence[str],
+    notes: Sequence[str],
     k: int,
 ) -> dict[str, Any]:
     """The rank of a query's own item, and the best items: what each is, what is said below it, and its phi as
     a share of the best.
     """
     line = scores[:, query] if direction == "t2i" else scores[query]
-    asked = np.array([query])
+    queries = np.array([query])
     order = np.argsort(-line, kind="stable")
 
     def pairs(items: Rows) -> tuple[Rows, Rows]:
-        return (items, asked) if direction == "t2i" else (asked, items)
+        return (items, queries) if direction == "t2i" else (queries, items)
 
     def graded(by: Grade | None, items: Rows) -> Array:
         return np.zeros(len(items)) if by is None else np.asarray(by(*pairs(items))).ravel()
@@ -119,7 +119,7 @@ def _line(
             note += f", phi {format_number(phis[place], 2)}"
             share = float(phis[place] / (phis.max() or 1))
         note += f", score {format_number(line[item], 3)}"
-        shown = _item(split, item, direction[-1], said)
+        shown = _item(split, item, direction[-1], notes)
         items.append({"shown": shown, "kind": kind, "note": note, "share": share})
     return {"rank": format_number(rank(line[None, order], own[None]).first[0], 0), "items": items}
 
@@ -131,8 +131,8 @@ def _kind(grade: float) -> str:
     return "partly" if grade >= 0.5 else ""
 
 
-def _item(split: Split, row: int, kind: str, said: Sequence[str]) -> dict[str, Any]:
+def _item(split: Split, row: int, kind: str, notes: Sequence[str]) -> dict[str, Any]:
     """What a page shows of an image (``"i"``) or a caption (``"t"``)."""
     if kind == "t":
-        return {"image": None, "text": split.captions[row], "said": said[row] if len(said) else ""}
-    return {"image": image_or_card(split, row), "text": f"image {split.image_ids[row]}", "said": ""}
+        return {"image": None, "text": split.captions[row], "note": notes[row] if len(notes) else ""}
+    return {"image": image_or_card(split, row), "text": f"image {split.image_ids[row]}", "note": ""}
