@@ -320,3 +320,15 @@ def test_the_tour_gives_every_notebook_its_device():
 
 def test_what_trains_and_what_encodes_call_a_precision_the_same():
     assert set(get_args(Settings.model_fields["precision"].annotation)) <= set(devices.PRECISIONS)
+
+
+def test_auto_follows_the_choice_of_the_process_in_training_too(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
+    assert devices.find("auto").type == "cuda"
+    devices.use("cpu", "float32")
+    assert {devices.find(name).type for name in ("", "auto")} == {"cpu"}
+    assert [devices.precision_of(name) for name in ("", "auto", "bf16")] == ["float32", "float32", "bf16"]
+    assert processes.accelerator(Settings(), None).device.type == "cpu"
+    devices.use("auto")
+    assert devices.find().type == "cuda"

@@ -1,6 +1,7 @@
-"""Where models run and in which precision: one choice for the process, which all that encodes follows.
+"""Where models run and in which precision: one choice for the process, which all that encodes or trains
+follows where a device or a precision is ``"auto"``, or is not named.
 
-A verb or the setup cell of a notebook makes it; without one, a GPU is taken where PyTorch sees one.
+A command or the setup cell of a notebook makes it; without one, a GPU is taken where PyTorch sees one.
 """
 
 from contextlib import AbstractContextManager, nullcontext
@@ -12,6 +13,8 @@ if TYPE_CHECKING:
     import torch
 
 PRECISIONS = ("auto", "float32", "bf16", "fp16")
+# what follows the choice of the process
+FOLLOWING = ("", "auto")
 _choice = {"device": "auto", "precision": "auto"}
 
 
@@ -26,19 +29,24 @@ def use(device: str = "auto", precision: str = "auto") -> None:
     Raises:
         ValueError: there is no such device or precision here.
     """
-    _checked(precision, find(device))
+    before = dict(_choice)
     _choice.update(device=device, precision=precision)
+    try:
+        _checked(precision, find())
+    except ValueError:
+        _choice.update(before)
+        raise
 
 
 def find(device: str = "") -> "torch.device":
-    """The device of a name; of the process's choice where none is given.
+    """Find the device of a name; that of the process's choice where the name is empty or ``"auto"``.
 
     Raises:
         ValueError: PyTorch does not know the name, or sees no such device.
     """
     import torch
 
-    name = device or _choice["device"]
+    name = _choice["device"] if device in FOLLOWING else device
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
@@ -67,15 +75,20 @@ def _require_there(name: str, device: "torch.device") -> None:
         ) from None
 
 
+def precision_of(precision: str = "") -> str:
+    """Return a precision as it is; that of the process's choice where it is empty or ``"auto"``."""
+    return _choice["precision"] if precision in FOLLOWING else precision
+
+
 def precise(device: "torch.device", precision: str = "") -> AbstractContextManager[Any]:
-    """A context in which models on the device run in a precision, that of the process where none is given.
+    """Make a context in which models on the device encode in a precision, see ``precision_of``.
 
     Raises:
         ValueError: no such precision, or one that is for a GPU.
     """
     import torch
 
-    wanted = _checked(precision or _choice["precision"], device)
+    wanted = _checked(precision_of(precision), device)
     kinds = {"bf16": torch.bfloat16, "fp16": torch.float16}
     return torch.autocast(device.type, kinds[wanted]) if wanted in kinds else nullcontext()
 

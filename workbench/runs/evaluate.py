@@ -272,11 +272,11 @@ def _of_models(
 def _of_model(model: Any, where: Where, scoring: Mapping[str, Any], how: Mapping[str, Any]) -> Subject:
     """A model on the data that were named, else on those of its own run."""
     if isinstance(model, OpenRun):
-        return _of_result(model, where, scoring)
+        return _of_result(model, where, scoring, how)
     folder = _run_of(model, where.data)
     run = read_kind(folder) if folder else None
     if where.data is None and isinstance(run, Evaluation):
-        return _of_result(open_runs([str(folder)], device=how["device"])[0], where, scoring)
+        return _of_result(open_runs([str(folder)])[0], where, scoring, how)
     opened = rescored(open_model(folder or model, **how), scoring)
     part, target = _data_of(opened, where)
     own = where.data is None and where.split in ("", "test")
@@ -302,12 +302,13 @@ def _run_of(model: Any, data: Any) -> Path | None:
     return folder
 
 
-def _of_result(result: OpenRun, where: Where, scoring: Mapping[str, Any]) -> Subject:
+def _of_result(result: OpenRun, where: Where, scoring: Mapping[str, Any], how: Mapping[str, Any]) -> Subject:
     """A result on its own rows, with its own embeddings, or its model on other data."""
     own = where.data is None and not where.split
+    model = open_model(result.model, **how)
     if own and not scoring:
-        return Subject(result.model, result.split, result.image, result.text, result.target, result.run)
-    model = rescored(result.model, scoring)
+        return Subject(model, result.split, result.image, result.text, result.target, result.run)
+    model = rescored(model, scoring)
     part, target = (result.split, result.target) if own else _data_of(model, where)
     return _embedded(model, part, target, result.run)
 

@@ -55,7 +55,7 @@ def open_model(
             their hub; the folder or the name of a run; or an object with ``encode_image`` and
             ``encode_text``, see ``Encodes``, or with ``scores`` alone, see ``Pairs``.
         pretrained: of an open_clip name: a tag, or a file of weights.
-        device: where it computes; empty = see ``devices``, which takes a GPU where there is one.
+        device: where it computes; empty = as ``use_device`` has chosen, else a GPU where there is one.
         precision: see there.
         random_weights: open an architecture that comes without weights. They are drawn from a fixed seed,
             and every output says so.
@@ -71,6 +71,10 @@ def open_model(
     if isinstance(model, str | Path):
         with Task(f"opening {model}"):
             return _named(str(model), pretrained, random_weights).to(device, precision)
+    require(
+        not (pretrained or random_weights),
+        "pretrained and random_weights belong to the name of a model; leave them out",
+    )
     if isinstance(model, Model):
         return model.to(device, precision) if device or precision else model
     return own_model(model).to(device, precision)
@@ -191,7 +195,7 @@ def kept_config(folder: Path) -> Config:
 
 
 @door("load_model")
-def load_model(folder: str | Path = "", *, device: str = "") -> Model:
+def load_model(folder: str | Path = "") -> Model:
     """Load the model of a finished run; without a folder, the shipped encoder of the synthetic scenes.
 
     Of a run that evaluated a model made elsewhere that model is opened again, by the name that it had.
@@ -201,7 +205,7 @@ def load_model(folder: str | Path = "", *, device: str = "") -> Model:
         ChecksumError: a file of it is damaged, or is that of another run; the message names it.
     """
     loaded = _of_run(Path(folder)) if str(folder) else _of_open_clip(SHIPPED, SHIPPED)
-    return loaded.to(device)
+    return loaded.to()
 
 
 def _of_run(path: Path) -> Model:

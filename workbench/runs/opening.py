@@ -45,7 +45,6 @@ def open_runs(
     *,
     root: str = "runs",
     images: int = 0,
-    device: str = "",
     on: Mapping[str, Any] | None = None,
 ) -> list[OpenRun]:
     """Open several runs to look at them side by side.
@@ -56,7 +55,6 @@ def open_runs(
             too, also that of a run on other data, ``RUN/evaluations/NAME``.
         root: where runs lie.
         images: the first so many images of the test split; 0 = all that the run was measured on.
-        device: where the weights go; empty = see ``devices``.
         on: other data to open the runs on, as ``Target.of`` reads it, e.g. ``{"data": "cxc"}``; none = their
             own test split.
 
@@ -72,7 +70,7 @@ def open_runs(
     names = names or ("",)
     with Task("opening", len(names), "runs") as task:
         for name in names:
-            opened.append(_open(name, root, images, device, target))
+            opened.append(_open(name, root, images, target))
             task.update()
     return together(opened)
 
@@ -204,7 +202,7 @@ def _names(opened: Sequence[OpenRun]) -> list[str]:
     return [f"{name} ({n})" if counts[name] > 1 else name for n, name in enumerate(names, 1)]
 
 
-def _open(name: str, root: str, images: int, device: str, target: Target | None) -> OpenRun:
+def _open(name: str, root: str, images: int, target: Target | None) -> OpenRun:
     found = runs.find(name, root) if name else None
     folder = found.folder if found else None
     kind = read_kind(folder) if folder else SHIPPED
@@ -213,7 +211,7 @@ def _open(name: str, root: str, images: int, device: str, target: Target | None)
     random = isinstance(kind, Evaluation) and kind.random_weights
     title = with_note(title) if random else title
     if found is None or folder is None:
-        load = cache(lambda: _contents(None, split, device))
+        load = cache(lambda: _contents(None, split))
         return OpenRun(title, split, load, run=kind or SHIPPED, target=target)
     place = folder / runs.EVALUATIONS / target.name if target else folder
     results = found.evaluations.get(target.name, {}) if target else found.results
@@ -228,7 +226,7 @@ def _open(name: str, root: str, images: int, device: str, target: Target | None)
             split, f"{title}: {split.name} has changed since it was measured: {changes}; {then}"
         )
     own = target is None and (without_model or not changes)
-    load = cache(lambda: _contents(folder, read, device, own=own))
+    load = cache(lambda: _contents(folder, read, own=own))
     opened = OpenRun(
         title,
         read,
@@ -283,11 +281,11 @@ def _kept_split(folder: Path, name: str) -> Split:
     return Split(name, tuple(images["id"]), tuple(captions["caption"]), tuple(captions["id"]), own, no_image)
 
 
-def _contents(folder: Path | None, split: Split, device: str, own: bool = True) -> Contents:
+def _contents(folder: Path | None, split: Split, own: bool = True) -> Contents:
     """The model, and the embeddings that the run kept of its own data; where they lack an item, or something
     that the objective's scores read, the split is embedded. What the shipped encoder says the cache keeps.
     """
-    model = load_model(folder or "", device=device)
+    model = load_model(folder or "")
     sides = list[Embedding]()
     if folder and own and not model.extras:
         for side, ids in (("image", split.image_ids), ("text", split.caption_ids)):

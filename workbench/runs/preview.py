@@ -74,7 +74,6 @@ def check_model(
     *,
     pretrained: str = "",
     random_weights: bool = False,
-    device: str = "",
 ) -> dict[str, str]:
     """Check a model on a few images: what it gives, in words, before a folder is embedded.
 
@@ -83,7 +82,6 @@ def check_model(
         images: a folder of images, or a split; ``""`` = solid colours.
         pretrained: see ``open_model``.
         random_weights: see there.
-        device: see there.
 
     Returns:
         What was looked at and what came out: the shapes of both sides, whether different images and texts
@@ -99,7 +97,7 @@ def check_model(
         split = split_of_images(images, TRIED) if images else _solid_colours()
     rows = range(min(TRIED, len(split.image_ids)))
     texts = ["", *(split.captions[row] for row in rows), "a dog", "a red car in the snow"]
-    opened = open_model(model, pretrained, device=device, random_weights=random_weights)
+    opened = open_model(model, pretrained, random_weights=random_weights)
     said = {"weights": "; ".join(opened.notes)} if opened.notes else {}
     began = time.perf_counter()
     image = opened.embed_images([split.open_image(row) for row in rows])

@@ -136,12 +136,14 @@ def accelerator(settings: Settings, folder: Path | None) -> Accelerator:
     """
     check_machine(settings.device, settings.tracker)
     cpu = devices.find(settings.device).type == "cpu"
-    half = settings.precision == "bf16" or (settings.precision == "auto" and not cpu)
+    precision = devices.precision_of(settings.precision)
+    if precision == "auto":
+        precision = "float32" if cpu else "bf16"
     # accelerate keeps device and precision for the life of the process; a notebook may change them
     AcceleratorState._reset_state(reset_partial_state=True)
     out = Accelerator(
         cpu=cpu,
-        mixed_precision="bf16" if half else "no",
+        mixed_precision="no" if precision == "float32" else precision,
         log_with=settings.tracker or None,
         project_dir=str(folder or "."),
     )

@@ -191,7 +191,7 @@ def test_table_4_of_cora_trains_each_model_once_and_its_rows_are_those_of_a_doub
 
 def entity_scores(folder: Path, name: str) -> tuple[Any, Any, Any, Any]:
     """Scores with captions and entities, the caption of each entity, the image of each caption."""
-    model = load_model(folder, device="cpu")
+    model = load_model(folder)
     split = load_split(model.config, name)
     image, text = model.embed(model.source(split, every_signal=False))
     lists = ((image.mean @ vectors.T).double().tolist() for vectors in (text.mean, text.entities))
