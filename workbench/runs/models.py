@@ -71,10 +71,7 @@ def open_model(
     if isinstance(model, str | Path):
         with Task(f"opening {model}"):
             return _named(str(model), pretrained, random_weights).to(device, precision)
-    require(
-        not (pretrained or random_weights),
-        "pretrained and random_weights belong to the name of a model; leave them out",
-    )
+    require(not pretrained, f"pretrained={pretrained!r} belongs to the name of a model; leave it out")
     if isinstance(model, Model):
         return model.to(device, precision) if device or precision else model
     return own_model(model).to(device, precision)
