@@ -71,7 +71,7 @@ def _texts(judges: Mapping[str, Line]) -> dict[str, str]:
     claim, printed = claims.find(line["claim"]), claims_told.printed_of(line)
     first = told_of(labels or judges.get("neither")) + (f"; {printed} printed" if printed else "")
     arms = f"{claims.DATA[line['data']]}: {claims_told.contrast_of(line)}"
-    cells = {"claim": claim.id, "says": claim.says, "data and arms": arms}
+    cells = {"claim": claim.id, "what it says; data and arms": f"{claim.says} {arms}"}
     cells |= {"by annotated pairs, or by other measures": first, JUDGES["truth"]: told_of(truth)}
     return cells
 

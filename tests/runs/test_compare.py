@@ -95,6 +95,9 @@ def test_what_rsum_would_have_kept_stands_beside_what_is_kept(spaces):
     both = compare.trained([run, replace(run, name="c", run=Evaluation())])
     assert both["epochs"].to_dict() == {"a": "", "c": ""}
     assert both.loc["c", "objective"] == "not trained here"
+    counted = replace(run, run=Training({**config, "epochs": 3}))
+    both = compare.trained([counted, replace(run, name="c", run=Evaluation())])
+    assert both["epochs"].map(str).to_dict() == {"a": "3", "c": ""}, "a whole number"
 
 
 def test_an_unknown_number_or_judgement_is_refused_by_name(spaces):
