@@ -68,7 +68,8 @@ def trained(runs: Sequence[OpenRun]) -> pd.DataFrame:
         rows[run.name] = {fact: run.config.get(fact, "") for fact in facts}
         rows[run.name] |= {"kept": ", ".join(map(str, run.kept)), "RSUM would keep": _best_by_rsum(run)}
     columns = [*facts, "kept", "RSUM would keep"]
-    return pd.DataFrame.from_dict(rows, orient="index", columns=columns, dtype=object).fillna("")
+    cells = [[row.get(column, "") for column in columns] for row in rows.values()]
+    return pd.DataFrame(cells, index=list(rows), columns=columns, dtype=object)
 
 
 def _best_by_rsum(run: OpenRun) -> str:
