@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from typer.testing import CliRunner
 
 import workbench as wb
+from workbench.cli import app
 from workbench.records import Embedding
 from workbench.runs import store
 from workbench.runs.kinds import Evaluation, read_kind
@@ -144,3 +146,18 @@ def test_an_object_that_follows_the_protocol_is_a_model(photos):
     result = wb.evaluate(Same(), photos, rounds=0)
     assert result.name == "same"
     assert dict(result) == pytest.approx(dict(wanted))
+
+
+def test_an_object_is_named_by_its_module_in_the_command_and_opened_again(photos, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my_pairs.py").write_text("from tests.runs.test_own_scores import Pairs\n")
+    words = ["evaluate", "--model", "my_pairs:Pairs", "--data", "scenes", "-p", "size=8", "--rounds", "0"]
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 0, done.output
+    (run,) = store.list_runs()
+    assert run.params["model"] == "my_pairs:Pairs"
+    (opened,) = wb.open_runs([str(run.folder)])
+    assert opened.model.scores(opened.image, opened.text).shape == (8, 40)
+    assert wb.evaluate(run.folder, rounds=0)["rsum"] == opened["rsum"]
+    with pytest.raises(KeyError, match="no 'Pair'; did you mean Pairs"):
+        wb.open_model("my_pairs:Pair")

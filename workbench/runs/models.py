@@ -6,7 +6,9 @@ them.
 """
 
 import json
+from importlib.util import find_spec
 from pathlib import Path
+from types import FunctionType
 
 import torch
 
@@ -15,7 +17,7 @@ from workbench.encoders.base import Pair
 from workbench.io import ChecksumError, from_user, read_options, require_itself
 from workbench.progress import Task
 from workbench.records import require
-from workbench.registry import did_you_mean, door
+from workbench.registry import did_you_mean, door, from_outside
 from workbench.runs import store as runs
 from workbench.runs.adapters import SENTENCES, HuggingFace, Sentences
 from workbench.runs.build import build, facts_of, fitted
@@ -53,7 +55,8 @@ def open_model(
         model: an open_clip name, with its tag as ``"ViT-B-32:laion2b_s34b_b79k"`` or without; the path of its
             JSON configuration; a folder of open_clip, transformers or sentence-transformers, or a name of
             their hub; the folder or the name of a run; or an object with ``encode_image`` and
-            ``encode_text``, see ``Encodes``, or with ``scores`` alone, see ``Pairs``.
+            ``encode_text``, see ``Encodes``, or with ``scores`` alone, see ``Pairs``; also by
+            ``"my_module:MyModel"``.
         pretrained: of an open_clip name: a tag, or a file of weights.
         device: where it computes; empty = as ``use_device`` has chosen, else a GPU where there is one.
         precision: see there.
@@ -112,6 +115,8 @@ def _named(model: str, pretrained: str, random_weights: bool = False) -> Model:
         return _of_open_clip(plain, tag, random_weights)
     if model.endswith(".json") or plain in SCHEMES or model.replace("/", "-") in known:
         return _of_open_clip(model, pretrained, random_weights)
+    if tag and _is_module(plain):
+        return _from_module(model, pretrained)
     require(
         not place.is_file(), f"{model} is a file; name the model that it belongs to, and pretrained={model}"
     )
@@ -121,6 +126,20 @@ def _named(model: str, pretrained: str, random_weights: bool = False) -> Model:
     if folder_of_run := run_folder(model):
         return _in_folder(folder_of_run, pretrained)
     raise KeyError(f"no model {model!r}; {did_you_mean(model, known, 'give an open_clip name or a folder')}")
+
+
+def _is_module(name: str) -> bool:
+    """Whether a module of this name is in the working directory or can be imported."""
+    top = name.partition(".")[0]
+    return top.isidentifier() and ((Path.cwd() / f"{top}.py").is_file() or find_spec(top) is not None)
+
+
+def _from_module(model: str, pretrained: str) -> Model:
+    """An object of a module, or what its class or function makes without arguments."""
+    require(not pretrained, f"{model} has its own weights; leave out pretrained={pretrained!r}")
+    named = from_outside("models", model)
+    encoder = named() if isinstance(named, type | FunctionType) else named
+    return own_model(encoder, origin={"model": model})
 
 
 def _in_folder(folder: Path, pretrained: str) -> Model:
