@@ -229,7 +229,8 @@ def helped(components: pd.DataFrame, key: str) -> str:
             for row in each(components[components["verdict"] == verdict])
         ]
         if parts:
-            sentences.append(f"{' and '.join(parts)} {verdict if len(parts) == 1 else plural}")
+            verb = verdict if len(parts) == 1 else plural
+            sentences.append(f"{' and '.join(parts)} {verb}")
     undecided = int((components["verdict"] == "undecided").sum())
     verb = "is" if undecided == 1 else "are"
     effects = ". ".join(sentences) or "no component makes a significant difference"

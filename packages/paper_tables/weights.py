@@ -170,17 +170,15 @@ def _block(run: str, row: PartWeights) -> dict[str, Any]:
     if row.boxes is not None:
         drawn = lit(row.picture, weights, row.boxes, frames=row.frames)
     best = np.argsort(-weights, kind="stable")[:FRAMES].tolist()
-    return {
-        "run": run,
-        "image": row.image,
-        "picture": drawn,
-        "captions": [_shaded(words) for words in row.captions],
+    numbers = {
         "regions": len(weights),
         "ends": (format_value(weights.min()), format_value(weights.max())),
         "equal": format_value(1 / len(weights)),
-        "placed": row.boxes is not None,
         "best": [f"region {region + 1}: {format_value(weights[region])} %" for region in best],
     }
+    captions = [_shaded(words) for words in row.captions]
+    about = {"run": run, "image": row.image, "picture": drawn, "placed": row.boxes is not None}
+    return about | numbers | {"captions": captions}
 
 
 def _shaded(words: Sequence[tuple[str, float]]) -> list[tuple[str, str, float]]:

@@ -67,9 +67,9 @@ def trained(runs: Sequence[OpenRun]) -> pd.DataFrame:
             continue
         rows[run.name] = {fact: run.config.get(fact, "") for fact in facts}
         rows[run.name] |= {"kept": ", ".join(map(str, run.kept)), "RSUM would keep": _best_by_rsum(run)}
-    columns = [*facts, "kept", "RSUM would keep"]
-    cells = [[row.get(column, "") for column in columns] for row in rows.values()]
-    return pd.DataFrame(cells, index=list(rows), columns=columns, dtype=object)
+    columns = dict.fromkeys((*facts, "kept", "RSUM would keep"), "")
+    cells = [columns | row for row in rows.values()]
+    return pd.DataFrame(cells, index=list(rows), columns=list(columns), dtype=object)
 
 
 def _best_by_rsum(run: OpenRun) -> str:
@@ -250,22 +250,24 @@ class Comparison:
         """Return what ``results.json`` of a comparison holds: every number by ``"run: label"`` with its
         contract, every difference by ``"run - reference: label"``, and what was measured.
         """
-        rows: Any = self.numbers.to_dict("index").items()
-        contracts = {f"{name}: {label}": row for (name, label), row in rows}
+        metrics: dict[str, float] = {}
+        contracts: dict[str, Any] = {}
         differences: dict[str, Any] = {}
+        rows: Any = self.numbers.to_dict("index").items()
+        for (name, label), row in rows:
+            metrics[f"{name}: {label}"] = row.pop("value")
+            contracts[f"{name}: {label}"] = row
         for row in self.differences.to_dict("records"):
             differences[f"{row['run']} - {row['against']}: {row['key']}"] = row
         split = self.runs[0].split
-        return {
+        about = {
             "dataset": self.runs[0].dataset,
             "split": {"name": split.name, **split.fingerprint()},
             "models": [run.name for run in self.runs],
             "training": {run.name: run.config["data"] for run in self.runs},
-            "metrics": {name: row.pop("value") for name, row in contracts.items()},
-            "contracts": contracts,
-            "differences": differences,
             "same_list": self.same_list(),
         }
+        return about | {"metrics": metrics, "contracts": contracts, "differences": differences}
 
     def __repr__(self) -> str:
         return "\n".join([self.shown().to_string(), *self.remarks(), *self.notes])
