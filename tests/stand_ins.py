@@ -52,10 +52,11 @@ def offline(config: Config, place) -> Config:
     """The configuration with a small CLIP, word vectors and a small BERT, all files made on the spot."""
     weights(place)
     bert = str(place / "bert")
-    sides = ("image_options", "text_options")
-    return config.replace(
-        **{side: small(getattr(config.model, side), str(place / "tiny.json"), bert) for side in sides}
-    )
+    sides = {}
+    for side in ("image_encoder", "text_encoder"):
+        member = getattr(config, side)
+        sides[side] = {"name": member.name, **small(member.options, str(place / "tiny.json"), bert)}
+    return config.replace(**sides)
 
 
 def bottom_up(place, name):

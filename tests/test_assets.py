@@ -43,7 +43,10 @@ def test_the_vocabulary_of_the_shipped_model_covers_the_world():
 
 def test_the_command_that_makes_the_model_again_reads_the_shipped_configuration():
     config = Config.read(assets.path("scenes/pretrain.json"))
-    assert (config.data.name, config.model.image_options) == ("scenes", {"model": "scenes", "pretrained": ""})
+    assert (config.data.name, config.image_encoder.options) == (
+        "scenes",
+        {"model": "scenes", "pretrained": ""},
+    )
 
 
 def test_the_shipped_model_knows_the_embedded_world():

@@ -23,10 +23,11 @@ import workbench
 from workbench import objectives
 from workbench.cli import app, describe
 from workbench.io import write_json
+from workbench.runs import Config
 from workbench.runs import store as runs
-from workbench.runs.config import FIELDS, SECTIONS
+from workbench.training import Settings
 
-FIELDS_DOC = {name: inspect.getdoc(SECTIONS[section]) or "" for name, (section, _) in FIELDS.items()}
+FIELDS = list(Config.model_fields)
 VERBS = [command.name or command.callback.__name__ for command in app.registered_commands]
 LATER = ("claims",)
 
@@ -127,13 +128,14 @@ def test_list_without_a_shelf_names_every_member(monkeypatch) -> None:
 
 def test_fields_of_the_configuration_are_listed_and_explained() -> None:
     page = call("explain", "precision").output
-    assert "precision: field of the configuration, section training" in page
+    assert "precision: field of the configuration" in page
     assert "Default: 'auto'" in page
     assert "bf16 autocast on a GPU" in page
     assert "did you mean precision" in call("explain", "precison").output
     listed = call("train", "--help").output
     assert [name for name in FIELDS if name not in listed] == []
-    assert [name for name in FIELDS if not describe.entries(FIELDS_DOC[name]).get(FIELDS[name][1])] == []
+    texts = [describe.entries(inspect.getdoc(kind) or "") for kind in (Config, Settings)]
+    assert [name for name in FIELDS if not any(text.get(name) for text in texts)] == []
 
 
 def test_configurations_and_grids_are_listed() -> None:
@@ -343,7 +345,7 @@ def test_doctor_finds_what_the_tests_run_on() -> None:
 
 
 def test_data_prints_a_fingerprint() -> None:
-    facts = json.loads(call("data", "scenes", "-p", "size", "8", "--json").output)
+    facts = json.loads(call("data", "scenes", "-p", "data.size", "8", "--json").output)
     assert (facts["images"], facts["captions_per_image"]) == (8, {"5": 8})
     assert "exact" in facts["judgements"]
 
@@ -401,8 +403,8 @@ MISTAKES = [
     ("show words.yaml", "words.yaml is a file; name the folder of a run"),
     ("show lasst", "no run 'lasst' below runs; did you mean last?"),
     ('run 07_compare -p runs ["none"]', "no run 'none' below runs"),
-    ("run 03_train -p settings {bad", 'write for example {"name": 3}'),
-    ("data folder -p root=nowhere", "there is no folder nowhere"),
+    ("run 03_train -p config {bad", 'write for example {"name": 3}'),
+    ("data folder -p data.root=nowhere", "there is no folder nowhere"),
     ("explain ditm_table4", "ditm_table4 is a grid; `workbench list tables` tells of it"),
     ("show ", "the name of a run is empty"),
     ("shw", "Did you mean 'show'?; see `"),
@@ -417,16 +419,16 @@ MISTAKES = [
     ("train config.json -p epoch 3", "no field 'epoch'; did you mean epochs"),
     ("train config.json -p epochs x", "config.epochs is 'x'; it should be a valid integer"),
     ("train config.json -p objective ditmm", "did you mean ditm"),
-    ("train config.json -p objective vsepp -p objective_options.margin -1", "objective_options.margin is -1"),
-    ("train config.json -p data flickr8k -p data_options.root nowhere", "nowhere"),
+    ("train config.json -p objective vsepp -p objective.margin -1", "objective.margin is -1"),
+    ("train config.json -p data flickr8k -p data.root nowhere", "nowhere"),
     ("train config.json -p positives exactt -p train_images 8", "names judgements"),
     ("train config.json --resume", "nothing to resume"),
     ("train config.json -p image_encoder regions", "set features="),
     ("run 03_trian", "did you mean 03_train"),
     ("run 03_train -p objective ditmm", "did you mean ditm"),
     ("run 03_train -p epochs -3", "config.epochs is -3; it should be greater than or equal to 0"),
-    ("run 03_train -p settings.batch_siz 16", "no field 'batch_siz'; did you mean batch_size"),
-    ("run 03_train -p settings {a", "parameter settings is dict, got '{a'"),
+    ("run 03_train -p batch_siz 16", "no field 'batch_siz'; did you mean batch_size"),
+    ("run 03_train -p config {a", "parameter config is dict, got '{a'"),
     ("run 03_train -f list.json", "list.json holds [1, 2]"),
     ("run 01_descriptiveness -p data scene", "did you mean scenes"),
     ("grid 03_train ditm_table44", "did you mean ditm_table4"),
@@ -434,7 +436,7 @@ MISTAKES = [
         "grid 03_train ditm_table4 -p epochs -3",
         "arm '(i) Conventional triplet loss, seed=0': config.epochs is -3",
     ),
-    ('grid 03_train ditm_table4 -p settings {"batch_siz":1}', "no field 'batch_siz'"),
+    ('grid 03_train ditm_table4 -p config {"batch_siz":1}', "no field 'batch_siz'"),
     ("grid 03_train ditm_table4 --executor slurm", "no executor 'slurm'"),
     ("grid 03_train ditm_table4 --jobs 0", "executor.jobs is 0"),
     ("grid 03_train ditm_table4 --record out.tsv", "does not say what to record"),
@@ -447,10 +449,10 @@ MISTAKES = [
     ("train notebooks.yaml", "notebooks.yaml is a grid and no configuration; `workbench grid 03_train"),
     ("train pictures/a.png", "pictures/a.png is no configuration, whose name ends with .json or .yaml"),
     ("grid 03_train ditm_table4 -p data cxc", "cxc has no training split: train on other data"),
-    ("grid 03_train ditm_table4 -p data folder -p data_options.root nowhere", "nowhere"),
+    ("grid 03_train ditm_table4 -p data folder -p data.root nowhere", "nowhere"),
     (
-        "run 03_train -p data folder -p data_options.root nowhere",
-        "data_options.root: there is no folder nowhere",
+        "run 03_train -p data folder -p data.root nowhere",
+        "data.root: there is no folder nowhere",
     ),
     ("list losses", "no shelf 'losses'; known: data, encoders"),
     ("list objective", "no shelf 'objective'; did you mean objectives"),
@@ -470,8 +472,8 @@ MISTAKES = [
     ("params 03_trian", "did you mean 03_train"),
     ("data scenez", "did you mean scenes"),
     ("data scenes --split trian", "trian"),
-    ("data scenes -p siz 8", "did you mean size"),
-    ("data scenes -p size x", "size is 'x'"),
+    ("data scenes -p data.siz 8", "did you mean size"),
+    ("data scenes -p data.size x", "size is 'x'"),
     ("show nothing_here --root .", "nothing_here"),
     ("diff nothing_here other --root .", "nothing_here"),
     ("build --root .", "no run"),
@@ -499,7 +501,7 @@ MISTAKES = [
     ("doctor --model ViT-B-31", "did you mean ViT-B-32"),
     ("doctor --model ViT-B-32 --pretrained mine.pt", "no checkpoint at mine.pt"),
     ("doctor --model broken.json", "broken.json"),
-    ("train -p data_options={1:", "the value '{1:' cannot be read: expected"),
+    ("train -p data={1:", "the value '{1:' cannot be read: expected"),
     ("train -p lr=0", "nothing is left to train (lr is 0)"),
     ("run 03_train -p lr=0", "nothing is left to train (lr is 0)"),
     ("train -p device=cuda", "PyTorch sees no such GPU; use device='auto' or 'cpu'"),
@@ -542,7 +544,7 @@ def test_the_home_folder_is_meant_wherever_a_path_is_given(root: Path, monkeypat
     assert runs.folder("03_train", "~/mine", {}) == root.parent / "mine"
     Image.new("RGB", (4, 4)).save(root.parent / "a.png")
     (root.parent / "captions.csv").write_text("image,caption,split\na.png,a thing,test\n")
-    assert call("data", "folder", "-p", "root=~").exit_code == 0
+    assert call("data", "folder", "-p", "data.root=~").exit_code == 0
     assert workbench.load_data("folder", split="test", root="~").captions == ("a thing",)
     assert list(root.parent.glob("~*")) == []
 

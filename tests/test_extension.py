@@ -141,14 +141,14 @@ def test_it_stands_in_the_results_in_the_tables_and_on_the_leaderboard(own_file:
     from workbench.views.pages import leaderboard
 
     (own_file / "tiny.json").write_text(json.dumps(TINY), encoding="utf-8")
-    options = {"model": str(own_file / "tiny.json"), "pretrained": ""}
+    image = {"name": "towers", "model": str(own_file / "tiny.json"), "pretrained": ""}
     own = {"objective": "my_choice:Choice", "metrics": ["my_metric:ReciprocalRank"]}
-    own |= {"image_encoder": "towers", "text_encoder": "towers"}
-    config = Config(**own, image_options=options, **SMALL)
+    own |= {"image_encoder": image, "text_encoder": "towers"}
+    config = Config(**own, **SMALL)
     folder = own_file / "runs" / "own" / "1"
     train(config, folder=folder, progress=False)
     assert runs.read(folder).status == "ok"
-    assert json.loads((folder / "config.json").read_text())["objective"] == "my_choice:Choice"
+    assert json.loads((folder / "config.json").read_text())["objective"] == {"name": "my_choice:Choice"}
     results = (folder / runs.RESULTS).read_text()
     assert all(key in results for key in ("rsum", "i2t/mrr", "t2i/mrr"))
     assert load_model(folder).objective.temperature == 0.05

@@ -34,7 +34,7 @@ SETTINGS = {name: value for name, value in SMALL.items() if name != "train_image
 SHORT: dict[str, dict[str, Any]] = {
     "01_descriptiveness": {"images": 100},
     "02_scene_graphs": {"images": 20, "listed": 5},
-    "03_train": {"objective": "aahr", "train_images": 64, "settings": SETTINGS},
+    "03_train": {"objective": "aahr", "train_images": 64, "config": SETTINGS},
     **SEVERAL,
     "08_relevance": {"images": 40, "rounds": 20, "noise": [0.3]},
     "09_relevance_audit": {"images": 40, "rounds": 20},
@@ -65,7 +65,7 @@ def test_every_objective_trains_and_the_same_seed_gives_the_same_numbers(name: s
 
 
 def test_a_model_says_on_a_gpu_what_it_says_on_the_cpu() -> None:
-    here, there = (evaluate("scenes:scenes", "scenes", data_options={"size": 200}, split="test",
+    here, there = (evaluate("scenes:scenes", {"name": "scenes", "size": 200}, split="test",
                             device=device, rounds=0) for device in ("cpu", "cuda"))  # fmt: skip
     assert float((here.image.mean - there.image.mean).abs().max()) < 1e-3
     assert abs(here["rsum"] - there["rsum"]) < 0.05

@@ -24,11 +24,12 @@ from workbench.cli import describe
 from workbench.execution import library, notebook, parameters
 from workbench.execution.grid import expand, plan, prepared, read_grid
 from workbench.io import read_options
-from workbench.runs import Config
+from workbench.runs import Config, spellings
 from workbench.runs import build as running
 from workbench.runs.build import build, with_widths
 from workbench.runs.resolve import resolve
 from workbench.runs.train import train
+from workbench.training import Settings
 
 NOTEBOOKS = Path(__file__).parent.parent / "notebooks"
 GRIDS = {path.stem: path for place in library.sources() for path in sorted(place.glob("grids/*.yaml"))}
@@ -44,7 +45,7 @@ TABLES = {
 def arms(name: str, **changes: object) -> dict[str, Config]:
     """The configuration of every arm as the notebook builds it from the parameters that are planned."""
     planned = plan("03_train", read_grid(GRIDS[name]), changes)
-    return {label: resolve(Config(**fields.pop("settings"), **fields)) for label, fields in planned.items()}
+    return {label: resolve(Config(**spellings.fields(fields))) for label, fields in planned.items()}
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +65,7 @@ def built(config: Config, world):
     """The model of a configuration on the tiny world, with what its objective reads there."""
     known = inspect.signature(data.member("scenes")).parameters
     options = {name: value for name, value in config.data.options.items() if name in known}
-    config = with_widths(resolve(config.replace(data="scenes", data_options=options)), world)
+    config = with_widths(resolve(config.replace(data={"name": "scenes", **options})), world)
     model = build(config, world.captions)
     running.relevance(model.objective, world)
     return model
@@ -126,20 +127,20 @@ def test_no_remark_on_a_table_calls_an_objective_of_the_registry_printed_only():
 def test_every_table_can_be_made_on_photographs_by_encoders_that_fit(name):
     """On frozen features, or on the region features that the data bring."""
     for config in arms(name, data="flickr8k").values():
-        assert config.model.features == "efficientnet_lite0"
-        assert config.training.lr >= 1e-4
-        assert "minilm-package" in str({**config.model.text_options, **config.model.image_options})
-    for config in arms(name, data="coco", data_options={"source": "precomp"}).values():
-        assert config.model.features == ""
-        assert config.model.image_encoder in ("regions", "multigrain")
+        assert config.features == "efficientnet_lite0"
+        assert config.lr >= 1e-4
+        assert "minilm-package" in str({**config.text_encoder.options, **config.image_encoder.options})
+    for config in arms(name, data={"name": "coco", "source": "precomp"}).values():
+        assert config.features == ""
+        assert config.image_encoder.name in ("regions", "multigrain")
 
 
 @pytest.mark.parametrize(
     "given",
     [{"start": "scenes"}, {"image_encoder": "towers"},
      {"features": "scenes_backbone", "image_encoder": "regions", "text_encoder": "graph"},
-     {"features": "efficientnet_lite0", "image_encoder": "regions", "text_encoder": "graph",
-      "text_options": {"concepts": {"kind": "towers", "name": "scenes"}}}],
+     {"features": "efficientnet_lite0", "image_encoder": "regions",
+      "text_encoder": {"name": "graph", "concepts": {"kind": "towers", "name": "scenes"}}}],
 )  # fmt: skip
 def test_an_encoder_of_the_embedded_world_is_refused_on_photographs(given):
     with pytest.raises(
@@ -151,9 +152,9 @@ def test_an_encoder_of_the_embedded_world_is_refused_on_photographs(given):
 def test_what_an_arm_chooses_stands():
     given = {"image_encoder": "regions", "text_encoder": "sequence", "features": "timm:resnet18/random"}
     (config, *_) = arms("ditm_table4", data="flickr8k", **given).values()
-    assert (config.model.features, config.model.text_options) == ("timm:resnet18/random", {})
-    assert resolve(Config(objective="cora")).model.features == "scenes_backbone"
-    assert resolve(Config(data="flickr8k", start="scenes")).model.features == ""
+    assert (config.features, config.text_encoder.options) == ("timm:resnet18/random", {})
+    assert resolve(Config(objective="cora")).features == "scenes_backbone"
+    assert resolve(Config(data="flickr8k", start="scenes")).features == ""
 
 
 LISTED = {one["table"]: one for one in table.listed()}
@@ -206,7 +207,9 @@ def test_every_arm_of_a_grid_is_another_experiment(name):
 def test_every_arm_of_a_grid_can_be_built(name, world, stand):
     """Those of other seeds, sizes and rates are one model, and those that grids share."""
     for label, config in arms(name).items():
-        model = f"{config.data.name} {config.model!r} {config.objective!r}"
+        fields = ("image_encoder", "text_encoder", "features", "start", "scorer", "rerank", "reranker")
+        made_of = [getattr(config, field) for field in (*fields, "objective")]
+        model = f"{config.data.name} {made_of!r}"
         if model not in stand:
             assert built(config, world).objective.terms, label
         stand.add(model)
@@ -227,8 +230,9 @@ def test_every_preset_trains_from_files_in_the_true_format(name, tmp_path):
     options = flickr8k(place) if given.data.name == "flickr8k" else bottom_up(place, given.data.name)
     options |= {"source": given.data.options.get("source", "photographs")} if "source" in options else {}
     trained = config.replace(
-        data_options=options, epochs=1, step_epochs=(1,), clusters=4, clusters_per_batch=2, swa_from=0,
-        batch_size=2 if given.training.captions_per_image == 5 else 4, device="cpu",
+        data={"name": given.data.name, **options}, epochs=1, step_epochs=(1,), clusters=4,
+        clusters_per_batch=2, swa_from=0,
+        batch_size=2 if given.captions_per_image == 5 else 4, device="cpu",
     )  # fmt: skip
     (start, epoch) = train(trained, progress=False).history
     assert epoch["steps"] >= 3 > start["steps"] == 0
@@ -242,7 +246,8 @@ def test_every_value_of_a_preset_says_where_it_is_from(name):
     said = [line for line in PRESETS[name].read_text().splitlines() if line.startswith("# From ")]
     names = [one for line in said for one in line.partition(": ")[2].split(", ")]
     assert len(set(names)) == len(names)
-    assert [one for one in names if not any(f"{field}.".startswith(f"{one}.") for field in found)] == []
+    fields = [f"{field}.name." if field in spellings.MEMBERS else f"{field}." for field in found]
+    assert [one for one in names if not any(field.startswith(f"{one}.") for field in fields)] == []
     assert all(
         line.startswith(("# From the paper", "# From the released code", "# From us")) for line in said
     )
@@ -259,48 +264,49 @@ def test_the_presets_of_a_paper_hold_its_settings():
     table = ("ditm", "vsepp", "infonce", "clip_sam", "clip_daa", "pcme", "pcmepp")
     configs = {name: Config.read(PRESETS[name]) for name in PRESETS}
     for name in table:
-        training = configs[name].training
+        training = configs[name]
         assert {field: getattr(training, field) for field in shared} == shared, name
         # every objective has as many captions a step
         assert training.batch_size * training.captions_per_image == 128
-        options = configs[name].model.image_options
+        options = configs[name].image_encoder.options
         assert (options["model"], options["pretrained"], options["head"]) == ("ViT-B-32", "openai", "tokens")
         assert configs[name].data.name == "coco"
     for data_set, batch, cutoff, prototypes in (("flickr30k", 128, 1.7, 384), ("coco", 256, 1.9, 768)):
         for words in ("gru", "bert"):
             dias = configs[f"butd_dias_{words}_{data_set}"]
-            training, options = dias.training, dias.objective.options
+            training, options = dias, dias.objective.options
             assert (training.batch_size, training.epochs, options["cutoff"]) == (batch, 30, cutoff)
             assert (training.optimizer, training.lr, options["scorer"]) == ("adam", 5e-4, "cross")
             assert (training.schedule, training.epoch_factor) == ("exponential", 0.9)
             assert options["weights"] == {"dim": 10, "inter": 0.05, "intra": 0.1}
         for words in ("gru", "released_gru", "bert"):
             cora = configs[f"butd_cora_{words}_{data_set}"]
-            training = cora.training
+            training = cora
             assert (training.batch_size, training.epochs, training.step_epochs) == (128, 55, (15,))
             assert (training.optimizer, training.lr, training.weight_decay) == ("adamw", 5e-4, 1e-4)
             assert (training.ramp_epochs, training.clip_norm) == (1, 0)
             assert cora.objective.options == {
                 "hard": 4, "contrastive": 1, "specificity": 11, "margin": 0.35, "tau": 0.01,
             }  # fmt: skip
-            both, glove = (words == "gru", "glove" in cora.model.text_options.get("pretrained", ""))
-            assert both == glove == ("bidirectional" in cora.model.text_options["concepts"])
-        training = configs[f"butd_vsepp_bert_{data_set}"].training
+            both, glove = (words == "gru", "glove" in cora.text_encoder.options.get("pretrained", ""))
+            assert both == glove == ("bidirectional" in cora.text_encoder.options["concepts"])
+        training = configs[f"butd_vsepp_bert_{data_set}"]
         assert (training.batch_size, training.epochs, training.warmup_epochs) == (128, 25, 1)
         assert (training.lr, training.weight_decay, training.text_backbone_lr) == (5e-4, 1e-4, 0.1)
         for words in ("gru", "bert"):
             hrem = configs[f"butd_hrem_{words}_{data_set}"]
-            training, options = hrem.training, hrem.objective.options
+            training, options = hrem, hrem.objective.options
             assert (training.batch_size, training.epochs, training.step_epochs) == (batch, 30, (15, 25))
             assert (training.optimizer, training.lr, training.weight_decay) == ("adamw", 5e-4, 1e-4)
             assert (options["margin"], options["cutoff"], options["after"]) == (0.2, cutoff, 8000)
-            assert ("features" in hrem.model.text_options) == (words == "bert")
+            assert ("features" in hrem.text_encoder.options) == (words == "bert")
         aahr = configs[f"butd_aahr_bert_{data_set}"]
         assert aahr.objective.options["alignment"]["prototypes"] == prototypes
         released = configs[f"butd_aahr_released_bert_{data_set}"]
-        assert aahr.training == released.training
-        assert (aahr.training.batch_size, aahr.training.text_backbone_lr) == (batch, 0.1)
-        assert (aahr.training.epochs, aahr.training.step_epochs) == (40, (15, 25))
+        fields = Settings.model_fields
+        assert [getattr(aahr, name) for name in fields] == [getattr(released, name) for name in fields]
+        assert (aahr.batch_size, aahr.text_backbone_lr) == (batch, 0.1)
+        assert (aahr.epochs, aahr.step_epochs) == (40, (15, 25))
         options = released.objective.options
         assert (options["variant"], options["cutoff"], options["pga"]) == ("released", cutoff, 0.2)
         assert options["alignment"] == {"prototypes": prototypes, "tau": 0.1, "epsilon": 0.1, "after": 2200}
@@ -309,7 +315,7 @@ def test_the_presets_of_a_paper_hold_its_settings():
             {"flickr30k": 1.0, "coco": 1.5}[data_set],
             8000,
         )
-        assert released.model.image_options["fusion"] == {"variant": "released", "maps": 8, "padding": True}
+        assert released.image_encoder.options["fusion"] == {"variant": "released", "maps": 8, "padding": True}
 
 
 RECORDED = [name for name, path in GRIDS.items() if "record" in read_grid(path)]
@@ -318,7 +324,7 @@ RECORDED = [name for name, path in GRIDS.items() if "record" in read_grid(path)]
 @pytest.mark.parametrize("name", RECORDED)
 def test_every_recorded_grid_says_how_many_threads_compute_it(name):
     planned = plan("03_train", read_grid(GRIDS[name]), {})
-    assert {values["settings"]["threads"] for values in planned.values()} == {1}
+    assert {values["config"]["threads"] for values in planned.values()} == {1}
 
 
 def test_presets_are_those_that_were_read_against_the_papers():
@@ -341,9 +347,9 @@ def test_what_an_arm_does_not_say_follows_its_data_as_in_a_single_run(tmp_path):
     grid = {
         "arms": {
             "a": {"objective": "vsepp"},
-            "b": {"objective": "vsepp", "settings": {"captions_per_image": 3}},
+            "b": {"objective": "vsepp", "captions_per_image": 3},
         }
     }
     (tmp_path / "photos").mkdir()
     planned = plan("03_train", grid, {"data": str(tmp_path / "photos")})
-    assert [one["settings"] for one in planned.values()] == [{}, {"captions_per_image": 3}]
+    assert [one["config"] for one in planned.values()] == [{}, {"captions_per_image": 3}]

@@ -23,8 +23,8 @@ from workbench import objectives
 from workbench.execution.notebook import check, run_notebook
 from workbench.execution.parameters import inspect
 from workbench.io import read_options
+from workbench.runs import Config
 from workbench.runs import store as runs
-from workbench.runs.config import FIELDS
 
 FOLDER = Path(__file__).parent.parent / "notebooks"
 PATHS = sorted(FOLDER.glob("*.ipynb"))
@@ -32,7 +32,7 @@ LONGEST, MEDIAN = 12, 5
 SMALL = {
     "train_images": 64,
     "device": "cpu",
-    "settings": {"epochs": 1, "batch_size": 32, "val_images": 32, "test_images": 48},
+    "config": {"epochs": 1, "batch_size": 32, "val_images": 32, "test_images": 48},
 }
 
 
@@ -135,8 +135,8 @@ def test_prose_stands_before_code(book: nbformat.NotebookNode) -> None:
 
 
 def test_the_training_notebook_names_its_parameters_after_the_fields_of_config() -> None:
-    names = set(inspect(FOLDER / "03_train.ipynb")) - {"settings", "out"}
-    assert names <= FIELDS.keys()
+    names = set(inspect(FOLDER / "03_train.ipynb")) - {"config", "out"}
+    assert names <= Config.model_fields.keys()
 
 
 PARAMETERS = sorted((FOLDER / "parameters").glob("*.yaml"))
@@ -219,7 +219,7 @@ ELSEWHERE = {
 def test_runs_are_looked_at_on_other_data_by_parameter(name: str, tmp_path: Path) -> None:
     """One's own photographs, which know no judgements beyond the labels."""
     place = fixtures.photographs(tmp_path / "mine", images=16)
-    on = {"data": "folder", "data_options": {"root": str(place)}, "split": "all"}
+    on = {"data": {"name": "folder", "root": str(place)}, "split": "all"}
     found = published(name, {**ELSEWHERE[name], "images": 0, "evaluate_on": on}, tmp_path)
     if name == "07_compare":
         assert (found["dataset"], set(found["training"].values())) == ("folder", {"scenes"})
@@ -231,11 +231,10 @@ def test_runs_are_looked_at_on_other_data_by_parameter(name: str, tmp_path: Path
 def test_regions_without_photographs_go_through_the_notebooks(tmp_path: Path) -> None:
     """A made-up set in the form of bottom-up attention: trained in 03, looked at in 04, 07, 08 and 09."""
     place = fixtures.bottom_up(tmp_path / "mine", images=64)
-    encoders = {"image_encoder": "regions", "text_encoder": "sequence"}
-    widths = {"image_options": {"embed_dim": 16}, "text_options": {"word_dim": 8, "embed_dim": 16}}
-    given = {"objective": "dias", "data": "folder", "train_images": 0, "device": "cpu"}
-    given |= {"data_options": {"root": str(place), "regions": "butd"}}
-    given |= {"settings": {"epochs": 1, "batch_size": 16, **encoders, **widths}}
+    given = {"objective": "dias", "train_images": 0, "device": "cpu", "epochs": 1, "batch_size": 16}
+    given |= {"data": {"name": "folder", "root": str(place), "regions": "butd"}}
+    given |= {"image_encoder": {"name": "regions", "embed_dim": 16}}
+    given |= {"text_encoder": {"name": "sequence", "word_dim": 8, "embed_dim": 16}}
     trained = run_notebook(FOLDER / "03_train.ipynb", given, folder=tmp_path / "trained")
     assert (trained.status, trained.error, trained.warnings) == ("ok", "", ())
     assert (trained.folder / "notebook.ipynb").stat().st_size < 8_000_000

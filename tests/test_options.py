@@ -18,7 +18,6 @@ from workbench.runs import Config
 from workbench.runs.resolve import resolve
 
 GRIDS = sorted((Path(__file__).parent.parent / "notebooks" / "grids").glob("*.yaml"))
-HOLDER = {"objective": "objective_options", "data": "data_options", "image_encoder": "image_options"}
 SHELVES = {"objective": objectives, "data": data, "image_encoder": encoders}
 # Numbers that may be anything by nature: an exponent and shifts of either sign, a cap that may be off, and a
 # start whose bound depends on another option, which the class checks.
@@ -58,11 +57,12 @@ def walk(member: Any, path: str) -> Iterator[tuple[str, Any]]:
                 yield from walk(mark.kind, f"{path}.{name}")
 
 
-def given(path: str, value: Any) -> dict[str, Any]:
-    """``"a.b", 1`` as ``{"a": {"b": 1}}``."""
-    for name in reversed(path.split(".")):
+def given(member: str, path: str, value: Any) -> dict[str, Any]:
+    """``"x", "a.b", 1`` as ``{"a": {"name": "x", "b": 1}}``."""
+    first, *rest = path.split(".")
+    for name in reversed(rest):
         value = {name: value}
-    return value
+    return {first: {"name": member, **value}}
 
 
 OTHER_TEXT = {("image_encoder", name) for name in encoders.names() if name != "sequence"}
@@ -70,29 +70,29 @@ CASES = [
     (field, name, path, kind)
     for field, shelf in SHELVES.items()
     for name in shelf.names()
-    for path, kind in walk(shelf.member(name), HOLDER[field])
+    for path, kind in walk(shelf.member(name), field)
 ]
 IDS = [f"{name}-{path}" for _, name, path, _ in CASES]
 
 
 @pytest.mark.parametrize(("field", "name", "path", "kind"), CASES, ids=IDS)
 def test_an_option_is_refused_by_name_type_and_range_with_its_path(field, name, path, kind):
-    chosen = {field: name} | ({"text_encoder": "sequence"} if (field, name) in OTHER_TEXT else {})
+    chosen = {"text_encoder": "sequence"} if (field, name) in OTHER_TEXT else {}
     option = path.rpartition(".")[2]
     with pytest.raises(TypeError, match=f"{path}z.* has no option '{option}z'; (did you mean|known)"):
-        resolve(Config(**chosen, **given(f"{path}z", 1)))
+        resolve(Config(**chosen, **given(name, f"{path}z", 1)))
     if kind is not Any:
         with pytest.raises((TypeError, ValueError), match=f"{path} is <object"):
-            resolve(Config(**chosen, **given(path, object())))
+            resolve(Config(**chosen, **given(name, path, object())))
     for part in parts(kind):
         for bound in getattr(part, "__metadata__", ()):
             outside = beyond(bound)
             if outside is not None:
                 with pytest.raises(ValueError, match=f"{path}.* is {outside}; it should be"):
-                    resolve(Config(**chosen, **given(path, holding(kind, part, outside))))
+                    resolve(Config(**chosen, **given(name, path, holding(kind, part, outside))))
         if get_origin(part) is Literal and str in map(type, get_args(part)) and get_origin(kind) is Literal:
             with pytest.raises(ValueError, match=f"{path} is .*; did you mean .* choose one of"):
-                resolve(Config(**chosen, **given(path, get_args(part)[0] + "x")))
+                resolve(Config(**chosen, **given(name, path, get_args(part)[0] + "x")))
 
 
 def holding(kind: Any, part: Any, value: Any) -> Any:
@@ -143,14 +143,14 @@ def test_an_option_of_a_signal_is_refused_like_one_of_any_other_member(name, pat
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"objective": "daa", "objective_options": {"relevance_options": {"ngram": 1}}},
-         "objective_options.relevance_options.ngram: text 'tfidf' has no option"),
-        ({"objective": "sam", "objective_options": {"phi_options": {"sigma": 0}}},
-         "objective_options.phi_options.sigma is 0"),
+        ({"objective": {"name": "daa", "relevance_options": {"ngram": 1}}},
+         "objective.relevance_options.ngram: text 'tfidf' has no option"),
+        ({"objective": {"name": "sam", "phi_options": {"sigma": 0}}},
+         "objective.phi_options.sigma is 0"),
         ({"features": "efficientnet_lit0"},
          "no backbone 'efficientnet_lit0'; did you mean efficientnet_lite0"),
-        ({"image_encoder": "multigrain", "image_options": {"base_options": {"hed": 1}}},
-         "image_options.base_options.hed: encoder 'towers' has no option 'hed'; did you mean head"),
+        ({"image_encoder": {"name": "multigrain", "base_options": {"hed": 1}}},
+         "image_encoder.base_options.hed: encoder 'towers' has no option 'hed'; did you mean head"),
     ],
 )  # fmt: skip
 def test_what_a_member_hands_on_is_checked_as_well(values, message):
@@ -161,10 +161,10 @@ def test_what_a_member_hands_on_is_checked_as_well(values, message):
 WRONG = [
     ({"objective": "ditmm"}, "did you mean ditm"),
     ({"epochs": -3}, "config.epochs is -3; it should be greater than or equal to 0"),
-    ({"settings": {"batch_siz": 16}}, "no field 'batch_siz'; did you mean batch_size"),
-    ({"settings.weight_decay": "small"}, "config.weight_decay is 'small'"),
-    ({"settings": {"optimizer": "adan"}}, "did you mean adam"),
-    ({"data_options.sise": 8}, "data_options.sise: data '.*' has no option 'sise'"),
+    ({"config": {"batch_siz": 16}}, "no field 'batch_siz'; did you mean batch_size"),
+    ({"weight_decay": "small"}, "config.weight_decay is 'small'"),
+    ({"config": {"optimizer": "adan"}}, "did you mean adam"),
+    ({"data.sise": 8}, "data.sise: data '.*' has no option 'sise'"),
 ]
 
 
@@ -184,12 +184,12 @@ def test_settings_of_a_caller_are_laid_over_those_of_a_grid_and_none_is_lost(gri
     described = read_grid(grid)
     plain = plan("03_train", described)
     changes = {
-        "settings": {"train_images": 96, "swa_from": 1},
-        "settings.val_images": 7,
+        "config": {"train_images": 96, "swa_from": 1},
+        "val_images": 7,
         "mix": 0.0,
         "seed": 5,
     }
     merged = plan("03_train", described, changes)
     for label, values in plain.items():
-        settings = {**values["settings"], "swa_from": 1, "val_images": 7, "mix": 0.0}
-        assert merged[label] == {**values, "train_images": 96, "seed": 5, "settings": settings}
+        rest = {**values["config"], "swa_from": 1, "val_images": 7, "mix": 0.0}
+        assert merged[label] == {**values, "train_images": 96, "seed": 5, "config": rest}

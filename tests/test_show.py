@@ -38,7 +38,7 @@ def show(folder: Path, *words: str) -> list[str]:
 def trained(tmp_path) -> Path:
     folder = tmp_path / "train" / "mine"
     write_json(folder / runs.PARAMS, Config(objective="ditm").as_dict())
-    write_json(folder / runs.GIVEN, {"objective": "ditm", "epochs": 7, "objective_options": {"tau": 5}})
+    write_json(folder / runs.GIVEN, {"objective": {"name": "ditm", "tau": 5}, "epochs": 7})
     history = [{"epoch": number} for number in range(3)]
     runs.write_results(folder, results(kept=[2], select="rsum", history=history))
     write_json(folder / runs.ENV, {"seconds": 75.0, "versions": {f"package{n}": "1" for n in range(40)}})
@@ -57,7 +57,7 @@ def test_a_run_is_said_in_thirty_lines_with_what_it_was_given_and_numbers_with_i
     assert {"ok", "0:01:15"} <= set(lines[0].split())
     words = [line.split() for line in lines]
     assert ["epochs", "7"] in words
-    assert ["objective_options.tau", "5"] in words
+    assert ["objective.tau", "5"] in words
     assert sum(line[1:4] == ["50.0", "(40.0", "to"] for line in words) == 9
     assert not any("clip_norm" in line or "package1" in line for line in lines)
     assert "results.json" in " ".join(lines[-3:])
@@ -74,7 +74,7 @@ def test_with_all_come_all_fields_numbers_evaluations_and_files(trained):
 
 @pytest.mark.parametrize("given", [True, False])
 def test_of_many_fields_those_that_are_not_as_by_default_are_shown(trained, given):
-    fields = Config().as_dict() | {"objective": "sam", "lr": 0.25}
+    fields = Config().as_dict() | {"objective": {"name": "sam"}, "lr": 0.25}
     write_json(trained / runs.PARAMS, fields)
     (trained / runs.GIVEN).unlink()
     if given:
@@ -105,7 +105,7 @@ def test_an_evaluation_is_shown_without_the_fields_of_a_training(tmp_path, words
     lines = show(tmp_path / "run", *words)
     names = [line.split()[0] for line in lines]
     assert {"data", "rsum"} <= set(names)
-    assert not {"clip_norm", "epochs", "lr", "batch_size", "text_options"} & set(names)
+    assert not {"clip_norm", "epochs", "lr", "batch_size", "text_encoder"} & set(names)
     assert words or len(lines) <= 30
 
 

@@ -43,7 +43,7 @@ def root(tmp_path: Path) -> Path:
             "objective": objective,
             "seed": seed,
             "epochs": 3,
-            "settings": {"lr": 0.002},
+            "config": {"lr": 0.002},
         }
         write_json(folder / runs.PARAMS, params)
         ends = {"low": share - 0.2, "high": share + 0.2, "queries": 20, "gallery": 20}

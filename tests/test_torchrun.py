@@ -41,7 +41,7 @@ def test_several_processes_are_refused_where_no_folder_is_named(monkeypatch: pyt
 def test_two_processes_leave_one_run_with_the_weights_of_one(tmp_path: Path) -> None:
     model, config = tmp_path / "tiny.json", tmp_path / "config.json"
     model.write_text(json.dumps(TINY))
-    towers = {"image_encoder": "towers", "image_options": {"model": str(model), "pretrained": ""}}
+    towers = {"image_encoder": {"name": "towers", "model": str(model), "pretrained": ""}}
     config.write_text(json.dumps(SMALL | towers | {"objective": "ditm", "captions_per_image": 2}))
     words = ["train", str(config), "--out"]
     together = subprocess.run(

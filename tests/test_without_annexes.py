@@ -36,8 +36,8 @@ except ModuleNotFoundError as error:
     print(error)
 result = workbench.run(
     workbench.Config(
-        objective="vsepp", data="folder", data_options={"root": root}, image_encoder="towers",
-        text_encoder="towers", image_options={"model": model, "pretrained": ""}, epochs=1, batch_size=8,
+        objective="vsepp", data={"name": "folder", "root": root}, text_encoder="towers",
+        image_encoder={"name": "towers", "model": model, "pretrained": ""}, epochs=1, batch_size=8,
         captions_per_image=1,
     ),
     progress=False,

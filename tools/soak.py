@@ -40,7 +40,7 @@ CONFIG = {
     "data": "scenes", "train_images": 32, "val_images": 16, "test_images": 16, "objective": "vsepp",
     "epochs": 3, "batch_size": 8, "device": "cpu", "checkpoint_every": 1,
 }  # fmt: skip
-TRAINS = "from workbench import Config, train\nresult = train(Config(**settings, seed=seed), folder=out)"
+TRAINS = "from workbench import Config, train\nresult = train(Config(**config, seed=seed), folder=out)"
 SLEEPS = 'import time\ntime.sleep(1)\nvalues = {"seed": seed, "metrics": {"rsum": float(seed)}}'
 # seconds in which processes must be gone, and in which a command must end that was not the one killed
 GONE, ENDS = 45, 600
@@ -51,7 +51,7 @@ NAMES = ("train", "run", "grid")
 
 def notebook(path: Path, cell: str, results: str) -> Path:
     """A notebook of one working cell."""
-    parameters = 'seed: int = 0  # seed\nsettings: dict = {}  # fields\nout: str = ""  # run folder'
+    parameters = 'seed: int = 0  # seed\nconfig: dict = {}  # fields\nout: str = ""  # run folder'
     sources = ("from workbench.runs import store as runs", parameters, cell, f"runs.publish(out, {results})")
     book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in sources])
     book.cells[1].metadata["tags"] = ["parameters"]
@@ -69,7 +69,7 @@ def commands(home: Path, root: Path) -> dict[str, list[str]]:
     resume = ["--resume"] if (out / LAST).is_file() else []
     return {
         "train": ["train", str(home / "config.json"), "--out", str(out), *resume],
-        "run": ["run", str(trains), "--root", str(root), "-p", f"settings={json.dumps(CONFIG)}"],
+        "run": ["run", str(trains), "--root", str(root), "-p", f"config={json.dumps(CONFIG)}"],
         "grid": ["grid", str(sleeps), str(home / "grid.yaml"), "--jobs", "2", "--skip-existing",
                  "--root", str(root)],
     }  # fmt: skip

@@ -18,7 +18,7 @@ from importlib import import_module, invalidate_caches
 from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated, Any, ParamSpec, TypeVar, get_origin, get_type_hints
+from typing import Annotated, Any, ParamSpec, Self, TypeVar, get_origin, get_type_hints
 
 from annotated_types import Ge, Gt, Interval
 
@@ -32,6 +32,8 @@ Dropped = Annotated[float, Interval(ge=0, lt=1)]
 Portion = Annotated[float, Interval(gt=0, le=1)]
 Natural = Annotated[int, Ge(1)]
 Count = Annotated[int, Ge(0)]
+# a member of a registry as it is written: its name, or a mapping of its name and options
+Member = str | dict[str, Any]
 
 Made = TypeVar("Made")
 P = ParamSpec("P")
@@ -269,10 +271,20 @@ def merge(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]
     return {**first, **second, **{name: merge(first[name], second[name]) for name in both}}
 
 
-def make(what: str, kind: Callable[..., Made], options: Mapping[str, Any] | None) -> Made:
-    """Call a function or class with options that its signature allows; see ``check_options``."""
-    check_options(what, kind, options or {})
-    return kind(**(options or {}))
+def make(
+    what: str, member: Callable[..., Made], options: Mapping[str, Any] | None = None, path: str = ""
+) -> Made:
+    """Call a function or class with options that its signature allows; they are checked here, once.
+
+    Args:
+        what: how messages call it.
+        member: the function or class.
+        options: by name.
+        path: where the options stand in a configuration, see ``check_options``.
+    """
+    check_options(what, member, options or {}, path)
+    unchecked: Callable[..., Made] = getattr(member, "unchecked", member)
+    return unchecked(**(options or {}))
 
 
 def options_of(member: Callable[..., Any]) -> dict[str, Any]:
@@ -285,7 +297,6 @@ def check_options(
     member: Callable[..., Any],
     options: Mapping[str, Any],
     path: str = "",
-    beside: Iterable[str] = (),
 ) -> None:
     """Raise if a callable does not take options, by name, by type and by range, as its signature states.
 
@@ -294,8 +305,7 @@ def check_options(
         member: a function or class; its annotations say what an option may be, ranges included
             (``margin: Positive``).
         options: by name. A list stands for a tuple, as in JSON.
-        path: where the options stand in a configuration, for messages, e.g. ``"objective_options"``.
-        beside: names of what may be given beside the options, and may be meant by one that is unknown.
+        path: where the options stand in a configuration, for messages, e.g. ``"objective"``.
 
     Raises:
         TypeError: an option that it does not take, with the near ones, or a value of another type.
@@ -307,7 +317,7 @@ def check_options(
     for option, value in options.items():
         where = f"{path}.{option}: " if path else ""
         if option not in known:
-            near = did_you_mean(str(option), [*known, *beside])
+            near = did_you_mean(str(option), list(known))
             raise TypeError(f"{where}{what} has no option {option!r}; {near}")
         place = f"{path}.{option}" if path else f"{what}: {option}"
         check_value(place, value, hints.get(option, Any))
@@ -394,7 +404,15 @@ def refusal(where: str, value: Any, errors: Sequence[Any]) -> Exception:
 
 
 class Checked:
-    """Classes whose options are held to the signature of ``__init__``, also when they are made directly."""
+    """Classes whose options are held to the signature of ``__init__`` when they are made directly."""
+
+    @classmethod
+    def unchecked(cls, **options: Any) -> Self:
+        """Make one with options that were checked already."""
+        member = cls.__new__(cls)
+        init: Any = member.__init__  # type: ignore[misc]
+        getattr(init.__func__, "__wrapped__", init.__func__)(member, **options)
+        return member
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Check the options of each class that defines ``__init__`` before it runs."""

@@ -173,7 +173,7 @@ def training_step() -> Figure:
     train = prepared.train
     assert train is not None
     optimiser, device = torch.optim.AdamW(pair.parameters()), prepared.model.device
-    settings = prepared.config.training
+    settings = prepared.config
     each = settings.captions_per_image
     order = samplers.epoch(train.split.own, size=PAIRS, captions_per_image=each, seed=0, number=0)
 
@@ -201,20 +201,16 @@ def frozen_step(name: str) -> Figure:
     """Return a step of an objective from frozen features to its update, beside the matrix products in it; one
     thread on the processor.
     """
-    options: dict[str, Any] = {"image_options": SLIM, "text_options": SLIM}
-    image, words = "regions", "sequence"
+    image, words = {"name": "regions", **SLIM}, {"name": "sequence", **SLIM}
     if name == "aahr":
-        options = {"image_options": MULTIGRAIN, "text_options": {}}
-        image, words = "multigrain", "multigrain"
-    options |= {"features": "scenes_backbone", "image_encoder": image, "text_encoder": words}
+        image, words = {"name": "multigrain", **MULTIGRAIN}, {"name": "multigrain"}
+    options: dict[str, Any] = {"features": "scenes_backbone", "image_encoder": image, "text_encoder": words}
     options |= {"train_images": PAIRS, "val_images": 8, "test_images": 8}
     options |= {"batch_size": PAIRS, "captions_per_image": EACH, "epochs": 1}
     config = Config(objective=name, device="cpu", **options)
     prepared = prepare(config, progress=False)
     assert prepared.train is not None
-    run = Training(
-        prepared.model.pair, prepared.model.objective, prepared.train, prepared.config.training, None
-    )
+    run = Training(prepared.model.pair, prepared.model.objective, prepared.train, prepared.config, None)
     rows, shards = run.order(0)[:1], batches.Shards(prepared.train)
     threads = torch.get_num_threads()
     run.model.train()

@@ -23,8 +23,9 @@ from workbench.data.images import read_image
 from workbench.execution.needs import reads_pixels
 from workbench.formatting import format_count, format_number
 from workbench.io import read_options
+from workbench.runs import spellings
 from workbench.runs.build import load_split
-from workbench.runs.config import Config, ModelSection
+from workbench.runs.config import Config, Encoder
 from workbench.runs.resolve import make_objective, resolve
 from workbench.training import samplers
 
@@ -77,8 +78,8 @@ def forecast(
     for label, values in arms.items():
         row = table.setdefault(rows[label], {"arm": rows[label], "runs": 0})
         if not row["runs"]:
-            plain = {name: value for name, value in values.items() if name not in ("settings", "out")}
-            row |= _arm(resolve(Config(**plain, **values.get("settings", {}))))
+            fields = {name: value for name, value in spellings.fields(values).items() if name != "out"}
+            row |= _arm(resolve(Config(**fields)))
         row["runs"] += 1
     heads = ("arm", "runs", "steps", "million weights", "memory, GB", "hours a run")
     shown = [_cells(row) for row in table.values()]
@@ -114,24 +115,24 @@ def about() -> list[str]:
 
 def _arm(config: Config) -> dict[str, Any]:
     """Return steps, trained weights, memory in bytes and hours of one run."""
-    settings, objective = config.training, make_objective(config)
-    images = settings.batch_size
-    captions = images * settings.captions_per_image
-    image, text = _sides(config.model.model_dump_json())
+    objective, images = make_objective(config), config.batch_size
+    captions = images * config.captions_per_image
+    image, text = _sides(config.image_encoder.model_dump_json(), config.text_encoder.model_dump_json())
     work = (BOTH + FORWARD * objective.momentum) * (images * image.work + captions * text.work)
     measured = min(images, MANY if torch.cuda.is_available() else SOME)
     taken = work / _speed() + _loss(config.objective.model_dump_json(), measured) * (images / measured) ** 2
     if reads_pixels(config.as_dict()):
-        taken += images * _photograph() / max(settings.workers, 1)
+        taken += images * _photograph() / max(config.workers, 1)
     weights = image.weights + text.weights
     activations = (2 if torch.cuda.is_available() else 4) * (
         images * image.activations + captions * text.activations
     )
     compared = 4 * FROZEN * images * captions * PARTS * WORDS if "parts" in objective.reads else 0
     frozen = image.frozen + text.frozen + weights * objective.momentum
-    several = settings.sampler == "clusters" or settings.captions_per_image > 1
-    each = settings.captions_per_image if several else 0
-    steps = settings.epochs * _steps(config.data.model_dump_json(), images, each)
+    several = config.sampler == "clusters" or config.captions_per_image > 1
+    each = config.captions_per_image if several else 0
+    where = config.model_dump_json(include={"data", "train_images"})
+    steps = config.epochs * _steps(where, images, each)
     memory = (
         TRAINED * weights + FROZEN * frozen + activations + compared if steps else FROZEN * (weights + frozen)
     )
@@ -140,16 +141,16 @@ def _arm(config: Config) -> dict[str, Any]:
 
 @cache
 def _steps(where: str, size: int, each: int) -> int:
-    """Return steps of an epoch over data as JSON, in batches of so many images with as many captions each, or
-    of captions if that is 0.
+    """Return steps of an epoch over the training data of a configuration as JSON, in batches of so many
+    images with as many captions each, or of captions if that is 0.
     """
-    config = Config(data=json.loads(where))
+    config = Config(**json.loads(where))
     place = config.data
     try:
         own = load_split(config, "train", progress=False).own
     except FileNotFoundError:
         images, _ = data.member(place.name).counts["train"]
-        images = min(round(images * place.options.get("share", 1)), place.train_images or images)
+        images = min(round(images * place.options.get("share", 1)), config.train_images or images)
         own = np.repeat(np.arange(images), CAPTIONS)
     if each:
         return len(samplers.grouped(own, size, each, np.random.default_rng(0)))
@@ -157,19 +158,18 @@ def _steps(where: str, size: int, each: int) -> int:
 
 
 @cache
-def _sides(section: str) -> tuple[Load, Load]:
-    """Return what the encoder of images takes, and that of captions, of a section of a configuration as JSON;
-    one that serves both counts half at each.
+def _sides(of_images: str, of_texts: str) -> tuple[Load, Load]:
+    """Return what the encoder of images takes, and that of captions, each as JSON; one that serves both
+    counts half at each.
     """
-    model = ModelSection.model_validate_json(section)
-    if model.image_encoder == "towers":
-        options, side = model.image_options, model.text_encoder
-        image, text = _towers(str(options.get("model", "scenes")))
-        return image, text if side == "towers" else _own(side, model.text_options, WORDS)
-    if model.text_encoder != model.image_encoder:
-        image = _own(model.image_encoder, model.image_options, PARTS)
-        return image, _own(model.text_encoder, model.text_options, WORDS)
-    load = _own(model.image_encoder, model.image_options, (PARTS + WORDS) // 2)
+    images, texts = Encoder.model_validate_json(of_images), Encoder.model_validate_json(of_texts)
+    if images.name == "towers":
+        image, text = _towers(str(images.options.get("model", "scenes")))
+        return image, text if texts.name == "towers" else _own(texts.name, texts.options, WORDS)
+    if texts.name != images.name:
+        image = _own(images.name, images.options, PARTS)
+        return image, _own(texts.name, texts.options, WORDS)
+    load = _own(images.name, images.options, (PARTS + WORDS) // 2)
     half = Load(*(part / 2 for part in load))
     return half, half
 

@@ -73,7 +73,7 @@ def with_printed(opened: Sequence[OpenRun], named: str) -> tuple[dict[str, list[
     data, split = opened[0].dataset, opened[0].split
     folds = published.folds_of(dataset, protocol, len(split.image_ids))
     sizes = {"images": len(split.image_ids), "captions": len(split.captions), "folds": folds}
-    trained = dict.fromkeys(str(run.config["data"]) for run in opened)
+    trained = dict.fromkeys(run.trained_on for run in opened)
     reasons = [
         published.why_not(dataset, protocol, data=data, training=training, **sizes) for training in trained
     ]

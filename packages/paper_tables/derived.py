@@ -33,7 +33,7 @@ def of_runs(
         if measure and not file.is_file():
             from workbench.runs.evaluate import evaluate
 
-            options = {"objective_options": how.options} if how.options else None
+            options = {"objective": how.options} if how.options else None
             result = evaluate([run.folder for run in members], scoring=options)
             numbers = {"metrics": dict(result)}
             write_json(file, {**members[0].results, **numbers, "runs": [run.id for run in members]})

@@ -14,9 +14,9 @@
   settings;
 - ``rows``: row of the grid -> its name in the printed table, where they differ; ``null`` = it is not printed;
 - ``from``: row -> how it is made from the runs of an arm, without a training: ``{mean: ARM}``, the ensemble
-  of the seeds, whose scores are averaged, or ``{rescore: ARM}``, each run; with ``objective_options`` the
+  of the seeds, whose scores are averaged, or ``{rescore: ARM}``, each run; with ``objective`` the
   models score by other options of their objective, see ``runs.evaluate.rescored``;
-- ``curves``: heading -> a parameter that arms set to numbers, ``objective_options.tau``; the rows that set it
+- ``curves``: heading -> a parameter that arms set to numbers, ``objective.tau``; the rows that set it
   are drawn as a curve over it, below the table;
 - ``evaluate``: name of the training data -> targets as for ``runs.Target``, on which each run is
   measured beside its own data; ``others`` = any data that are not named. A target without a ``source`` of its
@@ -182,11 +182,11 @@ def _derived(
     trained, out = set(grids.rows(grid).values()), dict[str, Derived]()
     for row, source in section.items():
         ways = [way for way in ("mean", "rescore") if way in source]
-        one_way = len(ways) == 1 and source.keys() <= {*ways, "objective_options"} and row not in trained
-        form = f"{place}: {row} is {source}; write {{mean: ARM}} or {{rescore: ARM, objective_options: ...}}"
+        one_way = len(ways) == 1 and source.keys() <= {*ways, "objective"} and row not in trained
+        form = f"{place}: {row} is {source}; write {{mean: ARM}} or {{rescore: ARM, objective: ...}}"
         require(one_way, f"{form}, under a name that no arm has", parameters.ParameterError)
         require_known(f"{place}: {row}: no arm", source[ways[0]], trained, parameters.ParameterError)
-        out[row] = Derived(source[ways[0]], "mean" in source, source.get("objective_options") or {})
+        out[row] = Derived(source[ways[0]], "mean" in source, source.get("objective") or {})
     return out
 
 

@@ -16,6 +16,7 @@ from workbench.assets.text_models import PACKAGE
 from workbench.encoders.words import PACKAGE as VECTORS
 from workbench.execution.grid import PAPER
 from workbench.io import with_home
+from workbench.runs.spellings import fields, mapping_of, name_of, options_of
 
 # files of a model on the hub, any of which holds its weights
 WEIGHTS = (
@@ -33,10 +34,9 @@ def weights(arms: Iterable[Mapping[str, Any]]) -> list[str]:
     Args:
         arms: parameters of the notebook.
     """
-    fields = [{**arm, **arm.get("settings", {})} for arm in arms]
     places: dict[str, list[str]] = {}
-    for values, side in product(fields, ("image_options", "text_options")):
-        for place, group in _groups(values.get(side) or {}, side):
+    for arm, side in product(arms, ("image_encoder", "text_encoder")):
+        for place, group in _groups(options_of(fields(arm).get(side)), side):
             for line, option in _lacking(group):
                 places.setdefault(line, []).append(f"{place}.{option}")
     return [f"{line} in the arms, as {', '.join(dict.fromkeys(names))}" for line, names in places.items()]
@@ -91,10 +91,11 @@ def measured_on(grid: Mapping[str, Any], arms: Iterable[Mapping[str, Any]]) -> l
         KeyError, TypeError: data or options that are not known.
     """
     lacking = []
-    for arm in {str(arm["data"]): arm for arm in arms}.values() if PAPER in grid else ():
-        for target in targets(grid, arm["data"], arm):
+    by_data = {str(arm["data"]): arm for arm in arms} if PAPER in grid else {}
+    for arm in by_data.values():
+        for target in targets(grid, name_of(arm["data"]), arm):
             try:
-                data.load(target.data, split=target.split, **target.data_options)
+                data.load(target.data.name, split=target.split, **target.data.options)
             except (FileNotFoundError, ModuleNotFoundError) as error:
                 lacking.append(str(error))
     return lacking
@@ -114,9 +115,10 @@ def targets(grid: Mapping[str, Any], dataset: str, params: Mapping[str, Any]) ->
     from workbench.runs import Target
 
     section, needed = grid["table"].get("evaluate") or {}, []
-    source = params.get("data_options", {}).get("source")
+    source = options_of(params.get("data")).get("source")
     for entry in section.get(dataset, section.get("others", [])):
-        takes = source and data.member(entry["data"]).takes("source")
-        options = {**({"source": source} if takes else {}), **entry.get("data_options", {})}
-        needed.append(Target.of({**entry, "data_options": options}))
+        chosen = mapping_of(entry["data"])
+        if source and data.member(chosen["name"]).takes("source"):
+            chosen = {"source": source, **chosen}
+        needed.append(Target(**{**entry, "data": chosen}))
     return needed

@@ -9,7 +9,7 @@ import inspect
 import json
 import time
 from collections.abc import Callable
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import cache, lru_cache, partial
 from itertools import compress
 from typing import Any
@@ -61,7 +61,7 @@ def value(run: runs.Run, key: str, target: Target | None = None) -> Values:
     require(name in PROBES, f"no probe {name!r}; there are {', '.join(PROBES)}", KeyError)
     probe = PROBES[name]
     code = inspect.getsource(probe.func if isinstance(probe, partial) else probe)
-    description = json.dumps(asdict(target)) if target else ""
+    description = target.model_dump_json() if target else ""
     place = hashlib.sha256(f"{code} {description}".encode()).hexdigest()[:8]
     file = run.folder / "probes" / f"{name}-{place}.npy"
     if not file.is_file():
@@ -189,7 +189,7 @@ def entities(run: OpenRun) -> Values:
 
 def reranked(run: OpenRun) -> float:
     """RSUM ranked again by entities, their weight chosen on the validation split, less RSUM as it is."""
-    options = {"objective_options": {"beta": None}}
+    options = {"objective": {"beta": None}}
     return evaluate(run.folder, scoring=options)["rsum"] - run["rsum"]
 
 

@@ -19,8 +19,7 @@ AROUND = {"half the rate": ("lr", 0.5), "twice the rate": ("lr", 2), "twice the 
 
 def same_of(grid: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a grid holds equal, parameters of its notebook and fields of its configuration alike."""
-    fixed_values = grid.get("fixed", {})
-    return {**fixed_values, **fixed_values.get("settings", {})}
+    return dict(grid.get("fixed", {}))
 
 
 def tried(*names: str) -> pd.DataFrame:

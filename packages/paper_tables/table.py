@@ -38,6 +38,7 @@ from workbench.metrics.seeds import t_interval
 from workbench.records import MetricKey, require
 from workbench.records.measurement import unit_of
 from workbench.runs import store as runs
+from workbench.runs.spellings import name_of, options_of
 
 # letters of the changes that the name of a table's files says
 MOST_SAID = 120
@@ -332,13 +333,13 @@ def complete(grid: Mapping[str, Any], folders: Sequence[Path]) -> list[str]:
         from workbench.runs.evaluate import evaluate
 
         for target in needs.targets(grid, str(run.results.get("dataset")), run.params):
-            if target.name in run.evaluations or target.data in lacking:
+            if target.name in run.evaluations or target.data.name in lacking:
                 continue
             try:
                 evaluate(run.folder, target).save(run.folder / runs.EVALUATIONS / target.name)
             except (OSError, ModuleNotFoundError, ValueError) as error:  # the table is made without them
-                reason = _without_place(error).removeprefix(f"{target.data}: ")
-                lacking[target.data] = f"Not measured on {target.data}: {reason}"
+                reason = _without_place(error).removeprefix(f"{target.data.name}: ")
+                lacking[target.data.name] = f"Not measured on {target.data.name}: {reason}"
     return list(lacking.values())
 
 
@@ -467,7 +468,7 @@ def _at_the_ceiling(columns: Mapping[str, Source], rows: Sequence[Row]) -> list[
 def _budget(configs: Sequence[Mapping[str, Any]]) -> str:
     images = sorted({int(config.get("train_images", 0)) for config in configs})
     epochs = sorted({int(config.get("epochs", 0)) for config in configs})
-    shares = sorted({float(config.get("data_options", {}).get("share") or 1) for config in configs})
+    shares = sorted({float(options_of(config.get("data")).get("share") or 1) for config in configs})
     sizes = [format_count(number, "image") for number in images if number]
     seen = " or ".join(sizes if all(images) else ["all images", *sizes])
     if shares != [1]:
@@ -484,6 +485,7 @@ def _budget(configs: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _encoder(config: Mapping[str, Any], side: str) -> str:
-    name = str(config.get(f"{side}_encoder", ""))
-    features = config.get("features") if side == "image" else config.get("text_options", {}).get("features")
+    encoder = config.get(f"{side}_encoder", "")
+    name = str(name_of(encoder))
+    features = config.get("features") if side == "image" else options_of(encoder).get("features")
     return f"{name} on {features}" if features and name != "towers" else name

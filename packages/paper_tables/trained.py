@@ -29,15 +29,18 @@ from workbench.runs import Config, Target, load_split
 from workbench.runs import store as runs
 from workbench.runs.evaluate import evaluate
 from workbench.runs.resolve import resolve
+from workbench.runs.spellings import fields
 from workbench.runs.train import train
 from workbench.training.samplers import epoch
 
 NOTEBOOK, FOLDER = "03_train", "claims"
 # trained on Flickr8k, what claims about levels ask is measured on HierarCaps, and transfer on its photographs
 PLACES = {name: where for where, name in claims.PLACES.items()}
-MEASURED = {"H": Target("hierarcaps")}
+MEASURED = {"H": Target(data="hierarcaps")}
 # factors of the learning rate at which one seed is trained as well
 RATES = (0.5, 2.0)
+# fields that say what the splits are
+OF_DATA = ("data", "train_images", "val_images", "test_images")
 Arm = tuple[str, str]  # grid and label
 Key = tuple[Arm, int, float]  # arm, seed, factor of the learning rate
 
@@ -127,7 +130,7 @@ def _configs(name: str, labels: set[str], where: str) -> dict[Arm, Config]:
     planned = grid.plan(NOTEBOOK, {"fixed": fixed, "arms": arms}, {"device": "cpu"})
     lacking = grid.missing({}, planned)
     require(not lacking, "\n".join(lacking), FileNotFoundError)
-    return {(name, label): Config(**values.pop("settings"), **values) for label, values in planned.items()}
+    return {(name, label): Config(**fields(values)) for label, values in planned.items()}
 
 
 def _job(key: Key, config: Config, root: Path | str) -> Job:
@@ -135,22 +138,21 @@ def _job(key: Key, config: Config, root: Path | str) -> Job:
     config = config.replace(seed=seed)
     whole = resolve(config)
     if rate != 1:
-        config = config.replace(lr=whole.training.lr * rate)
+        config = config.replace(lr=whole.lr * rate)
         whole = resolve(config)
     of_share = "share" in config.data.options
-    data, own = _data(json.dumps(config.data.model_dump(mode="json")), seed if of_share else 0)
-    t = whole.training
-    order = epoch(own, size=t.batch_size, captions_per_image=t.captions_per_image, seed=0, number=0)
-    steps = t.epochs * len(order)
+    data, own = _data(config.model_dump_json(include=set(OF_DATA)), seed if of_share else 0)
+    order = epoch(own, size=whole.batch_size, captions_per_image=whole.captions_per_image, seed=0, number=0)
+    steps = whole.epochs * len(order)
     folder = Path(root).resolve() / FOLDER / runs.run_key({**whole.as_dict(), "split": data})
     images = len(np.unique(own))
-    return Job(config, folder, steps, _pace(name, label, config.data.name) * images * t.epochs)
+    return Job(config, folder, steps, _pace(name, label, config.data.name) * images * whole.epochs)
 
 
 @cache
-def _data(section: str, seed: int) -> tuple[str, Rows]:
+def _data(values: str, seed: int) -> tuple[str, Rows]:
     """Return what the splits of a configuration are, in words, and whose the training captions are."""
-    config = Config(data=json.loads(section), seed=seed)
+    config = Config(**json.loads(values), seed=seed)
     splits = [load_split(config, name, progress=False) for name in ("train", "val", "test")]
     return "; ".join(split.identity() for split in splits), splits[0].own
 

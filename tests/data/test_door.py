@@ -412,8 +412,10 @@ def test_vectors_need_no_pictures(tmp_path):
     write(tmp_path / "captions.csv", "\n".join(["image,caption", *rows]))
     frame = pd.DataFrame({"image": [f"{n}.jpg" for n in range(3)], "caption": ["one", "two", "three"]})
     for source in (tmp_path, tmp_path / "captions.csv", frame):
-        given = {"images": str(tmp_path)} if source is frame else {}
-        found = wb.evaluate(images=np.eye(3), texts=np.eye(3), data=source, data_options=given)
+        read = source
+        if source is frame:
+            read = wb.load_data(frame, images=str(tmp_path), pictures=False)
+        found = wb.evaluate(images=np.eye(3), texts=np.eye(3), data=read)
         assert found["t2i/R@1"] == 1.0
         assert any("2 pictures not there" in note for note in found.split.notes)
         assert found.split.open_image(0).size == (16, 12)

@@ -235,10 +235,10 @@ def test_training_from_shards_is_training_from_the_same_images_in_a_folder(tmp_p
         tar(shards / f"{split}.tar", members)
     (folder / "captions.csv").write_text("\n".join(lines))
     given = {"objective": "infonce", "train_images": 0, "batch_size": 4, "epochs": 1, "device": "cpu"}
-    given |= {"captions_per_image": 1, "image_encoder": "towers", "text_encoder": "towers"}
-    given |= {"image_options": {"model": "scenes", "pretrained": "scenes"}}
+    given |= {"captions_per_image": 1, "text_encoder": "towers"}
+    given |= {"image_encoder": {"name": "towers", "model": "scenes", "pretrained": "scenes"}}
     results = [
-        train(Config(data=name, data_options={"root": str(root)}, **given), progress=False)
+        train(Config(data={"name": name, "root": str(root)}, **given), progress=False)
         for name, root in (("shards", shards), ("folder", folder))
     ]
     assert results[0]["rsum"] == results[1]["rsum"]

@@ -24,6 +24,7 @@ from workbench.progress import Task
 from workbench.runs import Config
 from workbench.runs import store as runs
 from workbench.runs.about import About
+from workbench.runs.spellings import name_of
 
 
 @pytest.fixture
@@ -90,34 +91,34 @@ def test_changes_that_make_two_arms_the_same_are_refused():
     assert len(grid.plan("03_train", grid_of, {"seed": 9})) == 3
     # of other data another preset, whose own value one arm has
     fixed = {"preset": "butd_aahr_bert_{data}", "data": "flickr30k"}
-    arms = {"K 768": {"objective_options": {"alignment": {"prototypes": 768}}}, "preset": {}}
+    arms = {"K 768": {"objective": {"alignment": {"prototypes": 768}}}, "preset": {}}
     first, second = grid.plan("03_train", {"fixed": fixed, "arms": arms}, {"data": "coco"}).values()
     assert first == second
 
 
-def test_fields_that_a_training_notebook_does_not_name_go_into_its_settings():
+def test_fields_that_a_training_notebook_does_not_name_go_into_its_config():
     fields = {"objective": "ditm", "captions_per_image": 2}
     found = grid.plan("03_train", {"arms": {"a": fields}})["a"]
-    assert (found["objective"], found["settings"]) == ("ditm", {"captions_per_image": 2})
+    assert (found["objective"], found["config"]) == ("ditm", {"captions_per_image": 2})
     with pytest.raises(
         TypeError, match="arm 'a': config has no field 'captions_per_imag'; did you mean captions_per_image"
     ):
         grid.plan("03_train", {"arms": {"a": {"captions_per_imag": 2}}})
     with pytest.raises(TypeError, match=r"arm 'a': .* no option 'taus'; did you mean tau"):
-        grid.plan("03_train", {"arms": {"a": {"objective": "ditm", "objective_options": {"taus": 2}}}})
+        grid.plan("03_train", {"arms": {"a": {"objective": {"name": "ditm", "taus": 2}}}})
 
 
 @pytest.mark.slow
 def test_a_preset_lies_below_all_that_the_grid_says():
     known = parameters.inspect(library.find("03_train"))
     described = {"fixed": {"preset": "clip_daa", "epochs": 3}, "arms": {
-        "DAA": {}, "SAM": {"preset": "clip_sam", "objective_options.tau": 5.0}}}  # fmt: skip
+        "DAA": {}, "SAM": {"preset": "clip_sam", "objective.tau": 5.0}}}  # fmt: skip
     arms = grid.expand(described, {"seed": 4}, known)
-    assert [arms[label]["objective"] for label in ("DAA", "SAM")] == ["daa", "sam"]
+    assert [name_of(arms[label]["objective"]) for label in ("DAA", "SAM")] == ["daa", "sam"]
     found, kept = arms["SAM"], Config.read(library.find("clip_sam", "configuration"))
-    assert (found["data"], found["seed"], found["settings"]["epochs"]) == ("coco", 4, 3)
-    assert found["objective_options"] == kept.objective.options | {"tau": 5.0}
-    assert found["settings"]["image_options"] == kept.model.image_options
+    assert (found["data"], found["seed"], found["config"]["epochs"]) == ("coco", 4, 3)
+    assert found["objective"] == kept.objective.model_dump() | {"tau": 5.0}
+    assert found["config"]["image_encoder"] == kept.image_encoder.model_dump()
     with pytest.raises(FileNotFoundError, match=r"no configuration 'clip_samm'.*did you mean clip_sam"):
         grid.expand({"arms": {"a": {"preset": "clip_samm"}}}, {}, known)
 
@@ -134,9 +135,10 @@ def test_a_preset_lies_below_all_that_the_grid_says():
 )
 def test_the_options_of_a_preset_go_where_its_objective_stands(objective, options, tmp_path):
     preset = tmp_path / "mine.yaml"
-    preset.write_text("objective: {name: hrem, options: {cutoff: 1.9, after: 8000}}\n")
+    preset.write_text("objective: {name: hrem, cutoff: 1.9, after: 8000}\n")
     arms = grid.expand({"fixed": {"preset": str(preset)}, "arms": {"a": {"objective": objective}}})
-    assert arms["a"].get("objective_options") == options
+    wanted = objective if options is None else {"name": objective, **options}
+    assert arms["a"]["objective"] == wanted
 
 
 def test_all_data_that_are_missing_are_named_at_once(monkeypatch, tmp_path):

@@ -10,10 +10,10 @@ import pytest
 from workbench.execution.parameters import (
     Parameter,
     ParameterError,
+    complete,
     inspect,
     options,
     parse_values,
-    with_defaults,
 )
 
 Make = Callable[..., Path]
@@ -78,7 +78,7 @@ KNOWN = {
     ],
 )  # fmt: skip
 def test_text_from_the_command_line_takes_the_declared_type(name: str, text: str, value: object) -> None:
-    found = with_defaults(KNOWN, {name: text})[name]
+    found = complete(KNOWN, {name: text})[name]
     assert found == value
     assert type(found) is type(value)
 
@@ -98,28 +98,28 @@ def test_text_from_the_command_line_takes_the_declared_type(name: str, text: str
 )
 def test_an_ill_typed_value_is_refused(name: str, value: object) -> None:
     with pytest.raises(ParameterError, match=f"parameter {name} is {KNOWN[name].type}, got"):
-        with_defaults(KNOWN, {name: value})
+        complete(KNOWN, {name: value})
 
 
 @pytest.mark.parametrize(("kind", "least"), [("Count", 0), ("Natural", 1)])
 def test_a_count_is_a_whole_number_that_is_not_too_small(kind: str, least: int) -> None:
     known = {"images": Parameter("images", kind, 5, "")}
-    assert with_defaults(known, {"images": str(least)}) == {"images": least}
+    assert complete(known, {"images": str(least)}) == {"images": least}
     for wrong in (least - 1, str(least - 1)):
         with pytest.raises(ParameterError, match=f"images is {least - 1}; give {least} or more"):
-            with_defaults(known, {"images": wrong})
+            complete(known, {"images": wrong})
     for wrong in (True, 5.5, "many"):
         with pytest.raises(ParameterError, match="images is int, got"):
-            with_defaults(known, {"images": wrong})
+            complete(known, {"images": wrong})
 
 
 def test_an_unknown_name_is_refused_with_the_near_ones() -> None:
     with pytest.raises(ParameterError, match="no parameter 'epoch'; did you mean epochs"):
-        with_defaults(KNOWN, {"epoch": 3})
+        complete(KNOWN, {"epoch": 3})
 
 
 def test_what_is_not_given_keeps_its_default() -> None:
-    assert with_defaults(KNOWN, {"epochs": 4}) == {
+    assert complete(KNOWN, {"epochs": 4}) == {
         "epochs": 4,
         "lr": 0.5,
         "name": "a",
@@ -131,23 +131,25 @@ def test_what_is_not_given_keeps_its_default() -> None:
 
 @pytest.mark.parametrize("text", ['{"lr": 1e-3}', "{lr: 1e-3}", "{lr: +1E-3}", "{lr: 1.e-3}", "{lr: .1e-2}"])
 def test_numbers_with_an_exponent_are_numbers_wherever_they_stand(text):
-    known = {"settings": Parameter("settings", "dict", {}, "")}
-    assert with_defaults(known, {"settings": text}) == {"settings": {"lr": 0.001}}
-    assert parse_values({}, {"settings": text}) == {"settings": {"lr": 0.001}}
+    known = {"config": Parameter("config", "dict", {}, "")}
+    assert complete(known, {"config": text}) == {"config": {"lr": 0.001}}
+    assert parse_values({}, {"config": text}) == {"config": {"lr": 0.001}}
 
 
 @pytest.mark.parametrize("text", ['{"lr": 1', "[1, 2", "{a: b: c}"])
 def test_broken_json_is_one_line_that_shows_it(text):
     with pytest.raises(ValueError, match=r"the value .* cannot be read") as refused:
-        parse_values({}, {"data_options": text})
+        parse_values({}, {"data": text})
     assert text in str(refused.value)
     assert "\n" not in str(refused.value)
 
 
-def test_options_of_data_are_read_by_each_of_their_names_and_once():
-    words = ({"size": "8"}, {"data.size": "8"}, {"data_options.size": "8"}, {"data": "{size: 8}"})
-    assert [options(one) for one in words] == [{"size": 8}] * 4
-    with pytest.raises(ValueError, match=r"size is 8 and data\.size is 9"):
-        options({"size": "8", "data.size": "9"})
-    with pytest.raises(TypeError, match="data is 8"):
+def test_options_of_data_are_read_by_the_name_that_a_configuration_has_for_them_and_once():
+    words = ({"data.size": "8"}, {"data": "{size: 8}"}, {"data.size": "8", "data": "{size: 8}"})
+    assert [options(one) for one in words] == [{"size": 8}] * 3
+    with pytest.raises(ValueError, match=r"data\.size is 8 and data\.size is 9"):
+        options({"data.size": "8", "data": "{size: 9}"})
+    with pytest.raises(TypeError, match=r"written data\.size"):
+        options({"size": "8"})
+    with pytest.raises(TypeError, match="the data have their name already"):
         options({"data": "8"})

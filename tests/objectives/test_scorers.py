@@ -63,7 +63,7 @@ def test_a_configuration_names_the_scorer_and_its_fields():
         fields = scorer if isinstance(scorer, dict) else {"form": scorer}
         kind = EntityScorer if fields["form"] == "entities" else CrossAttention
         assert made.local_scorer == kind(**fields)
-    assert resolve(Config(objective="sam", scorer="entities")).model.text_encoder == "graph"
+    assert resolve(Config(objective="sam", scorer="entities")).text_encoder.name == "graph"
     with pytest.raises(ValueError, match="did you mean chan"):
         Config(scorer="chaan")
     with pytest.raises(TypeError, match="did you mean attention"):

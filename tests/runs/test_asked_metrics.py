@@ -89,7 +89,7 @@ def test_a_finished_run_is_measured_by_them_and_else_by_those_of_its_configurati
     asked: dict[str, Any] = {"metrics": [own, "nsum"], "judge": "cider", "rounds": 20}
     words = ["--metrics", own, "--metrics", "nsum", "--judge", "cider", "--rounds", 20, "--json"]
     found = numbers(call("evaluate", folder, *data, *words))
-    wanted = wb.evaluate(folder, Target.of(ON) if data else None, **asked)
+    wanted = wb.evaluate(folder, Target(**ON) if data else None, **asked)
     assert found == measured(wanted.measurements)
     assert {"i2t/mrr_own", "cider:nsum"} <= found.keys()
     assert not [label for label in found if "ncs@" in label]

@@ -22,8 +22,8 @@ from workbench.runs.train import train
 def saved(tmp_path_factory):
     folder = tmp_path_factory.mktemp("saved")
     (folder / "tiny.json").write_text(json.dumps(TINY))
-    towers = {"image_options": {"model": str(folder / "tiny.json"), "pretrained": ""}}
-    config = Config(**(SMALL | towers | {"image_encoder": "towers", "text_encoder": "towers", "epochs": 0}))
+    image = {"name": "towers", "model": str(folder / "tiny.json"), "pretrained": ""}
+    config = Config(**(SMALL | {"image_encoder": image, "text_encoder": "towers", "epochs": 0}))
     train(config, progress=False).save(folder / "run")
     return folder / "run"
 
@@ -59,7 +59,7 @@ def test_a_damaged_file_is_refused_by_name(saved, tmp_path, name, kind):
 def test_files_of_another_run_are_refused_and_runs_without_checksums_are_read(saved, tmp_path):
     folder = shutil.copytree(saved, tmp_path / "run")
     config = json.loads((folder / runs.CONFIG).read_text())
-    (folder / runs.CONFIG).write_text(json.dumps(config | {"objective": "dias", "device": "auto"}))
+    (folder / runs.CONFIG).write_text(json.dumps(config | {"objective": {"name": "dias"}, "device": "auto"}))
     with pytest.raises(
         ValueError, match=r"is not the configuration of model\.safetensors: objective was infonce, is d"
     ):

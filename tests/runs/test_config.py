@@ -1,5 +1,5 @@
-"""The one configuration: four sections, fields by name; it is completed, survives JSON, and refuses by name,
-path, type and range."""
+"""The one configuration: fields by name; it is completed, survives JSON, and refuses by name, path, type and
+range."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import pytest
 
 from workbench import encoders, objectives
 from workbench.runs import Config, prepare
-from workbench.runs.config import flat
 from workbench.runs.resolve import resolve
 from workbench.runs.train import train
 from workbench.training import Settings
@@ -27,37 +26,37 @@ FACTS = {
     [
         ({"objectiv": "ditm"}, TypeError, "no field 'objectiv'; did you mean objective"),
         ({"extra_positives": "mask"}, TypeError,
-         "an option of infonce.*: give objective.extra_positives"),
+         "an option of infonce.*: write objective.extra_positives"),
         ({"objective": "dtim"}, KeyError, "did you mean ditm"),
         ({"objective": "ditm+dias.dims"}, KeyError, "'dias' has no term 'dims'; did you mean dim"),
         ({"objective": "ditm", "captions_per_image": 1}, ValueError, "'ditm' needs 2 captions an image"),
-        ({"objective": "sam", "objective_options": {"phi": "symbolc"}}, ValueError,
-         "objective_options.phi: no relevance 'symbolc'; did you mean symbolic"),
-        ({"objective": "daa", "objective_options": {"relevance": "exat"}}, ValueError,
-         "objective_options.relevance: no relevance 'exat'; did you mean exact"),
+        ({"objective": {"name": "sam", "phi": "symbolc"}}, ValueError,
+         "objective.phi: no relevance 'symbolc'; did you mean symbolic"),
+        ({"objective": {"name": "daa", "relevance": "exat"}}, ValueError,
+         "objective.relevance: no relevance 'exat'; did you mean exact"),
         ({"objective": 3}, TypeError, "config.objective is 3; it should be a valid string"),
-        ({"objective_options": []}, TypeError, r"config.objective_options is \[\]; .* dictionary"),
-        ({"objective_options": {"margn": 5}, "objective": "vsepp"}, TypeError,
-         "objective_options.margn: objective 'vsepp' has no option 'margn'; did you mean margin"),
-        ({"objective_options": {"margin": "x"}, "objective": "vsepp"}, TypeError,
-         "objective_options.margin is 'x'; it should be a valid number"),
-        ({"objective_options": {"dias": {"rows": "poled"}}, "objective": "ditm+dias.dim"}, ValueError,
-         "objective_options.dias.rows is 'poled'; did you mean pooled"),
-        ({"objective_options": {"tau": 5}, "objective": "ditm+dias.dim"}, TypeError,
+        ({"objective": []}, TypeError, r"config.objective is \[\]; .* string"),
+        ({"objective": {"name": "vsepp", "margn": 5}}, TypeError,
+         "objective.margn: objective 'vsepp' has no option 'margn'; did you mean margin"),
+        ({"objective": {"name": "vsepp", "margin": "x"}}, TypeError,
+         "objective.margin is 'x'; it should be a valid number"),
+        ({"objective": {"name": "ditm+dias.dim", "dias": {"rows": "poled"}}}, ValueError,
+         "objective.dias.rows is 'poled'; did you mean pooled"),
+        ({"objective": {"name": "ditm+dias.dim", "tau": 5}}, TypeError,
          "Options of a sum are given by paper"),
         ({"epochs": "3"}, TypeError, "config.epochs is '3'; it should be a valid integer"),
         ({"epochs": True}, TypeError, "valid integer"),
         ({"epochs": -3}, ValueError, "config.epochs is -3; it should be greater than or equal to 0"),
         ({"data": "scene"}, KeyError, "did you mean scenes"),
-        ({"data_options": {"sise": 3}}, TypeError, "data_options.sise: .* did you mean size"),
-        ({"start": "scenes", "text_options": {"head": "tokens"}}, ValueError,
-         "give its options as image_options"),
-        ({"start": "scenes", "image_options": {"modle": "x"}}, TypeError,
-         "image_options.modle: .* did you mean model"),
-        ({"image_options": {"embed_dm": 8}}, TypeError,
-         "image_options.embed_dm: encoder 'regions' .* did you mean embed_dim"),
-        ({"objective": "aahr", "text_options": {"layer": "gru"}}, ValueError,
-         "give its options as image_options"),
+        ({"data": {"sise": 3}}, TypeError, "data.sise: .* did you mean size"),
+        ({"start": "scenes", "text_encoder": {"head": "tokens"}}, ValueError,
+         "give its options as image_encoder"),
+        ({"start": "scenes", "image_encoder": {"modle": "x"}}, TypeError,
+         "image_encoder.modle: .* did you mean model"),
+        ({"image_encoder": {"embed_dm": 8}}, TypeError,
+         "image_encoder.embed_dm: encoder 'regions' .* did you mean embed_dim"),
+        ({"objective": "aahr", "text_encoder": {"layer": "gru"}}, ValueError,
+         "give its options as image_encoder"),
         ({"select": "t2i/"}, ValueError, "'t2i/' is not the name of a number; the form is"),
         ({"select": "exact:t2i/map_at_rr"}, KeyError, "no metric 'map_at_rr'; did you mean map_at_r"),
         ({"metrics": ["recal"]}, KeyError, "no 'recal'; did you mean recall"),
@@ -67,7 +66,7 @@ FACTS = {
         ({"start": "scene"}, ValueError, "config.start is 'scene'; did you mean scenes"),
         ({"start": "scenes", "image_encoder": "regions"}, ValueError,
          "start='scenes' names the"),
-        ({"start": "scenes", "image_options": {"pretrained": ""}}, ValueError, "not both"),
+        ({"start": "scenes", "image_encoder": {"pretrained": ""}}, ValueError, "not both"),
         ({"start": "scenes", "objective": "cora", "text_encoder": "sequence"}, ValueError, "not both"),
     ],
 )  # fmt: skip
@@ -78,23 +77,19 @@ def test_a_config_refuses_by_name(values, error, message):
 
 @pytest.mark.parametrize("name", objectives.names())
 def test_a_complete_config_survives_json_and_stays_as_it_is(name):
-    config = resolve(Config(objective=name, step_epochs=(3, 4), data_options={"seed": 1}))
+    config = resolve(Config(objective=name, step_epochs=(3, 4), data={"seed": 1}))
     assert Config(**json.loads(json.dumps(config.as_dict()))) == config
     assert Config.model_validate_json(config.model_dump_json()) == config
     assert resolve(config) == config
 
 
-def test_fields_by_name_and_in_sections_are_the_same():
-    by_name = Config(objective="ditm", objective_options={"tau": 5}, data="flickr8k", epochs=2)
-    sections = {"objective": {"name": "ditm", "options": {"tau": 5}}, "data": {"name": "flickr8k"}}
-    assert Config(**sections, training=Settings(epochs=2)) == Config(**sections, epochs=2) == by_name
-    assert (by_name.objective.options, by_name.training.epochs) == ({"tau": 5}, 2)
-    given = {"objective": "ditm", "objective_options": {"tau": 5}, "data": "flickr8k", "epochs": 2}
-    assert by_name.given() == flat(by_name.model_dump(exclude_unset=True)) == given
-    with pytest.raises(ValueError, match=r"epochs is 2 and training\.epochs is 3.*give it once"):
-        Config(epochs=2, training={"epochs": 3})
-    with pytest.raises(TypeError, match=r"no field 'training\.epoch'; did you mean epochs"):
-        Config(training={"epoch": 3})
+def test_a_member_is_its_name_or_its_name_and_options():
+    config = Config(objective={"name": "ditm", "tau": 5}, data="flickr8k", epochs=2)
+    assert config == Config(objective=config.objective, data={"name": "flickr8k"}, epochs=2)
+    assert (config.objective.name, config.objective.options, config.epochs) == ("ditm", {"tau": 5}, 2)
+    given = {"objective": {"name": "ditm", "tau": 5}, "data": {"name": "flickr8k"}, "epochs": 2}
+    assert config.given() == given
+    assert isinstance(config, Settings)
 
 
 def shipped(**values) -> Config:
@@ -103,74 +98,75 @@ def shipped(**values) -> Config:
 
 
 def test_an_objective_gets_encoders_that_give_what_it_reads_and_what_is_given_stands():
-    assert shipped(objective="vsepp").model.image_options == {}
-    assert shipped(objective="pcmepp").model.image_options == {"log_var": True}
-    without = shipped(objective="pcmepp", image_options={"log_var": False})
-    assert without.model.image_options == {"log_var": False}
-    assert shipped(objective="ditm+cora.contrastive").model.text_encoder == "graph"
-    own = shipped(objective="cora", text_options={"dropout": 0.1}).model.text_options
+    assert shipped(objective="vsepp").image_encoder.options == {}
+    assert shipped(objective="pcmepp").image_encoder.options == {"log_var": True}
+    without = shipped(objective="pcmepp", image_encoder={"log_var": False})
+    assert without.image_encoder.options == {"log_var": False}
+    assert shipped(objective="ditm+cora.contrastive").text_encoder.name == "graph"
+    own = shipped(objective="cora", text_encoder={"dropout": 0.1}).text_encoder.options
     assert (own["dropout"], own["pretrained"]) == (0.1, "scenes")
-    assert resolve(Config(objective="cora", text_encoder="sequence")).model.text_options == {}
-    named = {"image_encoder": "regions", "text_encoder": "sequence", "text_options": {"layer": "mlp"}}
-    both = resolve(Config(objective="pcme", **named)).model
-    assert (both.image_options, both.text_options) == ({"log_var": True}, {"log_var": True, "layer": "mlp"})
+    assert resolve(Config(objective="cora", text_encoder="sequence")).text_encoder.options == {}
+    named = {"image_encoder": "regions", "text_encoder": {"name": "sequence", "layer": "mlp"}}
+    both = resolve(Config(objective="pcme", **named))
+    assert both.image_encoder.options == {"log_var": True}
+    assert both.text_encoder.options == {"log_var": True, "layer": "mlp"}
 
 
 def test_the_embedded_world_is_learnt_from_random_heads_with_the_encoders_of_each_paper():
     found = {name: resolve(Config(objective=name)) for name in objectives.names()}
-    models = {name: config.model for name, config in found.items()}
-    assert {model.features for model in models.values()} == {"scenes_backbone"}
-    sides = {name: (model.image_encoder, model.text_encoder) for name, model in models.items()}
+    assert {config.features for config in found.values()} == {"scenes_backbone"}
+    sides = {name: (config.image_encoder.name, config.text_encoder.name) for name, config in found.items()}
     assert (sides.pop("cora"), sides.pop("aahr")) == (("regions", "graph"), ("multigrain", "multigrain"))
     assert set(sides.values()) == {("regions", "sequence")}
     # the graph's words are learnt, and no tower stands beside it
-    assert models["cora"].text_options["concepts"]["kind"] == "gru"
-    assert "whole" not in models["cora"].text_options["concepts"]
+    assert found["cora"].text_encoder.options["concepts"]["kind"] == "gru"
+    assert "whole" not in found["cora"].text_encoder.options["concepts"]
     # an ablation without the losses of the entities keeps the graph
     options = {"contrastive": 0.0, "specificity": 0.0}
-    alone = resolve(Config(objective="cora", objective_options=options)).model
-    assert (alone.text_encoder, alone.text_options) == ("graph", models["cora"].text_options)
+    alone = resolve(Config(objective={"name": "cora", **options}))
+    assert alone.text_encoder == found["cora"].text_encoder
     for name in ("pcme", "pcmepp"):
-        assert models[name].image_options["log_var"] is models[name].text_options["log_var"] is True
-    made = encoders.member("multigrain")(**models["aahr"].image_options | FACTS)
+        assert found[name].image_encoder.options["log_var"] is True
+        assert found[name].text_encoder.options["log_var"] is True
+    made = encoders.member("multigrain")(**found["aahr"].image_encoder.options | FACTS)
     assert made.image_grain.gate is not None
     assert made.text_grain.pooling is not None
-    assert found["dias"].training.sampler == "clusters"
+    assert found["dias"].sampler == "clusters"
 
 
 def test_a_recipe_completes_what_is_not_given_and_only_from_random_heads():
     recipe = objectives.member("vsepp").recipe
-    assert resolve(Config(objective="vsepp")).training.lr == recipe["lr"]
+    assert resolve(Config(objective="vsepp")).lr == recipe["lr"]
     config = Config(objective="vsepp", lr=0.5)
-    assert resolve(config).training.epochs == recipe["epochs"]
-    assert resolve(config.replace(seed=1)).training.lr == 0.5
-    assert config.replace(seed=1).given() == {"objective": "vsepp", "lr": 0.5, "seed": 1}
-    narrow = resolve(Config(objective="vsepp", image_options={"embed_dim": 8})).model
-    assert (narrow.image_options["embed_dim"], narrow.image_options["pooling"]) == (8, "max")
+    assert resolve(config).epochs == recipe["epochs"]
+    assert resolve(config.replace(seed=1)).lr == 0.5
+    assert config.replace(seed=1).given() == {"objective": {"name": "vsepp"}, "lr": 0.5, "seed": 1}
+    narrow = resolve(Config(objective="vsepp", image_encoder={"embed_dim": 8})).image_encoder
+    assert (narrow.name, narrow.options["embed_dim"], narrow.options["pooling"]) == ("regions", 8, "max")
     # another start, encoders or features that are chosen: no recipe
     for other in ({"start": "scenes"}, {"data": "flickr8k", "start": "scenes"}, {"features": ""}):
         config = resolve(Config(objective="vsepp", **other))
-        assert config.model.image_encoder == "towers"
-        assert (config.training.lr, config.training.epochs) == (3e-5, 1)
-    assert resolve(Config(objective="vsepp", image_encoder="towers")).training.lr == Settings().lr
+        assert config.image_encoder.name == "towers"
+        assert (config.lr, config.epochs) == (3e-5, 1)
+    assert resolve(Config(objective="vsepp", image_encoder="towers")).lr == Settings().lr
 
 
 @pytest.mark.parametrize("data", ["folder", "flickr8k", "."])
 def test_other_data_are_read_as_frozen_features_and_never_by_a_model_of_the_embedded_world(data):
     config = resolve(Config(data=data))
-    model = config.model
-    assert (model.image_encoder, model.text_encoder) == ("regions", "sequence")
-    assert (model.features, model.text_options["features"]) == ("efficientnet_lite0", "minilm-package")
-    assert (config.data.train_images, config.training.lr) == (0, objectives.member("infonce").recipe["lr"])
-    assert resolve(Config(data=data, features="timm:resnet18/random")).model.image_encoder == "regions"
+    assert (config.image_encoder.name, config.text_encoder.name) == ("regions", "sequence")
+    assert config.features == "efficientnet_lite0"
+    assert config.text_encoder.options["features"] == "minilm-package"
+    assert (config.train_images, config.lr) == (0, objectives.member("infonce").recipe["lr"])
+    assert resolve(Config(data=data, features="timm:resnet18/random")).image_encoder.name == "regions"
     clip = {"model": "ViT-B-32", "pretrained": "clip.pt"}
-    assert resolve(Config(data=data, image_encoder="towers", image_options=clip)).model.features == ""
-    assert resolve(Config(data=data, start="scenes")).model.image_encoder == "towers"
+    assert resolve(Config(data=data, image_encoder={"name": "towers", **clip})).features == ""
+    assert resolve(Config(data=data, start="scenes")).image_encoder.name == "towers"
     half = {"image_encoder": "regions", "features": "efficientnet_lite0"}
     for given in (
         {"image_encoder": "towers"},
         half,
-        {"image_encoder": "towers", "image_options": {"model": "x"}},
+        {"image_encoder": {"name": "towers", "model": "x"}},
     ):
         with pytest.raises(ValueError, match="scenes has only seen the synthetic scenes; name no encoder"):
             resolve(Config(data=data, **given))
@@ -178,17 +174,17 @@ def test_other_data_are_read_as_frozen_features_and_never_by_a_model_of_the_embe
 
 def test_a_sum_has_the_recipe_of_its_first_paper_and_what_the_others_need():
     first = objectives.member("vsepp").recipe
-    assert resolve(Config(objective="vsepp+dias.dim")).training.lr == first["lr"]
-    assert resolve(Config(objective="vsepp+0.5*cora.contrastive")).model.text_encoder == "graph"
-    assert resolve(Config(objective="vsepp+pcmepp.match")).model.text_options["log_var"] is True
-    assert resolve(Config(objective="cora+ditm.ordering")).training.captions_per_image == 2
+    assert resolve(Config(objective="vsepp+dias.dim")).lr == first["lr"]
+    assert resolve(Config(objective="vsepp+0.5*cora.contrastive")).text_encoder.name == "graph"
+    assert resolve(Config(objective="vsepp+pcmepp.match")).text_encoder.options["log_var"] is True
+    assert resolve(Config(objective="cora+ditm.ordering")).captions_per_image == 2
 
 
 def test_a_start_gives_the_encoders_of_the_shipped_model():
     other = resolve(Config(objective="cora", start="scenes"))
-    text = other.model.text_options
-    assert other.model.image_encoder == "towers"
-    assert not other.model.image_options
+    text = other.text_encoder.options
+    assert other.image_encoder.name == "towers"
+    assert not other.image_encoder.options
     assert text["pretrained"] == text["concepts"]["name"] == "scenes"
     assert resolve(Config(**other.as_dict())) == other
 
@@ -219,7 +215,7 @@ def test_one_run_makes_its_objective_once(monkeypatch):
 
 def test_editors_get_a_schema():
     schema = Config.model_json_schema()
-    fields = schema["$defs"]["Settings"]["properties"]
+    fields = schema["properties"]
     assert schema["additionalProperties"] is False
     assert fields["optimizer"]["enum"] == ["adamw", "adamp", "adam"]
     assert fields["mix"]["maximum"] == 1
@@ -227,13 +223,13 @@ def test_editors_get_a_schema():
 
 def test_data_that_bring_regions_get_encoders_that_read_them_where_none_are_named():
     options = {"root": "mine", "regions": "butd"}
-    config = resolve(Config(data="folder", data_options=options, objective="dias", epochs=1))
-    model = config.model
-    assert (model.image_encoder, model.text_encoder, model.features) == ("regions", "sequence", "")
-    assert config.training.epochs == 1
+    config = resolve(Config(data={"name": "folder", **options}, objective="dias", epochs=1))
+    assert (config.image_encoder.name, config.text_encoder.name) == ("regions", "sequence")
+    assert config.features == ""
+    assert config.epochs == 1
     named = {"image_encoder": "regions", "text_encoder": "sequence"}
-    regions = Config(data="folder", data_options={"regions": "butd"}, **named)
-    assert resolve(regions).model.image_options == {}
+    regions = Config(data={"name": "folder", "regions": "butd"}, **named)
+    assert resolve(regions).image_encoder.options == {}
 
 
 @pytest.mark.parametrize("first", [resolve, prepare])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-from dataclasses import asdict
 
 import numpy as np
 import pandas as pd
@@ -27,7 +26,7 @@ from workbench.views.pages import leaderboard
 WORLD = Config(
     start="scenes", train_images=16, val_images=8, test_images=12, epochs=0, batch_size=16, device="cpu"
 )
-CHAINS = {"data": "scenes", "data_options": {"texts": "chains"}, "images": 6}
+CHAINS = {"data": {"name": "scenes", "texts": "chains"}, "images": 6}
 
 
 def finished(config, folder):
@@ -65,16 +64,16 @@ def call(*words):
 
 def test_a_target_is_a_name_a_file_or_its_fields_and_has_a_name_that_tells_options_apart(tmp_path):
     plain = Target.read("scenes", {}, "val")
-    assert (plain, plain.name) == (Target("scenes", split="val"), "scenes-val")
-    fields = {"data": "scenes", "data_options": {"texts": "chains"}, "split": "val"}
+    assert (plain, plain.name) == (Target(data="scenes", split="val"), "scenes-val")
+    fields = {"data": {"name": "scenes", "texts": "chains"}, "split": "val"}
     (tmp_path / "on.json").write_text(json.dumps(fields))
     inline = Target.read(json.dumps(fields), {})
-    assert inline == Target.read(str(tmp_path / "on.json"), {}) == Target.of(fields)
-    assert Target.of(asdict(inline)) == inline
+    assert inline == Target.read(str(tmp_path / "on.json"), {}) == Target(**fields)
+    assert Target(**inline.model_dump()) == inline
     assert Target.read(json.dumps(fields), {"size": 8}, "test") == Target(
-        "scenes", {"texts": "chains", "size": 8}
+        data={"name": "scenes", "texts": "chains", "size": 8}, split="test"
     )
-    names = {one.name for one in (plain, inline, Target("scenes", split="val", images=3))}
+    names = {one.name for one in (plain, inline, Target(data="scenes", split="val", images=3))}
     assert len(names) == 3
 
 
@@ -85,10 +84,10 @@ def test_a_target_is_a_name_a_file_or_its_fields_and_has_a_name_that_tells_optio
         (["{broken"], "is not JSON"),
         (["nowhere.json"], "no file nowhere.json"),
         (['{"split": "val"}'], "name the data set to measure on, as data; got split"),
-        (['{"data": "scenes", "image": 3}'], "no option 'image'; did you mean images"),
+        (['{"data": "scenes", "image": 3}'], "no field 'image'; did you mean images"),
         (["hierarcaps", "--split", "val"], "split is 'val'; choose one of test"),
-        (["scenes", "-p", "txts", "chains"], "no option 'txts'; did you mean texts"),
-        (["folder", "-p", "root", "nowhere"], "nowhere"),
+        (["scenes", "-p", "data.txts", "chains"], "no option 'txts'; did you mean texts"),
+        (["folder", "-p", "data.root", "nowhere"], "nowhere"),
     ],
 )
 def test_what_cannot_be_read_is_refused_in_one_line_with_the_near_names(folder, words, message):
@@ -100,17 +99,17 @@ def test_what_cannot_be_read_is_refused_in_one_line_with_the_near_names(folder, 
 
 
 def test_options_without_other_data_are_refused(folder):
-    assert "name these with --data" in call("evaluate", folder, "-p", "root", "x").output
+    assert "name these with --data" in call("evaluate", folder, "-p", "data.root", "x").output
 
 
 def test_the_numbers_on_ones_own_test_images_are_those_of_the_run(folder):
     """The same images by the other door: reduction to what the run measured itself."""
-    one = beside(folder, Target("scenes", images=12))
+    one = beside(folder, Target(data="scenes", images=12))
     assert one.as_dict()["metrics"] == runs.read(folder).results["metrics"]
-    kept = runs.read(folder).evaluations[Target("scenes", images=12).name]
+    kept = runs.read(folder).evaluations[Target(data="scenes", images=12).name]
     assert kept["contracts"] == runs.read(folder).results["contracts"]
     ours, theirs = (
-        by_query.ByQuery.read(folder / runs.EVALUATIONS / Target("scenes", images=12).name),
+        by_query.ByQuery.read(folder / runs.EVALUATIONS / Target(data="scenes", images=12).name),
         by_query.ByQuery.read(folder),
     )
     assert ours.values.keys() == theirs.values.keys()
@@ -119,7 +118,7 @@ def test_the_numbers_on_ones_own_test_images_are_those_of_the_run(folder):
 
 
 def test_the_folder_of_an_evaluation_opens_the_run_on_its_data(folder, tmp_path):
-    target = Target("scenes", images=6)
+    target = Target(data="scenes", images=6)
     measured = beside(folder, target)
     place = folder / runs.EVALUATIONS / target.name
     (opened,) = open_runs([str(place)])
@@ -136,14 +135,14 @@ def test_the_folder_of_an_evaluation_opens_the_run_on_its_data(folder, tmp_path)
 def test_the_command_keeps_numbers_beside_the_run_and_leaves_its_own_as_they_are(folder, tmp_path):
     before = (folder / runs.RESULTS).read_bytes()
     place = fixtures.photographs(tmp_path / "mine")
-    done = call("evaluate", folder, "--data", "folder", "-p", "root", place, "--split", "all", "--json")
+    done = call("evaluate", folder, "--data", "folder", "-p", "data.root", place, "--split", "all", "--json")
     assert done.exit_code == 0, done.output
     (name,) = runs.read(folder).evaluations
     results = runs.read(folder).evaluations[name]
     assert name.startswith("folder-all-")
     assert (results["dataset"], results["training"]) == ("folder", "scenes")
     assert results["split"]["name"] == "mine/all"
-    assert results["target"]["data_options"] == {"root": str(place)}
+    assert results["target"]["data"] == {"name": "folder", "root": str(place)}
     assert {row["key"]: row["value"] for row in json.loads(done.stdout)} == results["metrics"]
     assert results["contracts"]["t2i/R@1"]["gallery"] == 12
     assert "history" not in results
@@ -154,19 +153,19 @@ def test_the_command_keeps_numbers_beside_the_run_and_leaves_its_own_as_they_are
 
 
 def test_ls_and_show_say_what_was_measured_where_below_the_run(folder):
-    beside(folder, Target.of(CHAINS))
+    beside(folder, Target(**CHAINS))
     root = folder.parent.parent
     own, other = (line.split() for line in call("ls", "--root", root).output.splitlines()[1:])
     assert (own[2], own[5]) == ("20260101-000000-aaaa0000", "scenes")
-    assert (other[0], other[1]) == (Target.of(CHAINS).name, "evaluate")
+    assert (other[0], other[1]) == (Target(**CHAINS).name, "evaluate")
     shown = call("show", folder).output
     assert "measured on scenes/test, trained on scenes" in shown
     assert shown.index("rsum") < shown.index("measured on") < shown.rindex("rsum")
-    assert list(json.loads(call("show", folder, "--json").output)["evaluations"]) == [Target.of(CHAINS).name]
+    assert list(json.loads(call("show", folder, "--json").output)["evaluations"]) == [Target(**CHAINS).name]
 
 
 def test_chains_are_measured_by_the_protocols_of_hierarcaps(folder):
-    one = beside(folder, Target.of(CHAINS))
+    one = beside(folder, Target(**CHAINS))
     assert {"chains:d_corr_image", "chains:hierarcaps_radius_P", "rsum"} <= {
         m.label for m in one.measurements
     }
@@ -174,7 +173,7 @@ def test_chains_are_measured_by_the_protocols_of_hierarcaps(folder):
 
 def test_the_leaderboard_holds_what_was_measured_elsewhere_apart(folder, tmp_path):
     place = fixtures.photographs(tmp_path / "mine")
-    target = Target("folder", {"root": str(place)}, "all")
+    target = Target(data={"name": "folder", "root": str(place)}, split="all")
     beside(folder, target)
     trained = folder.with_name("20260101-000001-bbbb0000")
     write_json(trained / runs.PARAMS, {"epochs": 1})
@@ -193,14 +192,14 @@ def test_the_leaderboard_holds_what_was_measured_elsewhere_apart(folder, tmp_pat
 
 def test_the_true_formats_of_the_field_are_measured_by_the_command(folder, tmp_path):
     options = fixtures.cxc(tmp_path / "given")
-    target = json.dumps({"data": "cxc", "data_options": options})
+    target = json.dumps({"data": {"name": "cxc", **options}})
     done = call("evaluate", folder, "--data", target)
     assert done.exit_code == 0, done.output
     (results,) = runs.read(folder).evaluations.values()
     assert (results["dataset"], results["split"]["name"]) == ("cxc", "cxc/test")
     assert any(contract["judgements"] == "sits" for contract in results["contracts"].values()), results
     assert "measured on cxc/test, trained on scenes" in done.output
-    kept = by_query.ByQuery.read(folder / runs.EVALUATIONS / Target.of(json.loads(target)).name)
+    kept = by_query.ByQuery.read(folder / runs.EVALUATIONS / Target(**json.loads(target)).name)
     images, captions = len(kept.image_ids), len(kept.caption_ids)
     assert len(kept.values["cxc:rsum"]) == 2 * (images + captions)
     assert len(kept.values["rsum"]) == images + captions
@@ -212,15 +211,15 @@ def test_several_runs_on_other_data_are_an_ensemble_that_is_not_stored(folder, t
     assert done.exit_code == 0, done.output
     assert "nothing is stored" in done.output
     assert not runs.read(folder).evaluations
-    one = beside(folder, Target.of(CHAINS))
+    one = beside(folder, Target(**CHAINS))
     again = json.loads(call("evaluate", folder, twin, "--data", json.dumps(CHAINS), "--json").output)
     assert {row["key"]: row["value"] for row in again}["rsum"] == pytest.approx(one["rsum"])
 
 
 def test_open_runs_on_other_data_takes_what_was_kept_there(folder):
     (fresh,) = open_runs([str(folder)], on=CHAINS)
-    assert (fresh.dataset, fresh.config["data"], len(fresh.measurements)) == ("scenes", "scenes", 0)
-    one = beside(folder, Target.of(CHAINS))
+    assert (fresh.dataset, fresh.trained_on, len(fresh.measurements)) == ("scenes", "scenes", 0)
+    one = beside(folder, Target(**CHAINS))
     (kept,) = open_runs([str(folder)], on=CHAINS)
     assert {m.label: m.value for m in kept.measurements} == {m.label: m.value for m in one.measurements}
     (part,) = open_runs([str(folder)], on=CHAINS, images=3)
@@ -230,7 +229,7 @@ def test_open_runs_on_other_data_takes_what_was_kept_there(folder):
 
 def test_vectors_of_the_runs_own_images_are_not_taken_for_others_of_the_same_ids(folder):
     """The same scenes drawn on fewer pixels have the same ids."""
-    small = {"data": "scenes", "images": 12, "data_options": {"image_size": 48}}
+    small = {"data": {"name": "scenes", "image_size": 48}, "images": 12}
     (own,), (other,) = open_runs([str(folder)]), open_runs([str(folder)], on=small)
     assert own.split.image_ids == other.split.image_ids
     assert not np.allclose(own.scores, other.scores)
@@ -264,7 +263,7 @@ def own_loader(tmp_path, monkeypatch):
 
 def reads_regions(features="", width=8):
     return Config(
-        features=features, image_encoder="regions", image_options={"in_dim": width}, text_encoder="sequence"
+        features=features, image_encoder={"name": "regions", "in_dim": width}, text_encoder="sequence"
     )
 
 
@@ -279,23 +278,23 @@ def reads_regions(features="", width=8):
 )  # fmt: skip
 def test_what_the_model_cannot_read_is_refused_with_the_remedy(own_loader, config, target, message):
     with pytest.raises(ValueError, match=message):
-        load_target(config, Target(target))
+        load_target(config, Target(data=target))
 
 
 def test_regions_of_the_width_that_the_model_reads_are_taken(own_loader):
-    assert load_target(reads_regions(), Target("own_regions:eight")).regions.shape == (4, 3, 8)
+    assert load_target(reads_regions(), Target(data="own_regions:eight")).regions.shape == (4, 3, 8)
 
 
 @pytest.mark.slow
 @pytest.mark.real_data
 def test_a_run_of_real_photographs_is_measured_on_one_s_own_on_hierarcaps_and_on_eccv(real_data, tmp_path):
-    config = WORLD.replace(data="flickr8k", data_options={"root": str(real_data / "flickr8k")})
+    config = WORLD.replace(data={"name": "flickr8k", "root": str(real_data / "flickr8k")})
     folder = finished(config, tmp_path / "runs" / "03_train" / "20260101-000000-cccc0000")
     place, eccv = fixtures.photographs(tmp_path / "mine"), tmp_path / "eccv"
     for target in (
-        {"data": "folder", "data_options": {"root": str(place)}, "split": "all"},
-        {"data": "hierarcaps", "data_options": {"root": str(real_data / "hierarcaps")}, "images": 20},
-        {"data": "eccv_caption", "data_options": fixtures.eccv_caption(eccv)},
+        {"data": {"name": "folder", "root": str(place)}, "split": "all"},
+        {"data": {"name": "hierarcaps", "root": str(real_data / "hierarcaps")}, "images": 20},
+        {"data": {"name": "eccv_caption", **fixtures.eccv_caption(eccv)}},
     ):
         done = call("evaluate", folder, "--data", json.dumps(target))
         assert done.exit_code == 0, done.output
@@ -303,7 +302,7 @@ def test_a_run_of_real_photographs_is_measured_on_one_s_own_on_hierarcaps_and_on
     found = {one["dataset"]: one for one in runs.read(folder).evaluations.values()}
     assert "chains:d_corr_radius" in found["hierarcaps"]["metrics"]
     assert any(label.startswith("eccv:") for label in found["eccv_caption"]["metrics"])
-    (one,) = open_runs([str(folder)], on={"data": "eccv_caption", "data_options": {**eccv_options(eccv)}})
+    (one,) = open_runs([str(folder)], on={"data": {"name": "eccv_caption", **eccv_options(eccv)}})
     assert "trained on flickr8k" in printed.with_printed([one], "ECCV Caption")[2]
 
 
@@ -316,5 +315,5 @@ def eccv_options(place):
     [("coco", {"source": "precomp"}), ("coco", {"source": "regions"}), ("folder", {"regions": "butd"})],
 )
 def test_encoders_that_fit_other_data_read_the_regions_that_come_with_them(data, options):
-    made = resolve(Config(data=data, data_options=options)).model
-    assert (made.image_encoder, made.features) == ("regions", "")
+    made = resolve(Config(data={"name": data, **options}))
+    assert (made.image_encoder.name, made.features) == ("regions", "")

@@ -47,10 +47,9 @@ def tiny(tmp_path_factory):
     path.write_text(json.dumps(TINY))
 
     def config(**changes) -> Config:
-        towers = {"image_encoder": "towers", "text_encoder": "towers"}
-        return Config(
-            **(SMALL | towers | {"image_options": {"model": str(path), "pretrained": ""}} | changes)
-        )
+        image = {"name": "towers", "model": str(path), "pretrained": ""}
+        towers = {"image_encoder": image, "text_encoder": "towers"}
+        return Config(**(SMALL | towers | changes))
 
     return config
 
@@ -94,12 +93,12 @@ def test_a_run_is_resumed_from_its_folder(tiny, tmp_path):
     ("changes", "tower"),
     [
         ({"text_backbone_lr": 0.0}, "the text tower"),
-        ({"image_options": {"freeze_image": True}}, "the image tower"),
+        ({"image_encoder": {"freeze_image": True}}, "the image tower"),
     ],
 )
 def test_a_frozen_tower_without_weights_is_refused_unless_that_is_asked_for(tiny, changes, tower):
-    options = {**tiny().model.image_options, **changes.get("image_options", {})}
-    changes = {**changes, "image_options": options}
+    options = {**tiny().as_dict()["image_encoder"], **changes.get("image_encoder", {})}
+    changes = {**changes, "image_encoder": options}
     with pytest.raises(ValueError, match=f"{tower} would stay at random weights"):
         prepare(tiny(**changes), progress=False)
     ready = prepare(tiny(**changes, random_weights=True), progress=False)
@@ -123,7 +122,7 @@ def test_an_objective_that_needs_two_captions_says_how_to_give_them(tiny):
 
 def test_an_encoder_that_needs_regions_says_how_to_give_them(tiny):
     with pytest.raises(ValueError, match="reads region features and scenes/train has none; set features="):
-        train(tiny(image_encoder="regions", image_options={}), progress=False)
+        train(tiny(image_encoder="regions"), progress=False)
 
 
 def test_a_folder_without_a_checkpoint_is_named(tmp_path):
@@ -172,7 +171,7 @@ def test_an_optimiser_that_does_nothing_keeps_epoch_0(tiny, monkeypatch):
 def test_a_share_reduces_the_training_split_and_leaves_the_others_whole(tiny, tmp_path):
     fixtures.coco(tmp_path)
     options = {"root": str(tmp_path), "complete": False, "share": 0.34}
-    config = tiny(data="coco", data_options=options, train_images=0, val_images=0, test_images=0, seed=1)
+    config = tiny(data={"name": "coco", **options}, train_images=0, val_images=0, test_images=0, seed=1)
     splits = {name: load_split(config, name, progress=False) for name in ("train", "val", "test")}
     assert {name: len(split.image_ids) for name, split in splits.items()} == {"train": 1, "val": 1, "test": 2}
     assert splits["train"].notes == ("1 of 3 images, drawn with seed 1",)
@@ -187,7 +186,7 @@ def test_each_seed_of_a_run_takes_another_share_of_the_same_images(tiny, tmp_pat
     sizes = {"train_images": 0 if data == "coco" else 20}
 
     def drawn(seed, **more):
-        made = tiny(data=data, data_options=options | more, seed=seed, **sizes)
+        made = tiny(data={"name": data, **options | more}, seed=seed, **sizes)
         return load_split(made, "train", progress=False)
 
     by_seed = [drawn(seed).image_ids for seed in range(8)]
@@ -214,7 +213,7 @@ def test_a_bert_trains_with_the_rest_and_its_run_is_read_again(tiny, tmp_path, e
     # the weights of the last epoch, whatever validation says of them
     rates = {"lr": 1e-3, "text_backbone_lr": 0.1, "text_backbone_decay": 0.01, "swa_from": 1}
     result = train(
-        tiny(objective="vsepp", text_encoder=encoder, text_options=options, **rates), progress=False
+        tiny(objective="vsepp", text_encoder={"name": encoder, **options}, **rates), progress=False
     )
     start = TextBackbone(bert, 8, weights=True).state_dict()
     text = result.model.pair.text

@@ -33,7 +33,8 @@ def run(tmp_path_factory, home: Path) -> Path:  # noqa: F811
     """A run that trained two towers of open_clip."""
     folder = tmp_path_factory.mktemp("exported") / "run"
     options = {"model": str(home / "tiny.json"), "pretrained": str(home / "plain.safetensors")}
-    config = wb.Config(objective="infonce", **SMALL, **TOWERS, image_options=options)
+    towers = {"image_encoder": {"name": "towers", **options}, "text_encoder": "towers"}
+    config = wb.Config(objective="infonce", **SMALL, **towers)
     wb.train(config, folder=folder, progress=False).save(folder)
     return folder
 
@@ -42,7 +43,7 @@ def run(tmp_path_factory, home: Path) -> Path:  # noqa: F811
 def looked(tmp_path_factory, home: Path) -> Path:  # noqa: F811
     """A run that evaluated a model of transformers."""
     folder = tmp_path_factory.mktemp("looked") / "run"
-    wb.evaluate(home / "clip", "scenes", data_options={"size": 16}).save(folder)
+    wb.evaluate(home / "clip", {"name": "scenes", "size": 16}).save(folder)
     return folder
 
 

@@ -31,7 +31,7 @@ def photos(tmp_path: Path) -> Path:
 
 def test_a_small_split_is_said_before_a_training_unless_its_size_was_chosen(photos: Path):
     config = {"data": str(photos), "objective": "infonce", "epochs": 0, "device": "cpu"}
-    towers = {"image_encoder": "towers", "text_encoder": "towers", "image_options": {"model": "scenes"}}
+    towers = {"image_encoder": {"name": "towers", "model": "scenes"}, "text_encoder": "towers"}
     with pytest.warns(FewImagesWarning) as warned:
         ready = prepare(wb.Config(**config, **towers))
     said = [str(one.message) for one in warned]

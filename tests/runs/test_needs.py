@@ -23,7 +23,7 @@ def test_an_objective_that_reads_variances_says_how_to_give_them(objective):
         ValueError,
         match=f"'{objective}' reads 'log_var' and Towers gives parts; set log_var=true in the options",
     ):
-        build(resolve(Config(objective=objective, start="scenes", image_options={"log_var": False})), ())
+        build(resolve(Config(objective=objective, start="scenes", image_encoder={"log_var": False})), ())
     build(resolve(Config(objective=objective, start="scenes")), ())
 
 
@@ -36,7 +36,7 @@ def test_an_objective_without_soft_labels_refuses_mixed_images():
 
 
 def test_the_ablation_without_variances_needs_none():
-    alone = {"objective": "pcmepp", "objective_options": {"distance": "mean_only"}}
+    alone = {"objective": {"name": "pcmepp", "distance": "mean_only"}}
     build(resolve(Config(start="scenes", **alone)), ())
 
 
@@ -69,16 +69,16 @@ def photographs(folder, captions):
         rows += [f"{image}.png,caption {n} of {image},{split}" for n in range(number)]
     (folder / "captions.csv").write_text("\n".join(rows))
     encoders = {"image_encoder": "towers", "text_encoder": "towers", "start": "scenes", "features": ""}
-    return {"data": "folder", "data_options": {"root": str(folder)}, "epochs": 1, "batch_size": 2} | encoders
+    return {"data": {"name": "folder", "root": str(folder)}, "epochs": 1, "batch_size": 2} | encoders
 
 
 def test_captions_an_image_that_nobody_asked_for_follow_the_data(tmp_path):
     values = photographs(tmp_path, [3, 2, 4, 1, 1])
     ready = running.prepare(Config(**values, objective="infonce"), progress=False)
-    assert ready.config.training.captions_per_image == 2
+    assert ready.config.captions_per_image == 2
     assert "captions_per_image=2, since image '1.png' of" in " ".join(ready.test.split.notes)
     few = running.prepare(Config(**values, captions_per_image=1), progress=False)
-    assert few.config.training.captions_per_image == 1
+    assert few.config.captions_per_image == 1
 
 
 @pytest.mark.parametrize(("objective", "asked", "message"), [

@@ -31,10 +31,10 @@ NAMED = {"train_images": 30, "epochs": 2, "batch_size": 16, "lr": 1e-3, "seed": 
 def of_notebook(values):
     """The configuration that the code of 03_train builds from its parameters."""
     cells = nbformat.read(library.find("03_train"), 4).cells
-    (code,) = [cell.source for cell in cells if "config = wb.Config(" in cell.source]
+    (code,) = [cell.source for cell in cells if " = wb.Config(" in cell.source]
     space = {**values, "wb": workbench}
     exec(code.partition("\nfolder = ")[0], space)
-    return resolve(space["config"])
+    return resolve(space["experiment"])
 
 
 @pytest.mark.parametrize("name", objectives.names())
@@ -65,7 +65,7 @@ def test_positives_that_a_data_set_cannot_have_are_refused_before_data_are_read(
     monkeypatch.setattr(data, "load", lambda *_, **__: pytest.fail("data were read"))
     with pytest.raises(ValueError, match=f"'exacd' names judgements; the training split of '{name}' has own"):
         resolve(Config(data=name, positives="exacd"))
-    assert Config(data=name, positives="own").objective.positives == "own"
+    assert Config(data=name, positives="own").positives == "own"
 
 
 @pytest.mark.slow
@@ -73,24 +73,26 @@ def test_every_arm_of_a_grid_runs_with_the_settings_that_a_caller_lays_over_it(t
     monkeypatch.setattr(grid, "run_notebook", in_process.ran)
     (tmp_path / "tiny.json").write_text(json.dumps(TINY))
     settings = {name: SMALL[name] for name in ("val_images", "test_images", "captions_per_image", "epochs")}
-    settings |= {"image_encoder": "towers", "text_encoder": "towers"}
     options = {"model": str(tmp_path / "tiny.json"), "pretrained": ""}
+    settings |= {"image_encoder": {"name": "towers", **options}, "text_encoder": "towers"}
     described = {
-        "fixed": {"train_images": 12, "batch_size": 4, "settings": {**settings, "image_options": options}},
-        "arms": {"vsepp": {"objective": "vsepp"}, "ditm": {"objective": "ditm", "settings": {"mix": 0.0}}},
+        "fixed": {"train_images": 12, "batch_size": 4, **settings},
+        "arms": {"vsepp": {"objective": "vsepp"}, "ditm": {"objective": "ditm", "mix": 0.0}},
         "record": ["rsum"],
     }
     (tmp_path / "tiny.yaml").write_text(yaml.safe_dump(described))
     over = json.dumps({"weight_decay": 0.5, "val_images": 5})
-    words = ["grid", "03_train", str(tmp_path / "tiny.yaml"), "-p", "settings", over]
+    words = ["grid", "03_train", str(tmp_path / "tiny.yaml"), "-p", "config", over]
     words += ["--root", str(tmp_path / "runs"), "--record", str(tmp_path / "out.tsv")]
     done = CliRunner().invoke(app, words)
     assert done.exit_code == 0, done.output
-    kept = {config["objective"]: config for config in map(read, tmp_path.glob("runs/*/*/config.json"))}
+    kept = {
+        config["objective"]["name"]: config for config in map(read, tmp_path.glob("runs/*/*/config.json"))
+    }
     assert kept.keys() == {"vsepp", "ditm"}
     for config in kept.values():
         assert (config["weight_decay"], config["val_images"], config["test_images"]) == (0.5, 5, 8)
-        assert (config["captions_per_image"], config["image_options"]["model"]) == (2, options["model"])
+        assert (config["captions_per_image"], config["image_encoder"]["model"]) == (2, options["model"])
     first, _, rest = (tmp_path / "out.tsv").read_text().partition("\n")
     assert first.startswith("# workbench grid 03_train ")
     assert pd.read_csv(StringIO(rest), sep="\t").objective.tolist() == ["ditm"] * 2 + ["vsepp"] * 2
@@ -118,11 +120,11 @@ def outcomes(tmp_path):
 def test_a_recorded_table_has_what_is_swept_and_one_row_a_number(outcomes, tmp_path):
     described = {
         "reference": {"start": {"epochs": 0}},
-        "grid": {"seed": [0, 1], "settings.positives": ["own"]},
+        "grid": {"seed": [0, 1], "positives": ["own"]},
         "record": ["rsum"],
     }
     assert list(grid.expand(described)) == ["start", "seed=0, positives=own", "seed=1, positives=own"]
-    found = outcomes(*({"seed": seed, "settings": {"positives": "own"}} for seed in (0, 0, 1)))
+    found = outcomes(*({"seed": seed, "config": {"positives": "own"}} for seed in (0, 0, 1)))
     path = grid.record(described, found, tmp_path / "out.tsv", "workbench grid tiny")
     assert path.read_text().splitlines() == [
         "# workbench grid tiny", "seed\tpositives\tkey\tvalue",
@@ -169,7 +171,7 @@ def test_the_columns_and_keys_of_a_recorded_table_are_those_of_its_grid(name):
     table = assets.recorded(name)
     described = grid.read_grid(library.find(name, "grid"))
     assert set(table.key) == {*described["record"], "seconds"}
-    axes = [axis.removeprefix("settings.") for axis in described["grid"]]
+    axes = list(described["grid"])
     arms = "arm" if "arm" in table else "objective"
     names = list(dict.fromkeys([arms, *axes]))
     assert list(table) == [*names, "key", "value"]

@@ -42,7 +42,7 @@ def test_a_run_opens_with_the_scores_that_it_had(folders):
     folder, result = folders["vsepp"]
     (space,) = open_runs([str(folder)])
     np.testing.assert_allclose(space.scores, result.scores, atol=1e-6)
-    assert (space.name, space.folder, space.config["objective"]) == ("vsepp", folder, "vsepp")
+    assert (space.name, space.folder, space.config["objective"]["name"]) == ("vsepp", folder, "vsepp")
 
 
 def test_rankings_hold_the_best_of_every_query_in_some_bytes_a_row(folders):

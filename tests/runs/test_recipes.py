@@ -15,6 +15,7 @@ from workbench.runs import Config, prepare
 from workbench.runs import build as running
 from workbench.runs.measure import measure
 from workbench.runs.resolve import resolve
+from workbench.runs.spellings import fields
 from workbench.runs.train import train
 
 KEY = "exact:t2i/map_at_r"
@@ -78,8 +79,7 @@ def test_the_defaults_of_train_and_of_its_notebook_are_those_of_the_comparison()
     # these are younger than the recorded comparison
     for name in set(objectives.names()) - {"hrem", "rince", "three_ranks"}:
         values = arms[f"objective={name}, seed=0, positives=own"]
-        settings = {**values.pop("settings"), "threads": 0}
-        assert resolve(Config(objective=name)) == resolve(Config(**values, **settings))
+        assert resolve(Config(objective=name)) == resolve(Config(**fields(values) | {"threads": 0}))
 
 
 def warmed(images: int, **given: object) -> int:
@@ -89,7 +89,7 @@ def warmed(images: int, **given: object) -> int:
     split = Split("s/train", names[:images], names, names, own, lambda _: Image.new("RGB", (1, 1)))
     changed, notes = running._warming(config, split, asked="lr_warmup_steps" in given)
     assert bool(notes) == (changed != config)
-    return changed.training.lr_warmup_steps
+    return changed.lr_warmup_steps
 
 
 @pytest.mark.parametrize("name", objectives.names())

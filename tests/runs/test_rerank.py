@@ -24,8 +24,8 @@ from workbench.views.explorer.questions import Question, Term
 
 SMALL = Config(
     objective="vsepp", train_images=32, val_images=8, test_images=12, epochs=1, batch_size=16, device="cpu",
-    captions_per_image=1, image_encoder="regions", text_encoder="sequence", features="scenes_backbone",
-    image_options={"embed_dim": 16, "hidden_dim": 16}, text_options={"embed_dim": 16, "word_dim": 16},
+    captions_per_image=1, image_encoder={"name": "regions", "embed_dim": 16, "hidden_dim": 16},
+    text_encoder={"name": "sequence", "embed_dim": 16, "word_dim": 16}, features="scenes_backbone",
 )  # fmt: skip
 
 

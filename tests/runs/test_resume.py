@@ -25,8 +25,8 @@ from workbench.training.checkpoint import LAST
 def ready(tmp_path):
     """Prepares a small experiment with some changes."""
     (tmp_path / "tiny.json").write_text(json.dumps(TINY))
-    towers = {"image_options": {"model": str(tmp_path / "tiny.json"), "pretrained": ""}}
-    small = SMALL | towers | {"image_encoder": "towers", "text_encoder": "towers", "schedule": "constant"}
+    image = {"name": "towers", "model": str(tmp_path / "tiny.json"), "pretrained": ""}
+    small = SMALL | {"image_encoder": image, "text_encoder": "towers", "schedule": "constant"}
 
     def made(**changes):
         return prepare(Config(**(small | {"objective": "vsepp"} | changes)), progress=False)
@@ -50,7 +50,7 @@ def test_other_objectives_options_data_and_folders_in_use_are_refused_and_the_ru
     before = content(out)
     for changes, words in (
         ({"objective": "dias"}, "objective was vsepp, is dias"),
-        ({"objective_options": {"margin": 0.5}}, "objective_options.margin was not there, is 0.5"),
+        ({"objective": {"name": "vsepp", "margin": 0.5}}, "objective.margin was not there, is 0.5"),
         (
             {"train_images": 13},
             r"split.train was 12 images, 60 captions, \w+, is 13 images, 65 captions, \w+",
@@ -164,8 +164,8 @@ def test_a_run_killed_before_its_first_checkpoint_begins_anew_with_the_same_comm
     [
         ("lr=0.1", "lr was 0.0005, is 0.1"),
         ("objective=dias", "objective was vsepp, is dias"),
-        ("training.batch_size=6", "batch_size was 4, is 6"),
-        ("objective_options.margin=0.5", "objective_options.margin was not there, is 0.5"),
+        ("batch_size=6", "batch_size was 4, is 6"),
+        ("objective.margin=0.5", "objective.margin was not there, is 0.5"),
     ],
 )
 def test_a_field_that_differs_from_that_of_the_run_is_refused_by_name(
@@ -182,7 +182,7 @@ def test_a_field_that_differs_from_that_of_the_run_is_refused_by_name(
     assert content(out) == before
 
 
-@pytest.mark.parametrize("params", [{"settings": {}}, {"objective": "ViT-B-32", "model": "ViT-B-32"}])
+@pytest.mark.parametrize("params", [{"config": {}}, {"objective": "ViT-B-32", "model": "ViT-B-32"}])
 def test_a_run_that_another_command_made_is_not_resumed_by_train(tmp_path, params):
     write_json(tmp_path / runs.PARAMS, params)
     done = resume(tmp_path)

@@ -20,8 +20,8 @@ from workbench.runs.evaluate import evaluate
 from workbench.runs.train import train
 
 GUIDED = {
-    "image_encoder": "multigrain",
-    "image_options": {
+    "image_encoder": {
+        "name": "multigrain",
         "base": "regions",
         "base_options": {"embed_dim": 16, "hidden_dim": 16},
         "text_base": "sequence",

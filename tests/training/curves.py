@@ -76,7 +76,7 @@ def _note(losses: list[float], _: Any, __: Any, terms: dict[str, torch.Tensor]) 
 
 def curve(made: Prepared, *, chunk: int = 0, folder: Path | None = None) -> list[float]:
     """The loss of every step; with a folder the run is stopped on its way and gone on with."""
-    settings = made.config.training.model_copy(update={"chunk_size": chunk})
+    settings = made.config.model_copy(update={"chunk_size": chunk})
     losses: list[float] = []
     stopped = STEPS // 2 + 1
     for last in (stopped, STEPS) if folder else (STEPS,):

@@ -91,14 +91,14 @@ def test_a_finished_run_is_not_trained_again(tmp_path):
 
 
 def test_a_checkpoint_of_other_settings_or_made_from_something_else_is_refused_by_name(tmp_path):
-    made_from = {"objective": "vsepp", "objective_options": {"margin": 0.2}, "split": {"train": "24 images"}}
+    made_from = {"objective": {"name": "vsepp", "margin": 0.2}, "split": {"train": "24 images"}}
     toy.train(tmp_path, epochs=1, made_from=made_from)
     before = (tmp_path / checkpoint.LAST).read_bytes()
     with pytest.raises(ChecksumError, match=r"other settings \(lr was 0\.0005, is 0\.1\); choose"):
         toy.train(tmp_path, epochs=1, lr=0.1, made_from=made_from)
-    other = {"objective": "dias", "objective_options": {}, "split": {"train": "32 images"}}
+    other = {"objective": {"name": "dias"}, "split": {"train": "32 images"}}
     words = (
-        r"\(objective was vsepp, is dias; objective_options\.margin was 0\.2, is not there; "
+        r"\(objective\.margin was 0\.2, is not there; objective was vsepp, is dias; "
         r"split\.train was 24 images, is 32 images\)"
     )
     with pytest.raises(ChecksumError, match=words):
@@ -121,7 +121,7 @@ def test_what_is_free_may_differ_and_more_epochs_are_one_run_unless_the_schedule
     toy.train(tmp_path / "b", epochs=2, schedule="cosine")
     with pytest.raises(ChecksumError, match=r"\(epochs was 2, is 4\)"):
         toy.train(tmp_path / "b", epochs=4, schedule="cosine")
-    assert set(settings.FREE) - {"data_options.root"} < set(Settings.model_fields)
+    assert set(settings.FREE) - {"data.root"} < set(Settings.model_fields)
 
 
 @pytest.mark.parametrize("damage", ["flip", "swap", "truncation", "name", "facts"])

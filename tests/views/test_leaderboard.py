@@ -166,16 +166,16 @@ def test_a_single_run_is_no_reference(tmp_path):
 def test_a_run_without_rsum_is_there_with_its_arm_and_what_differs(tmp_path):
     first = make(tmp_path, "aaaa0000", 2.0)
     other = make(tmp_path, "bbbb0000", 0.0, metrics={"t2i/R@1": 0.25})
-    write_json(first / runs.PARAMS, {"epochs": 1, "objective_options": {"tau": 5}, "settings": {"lr": 0.1}})
-    write_json(other / runs.PARAMS, {"epochs": 1, "objective_options": {"tau": 6}, "settings": {"lr": 0.1}})
+    write_json(first / runs.PARAMS, {"epochs": 1, "objective": {"tau": 5}, "config": {"lr": 0.1}})
+    write_json(other / runs.PARAMS, {"epochs": 1, "objective": {"tau": 6}, "config": {"lr": 0.1}})
     runs.name_arm(other, {"ditm_table5": "tau6, seed=0"})
     runs.name_arm(other, {"mine": "six"})
     made = leaderboard.build(tmp_path)
     table, page = pd.read_csv(made.csv, keep_default_na=False), made.html.read_text()
     assert table["run"].tolist() == [first.name, other.name]
-    assert table["options"].tolist() == ["objective_options.tau=5", "objective_options.tau=6"]
+    assert table["options"].tolist() == ["objective.tau=5", "objective.tau=6"]
     assert table["arm"].tolist() == ["", "ditm_table5: tau6, seed=0; mine: six"]
-    assert ">objective_options.tau=6</td>" in page
+    assert ">objective.tau=6</td>" in page
     assert made.left_out == {}
 
 
@@ -189,12 +189,12 @@ def test_columns_are_the_run_its_model_its_numbers_and_what_differs_between_the_
     folders = [make(tmp_path, "aaaa0000", 2.0), make(tmp_path, "bbbb0000", 1.0)]
     for folder, tau in zip(folders, (5, 6), strict=True):
         options = {"tau": tau, "margin": 0.1}
-        write_json(folder / runs.PARAMS, {"objective_options": options, "seed": 0})
+        write_json(folder / runs.PARAMS, {"objective": options, "seed": 0})
         write_json(folder / runs.CONFIG, {"epochs": 4, "train_images": ""})
     made = leaderboard.build(tmp_path)
     heads = heads_of(made)
     assert heads == ["run", "model", "RSUM", "R@1, text to image", "what differs"]
-    assert [row.count(f">objective_options.tau={tau}</td>") for row, tau in zip(rows_of(made), (5, 6))] == [
+    assert [row.count(f">objective.tau={tau}</td>") for row, tau in zip(rows_of(made), (5, 6))] == [
         1,
         1,
     ]

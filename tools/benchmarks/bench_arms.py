@@ -31,7 +31,7 @@ from workbench.execution import grid
 from workbench.execution.library import find, sources
 from workbench.formatting import format_number
 from workbench.records import Split
-from workbench.runs import Config, prepare
+from workbench.runs import Config, prepare, spellings
 from workbench.runs import build as running
 from workbench.runs.measure import calibrate, validate
 from workbench.runs.resolve import resolve
@@ -84,7 +84,7 @@ def arms(name: str, data: str) -> dict[str, Config]:
         **(SLOW if slow else {}),
     }
     planned = grid.plan("03_train", {**described, "fixed": fixed}, given)
-    found = {label: resolve(Config(**fields.pop("settings"), **fields)) for label, fields in planned.items()}
+    found = {label: resolve(Config(**spellings.fields(fields))) for label, fields in planned.items()}
     most = BATCH if slow else BATCH | AT_MOST
     return {
         label: one.replace(**{field: min(one.as_dict()[field], value) for field, value in most.items()})
@@ -102,7 +102,7 @@ def _trained(config: Config) -> tuple[float, float]:
     ready = prepare(config, progress=False)
     model, rsum = ready.model, partial(validate, ready.model, ready.test, "rsum")
     before, chooses = rsum(), partial(validate, model, ready.val, "rsum")
-    fit(model.pair, model.objective, ready.train, chooses, ready.config.training, progress=False)
+    fit(model.pair, model.objective, ready.train, chooses, ready.config, progress=False)
     calibrate(model, ready.val)
     return before["rsum"], rsum()["rsum"]
 
@@ -112,16 +112,14 @@ def measured(said: str) -> dict[str, Any]:
     """Figures of one configuration, given as JSON."""
     config, start = Config(**json.loads(said)), time.process_time()
     untrained, rsum = trained(config)
-    while rsum < TIMES * chance() and (
-        (epochs := config.training.epochs) < MOST or config.data.train_images < MOST_IMAGES
-    ):
+    while rsum < TIMES * chance() and ((epochs := config.epochs) < MOST or config.train_images < MOST_IMAGES):
         longer = {"epochs": 2 * epochs} if epochs < MOST else {"train_images": MOST_IMAGES}
         config = config.replace(**longer)
         untrained, rsum = trained(config)
     found = {"rsum": rsum, "chance": chance(), "untrained": untrained}
     return {
-        "train_images": config.data.train_images,
-        "epochs": config.training.epochs,
+        "train_images": config.train_images,
+        "epochs": config.epochs,
         **{name: format_number(value, 4) for name, value in found.items()},
         "seconds": format_number(time.process_time() - start, 1),
     }
@@ -145,7 +143,7 @@ def once(load: Callable[..., Split]) -> Callable[..., Split]:
     def split(config: Config, name: str, *, progress: bool) -> Split:
         options = json.dumps(config.data.options, sort_keys=True)
         images = getattr(config.data, f"{name}_images")
-        key = (config.data.name, options, config.model.features, name, images)
+        key = (config.data.name, options, config.features, name, images)
         with torch.random.fork_rng(devices=[]):
             made[key] = made.get(key) or load(config, name, progress=progress)
         return made[key]

@@ -116,7 +116,7 @@ def from_files(folder: Path, size: int) -> dict[str, float]:
     made = prepare(settings(folder, size, WORKERS, 3), progress=False)
     assert made.train is not None
     history = fit(
-        made.model.pair, made.model.objective, made.train, lambda: {"rsum": 0.0}, made.config.training,
+        made.model.pair, made.model.objective, made.train, lambda: {"rsum": 0.0}, made.config,
         progress=False,
     )  # fmt: skip
     steps = history[-1]["steps"] - history[-2]["steps"]
@@ -130,8 +130,9 @@ def from_files(folder: Path, size: int) -> dict[str, float]:
 def settings(folder: Path, size: int, workers: int, epochs: int) -> Config:
     """Training of all weights on the pictures of a folder."""
     return Config(
-        objective="infonce", data=str(folder), image_encoder="towers", text_encoder="towers",
-        image_options={"model": MODEL, "pretrained": ""}, batch_size=size, captions_per_image=1,
+        objective="infonce", data=str(folder), text_encoder="towers",
+        image_encoder={"name": "towers", "model": MODEL, "pretrained": ""}, batch_size=size,
+        captions_per_image=1,
         epochs=epochs, lr=1e-5, workers=workers, precision="auto", seed=0,
     )  # fmt: skip
 
@@ -143,7 +144,7 @@ def on_a_batch(folder: Path, size: int, steps: int) -> dict[str, float]:
         config = settings(folder, size, 0, 1).replace(deterministic=deterministic)
         made = prepare(config, progress=False)
         assert made.train is not None
-        training = Training(made.model.pair, made.model.objective, made.train, made.config.training, None)
+        training = Training(made.model.pair, made.model.objective, made.train, made.config, None)
         shard = Shards(made.train)[training.order(0)[0]].to(training.device)
 
         def several(training: Training = training, shard: BatchShard = shard) -> None:

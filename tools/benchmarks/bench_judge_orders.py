@@ -40,7 +40,7 @@ def main(root: str = "runs") -> None:
     for label, values in arms.items():
         space = experiment.open_runs([there[label]])[0]
         about = {name: values[name] for name in ("objective", "seed")}
-        about |= {"positives": values["settings"]["positives"]}
+        about |= {"positives": values["config"]["positives"]}
         for title, phi in phis.items():
             for apart in (False, True):
                 evidence = Evidence(space.scores, phi, split.own, name=title, without_own=apart)

@@ -49,8 +49,8 @@ COLOURS = {
 }  # fmt: skip
 PLACES = ("top left", "top right", "bottom left", "bottom right")
 MODEL = {
-    "features": "scenes_backbone", "image_encoder": "regions", "text_encoder": "sequence",
-    "image_options": {"embed_dim": 64}, "text_options": {"embed_dim": 64}, "objective": "infonce",
+    "features": "scenes_backbone", "image_encoder": {"name": "regions", "embed_dim": 64},
+    "text_encoder": {"name": "sequence", "embed_dim": 64}, "objective": "infonce",
     "batch_size": BATCH, "epochs": 1, "captions_per_image": 1, "lr_warmup_steps": 30, "lr": 2e-3,
     "device": "cpu", "seed": 0,
 }  # fmt: skip
@@ -129,7 +129,7 @@ def main(pairs: int = 1_000_000, place: str = "") -> None:
     parts, weights = Parts(root / "figures.json"), root / "trained.pt"
     os.environ["WORKBENCH_CACHE"] = str(root / "cache")
     write(root / "shards", images)
-    given = {"data": "shards", "data_options": {"root": str(root / "shards")}}
+    given = {"data": {"name": "shards", "root": str(root / "shards")}}
     split = parts.timed("index", pairs, lambda: data.load("shards", split="train", root=str(root / "shards")))
     if not weights.exists():
         parts.timed("data_path", pairs, partial(read, split))
@@ -141,7 +141,7 @@ def main(pairs: int = 1_000_000, place: str = "") -> None:
 
     def learn() -> None:
         choose = partial(validate, model, ready.val, "rsum")
-        fit(model.pair, model.objective, train, choose, ready.config.training, progress=False)
+        fit(model.pair, model.objective, train, choose, ready.config, progress=False)
         torch.save(model.pair.state_dict(), weights)
 
     def evaluate() -> tuple[Any, ...]:

@@ -85,9 +85,9 @@ def main(images: int = 2000) -> None:
     data = {"root": str(fixtures.bottom_up(place / "mine", images, REGIONS, WIDTH)), "regions": "butd"}
     figures: dict[str, float] = {}
     for objective in OBJECTIVES:
-        asked = {"objective": objective, "data": "folder", "data_options": data}
-        settings = {"batch_size": BATCH, "epochs": EPOCHS, "train_images": 0}
-        given = asked | {"device": "cpu", "settings": settings}
+        asked = {"objective": objective, "data": {"name": "folder", **data}}
+        sizes = {"batch_size": BATCH, "epochs": EPOCHS, "train_images": 0}
+        given = asked | {"device": "cpu", **sizes}
         trained = place / objective
         for name in ("03_train", *NOTEBOOKS):
             values = given if name == "03_train" else {"runs": [str(trained)], "images": 0}

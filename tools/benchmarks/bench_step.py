@@ -30,13 +30,13 @@ from workbench.training.loop import Training
 
 IMAGES, WIDTH, ROUNDS = 512, 256, 5
 SMALL = {"val_images": 16, "test_images": 16, "epochs": 1, "batch_size": 128, "captions_per_image": 5}
-REGIONS = {"image_encoder": "regions", "image_options": {"embed_dim": WIDTH}}
-WORDS = {"text_encoder": "sequence", "text_options": {"embed_dim": WIDTH}}
-GRAPH = {"text_encoder": "graph", "text_options": {"embed_dim": WIDTH, "concepts": {"kind": "gru"}}}
+REGIONS = {"image_encoder": {"name": "regions", "embed_dim": WIDTH}}
+WORDS = {"text_encoder": {"name": "sequence", "embed_dim": WIDTH}}
+GRAPH = {"text_encoder": {"name": "graph", "embed_dim": WIDTH, "concepts": {"kind": "gru"}}}
 GRAINS = {
-    "image_encoder": "multigrain",
     "text_encoder": "multigrain",
-    "image_options": {
+    "image_encoder": {
+        "name": "multigrain",
         "base": "regions",
         "base_options": {"embed_dim": WIDTH},
         "text_base": "sequence",
@@ -81,7 +81,7 @@ def measured(config: Config, rounds: int) -> tuple[float, float, float]:
     """Milliseconds of a step with padding and without, and the relative difference of their losses."""
     ready = prepare(config, progress=False)
     assert ready.train is not None
-    run = Training(ready.model.pair, ready.model.objective, ready.train, ready.config.training, None)
+    run = Training(ready.model.pair, ready.model.objective, ready.train, ready.config, None)
     order = run.order(0)
     choose(padded=False)
     shards = Shards(ready.train)

@@ -21,7 +21,7 @@ from workbench.runs import store as runs
 from workbench.runs.evaluate import evaluate
 
 GRID = "twins_scenes"
-TWINS = Target("scenes", {"texts": "swaps"})
+TWINS = Target(data={"name": "scenes", "texts": "swaps"})
 BESIDE = ("rsum", "exact:i2t/map_at_r", "exact:t2i/map_at_r")
 
 

@@ -61,14 +61,14 @@ notebook: 03_train
 fixed: &few {epochs: 1, train_images: 64}
 reference: {plain: {objective: vsepp}}
 arms:
-  a: {objective: ditm, objective_options: {tau: 0.05}}
+  a: {objective: {name: ditm, tau: 0.05}}
   b: {<<: *few, objective: dias}
-grid: {seed: [0, 1], settings.lr: [1.0e-3, 0.1]}
+grid: {seed: [0, 1], lr: [1.0e-3, 0.1]}
 record: [rsum, "t2i/R@1"]
 """
 CONFIG = {
-    "objective": "vsepp", "objective_options": {"margin": 0.3}, "data": "scenes", "epochs": 2, "lr": 0.001,
-    "train_images": 8, "image_options": {"embed_dim": 16}, "metrics": ["map_at_r"], "seed": 1,
+    "objective": {"name": "vsepp", "margin": 0.3}, "data": "scenes", "epochs": 2, "lr": 0.001,
+    "train_images": 8, "image_encoder": {"embed_dim": 16}, "metrics": ["map_at_r"], "seed": 1,
 }  # fmt: skip
 ROWS = [
     {
@@ -358,7 +358,7 @@ READERS: dict[str, Reader] = {
         _written("g.yaml", GRID, json.dumps(CONFIG)), _read("workbench.execution.grid", "read_grid", "g.yaml")
     ),
     "parameters": Reader(
-        _written("p.yaml", "seed: 1\nlr: 1.0e-3\nmetrics: [a, b]\nobjective_options: {margin: 0.2}\n", GRID),
+        _written("p.yaml", "seed: 1\nlr: 1.0e-3\nmetrics: [a, b]\nobjective: {margin: 0.2}\n", GRID),
         _read("workbench.io", "read_options", "p.yaml"),
     ),
     "config": Reader(

@@ -16,7 +16,6 @@ from typer.core import TyperCommand, TyperGroup
 
 from workbench import progress
 from workbench.io import signals, with_home
-from workbench.registry import require
 from workbench.runs import store
 from workbench.runs.about import About
 
@@ -198,11 +197,11 @@ class WithFields(WithPairs):
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the options and then the fields."""
-        from workbench.runs.config import FIELDS  # pydantic is slow to import
+        from workbench.runs.config import Config  # pydantic is slow to import
 
         super().format_options(ctx, formatter)
         with formatter.section("Fields of -p and of the file; `workbench explain FIELD` tells of one"):
-            formatter.write_text(", ".join(FIELDS))
+            formatter.write_text(", ".join(Config.model_fields))
 
 
 @contextmanager
@@ -266,18 +265,19 @@ def told() -> Callable[[str], None]:
     return lambda line: echo(line, err=True) if progress.wanted() else None
 
 
-def pairs(given: list[str] | None) -> dict[str, str]:
+def pairs(parameter: list[str] | None) -> dict[str, str]:
     """Read ``["a=1"]`` as ``{"a": "1"}``.
 
     Raises:
         ValueError: a name stands twice, with unlike values.
     """
-    out: dict[str, str] = {}
-    for pair in given or []:
-        name, _, value = pair.partition("=")
-        first = out.setdefault(name, value)
-        require(first == value, f"-p {name} is {first!r:.200} and {value!r:.200}; give it once")
-    return out
+    words: dict[str, str] = {}
+    for pair in parameter or []:
+        name, _, text = pair.partition("=")
+        first = words.setdefault(name, text)
+        if first != text:
+            raise ValueError(f"-p {name} is {first!r:.200} and {text!r:.200}; give it once")
+    return words
 
 
 @app.callback(invoke_without_command=True)

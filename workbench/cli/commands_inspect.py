@@ -37,6 +37,7 @@ from workbench.records.measurement import contracts_of, headline, measurement_ro
 from workbench.registry import require_known
 from workbench.runs import store as runs
 from workbench.runs.place import serving
+from workbench.runs.spellings import name_of
 
 Model = Annotated[str, typer.Option(help="Any open_clip model: its name, or the path of its JSON file.")]
 Pretrained = Annotated[str, typer.Option(help="Its weights: a file, or a tag of open_clip.")]
@@ -231,8 +232,10 @@ def _line(run: Any) -> dict[str, object]:
         "tags": " ".join(run.about.tags),
         "notebook": run.notebook,
         "status": ended,
-        "data": Path(str(known.get("dataset", known.get("data", "")))).name,
-        "objective": run.results.get("objective") or run.results.get("model") or known.get("objective", ""),
+        "data": Path(str(known.get("dataset", name_of(known.get("data", ""))))).name,
+        "objective": run.results.get("objective")
+        or run.results.get("model")
+        or name_of(known.get("objective", "")),
         "seed": known.get("seed", ""),
         "queries": queries,
         "headline": number,

@@ -49,6 +49,7 @@ from workbench.execution import executors, library, needs, parameters
 from workbench.formatting import format_number
 from workbench.io import ChecksumError, read_options
 from workbench.records import require
+from workbench.runs import spellings
 from workbench.runs import store as runs
 from workbench.runs.about import About
 
@@ -116,7 +117,7 @@ def run(  # noqa: PLR0913 - typer reads the options from the signature
 
 def _require_machine(values: Mapping[str, Any]) -> None:
     """Raise if a notebook is to use a device or a tracker that this machine does not have."""
-    fields = {**values, **values.get("settings", {})}
+    fields = spellings.fields(values)
     device, tracker = fields.get("device", ""), fields.get("tracker", "")
     if tracker or device not in ("", "auto", "cpu"):
         from workbench.training import processes  # torch is slow to import

@@ -15,9 +15,9 @@ from typing import Any, get_type_hints
 import workbench as wb
 from workbench.cli.output import columns
 from workbench.execution import library
-from workbench.io import flat
 from workbench.records import MetricKey, require
 from workbench.registry import REFERENCE, Group, did_you_mean
+from workbench.runs.spellings import MEMBERS, name_of, typed
 
 KINDS = {
     "data": "data set", "encoders": "encoder", "metrics": "metric", "objectives": "objective",
@@ -93,7 +93,7 @@ def needs(shelf: str, member: Any) -> str:
     encoder, the evidence of a metric and whose judgements; empty for others.
     """
     if shelf == "objectives":
-        encoders = [member.recipe.get(f"{side}_encoder", "") for side in ("image", "text")]
+        encoders = [name_of(member.recipe.get(f"{side}_encoder", "")) for side in ("image", "text")]
         return ", ".join(dict.fromkeys(filter(None, [*encoders, *member.needs])))
     if shelf == "encoders":
         return ", ".join(filter(None, [member.image_input, "captions" if member.encodes_text else ""]))
@@ -125,29 +125,35 @@ def explain(name: str) -> list[str]:
         pages.append(_preset(library.find(name, "configuration")))
     if pages:
         return about + [line for page in pages for line in (*page, "")][:-1]
-    if name in config.FIELDS:
+    known_fields = list(config.Config.model_fields)
+    if name in known_fields:
         return list(_field(name))
     for kind, words in TOLD_ELSEWHERE.items():
         with suppress(FileNotFoundError):
             library.find(name, kind)
             raise KeyError(f"{name} is a {kind}; `workbench {words.format(name)}` tells of it")
     known = {one for shelf in KINDS for one in import_module(f"workbench.{shelf}").names()}
-    remedy = did_you_mean(near, [*sorted(known), *config.FIELDS], "`workbench list` names what there is")
+    remedy = did_you_mean(near, [*sorted(known), *known_fields], "`workbench list` names what there is")
     raise KeyError(f"no shelf has {name!r}; {remedy}")
 
 
 def _field(name: str) -> Iterator[str]:
-    """A field of the configuration, line by line: its section, type, default and text."""
+    """A field of the configuration, line by line: its type, default and text."""
     from workbench.runs import config
 
-    section, field = config.FIELDS[name]
-    kind = config.SECTIONS[section]
-    doc, about = inspect.getdoc(kind) or "", kind.model_fields[field]
-    yield f"{name}: field of the configuration, section {section}: {_paragraphs(doc)[0]}"
-    of = about.annotation
-    yield f"Type: {of.__name__ if inspect.isclass(of) else str(of).replace('typing.', '')}"
-    yield f"Default: {about.get_default(call_default_factory=True)!r}"
-    yield from textwrap.wrap(entries(doc).get(field, ""), WIDTH)
+    about = config.Config.model_fields[name]
+    kind = about.annotation
+    texts: dict[str, str] = {}
+    for owner in reversed(inspect.getmro(config.Config)):
+        texts |= entries(inspect.getdoc(owner) or "")
+    is_member = inspect.isclass(kind) and issubclass(kind, config.Member)
+    default = about.get_default(call_default_factory=True)
+    yield f"{name}: field of the configuration"
+    yield f"Type: {kind.__name__ if inspect.isclass(kind) else str(kind).replace('typing.', '')}"
+    yield f"Default: {default.name if is_member else default!r}"
+    yield from textwrap.wrap(texts.get(name, ""), WIDTH)
+    if is_member:
+        yield from textwrap.wrap(f"{_paragraphs(inspect.getdoc(kind) or '')[0]}", WIDTH)
 
 
 def files(kind: str) -> tuple[list[dict[str, str]], list[str]]:
@@ -159,8 +165,8 @@ def files(kind: str) -> tuple[list[dict[str, str]], list[str]]:
 def sources(path: Path) -> dict[str, str]:
     """Where the values of a configuration are from: of each field, ``""`` where its file does not say.
 
-    A comment before the values says it: ``# From the paper, section 3: lr, objective_options``. What it says
-    of a group of options holds for those in it of which nothing is said.
+    A comment before the values says it: ``# From the paper, section 3: lr, objective``. What it says of a
+    member holds for its name and its options of which nothing else is said, ``data.name``.
     """
     told = {
         name: source
@@ -169,16 +175,19 @@ def sources(path: Path) -> dict[str, str]:
         if line.startswith("# From ")
         for name in names.split(", ")
     }
-    fields = flat(wb.Config.read(path).given())
-    groups = {field: [one for one in told if f"{field}.".startswith(f"{one}.")] for field in fields}
-    return {field: told[max(names, key=len)] if names else "" for field, names in groups.items()}
+    out = {}
+    for field in typed(wb.Config.read(path).given()):
+        full = f"{field}.name." if field in MEMBERS else f"{field}."
+        names = [name for name in told if full.startswith(f"{name}.")]
+        out[field] = told[max(names, key=len)] if names else ""
+    return out
 
 
 def _preset(path: Path) -> Iterator[str]:
     """A configuration, line by line: what it is, and its values by where they are from."""
     yield f"{path.stem}: configuration"
     yield from ("", *textwrap.wrap(_comment(path), WIDTH))
-    values, origins = flat(wb.Config.read(path).given()), sources(path)
+    values, origins = typed(wb.Config.read(path).given()), sources(path)
     for source in dict.fromkeys(origins.values()):
         yield from ("", f"From {source}:" if source else "Its file does not say from where:")
         yield from (f"  {name} = {values[name]!r}" for name in values if origins[name] == source)
@@ -254,7 +263,7 @@ def _page(shelf: str, name: str, member: Any) -> Iterator[str]:
     for option, default, about in options:
         yield f"  {option} = {default!r}" if default is not inspect.Parameter.empty else f"  {option}"
         yield from textwrap.wrap(about, WIDTH, initial_indent=" " * 6, subsequent_indent=" " * 6)
-    recipe = ", ".join(f"{field}={value}" for field, value in getattr(member, "recipe", {}).items())
+    recipe = ", ".join(f"{field}={value}" for field, value in typed(getattr(member, "recipe", {})).items())
     end = {"Recipe on the synthetic scenes": recipe, "Reads": needs(shelf, member), "File": _file(member)}
     for title, content in end.items():
         text = f"{title}: {content}" if content else ""

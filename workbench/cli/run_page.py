@@ -11,6 +11,7 @@ from workbench.execution import library, parameters
 from workbench.io import flat
 from workbench.records.measurement import contracts_of, headline, measurement_row
 from workbench.runs import store
+from workbench.runs.spellings import typed
 
 # lines of the page, and how many of them the parts of unknown length may take
 LINES, PARAMETERS, NUMBERS, EVALUATIONS = 30, 8, 9, 3
@@ -63,17 +64,17 @@ def _settings(run: store.Run, every: bool) -> dict[str, Any]:
     if run.kind == "evaluation":
         # the data as they were named, which a table shortens to the last part of a path
         chosen = params | (params.get("target") or {})
-        named = {name: value for name, value in flat(chosen).items() if not name.startswith("target.")}
+        named = {name: value for name, value in typed(chosen).items() if not name.startswith("target.")}
         return {name: value for name, value in named.items() if value}
     if every:
-        return params
+        return typed(params)
     given = store.load(run.folder / store.GIVEN) or params
     usual = _defaults(run) if len(given) > PARAMETERS else {}
     shown = {name: params[name] for name in IDENTITY if name in params}
     for name, value in given.items():
         if name not in usual or value != usual[name]:
             shown[name] = value
-    return {name: value for name, value in flat(shown).items() if value not in ("", [], None)}
+    return {name: value for name, value in typed(shown).items() if value not in ("", [], None)}
 
 
 def _defaults(run: store.Run) -> dict[str, Any]:

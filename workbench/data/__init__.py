@@ -43,7 +43,7 @@ def require_there(name: str, options: Mapping[str, Any]) -> None:
     """
     path_of(name)
     if root := options.get("root"):
-        missing = f"data_options.root: there is no folder {root}"
+        missing = f"data.root: there is no folder {root}"
         require(from_user(root).is_dir(), missing, FileNotFoundError)
 
 
@@ -74,8 +74,9 @@ def load(data: Any, **options: Any) -> Split:
     """Load one split of any data: the one door.
 
     Args:
-        data: a name of the shelf, a path (a folder or a file; what lies there is recognised), a pandas
-            ``DataFrame``, a ``datasets.Dataset`` or ``DatasetDict``, or a ``Split``, returned as it is.
+        data: a name of the registry, a path (a folder or a file; what lies there is recognised), either with
+            its options, ``{"name": "coco", "root": "mine"}``, a pandas ``DataFrame``, a ``datasets.Dataset``
+            or ``DatasetDict``, or a ``Split``, returned as it is.
         options: ``split``, and what the data set, ``opening.at`` (a path) or ``memory.load_table`` takes.
 
     Raises:
@@ -87,6 +88,9 @@ def load(data: Any, **options: Any) -> Split:
     if isinstance(data, Split):
         require(not options, f"{data.name} is loaded already; it takes no {', '.join(options)}")
         return data
+    if isinstance(data, Mapping) and isinstance(data.get("name"), str):
+        options = {**data, **options}
+        data = options.pop("name")
     if isinstance(data, str | Path):
         split: Split = make(f"data {str(data)!r}", member(str(data)), options)
         return split

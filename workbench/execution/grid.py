@@ -3,10 +3,10 @@
 A grid file is YAML: ``notebook`` (its name), ``fixed`` (what all arms share), ``arms`` (label -> what
 differs) and ``grid`` (name -> list of values, all combinations); with both, every arm meets every
 combination. An arm of ``reference``, e.g. the model before training, meets none. Values are the notebook's
-parameters. For a notebook with a parameter ``settings``, other names are fields of ``Config`` and go there.
+parameters. For a notebook with a parameter ``config``, other names are fields of ``Config`` and go there.
 ``preset`` names a configuration; its fields lie below all that the grid says, and its name may hold values
 of the arm, ``butd_cora_gru_{data}``. A name may point into a
-mapping, ``objective_options.tau``. ``executor`` holds options of the executor and ``time_limit``, seconds
+mapping, ``objective.tau``. ``executor`` holds options of the executor and ``time_limit``, seconds
 after which an arm is ended, ``record`` the keys of the numbers that are written to a table: those of the
 test split, ``steps`` of training, and after ``val/`` those that the kept epoch has on the validation split.
 ``paper`` holds keys of a grid for the settings of a paper, where these are asked for: its ``fixed`` takes the
@@ -39,12 +39,13 @@ from workbench.execution.library import find
 from workbench.execution.needs import check_encoders, missing_data
 from workbench.execution.notebook import FAILED, KILLED, OK, RunResult, check, code, run_notebook
 from workbench.formatting import format_number
-from workbench.io import flat, read_options, reading_errors, write_recorded
+from workbench.io import read_options, reading_errors, write_recorded
 from workbench.progress import Task
 from workbench.records import MetricKey, require
 from workbench.registry import merge, require_known
 from workbench.runs import store as runs
 from workbench.runs.about import About, add_about
+from workbench.runs.spellings import name_of, nested, options_of, typed
 
 VALIDATION = "val/"
 KEYS = ("notebook", "fixed", "arms", "grid", "reference", "executor", "record", "paper")
@@ -221,8 +222,6 @@ def expand(
         >>> expand({"fixed": {"n": 1}, "arms": {"a": {"o": {"x": 1}}}, "grid": {"o.tau": [5, 6]}})
         {'a, tau=5': {'n': 1, 'o': {'x': 1, 'tau': 5}}, 'a, tau=6': {'n': 1, 'o': {'x': 1, 'tau': 6}}}
     """
-    from workbench.runs import config  # pydantic is slow to import
-
     out = Arms()
     for name, arm, point in _points(grid):
         fixed, over = dict(grid.get("fixed") or {}), dict(changes or {})
@@ -232,28 +231,28 @@ def expand(
         named = [value for key, value in chain(*every) if key == PRESET]
         layers = [[(key, value) for key, value in layer if key != PRESET] for layer in every]
         said = parameters.override({}, *layers)
-        presets = [
-            config.flat(read_options(find(str(one).format(**said), "configuration"))) for one in named[-1:]
-        ]
-        for preset in presets:
-            if "objective" in said:
-                _fit_options(preset, str(said["objective"]))
+        names = {key: name_of(value) for key, value in said.items()}
+        presets = []
+        for template in named[-1:]:
+            preset = nested(read_options(find(str(template).format(**names), "configuration")))
+            presets.append(_fitted(preset, names.get("objective")))
         out[_label(name, point)] = parameters.override(known, *presets, *layers)
     return out
 
 
-def _fit_options(preset: dict[str, Any], objective: str) -> None:
-    """Keep the options of a preset where they belong: as they are for the preset's own objective, by
-    its name within a sum, and nowhere for another objective.
+def _fitted(preset: dict[str, Any], objective: str | None) -> dict[str, Any]:
+    """Return a preset with its options of the objective where they belong: as they are for its own objective,
+    by its name within a sum, and nowhere for another objective.
     """
     from workbench.objectives import addends
 
-    own = preset.get("objective")
-    if own == objective:
-        return
-    options = preset.pop("objective_options", None)
-    if options and own in addends(objective):
-        preset["objective_options"] = {own: options}
+    chosen = preset.get("objective")
+    own, options = name_of(chosen), options_of(chosen)
+    if not objective or own == objective:
+        return preset
+    others = {name: value for name, value in preset.items() if name != "objective"}
+    fits = options and own in addends(objective)
+    return {**others, "objective": {own: options}} if fits else others
 
 
 def plan(notebook: Path | str, grid: Mapping[str, Any], changes: Mapping[str, Any] | None = None) -> Arms:
@@ -280,7 +279,7 @@ def plan(notebook: Path | str, grid: Mapping[str, Any], changes: Mapping[str, An
     out, known = Arms(), parameters.inspect(path)
     for label, values in expand(grid, changes, known).items():
         try:
-            check_encoders({**values, **values.get("settings", {})}, known)
+            check_encoders(values, known)
             out[label] = check(path, values)
         except (KeyError, TypeError, ValueError) as error:
             error.args = (f"arm {label!r}: {error.args[0]}",)
@@ -455,13 +454,15 @@ def record(grid: Mapping[str, Any], results: Sequence[RunResult], path: Path | s
     Raises:
         KeyError: a run has no number of that name; the message lists the near ones.
     """
-    arms, axes = grid.get("arms") or {}, [axis.removeprefix("settings.") for axis in grid.get("grid") or {}]
-    named = [{field for field, value in (arm or {}).items() if value == name} for name, arm in arms.items()]
+    arms, axes = grid.get("arms") or {}, list(grid.get("grid") or {})
+    named = []
+    for name, arm in arms.items():
+        named.append({field for field, value in (arm or {}).items() if name_of(value) == name})
     heads = [min(set.intersection(*named), default="arm")] if arms else []
     rows = []
     for result, (name, _, point) in zip(results, _points(grid), strict=True):
         run = runs.read(result.folder)
-        given = flat({**run.params, **run.params.get("settings", {})})
+        given = typed(run.params)
         swept = [given.get(axis, value) for axis, value in zip(axes, point.values(), strict=False)]
         checked = run.results.get("validation", {})
         found = {**run.results["metrics"], **{f"{VALIDATION}{key}": value for key, value in checked.items()}}

@@ -16,6 +16,7 @@ from workbench.records import require
 from workbench.registry import require_known
 from workbench.runs import same_data
 from workbench.runs import store as runs
+from workbench.runs.spellings import name_of
 from workbench.runs.weights import lacks_weights, require_weights, with_note
 
 EXPLORER = "06_retrieval_explorer"
@@ -69,7 +70,7 @@ def _opened(names: Sequence[str], root: str) -> list[runs.Run]:
             f"{format_path(run.folder)} keeps no model; name the folder of a finished training run",
             FileNotFoundError,
         )
-    named = (str(run.results.get("dataset") or run.params.get("data", "")) for run in opened)
+    named = (str(run.results.get("dataset") or name_of(run.params.get("data", ""))) for run in opened)
     # one data set may be named by several paths; whether the images are the same comes next
     data = sorted({Path(name).name for name in named})
     require(len(data) <= 1, f"the runs are of several data sets ({', '.join(data)}); choose those of one")

@@ -6,25 +6,26 @@ from importlib.metadata import entry_points
 from typing import Any
 
 from workbench.records import require
+from workbench.runs import spellings
 
 
 def check_encoders(values: Mapping[str, Any], known: Mapping[str, Any]) -> None:
     """Refuse an arm whose encoders do not fit its data; those that nobody chose follow the data.
 
     Args:
-        values: parameters of the arm, and fields of its settings.
+        values: parameters of the arm.
         known: the notebook's parameters.
 
     Raises:
         ValueError: the message says what to give.
     """
-    if not {"data", "settings"} <= known.keys() or values.get("data", known["data"].default) == "scenes":
+    data = spellings.name_of(values.get("data", known["data"].default if "data" in known else "scenes"))
+    if not {"data", spellings.REST} <= known.keys() or data == "scenes":
         return
     from workbench.runs import Config
     from workbench.runs.resolve import check_fit, resolve
 
-    fields = {name: value for name, value in values.items() if name != "settings"}
-    check_fit(resolve(Config(**fields)))
+    check_fit(resolve(Config(**spellings.fields(values))))
 
 
 def missing_data(arms: Iterable[Mapping[str, Any]]) -> list[str]:
@@ -39,13 +40,14 @@ def missing_data(arms: Iterable[Mapping[str, Any]]) -> list[str]:
     from workbench import data
     from workbench.data.reading import SPLITS
     from workbench.runs.build import load_split
-    from workbench.runs.config import Config, flat
+    from workbench.runs.config import Config
 
     lacking, seen = list[str](), set[str]()
-    for fields in (flat({**one, **one.get("settings", {})}) for one in arms):
-        name, pixels = fields.get("data") or "scenes", reads_pixels(fields)
-        given = {"data": name, "data_options": fields.get("data_options") or {}}
-        if name == "scenes" or (key := json.dumps([given, pixels], default=str)) in seen:
+    for arm in arms:
+        fields = spellings.fields(arm)
+        chosen, pixels = fields.get("data") or "scenes", reads_pixels(fields)
+        name, key = spellings.name_of(chosen), json.dumps([chosen, pixels], default=str)
+        if name == "scenes" or key in seen:
             continue
         seen.add(key)
         splits = data.member(name).splits
@@ -55,7 +57,7 @@ def missing_data(arms: Iterable[Mapping[str, Any]]) -> list[str]:
         )
         for part in SPLITS:
             try:
-                found = load_split(Config(**given), part)
+                found = load_split(Config(data=chosen), part)
                 if pixels:
                     found.open_image(0)
             except FileNotFoundError as error:
@@ -66,8 +68,8 @@ def missing_data(arms: Iterable[Mapping[str, Any]]) -> list[str]:
 
 def reads_pixels(fields: Mapping[str, Any]) -> bool:
     """Whether an arm's images are photographs, whatever else it reads of them."""
-    options = fields.get("image_options") or {}
-    return fields.get("image_encoder") == "towers" or "towers" in (options.get("guide"), options.get("base"))
+    encoder = spellings.mapping_of(fields.get("image_encoder"))
+    return "towers" in (encoder.get("name"), encoder.get("guide"), encoder.get("base"))
 
 
 def forecast(

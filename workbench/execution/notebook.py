@@ -27,6 +27,7 @@ from workbench.formatting import format_number
 from workbench.io import only_writer, write_json
 from workbench.io.signals import GRACE, sigterm_raises
 from workbench.records import require
+from workbench.runs import spellings
 from workbench.runs import store as runs
 from workbench.runs.about import About, add_about
 from workbench.runs.environment import environment
@@ -96,19 +97,21 @@ def check(
         "`out` names the run folder and is no parameter to give; choose --root or the folder instead",
         parameters.ParameterError,
     )
-    values = parameters.with_defaults(known, given)
+    values = parameters.complete(known, given)
     del values["out"]
-    # A notebook with ``settings`` has fields of ``Config`` as its parameters; others may name a data set.
-    named = values.keys() - {"settings"} if "settings" in values else {"data", "data_options"}
-    if fields := {name: values[name] for name in values.keys() & named}:
+    # A notebook with ``config`` has fields of ``Config`` as its parameters; others may name a data set.
+    fields = spellings.fields(values)
+    if spellings.REST not in values:
+        fields = {name: value for name, value in fields.items() if name == "data"}
+    if fields:
         from workbench.runs import Config
         from workbench.runs.resolve import resolve
 
-        resolve(Config(**{**fields, **values.get("settings", {})}))
+        resolve(Config(**fields))
     if values.get("evaluate_on"):
         from workbench.runs import Target
 
-        Target.of(values["evaluate_on"])
+        Target(**values["evaluate_on"])
     return values
 
 
@@ -173,11 +176,12 @@ def run_notebook(
 
 def _require_data(values: Mapping[str, Any]) -> None:
     """Raise if the data of a run lead nowhere."""
-    fields = {**values, **values.get("settings", {})}
-    if isinstance(name := fields.get("data"), str) and name:
+    chosen = spellings.fields(values).get("data")
+    name = spellings.name_of(chosen)
+    if isinstance(name, str) and name:
         from workbench import data  # slow to import
 
-        data.require_there(name, fields.get("data_options") or {})
+        data.require_there(name, spellings.options_of(chosen))
 
 
 def _claim(

@@ -15,17 +15,20 @@ from typing import Any
 from workbench.io import parse_json, parse_yaml, read_options, reading_errors, write_json
 from workbench.records import require
 from workbench.registry import require_known
-from workbench.runs.spellings import Group, Layer, lay
+from workbench.runs.spellings import REST, Layer, bare, lay, mapping_of
 
-TYPES: dict[str, type] = {
-    "str": str,
-    "int": int,
-    "Count": int,
-    "Natural": int,
-    "float": float,
-    "bool": bool,
-    "list": list,
-    "dict": dict,
+# a member of a registry, see ``registry.Member``
+MEMBER = "Member"
+TYPES: dict[str, tuple[type, ...]] = {
+    "str": (str,),
+    "int": (int,),
+    "Count": (int,),
+    "Natural": (int,),
+    "float": (float,),
+    "bool": (bool,),
+    "list": (list,),
+    "dict": (dict,),
+    MEMBER: (str, dict),
 }
 # of the types that ``registry`` has for whole numbers
 LEAST = {"Count": 0, "Natural": 1}
@@ -70,11 +73,11 @@ class Parameter:
         """
         if self.type == "float" and type(value) is int:
             return float(value)
-        kind = TYPES[self.type]
+        kinds = TYPES[self.type]
         require(
-            type(value) is kind,
-            f"parameter {self.name} is {kind.__name__}, got {value!r:.200} ({type(value).__name__}); write "
-            f"for example {EXAMPLES[kind]}",
+            type(value) in kinds,
+            f"parameter {self.name} is {' or '.join(kind.__name__ for kind in kinds)}, got {value!r:.200} "
+            f"({type(value).__name__}); write for example {EXAMPLES[kinds[-1]]}",
             ParameterError,
         )
         least = LEAST.get(self.type)
@@ -91,9 +94,12 @@ class Parameter:
         Raises:
             ParameterError: the text does not read as the declared type.
         """
+        is_name = self.type == MEMBER and not text.startswith("{")
+        if self.type == "str" or is_name:
+            return text
         with suppress(ValueError):
-            if self.type in ("str", "float"):
-                return TYPES[self.type](text)
+            if self.type == "float":
+                return float(text)
         value: Any = text
         with suppress(ValueError):
             value = parse_value(text)
@@ -149,8 +155,8 @@ def _parameter(line: ast.stmt, source: str, place: str) -> Parameter:
     return parameter
 
 
-def with_defaults(parameters: Mapping[str, Parameter], given: Mapping[str, Any]) -> dict[str, Any]:
-    """All parameters with the given values checked and the others at their defaults.
+def complete(parameters: Mapping[str, Parameter], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return all parameters, the given ones checked and the others at their defaults.
 
     Args:
         parameters: from ``inspect``.
@@ -159,13 +165,15 @@ def with_defaults(parameters: Mapping[str, Parameter], given: Mapping[str, Any])
     Raises:
         ParameterError: an unknown name (the message lists the near ones) or an ill-typed value.
     """
-    for name in given:
-        require_known("no parameter", name, parameters, ParameterError)
     values = {name: parameter.default for name, parameter in parameters.items()}
-    return values | {
-        name: parameters[name].parse(value) if isinstance(value, str) else parameters[name].check(value)
-        for name, value in given.items()
-    }
+    for name, value in given.items():
+        require_known("no parameter", name, parameters, ParameterError)
+        parameter = parameters[name]
+        value = parameter.parse(value) if isinstance(value, str) else parameter.check(value)
+        if parameter.type == MEMBER and "name" not in mapping_of(value):
+            value = {**mapping_of(parameter.default), **value}
+        values[name] = value
+    return values
 
 
 def parse_values(known: Mapping[str, Parameter], words: Mapping[str, str]) -> dict[str, Any]:
@@ -173,18 +181,14 @@ def parse_values(known: Mapping[str, Parameter], words: Mapping[str, str]) -> di
 
     Args:
         known: parameters of a notebook, from ``inspect``; nothing where there is none.
-        words: name -> text; a name may point into a mapping, ``objective_options.tau``.
+        words: name -> text; a name may point into a mapping, ``objective.tau``.
 
     Raises:
         ParameterError: the text does not read as the declared type.
     """
-    return {name: _typed(known, name, text) for name, text in words.items()}
-
-
-def _typed(known: Mapping[str, Parameter], name: str, text: str) -> Any:
-    """One value; ``data={...}`` is a mapping where there is a parameter ``data_options`` too."""
-    whole = text.startswith("{") and f"{name}_options" in known
-    return known[name].parse(text) if name in known and not whole else parse_value(text)
+    return {
+        name: known[name].parse(text) if name in known else parse_value(text) for name, text in words.items()
+    }
 
 
 def parse_value(text: str) -> Any:
@@ -194,73 +198,68 @@ def parse_value(text: str) -> Any:
     [0.001, ['a', 'b'], True, 'no']
     """
     with suppress(ValueError):
-        return parse_json(text.lower() if text in ("True", "False") else text, text)
+        return parse_json(text.lower() if text in ("True", "False") else text, "")
     return parse_yaml(text, f"the value {text!r:.200}") if text.startswith(("[", "{")) else text
 
 
 def as_words(values: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Values as they are typed on the command line, by name.
 
-    >>> as_words({"seed": 0, "data": "coco", "objective_options": {"tau": 5}})
-    [('data', 'coco'), ('objective_options', '{"tau": 5}'), ('seed', '0')]
+    >>> as_words({"seed": 0, "data": "coco", "objective": {"tau": 5}})
+    [('data', 'coco'), ('objective', '{"tau": 5}'), ('seed', '0')]
     """
     return [(name, one if isinstance(one, str) else json.dumps(one)) for name, one in sorted(values.items())]
 
 
 def override(known: Mapping[str, Parameter], *layers: Layer) -> dict[str, Any]:
-    """Values laid over one another, mappings to any depth; nothing is dropped, and the later layer wins.
+    """Merge values, mappings to any depth; nothing is dropped, and the later layer wins.
 
     Args:
-        known: a notebook's parameters. Where ``settings`` is one of them, it stands for all fields of
-            ``Config`` that are no parameter, and a field may be given there or by itself. Nothing = the
-            values are fields of ``Config``.
-        layers: name -> value, or pairs of them; a name may point into a mapping,
-            ``objective_options.tau``, or be any that ``Config`` reads, ``training.epochs``.
+        known: a notebook's parameters. Where ``config`` is one of them, it holds all fields of ``Config``
+            that are no parameter. Nothing = the values are fields of ``Config``.
+        layers: name -> value, or pairs of them; a name may point into a mapping, ``objective.tau``.
 
     Raises:
-        ValueError: one layer gives a field twice; TypeError: settings that are no mapping.
+        ValueError: one layer gives a field twice; TypeError: ``config`` is no mapping.
 
     Example:
-        >>> known = {name: Parameter(name, "dict", {}, "") for name in ("seed", "settings")}
-        >>> changes = {"options.tau": 5, "settings.seed": 2}
-        >>> override(known, {"seed": 1, "settings": {"mix": 0.5}}, changes)
-        {'seed': 2, 'settings': {'mix': 0.5, 'options': {'tau': 5}}}
+        >>> known = {name: Parameter(name, "dict", {}, "") for name in ("seed", "config")}
+        >>> override(known, {"seed": 1, "config": {"mix": 0.5}}, {"options.tau": 5, "seed": 2})
+        {'seed': 2, 'config': {'mix': 0.5, 'options': {'tau': 5}}}
     """
-    if not known or "settings" in known:
-        from workbench.runs.config import flat  # torch is slow to import
-
-        out = flat(*layers)
-    else:
-        members = {name: f"{name}_options" for name in known if f"{name}_options" in known}
-        groups = {name: Group({"name": name, "options": other}, other) for name, other in members.items()}
-        out = lay(*layers, groups=groups)
-    if "settings" not in known:
-        return out
-    rest = {name: out.pop(name) for name in list(out) if name not in known}
-    return out | ({"settings": rest} if rest else {})
+    values = bare(lay(*layers, rest=REST if REST in known else ""))
+    if REST not in known:
+        return values
+    rest = {name: values.pop(name) for name in list(values) if name not in known}
+    return {**values, REST: rest} if rest else values
 
 
 def gives(values: Mapping[str, Any], field: str) -> bool:
-    """Say whether a field of ``Config`` is among values, however it is spelt.
+    """Say whether a field of ``Config`` is among values.
 
-    >>> [gives(values, "seed") for values in ({"seed": 1}, {"training.seed": 1}, {"epochs": 1})]
+    >>> [gives(values, "seed") for values in ({"seed": 1}, {"config": {"seed": 1}}, {"epochs": 1})]
     [True, True, False]
     """
-    return field in override({}, values)
+    return field in lay(values, rest=REST)
 
 
 def options(words: Mapping[str, str]) -> dict[str, Any]:
-    """Options of data typed on the command line; a name may point into a mapping, ``files.train``.
-
-    The ways in which ``Config`` writes them, ``data.size`` and ``data_options.size``, are read as well.
+    """Read options of data that were typed on the command line, ``data.size``.
 
     Args:
-        words: name -> text.
+        words: name -> text; a name may point into a mapping, ``data.files.train``.
 
     Raises:
-        ValueError: one is given twice, or the text does not read.
+        ValueError: one is given twice, or the text does not read. TypeError: another name than ``data``.
     """
-    return lay(parse_values({}, words), groups=dict.fromkeys(("data", "data_options"), Group()))
+    values = lay(parse_values({}, words))
+    for name in values:
+        require(name == "data", f"-p {name}: options of the data are written data.{name}", TypeError)
+    chosen = values.get("data", {})
+    require(
+        "name" not in chosen, "-p data: the data have their name already; give options, data.NAME", TypeError
+    )
+    return dict(chosen)
 
 
 def keep_words(root: Path | str, name: str, words: Mapping[str, str], *, paper: bool) -> None:

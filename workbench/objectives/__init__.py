@@ -6,10 +6,10 @@ paper's scores are those of evaluation. An objective of one's own derives from `
 its module and class, ``"my_module:MyLoss"``, alone or in a sum.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from workbench.registry import Shelf, check_options, did_you_mean, options_of, require
+from workbench.registry import Shelf, did_you_mean, make, options_of, require
 
 if TYPE_CHECKING:
     from workbench.objectives.base import Objective as Objective
@@ -18,22 +18,21 @@ _shelf = Shelf(__name__, Objective="base")
 names, member, __getattr__ = _shelf.names, _shelf.member, _shelf.public
 
 
-def load(name: str, /, _path: str = "", _beside: Iterable[str] = (), **options: Any) -> Any:
+def load(name: str, /, _path: str = "", **options: Any) -> Any:
     """Make an objective, or a sum of several.
 
     Args:
         name: a name of the shelf, or a sum.
         options: of the objective; of a sum, the options of each paper by its name.
         _path: where the options stand in a configuration, for messages.
-        _beside: names of what may be given beside them, see ``registry.check_options``.
 
     Raises:
         KeyError: no such paper or term; TypeError: an unknown option, or one of another type; ValueError: an
             option out of range, or a sum that cannot be read or united.
     """
     if not _is_sum(name):
-        _check(name, options, _path, _beside)
-        return _shelf.load(name, **options)
+        _require_known(name, options, _path)
+        return make(f"objective {name!r}", member(name), options, _path)
     from workbench.objectives._sum import Sum, options_of, parse
 
     given = options_of(name, options).items()
@@ -46,8 +45,8 @@ def takers(option: str) -> list[str]:
     return [name for name in names() if option in options_of(member(name))]
 
 
-def _check(name: str, options: Mapping[str, Any], path: str, beside: Iterable[str]) -> None:
-    """Hold options to an objective; of an unknown one, name its near ones or the objectives that take it."""
+def _require_known(name: str, options: Mapping[str, Any], path: str) -> None:
+    """Raise if an objective lacks an option that others have; name its near ones, or the others."""
     own = list(options_of(member(name)))
     for option in options.keys() - set(own):
         others = takers(option)
@@ -57,7 +56,6 @@ def _check(name: str, options: Mapping[str, Any], path: str, beside: Iterable[st
             f"{path or 'options'}.{option}: objective {name!r} has no option {option!r}; {hint}",
             TypeError,
         )
-    check_options(f"objective {name!r}", member(name), options, path, beside)
 
 
 def addends(name: str) -> tuple[str, ...]:

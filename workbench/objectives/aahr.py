@@ -98,8 +98,8 @@ class AAHR(Objective):
         lr_warmup_steps=30,
         warmup_epochs=2,
         captions_per_image=2,
-        image_encoder="multigrain",
-        text_encoder="multigrain",
+        image_encoder={"name": "multigrain"},
+        text_encoder={"name": "multigrain"},
     )
 
     # Ten options: each is a choice of its own that a config names, and a group of them would only hide it.

@@ -141,7 +141,12 @@ class CORA(Objective):
     """
 
     recipe = settings(
-        epochs=6, lr=8e-3, lr_warmup_steps=100, warmup_epochs=0, captions_per_image=1, text_encoder="graph"
+        epochs=6,
+        lr=8e-3,
+        lr_warmup_steps=100,
+        warmup_epochs=0,
+        captions_per_image=1,
+        text_encoder={"name": "graph"},
     )
 
     def __init__(

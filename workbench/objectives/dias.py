@@ -142,8 +142,8 @@ class DIAS(Objective):
 
     Args:
         scorer: ``"dual"`` = cosine of the pooled embeddings; the others compare parts, see
-            ``CrossAttention``, whose fields may be given as a mapping, e.g. ``{"form": "cross", "attention":
-            "relu"}``.
+            ``CrossAttention``, whose options may be given beside its name, e.g. ``{"name": "cross",
+            "attention": "relu"}``.
         weights: of the terms ``loc``, ``dim``, ``inter`` and ``intra``; those left out keep the paper's, 1,
             10, 0.05 and 0.1. A term of weight 0 is not computed. Valid for sums.
         margin: of the triplet.

@@ -101,8 +101,8 @@ class PCME(Objective):
     inputs = ("log_var",)
     soft_labels = True
     recipe = settings(
-        image_options={"pooling": "mean"},
-        text_options={"pooling": "mean"},
+        image_encoder={"pooling": "mean"},
+        text_encoder={"pooling": "mean"},
         epochs=6,
         lr=2e-3,
         lr_warmup_steps=30,

@@ -67,8 +67,8 @@ class PCMEPP(Objective):
 
     soft_labels = True
     recipe = settings(
-        image_options={"pooling": "mean"},
-        text_options={"pooling": "mean"},
+        image_encoder={"pooling": "mean"},
+        text_encoder={"pooling": "mean"},
         warmup_epochs=5,
         epochs=6,
         lr=1e-3,

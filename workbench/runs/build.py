@@ -23,6 +23,7 @@ from workbench.registry import door
 from workbench.runs.config import Config
 from workbench.runs.model import TrainedModel
 from workbench.runs.resolve import make_objective, resolve
+from workbench.runs.spellings import typed
 from workbench.runs.target import Target
 from workbench.runs.vectors import brought
 from workbench.training import computing_threads, seed_everything
@@ -37,7 +38,7 @@ HOW_TO_GIVE = {
     "log_var": "set log_var=true in the options of both encoders",
     "parts": "choose encoders that keep regions, patches or words, such as 'towers', 'regions', 'sequence'",
     "local": "set fusion={'variant': 'released'} in the options of 'multigrain'",
-    "entities": "set text_encoder='graph', with text_options={'embed_dim': %d}, the width of images",
+    "entities": "set text_encoder={'name': 'graph', 'embed_dim': %d}, the width of images",
 }
 
 
@@ -76,9 +77,10 @@ class Prepared:
         """Return the settings that differ from the defaults, one a row; an option has the name of its member
         before a dot.
         """
-        values, plain = (pd.json_normalize(config.as_dict()).T[0] for config in (self.config, Config()))
-        differ = [name for name in values.index if name not in plain or values[name] != plain[name]]
-        return values[differ].to_frame("value")
+        plain = typed(Config().as_dict())
+        values = typed(self.config.as_dict())
+        differ = {name: value for name, value in values.items() if value != plain.get(name)}
+        return pd.DataFrame({"value": pd.Series(differ, dtype=object)})
 
 
 @door("prepare")
@@ -94,25 +96,25 @@ def prepare(config: Config, *, progress: bool = True) -> Prepared:
         ValueError: something that the objective or an encoder needs is missing, this machine has no such
             device, or nothing is left to train; the message says how to give it.
     """
-    with computing_threads(config.training.threads), choice(shown=progress):
+    with computing_threads(config.threads), choice(shown=progress):
         return _prepared(config)
 
 
 def _prepared(config: Config) -> Prepared:
-    seed_everything(config.training.seed)
+    seed_everything(config.seed)
     data.path_of(config.data.name)  # a path that leads nowhere is said before a name that is misspelt
     objective, given = make_objective(config), config.given()
     config = resolve(config, objective)
-    check_machine(config.training.device, config.training.tracker)
+    check_machine(config.device, config.tracker)
     read = [_read_part(config, name) for name in ("train", "val", "test")]
     config, notes = _following(config, read[0], objective, asked="captions_per_image" in given)
     config, more = _warming(config, read[0], asked="lr_warmup_steps" in given)
-    split, val, test = (_with_features(one, config.model.features) for one in read)
+    split, val, test = (_with_features(one, config.features) for one in read)
     test = replace(test, notes=(*_few(given, val, test), *test.notes, *notes, *more))
-    right = positives(config.objective.positives, split) if config.training.epochs else None
+    right = positives(config.positives, split) if config.epochs else None
     require(
-        split.regions is not None or encoders.member(config.model.image_encoder).image_input != "regions",
-        f"encoder {config.model.image_encoder!r} reads region features and {split.name} has none; "
+        split.regions is not None or encoders.member(config.image_encoder.name).image_input != "regions",
+        f"encoder {config.image_encoder.name!r} reads region features and {split.name} has none; "
         "set features='efficientnet_lite0' (or another backbone)",
     )
     config = with_widths(config, split)
@@ -121,15 +123,15 @@ def _prepared(config: Config) -> Prepared:
     def ready(one: Split, *, every_signal: bool = False) -> Source:
         source = model.source(one, every_signal=every_signal)
         # a mixed image is no image whose vector could be known before
-        mixed = config.training.mix and every_signal
+        mixed = config.mix and every_signal
         return source if mixed else brought(source, model.pair, model.reads)
 
     val_source, test_source = ready(val), ready(test)
-    if not config.training.epochs:
+    if not config.epochs:
         return Prepared(config, model, None, val_source, test_source, given=given)
     graded = relevance(model.objective, split)
     train = replace(ready(split, every_signal=True), relevance=graded, positives=right)
-    if config.training.sampler == "clusters":  # made before training, as a resumed run makes it
+    if config.sampler == "clusters":  # made before training, as a resumed run makes it
         train = replace(train, clusters=_clusters(config, model, train))
     _require_trained(config, model)
     test_source = _said_of_random(config, model, test_source)
@@ -140,7 +142,7 @@ def _said_of_random(config: Config, model: TrainedModel, test: Source) -> Source
     """The test split with a note of towers that stay at random weights, which must be asked for."""
     towers = " and ".join(_frozen_at_random(model))
     require(
-        not towers or config.model.random_weights,
+        not towers or config.random_weights,
         f"{towers} would stay at random weights, since nothing trains them and pretrained is empty; give "
         "pretrained weights, train them, or set random_weights=true",
     )
@@ -166,7 +168,7 @@ def _frozen_at_random(model: TrainedModel) -> list[str]:
 
 def _few(given: Mapping[str, Any], val: Split, test: Split) -> list[str]:
     """Notes of splits with few images, unless somebody asked for so many; each is a warning as well."""
-    notes, asked = [], given.keys() | set(given.get("data_options", {}))
+    notes, asked = [], given.keys() | set(given.get("data", {}))
     for name, split in (("val", val), ("test", test)):
         count = len(split.image_ids)
         if count >= FEW or f"{name}_images" in asked or "size" in asked:
@@ -180,11 +182,10 @@ def _few(given: Mapping[str, Any], val: Split, test: Split) -> list[str]:
 
 def _require_trained(config: Config, model: TrainedModel) -> None:
     """Raise if no weight of the model, nor of its objective, is trained."""
-    settings = config.training
     multipliers = ("image_backbone_lr", "text_backbone_lr", "layer_decay")
-    zero = [f"{name} is 0" for name in multipliers if not getattr(settings, name)]
+    zero = [f"{name} is 0" for name in multipliers if not getattr(config, name)]
     require(
-        parameter_groups(model.pair.groups(), model.objective, settings),
+        parameter_groups(model.pair.groups(), model.objective, config),
         f"nothing is left to train ({', '.join(zero) or 'all weights are frozen'}); raise a multiplier, "
         "train a head, or set epochs=0 to measure the starting point",
     )
@@ -196,7 +197,7 @@ def _clusters(config: Config, model: TrainedModel, train: Source) -> Rows:
     features = (
         model.embed_images_of(train, parts=False).mean.numpy() if regions is None else mean_regions(regions)
     )
-    return k_means(features, config.training.clusters, seed=config.training.seed)
+    return k_means(features, config.clusters, seed=config.seed)
 
 
 def _following(
@@ -209,8 +210,8 @@ def _following(
         ValueError: an image has fewer than were asked for, or than the objective needs.
     """
     counts = np.bincount(train.own, minlength=len(train.image_ids))
-    wanted, least = config.training.captions_per_image, max(int(counts.min()), 1)
-    if wanted <= least or not config.training.epochs:
+    wanted, least = config.captions_per_image, max(int(counts.min()), 1)
+    if wanted <= least or not config.epochs:
         return config, ()
     image = train.image_ids[int(counts.argmin())]
     has = f"image {image!r} of {train.name} has {format_count(int(counts.min()), 'caption')}"
@@ -229,7 +230,7 @@ def _warming(config: Config, train: Split, *, asked: bool) -> tuple[Config, tupl
     """The config with a warm-up of at most a quarter of the run's steps, and a note of it, where nobody asked
     for a number. The longest of the recipes that were searched takes 22 percent of its run.
     """
-    t = config.training
+    t = config
     if asked or not t.epochs:
         return config, ()
     order = epoch(
@@ -249,16 +250,17 @@ def load_split(config: Config, name: str, *, progress: bool = True) -> Split:
         ValueError: no such split, or ``features`` is asked of data that have regions of their own.
     """
     with choice(shown=progress):
-        return _with_features(_read_part(config, name), config.model.features)
+        return _with_features(_read_part(config, name), config.features)
 
 
 def _read_part(config: Config, name: str) -> Split:
     """One split of the config's data set, cut to size; of a share, each seed takes other images."""
     alone = data.member(config.data.name).training
     shared = "share" in config.data.options and "share_seed" in alone
-    options = ({"share_seed": config.training.seed} if shared else {}) | config.data.options
+    options = ({"share_seed": config.seed} if shared else {}) | config.data.options
     options = {option: value for option, value in options.items() if name == "train" or option not in alone}
-    return _read(Target(config.data.name, options, name, getattr(config.data, f"{name}_images", 0)))
+    chosen = {"name": config.data.name, **options}
+    return _read(Target(data=chosen, split=name, images=getattr(config, f"{name}_images", 0)))
 
 
 def load_target(config: Config | None, target: Target) -> Split:
@@ -275,34 +277,35 @@ def load_target(config: Config | None, target: Target) -> Split:
     """
     if config is None:
         return _read(target)
-    widths = [width for name, width in flat(config.model.image_options).items() if name.endswith("in_dim")]
+    options = flat(config.image_encoder.options)
+    widths = [width for name, width in options.items() if name.endswith("in_dim")]
     require(
-        not widths or config.model.features != "scenes_backbone" or target.data == "scenes",
-        f"the run reads features={config.model.features!r}, which know the synthetic scenes alone, and "
-        f"{target.data!r} holds photographs; measure a run that was trained with features="
+        not widths or config.features != "scenes_backbone" or target.data.name == "scenes",
+        f"the run reads features={config.features!r}, which know the synthetic scenes alone, and "
+        f"{target.data.name!r} holds photographs; measure a run that was trained with features="
         f"'{backbones.LITE0}' or another backbone",
     )
     split = _read(target)
     if not widths:
         return split
-    split = _with_features(split, config.model.features)
+    split = _with_features(split, config.features)
     found = None if split.regions is None else int(split.regions.shape[-1])
     if found not in widths:
         known = "has none" if found is None else f"has regions of width {found}"
         raise ValueError(
             f"the run reads region features of width {widths[0]} that came with its data, and {split.name} "
             f"{known}; name data with regions from the same detector, e.g. "
-            'data_options={"source": "precomp"}, or measure a run that was trained with features=...'
+            'data={"name": "coco", "source": "precomp"}, or measure a run that was trained with features=...'
         )
     return split
 
 
 def _read(target: Target) -> Split:
     """The split, cut to size."""
-    options, images = dict(target.data_options), target.images
-    if images and data.member(target.data).takes("size"):
+    name, options, images = target.data.name, target.data.options, target.images
+    if images and data.member(name).takes("size"):
         options["size"] = images
-    split: Split = data.load(target.data, split=target.split, **options)
+    split: Split = data.load(name, split=target.split, **options)
     return split.first(images) if images else split
 
 
@@ -327,10 +330,8 @@ def with_widths(config: Config, train: Split) -> Config:
     if train.regions is None:
         return config
     facts = {"in_dim": int(train.regions.shape[-1])}
-    model = config.model
-    return config.replace(
-        image_options=encoders.member(model.image_encoder).complete(model.image_options, facts)
-    )
+    name, options = config.image_encoder.name, config.image_encoder.options
+    return config.replace(image_encoder={"name": name, **encoders.member(name).complete(options, facts)})
 
 
 @during("building the model")
@@ -350,10 +351,10 @@ def build(
         objective: of the config, where it is made already.
     """
     objective = objective or make_objective(config)
-    sides = config.model
-    same = sides.text_encoder == sides.image_encoder
-    text_options = sides.image_options if same else sides.text_options
-    wanted = encoders.member(sides.text_encoder).text_features(**text_options)
+    images, words = config.image_encoder, config.text_encoder
+    same = words.name == images.name
+    text_options = images.options if same else words.options
+    wanted = encoders.member(words.name).text_features(**text_options)
     makers = fitted({**objective.text_features(), **wanted}, captions, states)
     facts = facts_of(makers[name] for name in wanted)
     if states is not None:
@@ -362,12 +363,12 @@ def build(
     def encoder(name: str, options: dict[str, Any]) -> Any:
         return encoders.load(name, **encoders.member(name).complete(options, facts))
 
-    image = encoder(sides.image_encoder, sides.image_options)
-    pair = Pair(image, image if same else encoder(sides.text_encoder, text_options))
+    image = encoder(images.name, images.options)
+    pair = Pair(image, image if same else encoder(words.name, text_options))
     check_reads(config.objective.name, objective, pair)
     objective.setup(pair.image.embed_dim)
     return TrainedModel(
-        pair, makers, tuple(wanted), features=sides.features, objective=objective, config=config
+        pair, makers, tuple(wanted), features=config.features, objective=objective, config=config
     )
 
 

@@ -34,6 +34,7 @@ from workbench.runs.by_query import compared
 from workbench.runs.kinds import Evaluation
 from workbench.runs.opening import apart, open_runs, opened, together
 from workbench.runs.result import OpenRun
+from workbench.runs.spellings import typed
 from workbench.training import averaging
 
 Direction = Literal["i2t", "t2i"]
@@ -65,7 +66,8 @@ def trained(runs: Sequence[OpenRun]) -> pd.DataFrame:
         if isinstance(run.run, Evaluation):
             rows[run.name] = {"objective": "not trained here"}
             continue
-        rows[run.name] = {fact: run.config.get(fact, "") for fact in facts}
+        config = typed(run.config)
+        rows[run.name] = {fact: config.get(fact, "") for fact in facts}
         rows[run.name] |= {"kept": ", ".join(map(str, run.kept)), "RSUM would keep": _best_by_rsum(run)}
     columns = dict.fromkeys((*facts, "kept", "RSUM would keep"), "")
     cells = [columns | row for row in rows.values()]
@@ -264,7 +266,7 @@ class Comparison:
             "dataset": self.runs[0].dataset,
             "split": {"name": split.name, **split.fingerprint()},
             "models": [run.name for run in self.runs],
-            "training": {run.name: run.config["data"] for run in self.runs},
+            "training": {run.name: run.trained_on for run in self.runs},
             "same_list": self.same_list(),
         }
         return about | {"metrics": metrics, "contracts": contracts, "differences": differences}

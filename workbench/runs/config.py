@@ -1,128 +1,134 @@
-"""The configuration of one experiment: four sections, each field by one name.
+"""The configuration of one experiment: fields by name, and members of registries with their options.
 
-``Config(objective="ditm", epochs=2)`` and ``Config(objective={"name": "ditm"}, training={"epochs": 2})`` are
-the same: a name belongs to one section. Notebooks, grids and ``-p`` use the names alone, or dots,
-``training.epochs``. ``name`` and ``options`` of a section are called as the section, ``data`` and
-``data_options``. A name that a section with options does not have is one of them: ``objective.margin`` is
-``objective_options.margin``. ``config.training.epochs`` reads one.
+``Config(objective="vsepp", epochs=2)``; a member has its options beside its name,
+``Config(objective={"name": "vsepp", "margin": 0.3})``. Files and grids are written the same way, and on a
+command line dots point into a member, ``-p objective=vsepp -p objective.margin=0.3``.
 
 A configuration holds what was given and checks what a value can say alone. ``resolve`` completes it and
 checks it as a whole.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import ConfigDict, Field, ValidationError, model_validator
 
 from workbench.io import read_options, reading_errors
 from workbench.objectives.parts.attention import Form
-from workbench.registry import Count, did_you_mean, refusal
-from workbench.runs.spellings import Group, Layer, lay, read
+from workbench.records import require
+from workbench.registry import Count, did_you_mean, options_of, refusal
+from workbench.runs.spellings import MEMBERS, nested
 from workbench.training.settings import Section, Settings
 
 
-class DataSection(Section):
-    """What is trained and measured on.
+class Member(Section):
+    """A member of a registry with its options, which are checked where it is made.
 
     Args:
-        name: of the data shelf.
-        options: of the data set, the same for every split, but for those that are about the training split
-            alone, such as ``share``.
-        train_images, val_images, test_images: the first so many images of each split; 0 = all.
+        name: of the registry.
+    """
+
+    model_config = ConfigDict(extra="allow")
+    name: str
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_name(cls, value: Any) -> Any:
+        """Read a bare name."""
+        return value if isinstance(value, Mapping | Member) else {"name": value}
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """All but the name."""
+        return dict(self.model_extra or {})
+
+
+class Data(Member):
+    """A data set with its options, the same for every split, but for those that are about the training split
+    alone, such as ``share``.
     """
 
     name: str = "scenes"
-    options: dict[str, Any] = Field(default_factory=dict)
-    train_images: Count = 0
-    val_images: Count = 0
-    test_images: Count = 0
 
 
-class ModelSection(Section):
-    """The encoders.
+class Objective(Member):
+    """An objective, or a sum such as ``"ditm+0.5*dias.dim"``, with its options; of a sum by paper."""
+
+    name: str = "infonce"
+
+
+class Encoder(Member):
+    """An encoder with its options."""
+
+    name: str = "towers"
+
+
+class Scorer(Member):
+    """``"cosine"`` of the pooled vectors, or a form of ``CrossAttention`` with its options, which compares
+    parts, or ``"entities"``.
+    """
+
+    name: Literal["cosine", Form] = "cosine"
+
+
+class Reranker(Member):
+    """A form of ``CrossAttention`` with its options, or ``"entities"``."""
+
+    name: Form = "cross"
+
+
+class Config(Settings):
+    """Everything that decides a result: the fields below, and those of ``Settings``, which say how to train.
 
     Args:
+        data: what is trained and measured on.
+        train_images, val_images, test_images: the first so many images of each split; 0 = all.
         features: frozen backbone whose cached grid features the ``regions`` encoder reads, e.g.
             ``"efficientnet_lite0"``.
         start: shipped matching model that encoders start from.
-        image_encoder, text_encoder: names of the encoders shelf; the same name twice is one module for both
-            sides, made with ``image_options``.
-        image_options, text_options: their options.
-        scorer: how an objective scores pairs, in training and in evaluation: ``"cosine"`` of the pooled
-            vectors, or a form of ``CrossAttention``, which compares parts, or ``"entities"``, or a mapping of
-            the fields of one, e.g. ``{"form": "cross", "attention": "relu"}``.
+        image_encoder, text_encoder: the same name twice is one module for both sides, made with the options
+            of ``image_encoder``.
+        scorer: how an objective scores pairs, in training and in evaluation: ``"cosine"``, a form of
+            ``CrossAttention`` or ``"entities"``, e.g. ``{"name": "cross", "attention": "relu"}``.
         random_weights: a tower without pre-trained weights may be frozen, which is refused otherwise.
         rerank: evaluation scores the best so many items of every query again; 0 = none.
         reranker: how, as ``scorer``.
-    """
-
-    features: str = ""
-    start: Literal["", "scenes"] = ""
-    image_encoder: str = "towers"
-    image_options: dict[str, Any] = Field(default_factory=dict)
-    text_encoder: str = "towers"
-    text_options: dict[str, Any] = Field(default_factory=dict)
-    scorer: Literal["cosine", Form] | dict[str, Any] = "cosine"
-    random_weights: bool = False
-    rerank: Count = 0
-    reranker: Form | dict[str, Any] = "cross"
-
-
-class ObjectiveSection(Section):
-    """What the model is trained for, and what it is measured by.
-
-    Args:
-        name: of the objectives shelf, or a sum such as ``"ditm+0.5*dias.dim"``.
-        options: of the objective; of a sum by paper.
+        objective: what the model is trained for: a name of the registry, or a sum such as
+            ``"ditm+0.5*dias.dim"``.
         positives: judgements of the training split whose relevant pairs count as positive beside those that
             belong together, e.g. ``"exact"``; ``"own"`` = no others.
-        metrics: members of the metrics shelf to measure beside the usual ones.
-        judge: a member of the text shelf that grades captions against images, e.g. ``"cider"``; those of
+        metrics: members of the metrics registry to measure beside the usual ones.
+        judge: a member of the text registry that grades captions against images, e.g. ``"cider"``; those of
             ``metrics`` that read grades are measured by its grades too, in keys that begin with its name.
+
+    Raises:
+        TypeError: an unknown field, with the near ones, or a value of another type.
+        ValueError: a value outside its range.
     """
 
-    name: str = "infonce"
-    options: dict[str, Any] = Field(default_factory=dict)
+    data: Data = Data()
+    train_images: Count = 0
+    val_images: Count = 0
+    test_images: Count = 0
+    features: str = ""
+    start: Literal["", "scenes"] = ""
+    image_encoder: Encoder = Encoder()
+    text_encoder: Encoder = Encoder()
+    scorer: Scorer = Scorer()
+    random_weights: bool = False
+    rerank: Count = 0
+    reranker: Reranker = Reranker()
+    objective: Objective = Objective()
     positives: str = "own"
     # strict=False, since a list is what JSON has for a tuple
     metrics: tuple[str, ...] = Field(default=(), strict=False)
     judge: str = ""
 
-
-class Config(Section):
-    """Everything that decides a result.
-
-    Args:
-        data, model, objective, training: the sections. Any field may also be given by itself, or in
-            ``settings``, which holds fields by name.
-
-    Raises:
-        TypeError: an unknown field, with the near ones, or a value of another type.
-        ValueError: a value outside its range, or a field that is given twice.
-    """
-
-    data: DataSection = DataSection()
-    model: ModelSection = ModelSection()
-    objective: ObjectiveSection = ObjectiveSection()
-    training: Settings = Settings()
-
     def __init__(self, **values: Any) -> None:
-        given = flat(values)
-        for name in given.keys() - FIELDS.keys():
-            raise TypeError(f"config has no field {name!r}; {_instead(name)}")
-        sections: dict[str, dict[str, Any]] = {}
-        for name, value in given.items():
-            section, field = FIELDS[name]
-            sections.setdefault(section, {})[field] = value
-        try:
-            super().__init__(**sections)
-        except ValidationError as error:
-            errors: list[Any] = list(error.errors())
-            for one in errors:
-                one["loc"] = (field_name(*one["loc"][:2]), *one["loc"][2:])
-            raise refusal("config", given, errors) from None
+        check_fields("config", type(self), values)
+        fill("config", super().__init__, values)
 
     @classmethod
     def read(cls, path: str | Path) -> Self:
@@ -133,101 +139,111 @@ class Config(Section):
             ValueError: as ``read_options``, or what the class refuses, with the file's name before it.
         """
         with reading_errors(path, "holds no configuration", TypeError, KeyError):  # unknown names
-            return cls(**read_options(path))
+            return cls(**nested(read_options(path)))
 
     def as_dict(self) -> dict[str, Any]:
-        """All fields by name, as JSON values."""
-        return flat(self.model_dump(mode="json"))
+        """Return all fields by name, as JSON values."""
+        return self.model_dump(mode="json")
 
     def given(self) -> dict[str, Any]:
-        """The fields that were given, by name."""
-        return flat(self.model_dump(exclude_unset=True))
+        """Return the fields that were given, by name."""
+        return self.model_dump(exclude_unset=True)
 
     def replace(self, **changes: Any) -> Self:
-        """The same with other values of some fields; ``{"objective.margin": 0.3}`` changes one option."""
-        whole = {setting.path[0] for setting in read(_plain(changes), GROUPS) if setting.depth == 1}
-        rest = {name: value for name, value in self.given().items() if name not in whole}
-        return type(self)(**flat(rest, changes))
+        """Return the same with other values of some fields."""
+        return type(self)(**{**self.given(), **changes})
 
 
-def _instead(name: str) -> str:
-    """What may be meant by a field that there is not: a section, an option of objectives, or a field spelt
-    alike.
-    """
-    if name in SECTIONS:
-        return f"it is a section: give its fields, such as {name}.{names_in(name)[0]}"
-    from workbench import objectives  # loads them all, for a message alone
-
-    if takers := objectives.takers(name):
-        return f"it is an option of {', '.join(takers)}: give objective.{name}"
-    return did_you_mean(name, list(FIELDS))
-
-
-SECTIONS: dict[str, type[Section]] = {
-    "data": DataSection, "model": ModelSection, "objective": ObjectiveSection, "training": Settings,
-}  # fmt: skip
-
-
-def field_name(section: str, field: str = "name") -> str:
-    """The name of a field where no section is named.
-
-    >>> [field_name("data", field) for field in ("name", "options", "train_images")]
-    ['data', 'data_options', 'train_images']
-    """
-    return {"name": section, "options": f"{section}_options"}.get(field, field)
-
-
-# name of a field -> its section and its name there
-FIELDS = {
-    field_name(section, field): (section, field)
-    for section, kind in SECTIONS.items()
-    for field in kind.model_fields
+# names of before -> what stands before an entry of theirs now
+FORMER = {
+    "objective_options": "objective.",
+    "data_options": "data.",
+    "image_options": "image_encoder.",
+    "text_options": "text_encoder.",
+    "config": "",
+    "settings": "",
+    "training": "",
+    "model": "",
+}
+# fields that stood within a member before
+OUTSIDE = {
+    "data": ("train_images", "val_images", "test_images"),
+    "objective": ("positives", "metrics", "judge"),
 }
 
 
-def _group(section: str) -> Group:
-    """A section as a place where its fields may be given."""
-    fields = {field: field_name(section, field) for field in SECTIONS[section].model_fields}
-    return Group(fields, fields.get("options", ""))
-
-
-def names_in(section: str) -> list[str]:
-    """The names of a section's fields there, but for its options."""
-    return [field for field in SECTIONS[section].model_fields if field != "options"]
-
-
-# names under which fields may be given
-ENCODERS = {"image_encoder": "image_options", "text_encoder": "text_options"}
-GROUPS = {
-    **{section: _group(section) for section in SECTIONS},
-    **{name: Group({"name": name, "options": options}, options) for name, options in ENCODERS.items()},
-    "settings": Group(),
-}
-
-
-def flat(*layers: Layer) -> dict[str, Any]:
-    """Fields by name, however they were written, see ``spellings``.
+def check_fields(what: str, kind: type[Section], values: Mapping[str, Any]) -> None:
+    """Raise if a name is not a field, or is spelt otherwise now.
 
     Args:
-        layers: name -> value, or pairs of them; the later ones are laid over the earlier ones.
+        what: how messages call the whole.
+        kind: has the fields.
+        values: by name.
 
     Raises:
-        TypeError: a section has no such field.
-        ValueError: a layer gives a field twice.
-
-    >>> flat({"objective": "ditm", "training": {"epochs": 2}, "data": {"options": {"size": 8}}})
-    {'objective': 'ditm', 'epochs': 2, 'data_options': {'size': 8}}
-    >>> flat({"objective.margin": 0.3, "objective": "vsepp"}, {"objective.options.margin": 0.2})
-    {'objective_options': {'margin': 0.2}, 'objective': 'vsepp'}
+        TypeError: with the near names, or with the spelling of today.
     """
-    return lay(*map(_plain, layers), groups=GROUPS)
+    for name, value in values.items():
+        if name in kind.model_fields:
+            _check_entries(name, value)
+        elif name in FORMER:
+            raise TypeError(f"{what} has no field {name!r}; write {' and '.join(_spellings(name, value))}")
+        else:
+            raise TypeError(f"{what} has no field {name!r}; {_hint(name, list(kind.model_fields))}")
 
 
-def _plain(layer: Layer) -> list[tuple[str, Any]]:
-    """A layer in pairs, with what was set in a section instead of the section."""
-    pairs = layer.items() if isinstance(layer, Mapping) else layer
-    return [(name, _set(value)) for name, value in pairs]
+def _spellings(name: str, value: Any) -> list[str]:
+    """List how the entries of a name of before are spelt now."""
+    out = []
+    entries = value if isinstance(value, Mapping) and value else {"NAME": None}
+    for entry, inner in entries.items():
+        out += _spellings(entry, inner) if entry in FORMER else [f"{FORMER[name]}{entry}"]
+    return out
 
 
-def _set(value: Any) -> Any:
-    return value.model_dump(exclude_unset=True) if isinstance(value, BaseModel) else value
+def _check_entries(name: str, value: Any) -> None:
+    """Raise if a member holds what stands outside it now, or its options in a mapping of their own."""
+    if name not in MEMBERS or not isinstance(value, Mapping):
+        return
+    for entry in value:
+        outside = entry in OUTSIDE.get(name, ()) and not _is_option(entry, name, value.get("name"))
+        require(not outside, f"{name} has no {entry!r}; write {entry} by itself", TypeError)
+    options = value.get("options")
+    if isinstance(options, Mapping):
+        examples = [f"{name}.{option}" for option in options or ("NAME",)]
+        raise TypeError(f"{name} has no 'options'; write {' and '.join(examples)}")
+
+
+def _is_option(option: str, kind: str, member: Any) -> bool:
+    """Say whether a data set or an objective takes an option, CORA its ``positives``."""
+    from workbench import data, objectives  # slow to import, for a message alone
+
+    registry: Any = data if kind == "data" else objectives
+    with suppress(LookupError, OSError, TypeError, ImportError):
+        return option in options_of(registry.member(member))
+    return False
+
+
+def fill(what: str, init: Callable[..., None], values: Mapping[str, Any]) -> None:
+    """Call the ``__init__`` of a section.
+
+    Raises:
+        TypeError, ValueError: a value that does not fit its field, in one line.
+    """
+    try:
+        init(**values)
+    except ValidationError as error:
+        raise refusal(what, values, error.errors()) from None
+
+
+def _hint(name: str, known: list[str]) -> str:
+    """Say what may be meant by a field that there is not: an option, or a field spelt alike."""
+    head, _, rest = name.partition(".")
+    if rest and head in known:
+        return f"in Python write {head}={{{rest!r}: ...}}"
+    from workbench import objectives  # loads them all, for a message alone
+
+    takers = objectives.takers(name)
+    if takers:
+        return f"it is an option of {', '.join(takers)}: write objective.{name}"
+    return did_you_mean(name, known)

@@ -1,7 +1,7 @@
 """Evaluation: models, finished runs or vectors on any data, every number with its contract."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -14,7 +14,7 @@ from workbench.formatting import format_count
 from workbench.metrics import hierarchy
 from workbench.metrics.intervals import ROUNDS
 from workbench.records import Embedding, Measurement, Split, require
-from workbench.registry import door, merge
+from workbench.registry import door
 from workbench.runs import store
 from workbench.runs.about import About
 from workbench.runs.build import check_reads, load_split, load_target
@@ -28,8 +28,16 @@ from workbench.runs.opening import open_runs, same_rows
 from workbench.runs.own import Encodes, Ensemble, Joint, KeptVectors, Pairs
 from workbench.runs.resolve import check_measured, make_objective
 from workbench.runs.result import OpenRun
+from workbench.runs.spellings import lay, name_of
 from workbench.runs.target import Target
-from workbench.runs.vector_files import in_order, name_of, origin, read_both, split_of_rows, without_ids
+from workbench.runs.vector_files import (
+    in_order,
+    name_of_sources,
+    origin,
+    read_both,
+    split_of_rows,
+    without_ids,
+)
 from workbench.training import computing_threads
 from workbench.training.batches import Source
 
@@ -58,11 +66,10 @@ class Subject(NamedTuple):
 
 
 class Where(NamedTuple):
-    """The data of an evaluation: as they were named, the split, and options."""
+    """The data of an evaluation, as they were named, and the split."""
 
     data: Any
     split: str
-    options: Mapping[str, Any]
 
 
 # Each option is one that a person gives by name; a group of them would have to be looked up.
@@ -79,7 +86,6 @@ def evaluate(  # noqa: PLR0913
     random_weights: bool = False,
     device: str = "",
     precision: str = "",
-    data_options: Mapping[str, Any] | None = None,
     scoring: Mapping[str, Any] | None = None,
     metrics: Sequence[str] = (),
     judge: str = "",
@@ -95,8 +101,9 @@ def evaluate(  # noqa: PLR0913
     Args:
         model: whatever ``open_model`` opens, or a result; left out where vectors are given. Several are one
             ensemble: the mean of their scores.
-        data: a name of the data registry, a path, a table, a ``Split``, or whatever else ``load_data`` reads;
-            left out, a run or a result is measured on its own data.
+        data: a name of the data registry, a path, either with its options, such as
+            ``{"name": "coco", "root": "mine"}``, a table, a ``Split``, or what else ``load_data`` reads; left
+            out, a run or a result is measured on its own data.
         split: of the data; empty = ``test``, and of a path the part that ``load_data`` takes.
         images: ``(I, D)`` vectors as an array, a tensor, a table or a file, see ``vector_files``; in the
             order of the data where they have no ids.
@@ -106,7 +113,6 @@ def evaluate(  # noqa: PLR0913
         random_weights: see there.
         device: see there.
         precision: see there.
-        data_options: of the data.
         scoring: fields of the configuration by which a model that was trained here scores in place of those
             that it was trained with: options of the objective, ``scorer``, ``rerank`` and ``reranker``.
         metrics: beyond the usual ones, see ``evaluate_split``; none = those of a run's configuration.
@@ -136,7 +142,7 @@ def evaluate(  # noqa: PLR0913
     check_measured(metrics, judge, rounds)
     how: dict[str, Any] = {"pretrained": pretrained, "random_weights": random_weights}
     how |= {"device": device, "precision": precision}
-    models, where = _several(model), Where(data, split, data_options or {})
+    models, where = _several(model), Where(data, split)
     _require_one_way(models, data, images, texts, own)
     _require_owners(models, where, scoring=scoring, **how)
     if models:
@@ -211,10 +217,11 @@ def _identity(subject: Subject, **asked: Any) -> Evaluation:
         return replace(run, **{name: value for name, value in asked.items() if value})
     fields: dict[str, Any] = {"name": model.title(), **model.origin, **subject.origin, **asked}
     if isinstance(run, Training):
-        training, objective, seed = (run.config.get(name) for name in ("data", "objective", "seed"))
+        training, objective = (name_of(run.config.get(name)) for name in ("data", "objective"))
+        seed = run.config.get("seed")
         fields |= {"training": training, "objective": objective, "seed": seed}
-    data = Path(target.data).name if target else subject.split.name
-    return Evaluation(data=data, target=asdict(target) if target else None, **fields)
+    data = Path(target.data.name).name if target else subject.split.name
+    return Evaluation(data=data, target=target.model_dump(mode="json") if target else None, **fields)
 
 
 def _require_one_way(models: Sequence[Any], data: Any, images: Any, texts: Any, own: Any) -> None:
@@ -233,8 +240,8 @@ def _require_owners(models: Sequence[Any], where: Where, **of_model: Any) -> Non
     """Raise if a value would not be read, since what it belongs to is not given."""
     unread = {} if models else dict.fromkeys(of_model, "a model")
     if where.data is None:
-        unread |= {"data_options": "data"} if models else {"data_options": "data", "split": "data"}
-    values = {**of_model, "split": where.split, "data_options": where.options}
+        unread |= {} if models else {"split": "data"}
+    values = {**of_model, "split": where.split}
     for name, owner in unread.items():
         require(not values[name], f"{name}={values[name]!r:.200} belongs to {owner}; leave it out")
 
@@ -255,7 +262,7 @@ def _of_vectors(where: Where, images: Any, texts: Any, own: Any) -> Subject:
     image_values, text_values = in_order(image, text, part)
     sides = Embedding(image_values), Embedding(text_values)
     require_one_width(*sides)
-    name = name_of({"images": images, "texts": texts})
+    name = name_of_sources({"images": images, "texts": texts})
     from_files: dict[str, Any] = {"images": origin(images, image_values), "texts": origin(texts, text_values)}
     from_files |= {"name": name} if name else {}
     return Subject(model, part, *sides, target, origin=from_files)
@@ -371,17 +378,20 @@ def _data(
         where: the data.
         unnamed: further options of data that are not of the registry.
     """
-    data, split, options = where
+    data, split = where
     if isinstance(data, Split):
         return data, None
     if isinstance(data, str | Path):
-        data = Target(str(data), dict(options), split)
+        data = Target(data=str(data), split=split)
+    elif isinstance(data, Mapping) and isinstance(data.get("name"), str):
+        data = Target(data=data, split=split)
     if isinstance(data, Target):
-        if place := datasets.path_of(data.data):
-            data = replace(data, data=str(place.resolve()), data_options={**unnamed, **data.data_options})
+        if place := datasets.path_of(data.data.name):
+            whole = {"name": str(place.resolve()), **unnamed, **data.data.options}
+            data = Target(data=whole, split=data.split, images=data.images)
         return load_target(model.config, data), data
     named = {"split": split} if split else {}
-    return datasets.load(data, **named, **{**unnamed, **options}), None
+    return datasets.load(data, **named, **unnamed), None
 
 
 def rescored(model: Model, scoring: Mapping[str, Any]) -> Model:
@@ -400,7 +410,7 @@ def rescored(model: Model, scoring: Mapping[str, Any]) -> Model:
         return model
     if not isinstance(model, TrainedModel):
         raise ValueError(f"{model.name} was not trained here; it has no objective whose scores could change")
-    config = Config(**merge(model.config.given(), scoring))
+    config = Config(**lay(model.config.given(), scoring))
     objective = make_objective(config)
     check_reads(config.objective.name, objective, model.pair)
     objective.setup(model.pair.image.embed_dim)

@@ -425,7 +425,7 @@ class TrainedModel(EncoderModel):
         if self.objective.reranker is None:
             return first
         score = partial(_again, self.objective.reranker, *sides, say)
-        return reranked(first, self.config.model.rerank, score)
+        return reranked(first, self.config.rerank, score)
 
 
 @torch.no_grad()
@@ -438,5 +438,5 @@ def _again(scorer: Scorer, images: Embedding, texts: Embedding, say: Say, rows: 
         parts.append(scores[0].float().cpu().numpy())
     seconds = format_number(time.perf_counter() - began, 1)
     pairs, every = format_number(len(rows), 0), format_number(len(images) * len(texts), 0)
-    say(f"re-ranked {pairs} of {every} pairs by {scorer.form} in {seconds} s")
+    say(f"re-ranked {pairs} of {every} pairs by {scorer.name} in {seconds} s")
     return np.concatenate(parts)

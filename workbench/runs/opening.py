@@ -28,6 +28,7 @@ from workbench.runs.models import SHIPPED as MODEL
 from workbench.runs.models import kept_config, load_model, run_folder
 from workbench.runs.result import Contents, OpenRun
 from workbench.runs.same_data import differing, facts_of
+from workbench.runs.spellings import typed
 from workbench.runs.store import BARE, verify_files
 from workbench.runs.target import Target
 from workbench.runs.vectors import known
@@ -55,7 +56,7 @@ def open_runs(
             too, also that of a run on other data, ``RUN/evaluations/NAME``.
         root: where runs lie.
         images: the first so many images of the test split; 0 = all that the run was measured on.
-        on: other data to open the runs on, as ``Target.of`` reads it, e.g. ``{"data": "cxc"}``; none = their
+        on: other data to open the runs on, the fields of a ``Target``, e.g. ``{"data": "cxc"}``; none = their
             own test split.
 
     Returns:
@@ -66,7 +67,7 @@ def open_runs(
         FileNotFoundError: no such run; one without a checkpoint raises it when its model is asked for.
         ValueError: the runs were measured on different images or captions, or cannot read the other data.
     """
-    target, opened = Target.of(on) if on else None, []
+    target, opened = Target(**on) if on else None, []
     names = names or ("",)
     with Task("opening", len(names), "runs") as task:
         for name in names:
@@ -186,15 +187,16 @@ def _names(opened: Sequence[OpenRun]) -> list[str]:
     """Names that tell open runs apart: by what differs, by the folder, else by their numbers."""
     names = []
     for number, one in enumerate(opened, 1):
-        alike = [other.config for other in opened if other.name == one.name]
+        own = typed(one.config)
+        alike = [typed(other.config) for other in opened if other.name == one.name]
         # what a target holds stands under "data" as well
-        fields = [field for field in one.config if field != "target"]
-        differ = [field for field in fields if any(c.get(field) != one.config[field] for c in alike)]
-        same = sum(all(config.get(field) == one.config[field] for field in differ) for config in alike)
+        fields = [field for field in own if not field.startswith("target")]
+        differ = [field for field in fields if any(c.get(field) != own[field] for c in alike)]
+        same = sum(all(config.get(field) == own[field] for field in differ) for config in alike)
         if len(alike) == 1:
             ending = ""
         elif same == 1 and 0 < len(differ) <= MOST_DIFFER:
-            ending = "".join(f", {field}={one.config[field]}" for field in differ)
+            ending = "".join(f", {field}={own[field]}" for field in differ)
         else:
             ending = f" {one.folder.name if one.folder else number}"
         names.append(one.name + ending)
@@ -249,18 +251,18 @@ def _read_again(
 ) -> tuple[Split, str]:
     """The split of a run, or of the shipped encoder, read from its data; and a title."""
     if isinstance(kind, Evaluation):
-        on = target or (Target.of(kind.target) if kind.target else None)
+        on = target or (Target(**kind.target) if kind.target else None)
         if on is None and folder is not None:
             split = _kept_split(folder, kind.data)
             return split.first(images) if images else split, kind.name
-        on = on or Target(kind.data)
+        on = on or Target(data=kind.data)
         own = run_folder(kind.model) if kind.model else None
         config = kept_config(own) if own and isinstance(read_kind(own), Training) else None
-        return load_target(config, replace(on, images=images or on.images)), kind.name
+        return load_target(config, on.model_copy(update={"images": images or on.images})), kind.name
     config = kept_config(folder or Path())
     config = config.replace(test_images=images) if images else config
     if target:
-        split = load_target(config, replace(target, images=images or target.images))
+        split = load_target(config, target.model_copy(update={"images": images or target.images}))
     else:
         split = load_split(config, "test")
     return split, config.objective.name

@@ -28,7 +28,7 @@ from workbench.objectives import Objective
 from workbench.objectives.parts.attention import scorer_of
 from workbench.records import MetricKey, require
 from workbench.registry import Count, check_options, check_value, door, merge, options_of, require_known
-from workbench.runs.config import Config, names_in
+from workbench.runs.config import Config
 
 # The text graph where nobody chose it: its words are those of the shipped model.
 GRAPH: dict[str, Any] = {
@@ -55,7 +55,8 @@ HEADS: dict[str, dict[str, Any]] = {
         "fusion": {"heads": 4, "hidden_dim": 256, "map_dim": 64},
     },
 }
-WORLD = {"features": "scenes_backbone", "image_encoder": "regions", "text_encoder": "sequence"}
+WORLD = {"image_encoder": "regions", "text_encoder": "sequence"}
+FEATURES = "scenes_backbone"
 # Of the 8,000 synthetic scenes for training: a default run takes about a minute.
 TRAINED = {"train_images": 2000}
 # What stands in for the features and learnt words of the synthetic scenes where photographs are read.
@@ -67,8 +68,8 @@ PRETRAINED_WORDS: dict[str, dict[str, Any]] = {
     "multigrain": {"text_base_options": _MINILM},
 }
 WAYS = (
-    'give a CLIP file, image_encoder=towers with image_options={"model": "ViT-B-32", "pretrained": '
-    '"clip.pt"}, or encoders of your own, image_encoder and text_encoder'
+    'give a CLIP file, image_encoder={"name": "towers", "model": "ViT-B-32", "pretrained": "clip.pt"}, or '
+    "encoders of your own, image_encoder and text_encoder"
 )
 # A model that matches already is changed gently.
 SHIPPED = {"epochs": 1, "lr": 3e-5}
@@ -95,13 +96,20 @@ def resolve(config: Config, objective: Objective | None = None) -> Config:
         with torch.random.fork_rng(devices=[]):  # nothing is drawn from the generator of the run
             objective = make_objective(config)
     laid = merge(_completing(given, objective), given)
-    graph = "entities" in objective.reads and "text_encoder" not in laid
-    values = merge(PLAIN, laid) | ({"text_encoder": "graph"} if graph else {})
+    graph = "entities" in objective.reads and not _named_in(laid, "text_encoder")
+    values = merge(PLAIN, laid)
+    if graph:
+        values = merge(values, {"text_encoder": {"name": "graph"}})
     _check_objective(values, objective)
     complete = Config(**values | _needed(values, objective, graph=graph))
     _check_members(complete)
     check_fit(complete, given)
     return complete
+
+
+def _named_in(values: Mapping[str, Any], member: str) -> bool:
+    """Say whether values give the name of a member, and not its options alone."""
+    return "name" in values.get(member, {})
 
 
 def make_objective(config: Config) -> Objective:
@@ -111,59 +119,66 @@ def make_objective(config: Config) -> Objective:
         KeyError, TypeError, ValueError: a name or an option that is refused.
     """
     chosen = config.objective
-    made: Objective = objectives.load(
-        chosen.name, "objective_options", names_in("objective"), **chosen.options
-    )
-    if config.model.scorer != "cosine":
-        made.score_by(config.model.scorer)
-    if config.model.rerank:
-        made.reranker = scorer_of(config.model.reranker)
-    return made
+    objective: Objective = objectives.load(chosen.name, "objective", **chosen.options)
+    if config.scorer.name != "cosine":
+        objective.score_by(config.scorer.model_dump())
+    if config.rerank:
+        objective.reranker = scorer_of(config.reranker.model_dump())
+    return objective
 
 
 def _completing(given: Mapping[str, Any], objective: Objective) -> dict[str, Any]:
-    """The line of the table for what is given, as fields by name."""
-    if given.keys() & {"image_encoder", "text_encoder"}:
+    """The line of the table for what is given."""
+    if _named_in(given, "image_encoder") or _named_in(given, "text_encoder"):
         return {}
-    if given.get("data", "scenes") != "scenes" and not given.get("start"):
-        return _fitting(given, objective)
+    chosen = given.get("data", {})
+    if chosen.get("name", "scenes") != "scenes" and not given.get("start"):
+        return _fitting(chosen, objective)
     if given.get("start") or given.get("features") == "":
         return SHIPPED
-    cut = {} if {"size", "share"} & given.get("data_options", {}).keys() else TRAINED
-    return merge(cut, _heads(objective))
+    cut = {} if {"size", "share"} & chosen.keys() else TRAINED
+    return {**cut, "features": FEATURES, **_heads(objective)}
 
 
 def _heads(objective: Objective) -> dict[str, Any]:
     """The recipe of an objective, and the encoders with random weights that it names or needs."""
     sides = WORLD | ({"text_encoder": "graph"} if "entities" in objective.reads else {})
-    sides |= {name: objective.recipe[name] for name in sides.keys() & objective.recipe.keys()}
+    for side in sides:
+        sides[side] = objective.recipe.get(side, {}).get("name", sides[side])
     image, words = sides["image_encoder"], sides["text_encoder"]
-    options = {"image_options": HEADS[image], "text_options": {} if words == image else HEADS[words]}
-    return merge({**sides, **options}, objective.recipe)
+    heads = {
+        "image_encoder": {"name": image, **HEADS[image]},
+        "text_encoder": {"name": words, **({} if words == image else HEADS[words])},
+    }
+    return merge(heads, objective.recipe)
 
 
-def _fitting(given: Mapping[str, Any], objective: Objective) -> dict[str, Any]:
+def _fitting(chosen: Mapping[str, Any], objective: Objective) -> dict[str, Any]:
     """Encoders, features and recipe for data other than the synthetic scenes: the small heads with which the
     objective is trained there, on frozen features of photographs (region features where the data bring their
     own) and of words.
+
+    Args:
+        chosen: the data set.
+        objective: of the configuration.
     """
-    heads, options = _heads(objective), given.get("data_options", {})
-    words = heads["text_encoder"]
-    side = "image_options" if words == heads["image_encoder"] else "text_options"
-    own = options.get("source") in ("precomp", "regions") or options.get("regions")
-    fitted = merge(heads, {side: PRETRAINED_WORDS[words], "features": PHOTOGRAPHS})
-    return {name: value for name, value in fitted.items() if not (own and name == "features")}
+    heads = _heads(objective)
+    words = heads["text_encoder"]["name"]
+    side = "image_encoder" if words == heads["image_encoder"]["name"] else "text_encoder"
+    fitted = merge(heads, {side: PRETRAINED_WORDS[words]})
+    own = chosen.get("source") in ("precomp", "regions") or chosen.get("regions")
+    return fitted if own else {**fitted, "features": PHOTOGRAPHS}
 
 
 def _needed(values: Mapping[str, Any], objective: Objective, *, graph: bool) -> dict[str, Any]:
-    """Options of the encoders that give what the objective reads, with those that are there laid over them.
+    """The encoders with options that give what the objective reads, under those that are there.
 
     Args:
-        values: all fields by name.
+        values: all fields.
         objective: says what it reads.
         graph: whether the graph was taken for the objective, with words from the shipped model.
     """
-    image_encoder, encoder = values["image_encoder"], values["text_encoder"]
+    image_encoder, encoder = values["image_encoder"]["name"], values["text_encoder"]["name"]
     image: dict[str, Any] = {}
     words: dict[str, Any] = GRAPH if graph else {}
     if "log_var" in objective.inputs:
@@ -171,7 +186,7 @@ def _needed(values: Mapping[str, Any], objective: Objective, *, graph: bool) -> 
         words = words | (_variance_head(encoder) if encoder != image_encoder else {})
     if "local" in objective.inputs and image_encoder == "multigrain":
         image |= {"fusion": {"variant": "released"}}
-    image, words = merge(image, values["image_options"]), merge(words, values["text_options"])
+    image, words = merge(image, values["image_encoder"]), merge(words, values["text_encoder"])
     begun = {image.get("model", "scenes"), image.get("pretrained", "scenes")}
     begun |= {words.get("pretrained", "")} if encoder != image_encoder else set()
     require(
@@ -179,7 +194,7 @@ def _needed(values: Mapping[str, Any], objective: Objective, *, graph: bool) -> 
         "start='scenes' names the model that encoders start from; give it, or the encoders and "
         "their options, not both",
     )
-    return {"image_options": image, "text_options": words}
+    return {"image_encoder": image, "text_encoder": words}
 
 
 def _variance_head(encoder: str) -> dict[str, Any]:
@@ -189,7 +204,8 @@ def _variance_head(encoder: str) -> dict[str, Any]:
 
 def _check_objective(values: Mapping[str, Any], objective: Objective) -> None:
     """Refuse fields that contradict the objective, and options of what it reads that are not there."""
-    name, options, least = values["objective"], values["objective_options"], objective.captions_per_image
+    options, least = dict(values["objective"]), objective.captions_per_image
+    name = options.pop("name")
     require(
         values["captions_per_image"] >= least,
         f"objective {name!r} needs {least} captions an image; set captions_per_image={least}",
@@ -201,34 +217,35 @@ def _check_objective(values: Mapping[str, Any], objective: Objective) -> None:
     for signal, wanted in {**objective.text_features(), **objective.relevance_sources()}.items():
         if signal in text.names():  # the name of a relevance may also be that of judgements of the data
             held = (option for option, value in options.items() if value and value == wanted)
-            place = ".".join(["objective_options", *held])
+            place = ".".join(["objective", *held])
             check_options(f"text {signal!r}", text.member(signal), wanted, place)
-    judged = judgements_of(values["data"])
+    judged = judgements_of(values["data"]["name"])
     for relevance in objective.relevance_sources() if judged else ():
         option = next((option for option, value in options.items() if value == relevance), "")
-        where = f"objective_options.{option}" if option else f"objective {name!r}"
+        where = f"objective.{option}" if option else f"objective {name!r}"
         require_known(f"{where}: no relevance", relevance, [*text.judges(), *judged], ValueError)
 
 
 def _check_members(config: Config) -> None:
     """Refuse the data set, encoders and metrics that are not there, and options that they do not take."""
-    model, name, positives = config.model, config.data.name, config.objective.positives
+    name, image, words = config.data.name, config.image_encoder, config.text_encoder
     require(
-        model.text_encoder != model.image_encoder or not model.text_options,
-        f"text_options: {model.text_encoder!r} serves both sides here; give its options as image_options",
+        words.name != image.name or not words.options,
+        f"text_encoder: {words.name!r} serves both sides here; give its options as image_encoder",
     )
-    check_options(f"data {name!r}", data.member(name), config.data.options, "data_options", names_in("data"))
+    check_options(f"data {name!r}", data.member(name), config.data.options, "data")
     judged = judgements_of(name)
     require(
-        not judged or positives in judged,
-        f"positives={positives!r} names judgements; the training split of {name!r} has {', '.join(judged)}",
+        not judged or config.positives in judged,
+        f"positives={config.positives!r} names judgements; the training split of {name!r} has "
+        f"{', '.join(judged)}",
     )
-    _check_encoder(model.image_encoder, model.image_options, "image_options")
-    _check_encoder(model.text_encoder, model.text_options, "text_options")
-    if model.features:
-        backbones.check(model.features)
-    check_measured(config.objective.metrics, config.objective.judge)
-    chooser(config.training.select, config.objective.metrics)
+    _check_encoder(image.name, image.options, "image_encoder")
+    _check_encoder(words.name, words.options, "text_encoder")
+    if config.features:
+        backbones.check(config.features)
+    check_measured(config.metrics, config.judge)
+    chooser(config.select, config.metrics)
 
 
 def check_measured(names: Sequence[str], judge: str = "", rounds: int = 0) -> None:
@@ -300,13 +317,15 @@ def check_fit(config: Config, given: Mapping[str, Any] = MappingProxyType({})) -
     Raises:
         ValueError: the message says what to give.
     """
-    model = config.model
-    named = {model.features, model.start}.union(
-        _models(model.image_encoder, model.image_options),
+    image, words = config.image_encoder, config.text_encoder
+    named = {config.features, config.start}.union(
+        _models(image.name, image.options),
         # an encoder for both sides is made with the options of the image
-        _models(model.text_encoder, {**model.image_options, **model.text_options}),
+        _models(words.name, {**image.options, **words.options}),
     )
-    sides = [given.get(f"{side}_options", {}) for side in ("image", "text")]
+    sides = [dict(given.get(f"{side}_encoder", {})) for side in ("image", "text")]
+    for side in sides:
+        side.pop("name", None)
     stands = {given.get("features"), given.get("start")}.union(*map(_named, sides))
     wrong = sorted(named.intersection(SHIPPED_MODELS) - stands)
     require(

@@ -32,6 +32,7 @@ from workbench.runs.model import WHOLE, Model, TrainedModel, scored
 from workbench.runs.place import runs_folder
 from workbench.runs.resolve import chooser
 from workbench.runs.same_data import facts_of
+from workbench.runs.spellings import name_of
 from workbench.runs.target import Target
 from workbench.training import checkpoint
 from workbench.training.averaging import best_epoch
@@ -116,8 +117,14 @@ class OpenRun:
 
     @property
     def dataset(self) -> str:
-        """Name of the data set of the split; ``config["data"]`` is what the model was trained on."""
-        return self.target.data if self.target else str(self.config["data"])
+        """Name of the data set of the split."""
+        return self.target.data.name if self.target else str(name_of(self.config["data"]))
+
+    @property
+    def trained_on(self) -> str:
+        """Name of the data set that the model was trained on."""
+        training = self.run.training if isinstance(self.run, Evaluation) else ""
+        return training or str(name_of(self.config["data"]))
 
     @property
     def random_weights(self) -> bool:
@@ -290,7 +297,7 @@ class OpenRun:
     def _identity(self) -> dict[str, Any]:
         """What was trained, or what was evaluated: its name, and of a model of this library its training."""
         if isinstance(self.run, Training):
-            return {"objective": self.config["objective"]}
+            return {"objective": name_of(self.config["objective"])}
         fields = {name: getattr(self.run, name) for name in ("objective", "training", "target")}
         return {"model": self.run.name, **{name: value for name, value in fields.items() if value}}
 

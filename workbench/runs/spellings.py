@@ -1,36 +1,24 @@
-"""The ways to write a setting, brought into one form before any is laid over another.
+"""Settings as they are written: a name, with dots where it points into a mapping.
 
-A setting is a path, the name of a field and then the names within its value, with a value that is no mapping.
-Dots and mappings are two ways to write a path. Names of groups are a third: where groups are given,
-``objective.name``, ``objective.options.margin``, ``objective.margin`` and ``settings.objective`` point to the
-fields that they mean.
-
-Within one layer (a file, the words of a command, an arm of a grid, a call) a setting is given once. Between
-layers the later one wins.
+``objective=vsepp`` and ``objective.margin=0.3`` are two settings of one member of a registry: a bare name is
+short for ``objective.name``. Dots and mappings are two ways to write one path. Within one layer (a file, the
+words of a command, an arm of a grid) a setting is given once; between layers the later one wins.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from workbench.io import flat
 from workbench.records import require
-from workbench.registry import did_you_mean
+from workbench.registry import merge
 
+# settings that name a member of a registry, with its options beside the name
+MEMBERS = ("data", "objective", "image_encoder", "text_encoder", "scorer", "reranker")
+# parameter of a notebook that holds all fields of ``Config`` that have no parameter of their own
+REST = "config"
 Path = tuple[Any, ...]
 Layer = Mapping[str, Any] | Iterable[tuple[str, Any]]
-
-
-@dataclass(frozen=True)
-class Group:
-    """A name under which other fields may be given.
-
-    Args:
-        fields: name there -> name of the field; ``None`` = every field by its own name.
-        options: the field to which all other names there belong; ``""`` = there are no others.
-    """
-
-    fields: Mapping[str, str] | None = None
-    options: str = ""
 
 
 @dataclass(frozen=True)
@@ -38,140 +26,170 @@ class Setting:
     """One value, and how it was written.
 
     Args:
-        path: name of the field, and the names within its value.
+        path: the names that lead to it.
         value: no mapping, or an empty one.
         spelling: the path as written, with dots.
-        depth: so many names of the path stood before the value; the others are names of a mapping.
     """
 
     path: Path
     value: Any
     spelling: str
-    depth: int
 
 
-def read(layer: Layer, groups: Mapping[str, Group]) -> list[Setting]:
-    """Read the settings of one layer.
+def nested(values: Layer, rest: str = "") -> dict[str, Any]:
+    """Build mappings from names with dots.
 
     Args:
-        layer: name -> value, or pairs of them; a name may point into a mapping or a group with dots.
-        groups: by name.
+        values: by name, or pairs of a name and a value.
+        rest: name of a mapping whose entries count as if they were written beside it.
 
     Raises:
-        TypeError: a group has no such field, or its value is no mapping where it must be one.
         ValueError: a setting is given twice, with values that are not equal.
-    """
-    pairs = layer.items() if isinstance(layer, Mapping) else layer
-    root = Group()
-    settings = [
-        setting for name, value in pairs for setting in _within(root, name.split("."), value, name, groups)
-    ]
-    _require_once(settings)
-    return settings
+        TypeError: the value of ``rest`` is not a mapping.
 
-
-def lay(*layers: Layer, groups: Mapping[str, Group]) -> dict[str, Any]:
-    """Lay settings over one another, mappings to any depth.
-
-    Args:
-        layers: the later ones win.
-        groups: by name.
-
-    Returns:
-        Values by the name of their field.
-
-    Raises:
-        TypeError, ValueError: as ``read``; also where one points into a word of an earlier layer.
-
-    >>> lay({"o": {"a": 1, "b": 1}}, {"o.b": 2}, groups={})
-    {'o': {'a': 1, 'b': 2}}
-    >>> lay({"o": 2, "o.a": 1}, groups={})
+    >>> nested({"objective": "vsepp", "objective.margin": 0.3, "epochs": 2})
+    {'objective': {'name': 'vsepp', 'margin': 0.3}, 'epochs': 2}
+    >>> nested({"o": 2, "o.a": 1})
     Traceback (most recent call last):
     ValueError: o is 2 and o.a is 1, which are one setting; give it once
     """
     settings: dict[Path, Setting] = {}
-    for layer in layers:
-        for setting in read(layer, groups):
-            _put(settings, setting)
+    for name, value in _pairs(values):
+        for setting in _settings(tuple(name.split(".")), value, name):
+            _add(settings, _without(rest, setting))
     out: dict[str, Any] = {}
-    for setting in settings.values():
+    for path, setting in settings.items():
         place = out
-        for name in setting.path[:-1]:
+        for name in path[:-1]:
             place = place.setdefault(name, {})
-        if isinstance(setting.value, Mapping):
-            place.setdefault(setting.path[-1], {})
-        else:
-            place[setting.path[-1]] = setting.value
+        if path:
+            place.setdefault(path[-1], setting.value)
     return out
 
 
-def _within(
-    group: Group, names: list[Any], value: Any, spelling: str, groups: Mapping[str, Group]
-) -> Iterator[Setting]:
-    """The settings of a name that stands in a group; ``names`` is what dots separate."""
-    head, *rest = names
-    field = head if group.fields is None else group.fields.get(head)
-    if field is None:
-        near = did_you_mean(str(head), list(group.fields or ()))
-        require(group.options, f"config has no field {spelling!r}; {near}", TypeError)
-        yield from _values((group.options, *names), value, spelling, 1 + len(names))
-        return
-    # the name of a member stands in the group that is called as its field
-    inner = None if head == "name" else groups.get(field)
-    if inner is None or not (rest or isinstance(value, Mapping)):
-        whole = inner is not None and inner.fields is None
-        require(not whole, f"{spelling} is {value!r:.200}; write fields with their values", TypeError)
-        yield from _values((field, *rest), value, spelling, len(names))
-    elif rest:
-        yield from _within(inner, rest, value, spelling, groups)
+def lay(*layers: Layer, rest: str = "") -> dict[str, Any]:
+    """Merge settings, mappings to any depth.
+
+    Args:
+        layers: the later ones win.
+        rest: see ``nested``.
+
+    Raises:
+        TypeError, ValueError: as ``nested``; also where a name points into a value of an earlier layer.
+
+    >>> lay({"o": {"a": 1, "b": 1}}, {"o.b": 2})
+    {'o': {'a': 1, 'b': 2}}
+    """
+    out: dict[str, Any] = {}
+    for layer in layers:
+        values = list(_pairs(layer))
+        for name, _ in values:
+            _require_open(out, name)
+        fresh = nested(values, rest)
+        out = merge(out, fresh) if out else fresh
+    return out
+
+
+def bare(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Write a member without options as its name alone.
+
+    >>> bare({"objective": {"name": "vsepp"}, "data": {"name": "coco", "size": 8}})
+    {'objective': 'vsepp', 'data': {'name': 'coco', 'size': 8}}
+    """
+    out = dict(values)
+    for name in MEMBERS:
+        member = out.get(name)
+        if isinstance(member, Mapping) and [*member] == ["name"]:
+            out[name] = member["name"]
+    return out
+
+
+def mapping_of(member: Any) -> dict[str, Any]:
+    """Return a member, which is written with options or alone, as a mapping of its name and options."""
+    return dict(member) if isinstance(member, Mapping) else {"name": member}
+
+
+def name_of(member: Any) -> Any:
+    """Return the name of a member, which is written with options or alone."""
+    return mapping_of(member).get("name", "")
+
+
+def options_of(member: Any) -> dict[str, Any]:
+    """Return the options of a member, which is written with options or alone."""
+    return {name: value for name, value in mapping_of(member).items() if name != "name"}
+
+
+def fields(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return parameters of a notebook with the entries of its ``config`` beside the others.
+
+    >>> fields({"seed": 1, "config": {"epochs": 2}})
+    {'seed': 1, 'epochs': 2}
+    """
+    rest = values.get(REST)
+    others = {name: value for name, value in values.items() if name != REST}
+    return others | dict(rest or {})
+
+
+def typed(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings by the names under which they are typed, from mappings.
+
+    >>> typed({"objective": {"name": "vsepp", "margin": 0.3}, "config": {"data": "coco"}})
+    {'objective': 'vsepp', 'objective.margin': 0.3, 'data': 'coco'}
+    """
+    members = {f"{name}.name": name for name in MEMBERS}
+    return {members.get(name, name): value for name, value in flat(fields(values)).items()}
+
+
+def _pairs(values: Layer) -> Iterable[tuple[str, Any]]:
+    return values.items() if isinstance(values, Mapping) else values
+
+
+def _settings(path: Path, value: Any, spelling: str) -> Iterator[Setting]:
+    """Yield a value, or those of a mapping to any depth."""
+    if value and isinstance(value, Mapping):
+        for name, inner in value.items():
+            yield from _settings((*path, name), inner, f"{spelling}.{name}")
     else:
-        for name, one in value.items():
-            parts = name.split(".") if inner.fields is None else [name]
-            yield from _within(inner, parts, one, f"{spelling}.{name}", groups)
+        yield Setting(path, value, spelling)
 
 
-def _values(path: Path, value: Any, spelling: str, depth: int) -> Iterator[Setting]:
-    """A value, or those of a mapping to any depth."""
-    if not (value and isinstance(value, Mapping)):
-        yield Setting(path, value, spelling, depth)
-        return
-    for name, inner in value.items():
-        yield from _values((*path, name), inner, f"{spelling}.{name}", depth)
+def _without(rest: str, setting: Setting) -> Setting:
+    """Return a setting with its path outside ``rest``, and down to the name of a member."""
+    path = setting.path
+    if rest and path[0] == rest:
+        path = path[1:]
+        given = path or isinstance(setting.value, Mapping)
+        require(given, f"{rest} is {setting.value!r:.200}; write fields with their values", TypeError)
+    if len(path) == 1 and path[0] in MEMBERS and not isinstance(setting.value, Mapping):
+        path = (path[0], "name")
+    return Setting(path, setting.value, setting.spelling)
 
 
-def _above(setting: Setting, settings: Mapping[Path, Setting]) -> list[Setting]:
-    """The settings into whose values one points."""
-    starts = [setting.path[:length] for length in range(1, len(setting.path))]
-    return [settings[path] for path in starts if path in settings]
+def _add(settings: dict[Path, Setting], setting: Setting) -> None:
+    """Add a setting of a layer.
+
+    Raises:
+        ValueError: the layer has another value at its path, above it or below it.
+    """
+    for other in settings.values():
+        short, long = sorted((setting, other), key=lambda part: len(part.path))
+        apart = long.path[: len(short.path)] != short.path
+        same = short.path == long.path and repr(short.value) == repr(long.value)
+        holds = len(short.path) < len(long.path) and isinstance(short.value, Mapping)
+        if not (apart or same or holds):
+            both = " and ".join(f"{part.spelling} is {part.value!r:.200}" for part in (other, setting))
+            raise ValueError(f"{both}, which are one setting; give it once")
+    settings.setdefault(setting.path, setting)
 
 
-def _require_once(settings: Iterable[Setting]) -> None:
-    first: dict[Path, Setting] = {}
-    for setting in settings:
-        other = first.setdefault(setting.path, setting)
-        require(repr(other.value) == repr(setting.value), _both(other, setting))
-    for setting in first.values():
-        for above in _above(setting, first):
-            require(isinstance(above.value, Mapping), _both(above, setting))
-
-
-def _both(first: Setting, second: Setting) -> str:
-    said = " and ".join(f"{one.spelling} is {one.value!r:.200}" for one in (first, second))
-    return f"{said}, which are one setting; give it once"
-
-
-def _put(settings: dict[Path, Setting], setting: Setting) -> None:
-    """Lay a setting over those of earlier layers: a word replaces a mapping, and a mapping a word."""
-    for above in _above(setting, settings):
-        into = setting.depth > len(above.path) and not isinstance(above.value, Mapping)
+def _require_open(values: Mapping[str, Any], name: str) -> None:
+    """Raise if a name points into a value that is not a mapping."""
+    parts = name.split(".")
+    place: Any = values
+    for number, part in enumerate(parts[:-1], 1):
+        place = place.get(part, {})
+        above = ".".join(parts[:number])
         require(
-            not into,
-            f"{setting.spelling} points into {above.spelling}, which is {above.value!r:.200}; give the whole "
-            f"of {above.spelling} anew",
+            isinstance(place, Mapping),
+            f"{name} points into {above}, which is {place!r:.200}; give the whole of {above} again",
         )
-        del settings[above.path]
-    if not isinstance(setting.value, Mapping):
-        length = len(setting.path)
-        for below in [path for path in settings if len(path) > length and path[:length] == setting.path]:
-            del settings[below]
-    settings[setting.path] = setting

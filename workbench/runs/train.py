@@ -18,7 +18,7 @@ from workbench.registry import door, merge
 from workbench.runs import store as runs
 from workbench.runs.about import ABOUT, About, add_about, read_about
 from workbench.runs.build import Prepared, prepare
-from workbench.runs.config import FIELDS, Config
+from workbench.runs.config import Config
 from workbench.runs.environment import code_hash, environment
 from workbench.runs.kinds import Evaluation, Training, read_kind
 from workbench.runs.measure import calibrate, measure, validate
@@ -91,7 +91,7 @@ def _train_into(ready: Prepared, folder: Path, about: About) -> OpenRun:
         add_about(folder, about)
         write_json(folder / runs.GIVEN, ready.given)
         write_json(folder / runs.PARAMS, ready.config.as_dict())
-        began, status, threads = time.perf_counter(), "interrupted", ready.config.training.threads
+        began, status, threads = time.perf_counter(), "interrupted", ready.config.threads
         try:
             result = _train_and_measure(ready, folder, about)
             threads = result.threads
@@ -102,7 +102,7 @@ def _train_into(ready: Prepared, folder: Path, about: About) -> OpenRun:
             raise
         finally:
             seconds = round(time.perf_counter() - began, 2)
-            machine = environment(ready.config.training.seed, threads)
+            machine = environment(ready.config.seed, threads)
             write_json(folder / runs.ENV, {**machine, "seconds": seconds})
             runs.write_status(folder, status)
     return replace(result, folder=folder)
@@ -111,11 +111,11 @@ def _train_into(ready: Prepared, folder: Path, about: About) -> OpenRun:
 def _train_and_measure(ready: Prepared, folder: Path | None, about: About) -> OpenRun:
     """Train and evaluate, with checkpoints in a folder if there is one."""
     config, model, history = ready.config, ready.model, []
-    settings, metrics = config.training, config.objective.metrics
+    metrics = config.metrics
     position = checkpoint.TrainingPosition(folder, made_from(ready)) if folder else None
     # with another number of threads the rest of a run would add in another order than its beginning
-    threads = settings.threads or (position.threads if position else 0)
-    with deterministic_algorithms(settings.deterministic), computing_threads(threads):
+    threads = config.threads or (position.threads if position else 0)
+    with deterministic_algorithms(config.deterministic), computing_threads(threads):
         if ready.train is not None:
             torch.set_rng_state(ready.random_state)
             with only_writer(folder) if folder and not rank() else nullcontext():
@@ -123,15 +123,15 @@ def _train_and_measure(ready: Prepared, folder: Path | None, about: About) -> Op
                     model.pair,
                     model.objective,
                     ready.train,
-                    partial(validate, model, ready.val, settings.select, metrics),
-                    settings,
-                    smaller=chooser(settings.select, metrics).smaller_is_better,
+                    partial(validate, model, ready.val, config.select, metrics),
+                    config,
+                    smaller=chooser(config.select, metrics).smaller_is_better,
                     position=position,
                 )
         calibrate(model, ready.val)
         image, text = model.embed(ready.test)
         measurements, values, best = measure(
-            model, ready.test.split, image, text, metrics=metrics, judge=config.objective.judge
+            model, ready.test.split, image, text, metrics=metrics, judge=config.judge
         )
         threads = torch.get_num_threads()
     about = read_about(folder).merged(about) if folder else about
@@ -230,7 +230,7 @@ def resumed(out: Path | str, typed: Mapping[str, Any]) -> dict[str, Any]:
         FileNotFoundError,
     )
     require(
-        earlier.keys() <= FIELDS.keys(),
+        earlier.keys() <= Config.model_fields.keys(),
         f"{out} holds no run of `workbench train`; the command that made it goes on with it",
     )
     differ = changed(earlier, merge(earlier, typed)) if earlier else {}

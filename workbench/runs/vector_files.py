@@ -45,16 +45,18 @@ REMARKS = {"bool": "booleans are taken as 0 and 1", "int8": BYTES, "uint8": BYTE
 LISTED = 6
 
 
-def name_of(sources: Mapping[str, Any]) -> str:
+def name_of_sources(sources: Mapping[str, Any]) -> str:
     """Call vectors after their files, each by its folder and name; empty where none are in a file.
 
     Args:
         sources: of images and of texts, as ``read_vectors`` takes them.
 
-    >>> name_of({"images": "clip/images.npy", "texts": "clip/texts.npy"})
+    >>> name_of_sources({"images": "clip/images.npy", "texts": "clip/texts.npy"})
     'clip/images + texts'
-    >>> name_of({"images": "a/all.npz", "texts": "a/all.npz"}), name_of({"images": [[1]], "texts": [[1]]})
-    ('a/all', '')
+    >>> name_of_sources({"images": "a/all.npz", "texts": "a/all.npz"})
+    'a/all'
+    >>> name_of_sources({"images": [[1]], "texts": [[1]]})
+    ''
     """
     paths = (Path(source) for source in sources.values() if isinstance(source, str | Path))
     files = list(dict.fromkeys(path.with_suffix("") for path in paths))

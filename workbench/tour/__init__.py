@@ -259,7 +259,7 @@ def _verdicts(compared: Mapping[str, Any], stops: Sequence[Stop]) -> str:
     """The figure of the first screen: each model by its RSUM and by the true captions that it finds, coloured
     by the pairs that it was trained with.
     """
-    pairs = {stop.title: stop.parameters.get("settings", {}).get("positives", "own") for stop in stops}
+    pairs = {stop.title: stop.parameters.get("positives", "own") for stop in stops}
     columns: dict[str, list[Any]] = {"group": [TRAINED_WITH[pairs[name]] for name in compared["models"]]}
     for axis, key in zip("xy", SHOWN, strict=True):
         labels = [f"{name}: {key}" for name in compared["models"]]

@@ -148,7 +148,7 @@ class Settings(Section):
 # What a run may be resumed with other than it had: where and how it runs, and where its data lie, whose
 # content is held against theirs by itself.
 FREE = frozenset(
-    ["device", "compile", "workers", "checkpoint_every", "keep_optimizer", "tracker", "data_options.root"]
+    ["device", "compile", "workers", "checkpoint_every", "keep_optimizer", "tracker", "data.root"]
 )
 
 
@@ -168,12 +168,14 @@ def changed(was: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, str]:
     # a tuple and its list are one value in JSON
     first, second = (flat(json.loads(json.dumps(values))) for values in (was, now))
     names = sorted((first | second).keys() - FREE - ({"epochs"} if grows else set()))
-    pairs = {name: (first.get(name, "not there"), second.get(name, "not there")) for name in names}
-    return {
-        name: f"{name} was {str(old) or 'empty'}, is {str(new) or 'empty'}"
-        for name, (old, new) in pairs.items()
-        if old != new
-    }
+    out = {}
+    for name in names:
+        old, new = first.get(name, "not there"), second.get(name, "not there")
+        # a member of a registry is called as its field
+        said = name.removesuffix(".name")
+        if old != new:
+            out[name] = f"{said} was {str(old) or 'empty'}, is {str(new) or 'empty'}"
+    return out
 
 
 def seed_everything(seed: int) -> None:

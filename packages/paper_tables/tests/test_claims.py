@@ -54,12 +54,12 @@ def question(line: dict[str, Any]) -> tuple[Any, ...]:
 def test_every_line_of_trained_runs_has_its_threads_and_a_claim_is_trained_with_as_many() -> None:
     lines = [line for line in claims.ledger() if "captions_per_image" not in line["source"]]
     assert {line["threads"] for line in lines} == {claims.RECORDED_THREADS}
-    budgets = [claims.budget(where)["settings"] for where in "WFH"]
+    budgets = [claims.budget(where) for where in "WFH"]
     assert {settings["threads"] for settings in budgets} == {claims.RECORDED_THREADS}
     grids = (
         grid.read_grid(library.find(name, "grid")) for name in (*claims.TABLES["W"][:2], *claims.TABLES["F"])
     )
-    assert {described["fixed"]["settings"]["threads"] for described in grids} == {claims.RECORDED_THREADS}
+    assert {described["fixed"]["threads"] for described in grids} == {claims.RECORDED_THREADS}
 
 
 def test_verdicts_of_trained_arms_follow_from_values_by_seed_and_image() -> None:
@@ -165,7 +165,7 @@ def test_claims_without_training_on_the_embedded_world() -> None:
 def test_arms_are_trained_once_and_judged_by_what_is_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    small = {"train_images": 20, "settings": {"val_images": 10, "test_images": 10, "epochs": 1}}
+    small = {"train_images": 20, "val_images": 10, "test_images": 10, "epochs": 1}
     monkeypatch.setattr(claims, "budget", lambda where: small)
     chosen = trained.askable(["D1", "D2"], "W")
     jobs = trained.plan(chosen, "W", 2, tmp_path, rates=True)
@@ -201,7 +201,7 @@ def test_arms_are_trained_once_and_judged_by_what_is_there(
 def test_one_arm_stands_against_a_bound_and_many_by_how_far_they_are_apart(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    small = {"train_images": 20, "settings": {"val_images": 10, "test_images": 10, "epochs": 1}}
+    small = {"train_images": 20, "val_images": 10, "test_images": 10, "epochs": 1}
     monkeypatch.setattr(claims, "budget", lambda where: small)
     spread, alone = trained.askable(["S11"], "W")[0], replace(claims.find("S10"), bound=0.5)
     jobs = trained.plan([spread], "W", 2, tmp_path)

@@ -14,7 +14,7 @@ from workbench import encoders
 from workbench.cli import app
 from workbench.execution import grid, library
 from workbench.io import read_options
-from workbench.runs.config import flat
+from workbench.runs.spellings import name_of, options_of
 
 FILES = {
     path.stem: path
@@ -55,23 +55,23 @@ def test_a_dry_run_of_a_table_says_what_it_takes_and_all_that_is_missing(name: s
     assert [arm["arm"] for arm in answer["arms"]] == list(dict.fromkeys(grid.rows(described).values()))
     needed = set()
     for arm, values in zip(answer["arms"], arms.values(), strict=True):
-        settings = values["settings"]
+        settings = values["config"]
         assert values["train_images"] == 0
         assert (arm["hours"] > 0) == (arm["steps"] > 0) == (settings["epochs"] > 0)
         assert 1e6 < arm["weights"] < 5e8
         # all captions, once an epoch, two at a time from five taking three rounds
-        images = KNOWN[values["data"]] * values["data_options"].get("share", 1)
+        images = KNOWN[name_of(values["data"])] * options_of(values["data"]).get("share", 1)
         rounds = 3 if settings["epochs"] and settings["captions_per_image"] == 2 else 5
         size = settings.get("batch_size", 128)
         assert arm["steps"] == pytest.approx(settings["epochs"] * rounds * images / size, rel=0.02)
         options = json.dumps(settings)
-        needed |= {values["data"]} | {
+        needed |= {name_of(values["data"])} | {
             word
             for word in ("openai", "laion2b_s34b_b79k", "bert-base-uncased", "glove.6B.300d.txt")
             if word in options
         }
         beside = described["table"].get("evaluate") or {}
-        names = {entry["data"] for entry in beside.get(values["data"], beside.get("others", []))}
+        names = {entry["data"] for entry in beside.get(name_of(values["data"]), beside.get("others", []))}
         needed |= names - {"eccv_caption"}  # its judgements come with a package, its photographs are COCO's
     missing = " ".join(answer["missing"])
     assert [word for word in needed if word not in missing] == []
@@ -103,8 +103,8 @@ def test_no_arm_of_the_small_form_changes_a_printed_setting(name: str) -> None:
     _, _, arms = grid.planned("03_train", FILES[name], {"seed": "0"}, paper=True, dry=True)
     for label, arm in described["arms"].items():
         preset = arm.get("preset", described["fixed"].get("preset")).format(data=described["fixed"]["data"])
-        preset_values = flat(read_options(library.find(preset, "configuration")))
-        settings = arms[f"{label}, seed=0" if f"{label}, seed=0" in arms else label]["settings"]
+        preset_values = read_options(library.find(preset, "configuration"))
+        settings = arms[f"{label}, seed=0" if f"{label}, seed=0" in arms else label]["config"]
         assert {field: settings.get(field) for field in PRINTED} == {
             field: preset_values.get(field) for field in PRINTED
         }, label

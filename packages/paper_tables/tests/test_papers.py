@@ -37,6 +37,7 @@ from workbench.runs import evaluate as evaluation
 from workbench.runs import store as runs
 from workbench.runs.build import load_split
 from workbench.runs.models import load_model
+from workbench.runs.spellings import fields
 from workbench.runs.train import train
 
 pytestmark = pytest.mark.slow
@@ -93,7 +94,7 @@ def trained(path: Path, params: dict[str, Any], *, root: Path, arms: Any = None,
     values = notebook.check(path, params)
     folder = runs.new_run(path.stem, values, root, notebook.code(path))
     runs.name_arm(folder, arms or {})
-    config = Config(**{**{name: values[name] for name in values.keys() - {"settings"}}, **values["settings"]})
+    config = Config(**fields(values))
     train(config, folder=folder, progress=False).save(folder)
     return RunResult(runs.write_status(folder, "ok").parent, "ok", 0, 0.0)
 
@@ -220,8 +221,7 @@ def pair(root: Path) -> list[str]:
     """Two runs."""
     path = library.find("03_train")
     few = {name: value for name, value in FEW.items() if not name.startswith("clusters")}
-    settings = {name: few.pop(name) for name in few.keys() - {"train_images", "seed", "device"}}
-    arms = ({"objective": objective, **few, "settings": settings} for objective in ("aahr", "ditm"))
+    arms = ({"objective": objective, **few} for objective in ("aahr", "ditm"))
     return [str(trained(path, params, root=root).folder) for params in arms]
 
 
@@ -303,15 +303,15 @@ def test_every_row_is_read() -> None:
 
 
 PAPER = {
-    "cora_table3_losses": {"text_options.pretrained": "glove.txt"},
+    "cora_table3_losses": {"text_encoder.pretrained": "glove.txt"},
     "dias_figure6": {"clusters": 4, "clusters_per_batch": 2},
     "sam_table3": {},
-    "ditm_table2": {"image_options.model": "tiny.json", "image_options.pretrained": "tiny.safetensors"},
+    "ditm_table2": {"image_encoder.model": "tiny.json", "image_encoder.pretrained": "tiny.safetensors"},
     "aahr_table4": {
-        "image_options.guide_options.model": "tiny.json",
-        "image_options.guide_options.pretrained": "tiny.safetensors",
-        "image_options.text_base_options.features": "bert",
-        "image_options.text_base_options.word_dim": 8,
+        "image_encoder.guide_options.model": "tiny.json",
+        "image_encoder.guide_options.pretrained": "tiny.safetensors",
+        "image_encoder.text_base_options.features": "bert",
+        "image_encoder.text_base_options.word_dim": 8,
     },
 }
 
@@ -328,7 +328,7 @@ def test_a_table_in_the_settings_of_its_paper_runs_through_on_stand_ins_in_the_t
     if name == "ditm_table2":
         options["source"] = "photographs"
     few = {"epochs": 1, "step_epochs": "[1]", "batch_size": 4, "seed": 0, "device": "cpu", **PAPER[name]}
-    few["data_options"] = json.dumps(options)
+    few["data"] = json.dumps(options)
     words = [word for option, value in few.items() for word in ("-p", option, str(value))]
     done = CliRunner().invoke(app, ["grid", "03_train", name, "--paper", *words, "--root", "runs"])
     assert done.exit_code == 0, done.output

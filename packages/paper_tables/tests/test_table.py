@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import json
 import re
-from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -38,9 +37,9 @@ GRID = {
     "fixed": {"objective": "cora"},
     "table": TABLE,
     "arms": {
-        "HARD": {"objective_options": {"contrastive": 0.0}},
+        "HARD": {"objective": {"contrastive": 0.0}},
         "mine": {},
-        "CON": {"objective_options": {"hard": 0.0}},
+        "CON": {"objective": {"hard": 0.0}},
     },
 }
 
@@ -147,11 +146,11 @@ def test_the_files_of_a_table_are_named_by_its_changes(tmp_path):
     assert table.make(path, {"train_images": "7", "seed": "0"}, root=root).name == (
         "losses_flickr30k_seed-0_train_images-7"
     )
-    changes = {"seed": 0, "objective_options": {"margin": 0.1}}
+    changes = {"seed": 0, "objective": {"margin": 0.1}}
     finished(path, root, {"HARD": 5}, **changes)
     assert re.fullmatch("losses_flickr30k_[0-9a-f]{8}", table.make(path, changes, root=root).name)
-    changes = {"seed": "1", "objective_options": '{"margin": 0.1}'}
-    command = r"""workbench grid 03_train .* -p objective_options '\{"margin": 0.1\}' -p seed 1`"""
+    changes = {"seed": "1", "objective": '{"margin": 0.1}'}
+    command = r"""workbench grid 03_train .* -p objective '\{"margin": 0.1\}' -p seed 1`"""
     with pytest.raises(FileNotFoundError, match=command):
         table.make(path, changes, root=root)
 
@@ -161,8 +160,8 @@ def test_data_that_are_not_there_do_not_cost_the_table(tmp_path, monkeypatch):
     tried = []
 
     def measured(place, target):
-        tried.append(target.data)
-        raise FileNotFoundError(f"{tmp_path}/{target.data} is not there; get it from elsewhere")
+        tried.append(target.data.name)
+        raise FileNotFoundError(f"{tmp_path}/{target.data.name} is not there; get it from elsewhere")
 
     monkeypatch.setenv("WORKBENCH_DATA", str(tmp_path))
     monkeypatch.setattr("workbench.runs.evaluate.evaluate_on", measured)
@@ -349,14 +348,14 @@ def test_a_column_is_the_sum_of_its_numbers_where_the_grid_says_so():
 
 def test_the_budget_says_shares_and_no_more_epochs_of_warming_than_there_were():
     configs = [
-        {"train_images": 0, "epochs": 1, "warmup_epochs": warm, "data_options": {"share": share}}
+        {"train_images": 0, "epochs": 1, "warmup_epochs": warm, "data": {"share": share}}
         for warm, share in ((2, 0.1), (0, 0.25))
     ]
     assert table._budget(configs) == (
         "Trained here on 10.0 percent or 25.0 percent of the images for 1 epoch; up to 1 epoch with hinges "
         "over all negatives."
     )
-    assert table._budget([{"train_images": 200, "epochs": 4, "data_options": {"share": 0.1}}]) == (
+    assert table._budget([{"train_images": 200, "epochs": 4, "data": {"share": 0.1}}]) == (
         "Trained here on 200 images, taken from 10.0 percent of all for 4 epochs."
     )
 
@@ -513,8 +512,8 @@ def test_a_run_is_measured_once_on_the_data_that_a_table_asks_for(tmp_path, monk
     began = []
 
     def measured(place, target):
-        began.append(asdict(target))
-        write_json(place / runs.EVALUATIONS / target.name / runs.RESULTS, {"dataset": target.data})
+        began.append(target.model_dump())
+        write_json(place / runs.EVALUATIONS / target.name / runs.RESULTS, {"dataset": target.data.name})
 
     monkeypatch.setattr("workbench.runs.evaluate.evaluate_on", measured)
     evaluated = {"scenes": [{"data": "scenes", "split": "val"}], "others": [{"data": "hierarcaps"}]}
@@ -523,24 +522,24 @@ def test_a_run_is_measured_once_on_the_data_that_a_table_asks_for(tmp_path, monk
     assert [target["split"] for target in began] == ["val"]
     write_json(folder / runs.RESULTS, {"dataset": "flickr8k"})
     table.complete({"table": {"evaluate": evaluated}}, [folder])
-    assert [target["data"] for target in began] == ["scenes", "hierarcaps"]
+    assert [target["data"]["name"] for target in began] == ["scenes", "hierarcaps"]
     table.complete({"table": {}}, [folder])
     # images are read as the run read its own, where the other data can be read so
-    write_json(folder / runs.PARAMS, {"data_options": {"source": "precomp", "root": "mine"}})
+    write_json(folder / runs.PARAMS, {"data": {"source": "precomp", "root": "mine"}})
     table.complete(
         {"table": {"evaluate": {"others": [{"data": "flickr30k"}, {"data": "hierarcaps"}]}}}, [folder]
     )
-    assert [target["data_options"] for target in began[2:]] == [{"source": "precomp"}]
+    assert [target["data"] for target in began[2:]] == [{"name": "flickr30k", "source": "precomp"}]
 
 
 def test_rows_that_set_a_parameter_become_a_curve_with_intervals(tmp_path):
     set_to = {"optimum": {"x": 1, "y": 3}, "x 10": {"x": 10}, "y 4": {"y": 4.5}, "x 2": {"x": 2}, "none": {}}
-    arms = {name: {"objective_options": values} for name, values in set_to.items()}
+    arms = {name: {"objective": values} for name, values in set_to.items()}
     section = {
         "paper": "DIAS",
         "number": "Fig. 7",
         "columns": {"mAP": "i2t/map_at_r", "RSUM": "rsum"},
-        "curves": {"x": "objective_options.x", "<y>": "objective_options.y"},
+        "curves": {"x": "objective.x", "<y>": "objective.y"},
     }
     layout = layouts.read({"arms": arms, "table": section})
     assert layout.curves == {"x": {"optimum": 1, "x 10": 10, "x 2": 2}, "<y>": {"optimum": 3, "y 4": 4.5}}
@@ -568,9 +567,9 @@ def test_rows_that_set_a_parameter_become_a_curve_with_intervals(tmp_path):
     assert "plotly" not in tables.write(plain, tmp_path)["html"].read_text()
 
 
-@pytest.mark.parametrize("path", ["objective_options.z", "objective_options.x", "objective"])
+@pytest.mark.parametrize("path", ["objective.z", "objective.x", "objective"])
 def test_a_curve_over_nothing_or_twice_the_same_is_refused(path):
-    arms = {"a": {"objective_options": {"x": 1}}, "b": {"objective_options": {"x": 1}}}
+    arms = {"a": {"objective": {"x": 1}}, "b": {"objective": {"x": 1}}}
     section = {"paper": "DIAS", "number": "Fig. 7", "curves": {"c": path}}
     with pytest.raises(ParameterError, match=r"table.curves: .* needs several rows that set it to different"):
         layouts.read({"arms": arms, "table": section})

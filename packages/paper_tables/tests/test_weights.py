@@ -101,6 +101,6 @@ def test_parts_that_are_no_words_are_numbered(trained, monkeypatch):
 
 def test_a_run_whose_encoders_pool_without_weights_says_nothing(trained):
     few = {"train_images": 16, "val_images": 8, "test_images": 8, "epochs": 0, "device": "cpu"}
-    mean = {"image_options": {"fusion": {"pooling": "mean"}}}
+    mean = {"image_encoder": {"fusion": {"pooling": "mean"}}}
     assert weights.of_run(train(Config(objective="aahr", **few, **mean), progress=False), [0]) == []
     assert weights.of_run(train(Config(objective="vsepp", **few), progress=False), [0]) == []

@@ -43,7 +43,7 @@ class CrossAttention:
     """How a pair is scored by its parts.
 
     Args:
-        form: ``"cross"`` = cosine of what the image sees in the caption and the caption in the image (DIAS,
+        name: ``"cross"`` = cosine of what the image sees in the caption and the caption in the image (DIAS,
             Eqs. 1-2); ``"chan"`` = mean over words of the cosine with the best region; ``"scan_t2i"`` = mean
             over words of the cosine with what each sees of the regions; ``"scan_i2t"`` = the same with
             regions that see words.
@@ -54,7 +54,7 @@ class CrossAttention:
     """
 
     reads: ClassVar[tuple[str, ...]] = ("parts",)
-    form: ByParts = "cross"
+    name: ByParts = "cross"
     attention: Literal["softmax", "relu", "printed"] = "softmax"
     temperature: Positive | None = None
 
@@ -77,14 +77,14 @@ class CrossAttention:
         # shape: (I, T, K, L)
         cosines = full_precision(torch.einsum("ikd,tld->itkl", image.unit, text.unit))
         region_mask, word_mask = image.mask[:, None, :], text.mask[None, :, :]
-        if self.form == "chan":
+        if self.name == "chan":
             best = cosines.masked_fill(~region_mask[..., None], torch.finfo(cosines.dtype).min).amax(dim=2)
             return masked_mean(best[..., None], word_mask)[..., 0]
-        if self.form == "scan_t2i":
+        if self.name == "scan_t2i":
             return self._stacked(
                 cosines.mT, word_mask, region_mask, image.length[:, None], image.gram[:, None]
             )
-        if self.form == "scan_i2t":
+        if self.name == "scan_i2t":
             return self._stacked(cosines, region_mask, word_mask, text.length[None], text.gram[None])
         of_words, of_regions = self.weights(cosines, word_mask), self.weights(cosines.mT, region_mask)
         # The mean over regions of what each sees is itself a weighted sum of words, so no vector a pair is
@@ -113,7 +113,7 @@ class CrossAttention:
         return masked_mean(((weights * cosines).sum(dim=-1) / lengths)[..., None], asking)[..., 0]
 
     def _softmax(self, cosines: Tensor, mask: Tensor) -> Tensor:
-        logits = cosines / (self.temperature or TEMPERATURES[self.form])
+        logits = cosines / (self.temperature or TEMPERATURES[self.name])
         if mask.all():  # two passes over all pairs less
             return logits.softmax(dim=-1)
         real = mask[..., None, :].expand_as(cosines)
@@ -157,12 +157,12 @@ class EntityScorer:
     """How a pair is scored by its pooled vectors and the caption's entities, see ``with_entities``.
 
     Args:
-        form: its name.
+        name: of the form.
         beta: share of the caption.
     """
 
     reads: ClassVar[tuple[str, ...]] = ("entities",)
-    form: Literal["entities"] = "entities"
+    name: Literal["entities"] = "entities"
     beta: Share = 0.8
 
     def scores(self, image: Embedding, text: Embedding) -> Tensor:
@@ -174,13 +174,13 @@ Scorer = CrossAttention | EntityScorer
 
 
 def scorer_of(given: Form | Mapping[str, Any]) -> Scorer:
-    """A scorer by its form, or by its fields.
+    """Make a scorer by its name, or by its name and options.
 
     Raises:
         ValueError: no such form; TypeError: no such field.
     """
-    fields = {"form": given} if isinstance(given, str) else given
-    if fields.get("form") == "entities":
+    fields = {"name": given} if isinstance(given, str) else given
+    if fields.get("name") == "entities":
         return make("scorer", EntityScorer, fields)
     return make("scorer", CrossAttention, fields)
 

@@ -16,7 +16,7 @@ import pandas as pd
 
 from workbench import metrics
 from workbench.formatting import format_count
-from workbench.io import flat, write_text
+from workbench.io import write_text
 from workbench.metrics.comparison import BETTER, WORSE, stated
 from workbench.metrics.seeds import t_interval
 from workbench.progress import during
@@ -24,6 +24,7 @@ from workbench.records import MetricKey, require
 from workbench.records.measurement import contracts_of, measurement_row, unit_of
 from workbench.runs import by_query
 from workbench.runs import store as runs
+from workbench.runs.spellings import typed
 from workbench.views.pages import Cell, page
 
 # columns around the numbers, with their heads: the first two always, the others where rows differ in them
@@ -31,7 +32,7 @@ BEFORE = {"run": "run", "objective": "model", "seed": "seed"}
 BEHIND = {"options": "what differs", "notebook": "notebook", "status": "status"}
 SEED = re.compile(r", seed=[^;]*")
 # fields that have a column, that the heading of a table says, or that say nothing about a number
-ELSEWHERE = ("objective", "seed", "run", "arm", "data", "data_options.root", "out", "device")
+ELSEWHERE = ("objective", "seed", "run", "arm", "data", "data.root", "out", "device")
 # the fields of a model that was trained elsewhere; the others are of a training
 OF_EVALUATION = ("precision",)
 FIRST = str(MetricKey("rsum"))
@@ -205,8 +206,7 @@ def _short(value: Any) -> Any:
 
 def _settings(run: runs.Run) -> dict[str, Any]:
     """The settings that decide the numbers of a run on its test split, by name."""
-    known = {name.removeprefix("settings."): value for name, value in flat(run.params).items()}
-    known |= flat(runs.load(run.folder / runs.CONFIG))
+    known = typed(run.params) | typed(runs.load(run.folder / runs.CONFIG))
     names = OF_EVALUATION if run.kind == "evaluation" else [name for name in known if name not in ELSEWHERE]
     return {name: _short(known[name]) for name in names if name in known}
 
@@ -217,8 +217,7 @@ def _options(alike: Sequence[runs.Run]) -> list[str]:
     """
     names: dict[str, None] = {}
     for run in alike:
-        settings = flat(runs.load(run.folder / runs.GIVEN) or run.params)
-        names |= dict.fromkeys(name.removeprefix("settings.") for name in settings)
+        names |= dict.fromkeys(typed(runs.load(run.folder / runs.GIVEN) or run.params))
     settings_of_runs = [_settings(run) for run in alike]
     differ = []
     for name in names:
