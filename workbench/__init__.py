@@ -49,6 +49,7 @@ for each of them::
     how captions are parsed   packages/caption_graphs, by its entry point scene_graph in workbench.text; what
                               a parser offers: text/graph_tokens.py: cached_graphs
     how the explorer asks     views/explorer/__init__.py tells the way from the page to the scores and back
+    a panel of the explorer   views/explorer/panels.py: Panel; packages/caption_graphs/panels has three
 
 A run is one training or evaluation and its folder. A row is the place of an image or a caption in its split.
 "Own" names the annotated pairs: caption ``t`` was written for image ``own[t]``.

@@ -95,6 +95,7 @@ export default class WayPanel {
   /** @param {{ steps: Step[] }} data */
   draw({ steps }) {
     const { thumbnails } = this.view;
+    const { runs } = this.view.drawn;
     const go = (/** @type {number} */ walk) => {
       this.set(walk);
       this.view.ask();
@@ -105,8 +106,11 @@ export default class WayPanel {
         { scope: "row", "data-walk": walk },
         h("button", { type: "button", class: "wbx-link", onclick: () => go(walk) }, `${Math.round(100 * walk)} %`),
       );
-    const cell = (/** @type {Step} */ step) =>
-      h(
+    const cell = (/** @type {number} */ walk, /** @type {number} */ run) => {
+      const step = steps.find(one => one.walk === walk && one.run === run);
+      // a run without vectors has no way
+      if (!step) return h("td", {}, "–");
+      return h(
         "td",
         { "data-walk": step.walk },
         thumbnails.image(step.thumbnail, `image ${step.image}`),
@@ -117,8 +121,14 @@ export default class WayPanel {
           `${step.level === null ? "" : `level ${step.level}, `}${number(step.cosine, 2)}`,
         ),
       );
+    };
     const line = (/** @type {number} */ walk) =>
-      h("tr", {}, head(walk), steps.filter(step => step.walk === walk).map(cell));
+      h(
+        "tr",
+        {},
+        head(walk),
+        runs.map((_, run) => cell(walk, run)),
+      );
     this.steps.replaceChildren(
       table(
         "Steps of the way",

@@ -65,12 +65,13 @@ class Way(Panel):
         steps: list[dict[str, Any]] = []
         if self.engine.encodes:
             for run, asker in enumerate(self.engine.askers):
-                steps += self._steps(run, asker, question)
+                if asker.has_vectors:
+                    steps += self._steps(run, asker, question)
         return {"steps": steps, "thumbnails": [step["thumbnail"] for step in steps]}
 
     def _point(self, asker: Asker, question: Question, walk: float) -> NDArray[np.float32] | None:
-        """Return the point on the way in the space of a run; ``None`` where it has no model."""
-        if not asker.encodes:
+        """Return the point on the way in the space of a run; ``None`` where it has no model or no space."""
+        if not asker.encodes or not asker.has_vectors:
             return None
         return between(asker.point(question), asker.point(ROOT), walk)
 

@@ -12,7 +12,8 @@ from PIL import Image
 
 from tests.views.explorer.toys import hand_space, toy_space, toy_spaces
 from workbench.records import Embedding
-from workbench.runs.own import KeptVectors
+from workbench.runs.own import KeptVectors, own_model
+from workbench.runs.preview import look
 from workbench.runs.result import OpenRun
 from workbench.views.explorer.engine import Engine
 from workbench.views.explorer.questions import Filters, Question, Term
@@ -279,6 +280,60 @@ def test_beside_vectors_without_their_model_a_question_has_its_graph_and_nothing
     parts = answer.panels["graph"]["edits"], answer.panels["way"]["steps"], answer.panels["words"]["words"]
     assert parts == ([], [], [])
     assert "need the model of every run" in answer.note
+
+
+class ReadsPairs:
+    """Scores an image and a text together."""
+
+    def scores(self, images, texts):
+        return [[image.size[0] + len(words) for words in texts] for image in images]
+
+
+@pytest.fixture
+def mixed():
+    """A model that reads pairs beside one that has vectors."""
+    run = toy_spaces(images=6, runs=1)[0]
+    return Engine([look(own_model(ReadsPairs(), "pairs"), run.split), run])
+
+
+@pytest.mark.parametrize(
+    "question", [Question((text("a red dog"),)), Question((Term("image", 0),), "captions")]
+)
+def test_a_model_that_reads_pairs_answers_one_item_of_one_kind(mixed, question):
+    answer = mixed.answer(question)
+    assert all(answer.columns)
+    assert "No answer" not in answer.note
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        Question((Term("image", 0),)),
+        Question((text("a red dog"), text("at night", -1))),
+        Question((text("a red dog"),), settings=walked(0.5)),
+    ],
+    ids=["image", "sum", "walk"],
+)
+def test_a_model_that_reads_pairs_says_what_needs_vectors(mixed, question):
+    answer = mixed.answer(question)
+    assert answer.columns[0] == ()
+    assert answer.columns[1]
+    assert "No answer from pairs, which scores pairs and has no vectors" in answer.note
+
+
+def test_the_way_to_the_root_is_that_of_the_models_with_vectors(mixed):
+    shown = frozenset({"graph", "way", "words"})
+    panels = mixed.answer(Question((text("a red dog on a box"),), shown=shown)).panels
+    assert {step["run"] for step in panels["way"]["steps"]} == {1}
+    assert all(len(edit["ranks"]) == 2 for edit in panels["graph"]["edits"])
+
+
+def test_vectors_of_any_length_are_compared_by_their_cosine():
+    # (3, 4) has length 5 and cosine 0.8 with (0, 1); the second image has 0.6
+    run = hand_space([[3.0, 4.0], [0.8, 0.6]])
+    run.model.of_unit_length = False
+    answer = Engine([run]).answer(Question((Term("embedding", np.array([0.0, 1.0])),)))
+    assert [round(item.scores[0], 6) for item in answer.items] == [0.8, 0.6]
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,8 @@ import traitlets
 from PIL import Image
 
 from tests.views.explorer.toys import hand_space, toy_spaces
-from workbench.runs.own import KeptVectors
+from workbench.runs.own import KeptVectors, own_model
+from workbench.runs.preview import look
 from workbench.runs.result import OpenRun
 from workbench.views.explorer.explorer import Explorer
 from workbench.views.explorer.questions import Question, Term
@@ -293,3 +294,16 @@ def test_vectors_that_cannot_be_asked_are_refused_before_a_page_is_written(tmp_p
     assert list(tmp_path.iterdir()) == []
     (answer,) = kept.static([run.split.captions[5]])
     assert answer.columns[0]
+
+
+def test_a_page_names_what_a_model_without_vectors_cannot_be_asked(tmp_path: Path):
+    class ReadsPairs:
+        def scores(self, images, texts):
+            return [[1.0 for _ in texts] for _ in images]
+
+    split = toy_spaces(6, runs=1)[0].split
+    explorer = Explorer([look(own_model(ReadsPairs(), "pairs"), split)])
+    terms = (Term("text", "a dog"), Term("text", "a cat", -1))
+    with pytest.raises(ValueError, match="without vectors"):
+        explorer.to_html(tmp_path / "page.html", questions=[Question(terms)])
+    assert list(tmp_path.iterdir()) == []

@@ -131,3 +131,9 @@ def test_maps_of_two_runs_share_items_and_are_kept_with_their_runs(space, tmp_pa
     assert facts["gap_auc"] > 0.8
     assert 0 < facts["trustworthiness"] <= 1
     assert facts["chance"] == pytest.approx(5 / 35)
+
+
+def test_a_run_without_vectors_has_no_map(space):
+    image, text = (Embedding(torch.empty(len(side), 0)) for side in (space.image, space.text))
+    with pytest.raises(ValueError, match=r"pairs .* no vectors"):
+        map_runs([space.with_embeddings("pairs", image, text)])

@@ -64,7 +64,11 @@ class Asker:
         self._text = lru_cache(TEXTS)(lambda text: run.model.embed_texts([text]))
 
     def answers(self, question: Question) -> bool:
-        """Whether the run can answer: vectors without their model know images and captions of the data."""
+        """Whether the run can answer: vectors without their model know images and captions of the data, and a
+        model without vectors scores one item of one kind against the other kind.
+        """
+        if not by_objective(question) and not self.has_vectors:
+            return False
         if any(self._vector(term) is None for term in question.terms if term.kind == "embedding"):
             return False
         return self.encodes or not {"text", "pixels"} & {term.kind for term in question.terms}
@@ -73,6 +77,11 @@ class Asker:
     def encodes(self) -> bool:
         """Whether the run has a model for texts and images that are not of the data."""
         return not isinstance(self.run.model, KeptVectors)
+
+    @property
+    def has_vectors(self) -> bool:
+        """Whether images and texts are points in a space; a model that reads pairs has none."""
+        return self.run.image.mean.shape[1] > 0
 
     def scores(self, question: Question) -> Scores:
         """``(N,)`` scores of the gallery; by the objective where one item is asked for the other kind, else
@@ -136,7 +145,10 @@ class Asker:
         if seeks == "entities":
             return self.entities.scores(points, self.number)
         side = self.run.image if seeks == "images" else self.run.text
-        return cosines(points, side.mean)
+        values = cosines(points, side.mean)
+        if getattr(self.run.model, "of_unit_length", True):
+            return values
+        return np.asarray(values / side.mean.float().norm(dim=1).clamp_min(1e-12).cpu().numpy())
 
     def _vector(self, term: Term) -> NDArray[np.float32] | None:
         vectors = term.vectors
@@ -365,6 +377,7 @@ class Engine:
         reads = truth is not None or any(self.panels[name].reads for name in question.shown)
         reading, unread = self._reading(question, worded) if reads else ("", ())
         repeats = question.seeks == "captions" and self.gallery.repeats
+        silent = [asker for asker in self.askers if not asker.answers(scored)]
         known = truth is not None and not np.isnan(truth.holds).all()
         encoding = any(self.panels[name].encodes for name in question.shown)
         return Facts(
@@ -372,7 +385,8 @@ class Engine:
             reading=reading,
             unread=unread,
             unseen=self._unseen(worded),
-            silent=tuple(asker.run.name for asker in self.askers if not asker.answers(scored)),
+            silent=tuple(asker.run.name for asker in silent if asker.has_vectors),
+            without_vectors=tuple(asker.run.name for asker in silent if not asker.has_vectors),
             filtered=question.filters != Filters(),
             folded=repeats,
             judged=known or self.grader.about(worded) is not None,

@@ -348,11 +348,14 @@ class Explorer(anywidget.AnyWidget):
         if isinstance(question, str):
             question = Question((self._spoken(question),), k=self._k)
         question = checked(question)
-        require(
-            any(asker.answers(question) for asker in self.engine.askers),
-            f"{' and '.join(self.engine.names)}: vectors without a model cannot be asked "
-            f"“{question.label}”; ask an image or, word for word, a caption of {self.engine.split.name}",
-        )
+        if not any(asker.answers(question) for asker in self.engine.askers):
+            names = " and ".join(self.engine.names)
+            what = "vectors without a model"
+            hint = f"ask an image or, word for word, a caption of {self.engine.split.name}"
+            if all(asker.encodes for asker in self.engine.askers):
+                what = "a model without vectors"
+                hint = "ask for images by one text, or for captions by one image"
+            raise ValueError(f"{names}: {what} cannot be asked “{question.label}”; {hint}")
         return question
 
     def _answered(self) -> Answer:

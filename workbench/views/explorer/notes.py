@@ -50,7 +50,8 @@ class Facts:
         unread: its words that the reading leaves out.
         unseen: words that a model has not met in training, by the name of the model; models that read pieces
             of words are left out.
-        silent: names of the runs that cannot answer.
+        silent: names of the runs that cannot answer, since they came without a model.
+        without_vectors: names of those that cannot, since they have no vectors.
         filtered: whether filters hide items.
         folded: whether captions that read the same are shown once.
         judged: whether anybody judged the answers.
@@ -63,6 +64,7 @@ class Facts:
     unread: tuple[str, ...] = ()
     unseen: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     silent: tuple[str, ...] = ()
+    without_vectors: tuple[str, ...] = ()
     filtered: bool = False
     folded: bool = False
     judged: bool = True
@@ -82,12 +84,17 @@ def note(facts: Facts) -> str:
     unanswered = (
         f"No answer from {silent}, which came without a model: ask about an image or caption of the data."
     )
+    pairs = (
+        f"No answer from {' and '.join(facts.without_vectors)}, which scores pairs and has no vectors: ask "
+        "for images by one text, or for captions by one image."
+    )
     sentences = {
         FILTERED: facts.filtered,
         FOLDED: facts.folded,
         NOT_JUDGED: not facts.judged,
         SUM: facts.summed,
         unanswered: bool(silent),
+        pairs: bool(facts.without_vectors),
         PANELS: facts.panels_silent,
     }
     return " ".join(sentence for sentence, holds in sentences.items() if holds)

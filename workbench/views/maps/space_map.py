@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from workbench import text
-from workbench.records import Array, MetricKey, Rows, Split
+from workbench.records import Array, MetricKey, Rows, Split, require
 from workbench.registry import require_known
 from workbench.runs.result import OpenRun
 from workbench.text.words import words
@@ -119,8 +119,10 @@ def map_runs(
             ``maps``.
 
     Raises:
-        ValueError: there are fewer than four items, or all vectors of a run are equal.
+        ValueError: there are fewer than four items, all vectors of a run are equal, or it has none.
     """
+    for run in runs:
+        require(run.image.mean.shape[1], f"{run.name} scores pairs and has no vectors, so it has no map")
     settings = settings or Settings()
     maps: list[SpaceMap] = []
     shared = items_of(runs[0].split)
