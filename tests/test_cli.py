@@ -575,6 +575,14 @@ def test_explore_knows_a_folder_of_data_by_any_spelling(root: Path) -> None:
     assert call("explore", "aaaa", "bbbb", "--prepare", "--root", root).exit_code == 0
 
 
+@pytest.mark.parametrize("words", [["train"], ["run", "03_train"], ["run", "01_descriptiveness"]])
+def test_a_path_that_leads_nowhere_is_said_before_a_name_that_is_misspelt(words: list[str]) -> None:
+    done = call(*words, "-p", "epohcs=1", "-p", "data=./nowhere")
+    assert done.exit_code == 2
+    assert "there is no file or folder nowhere" in done.output
+    assert "'epohcs'" in call(*words, "-p", "epohcs=1", "-p", "data=scenes").output
+
+
 def test_explore_prepares_a_notebook_that_opens_the_runs(root: Path) -> None:
     refused = call("explore", "aaaa", "--root", root, "--prepare")
     assert refused.exit_code == 2

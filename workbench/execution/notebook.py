@@ -97,7 +97,12 @@ def check(
         "`out` names the run folder and is no parameter to give; choose --root or the folder instead",
         parameters.ParameterError,
     )
-    values = parameters.complete(known, given)
+    try:
+        values = parameters.complete(known, given)
+    except parameters.ParameterError:
+        # a path that leads nowhere is said before a name that is misspelt
+        spellings.require_data(given)
+        raise
     del values["out"]
     # A notebook with ``config`` has fields of ``Config`` as its parameters; others may name a data set.
     fields = spellings.fields(values)
@@ -153,7 +158,7 @@ def run_notebook(
         KeyboardInterrupt: Ctrl-C or SIGTERM; the run is ``interrupted`` then.
     """
     path, values, began = Path(path), check(path, given or {}), time.perf_counter()
-    _require_data(values)
+    spellings.require_data(values)
     for name in names if isinstance(names := values.get("runs"), list) else ():
         runs.find(str(name))
     called = ", ".join((arms or {}).values()) or (about or About()).name or path.stem
@@ -172,16 +177,6 @@ def run_notebook(
                 write_json(target / runs.ENV, {**env, "seconds": result.seconds, "error": result.error})
                 runs.write_status(target, result.status)
     return result
-
-
-def _require_data(values: Mapping[str, Any]) -> None:
-    """Raise if the data of a run lead nowhere."""
-    chosen = spellings.fields(values).get("data")
-    name = spellings.name_of(chosen)
-    if isinstance(name, str) and name:
-        from workbench import data  # slow to import
-
-        data.require_there(name, spellings.options_of(chosen))
 
 
 def _claim(

@@ -19,7 +19,7 @@ from workbench.io import read_options, reading_errors
 from workbench.objectives.parts.attention import Form
 from workbench.records import require
 from workbench.registry import Count, did_you_mean, options_of, refusal
-from workbench.runs.spellings import MEMBERS, nested
+from workbench.runs.spellings import MEMBERS, nested, require_data
 from workbench.training.settings import Section, Settings
 
 
@@ -182,7 +182,10 @@ def check_fields(what: str, kind: type[Section], values: Mapping[str, Any]) -> N
 
     Raises:
         TypeError: with the near names, or with the spelling of today.
+        FileNotFoundError: the data are a path that leads nowhere, which is said before a name is.
     """
+    if not values.keys() <= kind.model_fields.keys():
+        require_data(values)
     for name, value in values.items():
         if name in kind.model_fields:
             _check_entries(name, value)

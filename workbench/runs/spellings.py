@@ -130,6 +130,23 @@ def fields(values: Mapping[str, Any]) -> dict[str, Any]:
     return others | dict(rest or {})
 
 
+def require_data(values: Mapping[str, Any]) -> None:
+    """Raise if the data of a run lead nowhere, without reading any.
+
+    Args:
+        values: fields of ``Config``, or parameters of a notebook.
+
+    Raises:
+        FileNotFoundError: there is no such path or folder.
+    """
+    chosen = fields(values).get("data")
+    name = name_of(chosen)
+    if isinstance(name, str) and name:
+        from workbench import data  # slow to import
+
+        data.require_there(name, options_of(chosen))
+
+
 def typed(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return settings by the names under which they are typed, from mappings.
 
