@@ -50,6 +50,20 @@ def test_a_model_that_dislikes_generic_captions_is_restored(world):
     assert np.nanmean(values(worse, relevant, level=LEVEL)["by level"]) > plain - 0.05
 
 
+def test_a_multiple_is_added_to_scores_that_keep_what_they_know(world):
+    scores, relevant = world
+    makers = {"level": lambda: LEVEL}
+    evidence = Evidence(scores + 2.0 * LEVEL, judged(relevant), OWN, columns=Columns(makers))
+    ((number, found),) = walk(evidence, ["added_map_at_r"], rounds=0)
+    assert str(number.key) == "exact:i2t/added_map_at_r[by level]"
+    # at least what the scores had before, and more where level says more than they do
+    assert np.nanmean(found) > np.nanmean(map_at_r(rank(scores, relevant))) - 0.01
+    # a constant of a caption that its level does not tell stays
+    other = 5.0 * (np.arange(150) % 7 == 0)
+    moved = Evidence(scores + other, judged(relevant), OWN, columns=Columns(makers))
+    assert np.nanmean(next(walk(moved, ["added_map_at_r"], rounds=0))[1]) < np.nanmean(found) - 0.1
+
+
 def test_what_says_nothing_of_captions_leaves_the_scores_without_their_means(world):
     scores, relevant = world
     found = values(scores, relevant, words=np.ones(150))["by words"]

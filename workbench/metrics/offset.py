@@ -1,10 +1,14 @@
 """mAP@R from image to text after the best offset of captions that does not look at the image.
 
-"mAP@R of ``S_it - mean_j S_jt + a x_t``: each caption loses its mean score over other images and gains ``a``
-times its level, its number of words or its descriptiveness; ``a`` is the number that gives the largest mAP@R
-on these other images." The images are cut into two halves, each of which is measured with the offset of the
-other. What a model gains by it is what it does not know of how common captions are; a constant that is added
-to all scores of a caption changes nothing.
+``offset_map_at_r``: "mAP@R of ``S_it - mean_j S_jt + a x_t``: each caption loses its mean score over other
+images and gains ``a`` times its level, its number of words or its descriptiveness; ``a`` is the number that
+gives the largest mAP@R on these other images." A constant that is added to all scores of a caption changes
+nothing, so that models are compared by what they know of the image alone.
+
+``added_map_at_r``: "mAP@R of ``S_it + a x_t``", which keeps what the model knows of how common a caption is.
+What it gains over ``map_at_r`` is what that one number knows and the model does not.
+
+The images are cut into two halves, each of which is measured with the offset of the other.
 
 A tie counts against the model (``ranks``). A query with nothing relevant does not count, and how many there
 were is reported. The coefficient is sought on at most 250 images of a half, evenly spread: among multiples
@@ -61,7 +65,9 @@ def _refined(quality: Callable[[float], float], tried: list[float]) -> float:
     return max(found, key=lambda value: found[value])
 
 
-def offset(scores: RowScores, relevant: Relevant, column: Values, images: Rows) -> Values:
+def offset(
+    scores: RowScores, relevant: Relevant, column: Values, images: Rows, *, centred: bool = True
+) -> Values:
     """``(T,)`` the offset of each caption, as some images say.
 
     Args:
@@ -69,10 +75,11 @@ def offset(scores: RowScores, relevant: Relevant, column: Values, images: Rows) 
         relevant: the relevant pairs, images first.
         column: ``(T,)`` a number of each caption.
         images: rows of the images.
+        centred: take the mean score of each caption away.
     """
     every = np.arange(scores.shape[1])
     part = scores.cut(images, every).rows().astype(np.float64)
-    mean = part.mean(axis=0)
+    mean = part.mean(axis=0) if centred else np.zeros(len(every))
     few = np.linspace(0, len(images) - 1, min(MOST, len(images))).astype(np.int64)
     spread = column.std()
     asked = relevant.asking(images[few])
@@ -95,6 +102,7 @@ class OffsetMapAtR(Metric):
     by = ("densest",)
     default = False
     column = ""
+    centred = True
 
     def parts(self, evidence: Evidence) -> Iterator[Metric]:
         """One for each number that captions have without any image."""
@@ -112,10 +120,22 @@ class OffsetMapAtR(Metric):
         every = np.arange(found.scores.shape[1])
         for number in range(HALVES):
             inside, outside = np.flatnonzero(half == number), np.flatnonzero(half != number)
-            added = offset(found.scores, found.relevant, found.columns[self.column], outside)
+            column = found.columns[self.column]
+            added = offset(found.scores, found.relevant, column, outside, centred=self.centred)
             scores = found.scores.cut(inside, every).rows().astype(np.float64) + added
             out[inside] = map_at_r(rank(scores, found.relevant.asking(inside)))
         return out
 
 
-MEMBER = (OffsetMapAtR,)
+class AddedMapAtR(OffsetMapAtR):
+    """mAP@R from image to text after the best multiple of a number that captions have without any image."""
+
+    name = "added_map_at_r"
+    hit = (
+        "precision at each relevant item among the R best, summed and divided by R; the best multiple of one "
+        "number of each caption is added, found on other images"
+    )
+    centred = False
+
+
+MEMBER = (OffsetMapAtR, AddedMapAtR)

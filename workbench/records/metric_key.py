@@ -19,7 +19,8 @@ SAID = {
     "pmrp": "PMRP", "within_map_at_r": "mAP@R within groups of captions",
     "within_r_precision": "R-Precision within groups of captions", "rsum_top": "attainable RSUM",
     "R_top": "attainable R", "same_list": "mAP@R of one list for all queries",
-    "offset_map_at_r": "mAP@R after the best offset of captions", "auroc": "AUROC of pairs",
+    "offset_map_at_r": "mAP@R after the best offset of captions",
+    "added_map_at_r": "mAP@R with the best multiple of a number of captions", "auroc": "AUROC of pairs",
     "ece": "calibration error",
 }  # fmt: skip
 # judgements that say more about all pairs stand before those that say less
