@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from workbench import data
+from workbench import data, metrics
+from workbench.cli import output
+from workbench.metrics import usual
 from workbench.metrics.map_at_r import same_list
 from workbench.records import Split
 from workbench.records.measurement import beside, headline
@@ -91,3 +93,27 @@ def test_fifths_are_those_of_the_default_descriptiveness(scenes, vectors):
     order = np.argsort(raw, kind="stable")
     assert_allclose(np.bincount(counted.astype(int)), [0, 30, 30, 30, 30, 30], atol=3)
     assert (np.diff(counted[order]) >= 0).all()
+
+
+def test_a_table_has_the_parts_where_they_are_asked_for(scenes, vectors):
+    found = list(numbers(scenes, vectors).values())
+
+    def table(asked=()):
+        lines = output.numbers(found, every=True, usual=usual(asked))
+        return {line.split()[0] for line in lines}, lines[-1]
+
+    shown, last = table()
+    assert {"exact:i2t/within_map_at_r", "exact:rsum_top", "modality_gap"} <= shown
+    assert not {"exact:t2i/R_top@1", "exact:i2t/within_r_precision"} & shown
+    assert last.startswith("and 27 more")
+    asked, _ = table(["R_top"])
+    assert {"exact:t2i/R_top@1", "exact:i2t/R_top@10"} <= asked
+    every = output.numbers(found, every=True)
+    assert len(every) > len(found)
+
+
+def test_an_epoch_may_be_chosen_by_a_part(scenes, vectors):
+    row = metrics.member("within_map_at_r")()
+    found = numbers(scenes, vectors, table=[row])
+    assert "exact:i2t/within_map_at_r" in found
+    assert {m.key.metric for m in found.values()} == {"within_map_at_r"}

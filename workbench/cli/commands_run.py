@@ -413,6 +413,8 @@ def _opened(
 
 def _evaluate_runs(folders: list[Path], targets: list[Any], how: dict[str, Any], as_json: bool) -> None:
     """Evaluate finished runs: one, or the mean of several; one on other data is kept beside the run."""
+    from workbench.metrics import usual
+
     require(len(targets) <= 1, "a run is evaluated on one data set at a time; give --data once")
     twice = len({folder.resolve() for folder in folders}) < len(folders)
     require(
@@ -433,7 +435,8 @@ def _evaluate_runs(folders: list[Path], targets: list[Any], how: dict[str, Any],
         about = ["the run's own numbers stay as they are: nothing is stored"]
     if not target:
         about = [*result.split.notes, *about]
-    lines = [*numbers(result.measurements, every=True), *about]
+    told = numbers(result.measurements, every=True, usual=usual(how["metrics"]))
+    lines = [*told, *about]
     emit([m.as_dict() for m in result.measurements], as_json, lines)
 
 

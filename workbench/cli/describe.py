@@ -208,6 +208,10 @@ LISTS |= {
 }
 
 
+# what a metric may be measured by, so that the key of its number names no judgements
+BY_PAIRS = {"own", "any", "densest", "densest pairs"}
+
+
 def _about_key(key: MetricKey, metric: Any) -> list[str]:
     """What a key says beside the metric: who asks, who judges, of which queries and galleries.
 
@@ -215,7 +219,7 @@ def _about_key(key: MetricKey, metric: Any) -> list[str]:
         KeyError: the metric is not measured so.
     """
     by = metric.by
-    if key.judgements == "own" and "own" not in by:
+    if key.judgements == "own" and not BY_PAIRS & set(by):
         example = replace(key, judgements="exact" if "others" in by else by[0])
         raise KeyError(
             f"{key.metric} is not measured by the annotated pairs; name the judgements, as in {example}"

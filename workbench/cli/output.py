@@ -12,6 +12,7 @@ from workbench.records.measurement import (
     beside,
     contracts_of,
     headline,
+    is_part,
     measurement_rows,
     not_above_chance,
     remarks,
@@ -53,17 +54,21 @@ def numbers(
 
     Args:
         found: of type ``Measurement``, or what ``results.json`` holds.
-        every: all of them; else those to look at first, and a last line that counts the others.
+        every: all of them, but for parts of usual metrics that are left to `show --all`; else those to look
+            at first, and a last line that counts the others.
         most: of those to look at first, this many; ``None`` = all.
-        usual: see ``headline``.
+        usual: see ``headline``; ``None`` = no part is left out.
     """
     found = list(contracts_of(found) if isinstance(found, Mapping) else found)
     rows = {row["number"]: row for row in measurement_rows(found)}
     shown = list(rows) if every else headline(rows, usual=usual)[:most]
+    if every and usual is not None:
+        shown = [label for label in shown if not is_part(label, usual)]
     heads = ("number", "value", "in", "chance", "queries")
     lines = columns([heads, *([rows[label][head] for head in heads] for label in shown)]) if rows else []
     by_label = {_label(one): one for one in found}
-    lines += [*remarks(by_label[label] for label in shown), *beside(found)]
+    lines += remarks(by_label[label] for label in shown)
+    lines += beside(by_label[label] for label in rows if label not in shown)
     left = len(rows) - len(shown)
     return [*lines, f"and {left} more; `workbench show RUN --all` shows them"] if left else lines
 

@@ -26,6 +26,18 @@ from workbench.records import Values
 Grouped = Mapping[str, Ranks]
 
 
+def in_group(found: Ranks, k: int | None = None) -> Values:
+    """``(queries,)`` mAP@R in the gallery of one group of captions; NaN where nothing in it is relevant."""
+    return map_at_r(found)
+
+
+def precision_in_group(found: Ranks, k: int | None = None) -> Values:
+    """``(queries,)`` R-Precision in the gallery of one group of captions; NaN where nothing in it is
+    relevant.
+    """
+    return r_precision(found)
+
+
 class Within(Metric):
     """A metric of ranks in each group of captions, and its mean over the groups."""
 
@@ -71,13 +83,13 @@ class Within(Metric):
 MEMBER = (
     Within.row(
         "within_map_at_r",
-        map_at_r,
+        in_group,
         "precision at each relevant item among the R best, with captions of one group alone, summed and "
         "divided by R",
     ),
     Within.row(
         "within_r_precision",
-        r_precision,
+        precision_in_group,
         "share of relevant items among the R best, with captions of one group alone",
         expected=staticmethod(random_r_precision),
     ),

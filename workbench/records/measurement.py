@@ -26,6 +26,8 @@ HITS = (
     "R@K is the share of queries with a relevant item among their best K; recall@K is the share of a query's "
     "relevant items among them"
 )
+# metrics whose numbers are so many that a table has them where they are asked for
+PARTS = ("within_map_at_r", "within_r_precision", "R_top")
 # what a number is where its contract, written by an older version, does not say so
 BY_NAME = {
     "rsum": "sum", "rsum_top": "sum", "nsum": "sum", "medr": "rank", "meanr": "rank", "d_corr_gain": "number",
@@ -162,6 +164,24 @@ def remarks(measurements: Iterable[Any]) -> list[str]:
             more = f" and {left} more" if left > 0 else ""
             lines.append(f"interval of {', '.join(labels[:MOST_NAMED])}{more}: {method}")
     return lines
+
+
+def is_part(label: str, usual: Container[str]) -> bool:
+    """Whether a number is one of the many parts of a metric that nobody asked for.
+
+    Args:
+        label: its key.
+        usual: names of the metrics that nobody asked for.
+
+    >>> is_part("exact:i2t/R_top@5", {"R_top"}), is_part("exact:i2t/within_map_at_r", {"within_map_at_r"})
+    (True, False)
+    """
+    try:
+        key = MetricKey.parse(label)
+    except ValueError:
+        return False
+    whole = key.metric == PARTS[0] and not key.subset
+    return key.metric in PARTS and key.metric in usual and not whole
 
 
 def beside(measurements: Iterable[Any]) -> list[str]:
