@@ -32,6 +32,7 @@ from workbench.registry import did_you_mean, door, require_known
 from workbench.runs import store
 from workbench.runs.by_query import compared
 from workbench.runs.kinds import Evaluation
+from workbench.runs.measure import columns_of
 from workbench.runs.opening import apart, open_runs, opened, together
 from workbench.runs.result import OpenRun
 from workbench.runs.spellings import typed
@@ -118,7 +119,7 @@ def _measured(run: OpenRun, keys: Sequence[str]) -> dict[str, tuple[Measurement,
     measured: dict[str, tuple[Measurement, Values]] = {}
     for text, key in parsed.items():
         judged, own = split.judgements[key.judgements], split.judgements["own"]
-        evidence = Evidence(run.scores, judged, split.own, own, ranked=ranked)
+        evidence = Evidence(run.scores, judged, split.own, own, ranked=ranked, columns=columns_of(split))
         pairs = {m.label: (m, values) for m, values in walk(evidence, [rows[text]])}
         answers = ", ".join(pairs) or "no query that has an answer"
         require(text in pairs, f"no number {text!r}: {split.name} has {answers}", KeyError)

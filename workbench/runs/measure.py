@@ -220,14 +220,14 @@ def _walks(
             specific = Subset("most specific", captions=split.level == split.level.max(), directions=("t2i",))
             yield evidence, rows(name), specific
     dense = judgements[densest(judgements)]
-    parted = Evidence(scores, dense, split.own, labels, ranked=ranked, columns=_columns(split))
+    parted = Evidence(scores, dense, split.own, labels, ranked=ranked, columns=columns_of(split))
     yield parted, rows("densest"), None
     if split.image_graphs is not None and rows("categories"):
         classes = presence([graph.objects for graph in split.image_graphs])
         yield Evidence(scores, Categories(classes, split.own), split.own), rows("categories"), None
 
 
-def _columns(split: Split) -> Columns:
+def columns_of(split: Split) -> Columns:
     """What the captions of a split have without any image."""
 
     def descriptiveness() -> Values:
