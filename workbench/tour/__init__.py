@@ -190,14 +190,19 @@ def render(stops: Sequence[Stop], results: Sequence[RunResult], seconds: float) 
     compared = next((numbers[stop.name] for stop in stops if stop.notebook == "07_compare"), {})
     true = _of_models(compared, TRUE["i2t"])
     trained = [entry["result"] for entry in notebooks if entry["stop"].notebook == "03_train"]
+    of_comparison: dict[str, Any] = {"headline": "", "verdicts": ""}
+    if compared:
+        of_comparison = {
+            "headline": favourite(compared),
+            "verdicts": Markup(_verdicts(compared, stops)),
+        }
     return page(
         "tour/index.html.j2",
+        **of_comparison,
         minutes=format_number(seconds / 60, 1),
-        headline=favourite(compared) if compared else "",
         said={"first": _span(_of_models(compared, FIRST)), "back": _back(compared)},
         captions=_true_captions(),
         below=against_same_list({TRUE["i2t"]: true}, compared.get("same_list", {})),
-        verdicts=Markup(_verdicts(compared, stops)) if compared else "",
         chapters=list(_chapters(notebooks)),
         failed=[entry for entry in notebooks if entry["result"].exit_code],
         count=len(stops),

@@ -72,16 +72,11 @@ class Graph(Panel):
         scores = [asker.sentences(sentences) for asker in self.engine.askers]
         edits = []
         for number, (kind, label, words) in enumerate(rows):
-            column = [of_run[:, number] for of_run in scores]
-            edits.append(
-                {
-                    "kind": kind,
-                    "label": label,
-                    "sentence": words,
-                    "scores": [float(of_run[watched]) for of_run in column],
-                    "ranks": [int(ranking(of_run)[1][watched]) for of_run in column],
-                }
-            )
+            columns = [of_run[:, number] for of_run in scores]
+            of_watched = [float(column[watched]) for column in columns]
+            ranks = [int(ranking(column)[1][watched]) for column in columns]
+            edit = {"kind": kind, "label": label, "sentence": words, "scores": of_watched, "ranks": ranks}
+            edits.append(edit)
         return edits
 
     @cached_property
@@ -97,7 +92,7 @@ class Graph(Panel):
             attributes.update(word for _, word in graph.attributes)
             relations.update(word for _, word, _ in graph.relations)
         counts = {"objects": objects, "attributes": attributes, "relations": relations}
-        return {part: [word for word, _ in words.most_common(OFFERED)] for part, words in counts.items()}
+        return {part: list(dict(words.most_common(OFFERED))) for part, words in counts.items()}
 
 
 def _rows(words: str, graphs: list[SceneGraph], changes: Iterable[Change]) -> list[tuple[str, str, str]]:

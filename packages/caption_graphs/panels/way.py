@@ -82,8 +82,9 @@ class Way(Panel):
         captions, images = (asker.cosines(points, seeks) for seeks in SIDES)
         nearest = zip(STEPS, captions.argmax(axis=1).tolist(), images.argmax(axis=1).tolist(), strict=True)
         split = self.engine.split
-        return [
-            {
+        steps = []
+        for number, (walk, caption, image) in enumerate(nearest):
+            step = {
                 "run": run,
                 "walk": walk,
                 "text": split.captions[caption],
@@ -92,5 +93,5 @@ class Way(Panel):
                 "image": split.image_ids[image],
                 "thumbnail": str(image),
             }
-            for number, (walk, caption, image) in enumerate(nearest)
-        ]
+            steps.append(step)
+        return steps

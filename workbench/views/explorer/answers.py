@@ -136,15 +136,16 @@ class Answer:
         """
         items = {item.row: item for item in self.items}
         lines = []
-        for run in range(len(self.runs)):
-            rows = dict.fromkeys([*self.columns[run], *self.pins])
+        for run, column in enumerate(self.columns):
+            rows = dict.fromkeys([*column, *self.pins])
             lines += [self._line(run, items[row]) for row in rows]
         return pd.DataFrame(lines, columns=COLUMNS).astype({"rank": "Int64"})
 
     def _line(self, run: int, item: Item) -> dict[str, Any]:
+        query = self.query
         return {
-            "query": self.query.label,
-            "seeks": self.query.seeks,
+            "query": query.label,
+            "seeks": query.seeks,
             "run": self.runs[run],
             "rank": item.ranks[run],
             "id": item.id,

@@ -213,8 +213,9 @@ class Engine:
         rows = self._rows(question, columns, None if worded == question else watched)
         image = next((str(term.value) for term in question.terms if term.kind == "image"), "")
         measure = "score of the objective" if by_objective(scored) else "cosine"
+        query = Query(worded.label, question.seeks, worded.words, image, measure)
         return Answer(
-            Query(worded.label, question.seeks, worded.words, image, measure),
+            query,
             self.names,
             self._items(worded, rows, scores),
             columns,
@@ -380,17 +381,21 @@ class Engine:
         silent = [asker for asker in self.askers if not asker.answers(scored)]
         known = truth is not None and not np.isnan(truth.holds).all()
         encoding = any(self.panels[name].encodes for name in question.shown)
+        without_model = [asker.run.name for asker in silent if asker.has_vectors]
+        without_vectors = [asker.run.name for asker in silent if not asker.has_vectors]
+        judged = known or self.grader.about(worded) is not None
+        summed = truth is not None and len(question.terms) > 1
         return Facts(
-            truths=None if truth is None else counted(truth, question.pins),
+            truths=truth and counted(truth, question.pins),
             reading=reading,
             unread=unread,
             unseen=self._unseen(worded),
-            silent=tuple(asker.run.name for asker in silent if asker.has_vectors),
-            without_vectors=tuple(asker.run.name for asker in silent if not asker.has_vectors),
+            silent=tuple(without_model),
+            without_vectors=tuple(without_vectors),
             filtered=question.filters != Filters(),
             folded=repeats,
-            judged=known or self.grader.about(worded) is not None,
-            summed=truth is not None and len(question.terms) > 1,
+            judged=judged,
+            summed=summed,
             panels_silent=encoding and not self.encodes,
         )
 
@@ -418,12 +423,14 @@ def _number(score: np.float32) -> float | None:
 def counted(truth: Truth, pins: Sequence[int] = ()) -> Truths:
     """Count the images of which a question is true, those that are pinned among them."""
     holds = truth.holds == 1
+    unknown = np.isnan(truth.holds).sum()
+    pinned_true = holds[list(pins)].sum()
     return Truths(
         images=len(holds),
         true=int(holds.sum()),
-        unknown=int(np.isnan(truth.holds).sum()),
+        unknown=int(unknown),
         pinned=len(pins),
-        pinned_true=int(holds[list(pins)].sum()),
+        pinned_true=int(pinned_true),
         meaningless=truth.unknown,
         unclear=truth.unclear,
     )

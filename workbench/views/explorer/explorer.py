@@ -135,16 +135,19 @@ class Explorer(anywidget.AnyWidget):
         gallery = self.engine.gallery
         levels = [] if split.level is None else np.unique(split.level).tolist()
         panels = [{"name": panel.name, "title": panel.title} for panel in self.engine.panels.values()]
+        about = [{"tags": list(run.about.tags), "note": run.about.note} for run in self.runs]
+        sizes = {seeks: len(gallery.ids(seeks)) for seeks in SEEKS}
+        graded = compare.grader(split) is not None
         return {
             "split": split.name,
             "grades": self.engine.grader.name,
-            "marks": dict(MARKS),
+            "marks": MARKS,
             "runs": list(self.engine.names),
-            "about": [{"tags": list(run.about.tags), "note": run.about.note} for run in self.runs],
+            "about": about,
             "levels": levels,
-            "sizes": {seeks: len(gallery.ids(seeks)) for seeks in SEEKS},
+            "sizes": sizes,
             "k": self._k,
-            "graded": compare.grader(split) is not None,
+            "graded": graded,
             "start": words,
             "startRow": row,
             "panels": panels,

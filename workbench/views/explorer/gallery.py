@@ -192,10 +192,12 @@ class Gallery:
         ids = self.split.image_ids
         caption_rows = (row for row, caption in enumerate(self._lower) if wanted in caption)
         image_rows = (row for row, name in enumerate(ids) if wanted in name.lower())
-        return [
-            *({"kind": "caption", "value": row, "name": captions[row]} for row in islice(caption_rows, most)),
-            *({"kind": "image", "value": row, "name": ids[row]} for row in islice(image_rows, most // 2)),
-        ]
+        terms: list[dict[str, Any]] = []
+        for row in islice(caption_rows, most):
+            terms.append({"kind": "caption", "value": row, "name": captions[row]})
+        for row in islice(image_rows, most // 2):
+            terms.append({"kind": "image", "value": row, "name": ids[row]})
+        return terms
 
     @cached_property
     def words(self) -> frozenset[str]:
@@ -320,14 +322,20 @@ class Grader:
         """
         if (kind, seeks) == ("caption", "images"):
             return np.asarray(self.relevance.take(rows, np.array([row]))[:, 0])
-        judged: Any = {
-            ("image", "captions"): [self.relevance],
-            ("image", "images"): self.split.image_judgements.values(),
-            ("caption", "captions"): self.split.caption_judgements.values(),
-        }.get((kind, seeks), ())
-        for judgements in judged:
-            return np.asarray(judgements.take(np.array([row]), rows)[0])
-        return np.full(len(rows), np.nan)
+        judgements = self._judgements(kind, seeks)
+        if judgements is None:
+            return np.full(len(rows), np.nan)
+        return np.asarray(judgements.take(np.array([row]), rows)[0])
+
+    def _judgements(self, kind: str, seeks: Seeks) -> Any:
+        """What grades items of a kind against an image or a caption; ``None`` = nothing does."""
+        if (kind, seeks) == ("image", "captions"):
+            return self.relevance
+        pairs: dict[Any, Any] = {
+            ("image", "images"): self.split.image_judgements,
+            ("caption", "captions"): self.split.caption_judgements,
+        }
+        return next(iter(pairs.get((kind, seeks), {}).values()), None)
 
 
 def ranking(scores: NDArray[Any]) -> tuple[Rows, Rows]:

@@ -47,6 +47,7 @@ def html(
         thumbnails |= answer.thumbnails
     shown = {key: thumbnails.pop(key) for key in answers[0].keys}
     records = [{**answer.as_dict(), "thumbnails": {}} for answer in answers]
+    script = "\n".join([module(HERE, PARTS), scripts(panels), module(HERE, SCRIPTS)])
     return page(
         "views/explorer/twin.html.j2",
         title=title,
@@ -55,7 +56,7 @@ def html(
         marks=MARKS,
         thumbnails=shown,
         panel_style=Markup(styles(panels)),
-        script=Markup("\n".join([module(HERE, PARTS), scripts(panels), module(HERE, SCRIPTS)])),
+        script=Markup(script),
         data={"marks": MARKS, "answers": records, "thumbnails": thumbnails},
     )
 

@@ -216,15 +216,13 @@ def items_of(split: Split) -> pd.DataFrame:
     with suppress(ValueError):
         descriptiveness = maker.fit(split.captions).of(split.captions).values
     unknown = np.full(images, np.nan)
-    columns = {
-        "id": [*split.image_ids, *split.caption_ids],
-        "kind": ["image"] * images + ["caption"] * captions,
-        "text": [*texts, *split.captions],
-        "image": np.concatenate([np.arange(images), split.own]),
-        "level": np.concatenate([unknown, level]),
-        "descriptiveness": np.concatenate([unknown, descriptiveness]),
-    }
-    return pd.DataFrame(columns)
+    items = pd.DataFrame({"id": [*split.image_ids, *split.caption_ids]})
+    items["kind"] = ["image"] * images + ["caption"] * captions
+    items["text"] = [*texts, *split.captions]
+    items["image"] = np.concatenate([np.arange(images), split.own])
+    items["level"] = np.concatenate([unknown, level])
+    items["descriptiveness"] = np.concatenate([unknown, descriptiveness])
+    return items
 
 
 def clusters_of(image: Array, texts: Array, count: int, seed: int) -> Rows:

@@ -196,11 +196,13 @@ def config(maps: Sequence[SpaceMap], first: str) -> dict[str, Any]:
     images = int((items["kind"] == "image").sum())
     k = min(space.neighbours.shape[1] for space in maps)
     names = sorted(known, key=lambda name: name != first)
+    own = items["image"].to_numpy(dtype=np.int32)
+    captions = items["text"].tolist()[images:]
     values = {
         "size": len(items),
         "images": images,
-        "own": items["image"].to_numpy(dtype=np.int32).tobytes(),
-        "captions": items["text"].tolist()[images:],
+        "own": own.tobytes(),
+        "captions": captions,
         "k": k,
         "colours": [_colour(maps, name) for name in names],
         "ramp": list(LEVELS),
@@ -218,23 +220,24 @@ def rows(maps: Sequence[SpaceMap], chosen: Iterable[int]) -> pd.DataFrame:
     """
     parts = [maps[0].items[list(SHARED)]]
     for space in maps:
-        own = space.items.drop(columns=list(SHARED)).assign(x=space.points[:, 0], y=space.points[:, 1])
+        own = space.items.drop(columns=list(SHARED))
+        own = own.assign(x=space.points[:, 0], y=space.points[:, 1])
         parts.append(own.add_suffix(f" of {space.name}") if len(maps) > 1 else own)
     return pd.concat(parts, axis=1).iloc[list(chosen)].rename_axis("row").reset_index()
 
 
 def _map(space: SpaceMap, k: int) -> dict[str, Any]:
-    about = (
-        f"trustworthiness {format_number(space.quality['trustworthiness'], 3)}",
-        f"keeps {format_value(space.quality['overlap'])} % of the {space.neighbours.shape[1]} nearest "
-        "neighbours",
-        f"modality gap {format_number(space.gap.distance, 2)}",
-    )
+    trust = format_number(space.quality["trustworthiness"], 3)
+    overlap = format_value(space.quality["overlap"])
+    gap = format_number(space.gap.distance, 2)
+    near = np.ascontiguousarray(space.neighbours[:, :k], dtype=np.int32)
+    count = space.neighbours.shape[1]
     return {
         "name": space.name,
-        "about": ", ".join(about),
+        "about": f"trustworthiness {trust}, keeps {overlap} % of the {count} nearest neighbours, "
+        f"modality gap {gap}",
         "points": space.points.astype(np.float32).tobytes(),
-        "near": np.ascontiguousarray(space.neighbours[:, :k], dtype=np.int32).tobytes(),
+        "near": near.tobytes(),
     }
 
 

@@ -115,19 +115,21 @@ def build(
     table = pd.DataFrame(rows)
     if FIRST not in table:
         table[FIRST] = np.nan
-    table = table.sort_values([*SPLIT, FIRST], ascending=[True] * len(SPLIT) + [False], kind="stable")
+    rising = [True] * len(SPLIT)
+    table = table.sort_values([*SPLIT, FIRST], ascending=[*rising, False], kind="stable")
     groups = table.groupby(list(SPLIT), sort=False)
     parts = [part.assign(options=_options(part["of"].tolist())) for _, part in groups]
     folder = Path(out or root)
     links = {"Table as CSV": "leaderboard.csv"}
     if (folder / TOUR).is_file():
         links["Tour"] = TOUR
+    notes = [f"{Path(name).name} is left out: {reason}" for name, reason in left_out.items()]
     text = page(
         "views/pages/table.html.j2",
         title="Leaderboard",
         intro=INTRO,
         tables=[_group(part, folder) for part in parts],
-        notes=[f"{Path(name).name} is left out: {reason}" for name, reason in left_out.items()],
+        notes=notes,
         sortable=True,
         links=links,
         figure="",
@@ -172,25 +174,14 @@ def _row(run: runs.Run) -> dict[str, Any]:
     dataset = _short(run.results.get("dataset", ""))
     arms = [f"{grid}: {label}" for grid, label in run.arms.items()]
     checksums = split.get("checksums", {})
-    row: dict[str, Any] = {
-        "of": run,
-        "notebook": run.notebook,
-        "run": run.name,
-        "status": run.status,
-        "objective": _model(run),
-        "seed": run.results.get("seed", ""),
-        "train_images": settings.get("train_images", ""),
-        "epochs": settings.get("epochs", ""),
-        "arm": "; ".join(arms),
-        "tags": " ".join(run.about.tags),
-        "note": run.about.note,
-        "dataset": dataset,
-        "training": _short(run.results.get("training", dataset)),
-        "split": split["name"],
-        "content": " ".join(checksums.get(part, "") for part in CONTENT).strip(),
-        "images": split["images"],
-        "captions": split["captions"],
-    }
+    content = " ".join(checksums.get(part, "") for part in CONTENT)
+    row: dict[str, Any] = {"of": run, "notebook": run.notebook, "run": run.name, "status": run.status}
+    row |= {"objective": _model(run), "seed": run.results.get("seed", "")}
+    row |= {name: settings.get(name, "") for name in ("train_images", "epochs")}
+    row |= {"arm": "; ".join(arms), "tags": " ".join(run.about.tags), "note": run.about.note}
+    row |= {"dataset": dataset, "training": _short(run.results.get("training", dataset))}
+    row |= {"split": split["name"], "content": content.strip()}
+    row |= {name: split[name] for name in ("images", "captions")}
     for label, contract in contracts_of(run.results):
         row[label] = contract["value"]
         row |= {f"{label} {part}": contract.get(part) for part in PARTS}
@@ -248,12 +239,11 @@ def _group(part: pd.DataFrame, page_folder: Path) -> dict[str, Any]:
         notes = [row["arm"], *about, "reference" if len(part) > 1 and run is first else ""]
         link = _link(run, page_folder) if run else ""
         of_run = marks.get(run.folder, {}) if run else {}
-        cells: list[str | Cell] = [
-            Cell(row["run"], note="; ".join(filter(None, notes)), link=link),
-            *(str(row[name]) for name in before[1:]),
-            *(_number(row, label, of_run.get(label, Mark())) for label in labels),
-        ]
-        lines.append([*cells, *(str(row[name]) for name in behind)])
+        cells: list[str | Cell] = [Cell(row["run"], note="; ".join(filter(None, notes)), link=link)]
+        cells += [str(row[name]) for name in before[1:]]
+        cells += [_number(row, label, of_run.get(label, Mark())) for label in labels]
+        cells += [str(row[name]) for name in behind]
+        lines.append(cells)
     heads = [Cell(MetricKey.parse(label).title, hover=_hover(part, label)) for label in labels]
     names = [*(BEFORE[name] for name in before), *heads, *(BEHIND[name] for name in behind)]
     return {"heading": _heading(part), "names": names, "rows": lines}

@@ -89,23 +89,22 @@ def _segments(fig: go.Figure, contributions: Sequence[Sequence[tuple[str, float]
     room = 130 * width * weights / (starts + weights).max(initial=TINY)
     fits = np.array([len(word) + 0.5 for word in words]) < room
     texts = [escape(word) for word in words]
+    inside = {"text": np.where(fits, texts, "").tolist(), "textposition": "inside", "constraintext": "none"}
+    font = {"color": [ink for _, ink in shades], "size": 11}
+    hover = [f"{text}: {format_number(weight, 3)}" for text, weight in zip(texts, weights, strict=True)]
     fig.add_bar(
         x=weights,
         y=rows,
         base=np.array(starts),
         orientation="h",
         width=0.62,
-        constraintext="none",
-        textangle=0,
         marker={"color": [back for back, _ in shades], "line": GAP},
-        hoverinfo="text",
-        text=np.where(fits, texts, "").tolist(),
-        textposition="inside",
+        textangle=0,
         insidetextanchor="middle",
-        textfont={"color": [ink for _, ink in shades], "size": 11},
-        hovertext=[
-            f"{text}: {format_number(weight, 3)}" for text, weight in zip(texts, weights, strict=True)
-        ],
+        textfont=font,
+        hoverinfo="text",
+        hovertext=hover,
+        **inside,
     )
 
 

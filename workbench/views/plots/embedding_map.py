@@ -166,16 +166,10 @@ class Panel:
         if isinstance(marker["color"], np.ndarray):
             marker["color"] = marker["color"][rows]
         draw = self.fig.add_scattergl if len(self.points) > MANY else self.fig.add_scatter
-        draw(
-            x=self.points[rows, 0],
-            y=self.points[rows, 1],
-            mode="markers",
-            hoverinfo="text",
-            marker=marker,
-            hovertext=[self.marks.about(row) for row in rows.tolist()],
-            **entry(self.fig, name, self.column),
-            **trace,
-        )
+        x, y = self.points[rows].T
+        texts = [self.marks.about(row) for row in rows.tolist()]
+        place = entry(self.fig, name, self.column)
+        draw(x=x, y=y, mode="markers", hoverinfo="text", marker=marker, hovertext=texts, **place, **trace)
 
     def pictures(self, pictures: Mapping[int, Image.Image]) -> None:
         """Draw thumbnails beside the points of a few rows, and keep both axes to one scale."""

@@ -126,12 +126,9 @@ def _edges(boxes: Sequence[Box]) -> tuple[float, float, float, float]:
     if not boxes:
         return 0.0, 0.0, -BOX / 2, BOX / 2
     heights = [box.centre[1] for box in boxes]
-    return (
-        min(box.centre[0] - box.width / 2 for box in boxes),
-        max(box.centre[0] + box.width / 2 for box in boxes),
-        min(heights) - BOX / 2,
-        max(heights) + BOX / 2,
-    )
+    left = min(box.centre[0] - box.width / 2 for box in boxes)
+    right = max(box.centre[0] + box.width / 2 for box in boxes)
+    return left, right, min(heights) - BOX / 2, max(heights) + BOX / 2
 
 
 def _ports(ties: list[Tie], i: int) -> int:
@@ -193,7 +190,6 @@ def _port_offsets(ties: list[Tie], depths: list[int], objects: int) -> list[Poin
 def _bracket(start: float, end: float, y: float) -> str:
     """From the subject's bottom down to a height and up to the object's, with rounded corners."""
     bend = float(np.copysign(min(7, abs(end - start) / 2), end - start))
-    return (
-        f"M {start},{-BOX / 2} V {y + 7} Q {start},{y} {start + bend},{y} H {end - bend} "
-        f"Q {end},{y} {end},{y + 7} V {-BOX / 2 - 8}"
-    )
+    down = f"M {start},{-BOX / 2} V {y + 7} Q {start},{y} {start + bend},{y}"
+    up = f"Q {end},{y} {end},{y + 7} V {-BOX / 2 - 8}"
+    return f"{down} H {end - bend} {up}"

@@ -106,13 +106,10 @@ def recall_by_level(measurements: Mapping[str, Sequence[Measurement]]) -> go.Fig
     fig = panels(names, "Recall by level", "level, 1 = most generic", f"images, {unit_heading()}")
     for column, table in enumerate(protocols.values(), 1):
         for (name, part), colour in zip(table.groupby("run", sort=False), cycle(CATEGORIES)):
-            fig.add_bar(
-                x=part["level"],
-                y=on_axis(part["value"]),
-                marker={"color": colour},
-                error_y=whiskers(part["value"], part["low"], part["high"], INK),
-                **entry(fig, str(name), column),
-            )
+            bars = whiskers(part["value"], part["low"], part["high"], INK)
+            place = entry(fig, str(name), column)
+            y_values = on_axis(part["value"])
+            fig.add_bar(x=part["level"], y=y_values, marker={"color": colour}, error_y=bars, **place)
     return fig.update_yaxes(rangemode="tozero").update_xaxes(type="category").update_layout(barmode="group")
 
 
@@ -151,6 +148,7 @@ def share_by_value(
     for (name, share), colour, symbol in zip(shares.items(), cycle(CATEGORIES), cycle(MARKERS)):
         low, high = _wilson(share, sizes)
         of_groups = zip(share.tolist(), counts, strict=True)
+        texts = [f"{escape(name)}: {format_value(part)} % of {count}" for part, count in of_groups]
         fig.add_scatter(
             x=np.bincount(group, values) / sizes,
             y=on_axis(share),
@@ -158,7 +156,7 @@ def share_by_value(
             mode="lines+markers",
             line={"color": colour, "width": 2.5},
             marker={"size": 9, "symbol": symbol},
-            hovertext=[f"{escape(name)}: {format_value(part)} % of {count}" for part, count in of_groups],
+            hovertext=texts,
             hoverinfo="text",
             error_y=whiskers(share, low, high, colour),
         )

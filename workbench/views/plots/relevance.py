@@ -115,15 +115,14 @@ def labels_against_truth(own: pd.DataFrame, true: pd.DataFrame) -> go.Figure:
     for column, side in enumerate(DIRECTIONS, start=1):
         keys = [key for key in own.index if MetricKey.parse(key).direction == side]
         for place, (name, colour) in enumerate(zip(list(own.columns), CATEGORIES, strict=False)):
-            rows = np.arange(len(keys)) + (place - (count - 1) / 2) * 0.8 / count
+            shift = (place - (count - 1) / 2) * 0.8 / count
+            rows = np.arange(len(keys)) + shift
             _joined(fig, own[name][keys], true[name][keys], rows, colour, column)
         titles = [escape(_metric(key)) for key in keys]
         fig.update_yaxes(tickvals=np.arange(len(keys)), ticktext=titles, col=column)
-    return (
-        fig.update_layout(height=180 + 14 * len(own) * max(2, count), legend={"y": -0.2})
-        .update_yaxes(autorange="reversed", showgrid=False, zeroline=False)
-        .update_xaxes(range=[-2, 102], dtick=25, title=unit_heading())
-    )
+    fig.update_layout(height=180 + 14 * len(own) * max(2, count), legend={"y": -0.2})
+    fig.update_yaxes(autorange="reversed", showgrid=False, zeroline=False)
+    return fig.update_xaxes(range=[-2, 102], dtick=25, title=unit_heading())
 
 
 def _joined(
@@ -139,15 +138,17 @@ def _joined(
         x=ends, y=np.repeat(rows, 3), mode="lines", line=line, showlegend=False, hoverinfo="skip", **group
     )
     for values, (what, symbol) in zip((own, true), LOOKS.items(), strict=True):
+        look = {"color": colour, "size": 9, "symbol": symbol, "line": {"width": 2, "color": colour}}
         numbers = values.items()
+        texts = [escape(f"{name}, {what}: {format_value(value)} ({key})") for key, value in numbers]
         fig.add_scatter(
             x=on_axis(values),
             y=rows,
             mode="markers",
             hoverinfo="text",
             name=escape(name),
-            marker={"color": colour, "size": 9, "symbol": symbol, "line": {"width": 2, "color": colour}},
-            hovertext=[escape(f"{name}, {what}: {format_value(value)} ({key})") for key, value in numbers],
+            marker=look,
+            hovertext=texts,
             showlegend=column == 1 and what == "the truth",
             **group,
         )
@@ -283,17 +284,21 @@ def two_verdicts(points: pd.DataFrame, *, title: str, x: str, y: str, line: floa
         colour = CATEGORIES[number]
         across = on_axis(part["x"], "sum")
         sides = np.where(np.array(across) > end / 2, "top left", "top right")
+        names = [broken(str(name)) for name in part.index]
+        x_bars = whiskers(part["x"], part["x_low"], part["x_high"], colour, "sum", width=3)
+        y_bars = whiskers(part["y"], part["y_low"], part["y_high"], colour, width=3)
+        look = {"color": colour, "size": 11, "symbol": SYMBOLS[number % len(SYMBOLS)]}
         fig.add_scatter(
             x=across,
             y=on_axis(part["y"]),
             mode="markers+text",
             name=escape(str(group)),
-            text=[broken(str(name)) for name in part.index],
+            text=names,
             cliponaxis=False,
             textposition=sides.tolist(),
-            marker={"color": colour, "size": 11, "symbol": SYMBOLS[number % len(SYMBOLS)]},
-            error_x=whiskers(part["x"], part["x_low"], part["x_high"], colour, "sum", width=3),
-            error_y=whiskers(part["y"], part["y_low"], part["y_high"], colour, width=3),
+            marker=look,
+            error_x=x_bars,
+            error_y=y_bars,
             hovertext=[_both(row, x, y) for row in each(part)],
             hoverinfo="text",
         )

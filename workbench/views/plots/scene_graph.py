@@ -58,14 +58,11 @@ def canvas(title: str, drawing: Drawing, width: float, top: float) -> go.Figure:
     x = [drawing.left, drawing.left + width]
     y = [drawing.bottom - NOTE, top]
     fig = figure(title, height=round(y[1] - y[0]) + TITLE + MARGIN, width=round(width) + 2 * MARGIN)
-    fig.update_layout(
-        margin={"l": MARGIN, "r": MARGIN, "t": TITLE, "b": MARGIN},
-        hovermode="closest",
-        legend={"y": 0, "yanchor": "bottom", "itemclick": False, "itemdoubleclick": False},
-        xaxis={"visible": False, "range": x, "fixedrange": True},
-        yaxis={"visible": False, "range": y, "fixedrange": True},
-        shapes=_shapes(drawing),
-    )
+    legend = {"y": 0, "yanchor": "bottom", "itemclick": False, "itemdoubleclick": False}
+    margin = {"l": MARGIN, "r": MARGIN, "t": TITLE, "b": MARGIN}
+    fig.update_layout(margin=margin, hovermode="closest", legend=legend, shapes=_shapes(drawing))
+    fig.update_xaxes(visible=False, range=x, fixedrange=True)
+    fig.update_yaxes(visible=False, range=y, fixedrange=True)
     arrow = {"symbol": "triangle-up", "size": 11, "color": INK}
     ends = {"x": [x for x, _ in drawing.arrows], "y": [y for _, y in drawing.arrows]}
     fig.add_scatter(
@@ -95,18 +92,21 @@ def _shapes(drawing: Drawing) -> list[dict[str, Any]]:
 def _labels(fig: go.Figure, kind: Kind, boxes: Sequence[Box]) -> None:
     """Write the words of all boxes of a kind, and name the kind in the legend."""
     colour, ink, symbol = LOOK[kind]
+    x, y = zip(*(box.centre for box in boxes), strict=True)
+    texts = [escape(cut(box.label)) for box in boxes]
+    hover = {"bgcolor": colour, "font": {"color": ink}}
     fig.add_scatter(
-        x=[box.centre[0] for box in boxes],
-        y=[box.centre[1] for box in boxes],
+        x=x,
+        y=y,
         mode="markers+text",
-        text=[escape(cut(box.label)) for box in boxes],
+        text=texts,
         textfont={"color": ink, "size": 13},
         marker={"size": BOX, "opacity": 0},
         hoverinfo="text",
         cliponaxis=False,
         showlegend=False,
         hovertext=[_about(box) for box in boxes],
-        hoverlabel={"bgcolor": colour, "font": {"color": ink}},
+        hoverlabel=hover,
     )
     look = {"color": colour, "symbol": symbol, "size": 15}
     fig.add_scatter(x=[None], y=[None], mode="markers", marker=look, name=kind)
@@ -248,12 +248,14 @@ def _statement(fig: go.Figure, statement: tuple[str, ...], column: int, row: int
     kind = KINDS[len(statement) - 1]
     # an attribute is said before its object
     words = statement[::-1] if len(statement) == 2 else statement
+    colour, _, symbol = LOOK[kind]
+    text = escape(cut(" ".join(words), 34))
     fig.add_scatter(
         x=[column],
         y=[row],
         mode="markers+text",
-        text=[f"  {escape(cut(' '.join(words), 34))}"],
-        marker={"color": LOOK[kind][0], "symbol": LOOK[kind][2], "size": 12},
+        text=[f"  {text}"],
+        marker={"color": colour, "symbol": symbol, "size": 12},
         textposition="middle right",
         hovertext=[escape(f"{kind}: {' | '.join(statement)}")],
         hoverinfo="text",
@@ -300,14 +302,11 @@ def most_frequent(graphs: Sequence[SceneGraph], k: int = 12) -> go.Figure:
         top = Counter(sorted(words)).most_common(k)
         rows = list(range(len(top)))
         place = {"row": 1, "col": column}
+        counts = [number for _, number in top]
+        texts = [f"{escape(word)}: {number}" for word, number in top]
+        look = {"color": LOOK[kind][0]}
         fig.add_bar(
-            x=[number for _, number in top],
-            y=rows,
-            orientation="h",
-            hoverinfo="text",
-            marker={"color": LOOK[kind][0]},
-            hovertext=[f"{escape(word)}: {number}" for word, number in top],
-            **place,
+            x=counts, y=rows, orientation="h", hoverinfo="text", marker=look, hovertext=texts, **place
         )
         names = [escape(cut(word, 18)) for word, _ in top]
         fig.update_yaxes(autorange="reversed", tickvals=rows, ticktext=names, **place)

@@ -151,12 +151,15 @@ def dots(fig: go.Figure, table: pd.DataFrame, colour: str, symbol: str = "circle
     for row in each(table):
         interval = format_interval(row.value, row.low, row.high, unit)
         texts.append(escape(f"{row.run}: {interval}{row.about}"))
+    names = [escape(run) for run in table["run"]]
+    bars = whiskers(table["value"], table["low"], table["high"], colour, unit, width=5)
+    look = {"color": colour, "symbol": symbol, "size": 11, "line": {"width": 2, "color": colour}}
     fig.add_scatter(
         x=on_axis(table["value"], unit),
-        y=[escape(run) for run in table["run"]],
+        y=names,
         mode="markers",
-        error_x=whiskers(table["value"], table["low"], table["high"], colour, unit, width=5),
-        marker={"color": colour, "symbol": symbol, "size": 11, "line": {"width": 2, "color": colour}},
+        error_x=bars,
+        marker=look,
         hovertext=texts,
         hoverinfo="text",
         **place,
