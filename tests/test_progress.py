@@ -110,7 +110,7 @@ class Slow:
 
 
 def test_a_model_of_ones_own_embeds_with_lines(looked_at, monkeypatch):
-    monkeypatch.setattr("workbench.runs.model.AT_ONCE", 1)
+    monkeypatch.setattr("workbench.runs.own.AT_ONCE", 1)
     open_model(Slow()).embed_texts([f"a dog {number}" for number in range(9)])
     assert ("encoding with Slow", "9", "9", "captions") in {line[:4] for line in looked_at()}
 

@@ -164,7 +164,7 @@ def test_data_that_are_not_there_do_not_cost_the_table(tmp_path, monkeypatch):
         raise FileNotFoundError(f"{tmp_path}/{target.data.name} is not there; get it from elsewhere")
 
     monkeypatch.setenv("WORKBENCH_DATA", str(tmp_path))
-    monkeypatch.setattr("workbench.runs.evaluate.evaluate_on", measured)
+    monkeypatch.setattr("workbench.runs.evaluate.evaluate", measured)
     described = {"table": {"evaluate": {"others": [{"data": "cxc"}, {"data": "hierarcaps"}]}}}
     lines = [
         f"Not measured on {name}: WORKBENCH_DATA/{name} is not there; get it from elsewhere"
@@ -515,7 +515,7 @@ def test_a_run_is_measured_once_on_the_data_that_a_table_asks_for(tmp_path, monk
         began.append(target.model_dump())
         write_json(place / runs.EVALUATIONS / target.name / runs.RESULTS, {"dataset": target.data.name})
 
-    monkeypatch.setattr("workbench.runs.evaluate.evaluate_on", measured)
+    monkeypatch.setattr("workbench.runs.evaluate.evaluate", measured)
     evaluated = {"scenes": [{"data": "scenes", "split": "val"}], "others": [{"data": "hierarcaps"}]}
     for _ in range(2):
         table.complete({"table": {"evaluate": evaluated}}, [folder])
