@@ -6,6 +6,7 @@ import csv
 import json
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -513,7 +514,8 @@ def test_a_run_is_measured_once_on_the_data_that_a_table_asks_for(tmp_path, monk
 
     def measured(place, target):
         began.append(target.model_dump())
-        write_json(place / runs.EVALUATIONS / target.name / runs.RESULTS, {"dataset": target.data.name})
+        results = {"dataset": target.data.name}
+        return SimpleNamespace(save=lambda folder: write_json(folder / runs.RESULTS, results))
 
     monkeypatch.setattr("workbench.runs.evaluate.evaluate", measured)
     evaluated = {"scenes": [{"data": "scenes", "split": "val"}], "others": [{"data": "hierarcaps"}]}
