@@ -19,7 +19,7 @@ NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 SMALL = {
     "03_train": {
         "train_images: Count": "64",
-        "settings: dict": '{"val_images": 32, "test_images": 64, "epochs": 1, "batch_size": 32}',
+        "config: dict": '{"val_images": 32, "test_images": 64, "epochs": 1, "batch_size": 32}',
     },
 }
 

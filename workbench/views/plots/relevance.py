@@ -93,11 +93,9 @@ def recall_by_m(
                     row=1,
                     col=column,
                 )
-    return (
-        fig.update_xaxes(title="m, items that count as relevant", rangemode="tozero")
-        .update_yaxes(range=[0, 102])
-        .update_layout(height=480, legend={"y": -0.22})
-    )
+    fig.update_xaxes(title="m, items that count as relevant", rangemode="tozero")
+    fig.update_layout(height=480, legend={"y": -0.22})
+    return fig.update_yaxes(range=[0, 102])
 
 
 def labels_against_truth(own: pd.DataFrame, true: pd.DataFrame) -> go.Figure:
