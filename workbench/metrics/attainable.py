@@ -76,7 +76,8 @@ class TopRecall(Metric):
         "R_top",
         "chance of an annotated pair among the {k} best of an order that knows the truth alone",
     )
-    requires, by, ties = "scores", ("densest",), TIES
+    requires, by = "scores", ("densest",)
+    ties = TIES
     ks: tuple[int | None, ...] = KS
     directions: tuple[str, ...] = ("i2t", "t2i")
 
@@ -96,7 +97,8 @@ class TopRsum(TopRecall):
     """Sum of ``R_top`` at 1, 5 and 10 of both directions."""
 
     name, hit = "rsum_top", "sum of R_top at 1, 5 and 10 of both directions; gallery = images + captions"
-    ks, face, summed = (None,), "sum", True
+    ks = (None,)
+    face, summed = "sum", True
 
     def per_query(self, found: Side, k: int | None = None) -> Values:
         """``(queries,)`` sum over the depths."""
@@ -114,7 +116,12 @@ MEMBER = (
     TopRecall,
     TopRsum,
     Metric.row(
-        "same_list", same_list, "mAP@R of one list for all queries, what is relevant to most of them first",
-        requires="scores", directions=("i2t", "t2i"), by=("densest",), ties=TIES,
+        "same_list",
+        same_list,
+        "mAP@R of one list for all queries, what is relevant to most of them first",
+        requires="scores",
+        directions=("i2t", "t2i"),
+        by=("densest",),
+        ties=TIES,
     ),
-)  # fmt: skip
+)

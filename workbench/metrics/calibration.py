@@ -39,7 +39,8 @@ class PairMetric(Metric):
     of values by query.
     """
 
-    requires, directions, by, default = "pairs", ("",), ("densest pairs",), False
+    requires, directions = "pairs", ("",)
+    by, default = ("densest pairs",), False
     face, ties = "number", "an equal score counts half"
 
     def per_query(self, found: Values, k: int | None = None) -> Values:

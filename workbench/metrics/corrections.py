@@ -25,6 +25,7 @@ QB-Norm for cosines, for all three.
 """
 
 from collections.abc import Callable
+from itertools import product
 
 import numpy as np
 from scipy.special import logsumexp
@@ -131,4 +132,6 @@ CORRECTIONS: dict[str, Correction] = {
     "qb_norm": qb_norm,
 }
 BASES = ((HitRate(), "own"), (Rsum(), "own"), (BY_TRUTH[0](), "densest"))
-MEMBER = tuple(_row(name, CORRECTIONS[name], base, by) for name in CORRECTIONS for base, by in BASES)
+MEMBER = tuple(
+    _row(name, correction, *base) for (name, correction), base in product(CORRECTIONS.items(), BASES)
+)

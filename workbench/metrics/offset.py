@@ -48,7 +48,8 @@ def coefficient(scores: Array, relevant: Relevant, column: Values) -> float:
         return float(np.nanmean(map_at_r(rank(scores + value * column, relevant))))
 
     spread = scores.std()
-    tried = sorted({sign * spread * step for sign in (-1, 1) for step in STEPS})
+    above = spread * np.array(STEPS)
+    tried: list[float] = np.unique([-above, above]).tolist()
     return _refined(quality, tried)
 
 

@@ -28,7 +28,8 @@ from workbench.metrics.ranks import Ranked, ratio
 from workbench.metrics.registry import Metric
 from workbench.records import Array, Measurement, MetricKey, Rows, Values
 
-GROUPS, MOST, BLOCK = 20, 2000, 1024
+GROUPS, MOST = 20, 2000
+BLOCK = 1024
 NO_TIES = "none are counted"
 JACKKNIFE = "normal, by a jackknife over groups of images"
 
@@ -52,7 +53,8 @@ class SpaceMetric(Metric):
     values by query; ``number`` makes the number of all of them.
     """
 
-    requires, by, face, ties = "space", ("any",), "number", NO_TIES
+    requires, by = "space", ("any",)
+    face, ties = "number", NO_TIES
     directions: tuple[str, ...] = ("",)
 
     def read(self, space: Space, direction: str) -> Array | None:
@@ -63,7 +65,8 @@ class SpaceMetric(Metric):
 class Skew(SpaceMetric):
     """Skew of the k-occurrence: how unevenly items stand in the lists of queries."""
 
-    name, hit, ks = "skew", "skew of the number of lists of the {k} best that an item stands in", (10,)
+    name, hit = "skew", "skew of the number of lists of the {k} best that an item stands in"
+    ks: tuple[int | None, ...] = (10,)
     directions: tuple[str, ...] = ("i2t", "t2i")
     smaller_is_better = True
     interval = JACKKNIFE
@@ -135,13 +138,15 @@ class ModalityGap(SpaceMetric):
         groups = group, group[draws.own]
 
         def gap(kept: Sequence[Array]) -> float:
-            means = [side[inside].mean(axis=0) for side, inside in zip(sides, kept, strict=True)]
-            return float(np.linalg.norm(means[0] - means[1]))
+            image, text = (side[inside].mean(axis=0) for side, inside in zip(sides, kept, strict=True))
+            return float(np.linalg.norm(image - text))
 
         whole = gap([side >= 0 for side in groups])
         if len(np.unique(group)) == 1:
             return whole, np.zeros(0)
-        without = [gap([side != number for side in groups]) for number in np.unique(group)]
+        without = []
+        for number in np.unique(group):
+            without.append(gap([side != number for side in groups]))
         return jackknife(whole, without, draws.rounds)
 
 
