@@ -38,9 +38,9 @@ def executed(path: Path, values: dict[str, Any], folder: Path) -> list[dict[str,
     return [one["data"] for one in outputs]
 
 
-def ran(path: Path, given: dict[str, Any], *, root: Path, **_: Any) -> notebook.RunResult:
+def ran(path: Path, given: dict[str, Any], *, root: Path, **_: Any) -> notebook.Outcome:
     """The run folder of a notebook, as ``run_notebook`` leaves it but for the notebook and its page."""
     folder = store.new_run(path.stem, notebook.check(path, given), root, notebook.code(path))
     executed(path, given, folder)
     write_json(folder / store.ENV, {**store.load(folder / store.ENV), "seconds": 0.0})
-    return notebook.RunResult(store.write_status(folder, "ok").parent, "ok", 0)
+    return notebook.Outcome(store.write_status(folder, "ok").parent, "ok", 0)

@@ -61,7 +61,7 @@ def test_a_command_is_one_that_the_program_takes(command: str, monkeypatch: pyte
     from workbench.runs import store as runs
 
     begun: list[str] = []
-    done = notebook.RunResult(ROOT, "ok", 0, 0.0)
+    done = notebook.Outcome(ROOT, "ok", 0, 0.0)
     monkeypatch.setattr(notebook, "run_notebook", lambda *_, **__: begun.append("run") or done)
     monkeypatch.setattr(grid, "run_notebook", lambda *_, **__: begun.append("run") or done)
     monkeypatch.setattr(experiment, "prepare", lambda config, **_: config)

@@ -11,7 +11,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from workbench.execution.notebook import RunResult
+from workbench.execution.notebook import Outcome
 from workbench.execution.parameters import ParameterError
 from workbench.execution.summary import favourite
 from workbench.formatting import UNITS
@@ -86,9 +86,9 @@ def test_a_tour_that_cannot_be_run_starts_nothing(tmp_path: Path) -> None:
     assert not (tmp_path / "runs").exists()
 
 
-def _ended(folder: Path, stop: Stop, results: dict[str, object]) -> RunResult:
+def _ended(folder: Path, stop: Stop, results: dict[str, object]) -> Outcome:
     runs.write_results(folder / stop.name, results)
-    return RunResult(folder / stop.name, "ok", 0, 1.0)
+    return Outcome(folder / stop.name, "ok", 0, 1.0)
 
 
 def test_the_table_of_the_tour_names_the_model_that_a_mark_compares_with(tmp_path: Path) -> None:

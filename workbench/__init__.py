@@ -44,7 +44,7 @@ for each of them::
     an interval               metrics/intervals.py: interval, Draws; of a difference metrics/comparison.py:
                               _adjusted; over seeds metrics/seeds.py: t_interval
     a kind of model           runs/model.py: Model; runs/own.py has those of objects, vectors and pairs
-    what a run folder holds   runs/result.py: OpenRun.save, CHECKSUMMED; names, readers: runs/store.py,
+    what a run folder holds   runs/result.py: Result.save, CHECKSUMMED; names, readers: runs/store.py,
                               runs/kinds.py
     how captions are parsed   packages/caption_graphs, by its entry point scene_graph in workbench.text; what
                               a parser offers: text/graph_tokens.py: cached_graphs

@@ -10,14 +10,14 @@ from workbench.formatting import format_value
 from workbench.metrics.evaluation import Evidence
 from workbench.metrics.evaluation import evaluate as measured_by
 from workbench.runs.measure import evaluate_split
-from workbench.runs.result import OpenRun
+from workbench.runs.result import Result
 
 # printed rows that are not measured by a caption's own image, and the judgements that they are measured by,
 # where we have them
 OTHERS = {"ECCV Caption": "eccv", "CxC": "cxc", "HierarCaps": ""}
 
 
-def beside_printed(opened: Sequence[OpenRun], rows: pd.DataFrame, *, folds: int = 1) -> dict[str, list[str]]:
+def beside_printed(opened: Sequence[Result], rows: pd.DataFrame, *, folds: int = 1) -> dict[str, list[str]]:
     """One's own runs above the papers' rows, in percent, with what is to be said beside each.
 
     Args:
@@ -52,7 +52,7 @@ def _cell(value: float) -> str:
     return "" if np.isnan(value) else format_value(value)
 
 
-def with_printed(opened: Sequence[OpenRun], named: str) -> tuple[dict[str, list[str]], dict[str, str], str]:
+def with_printed(opened: Sequence[Result], named: str) -> tuple[dict[str, list[str]], dict[str, str], str]:
     """Return the papers' rows of one data set and protocol with one's own runs above them.
 
     Args:
@@ -81,7 +81,7 @@ def with_printed(opened: Sequence[OpenRun], named: str) -> tuple[dict[str, list[
     return beside_printed(opened, rows, folds=folds), remarks, "; ".join(filter(None, reasons))
 
 
-def _own_numbers(run: OpenRun, dataset: str, folds: int) -> dict[str, float]:
+def _own_numbers(run: Result, dataset: str, folds: int) -> dict[str, float]:
     """Key -> value, by the judgements that the data set's printed rows are measured by."""
     if dataset not in OTHERS:
         evidence = Evidence(run.scores, run.split.judgements["own"], run.split.own, folds=folds)

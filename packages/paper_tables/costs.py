@@ -14,7 +14,7 @@ from workbench.formatting import unit_heading
 from workbench.records import Array, MetricKey, require
 from workbench.records.measurement import unit_of
 from workbench.runs.own import KeptVectors
-from workbench.runs.result import OpenRun
+from workbench.runs.result import Result
 from workbench.training import checkpoint
 from workbench.views.plots.comparison import run_style
 from workbench.views.plots.theme import INK, escape, figure, on_axis, whiskers
@@ -28,7 +28,7 @@ HEADINGS = {
 UNKNOWN = dict.fromkeys(HEADINGS, float("nan"))
 
 
-def costs(runs: Sequence[OpenRun], *, items: int = 32, repeats: int = 3) -> pd.DataFrame:
+def costs(runs: Sequence[Result], *, items: int = 32, repeats: int = 3) -> pd.DataFrame:
     """Measure what runs cost, in milliseconds.
 
     A step is the time from the start of training to its end over the number of steps, validation and
@@ -52,7 +52,7 @@ def costs(runs: Sequence[OpenRun], *, items: int = 32, repeats: int = 3) -> pd.D
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("run")
 
 
-def _costs(run: OpenRun, items: int, repeats: int) -> dict[str, float]:
+def _costs(run: Result, items: int, repeats: int) -> dict[str, float]:
     """Return the four times of one run, in milliseconds."""
     part, model = run.split.first(items), run.model
     images, captions = model.source(part, every_signal=False), part.captions[:items]
@@ -75,12 +75,12 @@ def _seconds(work: Callable[[], Any], repeats: int) -> float:
         return float("nan")
 
 
-def _retrieve(run: OpenRun, caption: str) -> Array:
+def _retrieve(run: Result, caption: str) -> Array:
     scores = run.model.scores(run.image, run.model.embed_texts([caption]))
     return np.argsort(-scores[:, 0], kind="stable")
 
 
-def _step(run: OpenRun) -> float:
+def _step(run: Result) -> float:
     """Return the time of a training step by the last checkpoint, in milliseconds."""
     if run.folder is None or not (run.folder / checkpoint.LAST).is_file():
         return float("nan")

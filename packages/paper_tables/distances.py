@@ -7,14 +7,14 @@ import plotly.graph_objects as go
 
 from workbench.formatting import format_count
 from workbench.records import Array, Values
-from workbench.runs.result import OpenRun
+from workbench.runs.result import Result
 from workbench.views.plots.descriptiveness import distributions
 
 # images that are measured
 MOST = 1000
 
 
-def distances(run: OpenRun, *, most: int = MOST) -> dict[str, Values]:
+def distances(run: Result, *, most: int = MOST) -> dict[str, Values]:
     """Measure distances within and between images and captions, of images with their first caption.
 
     Args:

@@ -22,7 +22,7 @@ from workbench.io import write_text
 from workbench.records import require
 from workbench.registry import require_known
 from workbench.runs import compare
-from workbench.runs.result import OpenRun
+from workbench.runs.result import Result
 from workbench.views.pages import page
 from workbench.views.plots import retrieval, tables
 
@@ -32,7 +32,7 @@ WEIGHED = 3
 Pieces = list[Markup]
 
 
-def draw(name: str, runs: Sequence[OpenRun]) -> str:
+def draw(name: str, runs: Sequence[Result]) -> str:
     """Return the page of a figure.
 
     Args:
@@ -59,7 +59,7 @@ def _title(name: str) -> str:
     return f"{paper.upper()} Fig. {number}" if number else name
 
 
-def write(name: str, runs: Sequence[OpenRun], file: Path) -> Path:
+def write(name: str, runs: Sequence[Result], file: Path) -> Path:
     """Write the page of a figure.
 
     Args:
@@ -86,7 +86,7 @@ def published_names() -> list[str]:
     return [", ".join(filter(None, pair)) for pair in rows.itertuples(index=False)]
 
 
-def printed_rows(name: str, runs: Sequence[OpenRun]) -> Pieces:
+def printed_rows(name: str, runs: Sequence[Result]) -> Pieces:
     """Show the rows that the papers print of one data set and protocol, with the runs above them.
 
     Args:
@@ -99,7 +99,7 @@ def printed_rows(name: str, runs: Sequence[OpenRun]) -> Pieces:
     return [Markup(rows), Markup(tables.listing(about, title="Papers"))]
 
 
-def _between_modalities(runs: Sequence[OpenRun]) -> Pieces:
+def _between_modalities(runs: Sequence[Result]) -> Pieces:
     """DIAS Fig. 4: distances within and between modalities, and their medians."""
     by_run = {run.name: distances.distances(run) for run in runs}
     images = min(distances.MOST, len(runs[0].split.image_ids))
@@ -108,7 +108,7 @@ def _between_modalities(runs: Sequence[OpenRun]) -> Pieces:
     return [_drawn(distances.histograms(by_run, images=images)), _listing(columns, "Medians")]
 
 
-def _accuracy_and_speed(runs: Sequence[OpenRun]) -> Pieces:
+def _accuracy_and_speed(runs: Sequence[Result]) -> Pieces:
     """AAHR Fig. 7: accuracy against what a step, an embedding and a retrieval cost."""
     key = compare.first_keys(runs[0].split.judgements)[0]
     numbers, _ = compare.table(runs, [key])
@@ -122,7 +122,7 @@ def _accuracy_and_speed(runs: Sequence[OpenRun]) -> Pieces:
     return [_drawn(figure), _listing(columns, "Runs, in milliseconds")]
 
 
-def _weights(runs: Sequence[OpenRun]) -> Pieces:
+def _weights(runs: Sequence[Result]) -> Pieces:
     """AAHR Fig. 8: weights of regions and words, for the images on which the runs differ most."""
     rows = [row for _, row in _queries(runs, "i2t", WEIGHED)]
     weighed = {run.name: weights.of_run(run, rows) for run in runs}
@@ -130,7 +130,7 @@ def _weights(runs: Sequence[OpenRun]) -> Pieces:
     return [Markup(weights.sheet(weighed, title=title))]
 
 
-def _by_descriptiveness(runs: Sequence[OpenRun]) -> Pieces:
+def _by_descriptiveness(runs: Sequence[Result]) -> Pieces:
     """DITM Fig. 6: what the captions of one image find, from the least to the most descriptive."""
     split = runs[0].split
     values = text.load("descriptiveness").fit(split.captions).of(split.captions).values
@@ -147,7 +147,7 @@ def _by_descriptiveness(runs: Sequence[OpenRun]) -> Pieces:
     return [Markup(sheet)]
 
 
-def _queries(runs: Sequence[OpenRun], direction: compare.Direction, count: int) -> list[tuple[str, int]]:
+def _queries(runs: Sequence[Result], direction: compare.Direction, count: int) -> list[tuple[str, int]]:
     """Return the queries on which runs differ most; of one run the first ones."""
     ranks = compare.ranks(runs, direction)
     if len(runs) == 1:
@@ -163,7 +163,7 @@ def _listing(columns: dict[str, list[str]], title: str) -> Markup:
     return Markup(tables.listing(columns, title=title))
 
 
-FIGURES: dict[str, Callable[[Sequence[OpenRun]], Pieces]] = {
+FIGURES: dict[str, Callable[[Sequence[Result]], Pieces]] = {
     "ditm_figure6": _by_descriptiveness,
     "dias_figure4": _between_modalities,
     "aahr_figure7": _accuracy_and_speed,

@@ -36,14 +36,14 @@ from workbench.runs import store as runs
 from workbench.runs.evaluate import evaluate
 from workbench.runs.measure import evaluate_split
 from workbench.runs.model import scored
-from workbench.runs.result import OpenRun
+from workbench.runs.result import Result
 from workbench.views.maps.measures import modality_gap
 
 PREFIX = "probe:"
 NEAR_NORMAL = 500  # items whose distances are looked at
 ASKED, WEIGHED = 40, 100  # captions that are timed, images whose weights are read
 DEPTH = 5  # items that a query retrieves where relevance by CIDEr-D counts
-Probe = Callable[[OpenRun], Any]
+Probe = Callable[[Result], Any]
 
 
 def value(run: runs.Run, key: str, target: Target | None = None) -> Values:
@@ -72,16 +72,16 @@ def value(run: runs.Run, key: str, target: Target | None = None) -> Values:
 
 
 @lru_cache(maxsize=1)
-def _opened(folder: str, target: str) -> OpenRun:
+def _opened(folder: str, target: str) -> Result:
     return open_runs([folder], on=json.loads(target) if target else None)[0]
 
 
-def gap(run: OpenRun) -> float:
+def gap(run: Result) -> float:
     """Distance of the centres of images and captions."""
     return modality_gap(run.image.mean.numpy(), run.text.mean.numpy()).distance
 
 
-def departure(run: OpenRun) -> float:
+def departure(run: Result) -> float:
     """How far distances are from a normal distribution: the largest skewness or excess kurtosis, by amount,
     of those between images, between captions, and between both.
     """
@@ -95,7 +95,7 @@ def departure(run: OpenRun) -> float:
     return float(max(amounts))
 
 
-def dimensions(run: OpenRun) -> float:
+def dimensions(run: Result) -> float:
     """Over pairs of image and caption, the mean correlation of a dimension with itself, less the mean amount
     of that with the others.
     """
@@ -109,7 +109,7 @@ def dimensions(run: OpenRun) -> float:
     return float(np.nanmean(np.diag(correlations)) - np.nanmean(np.abs(correlations[other])))
 
 
-def families(run: OpenRun) -> Values:
+def families(run: Result) -> Values:
     """Silhouette of each image that shows things of one family alone, among these, by cosine."""
     from sklearn.metrics import silhouette_samples
 
@@ -124,7 +124,7 @@ def _families_of(graph: SceneGraph) -> set[str]:
     return {NOUNS[name].kinds[-1] for name in graph.objects if name in NOUNS}
 
 
-def sets(run: OpenRun, m: int = 1) -> Values:
+def sets(run: Result, m: int = 1) -> Values:
     """Semantic Recall at 5 of the ``m`` best items by CIDEr-D, by image: the mean of both directions."""
     phi = by_rows(_cider(run.split.captions, tuple(run.split.own.tolist())))
     scores, recalls = by_rows(run.scores), []
@@ -134,12 +134,12 @@ def sets(run: OpenRun, m: int = 1) -> Values:
     return by_image(run.split, *recalls)
 
 
-def growth(run: OpenRun) -> Values:
+def growth(run: Result) -> Values:
     """How much Semantic Recall at 5 rises from the best item by CIDEr-D to the thirty best."""
     return np.asarray(sets(run, 30) - sets(run, 1))
 
 
-def order(run: OpenRun) -> Values:
+def order(run: Result) -> Values:
     """Kendall's tau of descriptiveness and score among the captions that are true of an image."""
     descriptiveness = text.load("descriptiveness").fit(run.split.captions).of(run.split.captions).values
     true, scores = run.split.judgements["exact"].dense() > 0, run.scores
@@ -151,7 +151,7 @@ def order(run: OpenRun) -> Values:
     )
 
 
-def above_entities(run: OpenRun) -> Values:
+def above_entities(run: Result) -> Values:
     """Whether a caption scores above each of its entities, by image the share of its captions."""
     image, words = _embedded(run, run.split)
     if words.entities is None or words.owner is None:
@@ -163,7 +163,7 @@ def above_entities(run: OpenRun) -> Values:
     return of_captions(run.split.own, (own > best).astype(np.float64))
 
 
-def entities(run: OpenRun) -> Values:
+def entities(run: Result) -> Values:
     """mAP@R of images by each entity of the captions, an object with its looks, by the truth."""
     graphs: dict[str, SceneGraph] = {}
     for graph in run.split.caption_graphs or ():
@@ -187,18 +187,18 @@ def entities(run: OpenRun) -> Values:
     )
 
 
-def reranked(run: OpenRun) -> float:
+def reranked(run: Result) -> float:
     """RSUM ranked again by entities, their weight chosen on the validation split, less RSUM as it is."""
     options = {"objective": {"beta": None}}
     return evaluate(run.folder, scoring=options)["rsum"] - run["rsum"]
 
 
-def first_epoch(run: OpenRun) -> float:
+def first_epoch(run: Result) -> float:
     """RSUM on the validation split after the first epoch."""
     return next(row["val/rsum"] for row in run.history if row["epoch"] == 1)
 
 
-def steps(run: OpenRun) -> float:
+def steps(run: Result) -> float:
     """Return steps until RSUM on the validation split first reaches nine tenths of its last value, by
     straight lines between epochs.
     """
@@ -209,7 +209,7 @@ def steps(run: OpenRun) -> float:
     return float(np.interp(goal, rsum[after - 1 : after + 1], at[after - 1 : after + 1])) if after else at[0]
 
 
-def attributes(run: OpenRun) -> Values:
+def attributes(run: Result) -> Values:
     """By image, the share of captions that score above their twins with two attributes exchanged."""
     images = len(run.split.image_ids)
     split = data.load("scenes", split="test", size=images, texts="swaps")
@@ -217,7 +217,7 @@ def attributes(run: OpenRun) -> Values:
     return next(values for _, values in twin_accuracy.twin_accuracies(scores, only, split.own, rounds=0))
 
 
-def milliseconds(run: OpenRun) -> float:
+def milliseconds(run: Result) -> float:
     """Median time to embed a caption and rank all images by it, the images being embedded already."""
     took = []
     for caption in run.split.captions[:ASKED]:
@@ -227,7 +227,7 @@ def milliseconds(run: OpenRun) -> float:
     return 1000 * float(np.median(took))
 
 
-def named(run: OpenRun) -> Values:
+def named(run: Result) -> Values:
     """Mean weight of the cells that a thing of the scene covers, in uniform weights."""
     rows, shares = range(min(WEIGHED, len(run.split.image_ids))), []
     for sheet, scene in zip(weights.of_run(run, rows), placements("test", rows), strict=True):
@@ -241,13 +241,13 @@ def named(run: OpenRun) -> Values:
     return np.array(shares)
 
 
-def levels(run: OpenRun) -> float:
+def levels(run: Result) -> float:
     """Recall of the generic levels, 1 and 2, less that of the specific ones, 3 and 4."""
     recalls = [run[f"chains:hierarcaps_traversal_R_level@{level}"] for level in (1, 2, 3, 4)]
     return (recalls[0] + recalls[1] - recalls[2] - recalls[3]) / 2
 
 
-def nearest(run: OpenRun) -> float:
+def nearest(run: Result) -> float:
     """Median distance of an image from its most specific text, less the least of those from its other levels;
     of each the distance from the images of other chains is taken off.
     """
@@ -260,7 +260,7 @@ def nearest(run: OpenRun) -> float:
     return float(medians[-1] - medians[:-1].min())
 
 
-def elsewhere(run: OpenRun) -> Values:
+def elsewhere(run: Result) -> Values:
     """RSUM on the photographs of HierarCaps with the captions that people wrote for them, by image."""
     split = _human()
     scores = scored(run.model, *_embedded(run, split))
@@ -292,11 +292,11 @@ def of_captions(own: Rows, values: Values) -> Values:
     return ratio(sums, counts)
 
 
-def _embedded(run: OpenRun, split: Split) -> tuple[Embedding, Embedding]:
+def _embedded(run: Result, split: Split) -> tuple[Embedding, Embedding]:
     return run.model.embed(run.model.source(split, every_signal=False))
 
 
-def _graphs(run: OpenRun) -> list[SceneGraph]:
+def _graphs(run: Result) -> list[SceneGraph]:
     graphs = run.split.image_graphs
     assert graphs is not None  # the data are the synthetic scenes
     return list(graphs)

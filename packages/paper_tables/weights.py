@@ -17,7 +17,7 @@ from workbench.encoders import backbones
 from workbench.formatting import format_value
 from workbench.records import Array, Rows
 from workbench.runs.model import EncoderModel
-from workbench.runs.result import OpenRun
+from workbench.runs.result import Result
 from workbench.training import batches
 from workbench.views.pages import page, scaled
 
@@ -50,7 +50,7 @@ class PartWeights:
 
 
 @torch.no_grad()
-def of_run(run: OpenRun, images: Sequence[int]) -> list[PartWeights]:
+def of_run(run: Result, images: Sequence[int]) -> list[PartWeights]:
     """Read the weights of some images of a run's split and of their captions.
 
     Args:
@@ -77,7 +77,7 @@ def of_run(run: OpenRun, images: Sequence[int]) -> list[PartWeights]:
     return rows
 
 
-def _of_image(run: OpenRun, row: int, regions: Array, captions: Sequence[Words]) -> PartWeights:
+def _of_image(run: Result, row: int, regions: Array, captions: Sequence[Words]) -> PartWeights:
     picture, boxes = _seen(run, row, len(regions))
     frames = (
         run.split.open_boxes is not None and boxes is not None and not cast(EncoderModel, run.model).features
@@ -85,7 +85,7 @@ def _of_image(run: OpenRun, row: int, regions: Array, captions: Sequence[Words])
     return PartWeights(run.split.image_ids[row], picture, regions, boxes, frames, captions)
 
 
-def _spelt(run: OpenRun, captions: Rows, weights: Sequence[Sequence[float]]) -> list[Words]:
+def _spelt(run: Result, captions: Rows, weights: Sequence[Sequence[float]]) -> list[Words]:
     """Return the words of captions with their weights; parts that are no words are numbered."""
     try:
         texts = cast(EncoderModel, run.model).spelt([run.split.captions[row] for row in captions.tolist()])
@@ -95,7 +95,7 @@ def _spelt(run: OpenRun, captions: Rows, weights: Sequence[Sequence[float]]) -> 
     return [list(zip(words[-len(line) :], line)) for words, line in zip(texts, weights, strict=True)]
 
 
-def _seen(run: OpenRun, row: int, regions: int) -> tuple[Image.Image, Array | None]:
+def _seen(run: Result, row: int, regions: int) -> tuple[Image.Image, Array | None]:
     """Return the image that an encoder has regions of, and where they lie in it, if that is known."""
     split, model = run.split, cast(EncoderModel, run.model)
     features = model.features

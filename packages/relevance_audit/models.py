@@ -25,7 +25,7 @@ from workbench.metrics.intervals import ROUNDS, SEED
 from workbench.metrics.registry import Metric, load
 from workbench.records import Array, Judgements, Mask, MetricKey, Rows, Split, Values, densest
 from workbench.records.measurement import Measurement
-from workbench.runs.result import OpenRun
+from workbench.runs.result import Result
 from workbench.text import Relevance
 from workbench.text.tuple_f1 import TupleF1Relevance
 
@@ -64,7 +64,7 @@ def relevant_pairs(own: Judgements, true: Judgements, phi: Relevance) -> pd.Data
     return pd.DataFrame.from_dict(rows, orient="index", columns=["pairs", "of a caption"])
 
 
-def scores_of(runs: Sequence[OpenRun], noise: Sequence[float], seed: int) -> dict[str, Array]:
+def scores_of(runs: Sequence[Result], noise: Sequence[float], seed: int) -> dict[str, Array]:
     """Return the scores of every run; of a single run also copies with noise, in their standard
     deviations.
     """
@@ -167,7 +167,7 @@ def rated_pairs(ratings: Judges, split: Split, seed: int) -> tuple[Split, Judgem
     return rated, correlation.judged_sample(chosen, rated.own, 3, np.random.default_rng(seed))
 
 
-def kinds_of_relevance(rated: Split, judges: Judges, runs: Sequence[OpenRun]) -> dict[str, AnyScores]:
+def kinds_of_relevance(rated: Split, judges: Judges, runs: Sequence[Result]) -> dict[str, AnyScores]:
     """Return what is held against the ratings: the labels, three kinds of CIDEr, tuple F1 of the scene
     graphs, the other judges, and the scores of the runs on these images.
     """
@@ -218,7 +218,7 @@ def direction_of(key: str) -> str:
     return str(MetricKey.parse(key).direction)
 
 
-def candidates_of(runs: Sequence[OpenRun], callers: Mapping[str, Judgements], k: int) -> pd.DataFrame:
+def candidates_of(runs: Sequence[Result], callers: Mapping[str, Judgements], k: int) -> pd.DataFrame:
     """Return the candidates among the k best of all runs, see ``candidates``."""
     tables = [candidates(run.scores, run.split, callers, k=k) for run in runs]
     return pd.concat(tables, ignore_index=True)
@@ -248,7 +248,7 @@ def labels_of(labelled: Mapping[str, str], folder: Path, table: pd.DataFrame, tr
 
 
 def by_batch_size(
-    runs: Sequence[OpenRun], truth: Judgements, *, rounds: int, seed: int
+    runs: Sequence[Result], truth: Judgements, *, rounds: int, seed: int
 ) -> dict[str, pd.DataFrame]:
     """Return False negatives in twenty training batches of 8, 32, 128 and 512 captions, by run."""
     own = runs[0].split.own

@@ -35,7 +35,7 @@ from workbench.views.explorer import twin
 from workbench.views.explorer.explorer import Explorer
 from workbench.views.maps import EmbeddingMap, Settings, map_runs
 from workbench.records import Embedding, Judgements, Split
-from workbench.runs.result import OpenRun
+from workbench.runs.result import Result
 hostile = json.loads({json.dumps(json.dumps([text.encode(errors="ignore").decode() for text in HOSTILE]))})
 rng = np.random.default_rng(0)
 def unit(rows):
@@ -51,7 +51,7 @@ own = np.repeat(np.arange(30), 2)
 paint = lambda row: Image.new("RGB", (40, 30), (row * 8, 90, 40))
 split = Split("<b>toy</b>", ids, captions, tuple(f"c {{one}}" for one in captions), own, paint)
 embedded = [(Model(), unit(30), unit(60)) for run in range(2)]
-spaces = [OpenRun(f"{{hostile[0]}} {{run}}", split, lambda run=run: embedded[run]) for run in range(2)]
+spaces = [Result(f"{{hostile[0]}} {{run}}", split, lambda run=run: embedded[run]) for run in range(2)]
 live = Explorer(spaces, k=4)
 chart = EmbeddingMap(map_runs(spaces[:1], Settings(steps=300)))
 truth = Judgements("exact", "binary", (30, 60), np.arange(30), np.arange(30), np.ones(30, dtype=np.float32))

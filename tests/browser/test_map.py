@@ -23,7 +23,7 @@ import numpy as np, torch
 from PIL import Image
 from workbench.views.maps import EmbeddingMap, Settings, map_runs
 from workbench.records import Embedding, Split
-from workbench.runs.result import OpenRun
+from workbench.runs.result import Result
 rng = np.random.default_rng(0)
 vectors = rng.normal(size=(120, 8)).astype(np.float32)
 vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
@@ -38,7 +38,7 @@ class Model:
     def scores(self, image, text): return (image.mean @ text.mean.T).numpy()
 def space(name, vectors):
     sides = [Embedding(torch.from_numpy(part)) for part in (vectors[:40], vectors[40:])]
-    return OpenRun(name, split, lambda: (Model(vectors), *sides))
+    return Result(name, split, lambda: (Model(vectors), *sides))
 maps = map_runs([space("one", vectors), space("<b>two</b>", vectors[:, ::-1].copy())], Settings(steps=400))
 live, second = EmbeddingMap(maps), EmbeddingMap(maps[0], colour="descriptiveness")
 live.link(second)

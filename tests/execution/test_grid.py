@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 from workbench.cli import app
 from workbench.execution import executors, grid, library, parameters
 from workbench.execution.executors import executor
-from workbench.execution.notebook import RunResult
+from workbench.execution.notebook import Outcome
 from workbench.execution.parameters import ParameterError
 from workbench.progress import Task
 from workbench.runs import Config
@@ -191,7 +191,7 @@ def test_an_arm_whose_worker_dies_is_tried_again_so_often_and_then_reported():
             if not answers[label]:
                 raise BrokenProcessPool("its process ended")
             status = answers[label].pop(0)
-            return RunResult(Path(label), status, int(status != "ok"), 1.0, "why")
+            return Outcome(Path(label), status, int(status != "ok"), 1.0, "why")
 
         return SimpleNamespace(result=result, done=lambda: True)
 

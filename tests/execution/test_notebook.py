@@ -10,7 +10,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from workbench.execution.notebook import RunResult, run_notebook
+from workbench.execution.notebook import Outcome, run_notebook
 from workbench.execution.parameters import ParameterError
 from workbench.runs import store as runs
 
@@ -43,7 +43,7 @@ def test_a_good_run_leaves_everything_a_reader_needs(make_notebook: Make, tmp_pa
     assert runs.SCRAP in outputs
 
 
-def _fails(make: Make, tmp_path: Path, *cells: str, **options: object) -> RunResult:
+def _fails(make: Make, tmp_path: Path, *cells: str, **options: object) -> Outcome:
     result = run_notebook(make(*cells, **options), root=tmp_path / "runs")
     assert (result.folder / "STATUS").read_text().strip() == result.status
     assert json.loads((result.folder / "env.json").read_text())["error"] == result.error != ""

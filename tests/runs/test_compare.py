@@ -17,7 +17,7 @@ from workbench.metrics.ranks import ranks_of
 from workbench.records import Embedding, Judgements, LazyJudgements, MetricKey, Split
 from workbench.runs import compare, store
 from workbench.runs.kinds import Evaluation, Training
-from workbench.runs.result import OpenRun
+from workbench.runs.result import Result
 
 IMAGES, CAPTIONS = 30, 5
 OWN = np.repeat(np.arange(IMAGES), CAPTIONS)
@@ -55,7 +55,7 @@ def space(name, split, noise, seed=0):
     image = torch.nn.functional.normalize(torch.randn(IMAGES, 8, generator=generator), dim=1)
     text = image[OWN] + noise * torch.randn(len(OWN), 8, generator=generator)
     sides = Embedding(image), Embedding(torch.nn.functional.normalize(text, dim=1))
-    return OpenRun(name, split, lambda: (Cosine(), *sides), run=Training({"data": "toy"}))
+    return Result(name, split, lambda: (Cosine(), *sides), run=Training({"data": "toy"}))
 
 
 def mean(run, key):

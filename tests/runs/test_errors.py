@@ -10,12 +10,12 @@ from typer.testing import CliRunner
 
 import workbench as wb
 from workbench.cli import app
-from workbench.runs.result import OpenRun
+from workbench.runs.result import Result
 
 OWN = np.array([0, 0, 1, 2])
 
 
-def result(scores: list[list[float]], name: str) -> OpenRun:
+def result(scores: list[list[float]], name: str) -> Result:
     """A result whose scores are these: images are unit vectors, captions the columns."""
     texts = np.array(scores, dtype=np.float32).T
     # a last number makes all captions equally long, so that cosines have the order of the scores
@@ -25,7 +25,7 @@ def result(scores: list[list[float]], name: str) -> OpenRun:
 
 
 @pytest.fixture
-def both() -> tuple[OpenRun, OpenRun]:
+def both() -> tuple[Result, Result]:
     first = result([[0.9, 0.8, 0.1, 0.0], [0.2, 0.9, 0.6, 0.1], [0.0, 0.1, 0.2, 0.7]], "a")
     second = result([[0.9, 0.8, 0.1, 0.0], [0.2, 0.1, 0.6, 0.9], [0.0, 0.1, 0.7, 0.3]], "b")
     return first, second

@@ -112,7 +112,7 @@ def outcomes(tmp_path):
             write_json(tmp_path / f"{n}" / runs.PARAMS, values)
             runs.write_results(tmp_path / f"{n}", {"metrics": {"rsum": n + 0.1234567}})
             write_json(tmp_path / f"{n}" / runs.ENV, {"seconds": 2.04})
-        return [notebook.RunResult(tmp_path / f"{n}", "ok", 0) for n in range(len(params))]
+        return [notebook.Outcome(tmp_path / f"{n}", "ok", 0) for n in range(len(params))]
 
     return made
 

@@ -34,7 +34,7 @@ def photos(tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def by_model(photos) -> wb.runs.result.OpenRun:
+def by_model(photos) -> wb.runs.result.Result:
     return wb.evaluate(wb.open_model("scenes", "scenes", device="cpu"), photos, rounds=50)
 
 

@@ -18,7 +18,7 @@ import torch
 from workbench.encoders.base import Pair
 from workbench.records import Embedding
 from workbench.runs import Config
-from workbench.runs.build import Prepared, prepare
+from workbench.runs.build import Experiment, prepare
 from workbench.training import checkpoint, fit, seed_everything
 
 # images or captions of a batch, which neither 2 nor 3 divides; steps
@@ -57,7 +57,7 @@ def doubled() -> Iterator[None]:
         torch.set_default_dtype(torch.float32)
 
 
-def ready(name: str, **changes: Any) -> Prepared:
+def ready(name: str, **changes: Any) -> Experiment:
     """An experiment in double precision."""
     made = prepare(Config(**{"objective": name, **SETTINGS, **changes}), progress=False)
     made.model.pair.double(), made.model.objective.double()
@@ -74,7 +74,7 @@ def _note(losses: list[float], _: Any, __: Any, terms: dict[str, torch.Tensor]) 
     losses.append(sum(terms.values()).item())
 
 
-def curve(made: Prepared, *, chunk: int = 0, folder: Path | None = None) -> list[float]:
+def curve(made: Experiment, *, chunk: int = 0, folder: Path | None = None) -> list[float]:
     """The loss of every step; with a folder the run is stopped on its way and gone on with."""
     settings = made.config.model_copy(update={"chunk_size": chunk})
     losses: list[float] = []

@@ -31,7 +31,7 @@ from tools.benchmarks.recorded import record
 from workbench.data import load
 from workbench.records import Embedding, Split
 from workbench.runs import open_runs
-from workbench.runs.result import OpenRun
+from workbench.runs.result import Result
 
 IMAGES, QUERIES, NEAR, FRAMES = 200, 20, 0.7, 600
 ROOT = Path(__file__).parents[2]
@@ -80,7 +80,7 @@ SCROLL = """async frames => {
 }"""
 
 
-def spaces(rows: int, runs: int) -> list[OpenRun]:
+def spaces(rows: int, runs: int) -> list[Result]:
     """The shipped encoder over many rows, each near one of the real images."""
     real = open_runs(images=IMAGES)[0]
     near = np.arange(rows) % IMAGES

@@ -37,7 +37,7 @@ from workbench.records import Split
 from workbench.runs import Config, prepare
 from workbench.runs.kinds import Training
 from workbench.runs.measure import measure, validate
-from workbench.runs.result import OpenRun
+from workbench.runs.result import Result
 from workbench.training import fit
 from workbench.training.batches import Pixels, Source
 from workbench.training.samplers import epoch
@@ -156,7 +156,7 @@ def main(pairs: int = 1_000_000, place: str = "") -> None:
         found, _, best, image, text = parts.timed("evaluation", pairs, evaluate)
         parts.note("rsum", next(one.value for one in found if one.label == "rsum"))
         run = Training(ready.config.as_dict())
-        opened = OpenRun("infonce", train.split, lambda: (model, image, text), run=run, best=best)
+        opened = Result("infonce", train.split, lambda: (model, image, text), run=run, best=best)
         parts.note("rows", len(opened.rankings()))
     record("million", {"pairs": pairs, **parts.figures})
 

@@ -173,7 +173,7 @@ def made_elsewhere(
     """Results of models made elsewhere as JSON values, and as lines; what is said of random weights is first.
 
     Args:
-        found: of type ``OpenRun``.
+        found: of type ``Result``.
         folders: where each lies.
         tables: lines of their numbers.
     """

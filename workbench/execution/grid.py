@@ -37,7 +37,7 @@ from workbench.execution.executors import TIME_LIMIT
 from workbench.execution.executors import executor as open_executor
 from workbench.execution.library import find
 from workbench.execution.needs import check_encoders, missing_data
-from workbench.execution.notebook import FAILED, KILLED, OK, RunResult, check, code, run_notebook
+from workbench.execution.notebook import FAILED, KILLED, OK, Outcome, check, code, run_notebook
 from workbench.formatting import format_number
 from workbench.io import read_options, reading_errors, write_recorded
 from workbench.progress import Task
@@ -346,7 +346,7 @@ def run_grid(  # noqa: PLR0913
     skip_existing: bool = False,
     about: About | None = None,
     say: Callable[[str], None] = lambda line: None,
-) -> list[RunResult]:
+) -> list[Outcome]:
     """Run every arm; one that fails does not keep the others from running.
 
     An arm whose kernel or worker dies is run again, ``TRIES`` times in all; one that was cut off, now or in
@@ -375,7 +375,7 @@ def run_grid(  # noqa: PLR0913
     good = [run for run in runs.list_runs(root, path.stem) if skip_existing and run.status == "ok"]
     keys = {label: runs.run_key(values, code(path)) for label, values in arms.items()}
     results = {
-        label: RunResult(run.folder, "ok", OK, label=label, skipped=True)
+        label: Outcome(run.folder, "ok", OK, label=label, skipped=True)
         for label, key in keys.items()
         for run in good
         if f"-{key}" in run.id
@@ -397,7 +397,7 @@ def run_grid(  # noqa: PLR0913
     return [results[label] for label in arms]
 
 
-def _run_arm(path: Path, values: dict[str, Any], *, root: Path, **options: Any) -> RunResult:
+def _run_arm(path: Path, values: dict[str, Any], *, root: Path, **options: Any) -> Outcome:
     """Run one arm where it is executed; an error of ours ends it as one of its notebook does."""
     try:
         return run_notebook(path, values, root=root, **options)
@@ -407,24 +407,24 @@ def _run_arm(path: Path, values: dict[str, Any], *, root: Path, **options: Any) 
         reason = f"{root}: {getattr(error, 'strerror', None) or error}" if disk else f"{error}"
         trace = "" if disk else traceback.format_exc()
         message = f"{type(error).__name__}: {reason}"
-        return RunResult(root / path.stem, "failed:start", FAILED, error=message, traceback=trace)
+        return Outcome(root / path.stem, "failed:start", FAILED, error=message, traceback=trace)
 
 
 def _collect(
     submit: Mapping[str, Callable[[], Any]], say: Callable[[str], None], task: Task
-) -> dict[str, RunResult]:
+) -> dict[str, Outcome]:
     """The result of every arm, those whose kernel or worker died after as many tries as they have."""
     futures = {label: start() for label, start in submit.items()}
-    tries, results = Counter(list(futures)), dict[str, RunResult]()
+    tries, results = Counter(list(futures)), dict[str, Outcome]()
     while futures:
         label = next((label for label, future in futures.items() if future.done()), None)
         if label is None:
             time.sleep(LOOK)
             continue
         try:
-            result: RunResult = futures.pop(label).result()
+            result: Outcome = futures.pop(label).result()
         except Exception as error:  # noqa: BLE001 - every executor has errors of its own for a dead worker
-            result = RunResult(Path(), "killed", KILLED, error=f"its worker died: {error}")
+            result = Outcome(Path(), "killed", KILLED, error=f"its worker died: {error}")
         after = f"after {format_number(result.seconds, 0)} s" if result.seconds else ""
         line = " ".join(filter(None, (f"{label}:", result.status, after, result.error)))
         if result.status == "killed" and tries[label] < TRIES:
@@ -438,7 +438,7 @@ def _collect(
     return results
 
 
-def record(grid: Mapping[str, Any], results: Sequence[RunResult], path: Path | str, command: str) -> Path:
+def record(grid: Mapping[str, Any], results: Sequence[Outcome], path: Path | str, command: str) -> Path:
     """Write the numbers that a grid file asks for to a tab-separated table, one row a number.
 
     The columns are what is swept (the arm, then the axes), ``key`` and ``value``; the time of a run is a row

@@ -42,7 +42,7 @@ ENDINGS = (runs.RESULTS, runs.STATUS, runs.ENV)
 
 
 @dataclass(frozen=True)
-class RunResult:
+class Outcome:
     """How a run ended.
 
     Args:
@@ -135,7 +135,7 @@ def run_notebook(
     about: About | None = None,
     time_limit: float | None = None,
     say: Callable[[str], None] = lambda line: None,
-) -> RunResult:
+) -> Outcome:
     """Execute a notebook with parameters and leave a run folder with a status that can be trusted.
 
     Args:
@@ -166,7 +166,7 @@ def run_notebook(
         target = _claim(stack, path, values, root, folder)
         runs.name_arm(target, arms or {})
         add_about(target, about or About())
-        result = RunResult(target, "interrupted", FAILED, error="stopped by a signal")
+        result = Outcome(target, "interrupted", FAILED, error="stopped by a signal")
         try:
             with Cells(path, called, say) as cells:
                 result = _with_page(_execute(path, target, values, cells, time_limit), path.stem)
@@ -236,12 +236,12 @@ def _cut_off(folder: Path) -> bool:
 
 def _execute(
     path: Path, target: Path, values: Mapping[str, Any], cells: Cells, time_limit: float | None
-) -> RunResult:
+) -> Outcome:
     """Run the cells with papermill's own engine, and say how that ended."""
     import papermill
     from nbclient.exceptions import CellTimeoutError
 
-    until, ended = time.monotonic() + (time_limit or 0), partial(RunResult, target)
+    until, ended = time.monotonic() + (time_limit or 0), partial(Outcome, target)
     # what is left of the time is that of the next cell
     limit = {"timeout_func": lambda cell: max(0.1, until - time.monotonic())} if time_limit else {}
     try:
@@ -265,21 +265,21 @@ def _execute(
     return _checked(target)
 
 
-def _checked(target: Path) -> RunResult:
+def _checked(target: Path) -> Outcome:
     """How a run ended in which no cell raised."""
     # Code cells counted from 1: the number that a reader sees in "In [n]".
     cells = [cell for cell in nbformat.read(target / NOTEBOOK, 4).cells if cell.cell_type == "code"]
     for number, cell in enumerate(cells, 1):
         if cell.metadata.get("papermill", {}).get("status") != "completed":
             message = f"cell {number} was never run; did a cell call sys.exit?"
-            return RunResult(target, f"failed:{number}", INCOMPLETE, error=message)
+            return Outcome(target, f"failed:{number}", INCOMPLETE, error=message)
     if not (target / runs.RESULTS).is_file():
         message = f"no {runs.RESULTS} was written; the last cell must do it"
-        return RunResult(target, f"failed:{len(cells)}", INCOMPLETE, error=message)
-    return RunResult(target, "ok", OK)
+        return Outcome(target, f"failed:{len(cells)}", INCOMPLETE, error=message)
+    return Outcome(target, "ok", OK)
 
 
-def _with_page(result: RunResult, name: str) -> RunResult:
+def _with_page(result: Outcome, name: str) -> Outcome:
     """The notebook as a page, and a warning where it is heavy."""
     book = result.folder / NOTEBOOK
     if not book.is_file():

@@ -47,8 +47,8 @@ class FewImagesWarning(UserWarning):
 
 
 @dataclass(frozen=True)
-class Prepared:
-    """An experiment that is ready to run: everything that a user can get wrong has been met.
+class Experiment:
+    """A prepared experiment: everything that a user can get wrong has been met.
 
     Args:
         config: with the widths that only the data know.
@@ -84,7 +84,7 @@ class Prepared:
 
 
 @door("prepare")
-def prepare(config: Config, *, progress: bool = True) -> Prepared:
+def prepare(config: Config, *, progress: bool = True) -> Experiment:
     """Load the data, make the model and compute what training reads.
 
     Args:
@@ -100,7 +100,7 @@ def prepare(config: Config, *, progress: bool = True) -> Prepared:
         return _prepared(config)
 
 
-def _prepared(config: Config) -> Prepared:
+def _prepared(config: Config) -> Experiment:
     seed_everything(config.seed)
     data.path_of(config.data.name)  # a path that leads nowhere is said before a name that is misspelt
     objective, given = make_objective(config), config.given()
@@ -128,14 +128,14 @@ def _prepared(config: Config) -> Prepared:
 
     val_source, test_source = ready(val), ready(test)
     if not config.epochs:
-        return Prepared(config, model, None, val_source, test_source, given=given)
+        return Experiment(config, model, None, val_source, test_source, given=given)
     graded = relevance(model.objective, split)
     train = replace(ready(split, every_signal=True), relevance=graded, positives=right)
     if config.sampler == "clusters":  # made before training, as a resumed run makes it
         train = replace(train, clusters=_clusters(config, model, train))
     _require_trained(config, model)
     test_source = _said_of_random(config, model, test_source)
-    return Prepared(config, model, train, val_source, test_source, given=given)
+    return Experiment(config, model, train, val_source, test_source, given=given)
 
 
 def _said_of_random(config: Config, model: TrainedModel, test: Source) -> Source:

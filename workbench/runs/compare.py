@@ -34,7 +34,7 @@ from workbench.runs.by_query import compared
 from workbench.runs.kinds import Evaluation
 from workbench.runs.measure import columns_of
 from workbench.runs.opening import apart, open_runs, opened, together
-from workbench.runs.result import OpenRun
+from workbench.runs.result import Result
 from workbench.runs.spellings import typed
 from workbench.training import averaging
 
@@ -43,7 +43,7 @@ Direction = Literal["i2t", "t2i"]
 NOISE = 1.0
 
 
-def at_hand(names: Sequence[str] = (), *, images: int = 0) -> list[OpenRun]:
+def at_hand(names: Sequence[str] = (), *, images: int = 0) -> list[Result]:
     """Open runs side by side; without names, something that can be compared.
 
     Args:
@@ -57,7 +57,7 @@ def at_hand(names: Sequence[str] = (), *, images: int = 0) -> list[OpenRun]:
     return spaces
 
 
-def trained(runs: Sequence[OpenRun]) -> pd.DataFrame:
+def trained(runs: Sequence[Result]) -> pd.DataFrame:
     """How each run was trained, one a row: what it is of, which epochs are kept, by what they were chosen,
     and which one validation RSUM would have kept. Of vectors and of models made elsewhere nothing is known.
     """
@@ -75,14 +75,14 @@ def trained(runs: Sequence[OpenRun]) -> pd.DataFrame:
     return pd.DataFrame(cells, index=list(rows), columns=list(columns), dtype=object)
 
 
-def _best_by_rsum(run: OpenRun) -> str:
+def _best_by_rsum(run: Result) -> str:
     """Return the epoch with the best validation RSUM; empty where nothing was trained."""
     if not run.history:
         return ""
     return format_number(run.history[averaging.best_epoch(run.history, "rsum")]["epoch"], 0)
 
 
-def numbers(run: OpenRun, keys: Sequence[str]) -> dict[str, tuple[Measurement, Values]]:
+def numbers(run: Result, keys: Sequence[str]) -> dict[str, tuple[Measurement, Values]]:
     """Each number with its contract, and the values by query that it is made of.
 
     What the run keeps is taken as it is, so that no model is opened; what it does not keep is measured
@@ -108,7 +108,7 @@ def numbers(run: OpenRun, keys: Sequence[str]) -> dict[str, tuple[Measurement, V
     return {text: known[text] for text in keys}
 
 
-def _measured(run: OpenRun, keys: Sequence[str]) -> dict[str, tuple[Measurement, Values]]:
+def _measured(run: Result, keys: Sequence[str]) -> dict[str, tuple[Measurement, Values]]:
     """Measure numbers that a run does not keep, see ``numbers``."""
     split, parsed = run.split, {text: MetricKey.parse(text) for text in keys}
     for text, key in parsed.items():
@@ -151,7 +151,7 @@ def first_keys(judgements: Iterable[str]) -> list[str]:
 
 
 def table(
-    opened: Sequence[OpenRun], keys: Sequence[str] = (), *, smallest: float = comparison.SMALLEST
+    opened: Sequence[Result], keys: Sequence[str] = (), *, smallest: float = comparison.SMALLEST
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """All runs in one table, and each against the first.
 
@@ -183,7 +183,7 @@ def table(
     return table, pd.DataFrame([difference.row() for difference in differences])
 
 
-def _usual_keys(opened: Sequence[OpenRun]) -> list[str]:
+def _usual_keys(opened: Sequence[Result]) -> list[str]:
     """Return the numbers that are compared if none are named."""
     split = opened[0].split
     twins = [str(MetricKey("twin_accuracy", "i2t", subset=kind)) for kind in split.twins]
@@ -191,7 +191,7 @@ def _usual_keys(opened: Sequence[OpenRun]) -> list[str]:
     return compared([*first_keys(split.judgements), *twins, *shared])
 
 
-def _metrics_of(opened: Sequence[OpenRun]) -> dict[str, Metric]:
+def _metrics_of(opened: Sequence[Result]) -> dict[str, Metric]:
     """Return all metrics by name, those of the shelf and those that runs were measured by."""
     more = {name for run in opened for name in run.config.get("metrics", ())}
     rows = [*(row() for row in metrics.rows().values()), *map(metrics.load, sorted(more))]
@@ -209,7 +209,7 @@ class Comparison:
         notes: what else differs between the results, such as texts of captions or the number of threads.
     """
 
-    runs: Sequence[OpenRun]
+    runs: Sequence[Result]
     numbers: pd.DataFrame
     differences: pd.DataFrame
     notes: tuple[str, ...] = ()
@@ -282,7 +282,7 @@ class Comparison:
 
 @during("comparing")
 @door("compare")
-def compare(*results: OpenRun | str | Path, keys: Sequence[str] = ()) -> Comparison:
+def compare(*results: Result | str | Path, keys: Sequence[str] = ()) -> Comparison:
     """Results of one data set in one table, with the paired difference of each from the first.
 
     Args:
@@ -336,7 +336,7 @@ def against_same_list(values: Mapping[str, Mapping[str, float]], same: Mapping[s
     return " ".join(sentences)
 
 
-def ranks(opened: Sequence[OpenRun], direction: Direction) -> Values:
+def ranks(opened: Sequence[Result], direction: Direction) -> Values:
     """``(runs, queries)`` rank of each query's best own item.
 
     Args:

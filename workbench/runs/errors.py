@@ -14,7 +14,7 @@ from workbench.metrics.blocks import blocks, by_rows
 from workbench.records import Array, Mask, Rows, Split, Values, require
 from workbench.registry import door, require_known
 from workbench.runs.opening import opened, together
-from workbench.runs.result import OpenRun
+from workbench.runs.result import Result
 
 Way = Literal["i2t", "t2i"]
 WAYS: tuple[Way, Way] = ("i2t", "t2i")
@@ -43,7 +43,7 @@ class FirstAnswers:
 
 @door("errors")
 def errors(
-    first: OpenRun | str | Path, second: OpenRun | str | Path | None = None, *, judgements: str = "own"
+    first: Result | str | Path, second: Result | str | Path | None = None, *, judgements: str = "own"
 ) -> pd.DataFrame:
     """List the queries that one of two results answers rightly and the other wrongly, in both directions; of
     one result those that it answers wrongly. An answer is right where a ground truth has rank 1, as in R@1.
@@ -94,7 +94,7 @@ def _counts(right: Sequence[Mask], rank: Values, names: Sequence[str]) -> dict[s
     return {"queries": int(asked.sum()), "right": each, **both, "none": none}
 
 
-def first_answers(run: OpenRun, way: Way, judgements: str = "own") -> FirstAnswers:
+def first_answers(run: Result, way: Way, judgements: str = "own") -> FirstAnswers:
     """Find what a result puts first, block by block.
 
     Args:

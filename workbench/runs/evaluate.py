@@ -27,7 +27,7 @@ from workbench.runs.models import open_model, run_folder
 from workbench.runs.opening import open_runs, same_rows
 from workbench.runs.own import Encodes, Ensemble, Joint, KeptVectors, Pairs
 from workbench.runs.resolve import check_measured, make_objective
-from workbench.runs.result import OpenRun
+from workbench.runs.result import Result
 from workbench.runs.spellings import lay, name_of
 from workbench.runs.target import Target
 from workbench.runs.vector_files import (
@@ -41,7 +41,7 @@ from workbench.runs.vector_files import (
 from workbench.training import computing_threads
 from workbench.training.batches import Source
 
-AnyModel = Model | OpenRun | Encodes | Pairs | str | Path
+AnyModel = Model | Result | Encodes | Pairs | str | Path
 
 
 class Subject(NamedTuple):
@@ -94,7 +94,7 @@ def evaluate(  # noqa: PLR0913
     note: str = "",
     rounds: int = ROUNDS,
     say: Say = silent,
-) -> OpenRun:
+) -> Result:
     """Measure a model, a finished run or vectors on any data: every number with its interval and contract.
     Vectors are compared in float32, whatever their own type.
 
@@ -161,7 +161,7 @@ def _several(model: Any) -> list[Any]:
     return list(model) if isinstance(model, list | tuple) else [model]
 
 
-def _measured(subject: Subject, identity: Evaluation, about: About, rounds: int, say: Say) -> OpenRun:
+def _measured(subject: Subject, identity: Evaluation, about: About, rounds: int, say: Say) -> Result:
     """Measure a subject by the metrics of its identity, or else by those of the run that it is from."""
     model, split, image, text, target, run, _ = subject
     config = run.as_dict() if run else {}
@@ -182,7 +182,7 @@ def _measured(subject: Subject, identity: Evaluation, about: About, rounds: int,
         split = replace(split, notes=(*split.notes, note))
     identity = replace(identity, metrics=names, judge=judge)
     title = model.title(about.name or identity.name)
-    return OpenRun(
+    return Result(
         title,
         split,
         lambda: (model, image, text),
@@ -278,7 +278,7 @@ def _of_models(
 
 def _of_model(model: Any, where: Where, scoring: Mapping[str, Any], how: Mapping[str, Any]) -> Subject:
     """A model on the data that were named, else on those of its own run."""
-    if isinstance(model, OpenRun):
+    if isinstance(model, Result):
         return _of_result(model, where, scoring, how)
     folder = _run_of(model, where.data)
     run = read_kind(folder) if folder else None
@@ -309,7 +309,7 @@ def _run_of(model: Any, data: Any) -> Path | None:
     return folder
 
 
-def _of_result(result: OpenRun, where: Where, scoring: Mapping[str, Any], how: Mapping[str, Any]) -> Subject:
+def _of_result(result: Result, where: Where, scoring: Mapping[str, Any], how: Mapping[str, Any]) -> Subject:
     """A result on its own rows, with its own embeddings, or its model on other data."""
     own = where.data is None and not where.split
     model = open_model(result.model, **how)

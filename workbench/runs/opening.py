@@ -26,7 +26,7 @@ from workbench.runs.kinds import Evaluation, Training, read_kind
 from workbench.runs.model import EncoderModel
 from workbench.runs.models import SHIPPED as MODEL
 from workbench.runs.models import kept_config, load_model, run_folder
-from workbench.runs.result import Contents, OpenRun
+from workbench.runs.result import Contents, Result
 from workbench.runs.same_data import differing, facts_of
 from workbench.runs.spellings import typed
 from workbench.runs.store import BARE, verify_files
@@ -47,7 +47,7 @@ def open_runs(
     root: str = "runs",
     images: int = 0,
     on: Mapping[str, Any] | None = None,
-) -> list[OpenRun]:
+) -> list[Result]:
     """Open several runs to look at them side by side.
 
     Args:
@@ -76,7 +76,7 @@ def open_runs(
     return together(opened)
 
 
-def opened(result: OpenRun | Sequence[OpenRun] | str | Path) -> Sequence[OpenRun]:
+def opened(result: Result | Sequence[Result] | str | Path) -> Sequence[Result]:
     """Read what names results: a run folder, an open run, or several.
 
     Args:
@@ -84,10 +84,10 @@ def opened(result: OpenRun | Sequence[OpenRun] | str | Path) -> Sequence[OpenRun
     """
     if isinstance(result, str | Path):
         return open_runs([str(result)])
-    return [result] if isinstance(result, OpenRun) else result
+    return [result] if isinstance(result, Result) else result
 
 
-def together(opened: Sequence[OpenRun]) -> list[OpenRun]:
+def together(opened: Sequence[Result]) -> list[Result]:
     """Runs of the same images and captions under one split, that of the first that knows them by more than
     their rows, and under names that tell them apart.
 
@@ -148,7 +148,7 @@ def _by_rows(split: Split) -> bool:
     return split.name == BARE and (split.image_ids, split.caption_ids) == tuple(rows)
 
 
-def apart(opened: Sequence[OpenRun], names: Sequence[str]) -> list[str]:
+def apart(opened: Sequence[Result], names: Sequence[str]) -> list[str]:
     """What differs between runs of the same rows, as notes: texts of captions, content of images,
     judgements, threads.
 
@@ -165,7 +165,7 @@ def apart(opened: Sequence[OpenRun], names: Sequence[str]) -> list[str]:
     return notes
 
 
-def _read_apart(first: OpenRun, name: str, other: OpenRun, other_name: str) -> Iterator[str]:
+def _read_apart(first: Result, name: str, other: Result, other_name: str) -> Iterator[str]:
     if first.split is other.split:
         return
     texts = zip(first.split.captions, other.split.captions, strict=True)
@@ -183,7 +183,7 @@ def _read_apart(first: OpenRun, name: str, other: OpenRun, other_name: str) -> I
         yield f"{name} and {other_name} differ in their judgements: {', '.join(lacking)}"
 
 
-def _names(opened: Sequence[OpenRun]) -> list[str]:
+def _names(opened: Sequence[Result]) -> list[str]:
     """Names that tell open runs apart: by what differs, by the folder, else by their numbers."""
     names = []
     for number, one in enumerate(opened, 1):
@@ -204,7 +204,7 @@ def _names(opened: Sequence[OpenRun]) -> list[str]:
     return [f"{name} ({n})" if counts[name] > 1 else name for n, name in enumerate(names, 1)]
 
 
-def _open(name: str, root: str, images: int, target: Target | None) -> OpenRun:
+def _open(name: str, root: str, images: int, target: Target | None) -> Result:
     found = runs.find(name, root) if name else None
     folder = found.folder if found else None
     kind = read_kind(folder) if folder else SHIPPED
@@ -214,7 +214,7 @@ def _open(name: str, root: str, images: int, target: Target | None) -> OpenRun:
     title = with_note(title) if random else title
     if found is None or folder is None:
         load = cache(lambda: _contents(None, split))
-        return OpenRun(title, split, load, run=kind or SHIPPED, target=target)
+        return Result(title, split, load, run=kind or SHIPPED, target=target)
     place = folder / runs.EVALUATIONS / target.name if target else folder
     results = found.evaluations.get(target.name, {}) if target else found.results
     by_query = ByQuery.read(place)
@@ -229,7 +229,7 @@ def _open(name: str, root: str, images: int, target: Target | None) -> OpenRun:
         )
     own = target is None and (without_model or not changes)
     load = cache(lambda: _contents(folder, read, own=own))
-    opened = OpenRun(
+    opened = Result(
         title,
         read,
         load,

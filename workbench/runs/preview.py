@@ -17,14 +17,14 @@ from workbench.records import Embedding, Split, require
 from workbench.runs.model import Model, require_one_width
 from workbench.runs.models import open_model
 from workbench.runs.own import Encodes, Pairs
-from workbench.runs.result import OpenRun
+from workbench.runs.result import Result
 
 # images on which a model is tried; solid colours if none are given
 TRIED = 8
 COLOURS = ("black", "blue", "brown", "green", "orange", "red", "white", "yellow")
 
 
-def look(model: Model, images: Any, *, name: str = "") -> OpenRun:
+def look(model: Model, images: Any, *, name: str = "") -> Result:
     """Show a model images of one's own, as the explorer takes it: embedded at the first question, and not
     measured.
 
@@ -37,7 +37,7 @@ def look(model: Model, images: Any, *, name: str = "") -> OpenRun:
         FileNotFoundError, ValueError: there is no such folder, or no image in it.
     """
     split = images if isinstance(images, Split) else split_of_images(images)
-    return OpenRun(model.title(name), split, cache(lambda: (model, *model.embed(model.source(split)))))
+    return Result(model.title(name), split, cache(lambda: (model, *model.embed(model.source(split)))))
 
 
 def _solid_colours() -> Split:

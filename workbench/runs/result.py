@@ -1,4 +1,4 @@
-"""An opened run: a model, a split that it has embedded, and what was measured there.
+"""A result: a model, a split that it has embedded, and what was measured there.
 
 ``train`` and ``evaluate`` return one, ``opening.open_runs`` opens those that lie on disk, and maps,
 comparisons and the explorer look into them.
@@ -48,7 +48,7 @@ Contents = tuple[Model, Embedding, Embedding]
 
 
 @dataclass(frozen=True)
-class OpenRun:
+class Result:
     """A model and a split that it has embedded, with what was measured.
 
     Args:
@@ -158,11 +158,11 @@ class OpenRun:
         lazy = len(self.image) * len(self.text) > WHOLE
         return scored(self.model, self.image, self.text) if lazy else self.scores
 
-    def with_embeddings(self, name: str, image: Embedding, text: Embedding) -> "OpenRun":
+    def with_embeddings(self, name: str, image: Embedding, text: Embedding) -> "Result":
         """The same model and split with other embeddings, under another name and in no folder."""
-        return OpenRun(name, self.split, lambda: (self.model, image, text), run=self.run, target=self.target)
+        return Result(name, self.split, lambda: (self.model, image, text), run=self.run, target=self.target)
 
-    def with_noise(self, amount: float, *, name: str = "", seed: int = 0) -> "OpenRun":
+    def with_noise(self, amount: float, *, name: str = "", seed: int = 0) -> "Result":
         """Return the same model with random numbers added to its vectors, a baseline known to be worse.
 
         Args:

@@ -17,14 +17,14 @@ from workbench.records import require
 from workbench.registry import door, merge
 from workbench.runs import store as runs
 from workbench.runs.about import ABOUT, About, add_about, read_about
-from workbench.runs.build import Prepared, prepare
+from workbench.runs.build import Experiment, prepare
 from workbench.runs.config import Config
 from workbench.runs.environment import code_hash, environment
 from workbench.runs.kinds import Evaluation, Training, read_kind
 from workbench.runs.measure import calibrate, measure, validate
 from workbench.runs.model import TrainedModel
 from workbench.runs.resolve import chooser
-from workbench.runs.result import OpenRun
+from workbench.runs.result import Result
 from workbench.training import checkpoint, computing_threads, deterministic_algorithms, fit
 from workbench.training.loop import History
 from workbench.training.processes import rank
@@ -33,14 +33,14 @@ from workbench.training.settings import changed
 
 @door("train", "settings stand in the configuration: train(Config(objective='ditm'))")
 def train(
-    experiment: Config | Mapping[str, Any] | Prepared,
+    experiment: Config | Mapping[str, Any] | Experiment,
     *,
     folder: str | Path | None = None,
     name: str = "",
     tags: Sequence[str] = (),
     note: str = "",
     progress: bool = True,
-) -> OpenRun:
+) -> Result:
     """Train a model and evaluate it, in memory or into a run folder.
 
     Args:
@@ -65,7 +65,7 @@ def train(
     with choice(shown=progress and not rank()):
         if isinstance(experiment, Mapping):
             experiment = Config(**experiment)
-        ready = experiment if isinstance(experiment, Prepared) else prepare(experiment)
+        ready = experiment if isinstance(experiment, Experiment) else prepare(experiment)
         place = below_user(folder) if folder else None
         if place is None or rank() or _is_of_notebook(place, ready.config):
             return _train_and_measure(ready, place, about)
@@ -77,7 +77,7 @@ def _is_of_notebook(folder: Path, config: Config) -> bool:
     return not runs.load(folder / runs.PARAMS).keys() <= config.as_dict().keys()
 
 
-def _train_into(ready: Prepared, folder: Path, about: About) -> OpenRun:
+def _train_into(ready: Experiment, folder: Path, about: About) -> Result:
     """Train into a folder, which is a whole run afterwards, however training ends."""
     kind = read_kind(folder)
     require(
@@ -108,7 +108,7 @@ def _train_into(ready: Prepared, folder: Path, about: About) -> OpenRun:
     return replace(result, folder=folder)
 
 
-def _train_and_measure(ready: Prepared, folder: Path | None, about: About) -> OpenRun:
+def _train_and_measure(ready: Experiment, folder: Path | None, about: About) -> Result:
     """Train and evaluate, with checkpoints in a folder if there is one."""
     config, model, history = ready.config, ready.model, []
     metrics = config.metrics
@@ -135,7 +135,7 @@ def _train_and_measure(ready: Prepared, folder: Path | None, about: About) -> Op
         )
         threads = torch.get_num_threads()
     about = read_about(folder).merged(about) if folder else about
-    return OpenRun(
+    return Result(
         about.name or config.objective.name,
         ready.test.split,
         lambda: (model, image, text),
@@ -163,7 +163,7 @@ def _finished(position: checkpoint.TrainingPosition | None, model: TrainedModel)
     return list(saved[1]["history"]) if saved else []
 
 
-def made_from(ready: Prepared) -> dict[str, Any]:
+def made_from(ready: Experiment) -> dict[str, Any]:
     """What a run is made from, as JSON values: every field of its configuration, its splits and the code."""
     sources = {"train": ready.train, "val": ready.val, "test": ready.test}
     splits = {name: source.split.identity() for name, source in sources.items() if source}

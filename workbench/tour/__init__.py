@@ -20,7 +20,7 @@ from workbench import data
 from workbench.execution import report
 from workbench.execution.executors import executor
 from workbench.execution.library import find
-from workbench.execution.notebook import NOTEBOOK, RunResult, check, run_notebook
+from workbench.execution.notebook import NOTEBOOK, Outcome, check, run_notebook
 from workbench.execution.summary import FIRST, SHOWN, TRUE, better_and_worse, favourite, summary
 from workbench.formatting import format_number, format_path, format_value
 from workbench.io import read_options, write_text
@@ -31,7 +31,7 @@ from workbench.runs import compare, open_runs
 from workbench.runs import store as runs
 from workbench.runs.about import About
 from workbench.runs.compare import against_same_list
-from workbench.runs.result import OpenRun
+from workbench.runs.result import Result
 from workbench.views.pages import Cell, page
 from workbench.views.photographs import image_or_card
 from workbench.views.plots.relevance import two_verdicts
@@ -129,7 +129,7 @@ def tour(
     return TourResult(index, code, round(seconds, 1), ended)
 
 
-def _run(stop: Stop, folder: Path, place: str, say: Callable[[str], None], task: Task) -> RunResult:
+def _run(stop: Stop, folder: Path, place: str, say: Callable[[str], None], task: Task) -> Outcome:
     """Run one stop, and say that it begins, at which place of the tour, and how it ended."""
     say(f"{place} {stop.name}: {stop.says}")
     about = About(stop.title or stop.name)
@@ -168,7 +168,7 @@ def _parameters(stop: Stop, folder: Path) -> dict[str, Any]:
 
 
 @during("writing the page")
-def render(stops: Sequence[Stop], results: Sequence[RunResult], seconds: float) -> str:
+def render(stops: Sequence[Stop], results: Sequence[Outcome], seconds: float) -> str:
     """The tour's page.
 
     Args:
@@ -218,7 +218,7 @@ def render(stops: Sequence[Stop], results: Sequence[RunResult], seconds: float) 
     )
 
 
-def _notebook(stop: Stop, result: RunResult, numbers: Mapping[str, Any]) -> dict[str, Any]:
+def _notebook(stop: Stop, result: Outcome, numbers: Mapping[str, Any]) -> dict[str, Any]:
     """What the page shows of a notebook."""
     return {
         "stop": stop,
@@ -334,7 +334,7 @@ def _figures(stop: Stop, folder: Path) -> Iterator[dict[str, Any]]:
         yield {"title": titles[number], "drawn": Markup(html)}
 
 
-def _opened(stops: Sequence[Stop], results: Sequence[RunResult]) -> list[OpenRun]:
+def _opened(stops: Sequence[Stop], results: Sequence[Outcome]) -> list[Result]:
     """The trained models that the explorer of the tour asks; none where one of them was not trained."""
     folders = {stop.name: result.folder for stop, result in zip(stops, results, strict=True)}
     stop = next((stop for stop in stops if stop.notebook == EXPLORER and stop.models_of), None)
@@ -344,7 +344,7 @@ def _opened(stops: Sequence[Stop], results: Sequence[RunResult]) -> list[OpenRun
     return open_runs(names, images=stop.parameters.get("images", 0))
 
 
-def _sheet(opened: Sequence[OpenRun]) -> str:
+def _sheet(opened: Sequence[Result]) -> str:
     """The caption on which the trained models differ most, and what each of them finds."""
     if not opened:
         return ""
@@ -354,7 +354,7 @@ def _sheet(opened: Sequence[OpenRun]) -> str:
     return sheet(scores, compare.chosen(ranked, split, "t2i", (), 1), split, grade=compare.grader(split))
 
 
-def _questions(opened: Sequence[OpenRun]) -> list[dict[str, Any]]:
+def _questions(opened: Sequence[Result]) -> list[dict[str, Any]]:
     """The captions on which the trained models differ most, each with the first images of every model."""
     if not opened:
         return []
@@ -367,7 +367,7 @@ def _questions(opened: Sequence[OpenRun]) -> list[dict[str, Any]]:
     return questions
 
 
-def _answer(run: OpenRun, caption: int) -> dict[str, Any]:
+def _answer(run: Result, caption: int) -> dict[str, Any]:
     """The first images that a model finds for a caption, and what the truth says of each of them."""
     split = run.split
     grade = compare.grader(split)

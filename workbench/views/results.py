@@ -14,7 +14,7 @@ from workbench.registry import door
 from workbench.runs import compare
 from workbench.runs.compare import Comparison
 from workbench.runs.opening import together
-from workbench.runs.result import OpenRun
+from workbench.runs.result import Result
 from workbench.views.plots import comparison, retrieval, tables, theme, training
 
 # labels with their contracts
@@ -22,7 +22,7 @@ Pairs = list[tuple[str, dict[str, Any]]]
 
 
 @door("numbers")
-def numbers(results: OpenRun | Comparison, *, every: bool = False) -> HTML:
+def numbers(results: Result | Comparison, *, every: bool = False) -> HTML:
     """Show numbers with their intervals and contracts: queries, gallery, chance, and what counts as a hit.
 
     Args:
@@ -34,9 +34,9 @@ def numbers(results: OpenRun | Comparison, *, every: bool = False) -> HTML:
     return HTML(tables.numbers(_contracts(results, every), title=run.split.name))
 
 
-def _contracts(results: OpenRun | Comparison, every: bool) -> dict[str, Pairs]:
+def _contracts(results: Result | Comparison, every: bool) -> dict[str, Pairs]:
     """Return the numbers of each result as pairs of a label and a contract."""
-    if isinstance(results, OpenRun):
+    if isinstance(results, Result):
         contracts = {row.label: row.as_dict() for row in results.measurements}
         labels = results.shown(every=every).index
         return {results.name: [(label, contracts[label]) for label in labels]}
@@ -48,7 +48,7 @@ def _contracts(results: OpenRun | Comparison, every: bool) -> dict[str, Pairs]:
 
 
 @door("curves")
-def curves(*results: OpenRun) -> go.Figure:
+def curves(*results: Result) -> go.Figure:
     """Draw how training went: of one result the terms of its loss and the validation, of several the
     validation and the course of each loss. The title names those that were not trained here.
 
@@ -70,7 +70,7 @@ def curves(*results: OpenRun) -> go.Figure:
 
 
 @door("first_answers")
-def first_answers(result: OpenRun) -> go.Figure:
+def first_answers(result: Result) -> go.Figure:
     """Draw what the first answers are: annotated, true without being annotated, or wrong.
 
     Args:
@@ -108,7 +108,7 @@ def verdicts(compared: Comparison) -> HTML:
 
 @door("sheet")
 def sheet(
-    *results: OpenRun,
+    *results: Result,
     direction: Literal["i2t", "t2i"] = "t2i",
     queries: Sequence[str] = (),
     count: int = 3,

@@ -30,7 +30,7 @@ from tests.in_process import executed
 from tests.oracles import cora as oracle
 from workbench.cli import app
 from workbench.execution import grid, library, notebook
-from workbench.execution.notebook import RunResult
+from workbench.execution.notebook import Outcome
 from workbench.execution.report import PLOTLY
 from workbench.runs import Config
 from workbench.runs import evaluate as evaluation
@@ -89,14 +89,14 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("papers") / "runs"
 
 
-def trained(path: Path, params: dict[str, Any], *, root: Path, arms: Any = None, **_: Any) -> RunResult:
+def trained(path: Path, params: dict[str, Any], *, root: Path, arms: Any = None, **_: Any) -> Outcome:
     """A run folder as 03_train leaves it."""
     values = notebook.check(path, params)
     folder = runs.new_run(path.stem, values, root, notebook.code(path))
     runs.name_arm(folder, arms or {})
     config = Config(**fields(values))
     train(config, folder=folder, progress=False).save(folder)
-    return RunResult(runs.write_status(folder, "ok").parent, "ok", 0, 0.0)
+    return Outcome(runs.write_status(folder, "ok").parent, "ok", 0, 0.0)
 
 
 planned = grid.plan
@@ -147,7 +147,7 @@ def test_table_4_of_cora_trains_each_model_once_and_its_rows_are_those_of_a_doub
 ) -> None:
     began = list[Path]()
 
-    def counted(path: Path, params: dict[str, Any], **more: Any) -> RunResult:
+    def counted(path: Path, params: dict[str, Any], **more: Any) -> Outcome:
         began.append(path)
         return trained(path, params, **more)
 

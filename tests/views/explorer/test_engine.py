@@ -14,7 +14,7 @@ from tests.views.explorer.toys import hand_space, toy_space, toy_spaces
 from workbench.records import Embedding
 from workbench.runs.own import KeptVectors, own_model
 from workbench.runs.preview import look
-from workbench.runs.result import OpenRun
+from workbench.runs.result import Result
 from workbench.views.explorer.engine import Engine
 from workbench.views.explorer.questions import Filters, Question, Term
 
@@ -239,7 +239,7 @@ def test_answers_are_plain_json(engine, long):
 def kept():
     """Vectors without their model beside a run that has one."""
     run, other = toy_spaces(images=6)
-    return Engine([OpenRun("kept", run.split, lambda: (KeptVectors(), other.image, other.text)), run])
+    return Engine([Result("kept", run.split, lambda: (KeptVectors(), other.image, other.text)), run])
 
 
 @pytest.mark.parametrize("kind", ["image", "caption"])

@@ -12,7 +12,7 @@ import torch
 from PIL import Image
 
 from workbench.records import Embedding, Split
-from workbench.runs.result import OpenRun
+from workbench.runs.result import Result
 
 WIDTH = 24
 
@@ -47,7 +47,7 @@ def toy_space(split, name="one", seed=0):
     text = model.embed_texts(split.captions)
     sums = torch.zeros(len(split.image_ids), WIDTH).index_add_(0, torch.tensor(split.own), text.mean)
     image = Embedding(sums / sums.norm(dim=1, keepdim=True))
-    return OpenRun(name, split, lambda: (model, image, text))
+    return Result(name, split, lambda: (model, image, text))
 
 
 def toy_spaces(images=30, runs=2):
@@ -66,4 +66,4 @@ def hand_space(vectors, captions=None, own=None):
     )
     model = SimpleNamespace(scores=lambda image, text: (image.mean @ text.mean.T).numpy(), makers={})
     embedded = Embedding(mean), Embedding(mean[torch.tensor(own)])
-    return OpenRun("hand", split, lambda: (model, *embedded))
+    return Result("hand", split, lambda: (model, *embedded))

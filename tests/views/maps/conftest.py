@@ -8,7 +8,7 @@ import torch
 from PIL import Image
 
 from workbench.records import Embedding, Split
-from workbench.runs.result import OpenRun
+from workbench.runs.result import Result
 
 HOSTILE = (
     "<b>dog</b> </script><script>document.title = 'owned'</script> <img src=x onerror=alert(1)> "
@@ -42,4 +42,4 @@ def space(tmp_path):
         level=np.tile([1, 2], 12), chain=np.repeat(np.arange(12), 2),
     )  # fmt: skip
     image, text = Embedding(torch.from_numpy(vectors[:12])), Embedding(torch.from_numpy(vectors[12:]))
-    return OpenRun("toy", split, lambda: (None, image, text), tmp_path / "run")
+    return Result("toy", split, lambda: (None, image, text), tmp_path / "run")

@@ -11,12 +11,12 @@ import pandas as pd
 from workbench.records import require
 from workbench.registry import require_known
 from workbench.runs import compare
-from workbench.runs.result import OpenRun
+from workbench.runs.result import Result
 
 MOST = 100
 
 
-def disagreements(runs: Sequence[OpenRun], by: Literal["rank", "grade"] = "rank") -> list[dict[str, Any]]:
+def disagreements(runs: Sequence[Result], by: Literal["rank", "grade"] = "rank") -> list[dict[str, Any]]:
     """The hundred captions on which the runs differ most, one an image, most different first.
 
     Args:
@@ -52,7 +52,7 @@ def disagreements(runs: Sequence[OpenRun], by: Literal["rank", "grade"] = "rank"
     return differences
 
 
-def _first_grades(runs: Sequence[OpenRun]) -> dict[int, list[float | None]]:
+def _first_grades(runs: Sequence[Result]) -> dict[int, list[float | None]]:
     """Caption rows with the grades of the runs' first images, where these differ, one an image."""
     split = runs[0].split
     grade = compare.grader(split)

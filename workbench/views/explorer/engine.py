@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from workbench import text
 from workbench.records import Embedding, Rows, Truth, require
 from workbench.runs.own import KeptVectors
-from workbench.runs.result import OpenRun
+from workbench.runs.result import Result
 from workbench.text.words import words
 from workbench.views.explorer.answers import Answer, Item, Query
 from workbench.views.explorer.disagreements import disagreements
@@ -57,7 +57,7 @@ class Asker:
         entities: words of all entities of all runs.
     """
 
-    def __init__(self, run: OpenRun, number: int, entities: Entities) -> None:
+    def __init__(self, run: Result, number: int, entities: Entities) -> None:
         self.run = run
         self.number = number
         self.entities = entities
@@ -173,7 +173,7 @@ class Engine:
     """
 
     def __init__(
-        self, runs: Sequence[OpenRun], *, grades: str = "", panels: Iterable[type[Panel]] = ()
+        self, runs: Sequence[Result], *, grades: str = "", panels: Iterable[type[Panel]] = ()
     ) -> None:
         require(runs, "nothing to explore: give at least one run, e.g. those of workbench.open_runs()")
         self.split = runs[0].split

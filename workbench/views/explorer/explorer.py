@@ -24,7 +24,7 @@ from workbench.runs import compare
 from workbench.runs.model import Model
 from workbench.runs.opening import together
 from workbench.runs.preview import look
-from workbench.runs.result import OpenRun
+from workbench.runs.result import Result
 from workbench.views import photographs
 from workbench.views.explorer import twin
 from workbench.views.explorer.answers import Answer, Item
@@ -96,7 +96,7 @@ class Explorer(anywidget.AnyWidget):
     @door("Explorer")
     def __init__(
         self,
-        runs: Sequence[OpenRun],
+        runs: Sequence[Result],
         *,
         k: int = 12,
         grades: str = "",
@@ -415,7 +415,7 @@ class Explorer(anywidget.AnyWidget):
 
 @door("explore")
 def explore(
-    *results: OpenRun | Model,
+    *results: Result | Model,
     images: Any = None,
     k: int = 12,
     grades: str = "",
@@ -438,14 +438,14 @@ def explore(
         ValueError: a model without images, or results of different data.
     """
     require(results, "nothing to explore: give results of evaluate(), train() or open_runs(), or a model")
-    opened = all(isinstance(result, OpenRun) for result in results)
+    opened = all(isinstance(result, Result) for result in results)
     require(opened or images is not None, "a model needs images: a folder of images, or a split")
     runs = [_run(result, images) for result in results]
     return Explorer(together(runs), k=k, grades=grades, start=start, folder=folder, panels=panels)
 
 
-def _run(result: OpenRun | Model, images: Any) -> OpenRun:
+def _run(result: Result | Model, images: Any) -> Result:
     """A result as it is, or what its model says of other images."""
-    if isinstance(result, OpenRun):
+    if isinstance(result, Result):
         return result if images is None else look(result.model, images)
     return look(result, images)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from workbench import text
 from workbench.records import Rows, SceneGraph, Split, Truth, densest
 from workbench.registry import require_known
-from workbench.runs.result import OpenRun
+from workbench.runs.result import Result
 from workbench.text.words import words
 from workbench.views.explorer.questions import Filters, Mark, Question, Seeks, Term
 
@@ -30,7 +30,7 @@ class Entities:
     first caption.
     """
 
-    def __init__(self, runs: Sequence[OpenRun]) -> None:
+    def __init__(self, runs: Sequence[Result]) -> None:
         phrases = [_phrases(run) for run in runs]
         self.names = tuple(dict.fromkeys(chain.from_iterable(phrases)))
         number = {name: row for row, name in enumerate(self.names)}
@@ -55,7 +55,7 @@ class Entities:
         return out
 
 
-def _phrases(run: OpenRun) -> list[str]:
+def _phrases(run: Result) -> list[str]:
     """The words of each embedded entity: attributes, then the object."""
     labels = run.text.labels
     maker = run.model.makers.get("graph_tokens")

@@ -16,7 +16,7 @@ import pandas as pd
 from workbench import text
 from workbench.records import Array, MetricKey, Rows, Split, require
 from workbench.registry import require_known
-from workbench.runs.result import OpenRun
+from workbench.runs.result import Result
 from workbench.text.words import words
 from workbench.training.samplers import k_means
 from workbench.views.maps import coordinates, measures
@@ -45,7 +45,7 @@ class SpaceMap:
     """
 
     name: str
-    run: OpenRun
+    run: Result
     items: pd.DataFrame
     vectors: Array
     points: Array
@@ -97,7 +97,7 @@ class SpaceMap:
 
 
 def map_runs(
-    runs: Sequence[OpenRun],
+    runs: Sequence[Result],
     settings: Settings | None = None,
     *,
     k: int = 10,
@@ -182,12 +182,12 @@ def metrics(maps: Sequence[SpaceMap]) -> dict[str, float]:
     return numbers
 
 
-def vectors_of(run: OpenRun) -> Array:
+def vectors_of(run: Result) -> Array:
     """``(I + T, D)`` unit vectors of a run, images first."""
     return np.concatenate([run.image.mean.numpy(), run.text.mean.numpy()])
 
 
-def _moved(runs: Sequence[OpenRun]) -> list[Array | None]:
+def _moved(runs: Sequence[Result]) -> list[Array | None]:
     """How far each item lies from where the first space has it, in the full space; nothing where there is one
     run only.
     """
