@@ -151,7 +151,7 @@ def test_an_object_that_follows_the_protocol_is_a_model(photos):
 def test_an_object_is_named_by_its_module_in_the_command_and_opened_again(photos, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "my_pairs.py").write_text("from tests.runs.test_own_scores import Pairs\n")
-    words = ["evaluate", "--model", "my_pairs:Pairs", "--data", "scenes", "-p", "data.size=8", "--rounds", "0"]
+    words = ["evaluate", "--model", "my_pairs:Pairs", "--data", "scenes", "-p", "data.size=8"]
     done = CliRunner().invoke(app, words)
     assert done.exit_code == 0, done.output
     (run,) = store.list_runs()
