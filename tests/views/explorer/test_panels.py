@@ -112,6 +112,8 @@ def test_a_panel_that_cannot_be_shown_is_refused(make):
         Explorer(runs, panels=[make("mute", "class Own {}")])
     with pytest.raises(TypeError, match="Panel"):
         Explorer(runs, panels=[dict])
+    with pytest.raises(ValueError, match="words"):
+        Explorer(runs, panels=[make("words")])
     nameless = type("Nameless", (Panel,), {"name": "a b"})
     with pytest.raises(ValueError, match="Nameless"):
         Explorer(runs, panels=[nameless])

@@ -102,13 +102,15 @@ def chosen(panels: Iterable[type[Panel]] = ()) -> dict[str, type[Panel]]:
 
     Raises:
         TypeError: one is no ``Panel``.
-        ValueError: one has no usable name, or its script is missing.
+        ValueError: one has no usable name, two have the same one, or a script is missing.
     """
     named: dict[str, type[Panel]] = {}
     for panel in (*installed(), *panels):
         is_panel = isinstance(panel, type) and issubclass(panel, Panel)
         require(is_panel, f"{panel!r} is no class derived from Panel", TypeError)
         require(panel.name.isidentifier(), f"{panel.__name__} needs a name of letters, digits and _")
+        same = named.get(panel.name, panel)
+        require(same is panel, f"two panels are called {panel.name}: {same.__name__} and {panel.__name__}")
         script = panel.file(".js")
         require(script.is_file(), f"panel {panel.name} lacks its script {script.name}, next to its class")
         named[panel.name] = panel
