@@ -22,7 +22,7 @@ from typing import Annotated, Any, ParamSpec, Self, TypeVar, get_origin, get_typ
 
 from annotated_types import Ge, Gt, Interval
 
-from workbench.io import adapter, with_home
+from workbench.io import adapter
 
 # Ranges that options may state in their annotations; ``check_options`` holds values to them.
 Positive = Annotated[float, Gt(0)]
@@ -218,7 +218,7 @@ class Shelf:
             KeyError: no such member.
             TypeError, ValueError: an option that the member's signature refuses, see ``check_options``.
         """
-        return make(f"{self.kind} {name!r}", self.member(name), with_home(options))
+        return make(f"{self.kind} {name!r}", self.member(name), options)
 
 
 @lru_cache

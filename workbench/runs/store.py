@@ -147,7 +147,7 @@ def read(folder: Path | str) -> Run:
         FileNotFoundError: the folder is not there.
         ValueError: a file of it is truncated or foreign; the message names file and reason.
     """
-    path = with_home(Path(folder))
+    path = with_home(folder)
     require(path.is_dir(), f"no run folder {path}; `workbench ls` lists the runs", FileNotFoundError)
     params, results, env, arms, kind = (load(path / name) for name in (PARAMS, RESULTS, ENV, ARMS, KIND))
     others = sorted((path / EVALUATIONS).glob(f"*/{RESULTS}"))
@@ -228,7 +228,8 @@ def find(name: Path | str, root: Path | str = "runs") -> Run:
     Raises:
         FileNotFoundError: no such run; LookupError: several; ValueError: as ``read``.
     """
-    require(part := str(name := with_home(name)), "the name of a run is empty", FileNotFoundError)
+    part = str(name)
+    require(part, "the name of a run is empty", FileNotFoundError)
     path = from_user(name)
     if any((path / file).is_file() for file in (PARAMS, STATUS, RESULTS, KIND)):
         return read(path)
@@ -324,7 +325,7 @@ def folder(notebook: str, out: Path | str, params: Mapping[str, Any]) -> Path:
             that does not fit it.
     """
     check_parameters()
-    path = with_home(Path(out)) if str(out) else new_run(notebook, params)
+    path = with_home(out) if str(out) else new_run(notebook, params)
     return path if (path / PARAMS).is_file() else write_json(path / PARAMS, params).parent
 
 
