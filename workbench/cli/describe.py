@@ -153,7 +153,8 @@ def _field(name: str) -> Iterator[str]:
     yield f"Default: {default.name if is_member else default!r}"
     yield from textwrap.wrap(texts.get(name, ""), WIDTH)
     if is_member:
-        yield from textwrap.wrap(f"{_paragraphs(inspect.getdoc(kind) or '')[0]}", WIDTH)
+        about_kind = _paragraphs(inspect.getdoc(kind) or "")[0]
+        yield from textwrap.wrap(about_kind.replace("``", "`"), WIDTH)
 
 
 def files(kind: str) -> tuple[list[dict[str, str]], list[str]]:

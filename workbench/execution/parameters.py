@@ -253,8 +253,9 @@ def options(words: Mapping[str, str]) -> dict[str, Any]:
         ValueError: one is given twice, or the text does not read. TypeError: another name than ``data``.
     """
     values = lay(parse_values({}, words))
-    for name in values:
-        require(name == "data", f"-p {name}: options of the data are written data.{name}", TypeError)
+    for name, value in values.items():
+        written = "data.NAME" if isinstance(value, Mapping) else f"data.{name}"
+        require(name == "data", f"-p {name}: options of the data are written {written}", TypeError)
     chosen = values.get("data", {})
     require(
         "name" not in chosen, "-p data: the data have their name already; give options, data.NAME", TypeError
