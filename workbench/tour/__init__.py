@@ -192,10 +192,8 @@ def render(stops: Sequence[Stop], results: Sequence[Outcome], seconds: float) ->
     trained = [entry["result"] for entry in notebooks if entry["stop"].notebook == "03_train"]
     of_comparison: dict[str, Any] = {"headline": "", "verdicts": ""}
     if compared:
-        of_comparison = {
-            "headline": favourite(compared),
-            "verdicts": Markup(_verdicts(compared, stops)),
-        }
+        of_comparison["headline"] = favourite(compared)
+        of_comparison["verdicts"] = Markup(_verdicts(compared, stops))
     return page(
         "tour/index.html.j2",
         **of_comparison,

@@ -115,14 +115,12 @@ def build(
     table = pd.DataFrame(rows)
     if FIRST not in table:
         table[FIRST] = np.nan
-    rising = [True] * len(SPLIT)
-    table = table.sort_values([*SPLIT, FIRST], ascending=[*rising, False], kind="stable")
+    ascending = [True] * len(SPLIT) + [False]
+    table = table.sort_values([*SPLIT, FIRST], ascending=ascending, kind="stable")
     groups = table.groupby(list(SPLIT), sort=False)
     parts = [part.assign(options=_options(part["of"].tolist())) for _, part in groups]
     folder = Path(out or root)
-    links = {"Table as CSV": "leaderboard.csv"}
-    if (folder / TOUR).is_file():
-        links["Tour"] = TOUR
+    links = {"Table as CSV": "leaderboard.csv"} | ({"Tour": TOUR} if (folder / TOUR).is_file() else {})
     notes = [f"{Path(name).name} is left out: {reason}" for name, reason in left_out.items()]
     text = page(
         "views/pages/table.html.j2",
