@@ -199,7 +199,7 @@ def test_a_long_step_moves_a_bar_on_a_terminal():
 def test_no_verb_is_silent_for_long(place, tmp_path):
     for words in (
         ["data", "scenes"],
-        ["evaluate", "--model", "scenes:scenes", "--data", "scenes", "-p", "size=40"],
+        ["evaluate", "--model", "scenes:scenes", "--data", "scenes", "-p", "data.size=40"],
     ):
         command = [sys.executable, "-m", "workbench", *words]
         silence = measure(command, terminal=place == "terminal", folder=tmp_path)

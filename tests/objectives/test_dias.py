@@ -400,7 +400,7 @@ def test_its_preset_is_the_papers_and_a_learned_beta_is_a_parameter():
     ("options", "error", "message"),
     [
         ({"scorer": "crossed"}, ValueError, "choose one of dual, cross, chan"),
-        ({"scorer": {"form": "chan", "temprature": 1}}, TypeError, "did you mean temperature"),
+        ({"scorer": {"name": "chan", "temprature": 1}}, TypeError, "did you mean temperature"),
         ({"rows": "max"}, ValueError, "choose one of mean, attended, pooled"),
         ({"weights": {"iner": 1}}, ValueError, "did you mean inter"),
         (

@@ -184,7 +184,7 @@ def test_a_model_without_weights_is_refused_unless_random_ones_are_asked_for(mod
 def test_random_weights_are_named_in_every_output_and_are_the_same_again(home: Path, tmp_path: Path):
     words = ["evaluate", "--model", str(home / "tiny.json"), "--random-weights", "--data", "scenes"]
     run = str(tmp_path / "run")
-    first = CliRunner().invoke(app, [*words, "-p", "size=16", "--rounds", "0", "--out", run])
+    first = CliRunner().invoke(app, [*words, "-p", "data.size=16", "--rounds", "0", "--out", run])
     assert first.exit_code == 0, first.stderr
     assert first.stdout.splitlines()[0].startswith("tiny, random weights from seed 0")
     model = open_model(home / "tiny.json", random_weights=True, device="cpu")
