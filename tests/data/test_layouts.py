@@ -715,7 +715,9 @@ def test_a_misshapen_layout_is_refused_with_one_line_and_never_read_in_part(name
         wb.load_data(tmp_path, split="all")
     assert said in str(error.value)
     assert "\n" not in str(error.value)
-    ended = CliRunner().invoke(app, ["data", str(tmp_path), "--split", "all", "-p", "data.check_images", "true"])
+    ended = CliRunner().invoke(
+        app, ["data", str(tmp_path), "--split", "all", "-p", "data.check_images", "true"]
+    )
     assert (ended.exit_code, len(ended.stderr.splitlines())) == (2, 1)
     assert said in ended.stderr
 
