@@ -239,7 +239,7 @@ SMALL = {
 
 # the verbs that encode; RUN is a run of SMALL, trained on the CPU
 VERBS = (
-    "evaluate --model scenes:scenes --data scenes -p size=8 --split test --device cuda --root runs",
+    "evaluate --model scenes:scenes --data scenes -p data.size=8 --split test --device cuda --root runs",
     "evaluate RUN --device cuda",
     "explore RUN --page answers.html --ask dog --device cuda",
     "train --out runs/new -p device=cuda " + " ".join(f"-p {name}={one}" for name, one in SMALL.items()),

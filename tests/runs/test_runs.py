@@ -196,7 +196,7 @@ def test_published_results_are_shown_in_scrapbooks_format(
 def test_a_notebook_of_captions_alone_may_name_its_split_by_a_word(tmp_path):
     (tmp_path / runs.RESULTS).write_text('{"split": "scenes/train", "metrics": {}}', encoding="utf-8")
     assert runs.read(tmp_path).results["split"] == "scenes/train"
-    (tmp_path / runs.RESULTS).write_text('{"objective": "vsepp", "split": "val"}', encoding="utf-8")
+    (tmp_path / runs.KIND).write_text('{"kind": "training"}', encoding="utf-8")
     with pytest.raises(ValueError, match="split holds str and no mapping"):
         runs.read(tmp_path)
 

@@ -126,8 +126,9 @@ def load(file: Path) -> dict[str, Any]:
     parts = {"": found}
     if file.name == RESULTS and isinstance(found, dict):
         names = ["metrics", "contracts", "validation"]
-        # notebooks that measure captions alone name their split by a word
-        names += [] if isinstance(found.get("split"), str) else ["split"]
+        # notebooks without a model, which measure captions alone, name their split by a word
+        alone = not file.with_name(KIND).is_file()
+        names += [] if alone and isinstance(found.get("split"), str) else ["split"]
         parts |= {name: found.get(name, {}) for name in names}
     for name, part in parts.items():
         require(
