@@ -34,7 +34,7 @@ try:
     text.load("scene_graph")
 except ModuleNotFoundError as error:
     print(error)
-result = workbench.run(
+result = workbench.train(
     workbench.Config(
         objective="vsepp", data={"name": "folder", "root": root}, text_encoder="towers",
         image_encoder={"name": "towers", "model": model, "pretrained": ""}, epochs=1, batch_size=8,
