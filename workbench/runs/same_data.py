@@ -42,9 +42,11 @@ def differing(first: Any, second: Any) -> list[str]:
     """
     facts, checksums = list[Any](), list[Mapping[str, str]]()
     for split in (first, second):
-        known = dict(split) if isinstance(split, Mapping) else {}
-        checksums.append(known.pop("checksums", {}))
-        facts.append(known or split)
+        facts.append(split)
+        checksums.append({})
+        if isinstance(split, Mapping):
+            facts[-1] = {name: fact for name, fact in split.items() if name != "checksums"}
+            checksums[-1] = split.get("checksums", {})
     names = [] if facts[0] == facts[1] else ["data"]
     for part in PARTS:
         both = part in checksums[0] and part in checksums[1]
