@@ -123,9 +123,17 @@ class Task:
         background: bool = False,
         shown: bool = True,
     ) -> None:
-        self.what, self.total, self.unit, self.count, self.first = what, total, unit, done, done
-        self.even, self.background, self.shown, self.detail = even, background, shown, ""
-        self.key, self.started = f"{os.getpid()}-{next(_numbers)}", clock()
+        self.key = f"{os.getpid()}-{next(_numbers)}"
+        self.started = clock()
+        self.what = what
+        self.total = total
+        self.unit = unit
+        self.first = done
+        self.count = done
+        self.detail = ""
+        self.even = even
+        self.background = background
+        self.shown = shown
         self.within: Callable[[], Sequence[State]] = tuple
         """What is shown below it, such as the tasks of another process."""
 
@@ -153,9 +161,17 @@ class Task:
     def states(self) -> list[State]:
         """The task as it is now, and what is shown below it."""
         own = State(
-            self.key, self.what, clock() - self.started, self.total, self.unit, self.count, self.first,
-            self.detail, self.even, self.background,
-        )  # fmt: skip
+            key=self.key,
+            what=self.what,
+            seconds=clock() - self.started,
+            total=self.total,
+            unit=self.unit,
+            count=self.count,
+            first=self.first,
+            detail=self.detail,
+            even=self.even,
+            background=self.background,
+        )
         return [own, *self.within()]
 
 
@@ -313,9 +329,16 @@ class Bars(Nowhere):
         from tqdm.auto import tqdm  # slow to import
 
         return tqdm(
-            total=state.total or None, initial=state.first, desc=state.what, leave=False, delay=1,
-            bar_format=self._layout(state), ncols=self._columns(), nrows=ROWS, file=sys.stderr,
-        )  # fmt: skip
+            total=state.total or None,
+            initial=state.first,
+            desc=state.what,
+            leave=False,
+            delay=1,
+            bar_format=self._layout(state),
+            ncols=self._columns(),
+            nrows=ROWS,
+            file=sys.stderr,
+        )
 
     def _layout(self, state: State) -> str:
         """The parts of a bar; a notebook draws the bar itself as wide as it likes."""
@@ -332,7 +355,9 @@ class Bars(Nowhere):
 
     def _move(self, row: Any, state: State) -> None:
         row.bar_format, row.ncols = self._layout(state), self._columns()
-        row.total, row.n, row.unit = state.total or None, state.count, f" {state.unit}"
+        row.total = state.total or None
+        row.n = state.count
+        row.unit = f" {state.unit}"
         row.start_t = time.time() - state.seconds
         row.set_description_str(state.what, refresh=False)
         row.set_postfix_str(state.detail, refresh=False)
@@ -353,8 +378,12 @@ class Display:
     nowhere: ClassVar[Medium] = Nowhere()
 
     def __init__(self) -> None:
-        self.tasks, self.lock, self.wanted = list[Task](), RLock(), True
-        self.medium, self.looked, self.ended = self.nowhere, 0.0, Event()
+        self.tasks: list[Task] = []
+        self.lock = RLock()
+        self.wanted = True
+        self.medium = self.nowhere
+        self.looked = 0.0
+        self.ended = Event()
 
     def add(self, task: Task) -> None:
         """Show a task from now on."""

@@ -284,16 +284,17 @@ def _in_folders(ask: Ask, folders: Sequence[Path]) -> list[Way]:
     tables = [file for file in files if file not in karpathy + coco and _is_table(file, ask)]
     shards = [file for file in shard_files(ask.base) if file in files or not ask.table]
     shards = [file for file in shards if file.suffix == ".tar" or _holds_images(file, ask)]
-    readers = {
-        "karpathy": (layouts.karpathy, [[file] for file in karpathy]),
-        "coco": (layouts.coco, _by_split(coco)),
-        "table": (layouts.tables, _by_split(tables)),
-        "shards": (read_shards, [shards] if shards else []),
-    }
-    ways = []
-    for layout, (read, groups) in readers.items():
-        ways += [Way(layout, _listed(group), partial(read, group), group) for group in groups]
+    ways = [_of_files("karpathy", layouts.karpathy, [file]) for file in karpathy]
+    ways += [_of_files("coco", layouts.coco, group) for group in _by_split(coco)]
+    ways += [_of_files("table", layouts.tables, group) for group in _by_split(tables)]
+    if shards:
+        ways.append(_of_files("shards", read_shards, shards))
     return ways
+
+
+def _of_files(layout: str, read: Callable[[list[Path], Ask], Reading], files: list[Path]) -> Way:
+    """The way to read some files together."""
+    return Way(layout, _listed(files), partial(read, files), files)
 
 
 def _is_named(file: Path, ask: Ask) -> bool:

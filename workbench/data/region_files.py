@@ -117,10 +117,9 @@ def _count(file: Path) -> int:
             if written:
                 counts = written[0].ravel().tolist()
                 rows = next((len(arrays[name]) for name in FEATURES if name in arrays), 0)
-                require(
-                    len(counts) == 1 and counts[0] in range(1, rows + 1),
-                    f"it says that {', '.join(map(str, counts))} of its {rows} rows are regions",
-                )
+                possible = len(counts) == 1 and counts[0] in range(1, rows + 1)
+                listed = ", ".join(map(str, counts))
+                require(possible, f"it says that {listed} of its {rows} rows are regions")
                 return int(counts[0])
     return len(_features(file))
 

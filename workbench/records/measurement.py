@@ -194,7 +194,9 @@ def beside(measurements: Iterable[Any]) -> list[str]:
     >>> beside([("exact:rsum_top", {"value": 4.94}), ("exact:i2t/within_map_at_r[level 1]", {"value": 0.5})])
     ['RSUM of an order that knows the truth alone: 494.0', 'mAP@R, image to text, within level 1: 50.0']
     """
-    top, common, groups = list[str](), list[str](), dict[str, str]()
+    top: list[str] = []
+    common: list[str] = []
+    groups: dict[str, str] = {}
     for label, contract in _pairs(measurements):
         with suppress(ValueError):
             key = MetricKey.parse(label)
