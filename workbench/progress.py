@@ -125,14 +125,10 @@ class Task:
     ) -> None:
         self.key = f"{os.getpid()}-{next(_numbers)}"
         self.started = clock()
-        self.what = what
-        self.total = total
-        self.unit = unit
-        self.first = done
-        self.count = done
-        self.detail = ""
-        self.even = even
-        self.background = background
+        self.what, self.detail = what, ""
+        self.total, self.unit = total, unit
+        self.first = self.count = done
+        self.even, self.background = even, background
         self.shown = shown
         self.within: Callable[[], Sequence[State]] = tuple
         """What is shown below it, such as the tasks of another process."""
@@ -381,9 +377,8 @@ class Display:
         self.tasks: list[Task] = []
         self.lock = RLock()
         self.wanted = True
-        self.medium = self.nowhere
+        self.medium, self.ended = self.nowhere, Event()
         self.looked = 0.0
-        self.ended = Event()
 
     def add(self, task: Task) -> None:
         """Show a task from now on."""

@@ -17,10 +17,13 @@ __getattr__ = lazily(
     __name__,
     {
         "Config": "config",
-        **dict.fromkeys(("load_split", "load_target", "prepare"), "build"),
+        "load_split": "build",
+        "load_target": "build",
+        "prepare": "build",
         "Target": "target",
         "load_model": "models",
         "open_runs": "opening",
-        **{module: f"{module}:*" for module in ("compare", "store")},
+        "compare": "compare:*",
+        "store": "store:*",
     },
 )

@@ -302,7 +302,8 @@ def load_target(config: Config | None, target: Target) -> Split:
 
 def _read(target: Target) -> Split:
     """The split, cut to size."""
-    name, options, images = target.data.name, target.data.options, target.images
+    name, options = target.data.name, target.data.options
+    images = target.images
     if images and data.member(name).takes("size"):
         options["size"] = images
     split: Split = data.load(name, split=target.split, **options)
@@ -404,12 +405,13 @@ def facts_of(makers: Iterable[text.SignalMaker]) -> dict[str, Any]:
 def check_reads(name: str, objective: Objective, pair: Pair) -> None:
     """Raise ValueError, and say how to give it, if encoders do not give what the objective reads."""
     for wanted in objective.reads:
-        for side in [pair.text] if wanted == "entities" else [pair.image, pair.text]:
+        sides = [pair.text] if wanted == "entities" else [pair.image, pair.text]
+        for side in sides:
             if wanted not in side.gives:
-                given = ", ".join(side.gives) or "nothing beside the pooled vector"
+                gives = ", ".join(side.gives) or "nothing beside the pooled vector"
+                how = HOW_TO_GIVE[wanted].replace("%d", str(pair.image.embed_dim))
                 raise ValueError(
-                    f"objective {name!r} reads {wanted!r} and {type(side).__name__} gives {given}; "
-                    f"{HOW_TO_GIVE[wanted].replace('%d', str(pair.image.embed_dim))}"
+                    f"objective {name!r} reads {wanted!r} and {type(side).__name__} gives {gives}; {how}"
                 )
 
 
@@ -425,14 +427,14 @@ def relevance(objective: Objective, train: Split) -> dict[str, Any]:
         ValueError: neither has it.
     """
     makers, pool = text.judges(), (train.captions, train.own)
-    return {
-        name: text.load(name, **options).fit(*pool).of(*pool)
-        if name in makers
-        else _judged(
-            name, train, f"the objective needs the relevance {name!r}; captions give {', '.join(makers)}, and"
-        )
-        for name, options in objective.relevance_sources().items()
-    }
+    graded: dict[str, Any] = {}
+    for name, options in objective.relevance_sources().items():
+        if name in makers:
+            graded[name] = text.load(name, **options).fit(*pool).of(*pool)
+        else:
+            wanted = f"the objective needs the relevance {name!r}; captions give {', '.join(makers)}, and"
+            graded[name] = _judged(name, train, wanted)
+    return graded
 
 
 def positives(name: str, train: Split) -> Judgements | Computed | None:

@@ -182,12 +182,19 @@ def differences(
     from workbench.metrics import comparison
     from workbench.metrics.intervals import Draws
 
-    one, two = read(first.folder), read(second.folder)
-    if one is None or two is None or not one.same_rows(two):
+    before, after = read(first.folder), read(second.folder)
+    if before is None or after is None or not before.same_rows(after):
         return []
+    undefined, other_undefined = _undefined(before), _undefined(after)
+    both = [key for key in keys if key in undefined and undefined[key] == other_undefined.get(key)]
+    name, other_name = first.id, second.id
+    if name == other_name:
+        name, other_name = str(first.folder), str(second.folder)
+    values = {key: {name: before.values[key], other_name: after.values[key]} for key in both}
+    return comparison.paired_differences(values, name, Draws(before.own, len(before.image_ids)))
+
+
+def _undefined(by_query: ByQuery) -> dict[str, bytes]:
+    """Which queries have no value, by number."""
     # NaN alone differs from itself
-    unknown = [{key: (of != of).tobytes() for key, of in kept.values.items()} for kept in (one, two)]
-    both = [key for key in keys if key in one.values and unknown[0][key] == unknown[1].get(key)]
-    names = [run.id if first.id != second.id else str(run.folder) for run in (first, second)]
-    values = {key: dict(zip(names, (one.values[key], two.values[key]))) for key in both}
-    return comparison.paired_differences(values, names[0], Draws(one.own, len(one.image_ids)))
+    return {key: (values != values).tobytes() for key, values in by_query.values.items()}

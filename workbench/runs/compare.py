@@ -187,13 +187,16 @@ def _usual_keys(opened: Sequence[Result]) -> list[str]:
     """Return the numbers that are compared if none are named."""
     split = opened[0].split
     twins = [str(MetricKey("twin_accuracy", "i2t", subset=kind)) for kind in split.twins]
-    shared = [label for label in opened[0].values if all(label in run.values for run in opened)]
+    measured_by_all = set.intersection(*(set(run.values) for run in opened))
+    shared = [label for label in opened[0].values if label in measured_by_all]
     return compared([*first_keys(split.judgements), *twins, *shared])
 
 
 def _metrics_of(opened: Sequence[Result]) -> dict[str, Metric]:
     """Return all metrics by name, those of the shelf and those that runs were measured by."""
-    more = {name for run in opened for name in run.config.get("metrics", ())}
+    more: set[str] = set()
+    for run in opened:
+        more.update(run.config.get("metrics", ()))
     rows = [*(row() for row in metrics.rows().values()), *map(metrics.load, sorted(more))]
     return {row.name: row for row in rows}
 
@@ -263,11 +266,12 @@ class Comparison:
         for row in self.differences.to_dict("records"):
             differences[f"{row['run']} - {row['against']}: {row['key']}"] = row
         split = self.runs[0].split
+        training = {run.name: run.trained_on for run in self.runs}
         about = {
             "dataset": self.runs[0].dataset,
             "split": {"name": split.name, **split.fingerprint()},
             "models": [run.name for run in self.runs],
-            "training": {run.name: run.trained_on for run in self.runs},
+            "training": training,
             "same_list": self.same_list(),
         }
         return about | {"metrics": metrics, "contracts": contracts, "differences": differences}
@@ -292,7 +296,9 @@ def compare(*results: Result | str | Path, keys: Sequence[str] = ()) -> Comparis
     Raises:
         ValueError: they were measured on different images or captions, or on captions of other images.
     """
-    every = [one for given in results for one in opened(given)]
+    every: list[Result] = []
+    for result in results:
+        every += opened(result)
     require(every, "nothing to compare: give results of evaluate(), train() or open_runs()")
     runs = together(every)
     notes = apart(every, [run.name for run in runs])
@@ -366,14 +372,14 @@ def chosen(
     """
     ids = split.image_ids if direction == "i2t" else split.caption_ids
     known = [*split.image_ids, *split.caption_ids]
-    for one in sorted(set(asked) - set(known)):
-        near = did_you_mean(one, known, f"there is {', '.join(known[:3])}")
-        raise KeyError(f"no image or caption {one!r} in {split.name}; {near}")
-    given = [("asked for", ids.index(one)) for one in asked if one in ids]
+    for name in sorted(set(asked) - set(known)):
+        near = did_you_mean(name, known, f"there is {', '.join(known[:3])}")
+        raise KeyError(f"no image or caption {name!r} in {split.name}; {near}")
+    queries = [("asked for", ids.index(name)) for name in asked if name in ids]
     for row in comparison.most_different(ranked, count, split.own if direction == "t2i" else None):
         first, last = (format_number(end, 0) for end in (ranked[:, row].min(), ranked[:, row].max()))
-        given.append((f"the runs differ: ranks {first} to {last}", row))
-    return given
+        queries.append((f"the runs differ: ranks {first} to {last}", row))
+    return queries
 
 
 def grader(split: Split) -> Callable[[Rows, Rows], Array] | None:

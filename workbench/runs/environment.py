@@ -75,7 +75,8 @@ def environment(seed: int | None = None, threads: int = 0) -> dict[str, Any]:
     for name in (own, *needed):
         with suppress(importlib.metadata.PackageNotFoundError):  # an extra that is not installed
             versions[name] = importlib.metadata.version(name)
-    torch, device, commit = sys.modules.get("torch"), None, None
+    torch = sys.modules.get("torch")
+    device = commit = None
     if torch is not None:
         device = str(torch.cuda.get_device_name()) if torch.cuda.is_available() else "cpu"
         threads = threads or torch.get_num_threads()
@@ -83,6 +84,12 @@ def environment(seed: int | None = None, threads: int = 0) -> dict[str, Any]:
     with suppress(OSError, subprocess.CalledProcessError):  # no git, or an installed package and no clone
         commit = subprocess.check_output(command, cwd=PACKAGE, text=True, stderr=subprocess.DEVNULL).strip()
     return {
-        "platform": platform.platform(), "cpus": os.cpu_count(), "threads": threads or None, "device": device,
-        "versions": versions, "commit": commit, "code": code_hash()[:16], "seed": seed,
-    }  # fmt: skip
+        "platform": platform.platform(),
+        "cpus": os.cpu_count(),
+        "threads": threads or None,
+        "device": device,
+        "versions": versions,
+        "commit": commit,
+        "code": code_hash()[:16],
+        "seed": seed,
+    }

@@ -19,9 +19,12 @@ from workbench.runs.result import Result
 Way = Literal["i2t", "t2i"]
 WAYS: tuple[Way, Way] = ("i2t", "t2i")
 COLUMNS = [
-    "direction", "query_id", "query", "right", "wrong", "rank", "answer_id", "answer", "answer_score",
-    "truth_id", "truth", "truth_score",
-]  # fmt: skip
+    "direction",
+    *("query_id", "query"),
+    *("right", "wrong", "rank"),
+    *("answer_id", "answer", "answer_score"),
+    *("truth_id", "truth", "truth_score"),
+]
 
 
 @dataclass(frozen=True)
@@ -64,15 +67,18 @@ def errors(
         KeyError: the data have no such judgements.
         ValueError: the results were measured on different images or captions.
     """
-    given = [first] if second is None else [first, second]
-    runs = together([run for one in given for run in opened(one)])
+    results = [first] if second is None else [first, second]
+    every: list[Result] = []
+    for result in results:
+        every += opened(result)
+    runs = together(every)
     split = runs[0].split
-    require(len(runs) == len(given), "give one result, or two")
+    require(len(runs) == len(results), "give one result, or two")
     require_known(f"{split.name} has no judgements", judgements, split.judgements)
     tables, counts = [], {}
     for way in WAYS:
         firsts = [first_answers(run, way, judgements) for run in runs]
-        right = [one.rank == 1 for one in firsts]
+        right = [answers.rank == 1 for answers in firsts]
         counts[way] = _counts(right, firsts[0].rank, [run.name for run in runs])
         for number, answers in enumerate(firsts):
             wrong, names = answers.rank > 1, {"right": "", "wrong": runs[number].name}
@@ -87,11 +93,11 @@ def errors(
 
 def _counts(right: Sequence[Mask], rank: Values, names: Sequence[str]) -> dict[str, Any]:
     """How many queries count, how many each result answers rightly, and how many all of them or none does."""
-    asked = ~np.isnan(rank)
+    counted = ~np.isnan(rank)
     each = {name: int(mask.sum()) for name, mask in zip(names, right, strict=True)}
     both = {"both": int(np.logical_and.reduce(right).sum())} if len(right) > 1 else {}
-    none = int((asked & ~np.logical_or.reduce(right)).sum())
-    return {"queries": int(asked.sum()), "right": each, **both, "none": none}
+    none = int((counted & ~np.logical_or.reduce(right)).sum())
+    return {"queries": int(counted.sum()), "right": each, **both, "none": none}
 
 
 def first_answers(run: Result, way: Way, judgements: str = "own") -> FirstAnswers:
@@ -125,16 +131,16 @@ def _listed(
     rows = rows[np.argsort(-first.rank[rows], kind="stable")]
     images, captions = _side(split, "image"), _side(split, "caption")
     queries, items = (images, captions) if way == "i2t" else (captions, images)
-    columns = {
+    columns: dict[str, Any] = {
         "direction": way,
         **_named("query", queries, rows),
         **names,
         "rank": first.rank[rows],
-        **_named("answer", items, first.answer[rows]),
-        "answer_score": first.answer_score[rows].astype(float),
-        **_named("truth", items, first.truth[rows]),
-        "truth_score": first.truth_score[rows].astype(float),
     }
+    columns |= _named("answer", items, first.answer[rows])
+    columns["answer_score"] = first.answer_score[rows].astype(float)
+    columns |= _named("truth", items, first.truth[rows])
+    columns["truth_score"] = first.truth_score[rows].astype(float)
     return pd.DataFrame(columns, columns=COLUMNS)
 
 

@@ -165,7 +165,8 @@ def _measured(subject: Subject, identity: Evaluation, about: About, rounds: int,
     """Measure a subject by the metrics of its identity, or else by those of the run that it is from."""
     model, split, image, text, target, run, _ = subject
     config = run.as_dict() if run else {}
-    names, judge, strict = identity.metrics, identity.judge, True
+    names, judge = identity.metrics, identity.judge
+    strict = True
     if not names and run:
         names, judge = tuple(config.get("metrics", ())), identity.judge or config.get("judge", "")
         check_measured(names, judge, rounds)
@@ -212,7 +213,8 @@ def _identity(subject: Subject, **asked: Any) -> Evaluation:
         subject: with how its data are named, if they have a name.
         asked: further fields.
     """
-    model, target, run = subject.model, subject.target, subject.run
+    model = subject.model
+    target, run = subject.target, subject.run
     if isinstance(run, Evaluation) and target is None:
         return replace(run, **{name: value for name, value in asked.items() if value})
     fields: dict[str, Any] = {"name": model.title(), **model.origin, **subject.origin, **asked}
@@ -248,7 +250,8 @@ def _require_owners(models: Sequence[Any], where: Where, **of_model: Any) -> Non
 
 def _of_vectors(where: Where, images: Any, texts: Any, own: Any) -> Subject:
     """Vectors in the order of the data, or with rows of their own."""
-    model, part, target = KeptVectors(), None, None
+    model = KeptVectors()
+    part = target = None
     if where.data is not None:
         # images need not be there, of which nothing is read
         part, target = _data(model, where, {"pictures": False})
@@ -352,8 +355,11 @@ def _together(subjects: Sequence[Subject]) -> Subject:
     model = Ensemble([subject.model for subject in subjects])
     image = Joint.of([subject.image for subject in subjects])
     text = Joint.of([subject.text for subject in subjects])
-    notes = dict.fromkeys(note for subject in subjects for note in subject.split.notes)
-    return Subject(model, replace(first.split, notes=tuple(notes)), image, text, first.target, first.run)
+    notes: list[str] = []
+    for subject in subjects:
+        notes += subject.split.notes
+    split = replace(first.split, notes=tuple(dict.fromkeys(notes)))
+    return Subject(model, split, image, text, first.target, first.run)
 
 
 def notes_of(model: Model, source: Source) -> tuple[str, ...]:

@@ -55,9 +55,13 @@ RENAMED = {
     "transformer.": "text_model.encoder.",
 }
 INSIDE = {
-    ".resblocks.": ".layers.", ".ln_1.": ".layer_norm1.", ".ln_2.": ".layer_norm2.", ".c_fc.": ".fc1.",
-    ".c_proj.": ".fc2.", ".attn.": ".self_attn.",
-}  # fmt: skip
+    ".resblocks.": ".layers.",
+    ".ln_1.": ".layer_norm1.",
+    ".ln_2.": ".layer_norm2.",
+    ".c_fc.": ".fc1.",
+    ".c_proj.": ".fc2.",
+    ".attn.": ".self_attn.",
+}
 CAN = (
     "open_clip and onnx take two open_clip towers with head='pooled' and no log_var, transformers those "
     "of them that are CLIPs; transformers and onnx take models that transformers built"
@@ -100,9 +104,9 @@ class Side(nn.Module):
         super().__init__()
         self.owner, self.encode = owner, encode
 
-    def forward(self, *given: Tensor) -> Tensor:
+    def forward(self, *inputs: Tensor) -> Tensor:
         """Encode and normalise."""
-        return normalize(vectors_in(self.encode(*given)), dim=-1)
+        return normalize(vectors_in(self.encode(*inputs)), dim=-1)
 
 
 @during("exporting the model")
@@ -160,18 +164,21 @@ def card(run: Path, model: Model, to: str, licence: str) -> str:
     contracts, config = dict(contracts_of(results)), model.config
     rows = measurement_rows((label, contracts[label]) for label in headline(contracts))
     heads = ("number", "value", "in", "chance", "queries", "gallery")
-    lines = [f"| {' | '.join(row[head] for head in heads)} |" for row in rows]
+    lines = []
+    for row in rows:
+        cells = " | ".join(row[head] for head in heads)
+        lines.append(f"| {cells} |")
     data, origin = results.get("dataset", ""), "trained elsewhere"
     if config is not None:
         data = data or config.data.name
         origin = f"trained on {config.data.name} with the objective {config.objective.name}"
-    made = f"Exported by itm-workbench from {run.name}, {origin}."
+    origin_line = f"Exported by itm-workbench from {run.name}, {origin}."
     return CARD.format(
         library=to.replace("onnx", "onnxruntime"),
         licence=licence,
         data=Path(data).name,
         name=model.name,
-        made=made,
+        made=origin_line,
         read=READ[to],
         rows="\n".join(lines),
     )
@@ -203,25 +210,33 @@ def _clip(towers: Towers, folder: Path) -> None:
         f"{name} is no CLIP as transformers has it: vectors differ by {format_number(far, 4)}; {CAN}",
     )
     clip.save_pretrained(folder)
-    given, square = open_clip.tokenizer.SimpleTokenizer(), dict(zip(("height", "width"), size))
+    original = open_clip.tokenizer.SimpleTokenizer()
     named = {"<start_of_text>": "<|startoftext|>", "<end_of_text>": "<|endoftext|>"}
-    words = {named.get(word, word): number for word, number in given.encoder.items()}
+    words = {named.get(word, word): number for word, number in original.encoder.items()}
     tokenizer = transformers.CLIPTokenizer(
-        words, list(given.bpe_ranks), model_max_length=text.get("context_length", 77)
+        words, list(original.bpe_ranks), model_max_length=text.get("context_length", 77)
     )
+    height, width = size
+    square = {"height": height, "width": width}
+    scaled = square if resize == "squash" else {"shortest_edge": min(size)}
     images = transformers.CLIPImageProcessor(
-        size=square if resize == "squash" else {"shortest_edge": min(size)}, crop_size=square,
+        size=scaled,
+        crop_size=square,
         resample=list(INTERPOLATIONS.values())[int(towers.recipe[1])],
-        image_mean=towers.mean.flatten().tolist(), image_std=towers.std.flatten().tolist(),
-    )  # fmt: skip
+        image_mean=towers.mean.flatten().tolist(),
+        image_std=towers.std.flatten().tolist(),
+    )
     transformers.CLIPProcessor(images, tokenizer).save_pretrained(folder)
 
 
 def _clip_config(towers: Towers) -> dict[str, Any]:
     """What CLIP of transformers is built from."""
-    said, size = towers.description.architecture, towers.size.tolist()
-    vision, text = said["vision_cfg"], said["text_cfg"]
-    shared = {"hidden_act": "quick_gelu" if said.get("quick_gelu") else "gelu", "layer_norm_eps": 1e-5}
+    architecture, size = towers.description.architecture, towers.size.tolist()
+    vision, text = architecture["vision_cfg"], architecture["text_cfg"]
+    shared = {
+        "hidden_act": "quick_gelu" if architecture.get("quick_gelu") else "gelu",
+        "layer_norm_eps": 1e-5,
+    }
 
     def side(cfg: dict[str, Any], heads: int) -> dict[str, Any]:
         hidden = {
@@ -232,17 +247,18 @@ def _clip_config(towers: Towers) -> dict[str, Any]:
 
     of_text = {"vocab_size": TOKENS, "max_position_embeddings": text.get("context_length", 77)}
     of_text |= {"bos_token_id": TOKENS - 2, "eos_token_id": TOKENS - 1, "pad_token_id": TOKENS - 1}
+    of_image = {"image_size": size[0], "patch_size": vision["patch_size"]}
+    heads = vision["width"] // vision.get("head_width", 64)
     return {
-        "projection_dim": said["embed_dim"],
+        "projection_dim": architecture["embed_dim"],
         "text_config": side(text, text["heads"]) | of_text,
-        "vision_config": side(vision, vision["width"] // vision.get("head_width", 64))
-        | {"image_size": size[0], "patch_size": vision["patch_size"]},
+        "vision_config": side(vision, heads) | of_image,
     }
 
 
 def _clip_weights(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """The weights under the names of transformers; a linear map of open_clip stands transposed there."""
-    found = dict[str, Tensor]()
+    renamed: dict[str, Tensor] = {}
     for name, value in weights.items():
         name = name.removeprefix("text.")
         start = next((old for old in RENAMED if name.startswith(old)), "")
@@ -251,10 +267,11 @@ def _clip_weights(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
             to = to.replace(old, new)
         if "in_proj_" in to:
             before, kind = to.split("in_proj_")
-            found |= {f"{before}{side}_proj.{kind}": part for side, part in zip("qkv", value.chunk(3))}
+            renamed |= {f"{before}{side}_proj.{kind}": part for side, part in zip("qkv", value.chunk(3))}
         else:
-            found[to] = (value.T if name.endswith(("visual.proj", "text_projection")) else value).contiguous()
-    return found
+            linear = name.endswith(("visual.proj", "text_projection"))
+            renamed[to] = (value.T if linear else value).contiguous()
+    return renamed
 
 
 def _onnx(towers: Towers, folder: Path) -> None:
@@ -274,24 +291,31 @@ def _hugging_face_onnx(encoder: HuggingFace, folder: Path) -> None:
     """Two files, and the processor that makes what they read."""
     model, processor = encoder.model.eval(), encoder.processor
     with reading_errors(encoder.name, "cannot be exported", KeyError):
-        given = dict(processor(images=[Image.new("RGB", (64, 64))] * 2, return_tensors="pt"))
-    _written(model, model.get_image_features, {"pixel_values": given["pixel_values"]}, folder / "image.onnx")
+        inputs = dict(processor(images=[Image.new("RGB", (64, 64))] * 2, return_tensors="pt"))
+    _written(model, model.get_image_features, {"pixel_values": inputs["pixel_values"]}, folder / "image.onnx")
     ids = torch.ones(2, encoder.longest, dtype=torch.long)
     real = ids.tril(encoder.longest // 2)  # of all ones the exporter would take for granted that they are
     _written(model, model.get_text_features, {"input_ids": ids, "attention_mask": real}, folder / "text.onnx")
     processor.save_pretrained(folder)
 
 
-def _written(owner: nn.Module, encode: Callable[..., Any], given: dict[str, Tensor], file: Path) -> None:
+def _written(owner: nn.Module, encode: Callable[..., Any], inputs: dict[str, Tensor], file: Path) -> None:
     """One side as an ONNX file; the number of items is free."""
     library("onnxscript", "onnx")
     side, free = Side(owner, encode).eval(), torch.export.Dim("items")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of the exporter, about itself
         torch.onnx.export(
-            side, tuple(given.values()), file, input_names=list(given), output_names=["vectors"], dynamo=True,
-            dynamic_shapes=(tuple({0: free} for _ in given),), external_data=False, verbose=False,
-        )  # fmt: skip
+            side,
+            tuple(inputs.values()),
+            file,
+            input_names=list(inputs),
+            output_names=["vectors"],
+            dynamo=True,
+            dynamic_shapes=(tuple({0: free} for _ in inputs),),
+            external_data=False,
+            verbose=False,
+        )
 
 
 _OF_TOWERS: dict[str, Callable[[Any, Path], Any]] = {

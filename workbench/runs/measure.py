@@ -70,17 +70,18 @@ def validate(
         NotMeasuredError: the split has no such number.
     """
     image, text = model.embed(source)
-    scores, split, key = scored(model, image, text), source.split, MetricKey.parse(select)
+    scores, split = scored(model, image, text), source.split
+    key = MetricKey.parse(select)
     walked = partial(evaluate_split, scores, vectors=(image.mean.numpy(), text.mean.numpy()), rounds=0)
     # judgements that nobody asks for cost a pass over all pairs
-    asked = {name: split.judgements[name] for name in split.judgements if name in ("own", key.judgements)}
+    needed = {name: split.judgements[name] for name in split.judgements if name in ("own", key.judgements)}
     table = [row() for row in dict.fromkeys((shelf.member("rsum"), chooser(select, metrics)))]
-    measurements = walked(replace(split, judgements=asked), table=table)[0]
-    found = {m.label: m.value for m in measurements if m.label in ("rsum", select)}
-    if select not in found:
+    measurements = walked(replace(split, judgements=needed), table=table)[0]
+    values = {m.label: m.value for m in measurements if m.label in ("rsum", select)}
+    if select not in values:
         every = dict.fromkeys(m.label for m in walked(split, metrics=metrics)[0])
         require_known(f"select: {split.name} has no number", select, every, NotMeasuredError)
-    return found
+    return values
 
 
 def measure(
@@ -187,10 +188,10 @@ def _require_measured(
         # another metric of this name is measured by other judgements
         shared = any(other.name == row.name for other in usual)
         places = {judgements for name, judgements in known if name == row.name}
+        by, has = " or ".join(row.by), ", ".join(split.judgements)
         require(
             places & set(row.by) if shared else places,
-            f"metric {row.name!r} is measured by {' or '.join(row.by)}, and {split.name} has only "
-            f"the judgements {', '.join(split.judgements)}",
+            f"metric {row.name!r} is measured by {by}, and {split.name} has only the judgements {has}",
         )
 
 
@@ -277,26 +278,26 @@ def _correlations(
     """Agreement with ratings that list what was rated and leave the rest open; one that is undefined is left
     out.
     """
-    asked: list[tuple[Array, Judgements, tuple[str, ...]]] = [
-        (at_pairs(scores, one.images, one.captions), one, ("i2t", "t2i"))
-        for one in split.judgements.values()
-        if one.unlisted is None
-    ]
+    rated: list[tuple[Array, Judgements, tuple[str, ...]]] = []
+    for judged in split.judgements.values():
+        if judged.unlisted is None:
+            rated.append((at_pairs(scores, judged.images, judged.captions), judged, ("i2t", "t2i")))
     if vectors is not None:
-        for by_name, side, way in (
-            (split.image_judgements, vectors[0], "i2i"),
-            (split.caption_judgements, vectors[1], "t2t"),
-        ):
-            asked += [
-                (np.einsum("nd,nd->n", side[one.images], side[one.captions], dtype=np.float64), one, (way,))
-                for one in by_name.values()
-            ]
-    return [
-        m
-        for values, judged, ways in asked
-        if len(judged.grades)
-        for m in correlation.correlations(
-            values, judged, split.own, directions=ways, rows=rows, rounds=rounds
-        )
-        if not np.isnan(m.value)
-    ]
+        images, captions = vectors
+        for judged in split.image_judgements.values():
+            rated.append((_within_side(images, judged), judged, ("i2i",)))
+        for judged in split.caption_judgements.values():
+            rated.append((_within_side(captions, judged), judged, ("t2t",)))
+    measurements: list[Measurement] = []
+    for values, judged, ways in rated:
+        if len(judged.grades):
+            measurements += correlation.correlations(
+                values, judged, split.own, directions=ways, rows=rows, rounds=rounds
+            )
+    return [m for m in measurements if not np.isnan(m.value)]
+
+
+def _within_side(vectors: Array, judged: Judgements) -> Array:
+    """Scores of the rated pairs of one side, by its vectors."""
+    first, second = vectors[judged.images], vectors[judged.captions]
+    return np.einsum("nd,nd->n", first, second, dtype=np.float64)

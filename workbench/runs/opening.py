@@ -94,13 +94,16 @@ def together(opened: Sequence[Result]) -> list[Result]:
     Raises:
         ValueError: they were measured on different images or captions, or on captions of other images.
     """
-    known = next((one.split for one in opened if not _by_rows(one.split)), opened[0].split)
-    for one in opened:
-        same_rows(f"{opened[0].name} and {one.name} were measured on", known, one.split)
+    known = next((run.split for run in opened if not _by_rows(run.split)), opened[0].split)
+    for run in opened:
+        same_rows(f"{opened[0].name} and {run.name} were measured on", known, run.split)
     names = _names(opened)
-    notes = [*(note for one in opened for note in one.split.notes), *apart(opened, names)]
+    notes: list[str] = []
+    for run in opened:
+        notes += run.split.notes
+    notes += apart(opened, names)
     known = replace(known, notes=tuple(dict.fromkeys(notes)))
-    return [replace(one, split=known, name=name) for one, name in zip(opened, names, strict=True)]
+    return [replace(run, split=known, name=name) for run, name in zip(opened, names, strict=True)]
 
 
 def same_rows(both: str, known: Split, other: Split) -> None:
@@ -156,9 +159,11 @@ def apart(opened: Sequence[Result], names: Sequence[str]) -> list[str]:
         opened: the runs, each with the split that it was measured on.
         names: what the notes call them.
     """
-    pairs = [(one, name) for one, name in zip(opened, names, strict=True) if one.split.name != BARE]
-    notes = [note for one, name in pairs[1:] for note in _read_apart(*pairs[0], one, name)]
-    threads = {name: one.threads for one, name in zip(opened, names, strict=True) if one.threads}
+    pairs = [(run, name) for run, name in zip(opened, names, strict=True) if run.split.name != BARE]
+    notes: list[str] = []
+    for run, name in pairs[1:]:
+        notes += _read_apart(*pairs[0], run, name)
+    threads = {name: run.threads for run, name in zip(opened, names, strict=True) if run.threads}
     if len({*threads.values()}) > 1:
         counts = ", ".join(f"{name} {count}" for name, count in threads.items())
         notes.append(f"computed with different numbers of threads, by which alone numbers differ: {counts}")
@@ -186,22 +191,32 @@ def _read_apart(first: Result, name: str, other: Result, other_name: str) -> Ite
 def _names(opened: Sequence[Result]) -> list[str]:
     """Names that tell open runs apart: by what differs, by the folder, else by their numbers."""
     names = []
-    for number, one in enumerate(opened, 1):
-        own = typed(one.config)
-        alike = [typed(other.config) for other in opened if other.name == one.name]
-        # what a target holds stands under "data" as well
-        fields = [field for field in own if not field.startswith("target")]
-        differ = [field for field in fields if any(c.get(field) != own[field] for c in alike)]
-        same = sum(all(config.get(field) == own[field] for field in differ) for config in alike)
+    for number, run in enumerate(opened, 1):
+        own = typed(run.config)
+        alike = [_differing(own, typed(other.config)) for other in opened if other.name == run.name]
+        different = set[str]().union(*alike)
+        differ = [field for field in own if field in different]
         if len(alike) == 1:
             ending = ""
-        elif same == 1 and 0 < len(differ) <= MOST_DIFFER:
+        elif alike.count([]) == 1 and 0 < len(differ) <= MOST_DIFFER:
             ending = "".join(f", {field}={own[field]}" for field in differ)
+        elif run.folder:
+            ending = f" {run.folder.name}"
         else:
-            ending = f" {one.folder.name if one.folder else number}"
-        names.append(one.name + ending)
+            ending = f" {number}"
+        names.append(run.name + ending)
     counts = Counter(names)
-    return [f"{name} ({n})" if counts[name] > 1 else name for n, name in enumerate(names, 1)]
+    for row, name in enumerate(names):
+        if counts[name] > 1:
+            names[row] = f"{name} ({row + 1})"
+    return names
+
+
+def _differing(own: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
+    """The fields of a configuration that another one has otherwise."""
+    # what a target holds stands under "data" as well
+    fields = [field for field in own if not field.startswith("target")]
+    return [field for field in fields if other.get(field) != own[field]]
 
 
 def _open(name: str, root: str, images: int, target: Target | None) -> Result:

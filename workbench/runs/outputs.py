@@ -52,10 +52,8 @@ def vectors(output: Any, method: str, items: Sequence[str]) -> Tensor:
     listed = isinstance(output, list | tuple)
     numbers = _stacked(output, method) if listed else _numbers(output, method)
     shape, count = tuple(numbers.shape), len(items)
-    require(
-        len(shape) == 2 and shape[0] == count and shape[1] > 0,
-        f"{method}() of {count} gave shape {shape}; ({count}, D) is needed",
-    )
+    fits = len(shape) == 2 and shape[0] == count and shape[1] > 0
+    require(fits, f"{method}() of {count} gave shape {shape}; ({count}, D) is needed")
     _require_all(numbers.isfinite().all(1), "numbers that are not finite", method, items)
     return numbers
 
@@ -96,10 +94,12 @@ def score_matrix(output: Any, method: str, images: int, texts: int) -> Array:
 def _stacked(output: Sequence[Any], method: str) -> Tensor:
     rows = [_numbers(row, method, f"a {type(output).__name__} of ") for row in output]
     shapes = list(dict.fromkeys(tuple(row.shape) for row in rows))
+    alike = len(shapes) == 1 and len(shapes[0]) == 1
+    listed = ", ".join(map(str, shapes[:3])) or "none"
     require(
-        len(shapes) == 1 and len(shapes[0]) == 1,
-        f"{method}() gave a {type(output).__name__} of {len(rows)} with shapes "
-        f"{', '.join(map(str, shapes[:3])) or 'none'}; vectors of one length are needed",
+        alike,
+        f"{method}() gave a {type(output).__name__} of {len(rows)} with shapes {listed}; "
+        "vectors of one length are needed",
     )
     return torch.stack(rows)
 

@@ -102,7 +102,10 @@ class ObjectModel(Model):
     def __init__(
         self, encoder: Any, name: str, origin: Mapping[str, Any] | None, methods: Mapping[str, str]
     ) -> None:
-        self.encoder, self.name, self.origin, self.methods = encoder, name, dict(origin or {}), methods
+        self.encoder = encoder
+        self.name = name
+        self.origin = dict(origin or {})
+        self.methods = methods
         self.of_unit_length = not callable(getattr(encoder, "scores", None))
         # scores are computed on the processor, and the vectors lie there; the encoder may have another place
         self._place = torch.device("cpu")
@@ -234,7 +237,9 @@ class PairModel(Model):
     of_unit_length = False
 
     def __init__(self, scorer: Any, name: str, origin: Mapping[str, Any] | None = None) -> None:
-        self.scorer, self.name, self.origin = scorer, name, dict(origin or {})
+        self.scorer = scorer
+        self.name = name
+        self.origin = dict(origin or {})
         self._place = torch.device("cpu")
 
     def to(self, device: str = "", precision: str = "") -> Self:

@@ -32,8 +32,10 @@ from workbench.runs.config import Config
 
 # The text graph where nobody chose it: its words are those of the shipped model.
 GRAPH: dict[str, Any] = {
-    "concepts": {"kind": "towers", "name": "scenes", "whole": True}, "pretrained": "scenes", "embed_dim": 0,
-}  # fmt: skip
+    "concepts": {"kind": "towers", "name": "scenes", "whole": True},
+    "pretrained": "scenes",
+    "embed_dim": 0,
+}
 # Small encoders that begin with random weights.
 _REGIONS = {"embed_dim": 256, "hidden_dim": 256, "pooling": "max", "region_dropout": 0.2}
 _WORDS = {"word_dim": 128, "embed_dim": 256, "layer": "mlp", "pooling": "max", "word_dropout": 0.1}
@@ -228,7 +230,8 @@ def _check_objective(values: Mapping[str, Any], objective: Objective) -> None:
 
 def _check_members(config: Config) -> None:
     """Refuse the data set, encoders and metrics that are not there, and options that they do not take."""
-    name, image, words = config.data.name, config.image_encoder, config.text_encoder
+    name = config.data.name
+    image, words = config.image_encoder, config.text_encoder
     require(
         words.name != image.name or not words.options,
         f"text_encoder: {words.name!r} serves both sides here; give its options as image_encoder",

@@ -92,7 +92,8 @@ class Result:
         rows = {row["number"]: row for row in measurement_rows(self.measurements)}
         heads = ["value", "in", "chance", "queries", "gallery"]
         first = headline(rows, usual=usual(self.config.get("metrics", ())))
-        shown = [rows[label] for label in (rows if every else first)]
+        labels = rows if every else first
+        shown = [rows[label] for label in labels]
         return pd.DataFrame(shown, columns=["number", *heads]).set_index("number")
 
     def _title(self) -> str:
@@ -107,8 +108,8 @@ class Result:
 
     def _remarks(self) -> list[str]:
         shown = set(self.shown().index)
-        told = remarks(one for one in self.measurements if one.label in shown)
-        return [*told, *beside(self.measurements)]
+        visible = [measured for measured in self.measurements if measured.label in shown]
+        return [*remarks(visible), *beside(self.measurements)]
 
     @property
     def config(self) -> Mapping[str, Any]:
@@ -250,49 +251,45 @@ class Result:
         """The ``k`` best items of every query in both directions: query, rank, item, score, grade by the
         split's own pairs. Directions and ids are categories of pandas, 4 bytes each and not their text.
         """
-        own, kept = self.split.judgements["own"], dict(self.best)
-        if not kept or kept["i2t"][1].shape[1] < min(k, len(self.split.captions)):
-            scores = by_rows(self.any_scores())
-            kept = {
-                way: best(rows, min(k, rows.shape[1])) for way, rows in (("i2t", scores), ("t2i", scores.T))
-            }
+        own, lists = self.split.judgements["own"], self._best_items(k)
         # one list of ids, since a table of both directions has one kind of category
         ids = (self.split.image_ids, self.split.caption_ids)
         known = pd.Index(dict.fromkeys((*ids[0], *ids[1])))
         images, captions = (known.get_indexer(pd.Index(side)) for side in ids)
+        ways = pd.Index(["i2t", "t2i"])
         tables = []
-        for way, queries, items in ((0, images, captions), (1, captions, images)):
-            best_scores, found = (one[:, :k] for one in kept["t2i" if way else "i2t"])
-            query, rank = np.indices(found.shape, dtype=np.int32)
-            columns = {
-                "direction": pd.Categorical.from_codes(
-                    np.full(found.size, way, np.int8), pd.Index(["i2t", "t2i"])
-                ),
-                "query_id": pd.Categorical.from_codes(queries[query.ravel()], known),
-                "rank": rank.ravel() + np.int32(1),
-                "item_id": pd.Categorical.from_codes(items[found.ravel()], known),
-                "score": best_scores.ravel().astype(np.float32),
-                "grade": own.at(*((found, query) if way else (query, found))).ravel().astype(np.float32),
-            }
-            tables.append(pd.DataFrame(columns))
+        for code, (way, queries, items) in enumerate((("i2t", images, captions), ("t2i", captions, images))):
+            scores, rows = (values[:, :k] for values in lists[way])
+            query, rank = np.indices(rows.shape, dtype=np.int32)
+            grades = own.at(query, rows) if way == "i2t" else own.at(rows, query)
+            directions = pd.Categorical.from_codes(np.full(rows.size, code, np.int8), ways)
+            table = pd.DataFrame({"direction": directions})
+            table["query_id"] = pd.Categorical.from_codes(queries[query.ravel()], known)
+            table["rank"] = rank.ravel() + np.int32(1)
+            table["item_id"] = pd.Categorical.from_codes(items[rows.ravel()], known)
+            table["score"] = scores.ravel().astype(np.float32)
+            table["grade"] = grades.ravel().astype(np.float32)
+            tables.append(table)
         return pd.concat(tables, ignore_index=True)
+
+    def _best_items(self, k: int) -> dict[str, Best]:
+        """Scores and rows of at least the ``k`` best items of every query, by direction."""
+        if self.best and self.best["i2t"][1].shape[1] >= min(k, len(self.split.captions)):
+            return dict(self.best)
+        scores = by_rows(self.any_scores())
+        sides = {"i2t": scores, "t2i": scores.T}
+        return {way: best(side, min(k, side.shape[1])) for way, side in sides.items()}
 
     def as_dict(self) -> dict[str, Any]:
         """Return what ``results.json`` holds. The same seed and threads give the same values, so no time is
         among them; it is in ``env.json``. ``metrics`` has the values, and ``contracts`` what they are.
         """
         contracts = {measured.label: measured.as_dict() for measured in self.measurements}
-        return {
-            "dataset": self.dataset,
-            "split": facts_of(self.split),
-            **self._identity(),
-            "seed": self.config["seed"],
-            "threads": self.threads,
-            "metrics": {label: contract.pop("value") for label, contract in contracts.items()},
-            "contracts": contracts,
-            "notes": list(self.split.notes),
-            **self._learnt(),
-        }
+        values = {label: contract.pop("value") for label, contract in contracts.items()}
+        about = {"dataset": self.dataset, "split": facts_of(self.split), **self._identity()}
+        about |= {"seed": self.config["seed"], "threads": self.threads}
+        measured = {"metrics": values, "contracts": contracts, "notes": list(self.split.notes)}
+        return {**about, **measured, **self._learnt()}
 
     def _identity(self) -> dict[str, Any]:
         """What was trained, or what was evaluated: its name, and of a model of this library its training."""
@@ -308,11 +305,13 @@ class Result:
         # of several epochs that are kept, validation tells of the last
         rows = [row for row in self.history if row["epoch"] in self.kept[-1:]]
         last = rows[-1] if rows else {}
+        validation = {name[4:]: value for name, value in last.items() if name.startswith("val/")}
+        steps = int(self.history[-1].get("steps", 0)) if self.history else 0
         return {
             "select": self.select,
             "kept": self.kept,
-            "validation": {name[4:]: value for name, value in last.items() if name.startswith("val/")},
-            "steps": int(self.history[-1].get("steps", 0)) if self.history else 0,
+            "validation": validation,
+            "steps": steps,
             "history": [_without_time(row) for row in self.history],
         }
 
@@ -346,12 +345,13 @@ class Result:
             self._save_model(path)
             ByQuery.of(self.split, self.values).write(path)
             results = runs.write_results(path, self.as_dict())
+            files: set[Path] = set()
+            for form in CHECKSUMMED:
+                files.update(path.glob(form))
             # a file that begins with a dot is one that was never finished
-            files = {
-                file for form in CHECKSUMMED for file in path.glob(form) if not file.name.startswith(".")
-            }
+            finished = sorted(file for file in files if not file.name.startswith("."))
             facts = {"config": self.config, "split": self.split.identity()}
-            write_checksums(path / runs.CHECKSUMS, sorted(files), facts)
+            write_checksums(path / runs.CHECKSUMS, finished, facts)
             if isinstance(self.run, Evaluation):
                 runs.write_status(path, "ok")
             elif not self.config.get("keep_optimizer", False):

@@ -40,7 +40,11 @@ from workbench.runs.place import runs_folder
 if TYPE_CHECKING:
     from workbench.records.measurement import Measurement
 
-RESULTS, PARAMS, ENV, STATUS, VALUES = "results.json", "params.json", "env.json", "STATUS", "values.npz"
+RESULTS = "results.json"
+PARAMS = "params.json"
+ENV = "env.json"
+STATUS = "STATUS"
+VALUES = "values.npz"
 CHECKSUMS = "checksums.json"
 # of a training: the fields that were given, which the resolved configuration completes
 GIVEN = "given.json"
@@ -53,7 +57,9 @@ EVALUATIONS = "evaluations"
 # the kind of run, and of an evaluation what was evaluated
 KIND = "run.json"
 # what a run keeps of its model: the resolved configuration, what the signal makers learnt, the weights
-CONFIG, STATES, MODEL = "config.json", "text.json", "model.safetensors"
+CONFIG = "config.json"
+STATES = "text.json"
+MODEL = "model.safetensors"
 # the captions of a run that evaluated a model made elsewhere
 CAPTIONS = "captions.parquet"
 SCRAP = "application/scrapbook.scrap.json+json"
@@ -196,9 +202,13 @@ def list_runs(root: Path | str = "runs", notebook: str = "*", tags: Sequence[str
         tags: only runs that have all of these.
     """
     places = [f"{notebook}/*/", *(["*/"] if fnmatch(Path(root).name, notebook) else [])]
-    folders = sorted(path for place in places for path in runs_folder(root).glob(place))
-    found = [_listed(path) for path in folders if (path / PARAMS).is_file() or (path / STATUS).is_file()]
-    tagged = [run for run in found if run.about.has_all(tags)]
+    folders: list[Path] = []
+    for place in places:
+        folders += runs_folder(root).glob(place)
+    every = [
+        _listed(path) for path in sorted(folders) if (path / PARAMS).is_file() or (path / STATUS).is_file()
+    ]
+    tagged = [run for run in every if run.about.has_all(tags)]
     return sorted(tagged, key=_order)
 
 
@@ -235,24 +245,23 @@ def find(name: Path | str, root: Path | str = "runs") -> Run:
     if any((path / file).is_file() for file in (PARAMS, STATUS, RESULTS, KIND)):
         return read(path)
     every = list_runs(root)
-    ways = (
-        every[-1:] if part == "last" else [],
-        [run for run in every if part in (run.id, run.about.name)],
-        [run for run in every if run.id.startswith(part) or run.id.endswith(part)],
-        [run for run in every if run.notebook == part],
-    )
-    found = next(filter(None, ways), [])
-    if not found:
+    latest = every[-1:] if part == "last" else []
+    exact = [run for run in every if part in (run.id, run.about.name)]
+    parts = [run for run in every if run.id.startswith(part) or run.id.endswith(part)]
+    matches = latest or exact or parts or [run for run in every if run.notebook == part]
+    if not matches:
         require(not path.is_file(), f"{name} is a file; name the folder of a run", FileNotFoundError)
         holds = f"{name} holds no run; `workbench ls` lists the runs"
         require(not path.is_dir(), holds, FileNotFoundError)
-        known = ["last", *(name for run in every for name in (run.id, run.name, str(run.folder)))]
+        known = ["last"]
+        for run in every:
+            known += [run.id, run.name, str(run.folder)]
         meant = did_you_mean(part, known, "`workbench ls` lists the runs", most=1)
         raise FileNotFoundError(f"no run {part!r} below {root}; {meant}")
-    if len(found) > 1:
-        last = ", ".join(run.id for run in found[-4:])
-        raise LookupError(f"{len(found)} runs are called {part!r}, name one of them: {last}")
-    return read(found[0].folder)
+    if len(matches) > 1:
+        last = ", ".join(run.id for run in matches[-4:])
+        raise LookupError(f"{len(matches)} runs are called {part!r}, name one of them: {last}")
+    return read(matches[0].folder)
 
 
 def check_name(name: str, root: Path | str = "runs", folder: Path | str = "") -> None:
@@ -268,12 +277,12 @@ def check_name(name: str, root: Path | str = "runs", folder: Path | str = "") ->
     """
     own = Path(folder).resolve() if str(folder) else None
     for run in list_runs(root) if name else ():
-        require(
-            name not in (run.id, run.about.name) or run.folder.resolve() == own,
-            f"{format_path(run.folder)} is called {name!r} already; choose another name, or delete it "
-            f"(workbench rm {format_path(run.folder)})",
-            FileExistsError,
-        )
+        if name in (run.id, run.about.name) and run.folder.resolve() != own:
+            place = format_path(run.folder)
+            raise FileExistsError(
+                f"{place} is called {name!r} already; choose another name, or delete it "
+                f"(workbench rm {place})"
+            )
 
 
 def diff(first: Run, second: Run) -> dict[str, dict[str, tuple[Any, Any]]]:
@@ -355,8 +364,9 @@ def publish(
     """
     from IPython import display
 
-    rows = [(name, row) for name, several in (measured or {}).items() for row in several]
-    known = {f"{name} | {row.label}": row for name, row in rows if row.value == row.value}
+    known: dict[str, Measurement] = {}
+    for name, rows in (measured or {}).items():
+        known |= {f"{name} | {row.label}": row for row in rows if row.value == row.value}
     more = {name: value for name, value in (correlations or {}).items() if value == value}
     if known or more:
         contracts = {name: row.as_dict() for name, row in known.items()}
@@ -369,15 +379,13 @@ def publish(
         }
     path = write_results(folder, results)
     write_json(path.with_name(ENV), environment(seed, results.get("threads", 0)))
-    then = f"{'explore' if (path.parent / MODEL).is_file() else 'show'} {format_from_user(path.parent)}"
+    verb = "explore" if (path.parent / MODEL).is_file() else "show"
+    then = f"{verb} {format_from_user(path.parent)}"
     here = "" if user_folder() == Path.cwd() else f"\nin {user_folder()}"
-    shown = {
-        "text/plain": f"results: {format_from_user(path)}\nnext: workbench {then}{here}",
-        SCRAP: {
-            "name": "results", "encoder": "json", "display": None, "version": 1,
-            "data": json_value(results, RESULTS),
-        },
-    }  # fmt: skip
+    scrap = {"name": "results", "encoder": "json", "display": None, "version": 1}
+    scrap["data"] = json_value(results, RESULTS)
+    text = f"results: {format_from_user(path)}\nnext: workbench {then}{here}"
+    shown = {"text/plain": text, SCRAP: scrap}
     display.display(
         shown, metadata={"scrapbook": {"name": "results", "data": True, "display": False}}, raw=True
     )

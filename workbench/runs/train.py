@@ -91,7 +91,8 @@ def _train_into(ready: Experiment, folder: Path, about: About) -> Result:
         add_about(folder, about)
         write_json(folder / runs.GIVEN, ready.given)
         write_json(folder / runs.PARAMS, ready.config.as_dict())
-        began, status, threads = time.perf_counter(), "interrupted", ready.config.threads
+        began = time.perf_counter()
+        status, threads = "interrupted", ready.config.threads
         try:
             result = _train_and_measure(ready, folder, about)
             threads = result.threads
@@ -110,22 +111,25 @@ def _train_into(ready: Experiment, folder: Path, about: About) -> Result:
 
 def _train_and_measure(ready: Experiment, folder: Path | None, about: About) -> Result:
     """Train and evaluate, with checkpoints in a folder if there is one."""
-    config, model, history = ready.config, ready.model, []
+    config, model = ready.config, ready.model
     metrics = config.metrics
+    history: History = []
     position = checkpoint.TrainingPosition(folder, made_from(ready)) if folder else None
     # with another number of threads the rest of a run would add in another order than its beginning
     threads = config.threads or (position.threads if position else 0)
     with deterministic_algorithms(config.deterministic), computing_threads(threads):
         if ready.train is not None:
             torch.set_rng_state(ready.random_state)
+            validated = partial(validate, model, ready.val, config.select, metrics)
+            smaller = chooser(config.select, metrics).smaller_is_better
             with only_writer(folder) if folder and not rank() else nullcontext():
                 history = _finished(position, model) or fit(
                     model.pair,
                     model.objective,
                     ready.train,
-                    partial(validate, model, ready.val, config.select, metrics),
+                    validated,
                     config,
-                    smaller=chooser(config.select, metrics).smaller_is_better,
+                    smaller=smaller,
                     position=position,
                 )
         calibrate(model, ready.val)

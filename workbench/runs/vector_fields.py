@@ -29,14 +29,17 @@ WORDS = {
 }
 # what vectors are called otherwise; numbered columns may be numbers alone
 VECTORS = {
-    "vectors", "vector", "vec", "embeddings", "embedding", "embeds", "embed", "emb", "features", "feature",
-    "feat", "dimension", "dim", "",
-}  # fmt: skip
+    *("vectors", "vector", "vec"),
+    *("embeddings", "embedding", "embeds", "embed", "emb"),
+    *("features", "feature", "feat"),
+    *("dimension", "dim", ""),
+}
 # what ids are called, of either side, and what the files of images are called beside the names of a column
 EITHER = {"ids", "id"}
 FILE_NAMES = {
-    "image_names", "image_paths", "image_files", "file_names", "filenames", "files", "names", "paths",
-}  # fmt: skip
+    *("image_names", "image_paths", "image_files"),
+    *("file_names", "filenames", "files", "names", "paths"),
+}
 # a name of an earlier group goes before one of a later
 IDS: dict[str, tuple[set[str], ...]] = {
     "image": (set(NAMES["image_id"]), EITHER, {*NAMES["image"], *FILE_NAMES}),
@@ -79,7 +82,8 @@ class Field(NamedTuple):
         if isinstance(self.value, np.ndarray | Tensor):
             return f"{self.name} {self.value.dtype} {tuple(self.value.shape)}"
         first = _first(self.value)
-        return f"{self.name} ({type(self.value if first is None else first).__name__})"
+        example = self.value if first is None else first
+        return f"{self.name} ({type(example).__name__})"
 
 
 def _first(value: Any) -> Any:
@@ -178,9 +182,15 @@ def _csv(file: Path) -> pd.DataFrame:
 
 
 READERS: dict[str, Callable[[Path], Any]] = {
-    ".npy": np.load, ".npz": _npz, ".pt": _tensors, ".safetensors": _safetensors, ".json": _json,
-    ".parquet": pd.read_parquet, ".feather": pd.read_feather, ".csv": _csv,
-}  # fmt: skip
+    ".npy": np.load,
+    ".npz": _npz,
+    ".pt": _tensors,
+    ".safetensors": _safetensors,
+    ".json": _json,
+    ".parquet": pd.read_parquet,
+    ".feather": pd.read_feather,
+    ".csv": _csv,
+}
 
 
 def _of_table(table: pd.DataFrame, name: str) -> Iterator[Field]:
@@ -193,11 +203,12 @@ def _of_table(table: pd.DataFrame, name: str) -> Iterator[Field]:
     require(not twice, f"{name}: the column {twice[:1]} stands twice; keep one")
     table = table.set_axis(names, axis=1)
     runs = dict(_runs(table, name))
-    inside = {column for columns in runs.values() for column in columns}
+    numbered: set[str] = set()
     for stem, columns in runs.items():
+        numbered.update(columns)
         yield Field(f"{columns[0]} to {columns[-1]}", _word(stem), _matrix(table[columns]), numbered=True)
     for column in names:
-        if column not in inside:
+        if column not in numbered:
             yield Field(column, plain(column), _values(table[column]))
 
 

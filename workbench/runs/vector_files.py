@@ -218,7 +218,8 @@ def _numbers(value: Any, name: str) -> tuple[Tensor, list[str]]:
     vectors = array.float() if isinstance(array, Tensor) else torch.from_numpy(_single(array))
     lengths = vectors.norm(dim=1)
     bad = torch.nonzero(~(lengths.isfinite() & (lengths > 0)))
-    require(not len(bad), f"{name}: row {int(bad[0]) if len(bad) else 0} is not finite, or has no direction")
+    if len(bad):
+        raise ValueError(f"{name}: row {int(bad[0])} is not finite, or has no direction")
     return normalize(vectors, dim=1), [REMARKS[kind]] if kind in REMARKS else []
 
 
@@ -269,10 +270,18 @@ def _texts(value: Any) -> tuple[str, ...]:
     values = value.tolist() if hasattr(value, "tolist") else value
     if not isinstance(values, list | tuple):
         return ()
-    plain = [item.item() if isinstance(item, np.generic | Tensor) else item for item in values]
-    texts = [item.decode(errors="replace") if isinstance(item, bytes) else item for item in plain]
+    texts = [_plain(item) for item in values]
     whole = all(isinstance(item, str | int) and not isinstance(item, bool) for item in texts)
     return tuple(map(str, texts)) if whole else ()
+
+
+def _plain(item: Any) -> Any:
+    """A scalar as Python's own, and bytes as text."""
+    if isinstance(item, np.generic | Tensor):
+        item = item.item()
+    if isinstance(item, bytes):
+        return item.decode(errors="replace")
+    return item
 
 
 def _check_ids(ids: Sequence[str], name: str, side: Side, count: int) -> None:
@@ -293,11 +302,11 @@ def without_ids(image: SideVectors, text: SideVectors, split: Split) -> list[str
             f"the vectors of {side}s have no ids, and {_listed(vectors.like_ids)} may hold them; call it "
             f"{side}_ids, or leave it out where they stand in the order of the data",
         )
-    ends = [
-        f"{what} {ids[0]} to {ids[-1]}"
-        for what, vectors, ids in (("images", image, split.image_ids), ("captions", text, split.caption_ids))
-        if not vectors.ids
-    ]
+    ends = []
+    if not image.ids:
+        ends.append(f"images {split.image_ids[0]} to {split.image_ids[-1]}")
+    if not text.ids:
+        ends.append(f"captions {split.caption_ids[0]} to {split.caption_ids[-1]}")
     return [f"vectors without ids stand in the order of the data: {', '.join(ends)}"] if ends else []
 
 
@@ -333,10 +342,11 @@ def _taken(vectors: SideVectors, wanted: Sequence[str], what: str, split: str) -
     if (rows < 0).any() and forms.is_unique:
         rows = forms.get_indexer(pd.Index(map(_one_form, wanted)))
     lone = [name for name, row in zip(wanted, rows, strict=True) if row < 0]
+    first_ids = _listed(vectors.ids[:2])
     require(
         not lone,
         f"{split}: {what} {lone[:1]} has no vector, one of {format_count(len(lone))} without; the ids of the "
-        f"vectors are {_listed(vectors.ids[:2])} ...",
+        f"vectors are {first_ids} ...",
     )
     return vectors.values[rows]
 
@@ -363,16 +373,15 @@ def split_of_rows(own: Any, images: int, captions: int, ids: tuple[Sequence[str]
         rows.shape == (captions,) and rows.dtype.kind in "iu",
         f"own has the shape {rows.shape}; give the image row of each of {captions} captions",
     )
-    outside = np.flatnonzero((rows < 0) | (rows >= images))
+    outside = np.flatnonzero((rows < 0) | (rows >= images))[:1]
     require(
         not len(outside),
-        f"own: caption {outside[:1].tolist()} belongs to image {rows[outside[:1]].tolist()}, and there are "
+        f"own: caption {outside.tolist()} belongs to image {rows[outside].tolist()}, and there are "
         f"{format_count(images, 'image')}, 0 to {images - 1}",
     )
-    image_ids, caption_ids = (
-        tuple(one) or tuple(map(str, range(n))) for one, n in zip(ids, (images, captions))
-    )
-    return Split(
-        BARE, image_ids, tuple(f"caption {one}" for one in caption_ids), caption_ids, rows.astype(np.int64),
-        no_image, notes=("vectors came without words and pictures",),
-    )  # fmt: skip
+    image_ids = tuple(ids[0]) or tuple(map(str, range(images)))
+    caption_ids = tuple(ids[1]) or tuple(map(str, range(captions)))
+    texts = tuple(f"caption {name}" for name in caption_ids)
+    own_rows = rows.astype(np.int64)
+    notes = ("vectors came without words and pictures",)
+    return Split(BARE, image_ids, texts, caption_ids, own_rows, no_image, notes=notes)

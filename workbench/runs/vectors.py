@@ -61,7 +61,8 @@ def brought(source: Source, pair: Pair, reads: Sequence[str]) -> Source:
     Raises:
         OSError: the disk is full.
     """
-    split, inputs, signals = source.split, dict(source.inputs), dict(source.signals)
+    split = source.split
+    inputs, signals = dict(source.inputs), dict(source.signals)
     if (frozen := pair.image.frozen_encoder) is not None:
         inputs["vectors"] = known(frozen, "image", split, source.of_images).take
         inputs = {name: read for name, read in inputs.items() if name not in pair.image.frozen_inputs}
@@ -103,8 +104,8 @@ def _key(encoder: Encoder, side: Side, split: Split, read: Callable[[Rows], Batc
     digest = hashlib.sha256(type(encoder).__name__.encode())
     _feed(digest, encoder.state_dict())
     ids = split.image_ids if side == "image" else split.captions
-    for row, one in enumerate(ids):
-        digest.update(f"{len(one)}:{one}".encode())
+    for row, name in enumerate(ids):
+        digest.update(f"{len(name)}:{name}".encode())
         if side == "image" and split.stamp:
             digest.update(f":{split.stamp(row)}".encode())
     batch = read(np.unique(np.linspace(0, len(ids) - 1, PROBES).astype(int)))
