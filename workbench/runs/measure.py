@@ -300,4 +300,5 @@ def _correlations(
 def _within_side(vectors: Array, judged: Judgements) -> Array:
     """Scores of the rated pairs of one side, by its vectors."""
     first, second = vectors[judged.images], vectors[judged.captions]
-    return np.einsum("nd,nd->n", first, second, dtype=np.float64)
+    scores: Array = np.einsum("nd,nd->n", first, second, dtype=np.float64)
+    return scores

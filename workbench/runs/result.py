@@ -260,7 +260,8 @@ class Result:
         tables = []
         for code, (way, queries, items) in enumerate((("i2t", images, captions), ("t2i", captions, images))):
             scores, rows = (values[:, :k] for values in lists[way])
-            query, rank = np.indices(rows.shape, dtype=np.int32)
+            cells: Array = np.indices(rows.shape, dtype=np.int32)
+            query, rank = cells[0], cells[1]
             grades = own.at(query, rows) if way == "i2t" else own.at(rows, query)
             directions = pd.Categorical.from_codes(np.full(rows.size, code, np.int8), ways)
             table = pd.DataFrame({"direction": directions})

@@ -112,7 +112,6 @@ def _train_into(ready: Experiment, folder: Path, about: About) -> Result:
 def _train_and_measure(ready: Experiment, folder: Path | None, about: About) -> Result:
     """Train and evaluate, with checkpoints in a folder if there is one."""
     config, model = ready.config, ready.model
-    metrics = config.metrics
     history: History = []
     position = checkpoint.TrainingPosition(folder, made_from(ready)) if folder else None
     # with another number of threads the rest of a run would add in another order than its beginning
@@ -120,8 +119,8 @@ def _train_and_measure(ready: Experiment, folder: Path | None, about: About) -> 
     with deterministic_algorithms(config.deterministic), computing_threads(threads):
         if ready.train is not None:
             torch.set_rng_state(ready.random_state)
-            validated = partial(validate, model, ready.val, config.select, metrics)
-            smaller = chooser(config.select, metrics).smaller_is_better
+            validated = partial(validate, model, ready.val, config.select, config.metrics)
+            smaller = chooser(config.select, config.metrics).smaller_is_better
             with only_writer(folder) if folder and not rank() else nullcontext():
                 history = _finished(position, model) or fit(
                     model.pair,
@@ -135,7 +134,7 @@ def _train_and_measure(ready: Experiment, folder: Path | None, about: About) -> 
         calibrate(model, ready.val)
         image, text = model.embed(ready.test)
         measurements, values, best = measure(
-            model, ready.test.split, image, text, metrics=metrics, judge=config.judge
+            model, ready.test.split, image, text, metrics=config.metrics, judge=config.judge
         )
         threads = torch.get_num_threads()
     about = read_about(folder).merged(about) if folder else about
