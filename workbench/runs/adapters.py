@@ -49,14 +49,14 @@ class HuggingFace(Adapter):
 
     def encode_image(self, images: Sequence[Image.Image]) -> Any:
         """``(N, D)`` vectors."""
-        given = self.processor(images=images, return_tensors="pt")
-        return vectors_in(self.model.get_image_features(**given.to(self.model.device)))
+        inputs = self.processor(images=images, return_tensors="pt")
+        return vectors_in(self.model.get_image_features(**inputs.to(self.model.device)))
 
     def encode_text(self, texts: Sequence[str]) -> Any:
         """``(N, D)`` vectors; a text is cut to what the model reads."""
         cut = {"truncation": True, "max_length": self.longest} if self.longest else {}
-        given = self.processor(text=texts, padding=self.padding, return_tensors="pt", **cut)
-        return vectors_in(self.model.get_text_features(**given.to(self.model.device)))
+        inputs = self.processor(text=texts, padding=self.padding, return_tensors="pt", **cut)
+        return vectors_in(self.model.get_text_features(**inputs.to(self.model.device)))
 
     def cut(self, texts: Sequence[str]) -> int:
         """Count the texts that are longer than ``longest`` tokens."""

@@ -117,8 +117,8 @@ def changed_since(folder: Path | str, split: "Split") -> str:
         folder: of the run.
         split: of its own data.
     """
-    kept = ByQuery.read(folder)
-    return kept.changes(split) if kept else ""
+    by_query = ByQuery.read(folder)
+    return by_query.changes(split) if by_query else ""
 
 
 def _places(now: Sequence[str], before: Sequence[str]) -> dict[str, tuple[int, int]]:

@@ -143,11 +143,11 @@ def export(run: str | Path, to: str, folder: str | Path, *, licence: str = "unkn
     write = (_OF_TRANSFORMERS if theirs else _OF_TOWERS)[to]
     place.parent.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(dir=place.parent, prefix=".") as temporary, torch.no_grad():
-        made = Path(temporary) / place.name
-        made.mkdir()
-        write(encoder if theirs else towers, made)
-        write_text(made / "README.md", card(Path(run), model, to, licence))
-        made.replace(place)
+        unfinished = Path(temporary) / place.name
+        unfinished.mkdir()
+        write(encoder if theirs else towers, unfinished)
+        write_text(unfinished / "README.md", card(Path(run), model, to, licence))
+        unfinished.replace(place)
     return place
 
 

@@ -42,7 +42,7 @@ def calibrate(model: TrainedModel, source: Source) -> None:
     if not model.objective.calibrates:
         return
     own = source.split.judgements["own"]
-    image, text = (one.in_float32(model.device) for one in model.embed(source))
+    image, text = (side.in_float32(model.device) for side in model.embed(source))
 
     def rsum(scores: Tensor) -> float:
         return measured(Evidence(scores.float().cpu().numpy(), own), ["rsum"], rounds=0)[0].value
@@ -156,18 +156,18 @@ def evaluate_split(
     table = table or usual + more
     ranked = scores if isinstance(scores, Ranked) else Ranked(scores, list(split.judgements.values()))
     scores = ranked.scores
-    found, asked = list[tuple[Measurement, Values]](), [row for row in more if "graded" in row.by]
+    pairs, graded = list[tuple[Measurement, Values]](), [row for row in more if "graded" in row.by]
     with Task(f"measuring {split.name}") as task:
         for evidence, rows, subset in _walks(ranked, split, vectors, table):
             for pair in walk(evidence, rows, subset=subset, rounds=rounds):
-                found.append(pair)
-                task.update(detail=f"{format_count(len(found), 'number')} so far")
-        for evidence in _judged(scores, split, judge) if judge and asked else ():
-            found += walk(evidence, asked, rounds=rounds)
-    found += twin_accuracy.twin_accuracies(
+                pairs.append(pair)
+                task.update(detail=f"{format_count(len(pairs), 'number')} so far")
+        for evidence in _judged(scores, split, judge) if judge and graded else ():
+            pairs += walk(evidence, graded, rounds=rounds)
+    pairs += twin_accuracy.twin_accuracies(
         scores, split.twins, split.own, rows=[row for row in table if "twins" in row.by], rounds=rounds
     )
-    measurements = [m for m, _ in found]
+    measurements = [m for m, _ in pairs]
     measurements += space.space_numbers(
         ranked, split.own, vectors, [row for row in table if "any" in row.by], rounds=rounds
     )
@@ -176,7 +176,7 @@ def evaluate_split(
     measurements += _correlations(scores, split, vectors, [row for row in table if "rated" in row.by], rounds)
     if strict:
         _require_measured(more, usual, measurements, split)
-    return measurements, {m.label: values for m, values in found}
+    return measurements, {m.label: values for m, values in pairs}
 
 
 def _require_measured(

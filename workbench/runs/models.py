@@ -200,14 +200,14 @@ def kept_config(folder: Path) -> Config:
         f"{folder} keeps no model; name the folder of a finished training run",
         FileNotFoundError,
     )
-    said = read_options(file)
+    values = read_options(file)
     weights = checkpoint.facts(folder / runs.MODEL) if (folder / runs.MODEL).is_file() else {}
     for other, facts in {runs.MODEL: weights, runs.CHECKSUMS: verify_files(folder)}.items():
-        differ = "; ".join(changed(facts.get("config", said), said).values())
+        differ = "; ".join(changed(facts.get("config", values), values).values())
         require(
             not differ, f"{file} is not the configuration of {other}: {differ}; restore it", ChecksumError
         )
-    return Config(**said)
+    return Config(**values)
 
 
 @door("load_model")

@@ -220,18 +220,18 @@ def _differing(own: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
 
 
 def _open(name: str, root: str, images: int, target: Target | None) -> Result:
-    found = runs.find(name, root) if name else None
-    folder = found.folder if found else None
+    run = runs.find(name, root) if name else None
+    folder = run.folder if run else None
     kind = read_kind(folder) if folder else SHIPPED
     split, title = _read_again(folder, kind, images, target)
-    title = (found.about.name if found else "") or title
+    title = (run.about.name if run else "") or title
     random = isinstance(kind, Evaluation) and kind.random_weights
     title = with_note(title) if random else title
-    if found is None or folder is None:
+    if run is None or folder is None:
         load = cache(lambda: _contents(None, split))
         return Result(title, split, load, run=kind or SHIPPED, target=target)
     place = folder / runs.EVALUATIONS / target.name if target else folder
-    results = found.evaluations.get(target.name, {}) if target else found.results
+    results = run.evaluations.get(target.name, {}) if target else run.results
     by_query = ByQuery.read(place)
     changes = by_query.changes(split, part=bool(images)) if by_query else ""
     # vectors that came without their model cannot be made again
@@ -250,9 +250,9 @@ def _open(name: str, root: str, images: int, target: Target | None) -> Result:
         load,
         folder,
         run=kind or Training(),
-        history=found.results.get("history", ()),
+        history=run.results.get("history", ()),
         target=target,
-        about=found.about,
+        about=run.about,
     )
     # of a part of the images, other numbers are true
     if changes or by_query is None or not by_query.same_rows(split):

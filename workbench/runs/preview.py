@@ -98,19 +98,19 @@ def check_model(
     rows = range(min(TRIED, len(split.image_ids)))
     texts = ["", *(split.captions[row] for row in rows), "a dog", "a red car in the snow"]
     opened = open_model(model, pretrained, random_weights=random_weights)
-    said = {"weights": "; ".join(opened.notes)} if opened.notes else {}
+    lines = {"weights": "; ".join(opened.notes)} if opened.notes else {}
     began = time.perf_counter()
     image = opened.embed_images([split.open_image(row) for row in rows])
     between = time.perf_counter()
     text = opened.embed_texts(texts)
     end = time.perf_counter()
     require_one_width(image, text)
-    said |= {"images": _vectors(image, "images"), "texts": _vectors(text, "texts")}
+    lines |= {"images": _vectors(image, "images"), "texts": _vectors(text, "texts")}
     shape = opened.scores(image, text).shape
-    said["scores"] = f"{shape[0]} images by {shape[1]} texts; both directions can be ranked"
-    said["an image"] = f"{format_number(1000 * (between - began) / len(rows), 1)} ms, its file read"
-    said["a text"] = f"{format_number(1000 * (end - between) / len(texts), 1)} ms"
-    return said
+    lines["scores"] = f"{shape[0]} images by {shape[1]} texts; both directions can be ranked"
+    lines["an image"] = f"{format_number(1000 * (between - began) / len(rows), 1)} ms, its file read"
+    lines["a text"] = f"{format_number(1000 * (end - between) / len(texts), 1)} ms"
+    return lines
 
 
 def _vectors(side: Embedding, name: str) -> str:

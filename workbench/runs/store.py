@@ -128,23 +128,24 @@ def load(file: Path) -> dict[str, Any]:
         ValueError: it is truncated or foreign; the message names file and reason.
     """
     with reading_errors(file):
-        found = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
-    parts = {"": found}
-    if file.name == RESULTS and isinstance(found, dict):
+        content = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+    parts = {"": content}
+    if file.name == RESULTS and isinstance(content, dict):
         names = ["metrics", "contracts", "validation"]
         # notebooks without a model, which measure captions alone, name their split by a word
         alone = not file.with_name(KIND).is_file()
-        names += [] if alone and isinstance(found.get("split"), str) else ["split"]
-        parts |= {name: found.get(name, {}) for name in names}
+        names += [] if alone and isinstance(content.get("split"), str) else ["split"]
+        parts |= {name: content.get(name, {}) for name in names}
     for name, part in parts.items():
         require(
             isinstance(part, dict),
             f"{file} cannot be read: {name or 'it'} holds {type(part).__name__} and no mapping of names",
         )
     for label, value in parts.get("metrics", {}).items():
-        known = isinstance(value, int | float) and isinstance(found.get("contracts", {}).get(label, {}), dict)
+        contract = content.get("contracts", {}).get(label, {})
+        known = isinstance(value, int | float) and isinstance(contract, dict)
         require(known, f"{file} cannot be read: metrics: {label} is no number with a contract")
-    return dict(found)
+    return dict(content)
 
 
 def read(folder: Path | str) -> Run:
@@ -188,9 +189,9 @@ def _status(folder: Path, has_results: bool) -> str:
     if not (file := folder / STATUS).is_file():
         return "unwatched" if has_results and not (folder / WATCHED).exists() else "unfinished"
     with reading_errors(file):
-        said = file.read_text(encoding="utf-8").strip()
-    require(said in ENDS or said.startswith("failed:"), f"{file} cannot be read: it says {said[:40]!r}")
-    return said
+        status = file.read_text(encoding="utf-8").strip()
+    require(status in ENDS or status.startswith("failed:"), f"{file} cannot be read: it says {status[:40]!r}")
+    return status
 
 
 def list_runs(root: Path | str = "runs", notebook: str = "*", tags: Sequence[str] = ()) -> list[Run]:
@@ -414,8 +415,8 @@ def of_tour(root: Path | str = "runs") -> list[str]:
     Args:
         root: of all runs.
     """
-    found = list_runs(root, "tour")
-    return [str(run.folder) for run in found if run.status == "ok" and (run.folder / MODEL).is_file()]
+    tours = list_runs(root, "tour")
+    return [str(run.folder) for run in tours if run.status == "ok" and (run.folder / MODEL).is_file()]
 
 
 def name_arm(folder: Path | str, arms: Mapping[str, str]) -> None:
