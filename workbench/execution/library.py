@@ -8,6 +8,7 @@ such a copy.
 """
 
 import shutil
+from itertools import product
 from pathlib import Path
 
 from workbench import assets
@@ -56,7 +57,8 @@ def find(name: Path | str, kind: str = "notebook") -> Path:
         FileNotFoundError,
     )
     folders = [Path(), *(folder / below for folder in (Path("notebooks"), *sources()))]
-    for path in (folder / f"{name}{suffix}" for folder in folders for suffix in ("", *suffixes)):
+    for folder, suffix in product(folders, ("", *suffixes)):
+        path = folder / f"{name}{suffix}"
         if path.suffix in suffixes and path.is_file():
             return path
     known = [path.stem for path in every(kind)]
@@ -69,8 +71,10 @@ def every(kind: str) -> list[Path]:
     """The files of a kind of ``KINDS``, by name; one's own go before those that come with the package."""
     below, suffixes = KINDS[kind]
     folders = [source / below for source in (*reversed(sources()), Path("notebooks"))]
-    found = {path.stem: path for folder in folders for path in folder.glob("*") if path.suffix in suffixes}
-    return [found[name] for name in sorted(found)]
+    by_name = {}
+    for folder in folders:
+        by_name |= {path.stem: path for path in folder.glob("*") if path.suffix in suffixes}
+    return [by_name[name] for name in sorted(by_name)]
 
 
 def lay_out(target: Path | str) -> list[Path]:
@@ -91,16 +95,13 @@ def lay_out(target: Path | str) -> list[Path]:
         f"{target} is a file; name a folder that is to be made",
         FileExistsError,
     )
-    files = {
-        place / path.relative_to(source): path
-        for source in sources()
-        for below, suffixes in KINDS.values()
-        for path in sorted((source / below).glob("*"))
-        if path.suffix in suffixes
-    }
+    files = {}
+    for source, (below, suffixes) in product(sources(), KINDS.values()):
+        paths = [path for path in sorted((source / below).glob("*")) if path.suffix in suffixes]
+        files |= {place / path.relative_to(source): path for path in paths}
     if there := [path for path in files if path.exists()]:
         raise FileExistsError(f"{there[0]} is there already; name another folder, or move it away first")
-    for path, source in files.items():
+    for path, original in files.items():
         path.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(source, path)
+        shutil.copyfile(original, path)
     return list(files)

@@ -32,7 +32,11 @@ from workbench.runs import store as runs
 from workbench.runs.about import About, add_about
 from workbench.runs.environment import environment
 
-OK, FAILED, INCOMPLETE, TIMEOUT, KILLED = 0, 1, 3, 124, 138
+OK = 0
+FAILED = 1
+INCOMPLETE = 3
+TIMEOUT = 124
+KILLED = 138
 LIMIT = 8_000_000
 NOTEBOOK = "notebook.ipynb"
 CUT_OFF = ("unfinished", "killed", "interrupted", "timeout")
@@ -157,7 +161,8 @@ def run_notebook(
         OSError: the folder cannot be written.
         KeyboardInterrupt: Ctrl-C or SIGTERM; the run is ``interrupted`` then.
     """
-    path, values, began = Path(path), check(path, given or {}), time.perf_counter()
+    path, values = Path(path), check(path, given or {})
+    began = time.perf_counter()
     spellings.require_data(values)
     for name in names if isinstance(names := values.get("runs"), list) else ():
         runs.find(str(name))
@@ -246,10 +251,17 @@ def _execute(
     limit = {"timeout_func": lambda cell: max(0.1, until - time.monotonic())} if time_limit else {}
     try:
         papermill.execute_notebook(
-            path, target / NOTEBOOK, {**values, "out": str(target)}, kernel_name="python3", language="python",
-            progress_bar=False, on_cell_execute=cells.begin, extra_arguments=cells.kernel, stderr_file=cells,
+            path,
+            target / NOTEBOOK,
+            {**values, "out": str(target)},
+            kernel_name="python3",
+            language="python",
+            progress_bar=False,
+            on_cell_execute=cells.begin,
+            extra_arguments=cells.kernel,
+            stderr_file=cells,
             **limit,
-        )  # fmt: skip
+        )
     except papermill.PapermillExecutionError as error:
         trace = COLOURS.sub("", "\n".join(error.traceback))
         message = f"cell {error.exec_count}: {error.ename}: {error.evalue}"

@@ -74,10 +74,11 @@ class Parameter:
         if self.type == "float" and type(value) is int:
             return float(value)
         kinds = TYPES[self.type]
+        names = " or ".join(kind.__name__ for kind in kinds)
+        shown = f"{value!r:.200} ({type(value).__name__})"
         require(
             type(value) in kinds,
-            f"parameter {self.name} is {' or '.join(kind.__name__ for kind in kinds)}, got {value!r:.200} "
-            f"({type(value).__name__}); write for example {EXAMPLES[kinds[-1]]}",
+            f"parameter {self.name} is {names}, got {shown}; write for example {EXAMPLES[kinds[-1]]}",
             ParameterError,
         )
         least = LEAST.get(self.type)
@@ -186,9 +187,11 @@ def parse_values(known: Mapping[str, Parameter], words: Mapping[str, str]) -> di
     Raises:
         ParameterError: the text does not read as the declared type.
     """
-    return {
-        name: known[name].parse(text) if name in known else parse_value(text) for name, text in words.items()
-    }
+    values = {}
+    for name, text in words.items():
+        parse = known[name].parse if name in known else parse_value
+        values[name] = parse(text)
+    return values
 
 
 def parse_value(text: str) -> Any:
@@ -208,7 +211,11 @@ def as_words(values: Mapping[str, Any]) -> list[tuple[str, str]]:
     >>> as_words({"seed": 0, "data": "coco", "objective": {"tau": 5}})
     [('data', 'coco'), ('objective', '{"tau": 5}'), ('seed', '0')]
     """
-    return [(name, one if isinstance(one, str) else json.dumps(one)) for name, one in sorted(values.items())]
+    words = []
+    for name, value in sorted(values.items()):
+        text = value if isinstance(value, str) else json.dumps(value)
+        words.append((name, text))
+    return words
 
 
 def override(known: Mapping[str, Parameter], *layers: Layer) -> dict[str, Any]:

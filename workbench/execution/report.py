@@ -21,9 +21,11 @@ PLOTLY = "application/vnd.plotly.v1+json"
 HERE = Path(__file__).parent
 # pages, and the file by which one knows of each: a report is written last
 PAGES = (
-    ("Tour", "../index.html", "../index.html"), ("Report", "notebook.html", "notebook.ipynb"),
-    ("Explorer", "explorer.html", "explorer.html"), ("Notebook", "notebook.ipynb", "notebook.ipynb"),
-)  # fmt: skip
+    ("Tour", "../index.html", "../index.html"),
+    ("Report", "notebook.html", "notebook.ipynb"),
+    ("Explorer", "explorer.html", "explorer.html"),
+    ("Notebook", "notebook.ipynb", "notebook.ipynb"),
+)
 
 
 def pages_near(page: Path) -> list[tuple[str, str]]:
@@ -35,12 +37,15 @@ def pages_near(page: Path) -> list[tuple[str, str]]:
 
 def figures(notebook: nbformat.NotebookNode) -> Iterator[dict[str, Any]]:
     """The plotly figures of an executed notebook, in order, as ``{"data": ..., "layout": ...}``."""
-    found = (output.get("data", {}).get(PLOTLY) for output in _outputs(notebook))
-    return ({"data": one["data"], "layout": one["layout"]} for one in found if one is not None)
+    for output in _outputs(notebook):
+        figure = output.get("data", {}).get(PLOTLY)
+        if figure is not None:
+            yield {"data": figure["data"], "layout": figure["layout"]}
 
 
 def _outputs(notebook: nbformat.NotebookNode) -> Iterator[nbformat.NotebookNode]:
-    return (output for cell in notebook.cells for output in cell.get("outputs", []))
+    for cell in notebook.cells:
+        yield from cell.get("outputs", [])
 
 
 def plotly_script() -> str:
@@ -86,9 +91,12 @@ def to_html(
         output["data"] = {"text/html": div(output["data"][PLOTLY], f"figure-{number}")}
     exporter = HTMLExporter(raw_template=(HERE / "report.html.j2").read_text(encoding="utf-8"))
     resources = {
-        "plotly_js": plotly_script() if drawn else "", "metadata": {"name": title}, "found": found,
-        "links": links, "header_css": (HERE / "header.css").read_text(encoding="utf-8"),
-    }  # fmt: skip
+        "plotly_js": plotly_script() if drawn else "",
+        "metadata": {"name": title},
+        "found": found,
+        "links": links,
+        "header_css": (HERE / "header.css").read_text(encoding="utf-8"),
+    }
     return str(exporter.from_notebook_node(notebook, resources=resources)[0])
 
 

@@ -24,13 +24,17 @@ SERVES = " is running at:"  # what both write once they serve; Voilà's address 
 VOILA_ERROR = re.compile(r"^http|^\[\w+\] (ERROR|CRITICAL)")
 TEMPLATES = Path(__file__).parent / "app"
 VOILA = (
-    "--token", "--no-browser", "--template=explorer", "--progressive_rendering=True",
+    "--token",
+    "--no-browser",
+    "--template=explorer",
+    "--progressive_rendering=True",
     "--show_tracebacks=True",
     # images beside the notebook would be served to whoever asks, without the token
     "--VoilaConfiguration.file_allowlist=^$",
     # ten minutes after its tab is gone a kernel ends, which holds a model
-    "--MappingKernelManager.cull_idle_timeout=600", "--MappingKernelManager.cull_interval=60",
-)  # fmt: skip
+    "--MappingKernelManager.cull_idle_timeout=600",
+    "--MappingKernelManager.cull_interval=60",
+)
 
 
 def open_lab(path: Path, *, allow_root: bool = False, port: int = 0, browser: bool = True) -> int:

@@ -1,7 +1,7 @@
 """What notebooks found, in sentences computed from its results."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sized
 from typing import Any
 
 from workbench.english import listed
@@ -16,7 +16,6 @@ OWN_RANK = "t2i rank of the annotated image"
 RSUM = str(MetricKey("rsum"))
 TRUE = {way: str(MetricKey("map_at_r", way, "exact")) for way in ("i2t", "t2i")}
 FIRST = str(MetricKey("true", "i2t", "exact", k=1))
-SHOWN = (RSUM, TRUE["i2t"])
 
 
 def summary(notebook: str, results: Results) -> str:
@@ -42,12 +41,15 @@ def favourite(results: Results) -> str:
         KeyError: RSUM or mAP@R by the truth was not compared.
     """
     names = results["models"]
-    sums, truths = ({name: results["metrics"][f"{name}: {key}"] for name in names} for key in SHOWN)
-    first, best = (max(names, key=of.__getitem__) for of in (sums, truths))
+    metrics = results["metrics"]
+    sums = {name: metrics[f"{name}: {RSUM}"] for name in names}
+    truths = {name: metrics[f"{name}: {TRUE['i2t']}"] for name in names}
+    first, best = max(names, key=sums.__getitem__), max(names, key=truths.__getitem__)
     leaders = [name for name in names if name == first or not _apart(results, RSUM, name, first)]
     top, count = max(leaders, key=truths.__getitem__), len(leaders)
     who, they = {1: (top, "it"), 2: ("two models", "both")}.get(count, (f"{count} models", "all of them"))
-    leads = f"By RSUM {who} {'tie' if count > 1 else 'leads'}."
+    verb = "tie" if count > 1 else "leads"
+    leads = f"By RSUM {who} {verb}."
     if top == best or not _apart(results, TRUE["i2t"], top, best):
         than = f" than {top}" if count > 1 else ""
         return f"{leads} By the truth no model is significantly better{than}."
@@ -64,13 +66,14 @@ def _apart(results: Results, key: str, name: str, other: str) -> bool:
     for row in results["differences"].values():
         if row["key"] == key and {row["run"], results["models"][0]} == {name, other}:
             return row["verdict"] in (BETTER, WORSE)
-    ends = [results["contracts"][f"{one}: {key}"] for one in (name, other)]
-    return bool(max(end["low"] for end in ends) > min(end["high"] for end in ends))
+    intervals = [results["contracts"][f"{model}: {key}"] for model in (name, other)]
+    return bool(max(end["low"] for end in intervals) > min(end["high"] for end in intervals))
 
 
 def _descriptiveness(results: Results) -> str:
     tau, chosen = results["metrics"], results["scorer"]
-    printed, other = (format_value(tau[f"tau/{name}"], "correlation") for name in ("printed", chosen))
+    printed = format_value(tau["tau/printed"], "correlation")
+    other = format_value(tau[f"tau/{chosen}"], "correlation")
     more, less = ("generic", "specific") if tau["tau/printed"] < 0 else ("specific", "generic")
     return (
         f"DITM's formula as printed scores {more} captions higher than {less} ones. "
@@ -80,19 +83,20 @@ def _descriptiveness(results: Results) -> str:
 
 def _scene_graphs(results: Results) -> str:
     kinds = ("objects", "attributes", "relations")
-    found = [f"{format_value(results['metrics'][f'F1/{kind}'])} for {kind}" for kind in kinds]
+    scores = [f"{format_value(results['metrics'][f'F1/{kind}'])} for {kind}" for kind in kinds]
     none = results["coverage"]["no relation"] / results["facts"]["captions"]
     return (
-        f"The parser's F1, in percent, is {listed(found)}. "
+        f"The parser's F1, in percent, is {listed(scores)}. "
         f"{format_value(none)} percent of the captions state no relation."
     )
 
 
 def _train(results: Results) -> str:
     sums, metrics = [row["val/rsum"] for row in results["history"]], results["metrics"]
-    start, kept = (format_value(sums[n], "sum") for n in (0, (results["kept"] or [-1])[-1]))
+    last_kept = (results["kept"] or [-1])[-1]
+    start, end = format_value(sums[0], "sum"), format_value(sums[last_kept], "sum")
     (name,) = results.get("models", ("the model",))
-    learnt = f"Training raised the RSUM of {name} from {start} to {kept} on validation images."
+    learnt = f"Training raised the RSUM of {name} from {start} to {end} on validation images."
     if not metrics.keys() >= {*TRUE.values()}:
         return f"{learnt} On the test images its RSUM is {format_value(metrics[RSUM], 'sum')} of 600."
     images, captions = (format_value(metrics[key]) for key in TRUE.values())
@@ -110,17 +114,19 @@ def better_and_worse(results: Results, run: str) -> str:
     """In how many metrics of ``07_compare`` a run is better than the first one, and in how many worse; empty
     where it was not compared.
     """
-    told = Counter(row["verdict"] for row in results["differences"].values() if row["run"] == run)
-    better = f"{told[BETTER]} of {format_count(told.total(), 'metric')}"
+    verdicts = Counter(row["verdict"] for row in results["differences"].values() if row["run"] == run)
+    if not verdicts:
+        return ""
+    better = f"{verdicts[BETTER]} of {format_count(verdicts.total(), 'metric')}"
     first = results["models"][0]
-    said = f"{run} is significantly better than {first} in {better}, and worse in {told[WORSE]}."
-    return said if told else ""
+    return f"{run} is significantly better than {first} in {better}, and worse in {verdicts[WORSE]}."
 
 
 def _relevance(results: Results) -> str:
     every = {MetricKey.parse(key): row["tau"] for key, row in results["orders"].items()}
     taus = {key: tau for key, tau in every.items() if key.judgements != "truth"}
-    same, reverse = ([key for key, tau in taus.items() if tau == end] for end in (1, -1))
+    same = [key for key, tau in taus.items() if tau == 1]
+    reverse = [key for key, tau in taus.items() if tau == -1]
     # the one that everybody knows stands for the others
     usual = min(reverse, key=lambda key: key.judgements != "own", default=None)
     ordered: dict[str, list[str]] = {}
@@ -129,27 +135,35 @@ def _relevance(results: Results) -> str:
         if key.judgements == "truth":
             ordered.setdefault(WAYS[key.direction], [row["better"]]).append(row["worse"])
     # a sentence has room for three
-    orders = [
-        f"From {way}, the order of the reference is {', '.join(of)}."
-        for way, of in sorted(ordered.items()) if len(of) < 4
-    ]  # fmt: skip
-    counted = (
-        f"The other metrics give {format_count(len(taus), 'order')}, one for each metric and direction. "
-        f"{len(same) or 'None'} {'is' if len(same) < 2 else 'are'} the order of the reference. "
-        f"{len(reverse) or 'None'} {'is' if len(reverse) < 2 else 'are'} its reverse"
-        f"{f', such as {usual.title}' if usual else ''}."
-    )
-    return " ".join([*orders, counted])
+    sentences = [
+        f"From {way}, the order of the reference is {', '.join(names)}."
+        for way, names in sorted(ordered.items())
+        if len(names) < 4
+    ]
+    orders = format_count(len(taus), "order")
+    sentences.append(f"The other metrics give {orders}, one for each metric and direction.")
+    sentences.append(f"{_that_are(same)} the order of the reference.")
+    example = f", such as {usual.title}" if usual else ""
+    sentences.append(f"{_that_are(reverse)} its reverse{example}.")
+    return " ".join(sentences)
+
+
+def _that_are(keys: Sized) -> str:
+    """How many there are, as the beginning of a sentence."""
+    verb = "is" if len(keys) < 2 else "are"
+    return f"{len(keys) or 'None'} {verb}"
 
 
 def _hierarchy(results: Results) -> str:
     own, exact = (results["texts_answered@5"][name] for name in ("own", "exact"))
-    true, annotated, *ends = (format_value(one[n]) for n in (0, -1) for one in (exact, own))
-    return (
+    true, annotated = format_value(exact[0]), format_value(own[0])
+    generic = (
         f"A true image is among the first five of {results['models'][0]} for {true} percent of the most "
-        f"generic captions, the annotated image for {annotated} percent. For the most specific captions, "
-        f"{'both are' if len({*ends}) == 1 else 'these are'} {' and '.join(dict.fromkeys(ends))} percent."
+        f"generic captions, the annotated image for {annotated} percent."
     )
+    true, annotated = format_value(exact[-1]), format_value(own[-1])
+    shares = f"both are {true}" if true == annotated else f"these are {true} and {annotated}"
+    return f"{generic} For the most specific captions, {shares} percent."
 
 
 def _map(results: Results) -> str:
