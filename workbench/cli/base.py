@@ -41,10 +41,10 @@ def in_one_line() -> Iterator[None]:
     try:
         yield
     except UsageError as error:
-        said = " ".join(error.format_message().split()).rstrip(".")
+        message = " ".join(error.format_message().split()).rstrip(".")
         path, example = (error.ctx.command_path, error.ctx.command.epilog) if error.ctx else ("workbench", "")
-        remedy = example if said.startswith("Missing") and example else f"see `{path} -h`"
-        line = "; ".join(part[:1].lower() + part[1:] for part in (said, remedy))
+        remedy = example if message.startswith("Missing") and example else f"see `{path} -h`"
+        line = "; ".join(part[:1].lower() + part[1:] for part in (message, remedy))
         echo(f"workbench: {line}", err=True)
         raise typer.Exit(2) from None
 
@@ -55,7 +55,9 @@ def _add_quiet(command: Any) -> None:
         _add_quiet(verb)
     for option in [option for option in command.params if option.name == "as_json"]:
         quiet = copy(option)
-        quiet.name, quiet.opts, quiet.expose_value = "quiet", ["-q", "--quiet"], False
+        quiet.name = "quiet"
+        quiet.opts = ["-q", "--quiet"]
+        quiet.expose_value = False
         quiet.help = "Show no progress."
         command.params.append(quiet)
 
@@ -93,9 +95,11 @@ class Verbs(TyperGroup):
 
 app = typer.Typer(
     cls=Verbs,
-    rich_markup_mode=None, pretty_exceptions_enable=False, no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
-)  # fmt: skip
+)
 
 
 def _without_progress(chosen: bool) -> bool:
@@ -176,7 +180,9 @@ class WithPairs(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Join the two words before the option is read, and read ``-p=name=value`` as ``-pname=value``."""
-        short = {option for parameter in self.params for option in parameter.opts if len(option) == 2}
+        short = set[str]()
+        for parameter in self.params:
+            short |= {option for option in parameter.opts if len(option) == 2}
         joined, words = [], iter(args)
         for word in words:
             # the parser would take the = behind a short option as the beginning of its value
@@ -186,7 +192,8 @@ class WithPairs(TyperCommand):
                 name = next(words, "")
                 value = "" if "=" in name else next(words, None)
                 if not name or value is None:
-                    echo(f"workbench: {f'{word} {name}'.rstrip()} wants a name and a value", err=True)
+                    typed = f"{word} {name}".rstrip()
+                    echo(f"workbench: {typed} wants a name and a value", err=True)
                     raise typer.Exit(2)
                 joined.append(name if "=" in name else f"{name}={value}")
         return super().parse_args(ctx, joined)

@@ -1,6 +1,6 @@
 """Commands that inspect runs, members of the shelves, data and this machine."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import timedelta
 from importlib.metadata import entry_points
@@ -47,9 +47,20 @@ NO_MODEL = (
 )
 # columns of `ls`, and those that are there only where a run has one
 HEADS = (
-    "when", "took", "run", "name", "tags", "size", "notebook", "status", "data", "objective", "seed",
-    "queries", "headline",
-)  # fmt: skip
+    "when",
+    "took",
+    "run",
+    "name",
+    "tags",
+    "size",
+    "notebook",
+    "status",
+    "data",
+    "objective",
+    "seed",
+    "queries",
+    "headline",
+)
 SOMETIMES = ("name", "tags", "size")
 Runs = Annotated[
     list[str] | None, typer.Argument(help="Runs of one data set; none takes the shipped encoder.")
@@ -183,27 +194,44 @@ def ls(
     Each with its start, time, status and main number.
     """
     require(root == "runs" or Path(root).is_dir(), f"there is no folder {root!r}", FileNotFoundError)
-    found = runs.list_runs(root, notebook, tag or [])
-    sizes = {run.id: runs.size_of(run.folder) for run in found} if size else {}
-    if not found and not as_json:
+    listed = runs.list_runs(root, notebook, tag or [])
+    if not listed and not as_json:
         emit([], as_json, [_no_run(notebook, tag or [], root)])
         return
     rows = list[dict[str, object]]()
-    for run in found:
-        room = {"size": format_bytes(sizes[run.id])} if size else {}
-        rows.append(_line(run) | room)
+    entries = []
+    for run in listed:
+        line, entry = _line(run), asdict(run)
+        if size:
+            entry["bytes"] = runs.size_of(run.folder)
+            line["size"] = format_bytes(entry["bytes"])
+        rows.append(line)
         rows += map(_line_on, run.elsewhere())
+        entries.append(entry)
+    bad = [f"{run.folder} is {run.status}" for run in listed if run.status.startswith(runs.UNREADABLE)]
+    emit(entries, as_json, [*_table(rows), *bad])
+
+
+def _table(rows: Sequence[Mapping[str, object]]) -> list[str]:
+    """Runs as lines, each run on two where the screen is too narrow for one."""
+    filled = set[str]()
+    for row in rows:
+        filled |= {head for head, cell in row.items() if cell}
     # names, tags and sizes have a column where any run has one
-    heads = [head for head in HEADS if head not in SOMETIMES or any(row.get(head) for row in rows)]
-    table: list[list[object]] = [[*heads], *([row.get(head, "") for head in heads] for row in rows)]
-    bad = [f"{run.folder} is {run.status}" for run in found if run.status.startswith(runs.UNREADABLE)]
+    heads = [head for head in HEADS if head not in SOMETIMES or head in filled]
+    table: list[list[object]] = [[*heads]]
+    for row in rows:
+        table.append([row.get(head, "") for head in heads])
     lines = columns(table)
-    if max(map(len, lines)) > screen():
-        middle = heads.index("status") + 1
-        halves = (columns(row[part] for row in table) for part in (slice(middle), slice(middle, None)))
-        lines = [line for one, two in zip(*halves, strict=True) for line in (one, f"    {two}")]
-    listed = [asdict(run) | ({"bytes": sizes[run.id]} if size else {}) for run in found]
-    emit(listed, as_json, [*lines, *bad])
+    if max(map(len, lines)) <= screen():
+        return lines
+    middle = heads.index("status") + 1
+    firsts = columns(cells[:middle] for cells in table)
+    seconds = columns(cells[middle:] for cells in table)
+    halves = list[str]()
+    for first, second in zip(firsts, seconds, strict=True):
+        halves += [first, f"    {second}"]
+    return halves
 
 
 def _no_run(notebook: str, tags: Sequence[str], root: str) -> str:
@@ -217,25 +245,28 @@ def _no_run(notebook: str, tags: Sequence[str], root: str) -> str:
 def _line(run: Any) -> dict[str, object]:
     """A run in the list, with its first number: what the results say, else what the parameters ask for."""
     known = {**run.params, **run.results}
-    found = dict(contracts_of(run.results))
-    first = [measurement_row(label, found[label]) for label in headline(found)[:1]]
-    shown = [(row["queries"], f"{row['number']} {row['value']} {row['in']}") for row in first]
+    measured = dict(contracts_of(run.results))
+    queries, number = "", ""
+    for label in headline(measured)[:1]:
+        row = measurement_row(label, measured[label])
+        queries, number = row["queries"], f"{row['number']} {row['value']} {row['in']}"
     ended = runs.UNREADABLE if run.status.startswith(runs.UNREADABLE) else run.status
     seconds = run.env.get("seconds")
     took = "" if seconds is None else str(timedelta(seconds=round(seconds)))
-    queries, number = shown[0] if shown else ("", "")
+    began = f"{run.began:%Y-%m-%d %H:%M}" if run.began else ""
+    tags = " ".join(run.about.tags)
+    data = Path(str(known.get("dataset", name_of(known.get("data", "")))))
+    model = run.results.get("objective") or run.results.get("model")
     return {
-        "when": f"{run.began:%Y-%m-%d %H:%M}" if run.began else "",
+        "when": began,
         "took": took,
         "run": run.id,
         "name": run.about.name,
-        "tags": " ".join(run.about.tags),
+        "tags": tags,
         "notebook": run.notebook,
         "status": ended,
-        "data": Path(str(known.get("dataset", name_of(known.get("data", ""))))).name,
-        "objective": run.results.get("objective")
-        or run.results.get("model")
-        or name_of(known.get("objective", "")),
+        "data": data.name,
+        "objective": model or name_of(known.get("objective", "")),
         "seed": known.get("seed", ""),
         "queries": queries,
         "headline": number,
@@ -255,8 +286,8 @@ def show(run: str, every: Every = False, root: Root = "runs", as_json: AsJson = 
 
     Each number has its interval and the count of its queries. With --all come all parameters and numbers.
     """
-    found = runs.find(run, root)
-    emit(asdict(found), as_json, run_page.page(found, every=every))
+    shown = runs.find(run, root)
+    emit(asdict(shown), as_json, run_page.page(shown, every=every))
 
 
 @app.command(epilog="Example: workbench diff runs/mine runs/other")
@@ -266,14 +297,18 @@ def diff(first: str, second: str, every: Every = False, root: Root = "runs", as_
 
     Parameters and main numbers, with the paired difference where both runs kept values by query.
     """
-    one, two = runs.find(first, root), runs.find(second, root)
-    found = runs.diff(one, two)
-    parts = found if every else {"params": found["params"]}
-    rows = [(f"{part}: {key}", a, b) for part, keys in parts.items() for key, (a, b) in keys.items()]
-    measured, compared = changed(one, two, every)
-    given = columns(rows)
-    lines = [*(given if every else cut(given)), *measured] if any(found.values()) else ["no difference"]
-    emit(found | {"differences": compared}, as_json, lines)
+    a, b = runs.find(first, root), runs.find(second, root)
+    differing = runs.diff(a, b)
+    parts = differing if every else {"params": differing["params"]}
+    rows = list[tuple[str, object, object]]()
+    for part, values in parts.items():
+        rows += [(f"{part}: {name}", *both) for name, both in values.items()]
+    measured, compared = changed(a, b, every)
+    lines = columns(rows) if every else cut(columns(rows))
+    lines += measured
+    if not any(differing.values()):
+        lines = ["no difference"]
+    emit(differing | {"differences": compared}, as_json, lines)
 
 
 @app.command("list", epilog="Example: workbench list objectives")
@@ -287,14 +322,14 @@ def list_shelf(
     are the tables and figures of the papers, each with its command.
     """
     if not shelf:
-        found, lines = describe.every(screen())
+        rows, lines = describe.every(screen())
     elif shelf in describe.LISTS:
-        found, lines = describe.LISTS[shelf][1]()
+        rows, lines = describe.LISTS[shelf][1]()
     else:
         require_known("no shelf", shelf, (*describe.KINDS, *describe.LISTS))
-        found = describe.rows(shelf)
-        lines = describe.lines(found, screen())
-    emit(found, as_json, lines)
+        rows = describe.rows(shelf)
+        lines = describe.lines(rows, screen())
+    emit(rows, as_json, lines)
 
 
 @app.command(epilog="Example: workbench explain map_at_r")
@@ -305,8 +340,8 @@ def explain(name: str, as_json: AsJson = False) -> None:
     The name is one of `workbench list`, module:Class, a number such as t2i/R@1, or a field of the
     configuration. Of a preset it says where each value is from.
     """
-    found = describe.explain(name)
-    emit(found, as_json, found)
+    lines = describe.explain(name)
+    emit(lines, as_json, lines)
 
 
 @app.command(cls=WithPairs, epilog="Example: workbench data photos/ --split train")

@@ -172,9 +172,16 @@ def grid(  # noqa: PLR0913 - typer reads the options from the signature
         parameters.keep_words(root, path.stem, given, paper=paper)
     with usage((executors.ExecutorError,)):
         done = execution.run_grid(
-            notebook, arms, root=root, name=path.stem, executor=executor,
-            options=options, skip_existing=skip_existing, about=about, say=told(),
-        )  # fmt: skip
+            notebook,
+            arms,
+            root=root,
+            name=path.stem,
+            executor=executor,
+            options=options,
+            skip_existing=skip_existing,
+            about=about,
+            say=told(),
+        )
     emit([asdict(outcome) for outcome in done], as_json, outcomes(done))
     with usage():
         _record(described, done, record, _typed(notebook, file, parameter, paper))
@@ -389,7 +396,9 @@ def _require_one_kind(run: list[str] | None, outside: bool, out: str, rerank: in
 
 def _how(metrics: list[str], judge: str, rounds: int | None) -> dict[str, Any]:
     """What else is measured, as ``wb.evaluate`` takes it."""
-    names = [name.strip() for typed in metrics for name in typed.split(",")]
+    names = list[str]()
+    for word in metrics:
+        names += map(str.strip, word.split(","))
     how: dict[str, Any] = {"metrics": names, "judge": judge}
     return how if rounds is None else {**how, "rounds": rounds}
 
@@ -435,42 +444,43 @@ def _evaluate_runs(folders: list[Path], targets: list[Any], how: dict[str, Any],
         about = ["the run's own numbers stay as they are: nothing is stored"]
     if not target:
         about = [*result.split.notes, *about]
-    told = numbers(result.measurements, every=True, usual=usual(how["metrics"]))
-    lines = [*told, *about]
+    shown = numbers(result.measurements, every=True, usual=usual(how["metrics"]))
+    lines = [*shown, *about]
     emit([m.as_dict() for m in result.measurements], as_json, lines)
 
 
-def _evaluate_models(asked: list[Any], targets: list[Any], place: tuple[str, str], as_json: bool) -> None:
+def _evaluate_models(
+    evaluators: list[Any], targets: list[Any], place: tuple[str, str], as_json: bool
+) -> None:
     """Models or vectors on data sets: each result a run, those of one data set one table."""
     from workbench.metrics import usual
 
-    found, folders, lines, differences = [], list[Path](), list[str](), list[Any]()
-    many = len(asked) * len(targets) > 1
+    out, root = place
+    results, lines = list[Any](), list[str]()
+    folders, differences = list[Path](), list[Any]()
+    many = len(evaluators) * len(targets) > 1
     for target in targets:
-        several = list[Any]()
-        for evaluate in asked:
-            one = evaluate(data=target)
+        on_target = list[Any]()
+        for evaluate in evaluators:
+            result = evaluate(data=target)
             # at once, so that what comes after it and fails takes nothing along
-            folder = Path(place[0]) / (str(len(folders) + 1) if many else "")
-            folders.append(folder if place[0] else runs.new_run("evaluate", one.config, place[1]))
-            one.save(folders[-1])
-            several.append(one)
-        found += several
-        if len(several) == 1:
-            lines += [
-                several[0].split.name,
-                *numbers(
-                    several[0].measurements,
-                    every=len(targets) == 1,
-                    usual=usual(several[0].config["metrics"]),
-                ),
-                *learnt(several[0].as_dict()),
-            ]
+            number = str(len(folders) + 1) if many else ""
+            folder = Path(out, number) if out else runs.new_run("evaluate", result.config, root)
+            result.save(folder)
+            folders.append(folder)
+            on_target.append(result)
+        results += on_target
+        first = on_target[0]
+        lines.append(first.split.name)
+        if len(on_target) == 1:
+            own = usual(first.config["metrics"])
+            lines += numbers(first.measurements, every=len(targets) == 1, usual=own)
+            lines += learnt(first.as_dict())
             continue
-        told = wb.compare(*several)
-        table = told.shown().fillna("").reset_index(names="number")
-        lines += [several[0].split.name, *columns([list(table), *table.to_numpy().tolist()])]
-        lines += told.remarks()
-        differences += told.differences.to_dict("records")
-    about, more = made_elsewhere(found, folders, lines)
+        comparison = wb.compare(*on_target)
+        table = comparison.shown().fillna("").reset_index(names="number")
+        lines += columns([list(table), *table.to_numpy().tolist()])
+        lines += comparison.remarks()
+        differences += comparison.differences.to_dict("records")
+    about, more = made_elsewhere(results, folders, lines)
     emit({**about, "differences": differences}, as_json, more)

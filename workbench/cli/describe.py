@@ -20,9 +20,12 @@ from workbench.registry import REFERENCE, Group, did_you_mean
 from workbench.runs.spellings import MEMBERS, name_of, typed
 
 KINDS = {
-    "data": "data set", "encoders": "encoder", "metrics": "metric", "objectives": "objective",
+    "data": "data set",
+    "encoders": "encoder",
+    "metrics": "metric",
+    "objectives": "objective",
     "text": "signal of captions",
-}  # fmt: skip
+}
 # what annexes list beside the shelves: name -> what it is, and what gives its rows and lines
 LISTS: dict[str, tuple[str, Callable[[], tuple[list[dict[str, str]], list[str]]]]] = {}
 # what is no member of a shelf, and what is typed to read of it
@@ -32,18 +35,24 @@ SECTIONS = re.compile(r"\n(?:Args|Returns|Raises|Attributes|Source):\n|\n>>>")
 SECTION, ENTRY = re.compile(r"\n(?=\S)"), re.compile(r"(?:^|\n) {4}(?=\S)")
 BRACES, WIDTH = re.compile("[{}]"), 80
 ASKED = {
-    "i2t": "images ask, captions are found", "t2i": "captions ask, images are found",
-    "i2i": "images ask, images are found", "t2t": "captions ask, captions are found",
-}  # fmt: skip
+    "i2t": "images ask, captions are found",
+    "t2i": "captions ask, images are found",
+    "i2i": "images ask, images are found",
+    "t2t": "captions ask, captions are found",
+}
 # judgements of the data sets that are shipped, and what is relevant by them
 JUDGED = {
-    "own": "the pairs that the data set lists", "exact": "what holds in the drawn scene",
+    "own": "the pairs that the data set lists",
+    "exact": "what holds in the drawn scene",
     "graded": "the share of the caption that holds in the drawn scene",
-    "eccv": "ECCV Caption's positives", "cxc": "the ratings of Crisscrossed Captions",
-    "sits": "the ratings of Crisscrossed Captions, image by caption", "levels": "HierarCaps' chains",
-    "chains": "HierarCaps' chains", "expert": "the experts' ratings of Flickr8k",
+    "eccv": "ECCV Caption's positives",
+    "cxc": "the ratings of Crisscrossed Captions",
+    "sits": "the ratings of Crisscrossed Captions, image by caption",
+    "levels": "HierarCaps' chains",
+    "chains": "HierarCaps' chains",
+    "expert": "the experts' ratings of Flickr8k",
     "human": "the crowd's votes on Flickr8k",
-}  # fmt: skip
+}
 
 
 def rows(shelf: str) -> list[dict[str, str]]:
@@ -114,7 +123,9 @@ def explain(name: str) -> list[str]:
     from workbench.runs import config  # pydantic is slow to import
 
     require(name, "the name is empty; `workbench list` names what there is")
-    wanted, about, near, metrics = name, list[str](), name, import_module("workbench.metrics")
+    wanted, near = name, name
+    about = list[str]()
+    metrics = import_module("workbench.metrics")
     with suppress(ValueError):
         key = MetricKey.parse(name)
         near = key.metric
@@ -124,7 +135,9 @@ def explain(name: str) -> list[str]:
     with suppress(FileNotFoundError):
         pages.append(_preset(library.find(name, "configuration")))
     if pages:
-        return about + [line for page in pages for line in (*page, "")][:-1]
+        for page in pages:
+            about += [*page, ""]
+        return about[:-1]
     known_fields = list(config.Config.model_fields)
     if name in known_fields:
         return list(_field(name))
@@ -132,9 +145,16 @@ def explain(name: str) -> list[str]:
         with suppress(FileNotFoundError):
             library.find(name, kind)
             raise KeyError(f"{name} is a {kind}; `workbench {words.format(name)}` tells of it")
-    known = {one for shelf in KINDS for one in import_module(f"workbench.{shelf}").names()}
-    remedy = did_you_mean(near, [*sorted(known), *known_fields], "`workbench list` names what there is")
+    remedy = did_you_mean(near, [*_member_names(), *known_fields], "`workbench list` names what there is")
     raise KeyError(f"no shelf has {name!r}; {remedy}")
+
+
+def _member_names() -> list[str]:
+    """The names of all members."""
+    names = set[str]()
+    for shelf in KINDS:
+        names.update(import_module(f"workbench.{shelf}").names())
+    return sorted(names)
 
 
 def _field(name: str) -> Iterator[str]:
@@ -148,9 +168,10 @@ def _field(name: str) -> Iterator[str]:
         texts |= entries(inspect.getdoc(owner) or "")
     is_member = inspect.isclass(kind) and issubclass(kind, config.Member)
     default = about.get_default(call_default_factory=True)
+    type_name = kind.__name__ if inspect.isclass(kind) else str(kind).replace("typing.", "")
     yield f"{name}: field of the configuration"
-    yield f"Type: {kind.__name__ if inspect.isclass(kind) else str(kind).replace('typing.', '')}"
-    yield f"Default: {default.name if is_member else default!r}"
+    yield f"Type: {type_name}"
+    yield f"Default: {default.name}" if is_member else f"Default: {default!r}"
     yield from textwrap.wrap(texts.get(name, ""), WIDTH)
     if is_member:
         about_kind = _paragraphs(inspect.getdoc(kind) or "")[0]
@@ -159,8 +180,8 @@ def _field(name: str) -> Iterator[str]:
 
 def files(kind: str) -> tuple[list[dict[str, str]], list[str]]:
     """The configurations or grids that there are, each with the first line of its comment, and as lines."""
-    found = [{"name": path.stem, "what": _comment(path)} for path in library.every(kind)]
-    return found, lines([{**one, "needs": ""} for one in found], 110)
+    rows = [{"name": path.stem, "what": _comment(path)} for path in library.every(kind)]
+    return rows, lines([{**row, "needs": ""} for row in rows], 110)
 
 
 def sources(path: Path) -> dict[str, str]:
@@ -169,18 +190,16 @@ def sources(path: Path) -> dict[str, str]:
     A comment before the values says it: ``# From the paper, section 3: lr, objective``. What it says of a
     member holds for its name and its options of which nothing else is said, ``data.name``.
     """
-    told = {
-        name: source
-        for line in path.read_text(encoding="utf-8").splitlines()
-        for source, _, names in [line.removeprefix("# From ").partition(": ")]
-        if line.startswith("# From ")
-        for name in names.split(", ")
-    }
+    source_of = dict[str, str]()
+    for line in path.read_text(encoding="utf-8").splitlines():
+        if line.startswith("# From "):
+            source, _, fields = line.removeprefix("# From ").partition(": ")
+            source_of |= dict.fromkeys(fields.split(", "), source)
     out = {}
     for field in typed(wb.Config.read(path).given()):
         full = f"{field}.name." if field in MEMBERS else f"{field}."
-        names = [name for name in told if full.startswith(f"{name}.")]
-        out[field] = told[max(names, key=len)] if names else ""
+        names = [name for name in source_of if full.startswith(f"{name}.")]
+        out[field] = source_of[max(names, key=len)] if names else ""
     return out
 
 
@@ -232,15 +251,15 @@ def _about_key(key: MetricKey, metric: Any) -> list[str]:
     )
     near = did_you_mean(key.judgements, list(JUDGED))
     signals = import_module("workbench.text").names()
-    judged = JUDGED | {one: f"the grades that {one} gives to pairs" for one in signals}
+    judged = JUDGED | {signal: f"the grades that {signal} gives to pairs" for signal in signals}
     rule = judged.get(key.judgements, f"no data set here calls its judgements so, yours may; {near}")
-    parts = [
-        ASKED.get(key.direction),
-        f"relevant by {key.judgements!r}: {rule}",
-        f"among the first {key.k}" if key.k else None,
-        f"queries: {key.subset}" if key.subset else None,
-        f"the mean of {key.folds} galleries" if key.folds > 1 else None,
-    ]
+    parts = [ASKED.get(key.direction), f"relevant by {key.judgements!r}: {rule}"]
+    if key.k:
+        parts.append(f"among the first {key.k}")
+    if key.subset:
+        parts.append(f"queries: {key.subset}")
+    if key.folds > 1:
+        parts.append(f"the mean of {key.folds} galleries")
     return [*textwrap.wrap(f"{key}: {'; '.join(filter(None, parts))}", WIDTH, subsequent_indent="  "), ""]
 
 
@@ -282,7 +301,7 @@ def _options(kind: Callable[..., Any], prefix: str = "") -> Iterator[tuple[str, 
     hints = get_type_hints(kind.__init__ if inspect.isclass(kind) else kind, include_extras=True)
     for option, parameter in inspect.signature(kind).parameters.items():
         if parameter.kind is not parameter.VAR_KEYWORD:
-            about = next((of[option] for of in texts if option in of), "")
+            about = next((text[option] for text in texts if option in text), "")
             yield f"{prefix}{option}", parameter.default, about
             for mark in getattr(hints.get(option), "__metadata__", ()):
                 if isinstance(mark, Group):
@@ -296,18 +315,19 @@ def entries(doc: str) -> dict[str, str]:
     {'a': 'one number.', 'b': 'others.', 'c': 'others.'}
     """
     section = SECTION.split(doc.partition("\nArgs:\n")[2])[0]
-    found = (entry.partition(": ") for entry in ENTRY.split(section) if entry)
-    return {
-        name.lstrip("*"): " ".join(text.replace("``", "`").split())
-        for names, _, text in found
-        for name in names.split(", ")
-    }
+    texts = {}
+    for entry in filter(None, ENTRY.split(section)):
+        names, _, text = entry.partition(": ")
+        for name in names.split(", "):
+            texts[name.lstrip("*")] = " ".join(text.replace("``", "`").split())
+    return texts
 
 
 def _module(member: Any) -> Any:
     """The file that makes a member; a metric that is one of several stands where its function does."""
-    of = getattr(member, "of", None)
-    return inspect.getmodule(of if inspect.isfunction(of) and of.__name__ != "of" else member)
+    function = getattr(member, "of", None)
+    is_own = inspect.isfunction(function) and function.__name__ != "of"
+    return inspect.getmodule(function if is_own else member)
 
 
 def _file(member: Any) -> str:

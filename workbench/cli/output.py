@@ -32,13 +32,17 @@ def screen() -> int:
 
 def cut(lines: Iterable[str]) -> list[str]:
     """Lines that end where the screen does."""
-    wide = screen()
-    return [line if len(line) <= wide else f"{line[: wide - 1]}…" for line in lines]
+    width = screen()
+    return [_cut(line, width) for line in lines]
+
+
+def _cut(line: str, width: int) -> str:
+    return line if len(line) <= width else f"{line[: width - 1]}…"
 
 
 def columns(rows: Iterable[Iterable[object]]) -> list[str]:
     """Rows as lines whose cells stand below one another."""
-    table = [[str(cell) for cell in row] for row in rows]
+    table = [list(map(str, row)) for row in rows]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in table]
 
@@ -65,8 +69,11 @@ def numbers(
     if every and usual is not None:
         shown = [label for label in shown if not is_part(label, usual)]
     heads = ("number", "value", "in", "chance", "queries")
-    lines = columns([heads, *([rows[label][head] for head in heads] for label in shown)]) if rows else []
-    by_label = {_label(one): one for one in found}
+    table: list[Iterable[object]] = [heads]
+    for label in shown:
+        table.append([rows[label][head] for head in heads])
+    lines = columns(table) if rows else []
+    by_label = {_label(measured): measured for measured in found}
     lines += remarks(by_label[label] for label in shown)
     lines += beside(by_label[label] for label in rows if label not in shown)
     left = len(rows) - len(shown)
@@ -87,8 +94,9 @@ def learnt(results: Mapping[str, Any]) -> list[str]:
     if not (kept := results.get("kept")):
         return chance
     which = "the best" if kept[0] else "the untrained model, since none was better"
-    one = f"epoch {kept[0]}, {which} by validation {results['select']}"
-    what = one if len(kept) == 1 else f"the mean of epochs {kept[0]} to {kept[-1]}"
+    what = f"epoch {kept[0]}, {which} by validation {results['select']}"
+    if len(kept) > 1:
+        what = f"the mean of epochs {kept[0]} to {kept[-1]}"
     return [f"kept: {what}; {len(results['history']) - 1} were trained", *chance]
 
 
@@ -102,35 +110,39 @@ def changed(first: Any, second: Any, every: bool) -> tuple[list[str], dict[str, 
         every: all numbers; else those that every comparison takes.
     """
     # what the help of a verb need not load
-    from workbench.metrics.comparison import stated, widened
+    from workbench.metrics.comparison import widened
 
-    one, two = (dict(contracts_of(run.results)) for run in (first, second))
-    if (one or two) and not one.keys() & two.keys():
+    of_a, of_b = dict(contracts_of(first.results)), dict(contracts_of(second.results))
+    shared = of_a.keys() & of_b.keys()
+    if (of_a or of_b) and not shared:
         return ["no metric in common (different data, or one run failed)"], {}
-    labels = list(one | two) if every else by_query.compared(one | two)
-    paired = {found.label: found for found in by_query.differences(first, second, labels)}
+    labels = list(of_a | of_b) if every else by_query.compared(of_a | of_b)
+    paired = {difference.label: difference for difference in by_query.differences(first, second, labels)}
     rows = [("number", "A", "B", "B - A", "in", "verdict")]
     for label in labels:
-        a, b = (found.get(label, {}).get("value") for found in (one, two))
+        a, b = of_a.get(label, {}).get("value"), of_b.get(label, {}).get("value")
         if a != b:
-            unit, told = unit_of(label, one.get(label, two.get(label))), paired.get(label)
-            alone = None if a is None or b is None else b - a, None, None
-            value, low, high = (told.value, told.low, told.high) if told else alone
-            verdict = stated(told.verdict, "A") if told else ""
-            values = (
-                format_value(a, unit),
-                format_value(b, unit),
-                format_interval(value, low, high, unit, sign=True),
-            )
-            rows.append((label, *values, unit_heading(unit), verdict))
-    notes = _notes_on(first.results, second.results)
-    told_of = columns(rows) if len(rows) > 1 else []
-    left = [label for label in one.keys() & two.keys() - set(labels) if one[label] != two[label]]
-    more = (
-        f"and {format_count(len(left), 'other number')} that differ; --all compares them too" if left else ""
-    )
-    below = filter(None, (more, widened(len(paired))))
-    return [*told_of, *below, *notes], {label: one.row() for label, one in paired.items()}
+            unit = unit_of(label, of_a.get(label, of_b.get(label)))
+            shown = format_value(a, unit), format_value(b, unit)
+            rows.append((label, *shown, *_difference(a, b, unit, paired.get(label))))
+    lines = columns(rows) if len(rows) > 1 else []
+    left = [label for label in shared - set(labels) if of_a[label] != of_b[label]]
+    if left:
+        lines.append(f"and {format_count(len(left), 'other number')} that differ; --all compares them too")
+    lines += filter(None, [widened(len(paired))])
+    lines += _notes_on(first.results, second.results)
+    return lines, {label: difference.row() for label, difference in paired.items()}
+
+
+def _difference(a: float | None, b: float | None, unit: str, paired: Any) -> tuple[str, str, str]:
+    """By how much B is above A, the unit, and the verdict of the paired comparison where there is one."""
+    from workbench.metrics.comparison import stated
+
+    if paired:
+        interval = format_interval(paired.value, paired.low, paired.high, unit, sign=True)
+        return interval, unit_heading(unit), stated(paired.verdict, "A")
+    value = None if a is None or b is None else b - a
+    return format_interval(value, None, None, unit, sign=True), unit_heading(unit), ""
 
 
 def _notes_on(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[str]:
@@ -157,8 +169,13 @@ def outcomes(done: Iterable[Any]) -> list[str]:
     Args:
         done: from ``grid.run_grid``.
     """
-    lines = columns((o.label, "kept" if o.skipped else o.status, o.folder, o.error) for o in done)
-    return [*lines, *(f"\n{one.label}:\n{one.traceback}" for one in done if one.traceback)]
+    rows, tracebacks = [], []
+    for outcome in done:
+        status = "kept" if outcome.skipped else outcome.status
+        rows.append((outcome.label, status, outcome.folder, outcome.error))
+        if outcome.traceback:
+            tracebacks.append(f"\n{outcome.label}:\n{outcome.traceback}")
+    return columns(rows) + tracebacks
 
 
 def evaluated(results: Mapping[str, Any]) -> str:
@@ -168,25 +185,22 @@ def evaluated(results: Mapping[str, Any]) -> str:
 
 
 def made_elsewhere(
-    found: Sequence[Any], folders: Sequence[Path], tables: Iterable[str]
+    results: Sequence[Any], folders: Sequence[Path], tables: Iterable[str]
 ) -> tuple[dict[str, Any], list[str]]:
     """Results of models made elsewhere as JSON values, and as lines; what is said of random weights is first.
 
     Args:
-        found: of type ``Result``.
+        results: of type ``Result``.
         folders: where each lies.
         tables: lines of their numbers.
     """
-    results = [
-        {
-            "name": one.name,
-            "folder": str(folder),
-            **one.as_dict(),
-            "numbers": [m.as_dict() for m in one.measurements],
-        }
-        for one, folder in zip(found, folders, strict=True)
-    ]
-    notes = dict.fromkeys(note for one in found for note in one.split.notes if note != NOTE)
-    random = list(dict.fromkeys(one.name for one in found if one.random_weights))
+    values = []
+    notes = dict[str, None]()
+    for result, folder in zip(results, folders, strict=True):
+        numbers = [measurement.as_dict() for measurement in result.measurements]
+        own = {"name": result.name, "folder": str(folder), **result.as_dict(), "numbers": numbers}
+        values.append(own)
+        notes |= dict.fromkeys(note for note in result.split.notes if note != NOTE)
+    random = list(dict.fromkeys(result.name for result in results if result.random_weights))
     warned = [f"{name}{NOTE.removeprefix(RANDOM)}" for name in random]
-    return {"random_weights": random, "results": results}, [*warned, *tables, *notes, *map(str, folders)]
+    return {"random_weights": random, "results": values}, [*warned, *tables, *notes, *map(str, folders)]

@@ -14,7 +14,10 @@ from workbench.runs import store
 from workbench.runs.spellings import typed
 
 # lines of the page, and how many of them the parts of unknown length may take
-LINES, PARAMETERS, NUMBERS, EVALUATIONS = 30, 8, 9, 3
+LINES = 30
+PARAMETERS = 8
+NUMBERS = 9
+EVALUATIONS = 3
 # what is shown of a run whatever its default
 IDENTITY = ("data", "objective", "seed")
 
@@ -28,8 +31,8 @@ def page(run: store.Run, *, every: bool) -> list[str]:
     """
     arms = columns((f"  arm of {grid}", label) for grid, label in run.arms.items())
     about = {"name": run.about.name, "tags": " ".join(run.about.tags), "note": run.about.note}
-    told = columns((f"  {what}", text) for what, text in about.items() if text)
-    head = [_head(run), *told, *_first(arms, every, 2)]
+    labels = columns((f"  {what}", text) for what, text in about.items() if text)
+    head = [_head(run), *labels, *_first(arms, every, 2)]
     if run.status not in ("ok", "unwatched"):
         head += ["run failed; results may be incomplete. Rerun with the same command."]
     settings = columns((f"  {name}", value) for name, value in _settings(run, every).items())

@@ -71,7 +71,7 @@ def every(kind: str) -> list[Path]:
     """The files of a kind of ``KINDS``, by name; one's own go before those that come with the package."""
     below, suffixes = KINDS[kind]
     folders = [source / below for source in (*reversed(sources()), Path("notebooks"))]
-    by_name = {}
+    by_name = dict[str, Path]()
     for folder in folders:
         by_name |= {path.stem: path for path in folder.glob("*") if path.suffix in suffixes}
     return [by_name[name] for name in sorted(by_name)]
@@ -95,7 +95,7 @@ def lay_out(target: Path | str) -> list[Path]:
         f"{target} is a file; name a folder that is to be made",
         FileExistsError,
     )
-    files = {}
+    files = dict[Path, Path]()
     for source, (below, suffixes) in product(sources(), KINDS.values()):
         paths = [path for path in sorted((source / below).glob("*")) if path.suffix in suffixes]
         files |= {place / path.relative_to(source): path for path in paths}
