@@ -171,17 +171,8 @@ def grid(  # noqa: PLR0913 - typer reads the options from the signature
         _require_ready(executor, arms, root, record, described)
         parameters.keep_words(root, path.stem, given, paper=paper)
     with usage((executors.ExecutorError,)):
-        done = execution.run_grid(
-            notebook,
-            arms,
-            root=root,
-            name=path.stem,
-            executor=executor,
-            options=options,
-            skip_existing=skip_existing,
-            about=about,
-            say=told(),
-        )
+        run = partial(execution.run_grid, root=root, name=path.stem, executor=executor, options=options)
+        done = run(notebook, arms, skip_existing=skip_existing, about=about, say=told())
     emit([asdict(outcome) for outcome in done], as_json, outcomes(done))
     with usage():
         _record(described, done, record, _typed(notebook, file, parameter, paper))
