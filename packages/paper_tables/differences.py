@@ -1,6 +1,7 @@
 """Rows of a table against its first row, from the values by query that their runs keep."""
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 
 import numpy as np
 
@@ -70,27 +71,32 @@ def _kept(by_row: Mapping[str, Sequence[runs.Run]]) -> Kept:
     kept = Kept()
     for row, several in by_row.items():
         read = {str(run.params.get(grids.SEED, "")): ByQuery.read(run.folder) for run in several}
-        if there := {seed: of for seed, of in read.items() if of is not None}:
-            kept[row] = there
+        if by_seed := {seed: values for seed, values in read.items() if values is not None}:
+            kept[row] = by_seed
     return kept
 
 
 def _alike(base: ByQuery, by_seed: Mapping[str, ByQuery]) -> bool:
-    return all(base.same_rows(of) for of in by_seed.values())
+    return all(map(base.same_rows, by_seed.values()))
 
 
 def _answered(kept: Kept, key: str) -> bool:
     """Whether all runs keep a number, and the same queries count in each."""
-    every = [of.values.get(key) for by_seed in kept.values() for of in by_seed.values()]
-    known = [values for values in every if values is not None]
-    return len(known) == len(every) and len({np.isnan(values).tobytes() for values in known}) == 1
+    counting: set[bytes] = set()
+    for by_query in chain.from_iterable(by_seed.values() for by_seed in kept.values()):
+        values = by_query.values.get(key)
+        if values is None:
+            return False
+        counting.add(np.isnan(values).tobytes())
+    return len(counting) == 1
 
 
 def _values(kept: Kept, key: str) -> dict[str, Values]:
     """``(seeds, Q)`` values of each row, NaN for a seed that it lacks."""
-    seeds = sorted({seed for by_seed in kept.values() for seed in by_seed})
+    seeds = sorted(set(chain.from_iterable(kept.values())))
     out: dict[str, Values] = {}
     for row, by_seed in kept.items():
-        lacking = np.full_like(next(iter(by_seed.values())).values[key], np.nan)
-        out[row] = np.stack([by_seed[seed].values[key] if seed in by_seed else lacking for seed in seeds])
+        values = {seed: by_query.values[key] for seed, by_query in by_seed.items()}
+        lacking = np.full_like(next(iter(values.values())), np.nan)
+        out[row] = np.stack([values.get(seed, lacking) for seed in seeds])
     return out

@@ -83,17 +83,15 @@ def chosen(choices: pd.DataFrame, truth: str, pairs: pd.DataFrame | None = None)
     by_loss = others.assign(prefixed=prefixed).sort_values(["lost", "prefixed"], ascending=[False, True])
     wrong = by_loss[by_loss["lost"] > 0]
     taus: Any = others["tau"].to_dict()
-    losses = [
-        f"`{key}` would choose {row['chosen']}, with {format_value(row['truth'])} percent: "
-        f"a loss of {_points(row['lost'])} percentage points."
-        for key, row in wrong.head(2).iterrows()
-    ]
-    sentences = [
-        f"The truth (`{truth}`) chooses {best['chosen']}: {format_value(best['truth'])} percent.",
-        "" if pairs is None else not_apart(pairs, best["chosen"]),
-        " ".join(losses) or "Every other number chooses the same.",
-        _like_the_truth(taus, best["among"]),
-    ]
+    losses = []
+    for key, row in wrong.head(2).iterrows():
+        choice = f"`{key}` would choose {row['chosen']}, with {format_value(row['truth'])} percent"
+        losses.append(f"{choice}: a loss of {_points(row['lost'])} percentage points.")
+    sentences = [f"The truth (`{truth}`) chooses {best['chosen']}: {format_value(best['truth'])} percent."]
+    if pairs is not None:
+        sentences.append(not_apart(pairs, best["chosen"]))
+    sentences += losses or ["Every other number chooses the same."]
+    sentences.append(_like_the_truth(taus, best["among"]))
     return " ".join(filter(None, sentences))
 
 
@@ -128,11 +126,13 @@ def not_apart(pairs: pd.DataFrame, best: str) -> str:
 
 def choosing(choices: pd.DataFrame) -> dict[str, list[str]]:
     """Return the columns of a table of ``metrics.seeds.choices``, for ``tables.listing``."""
+    taus = [format_value(tau, "correlation") for tau in choices["tau"]]
+    truths = choices["truth"].map(format_value).tolist()
     return {
         "number": list(map(str, choices.index)),
         "would choose": choices["chosen"].tolist(),
-        "Kendall's tau with the truth's order": [format_value(tau, "correlation") for tau in choices["tau"]],
-        "truth of the chosen, percent": choices["truth"].map(format_value).tolist(),
+        "Kendall's tau with the truth's order": taus,
+        "truth of the chosen, percent": truths,
         "lost, percentage points": choices["lost"].map(format_value).tolist(),
     }
 
@@ -204,12 +204,14 @@ def components(table: pd.DataFrame, without: pd.DataFrame, key: str, *, alpha: f
 
 def component_rows(components: pd.DataFrame) -> dict[str, list[str]]:
     """Return the columns of a table of ``components``, for ``tables.listing``."""
+    whole = components["with"].map(format_value)
+    without = components["without"].map(format_value)
     differences = [format_interval(row.difference, row.low, row.high, sign=True) for row in each(components)]
     return {
         "objective": components["objective"].tolist(),
         "component": components["component"].tolist(),
-        "with it": components["with"].map(format_value).tolist(),
-        "without": components["without"].map(format_value).tolist(),
+        "with it": whole.tolist(),
+        "without": without.tolist(),
         "difference": differences,
         "verdict": components["verdict"].tolist(),
     }

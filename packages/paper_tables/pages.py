@@ -69,11 +69,14 @@ def differences(table: Table) -> tuple[str, list[str], list[list[str]]]:
     """
     by_row: dict[str, dict[str, str]] = {}
     heads: dict[str, str] = {}
-    for one in table.differences:
-        value = format_interval(one.value, one.low, one.high, one.face, sign=True)
-        heads[one.label] = f"{one.label}, {unit_heading(one.face, difference=True)}"
-        by_row.setdefault(one.run, {})[one.label] = f"{value} {one.mark} {one.verdict}"
-    rows = [[name, *(by_row[name].get(key, "") for key in heads)] for name in by_row]
+    for difference in table.differences:
+        label, unit = difference.label, difference.face
+        value = format_interval(difference.value, difference.low, difference.high, unit, sign=True)
+        heads[label] = f"{label}, {unit_heading(unit, difference=True)}"
+        by_row.setdefault(difference.run, {})[label] = f"{value} {difference.mark} {difference.verdict}"
+    rows = []
+    for name, by_label in by_row.items():
+        rows.append([name, *(by_label.get(label, "") for label in heads)])
     against = table.differences[0].against if table.differences else ""
     return f"Difference from {against}", ["row", *heads.values()], rows
 
@@ -197,19 +200,21 @@ def comma_separated(table: Table) -> str:
     for name, unit in table.columns.items():
         ours += [f"{name}{end}, {unit_heading(unit)}" for end in ("", " low", " high")]
     theirs = [f"{_as_printed(table, head)} {head}, {part.heading}" for part, head in printed]
-    apart = {(one.run, one.label): one for one in table.differences}
-    keys = list(dict.fromkeys(one.label for one in table.differences))
+    apart = {(difference.run, difference.label): difference for difference in table.differences}
+    keys = list(dict.fromkeys(difference.label for difference in table.differences))
     lines = []
     for row in table.rows:
         own: list[float | str] = []
         for name, unit in table.columns.items():
             own += [_csv_value(value, unit) for value in row.values.get(name, (None,) * 3)]
         cells = (part.values.get(row.printed or "", {}).get(head, "") for part, head in printed)
-        compared = [cell for key in keys for cell in _difference(apart.get((row.name, key)))]
-        lines.append([row.name, row.printed or "", row.seeds if row.ours else "", *own, *cells, *compared])
-    against = [f"{key} from {one.against}" for (_, key), one in apart.items()]
-    ends = [f"{head}{end}" for head in dict.fromkeys(against) for end in ("", " low", " high", " verdict")]
-    heads = ["row", "printed as", "seeds", *ours, *theirs, *ends]
+        compared = chain.from_iterable(_difference(apart.get((row.name, key))) for key in keys)
+        seeds = row.seeds if row.ours else ""
+        lines.append([row.name, row.printed or "", seeds, *own, *cells, *compared])
+    against = dict.fromkeys(f"{difference.label} from {difference.against}" for difference in apart.values())
+    heads = ["row", "printed as", "seeds", *ours, *theirs]
+    for head in against:
+        heads += [head, f"{head} low", f"{head} high", f"{head} verdict"]
     return pd.DataFrame(lines, columns=heads, dtype=object).to_csv(index=False, lineterminator="\n")
 
 
@@ -217,11 +222,12 @@ def _csv_value(value: float | None, unit: str) -> float | str:
     return "" if value is None else display_value(value, unit)
 
 
-def _difference(one: Difference | None) -> list[object]:
+def _difference(difference: Difference | None) -> list[object]:
     """Return a difference, the ends of its interval and its verdict; empty for what is not compared."""
-    if one is None:
+    if difference is None:
         return [""] * 4
-    return [*(_csv_value(value, one.face) for value in (one.value, one.low, one.high)), one.verdict]
+    numbers = (difference.value, difference.low, difference.high)
+    return [*(_csv_value(value, difference.face) for value in numbers), difference.verdict]
 
 
 def curves(table: Table) -> dict[str, Any]:
@@ -272,15 +278,18 @@ def over_parameter(
         x = sorted(by_value)
         numbers = pd.DataFrame([by_value[at] for at in x], columns=["value", "low", "high"])
         bars = whiskers(numbers["value"], numbers["low"], numbers["high"], CATEGORIES[0], unit, width=5)
+        hovers = [f"{at}: {format_interval(*by_value[at], unit)}" for at in x]
+        marker = {"color": CATEGORIES[0], "size": 9}
+        line = {"color": CATEGORIES[0], "width": 2.5}
         fig.add_scatter(
             x=x,
             y=on_axis(numbers["value"], unit),
             error_y=bars,
             mode="lines+markers",
-            marker={"color": CATEGORIES[0], "size": 9},
-            line={"color": CATEGORIES[0], "width": 2.5},
+            marker=marker,
+            line=line,
             hoverinfo="text",
-            hovertext=[f"{at}: {format_interval(*by_value[at], unit)}" for at in x],
+            hovertext=hovers,
             showlegend=False,
             row=1,
             col=column,

@@ -433,8 +433,10 @@ def _unmeasured(columns: Mapping[str, Source], rows: Sequence[Row]) -> list[str]
                 lacking.setdefault((place, ", ".join(heads)), []).append(row.name)
     out = []
     for (place, numbers), names in lacking.items():
-        remedy = f" Where {place} is there, the same `workbench grid --skip-existing` measures it."
-        out.append(f"Not measured of {'; '.join(names)}: {numbers}.{remedy if place else ''}")
+        remedy = ""
+        if place:
+            remedy = f" Where {place} is there, the same `workbench grid --skip-existing` measures it."
+        out.append(f"Not measured of {'; '.join(names)}: {numbers}.{remedy}")
     return out
 
 

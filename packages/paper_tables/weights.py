@@ -24,7 +24,10 @@ from workbench.views.pages import page, scaled
 TEMPLATE = Path(__file__).with_name("weights.html.j2")
 # what stays visible of a region that counts least, and how strongly a word that counts most is shaded
 DARK, SHADE = 0.25, 0.6
-SIDE, FRAMES, FRAME, PAPER = 320, 3, "#E69F00", "#c8c8c8"
+# width of an image; how many regions are framed, and in which colour; what stands for a missing photograph
+SIDE = 320
+FRAMES, FRAME = 3, "#E69F00"
+PAPER = "#c8c8c8"
 Words = list[tuple[str, float]]
 
 
@@ -79,9 +82,8 @@ def of_run(run: Result, images: Sequence[int]) -> list[PartWeights]:
 
 def _of_image(run: Result, row: int, regions: Array, captions: Sequence[Words]) -> PartWeights:
     picture, boxes = _seen(run, row, len(regions))
-    frames = (
-        run.split.open_boxes is not None and boxes is not None and not cast(EncoderModel, run.model).features
-    )
+    detected = run.split.open_boxes is not None and not cast(EncoderModel, run.model).features
+    frames = detected and boxes is not None
     return PartWeights(run.split.image_ids[row], picture, regions, boxes, frames, captions)
 
 
@@ -90,9 +92,13 @@ def _spelt(run: Result, captions: Rows, weights: Sequence[Sequence[float]]) -> l
     try:
         texts = cast(EncoderModel, run.model).spelt([run.split.captions[row] for row in captions.tolist()])
     except NotImplementedError:
-        texts = [[f"part {number + 1}" for number in range(len(line))] for line in weights]
+        texts = [_numbered(len(line)) for line in weights]
     # an encoder that reads a sign of its own at the front may give it no part
     return [list(zip(words[-len(line) :], line)) for words, line in zip(texts, weights, strict=True)]
+
+
+def _numbered(parts: int) -> list[str]:
+    return [f"part {number}" for number in range(1, parts + 1)]
 
 
 def _seen(run: Result, row: int, regions: int) -> tuple[Image.Image, Array | None]:
@@ -159,7 +165,9 @@ def sheet(runs: Mapping[str, Sequence[PartWeights]], *, title: str) -> str:
     Returns:
         HTML with the images inside it and all texts escaped.
     """
-    blocks = [_block(name, row) for name, rows in runs.items() for row in rows]
+    blocks = []
+    for name, rows in runs.items():
+        blocks += [_block(name, row) for row in rows]
     silent = [name for name, rows in runs.items() if not rows]
     return page(TEMPLATE, title=title, blocks=blocks, silent=silent, side=SIDE)
 
@@ -169,12 +177,13 @@ def _block(run: str, row: PartWeights) -> dict[str, Any]:
     drawn, weights = row.picture, row.regions
     if row.boxes is not None:
         drawn = lit(row.picture, weights, row.boxes, frames=row.frames)
-    best = np.argsort(-weights, kind="stable")[:FRAMES].tolist()
+    by_weight = np.argsort(-weights, kind="stable").tolist()
+    best = [f"region {region + 1}: {format_value(weights[region])} %" for region in by_weight[:FRAMES]]
     numbers = {
         "regions": len(weights),
         "ends": (format_value(weights.min()), format_value(weights.max())),
         "equal": format_value(1 / len(weights)),
-        "best": [f"region {region + 1}: {format_value(weights[region])} %" for region in best],
+        "best": best,
     }
     captions = [_shaded(words) for words in row.captions]
     about = {"run": run, "image": row.image, "picture": drawn, "placed": row.boxes is not None}

@@ -101,14 +101,17 @@ def corrected(
     grades = np.where(valid, np.fmax(before, base.relevant_from), lowered)
     width = np.int64(base.shape[1])
     rest = ~np.isin(base.images * width + base.captions, images * width + captions)
+    images = np.concatenate([base.images[rest], images])
+    captions = np.concatenate([base.captions[rest], captions])
+    grades = np.concatenate([base.grades[rest], grades.astype(np.float32)])
     rule = f"{base.rule}; corrected by labels: {valid.sum()} pairs valid, {(~valid).sum()} invalid"
     return replace(
         base,
         name=name,
         rule=rule,
-        images=np.concatenate([base.images[rest], images]),
-        captions=np.concatenate([base.captions[rest], captions]),
-        grades=np.concatenate([base.grades[rest], grades.astype(np.float32)]),
+        images=images,
+        captions=captions,
+        grades=grades,
         source=_with_labels(base),
     )
 

@@ -5,7 +5,7 @@
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from itertools import chain, product
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -146,7 +146,11 @@ def shown(measured: Measured, keys: Sequence[str]) -> Measured:
 
 def joined(*measured: Measured) -> Measured:
     """Return the numbers of several measurements of the same models."""
-    return {name: list(chain.from_iterable(part[name] for part in measured)) for name in measured[0]}
+    together: dict[str, list[Measurement]] = {name: [] for name in measured[0]}
+    for part in measured:
+        for name, numbers in together.items():
+            numbers += part[name]
+    return together
 
 
 def rated_pairs(ratings: Judges, split: Split, seed: int) -> tuple[Split, Judgements]:

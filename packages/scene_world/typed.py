@@ -40,7 +40,10 @@ from workbench.records import SceneGraph, Truth
 
 def _by_word(table: Mapping[str, Iterable[str]]) -> dict[str, str]:
     """Return the name that each word of a table stands for."""
-    return {word: name for name, words in table.items() for word in words}
+    names: dict[str, str] = {}
+    for name, words in table.items():
+        names |= dict.fromkeys(words, name)
+    return names
 
 
 # nouns and kinds by any of their words
@@ -241,8 +244,13 @@ def _synonyms() -> dict[str, str]:
 
 def _words(sentence: str) -> list[str]:
     tokens = re.findall(r"[\w']+|[^\w\s]", sentence.lower())
-    left = (token for token in tokens if token not in _LEFT_OUT)
-    return ["and" if token in _SIGNS else token for token in left]
+    words = []
+    for token in tokens:
+        if token in _SIGNS:
+            words.append("and")
+        elif token not in _LEFT_OUT:
+            words.append(token)
+    return words
 
 
 def _any(phrases: Iterable[str]) -> str:

@@ -51,13 +51,12 @@ def _renamed(part: Part, old: tuple[int, str, int], word: str) -> object:
 
 def _without(graph: SceneGraph, node: int) -> SceneGraph:
     # the objects behind the one that is dropped move up by one
-    attributes = [(thing, word) for thing, word in graph.attributes if thing != node]
-    relations = [(a, word, b) for a, word, b in graph.relations if node not in (a, b)]
-    return SceneGraph(
-        tuple(name for other, name in enumerate(graph.objects) if other != node),
-        tuple((thing - (thing > node), word) for thing, word in attributes),
-        tuple((a - (a > node), word, b - (b > node)) for a, word, b in relations),
-    )
+    rest = [other for other in range(len(graph.objects)) if other != node]
+    place = {other: number for number, other in enumerate(rest)}
+    objects = tuple(graph.objects[other] for other in rest)
+    attributes = tuple((place[thing], word) for thing, word in graph.attributes if thing != node)
+    relations = tuple((place[a], word, place[b]) for a, word, b in graph.relations if node not in (a, b))
+    return SceneGraph(objects, attributes, relations)
 
 
 def drops(graph: SceneGraph) -> list[Change]:

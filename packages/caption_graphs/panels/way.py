@@ -80,15 +80,17 @@ class Way(Panel):
         root = asker.point(ROOT)
         points = np.stack([between(start, root, step) for step in STEPS])
         captions, images = (asker.cosines(points, seeks) for seeks in SIDES)
-        nearest = zip(STEPS, captions.argmax(axis=1).tolist(), images.argmax(axis=1).tolist(), strict=True)
         split = self.engine.split
         steps = []
-        for number, (walk, caption, image) in enumerate(nearest):
+        for number, walk in enumerate(STEPS):
+            caption = int(captions[number].argmax())
+            image = int(images[number].argmax())
+            level = self.engine.gallery.item("captions", caption)["level"]
             step = {
                 "run": run,
                 "walk": walk,
                 "text": split.captions[caption],
-                "level": self.engine.gallery.item("captions", caption)["level"],
+                "level": level,
                 "cosine": float(captions[number, caption]),
                 "image": split.image_ids[image],
                 "thumbnail": str(image),

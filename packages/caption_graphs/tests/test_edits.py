@@ -47,9 +47,14 @@ def test_a_swap_changes_one_word():
 
 def test_changes_are_said_in_words():
     assert [described(RIDER, change) for change in drops(RIDER)] == [
-        "without man", "without horse", "without tree", "without brown horse", "without big tree",
-        "without man ride horse", "without horse next to tree",
-    ]  # fmt: skip
+        "without man",
+        "without horse",
+        "without tree",
+        "without brown horse",
+        "without big tree",
+        "without man ride horse",
+        "without horse next to tree",
+    ]
     assert described(RIDER, Change("relations", 0, "lead")) == "man ride horse → man lead horse"
 
 
@@ -80,10 +85,17 @@ def test_most_captions_of_the_embedded_world_say_the_same_when_made_again():
 @pytest.mark.parametrize(
     ("relation", "said"),
     [
-        ("play with", "playing with"), ("run through", "running through"), ("look at", "looking at"),
-        ("see", "seeing"), ("in front of", "in front of"), ("be", "being"), ("fill with", "filled with"),
-        ("surround by", "surrounded by"), ("chase by", "chased by"), ("throw", "throwing"),
+        ("play with", "playing with"),
+        ("run through", "running through"),
+        ("look at", "looking at"),
+        ("see", "seeing"),
+        ("in front of", "in front of"),
+        ("be", "being"),
+        ("fill with", "filled with"),
+        ("surround by", "surrounded by"),
+        ("chase by", "chased by"),
+        ("throw", "throwing"),
     ],
-)  # fmt: skip
+)
 def test_verbs_stand_as_participles(relation: str, said: str):
     assert participle(relation) == said

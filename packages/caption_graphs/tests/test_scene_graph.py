@@ -378,7 +378,10 @@ def test_markup_stays_plain_text():
 # random ("at night, a cat is on a table": perhaps the table), so that the subject of a relation to a backdrop
 # is left out of the comparison, and then, with a lower bar, left in.
 def by_word(table):
-    return {word: name for name, words in table.items() for word in words}
+    names = {}
+    for name, words in table.items():
+        names |= dict.fromkeys(words, name)
+    return names
 
 
 NOUNS = by_word({name: noun.says for name, noun in world.NOUNS.items()}) | by_word(world.KINDS)

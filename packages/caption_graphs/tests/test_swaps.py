@@ -86,8 +86,8 @@ def test_no_twin_is_true_of_its_image_and_those_that_are_are_left_out(world, twi
 def test_a_bag_of_words_is_at_chance_on_exchanged_attributes(twins):
     pairs = twins.twins["attributes"]
     bags = [Counter(re.findall(r"\w+", text.lower())) for text in twins.captions]
-    words = {word: n for n, word in enumerate(sorted(set().union(*bags)))}
-    counts = np.array([[bag[word] for word in words] for bag in bags], dtype=float)
+    words = sorted(set().union(*bags))
+    counts = np.array([[*map(bag.__getitem__, words)] for bag in bags], dtype=float)
     rng = np.random.default_rng(5)
     scores = rng.integers(9, size=(len(twins.image_ids), len(words))) @ counts.T
     mine = {"attributes": pairs}

@@ -130,6 +130,7 @@ def test_the_page_and_the_words_are_those_of_the_ledger(tmp_path: Path) -> None:
 
 
 def test_the_readme_counts_a_claim_once_and_its_limits_both_judges() -> None:
+    values = {"more": [6.0, 6.0], "less": [0.0, 0.0]}
     line = {
         "claim": "D2",
         "data": "W",
@@ -145,7 +146,7 @@ def test_the_readme_counts_a_claim_once_and_its_limits_both_judges() -> None:
         "p_holm": 0.01,
         "expected": "+",
         "metric": ["rsum"],
-        "values": {"more": [6.0, 6.0], "less": [0.0, 0.0]},
+        "values": values,
     }
     truth = {**line, "judge": "truth", "verdict": "refuted", "effect": -9.0}
     other = {**line, "claim": "D8"}
@@ -182,15 +183,14 @@ def test_arms_are_trained_once_and_judged_by_what_is_there(
     assert (len(named), sum(line.endswith("(not there)") for line in named)) == (12, 8)
     judged = claims.judged(trained.lines(chosen, "W", jobs))
     assert [(line["claim"], line["judge"]) for line in judged] == [("D1", "labels"), ("D1", "truth")]
-    assert claims_told.folders_of(judged[0]) == {
-        f"{arm}, seed {seed}": f"runs/claims/{of_d1[key, seed, 1.0].folder.name}"
-        for arm, key in zip(
-            claims_told._arms(judged[0]["contrast"]), claims.find("D1").contrasts[0], strict=True
-        )
-        for seed in (0, 1)
-    }
+    arms = claims.find("D1").contrasts[0]
+    folders = {}
+    for name, arm in zip(claims_told._arms(judged[0]["contrast"]), arms, strict=True):
+        for seed in (0, 1):
+            folders[f"{name}, seed {seed}"] = f"runs/claims/{of_d1[arm, seed, 1.0].folder.name}"
+    assert claims_told.folders_of(judged[0]) == folders
     for line, keys in zip(judged, claims.find("D1").keys.values(), strict=True):
-        for side, arm in zip(line["values"].values(), claims.find("D1").contrasts[0], strict=True):
+        for side, arm in zip(line["values"].values(), arms, strict=True):
             for seed, value in enumerate(side):
                 metrics = store.read(jobs[arm, seed, 1.0].folder).results["metrics"]
                 assert value == pytest.approx(100 * np.mean([metrics[key] for key in keys]), abs=1e-4)
@@ -219,6 +219,8 @@ def test_one_arm_stands_against_a_bound_and_many_by_how_far_they_are_apart(
 
 
 def test_a_verdict_that_turns_at_another_rate_is_undecided() -> None:
+    values = {"more": [409.0, 409.1, 409.2], "less": [401.0, 401.1, 401.0]}
+    rates = {"0.5": {"more": [350.0], "less": [349.0]}, "2": {"more": [420.0], "less": [421.0]}}
     line = {
         "claim": "D1",
         "data": "W",
@@ -228,8 +230,8 @@ def test_a_verdict_that_turns_at_another_rate_is_undecided() -> None:
         "unit": "sum",
         "printed": 0.6,
         "chance": 6.4,
-        "values": {"more": [409.0, 409.1, 409.2], "less": [401.0, 401.1, 401.0]},
-        "rates": {"0.5": {"more": [350.0], "less": [349.0]}, "2": {"more": [420.0], "less": [421.0]}},
+        "values": values,
+        "rates": rates,
     }
     assert claims.judged([line])[0]["verdict"] == "undecided"
     assert claims.judged([{**line, "rates": {}}])[0]["verdict"] == "replicated"
@@ -257,20 +259,10 @@ def test_a_verdict_that_turns_at_another_rate_is_undecided() -> None:
 def test_a_row_says_why_it_has_its_verdict(
     verdict: str, low: float, high: float, p_holm: float | None, reason: str
 ) -> None:
-    line = {
-        "verdict": verdict,
-        "low": low,
-        "high": high,
-        "effect": (low + high) / 2,
-        "p_holm": p_holm,
-        "claim": "D1",
-        "smallest": 3.0,
-        "unit": "sum",
-        "printed": 4.5,
-        "expected": "+",
-        "chance": 5.0,
-        "values": {"more": [high, high], "less": [low, low]},
-    }
+    measured = {"low": low, "high": high, "effect": (low + high) / 2, "p_holm": p_holm}
+    claim = {"claim": "D1", "smallest": 3.0, "unit": "sum", "printed": 4.5, "expected": "+", "chance": 5.0}
+    values = {"more": [high, high], "less": [low, low]}
+    line = {"verdict": verdict, **measured, **claim, "values": values}
     assert claims_told.reason_of(line) == reason
 
 

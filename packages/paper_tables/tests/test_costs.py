@@ -91,10 +91,8 @@ def test_a_retrieval_lasts_as_long_as_its_median_caption(monkeypatch):
 def test_distances_stand_by_kind_of_pair_with_the_first_caption_of_an_image():
     image = torch.tensor([[1.0, 0.0], [0.0, 1.0]])
     text = torch.tensor([[0.0, 1.0], [0.0, -1.0], [0.0, 1.0]])
-    run = SimpleNamespace(
-        image=SimpleNamespace(mean=image), text=SimpleNamespace(mean=text),
-        split=SimpleNamespace(own=np.array([0, 0, 1])),
-    )  # fmt: skip
+    split = SimpleNamespace(own=np.array([0, 0, 1]))
+    run = SimpleNamespace(image=SimpleNamespace(mean=image), text=SimpleNamespace(mean=text), split=split)
     found = {kind: values.round(6).tolist() for kind, values in distances.distances(run).items()}
     # right angles are the square root of 2 apart; caption 1 is the second of image 0 and does not count
     assert found == {
@@ -128,9 +126,8 @@ def test_speed_leaves_out_a_cost_that_nobody_knows():
     )
     four = table.assign(step=1.0, caption=2.0, retrieval=3.0)
     points = costs.speed(four, {name: name for name in ("step", "image", "caption", "retrieval")}, y="rsum")
-    assert [(point.x[0], point.xaxis) for point in points.data] == [
-        (1.0, "x"), (7.0, "x2"), (2.0, "x3"), (3.0, "x4"),
-    ]  # fmt: skip
+    drawn = [(point.x[0], point.xaxis) for point in points.data]
+    assert drawn == [(1.0, "x"), (7.0, "x2"), (2.0, "x3"), (3.0, "x4")]
     assert points.layout.xaxis3.domain == points.layout.xaxis.domain
     with pytest.raises(ValueError, match="no cost is known"):
         costs.speed(table, {"step": "a step"}, y="rsum")

@@ -8,13 +8,11 @@ from paper_tables import findings
 
 from workbench.metrics import seeds
 
-SEEDS = pd.DataFrame(
-    {
-        "mean": [0.9, 0.6, 0.1], "low": [0.88, 0.4, float("nan")], "high": [0.92, 0.8, float("nan")],
-        "seeds": [3, 3, 1],
-    },
-    index=["b", "a <i>", "c"],
-)  # fmt: skip
+SEEDS = pd.DataFrame.from_dict(
+    {"b": (0.9, 0.88, 0.92, 3), "a <i>": (0.6, 0.4, 0.8, 3), "c": (0.1, float("nan"), float("nan"), 1)},
+    orient="index",
+    columns=["mean", "low", "high", "seeds"],
+)
 
 
 def test_every_objective_is_a_dot_with_its_interval_against_lines():
@@ -39,13 +37,14 @@ def test_nothing_to_draw_is_said():
         findings.over_seeds(SEEDS.iloc[:0], title="t", x="x")
 
 
-CHOICES = pd.DataFrame(
-    {
-        "chosen": ["a", "a", "b", "c"], "tau": [1.0, 0.9, -0.2, 0.4], "truth": [0.7, 0.7, 0.6, 0.4],
-        "lost": [0.0, 0.0, 0.1, 0.3], "among": 3,
-    },
-    index=["exact:i2t/map_at_r", "graded:i2t/ndcg", "t2i/R@1", "rsum"],
-)  # fmt: skip
+BY_NUMBER = {
+    "exact:i2t/map_at_r": ("a", 1.0, 0.7, 0.0, 3),
+    "graded:i2t/ndcg": ("a", 0.9, 0.7, 0.0, 3),
+    "t2i/R@1": ("b", -0.2, 0.6, 0.1, 3),
+    "rsum": ("c", 0.4, 0.4, 0.3, 3),
+}
+COLUMNS = ["chosen", "tau", "truth", "lost", "among"]
+CHOICES = pd.DataFrame.from_dict(BY_NUMBER, orient="index", columns=COLUMNS)
 
 
 def test_what_each_number_would_choose_is_said_dearest_first():
@@ -96,17 +95,17 @@ def test_a_table_over_seeds_has_a_row_an_objective_and_a_column_a_number():
 
 
 def test_a_table_of_components_has_signed_differences():
-    row = {
-        "objective": "a", "component": "x", "with": 0.5, "without": 0.4, "difference": 0.1, "low": 0.05,
-        "high": 0.15, "p_holm": 0.01, "verdict": "helps",
-    }  # fmt: skip
-    assert [column[0] for column in findings.component_rows(pd.DataFrame([row])).values()] == [
-        "a", "x", "50.0", "40.0", "+10.0 (+5.0 to +15.0)", "helps",
-    ]  # fmt: skip
+    tested = {"difference": 0.1, "low": 0.05, "high": 0.15, "p_holm": 0.01, "verdict": "helps"}
+    row = {"objective": "a", "component": "x", "with": 0.5, "without": 0.4, **tested}
+    columns = findings.component_rows(pd.DataFrame([row]))
+    cells = [column[0] for column in columns.values()]
+    assert cells == ["a", "x", "50.0", "40.0", "+10.0 (+5.0 to +15.0)", "helps"]
 
 
 def long_table(values, key="rsum"):
-    rows = [(name, seed, key, value) for name, column in values.items() for seed, value in enumerate(column)]
+    rows = []
+    for name, column in values.items():
+        rows += [(name, seed, key, value) for seed, value in enumerate(column)]
     return pd.DataFrame(rows, columns=["objective", "seed", "key", "value"])
 
 

@@ -1,5 +1,6 @@
 """Probes of claims against the same numbers made by hand, on a small world and an encoder that is shipped."""
 
+from itertools import combinations
 from types import SimpleNamespace
 
 import numpy as np
@@ -61,11 +62,10 @@ def test_the_order_of_true_captions_by_a_double_loop(run) -> None:
     descriptiveness = text.load("descriptiveness").fit(run.split.captions).of(run.split.captions).values
     row = 3
     true = np.flatnonzero(run.split.judgements["exact"].dense()[row] > 0)
-    pairs = [(a, b) for n, a in enumerate(true) for b in true[n + 1 :]]
-    signs = [
-        np.sign(descriptiveness[a] - descriptiveness[b]) * np.sign(run.scores[row, a] - run.scores[row, b])
-        for a, b in pairs
-    ]
+    signs = []
+    for a, b in combinations(true, 2):
+        described = np.sign(descriptiveness[a] - descriptiveness[b])
+        signs.append(described * np.sign(run.scores[row, a] - run.scores[row, b]))
     ties = sum(sign == 0 for sign in signs)
     assert probes.order(run)[row] == pytest.approx(np.mean(signs), abs=0.02 + ties / len(signs))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -66,18 +67,13 @@ def finished(path: Path, root: Path, values: dict[str, float], status: str = "ok
 
 def test_the_seeds_of_a_row_are_its_mean_and_interval_and_the_paper_stands_beside(tmp_path):
     path = written(tmp_path)
-    finished(
-        path, tmp_path / "runs", {f"HARD, seed={seed}": 4 + seed for seed in range(3)} | {"mine, seed=0": 1}
-    )
+    values = {f"HARD, seed={seed}": 4 + seed for seed in range(3)}
+    finished(path, tmp_path / "runs", values | {"mine, seed=0": 1})
     filled = table.make(path, root=tmp_path / "runs")
     # the paper's order, an arm that it does not print after the one before it, and what no arm makes
-    assert [(row.name, row.seeds, row.ours) for row in filled.rows] == [
-        ("HARD", 3, True),
-        ("mine", 1, True),
-        ("CON", 0, True),
-        ("HARD+CON", 0, False),
-        ("HARD+CON+SPEC", 0, False),
-    ]
+    assert [row.name for row in filled.rows] == ["HARD", "mine", "CON", "HARD+CON", "HARD+CON+SPEC"]
+    assert [row.seeds for row in filled.rows] == [3, 1, 0, 0, 0]
+    assert [row.ours for row in filled.rows] == [True, True, True, False, False]
     assert filled.columns == {"R@1": "share", "RSUM": "sum"}
     hard, mine = (row.values for row in filled.rows[:2])
     assert hard["R@1"][0] == pytest.approx(0.15)
@@ -259,11 +255,8 @@ def test_a_grid_of_ones_own_makes_a_plain_table(tmp_path):
     own = {"arms": {"one": {"objective": "infonce"}, "two": {"objective": "vsepp"}}, "grid": {"seed": [0, 1]}}
     path = tmp_path / "mine.yaml"
     path.write_text(yaml.safe_dump(own, sort_keys=False))
-    finished(
-        path,
-        tmp_path / "runs",
-        {f"{row}, seed={seed}": 3 + seed for row in ("one", "two") for seed in (0, 1)},
-    )
+    values = {f"{row}, seed={seed}": 3 + seed for row, seed in product(("one", "two"), (0, 1))}
+    finished(path, tmp_path / "runs", values)
     result = CliRunner().invoke(app, ["table", str(path), "--root", str(tmp_path / "runs")])
     assert result.exit_code == 0, result.output
     assert "# mine" in result.output
@@ -403,18 +396,17 @@ def test_rows_are_compared_with_the_first_by_what_their_runs_keep(tmp_path):
     own = {"arms": {"one": {"objective": "infonce"}, "two": {"objective": "vsepp"}}, "grid": {"seed": [0, 1]}}
     path, root = tmp_path / "mine.yaml", tmp_path / "runs"
     path.write_text(yaml.safe_dump(own, sort_keys=False))
-    labels = [f"{row}, seed={seed}" for row in ("one", "two") for seed in (0, 1)]
-    finished(path, root, dict.fromkeys(labels, 3))
     bad, good = [0.0, 0.0, 0.0, 1.0] * 10, [1.0, 1.0, 1.0, 0.0] * 10
-    with_values(path, root, {label: good if label.startswith("two") else bad for label in labels})
-    made = table.make(path, root=root)
-    ((one),) = made.differences
-    assert (one.label, one.run, one.against, one.value, one.verdict) == (
-        "i2t/R@1", "two", "one", 0.5, "better",
-    )  # fmt: skip
-    assert any("other images and other seeds" in note for note in made.notes)
-    files = tables.write(made, tmp_path / "out")
-    shown = f"{format_interval(one.value, one.low, one.high, sign=True)} ▲ better"
+    hits = {"one, seed=0": bad, "one, seed=1": bad, "two, seed=0": good, "two, seed=1": good}
+    finished(path, root, dict.fromkeys(hits, 3))
+    with_values(path, root, hits)
+    filled = table.make(path, root=root)
+    (difference,) = filled.differences
+    assert (difference.label, difference.run, difference.against) == ("i2t/R@1", "two", "one")
+    assert (difference.value, difference.verdict) == (0.5, "better")
+    assert any("other images and other seeds" in note for note in filled.notes)
+    files = tables.write(filled, tmp_path / "out")
+    shown = f"{format_interval(difference.value, difference.low, difference.high, sign=True)} ▲ better"
     assert "## Difference from one" in files["md"].read_text()
     for end in ("md", "html"):
         assert shown in files[end].read_text()
@@ -552,12 +544,8 @@ def test_rows_that_set_a_parameter_become_a_curve_with_intervals(tmp_path):
     filled = table.Table("t", "T", {"mAP": "share", "RSUM": "sum"}, rows, [], {}, [], layout.curves)
     x, y = tables.curves(filled)["data"]
     # RSUM of 600, by the parameter; what has no run is no point
-    assert (x["x"], x["y"], x["error_y"]["array"], x["error_y"]["arrayminus"]) == (
-        [1, 10],
-        [500.0, 400.0],
-        [50.0, 0.0],
-        [50.0, 0.0],
-    )
+    assert (x["x"], x["y"]) == ([1, 10], [500.0, 400.0])
+    assert (x["error_y"]["array"], x["error_y"]["arrayminus"]) == ([50.0, 0.0], [50.0, 0.0])
     assert (y["x"], y["y"]) == ([3], [500.0])
     layout = tables.curves(filled)["layout"]
     assert (layout["xaxis"]["type"], layout["xaxis2"]["type"]) == ("log", "linear")

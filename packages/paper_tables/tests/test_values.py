@@ -13,15 +13,18 @@ def test_all_printed_values_are_there_with_their_text():
     assert ROWS["value"].isna().sum() == (ROWS["printed"] == "-").sum() == 10
 
 
+# paper, table, data set, method and group: RSUM as printed, None where it is not
+KNOWN = {
+    ("DITM", "I", "MS-COCO 5K", "DITM", "ViT-B/32 (151M)"): "460.3",
+    ("CORA", "1", "Flickr30K", "CORA", "BUTD + BERT"): "520.1",
+    ("DIAS", "1", "MS-COCO 1K", "NAAF*", "BUTD+BiGRU"): "527.2",
+    ("AAHR", "2", "MS-COCO 5K", "AAHR", "independent"): "463.4",
+    ("SAM", "3", "Flickr30K", "SGR†", ""): None,
+}
+
+
 def test_a_known_number_of_each_paper_is_found():
-    known = {
-        ("DITM", "I", "MS-COCO 5K", "DITM", "ViT-B/32 (151M)"): "460.3",
-        ("CORA", "1", "Flickr30K", "CORA", "BUTD + BERT"): "520.1",
-        ("DIAS", "1", "MS-COCO 1K", "NAAF*", "BUTD+BiGRU"): "527.2",
-        ("AAHR", "2", "MS-COCO 5K", "AAHR", "independent"): "463.4",
-        ("SAM", "3", "Flickr30K", "SGR†", ""): None,
-    }
-    for (paper, table, dataset, method, group), expected in known.items():
+    for (paper, table, dataset, method, group), expected in KNOWN.items():
         rows = published.load(
             paper=paper, table=table, dataset=dataset, method=method, group=group, metric="rsum"
         )

@@ -49,9 +49,7 @@ def test_numbers_and_shades_stand_beside_the_picture_and_a_run_without_weights_i
     assert page.count("2 regions count 25.0 to") == 2
     assert page.count("where they lie is not known (region 2: 75.0 %, region 1: 25.0 %)") == 1
     shaded = re.findall(r'title="([\d.]+) %" style="background: rgba\(0, 114, 178, ([\d.]+)\)">(.*?)<', page)
-    assert shaded[:3] == [
-        ("20.0", "0.00", "[start]"), ("50.0", "0.60", "&lt;i&gt;"), ("30.0", "0.20", "dog"),
-    ]  # fmt: skip
+    assert shaded[:3] == [("20.0", "0.00", "[start]"), ("50.0", "0.60", "&lt;i&gt;"), ("30.0", "0.20", "dog")]
     assert "Without weights of regions and words: vsepp." in page
     assert "image a &lt;b&gt;" in page
 
@@ -73,7 +71,8 @@ def test_a_run_of_aahr_says_what_counts_in_each_cell_and_word(trained):
         assert sum(weight for _, weight in said) == pytest.approx(1, abs=1e-5)
     # six rows of six cells of the backbone of the embedded world, row by row
     assert (one.boxes.shape, one.frames) == ((36, 4), False)
-    np.testing.assert_allclose(one.boxes[[0, 1, 6]], np.array([[0, 0, 1, 1], [1, 0, 2, 1], [0, 1, 1, 2]]) / 6)
+    corners = np.array([[0, 0], [1, 0], [0, 1]])
+    np.testing.assert_allclose(one.boxes[[0, 1, 6]], np.hstack([corners, corners + 1]) / 6)
 
 
 def test_boxes_come_with_region_features_and_paper_stands_in_for_a_photograph(trained):

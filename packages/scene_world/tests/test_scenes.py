@@ -20,10 +20,12 @@ PICTURES = "021e9c997112756f3cabe19beae3e45c0122f8b4d26a91dca8439a4efba4437f"
 
 def checksum(split: Split) -> str:
     exact = split.judgements["exact"]
-    images, captions = split.image_graphs, split.caption_graphs
-    graphs = [[(g.objects, g.attributes, g.relations) for g in several] for several in (images, captions)]
-    text = json.dumps([split.image_ids, split.captions, split.own.tolist(), split.level.tolist(), graphs])
-    return hashlib.sha256(text.encode() + exact.images.tobytes() + exact.captions.tobytes()).hexdigest()
+    images = [(g.objects, g.attributes, g.relations) for g in split.image_graphs]
+    captions = [(g.objects, g.attributes, g.relations) for g in split.caption_graphs]
+    ids = [split.image_ids, split.captions, split.own.tolist(), split.level.tolist()]
+    text = json.dumps([*ids, [images, captions]])
+    pairs = exact.images.tobytes() + exact.captions.tobytes()
+    return hashlib.sha256(text.encode() + pairs).hexdigest()
 
 
 @pytest.fixture(scope="module")

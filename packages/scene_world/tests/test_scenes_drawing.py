@@ -35,7 +35,9 @@ def test_polygons_follow_the_even_odd_rule_also_where_they_cross_themselves_or_l
     points = [(int(x), int(y)) for x, y in rng.integers(-8, 33, size=(3 + seed, 2))]
     image = Image.new("L", (24, 20))
     polygon(image, points, 255)
-    expected = [[255 * inside(points, x + 0.5, y + 0.5) for x in range(24)] for y in range(20)]
+    expected = np.zeros((20, 24))
+    for y, x in np.ndindex(20, 24):
+        expected[y, x] = 255 * inside(points, x + 0.5, y + 0.5)
     np.testing.assert_array_equal(np.asarray(image), expected)
 
 
