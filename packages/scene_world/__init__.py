@@ -102,15 +102,14 @@ def load(
     image_graphs = tuple(map(graph_of, scenes))
     written = [write(Dice(*key, i, stream), graph, levels) for i, graph in zip(rows, image_graphs)]
     caption_levels, captions, graphs = zip(*itertools.chain.from_iterable(written), strict=True)
-    each = len(written[0])
     image_ids = tuple(f"{split}-{seed}-{i}" for i in rows)
-    own: Rows = np.repeat(np.arange(len(rows), dtype=np.int64), each)
+    own: Rows = np.repeat(np.arange(len(rows), dtype=np.int64), len(written[0]))
     image_of_caption = own.copy() if texts == "chains" else None
     loaded = Split(
         name=f"scenes/{split}",
         image_ids=image_ids,
         captions=captions,
-        caption_ids=_caption_ids(image_ids, texts, each),
+        caption_ids=_caption_ids(image_ids, texts, len(written[0])),
         own=own,
         open_image=lambda row: picture(scenes[row], image_size),
         level=np.array(caption_levels, dtype=np.int64),

@@ -51,7 +51,10 @@ EQUAL = 1e-12
 # in points of percent, the same share of the range of other units: a convention, and everyone's to change
 SMALLEST = 0.5
 SCALE = {"share": 0.01, "sum": 0.06, "rank": 2.0, "correlation": 0.01, "number": 0.01}
-BETTER, WORSE, ALIKE, UNDECIDED = "better", "worse", "no difference worth noting", "undecided"
+BETTER = "better"
+WORSE = "worse"
+ALIKE = "no difference worth noting"
+UNDECIDED = "undecided"
 MARKS = {BETTER: "▲", WORSE: "▼", ALIKE: "=", UNDECIDED: "?"}
 # what follows a verdict when it names the other run
 BESIDE = {BETTER: "than", WORSE: "than", ALIKE: "from", UNDECIDED: "against"}
@@ -213,21 +216,27 @@ def paired_differences(
         row, within = known.get(key.metric, Metric()), replace(draws, folds=key.folds)
         there = ", ".join(by_run)
         require(against in by_run, f"{text}: no run {against!r} to compare with; there are {there}", KeyError)
-        seeds = {name: np.atleast_2d(of) for name, of in by_run.items()}
-        numbers = {name: _by_seed(row, of, key.direction, within) for name, of in seeds.items()}
-        for name in (one for one in by_run if one != against):
+        seeds = {name: np.atleast_2d(by_seed) for name, by_seed in by_run.items()}
+        numbers = {name: _by_seed(row, by_seed, key.direction, within) for name, by_seed in seeds.items()}
+        for name in (run for run in by_run if run != against):
             both = _same_queries(text, (name, against), (seeds[name], seeds[against]))
-            single, drawn = (one[both] - two[both] for one, two in zip(numbers[name], numbers[against]))
-            one = Difference(
-                key, float(single.mean()), face=row.face, smaller_is_better=row.smaller_is_better,
-                confidence=confidence, run=name, against=against, smallest=smallest * SCALE[row.face],
-            )  # fmt: skip
+            single, drawn = (mine[both] - base[both] for mine, base in zip(numbers[name], numbers[against]))
+            difference = Difference(
+                key,
+                float(single.mean()),
+                face=row.face,
+                smaller_is_better=row.smaller_is_better,
+                confidence=confidence,
+                run=name,
+                against=against,
+                smallest=smallest * SCALE[row.face],
+            )
             by_query = seeds[name][both].mean(axis=0) - seeds[against][both].mean(axis=0)
-            one, images, largest = _signs(one, by_query, within)
+            difference, images, largest = _signs(difference, by_query, within)
             spread = float(np.nanstd(drawn.mean(axis=0))) if draws.rounds else np.nan
             free, imagined = max(images - 1, 1), 2 * largest**2 if row.statistic == "mean" else 0.0
             errors.append(_with_seeds(spread**2 * images / free + imagined, free, single))
-            differences.append(one)
+            differences.append(difference)
     return _adjusted(differences, errors, 1 - confidence)
 
 
@@ -262,18 +271,23 @@ def _same_queries(key: str, names: tuple[str, str], values: tuple[Values, Values
     return both
 
 
-def _signs(one: Difference, difference: Values, draws: Draws) -> tuple[Difference, int, float]:
+def _signs(difference: Difference, by_query: Values, draws: Draws) -> tuple[Difference, int, float]:
     """The difference with its sign test, the images that count, and how far one image moves it at most."""
-    direction, known = one.key.direction, ~np.isnan(difference)
-    by_image = draws.by_image(difference, direction)
+    direction, known = difference.key.direction, ~np.isnan(by_query)
+    by_image = draws.by_image(by_query, direction)
     images = int((draws.by_image(np.where(known, 1.0, np.nan), direction) > 0).sum())
-    gain = -by_image if one.smaller_is_better else by_image
+    gain = -by_image if difference.smaller_is_better else by_image
     # sums of equal values in another order may differ in the last bit
     wins, losses = int((gain > EQUAL).sum()), int((gain < -EQUAL).sum())
     signed = replace(
-        one, wins=wins, losses=losses, ties=images - wins - losses, p=sign_test(wins, losses),
-        queries=int(known.sum()), left_out=int((~known).sum()),
-    )  # fmt: skip
+        difference,
+        wins=wins,
+        losses=losses,
+        ties=images - wins - losses,
+        p=sign_test(wins, losses),
+        queries=int(known.sum()),
+        left_out=int((~known).sum()),
+    )
     return signed, images, float(np.abs(by_image).max()) / (known.sum() if direction else draws.images)
 
 

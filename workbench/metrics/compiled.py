@@ -52,7 +52,8 @@ def _fill(rows: Array, start: Rows, item: Rows, few: int, not_below: Rows, score
     """Fill the last three and count NaN, which alone differs from itself; see ``read``."""
     k, nan = items.shape[1], 0
     for query in range(len(rows)):
-        row, best, kept = rows[query], scores[query], 0
+        row, best = rows[query], scores[query]
+        kept = 0
         first, last = start[query], start[query + 1]
         not_below[first:last] = 0
         for begin in range(0, len(row), PART):

@@ -13,6 +13,7 @@ pairs).
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from itertools import chain
 
 import numpy as np
 import scipy
@@ -22,7 +23,7 @@ from workbench.metrics.blocks import AnyScores, by_rows
 from workbench.metrics.evaluation import WITHOUT_OWN, report
 from workbench.metrics.intervals import ROUNDS, SEED, Draws
 from workbench.metrics.ranks import ratio
-from workbench.metrics.registry import Metric, load
+from workbench.metrics.registry import Metric, loaded
 from workbench.records import Array, Judgements, Measurement, MetricKey, Rows, Values, require
 
 EMPTY = 1e-12  # share of the sum of squares that is rounding alone
@@ -130,7 +131,8 @@ class Correlation(Metric):
 
     def of_resamples(self, x: Values, y: Values, image: Rows, draws: Draws) -> Values:
         """``(rounds,)`` each over its pairs, as often as their image was drawn."""
-        drawn = (np.repeat(np.arange(len(x)), row[image].astype(int)) for b in draws.blocks() for row in b)
+        resamples = chain.from_iterable(draws.blocks())
+        drawn = (np.repeat(np.arange(len(x)), times[image].astype(int)) for times in resamples)
         return np.fromiter((self.coefficient(x[part], y[part]) for part in drawn), float, draws.rounds)
 
 
@@ -159,9 +161,9 @@ class Spearman(Correlation):
     def of_resamples(self, x: Values, y: Values, image: Rows, draws: Draws) -> Values:
         """``(rounds,)`` ranked anew in each resample, by counting: seven times as fast as sorting."""
         first, second = (np.unique(side, return_inverse=True)[1] for side in (x, y))
-        weights = (row[image] for block in draws.blocks() for row in block)
-        found = (pearson(_average_ranks(first, one), _average_ranks(second, one), one) for one in weights)
-        return np.fromiter(found, float, draws.rounds)
+        weights = (times[image] for times in chain.from_iterable(draws.blocks()))
+        correlations = (pearson(_average_ranks(first, w), _average_ranks(second, w), w) for w in weights)
+        return np.fromiter(correlations, float, draws.rounds)
 
 
 def _average_ranks(place: Rows, weights: Array) -> Values:
@@ -240,21 +242,23 @@ def correlations(
     )
     image = own[judgements.images] if directions == ("t2t",) else judgements.images
     draws = Draws(own, int(own.max(initial=-1)) + 1, rounds, seed)
-    kept = {"": np.ones(len(at), dtype=bool)}
+    subsets = {"": np.ones(len(at), dtype=bool)}
     if "t2i" in directions:
-        kept[WITHOUT_OWN] = own[judgements.captions] != judgements.images
-    metrics = [load(row) if isinstance(row, str) else row for row in rows]
-    numbers = [(row, way) for row in metrics for way in row.directions if way in ("", *directions)]
+        subsets[WITHOUT_OWN] = own[judgements.captions] != judgements.images
+    numbers: list[tuple[Metric, str]] = []
+    for row in loaded(rows):
+        numbers += [(row, way) for way in row.directions if way in ("", *directions)]
     out = []
-    for part, pairs in kept.items():
+    for part, pairs in subsets.items():
         x, y = at[pairs], judgements.grades[pairs].astype(np.float64)
         for row, way in numbers:
             query = (judgements.captions if way == "t2i" else judgements.images)[pairs]
             key = MetricKey(row.name, way, judgements.name, subset=part)
-            one = report(row, key, row.per_query(np.column_stack([x, y, query])), image[pairs], draws, len(x))
+            by_pair = row.per_query(np.column_stack([x, y, query]))
+            measured = report(row, key, by_pair, image[pairs], draws, len(x))
             # a number of one direction that four queries are too few for is none
-            if not (way and np.isnan(one.value)):
-                out.append(replace(one, queries=len(np.unique(query))))
+            if not (way and np.isnan(measured.value)):
+                out.append(replace(measured, queries=len(np.unique(query))))
     return out
 
 

@@ -13,7 +13,7 @@ from workbench.metrics.blocks import AnyScores, RowScores, by_rows, without
 from workbench.metrics.grades import lists
 from workbench.metrics.intervals import ROUNDS, SEED, UNIT, Draws, interval
 from workbench.metrics.ranks import Ranked, Ranks, Relevant, rank, ranks_of
-from workbench.metrics.registry import Metric, Need, load
+from workbench.metrics.registry import Metric, Need, loaded
 from workbench.records import Judgements, Mask, Measurement, MetricKey, Rows, Values, require
 from workbench.records.measurement import CERTAIN, WILSON
 
@@ -35,6 +35,18 @@ class Subset:
     images: Mask | None = None
     captions: Mask | None = None
     directions: tuple[str, ...] = ("i2t", "t2i")
+
+    def mask(self, direction: str, queries: int) -> Mask | None:
+        """Return which queries of a direction count; ``None`` = all.
+
+        Raises:
+            ValueError: the direction has another number of queries.
+        """
+        mask = self.captions if direction in BY_CAPTION else self.images
+        if mask is not None:
+            reason = f"{direction}: the subset {self.name!r} has {len(mask)} rows for {queries} queries"
+            require(len(mask) == queries, reason)
+        return mask
 
 
 class Columns(Mapping[str, Values]):
@@ -231,18 +243,20 @@ class Evidence:
             yield from self._graded(need, direction, rows)
 
     def _graded(self, need: Need, direction: str, rows: Sequence[Metric]) -> Iterator[tuple[Rows, Any]]:
-        depth = max(k or row.width or 1 for row in rows for k in row.ks)
         width = max(row.width for row in rows)
+        depths = []
+        for row in rows:
+            depths += [k or row.width or 1 for k in row.ks]
+        depth = max(depths)
         for images, captions, scores, _, grades in self.galleries:
             queries = images
             if direction == "t2i":
-                queries, scores, grades = captions, scores.T, grades.T
+                queries = captions
+                scores, grades = scores.T, grades.T
             if need == "scores":
                 known = self.relevant.get(direction) if self.folds == 1 else None
-                yield (
-                    queries,
-                    Side(scores, grades, direction, self.whose, self.without_own, self.columns, known),
-                )
+                side = Side(scores, grades, direction, self.whose, self.without_own, self.columns, known)
+                yield queries, side
                 continue
             for first, part in lists(scores, grades, depth=depth, width=width):
                 yield queries[first : first + len(part.scores)], part
@@ -292,28 +306,28 @@ def walk(
     Raises:
         ValueError: a score is NaN.
     """
-    loaded = [load(row) if isinstance(row, str) else row for row in rows]
-    metrics = [*chain.from_iterable(row.parts(evidence) for row in loaded)]
+    metrics = [*chain.from_iterable(row.parts(evidence) for row in loaded(rows))]
     draws = Draws(evidence.whose, evidence.judged.shape[0], rounds, seed, evidence.folds)
     directions = [
         way for way in ("i2t", "t2i", *evidence.within) if subset is None or way in subset.directions
     ]
     columns = {way: _by_query(evidence, metrics, way, subset, draws) for way in directions}
-    single = [((row, k), way) for way, of in columns.items() for row, k in of if not row.summed]
-    summed = [
-        ((row, k), "")
-        for row in metrics
-        if row.summed and set(row.directions) <= set(columns)
-        for k in row.depths(evidence.label)
-    ]
-    marks = [subset.name if subset else "", WITHOUT_OWN if evidence.without_own else ""]
-    for (row, k), way in single + summed:
+    numbers: list[tuple[Metric, int | None, str]] = []
+    for way, by_number in columns.items():
+        numbers += [(row, k, way) for row, k in by_number if not row.summed]
+    for row in metrics:
+        if row.summed and set(row.directions) <= set(columns):
+            numbers += [(row, k, "") for k in row.depths(evidence.label)]
+    subset_name = subset.name if subset else ""
+    corrected = WITHOUT_OWN if evidence.without_own else ""
+    for row, k, way in numbers:
         sides = [way] if way else row.directions
         parts = [columns[side][row, k] for side in sides]
         if not any(np.isnan(part[0]).all() for part in parts):
             values, chances, bests = np.concatenate(parts, axis=1)
-            chance, best = (draws.value(one, way, row.statistic) for one in (chances, bests))
-            marked = ", ".join(filter(None, [row.subset, *marks]))
+            chance = draws.value(chances, way, row.statistic)
+            best = draws.value(bests, way, row.statistic)
+            marked = ", ".join(filter(None, [row.subset, subset_name, corrected]))
             key = MetricKey(row.name, way, evidence.label, k, marked, evidence.folds)
             gallery = sum(row.gallery(evidence, side) for side in sides)
             yield report(row, key, values, way, draws, gallery, chance, best), values
@@ -351,7 +365,9 @@ def _by_query(
     """
     rows = [row for row in metrics if direction in row.directions]
     size = len(draws.own) if direction in BY_CAPTION else draws.images
-    out = {(row, k): np.full((3, size), np.nan) for row in rows for k in row.depths(evidence.label)}
+    out: dict[tuple[Metric, int | None], Values] = {}
+    for row in rows:
+        out |= {(row, k): np.full((3, size), np.nan) for k in row.depths(evidence.label)}
     for need in dict.fromkeys(row.requires for row in rows):
         group = [row for row in rows if row.requires == need]
         for queries, read in evidence.read(need, direction, group):
@@ -362,13 +378,9 @@ def _by_query(
                     if known and direction in ("i2t", "t2i"):
                         out[row, k][1, queries] = row.by_chance(read, k)
                         out[row, k][2, queries] = row.at_best(read, k)
-    mask = None if subset is None else subset.captions if direction in BY_CAPTION else subset.images
+    mask = subset.mask(direction, size) if subset else None
     if mask is None:
         return out
-    require(
-        len(mask) == size,
-        f"{direction}: the subset {subset and subset.name!r} has {len(mask)} rows for {size} queries",
-    )
     return {key: np.where(mask, values, np.nan) for key, values in out.items()}
 
 
@@ -400,11 +412,27 @@ def report(
     if row.face in SHARES and low is not None and high == low:
         most = RANGES[row.face][1] if np.isnan(best) else best
         # a number that every order has is certain, such as R@10 among ten items
-        certain = bool(np.isclose(value, chance))
-        (low, high), method = ((None, None), CERTAIN) if certain else (draws.wilson(values, at, most), WILSON)
+        if np.isclose(value, chance):
+            low = high = None
+            method = CERTAIN
+        else:
+            low, high = draws.wilson(values, at, most)
+            method = WILSON
     left_out = int(np.isnan(values.reshape(len(values), -1)).any(axis=1).sum())
+    expected = None if np.isnan(chance) else chance
     return Measurement(
-        key, value, low, high, len(values) - left_out, left_out, row.face, row.smaller_is_better,
-        gallery=gallery, hit=row.phrase(key.k, key.judgements), ties=row.ties, unit=UNIT,
-        interval=method, chance=None if np.isnan(chance) else chance,
-    )  # fmt: skip
+        key,
+        value,
+        low,
+        high,
+        len(values) - left_out,
+        left_out,
+        row.face,
+        row.smaller_is_better,
+        gallery=gallery,
+        hit=row.phrase(key.k, key.judgements),
+        ties=row.ties,
+        unit=UNIT,
+        interval=method,
+        chance=expected,
+    )

@@ -11,6 +11,8 @@ is reported. Of ``false_negatives`` the queries are the errors; it is left out w
 Source: S. Chun et al., ECCV Caption, ECCV 2022 (false negatives of MS-COCO).
 """
 
+from typing import Any
+
 import numpy as np
 
 from workbench.metrics.ranks import Ranks
@@ -51,16 +53,14 @@ def false_negatives(found: BothRanks, k: int | None = None) -> Values:
     return np.where(found[0].first > 1, true(found), np.nan)
 
 
-MEMBER = tuple(
-    Metric.row(
-        of.__name__, of, hit, requires="labels", directions=("i2t", "t2i"), ks=(k,), by=("exact",),
-        smaller_is_better=of is errors,
-    )
-    for of, k, hit in (
-        (own, 1, "the best scored item is relevant by the data set's own pairs"),
-        (true, 1, "the best scored item is relevant by {judgements}"),
-        (errors, None, "the best scored item is not relevant by the data set's own pairs"),
-        (false_negatives, None, "the best scored item is relevant by {judgements}; queries = errors by the "
-                                "data set's own pairs, left out = the other queries"),
-    )
-)  # fmt: skip
+SHARED: dict[str, Any] = {"requires": "labels", "directions": ("i2t", "t2i"), "by": ("exact",)}
+OWN_HIT = "the best scored item is relevant by the data set's own pairs"
+TRUE_HIT = "the best scored item is relevant by {judgements}"
+ERROR = "the best scored item is not relevant by the data set's own pairs"
+FALSE_NEGATIVE = f"{TRUE_HIT}; queries = errors by the data set's own pairs, left out = the other queries"
+MEMBER = (
+    Metric.row("own", own, OWN_HIT, ks=(1,), **SHARED),
+    Metric.row("true", true, TRUE_HIT, ks=(1,), **SHARED),
+    Metric.row("errors", errors, ERROR, smaller_is_better=True, **SHARED),
+    Metric.row("false_negatives", false_negatives, FALSE_NEGATIVE, **SHARED),
+)

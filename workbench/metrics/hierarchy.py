@@ -28,10 +28,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from workbench.formatting import format_number
+from workbench.formatting import Unit, format_number
 from workbench.metrics.evaluation import report
 from workbench.metrics.intervals import ROUNDS, SEED, Draws
-from workbench.metrics.registry import Metric, load
+from workbench.metrics.registry import Metric, loaded
 from workbench.records import Array, Mask, Measurement, MetricKey, Rows, Split, Values, require
 from workbench.registry import Natural
 
@@ -210,7 +210,9 @@ class Retrieval(Metric):
         self, *, steps: Natural = 50, start: Literal["text", "image"] = "text", root_in_pool: bool = True
     ) -> None:
         super().__init__()
-        self.steps, self.start, self.root_in_pool = steps, start, root_in_pool
+        self.steps = steps
+        self.start = start
+        self.root_in_pool = root_in_pool
 
     def phrase(self, k: int | None, judgements: str) -> str:
         """What counts as a hit, and how texts are retrieved."""
@@ -293,24 +295,35 @@ def _tau(values: Values) -> Values:
 
 
 SHARED: dict[str, Any] = {
-    "requires": "chains", "directions": ("",), "by": ("chains",), "default": False,
+    "requires": "chains",
+    "directions": ("",),
+    "by": ("chains",),
+    "default": False,
     "ties": "among equally near texts the first of the list is retrieved; equal distances count 0 in tau",
-}  # fmt: skip
-CORRELATIONS = tuple(
-    Metric.row(of.__name__, of, f"Kendall tau of level and {what}, mean over chains", face=face, **SHARED)
-    for of, what, face in (
-        (d_corr_radius, "distance from the root", "correlation"),
-        (d_corr_image, "nearness to the image", "correlation"),
-        (d_corr_other, "nearness to the images of other chains", "correlation"),
-        (d_corr_gain, "nearness to the image, less that to the images of other chains", "number"),
-    )
-)  # fmt: skip
-RETRIEVALS = tuple(
-    Retrieval.row(f"hierarcaps_{way}_{what}", of, "a text of the image's chain, compared as a string",
-                  way=way, ks=ks, **SHARED)
-    for way in ("radius", "traversal")
-    for what, of, ks in (("P", precision, (None,)), ("R", recall, (None,)), ("R_level", recall, (1, 2, 3, 4)))
-)  # fmt: skip
+}
+HIT = "a text of the image's chain, compared as a string"
+LEVELS = (1, 2, 3, 4)
+
+
+def _correlation(values: Callable[..., Values], what: str, face: Unit = "correlation") -> type[Metric]:
+    hit = f"Kendall tau of level and {what}, mean over chains"
+    return Metric.row(values.__name__, values, hit, face=face, **SHARED)
+
+
+CORRELATIONS = (
+    _correlation(d_corr_radius, "distance from the root"),
+    _correlation(d_corr_image, "nearness to the image"),
+    _correlation(d_corr_other, "nearness to the images of other chains"),
+    _correlation(d_corr_gain, "nearness to the image, less that to the images of other chains", "number"),
+)
+RETRIEVALS = (
+    Retrieval.row("hierarcaps_radius_P", precision, HIT, way="radius", **SHARED),
+    Retrieval.row("hierarcaps_radius_R", recall, HIT, way="radius", **SHARED),
+    Retrieval.row("hierarcaps_radius_R_level", recall, HIT, way="radius", ks=LEVELS, **SHARED),
+    Retrieval.row("hierarcaps_traversal_P", precision, HIT, way="traversal", **SHARED),
+    Retrieval.row("hierarcaps_traversal_R", recall, HIT, way="traversal", **SHARED),
+    Retrieval.row("hierarcaps_traversal_R_level", recall, HIT, way="traversal", ks=LEVELS, **SHARED),
+)
 MEMBER = CORRELATIONS + RETRIEVALS
 
 
@@ -339,11 +352,13 @@ def hierarchy_scores(
     rows: list[Metric] = [
         *(row() for row in CORRELATIONS),
         *(row(steps=steps, start=start, root_in_pool=root_in_pool) for row in RETRIEVALS),
-        *(load(row) if isinstance(row, str) else row for row in more),
+        *loaded(more),
     ]
-    return [
-        report(row, MetricKey(row.name, judgements="chains", k=k), row.per_query(chains, k), chains.image_of,
-               draws, len(chains.pool))
-        for row in rows
-        for k in (row.ks if row.ks == (None,) else range(1, depth + 1))
-    ]  # fmt: skip
+    measurements = []
+    for row in rows:
+        levels: Iterable[int | None] = row.ks if row.ks == (None,) else range(1, depth + 1)
+        for k in levels:
+            key = MetricKey(row.name, judgements="chains", k=k)
+            values = row.per_query(chains, k)
+            measurements.append(report(row, key, values, chains.image_of, draws, len(chains.pool)))
+    return measurements

@@ -119,13 +119,16 @@ class Draws:
 
     def value(self, values: Values, direction: str | Rows, statistic: Statistic = "mean") -> float:
         """The statistic of the queries at hand, ``median`` rounded down as the field prints it."""
-        found = 0.0
+        total = 0.0
         for folds in self._parts(values, direction):
             if not folds:
                 return float("nan")
-            numbers = [np.floor(np.median(one)) if statistic == "median" else one.mean() for one, _ in folds]
-            found += float(np.mean(numbers))
-        return found
+            if statistic == "median":
+                numbers = [np.floor(np.median(known)) for known, _ in folds]
+            else:
+                numbers = [known.mean() for known, _ in folds]
+            total += float(np.mean(numbers))
+        return total
 
     def of(self, values: Values, direction: str | Rows, statistic: Statistic = "mean") -> Values:
         """``(rounds,)`` the statistic of each resample; NaN where a resample holds no query that counts."""
@@ -186,13 +189,17 @@ class Draws:
         if not isinstance(direction, str):
             yield self._folds(values, direction)
             return
-        of_image, asked = np.arange(self.images), {"i": 1, "t": 0}.get(direction[:1])
-        sides = [of_image, self.own] if asked is None else [of_image if asked else self.own]
+        sides = [np.arange(self.images), self.own]
+        if direction.startswith("i"):
+            sides = sides[:1]
+        elif direction.startswith("t"):
+            sides = sides[1:]
         size = sum(map(len, sides))
+        there = f"there are {self.images} images and {len(self.own)} captions"
+        fits = len(values) == size if direction else size and len(values) % size == 0
         require(
-            size and len(values) % size == 0 and (not direction or len(values) == size),
-            f"{direction or 'both directions'}: {len(values)} values for {size} queries; "
-            f"there are {self.images} images and {len(self.own)} captions",
+            size and fits,
+            f"{direction or 'both directions'}: {len(values)} values for {size} queries; {there}",
         )
         first = 0
         for rows in sides * (len(values) // size):
@@ -201,8 +208,8 @@ class Draws:
 
     def _folds(self, values: Values, rows: Rows) -> list[tuple[Values, Rows]]:
         known, fold = ~np.isnan(values), rows // (self.images // self.folds)
-        kept = [known & (fold == number) for number in range(self.folds)]
-        return [(values[one], rows[one]) for one in kept if one.any()]
+        masks = [known & (fold == number) for number in range(self.folds)]
+        return [(values[mask], rows[mask]) for mask in masks if mask.any()]
 
     def _means(self, values: Values, rows: Rows) -> Values:
         return ratio(*self.sums((values, np.ones(len(rows))), rows).T)

@@ -34,6 +34,12 @@ def kendall_tau(found: Lists, k: int | None = None) -> Values:
 
 
 MEMBER = Metric.row(
-    "kendall_tau", kendall_tau, "1 - 2 discordant pairs / pairs of different grades", requires="lists",
-    directions=("i2t", "t2i"), by=("graded",), face="correlation", ties=GRADED_TIES,
-)  # fmt: skip
+    "kendall_tau",
+    kendall_tau,
+    "1 - 2 discordant pairs / pairs of different grades",
+    requires="lists",
+    directions=("i2t", "t2i"),
+    by=("graded",),
+    face="correlation",
+    ties=GRADED_TIES,
+)

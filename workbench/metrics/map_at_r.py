@@ -87,18 +87,21 @@ def same_list(pairs: Judgements | Mask, direction: str) -> float:
     return float(np.nanmean(map_at_r(one_list(relevant))))
 
 
-MEMBER = tuple(
+MEMBER = (
     Metric.row(
-        of.__name__, of, hit, directions=("i2t", "t2i"), by=("others",), by_chance=staticmethod(chance),
-    )
-    for of, chance, hit in (
-        (
-            map_at_r, random_map_at_r,
-            "precision at each relevant item among the R best, summed and divided by R",
-        ),
-        (
-            r_precision, random_r_precision,
-            "share of relevant items among the R best",
-        ),
-    )
-)  # fmt: skip
+        "map_at_r",
+        map_at_r,
+        "precision at each relevant item among the R best, summed and divided by R",
+        directions=("i2t", "t2i"),
+        by=("others",),
+        by_chance=staticmethod(random_map_at_r),
+    ),
+    Metric.row(
+        "r_precision",
+        r_precision,
+        "share of relevant items among the R best",
+        directions=("i2t", "t2i"),
+        by=("others",),
+        by_chance=staticmethod(random_r_precision),
+    ),
+)

@@ -45,9 +45,8 @@ class Ndcg(Metric):
 
     def phrase(self, k: int | None, judgements: str) -> str:
         """What the gain is of."""
-        return (
-            f"discounted {self.gain} gain of the {f'{k} best' if k else 'whole list'} against the best order"
-        )
+        depth = f"{k} best" if k else "whole list"
+        return f"discounted {self.gain} gain of the {depth} against the best order"
 
     def per_query(self, found: Lists, k: int | None = None) -> Values:
         """``(queries,)`` in [0, 1], NaN where no grade is positive.

@@ -198,10 +198,10 @@ def rank_all(
     pairs = np.unique(np.concatenate(names))
     query, item = np.divmod(pairs, max(gallery, 1))
     start = np.searchsorted(query, np.arange(queries + 1))
-    passed = [
-        _read(first, rows, start, item, k)
-        for first, rows in blocks(scores, relevant[0].shape, block, checked=False)
-    ] or [_read(0, np.empty((0, gallery)), start, item, k)]
+    parts = blocks(scores, relevant[0].shape, block, checked=False)
+    passed = [_read(first, rows, start, item, k) for first, rows in parts]
+    if not passed:
+        passed = [_read(0, np.empty((0, gallery)), start, item, k)]
     not_below, *best = map(np.concatenate, zip(*passed, strict=True))
     ranks = [
         _ranks(one, not_below[np.searchsorted(pairs, name)]) for one, name in zip(listed, names, strict=True)
@@ -258,11 +258,14 @@ class Ranked:
     """
 
     def __init__(self, scores: AnyScores, judgements: Sequence[Judgements], k: int = 0) -> None:
-        self.judgements, relevant = tuple(judgements), [Relevant.of(one) for one in judgements]
-        self.scores, self.shape, rows = scores, relevant[0].shape, by_rows(scores)
-        i2t, t2i = rank_all(rows, relevant, k=k), rank_all(rows.T, [one.T for one in relevant], k=k)
-        self._ranks = {"i2t": i2t[0], "t2i": t2i[0]}
-        self.best = {"i2t": i2t[1], "t2i": t2i[1]}
+        self.scores, self.judgements = scores, tuple(judgements)
+        relevant = list(map(Relevant.of, self.judgements))
+        self.shape = relevant[0].shape
+        rows = by_rows(scores)
+        i2t, best_captions = rank_all(rows, relevant, k=k)
+        t2i, best_images = rank_all(rows.T, [pairs.T for pairs in relevant], k=k)
+        self._ranks = {"i2t": i2t, "t2i": t2i}
+        self.best = {"i2t": best_captions, "t2i": best_images}
 
     def by(self, judgements: Judgements) -> dict[str, Ranks]:
         """The ranks by one of the judgements.

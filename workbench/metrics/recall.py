@@ -124,11 +124,21 @@ MEMBER = (
     HitRate,
     Rsum,
     Metric.row(
-        "recall", recall, "share of the relevant items among the {k} best", ks=(1, 5, 10), by=("own",),
-        by_chance=staticmethod(random_recall), at_best=staticmethod(best_recall),
+        "recall",
+        recall,
+        "share of the relevant items among the {k} best",
+        ks=(1, 5, 10),
+        by=("own",),
+        by_chance=staticmethod(random_recall),
+        at_best=staticmethod(best_recall),
     ),
     Metric.row(
-        "medr", median_rank, "median rank of the best relevant item, rounded down; smaller is better",
-        by=("own",), face="rank", statistic="median", smaller_is_better=True,
+        "medr",
+        median_rank,
+        "median rank of the best relevant item, rounded down; smaller is better",
+        by=("own",),
+        face="rank",
+        statistic="median",
+        smaller_is_better=True,
     ),
-)  # fmt: skip
+)

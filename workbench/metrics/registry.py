@@ -187,3 +187,15 @@ def load(name: str, **options: Any) -> Metric:
     'ndcg'
     """
     return make(f"metric {name!r}", member(name), options)
+
+
+def loaded(rows: Iterable[str | Metric]) -> list[Metric]:
+    """Return metrics, of which some are given by their names alone.
+
+    Raises:
+        KeyError: no such metric; the message lists the near names.
+    """
+    metrics = []
+    for row in rows:
+        metrics.append(load(row) if isinstance(row, str) else row)
+    return metrics

@@ -94,11 +94,11 @@ def compared_pairs(pairs: list[tuple[pd.Series, pd.Series]], alpha: float) -> pd
     from scipy.stats import ttest_ind  # seconds to import
 
     tests = [ttest_ind(*pair, equal_var=False) for pair in pairs]
-    means = pd.DataFrame([[one.mean() for one in pair] for pair in pairs], columns=["first", "second"])
-    intervals = [[*one.confidence_interval(1 - alpha)] for one in tests]
+    means = pd.DataFrame([(one.mean(), other.mean()) for one, other in pairs], columns=["first", "second"])
+    intervals = [[*test.confidence_interval(1 - alpha)] for test in tests]
     ends = pd.DataFrame(intervals, columns=["low", "high"])
     out = means.assign(difference=means["first"] - means["second"]).join(ends)
-    out["p"] = [float(one.pvalue) for one in tests]
+    out["p"] = [float(test.pvalue) for test in tests]
     out["p_holm"] = holm(out["p"].tolist())
     return out.assign(apart=out["p_holm"] < alpha)
 

@@ -50,7 +50,8 @@ class BySize(Metric):
 
     def __init__(self, *, m: Natural = 3, ks: tuple[Natural, ...] = (1, 5, 10)) -> None:
         super().__init__(ks=ks)
-        self.m, self.width, self.name = m, m, f"{self.name}{m}"
+        self.m = self.width = m
+        self.name = f"{self.name}{m}"
 
     def phrase(self, k: int | None, judgements: str) -> str:
         """What counts as a hit at a depth."""
@@ -150,12 +151,16 @@ def curves(
         of: what is measured: ``sr_top`` or ``any_top``.
         without: ``(T,)`` row of each caption's image, whose pairs leave both lists; ``None`` = they stay.
     """
-    rows, grades, out = by_rows(scores), by_rows(phi), {}
-    rows = rows if without is None else blocks.without(rows, without, np.arange(len(without)))
-    for side, sides in (("i2t", (rows, grades)), ("t2i", (rows.T, grades.T))):
-        parts = lists(*sides, depth=k, width=max(ms))
-        values = np.hstack([[of(part, k, m) for m in ms] for _, part in parts])
-        out[side] = ratio(np.nansum(values, axis=1), np.isfinite(values).sum(axis=1))
+    rows, grades = by_rows(scores), by_rows(phi)
+    if without is not None:
+        rows = blocks.without(rows, without, np.arange(len(without)))
+    out = {}
+    for direction, sides in (("i2t", (rows, grades)), ("t2i", (rows.T, grades.T))):
+        by_part = []
+        for _, part in lists(*sides, depth=k, width=max(ms)):
+            by_part.append([of(part, k, m) for m in ms])
+        values = np.hstack(by_part)
+        out[direction] = ratio(np.nansum(values, axis=1), np.isfinite(values).sum(axis=1))
     return out
 
 
@@ -193,25 +198,47 @@ def voted(kept: Rows, own: Rows, direction: str, *, without_own: bool = False) -
 
 
 SHARED: dict[str, Any] = {
-    "requires": "lists", "directions": ("i2t", "t2i"), "by": ("graded",), "ties": TIES, "default": False,
-}  # fmt: skip
+    "requires": "lists",
+    "directions": ("i2t", "t2i"),
+    "by": ("graded",),
+    "ties": TIES,
+    "default": False,
+}
 # those whose name ends in the size of a set
-BY_SIZE = tuple(
-    BySize.row(of.__name__, of, hit, **SHARED | {"requires": "scores" if of is sr_votes else "lists"})
-    for of, hit in (
-        (ncs_top, "phi of those of the {m} best by phi that are among the {k} best scored, against the sum "
-                  "of all {m}"),
-        (sr_top, "share of the {m} best by phi that are among the {k} best scored"),
-        (sr_votes, "share of the captions of the {m} images that an image's captions vote for, or of these "
-                   "images, among the {k} best scored"),
-    )
-)  # fmt: skip
+BY_SIZE = (
+    BySize.row(
+        "ncs_top",
+        ncs_top,
+        "phi of those of the {m} best by phi that are among the {k} best scored, against the sum of all {m}",
+        **SHARED,
+    ),
+    BySize.row("sr_top", sr_top, "share of the {m} best by phi that are among the {k} best scored", **SHARED),
+    BySize.row(
+        "sr_votes",
+        sr_votes,
+        "share of the captions of the {m} images that an image's captions vote for, or of these images, "
+        "among the {k} best scored",
+        **SHARED | {"requires": "scores"},
+    ),
+)
 MEMBER = (
-    Metric.row("ncs", ncs, "phi of the {k} best scored against the largest sum of {k}", ks=(1, 5, 10),
-               **SHARED),
-    Metric.row("nsum", nsum, "sum of NCS at 1, 5 and 10 of both directions; gallery = images + captions",
-               width=10, face="sum", summed=True, **SHARED),
-    Metric.row("asp", asp, "the smaller by the larger of an item's ranks by score and by phi, mean over the "
-               "gallery", **SHARED),
+    Metric.row(
+        "ncs", ncs, "phi of the {k} best scored against the largest sum of {k}", ks=(1, 5, 10), **SHARED
+    ),
+    Metric.row(
+        "nsum",
+        nsum,
+        "sum of NCS at 1, 5 and 10 of both directions; gallery = images + captions",
+        width=10,
+        face="sum",
+        summed=True,
+        **SHARED,
+    ),
+    Metric.row(
+        "asp",
+        asp,
+        "the smaller by the larger of an item's ranks by score and by phi, mean over the gallery",
+        **SHARED,
+    ),
     *BY_SIZE,
-)  # fmt: skip
+)

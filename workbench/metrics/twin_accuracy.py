@@ -29,7 +29,8 @@ class TwinAccuracy(Metric):
     """Share of an image's captions that score higher with it than their twins; equal scores count half."""
 
     name, hit = "twin_accuracy", "the image scores its caption higher than the caption's twin"
-    requires, directions, by = "twins", ("i2t",), ("twins",)
+    requires = "twins"
+    directions, by = ("i2t",), ("twins",)
     ties = "an equal score, up to rounding, counts half"
 
     def per_query(self, found: tuple[Values, Rows, int], k: int | None = None) -> Values:

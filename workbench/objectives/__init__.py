@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from workbench.objectives.base import Objective as Objective
 
 _shelf = Shelf(__name__, Objective="base")
-names, member, __getattr__ = _shelf.names, _shelf.member, _shelf.public
+names, member = _shelf.names, _shelf.member
+__getattr__ = _shelf.public
 
 
 def load(name: str, /, _path: str = "", **options: Any) -> Any:

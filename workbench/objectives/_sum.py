@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Callable, Mapping
+from itertools import chain
 from typing import Any
 
 from torch import Tensor, nn
@@ -118,15 +119,16 @@ class Sum(Objective):
 
     def declare(self) -> None:
         """Compute the chosen terms of each paper, and need what they need."""
-        of_all = list(self.by_name.values())
+        papers = list(self.by_name.values())
         for name, paper in self.by_name.items():
             paper.select(term for term in paper.terms if self.wants(f"{name}.{term}"))
-        self.inputs = tuple(dict.fromkeys(field for paper in of_all for field in paper.inputs))
-        self.needs = tuple(dict.fromkeys(name for paper in of_all for name in paper.needs))
-        self.captions_per_image = max(paper.captions_per_image for paper in of_all)
+        inputs = chain.from_iterable(paper.inputs for paper in papers)
+        needs = chain.from_iterable(paper.needs for paper in papers)
+        self.inputs, self.needs = tuple(dict.fromkeys(inputs)), tuple(dict.fromkeys(needs))
+        self.captions_per_image = max(paper.captions_per_image for paper in papers)
         wanted = max(self.captions_per_image, self.first.recipe.get("captions_per_image", 0))
         self.recipe = {**self.first.recipe, **({"captions_per_image": wanted} if wanted > 1 else {})}
-        self.soft_labels = all(paper.soft_labels for paper in of_all)
+        self.soft_labels = all(paper.soft_labels for paper in papers)
         self.scores_parts, self.calibrates = self.first.scores_parts, self.first.calibrates
         shares = {name: paper.momentum for name, paper in self.by_name.items() if paper.momentum}
         require(
@@ -183,13 +185,11 @@ class Sum(Objective):
 
     def forward(self, image: Embedding, text: Embedding, batch: Batch) -> dict[str, Tensor]:
         """The chosen terms of all papers by ``paper.term``."""
-        found = {
-            f"{name}.{term}": value
-            for name, paper in self.by_name.items()
-            if paper.selected
-            for term, value in paper(image, text, batch).items()
-        }
-        return {term: weight * found[term] for term, weight in self.weights.items() if self.wants(term)}
+        values: dict[str, Tensor] = {}
+        for name, paper in self.by_name.items():
+            if paper.selected:
+                values |= {f"{name}.{term}": value for term, value in paper(image, text, batch).items()}
+        return {term: weight * values[term] for term, weight in self.weights.items() if self.wants(term)}
 
     def calibrate(self, image: Embedding, text: Embedding, quality: Callable[[Tensor], float]) -> None:
         """Let the first paper choose what evaluation uses."""

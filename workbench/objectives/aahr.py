@@ -126,7 +126,8 @@ class AAHR(Objective):
         self.alignment = Alignment(**given["alignment"])
         self.contrast = Contrast(**given["contrast"])
         self.graph = Graph(**given["graph"])
-        pga = (0.2 if self.released else 1.0) if pga is None else pga
+        if pga is None:
+            pga = 0.2 if self.released else 1.0
         cross, with_pga = nsi * self.graph.cross, nsi if pga and not self.released else 0.0
         self.weigh(
             {"triplet": triplet, "pga": pga, "mcl": mcl, "nsi": nsi, "nsi_cross": cross, "nsi_pga": with_pga}
@@ -158,17 +159,11 @@ class AAHR(Objective):
         """
         # Layers and similarities of the graph would be taken to half precision by an autocast around this.
         with torch.autocast(image.mean.device.type, enabled=False):
-            v, u = image.mean, text.mean
+            contrast = self._from_banks if self.released else self._contrasted
             terms = self.weighted(
                 triplet=lambda: self._triplet(self.scores(image, text), batch),
-                pga=lambda: (
-                    self.prototypes.forward(v[batch.own], u)
-                    if self._begun(self.alignment.after)
-                    else v.sum() * 0
-                ),
-                mcl=lambda: (
-                    self._from_banks(image, text, batch) if self.released else self._contrasted(v, u, batch)
-                ),
+                pga=lambda: self._aligned(image.mean, text.mean, batch),
+                mcl=lambda: contrast(image, text, batch),
             )
             return terms | self._interacted(image, text, batch) if self.interacts else terms
 
@@ -194,15 +189,21 @@ class AAHR(Objective):
             return drawn_triplets(scores, batch.positives, margin=self.margin, cutoff=self.cutoff)
         return torch.stack([*self.triplets(scores, batch.positives, self.margin, "mean").values()]).sum()
 
-    def _contrasted(self, image: Tensor, text: Tensor, batch: Batch) -> Tensor:
+    def _aligned(self, v: Tensor, u: Tensor, batch: Batch) -> Tensor:
+        if not self._begun(self.alignment.after):
+            return v.sum() * 0
+        return self.prototypes.forward(v[batch.own], u)
+
+    def _contrasted(self, image: Embedding, text: Embedding, batch: Batch) -> Tensor:
         """Eqs. 12-15: images with the captions' bank and captions with the images' bank, the batch already in
         them.
         """
-        numbers, positives = numbers_of(batch.image_ids, image.device), batch.positives
+        v, u = image.mean, text.mean
+        numbers, positives = numbers_of(batch.image_ids, v.device), batch.positives
         of_text = numbers[batch.own]
         seen, read = _outputs(batch)
-        of_images = self._side(image, numbers, self.texts.with_new(read, of_text), positives)
-        return of_images + self._side(text, of_text, self.images.with_new(seen, numbers), positives.T)
+        of_images = self._side(v, numbers, self.texts.with_new(read, of_text), positives)
+        return of_images + self._side(u, of_text, self.images.with_new(seen, numbers), positives.T)
 
     def _from_banks(self, image: Embedding, text: Embedding, batch: Batch) -> Tensor:
         """The released contrast: the local vectors of each pair ask for the other's momentum output among
@@ -213,17 +214,22 @@ class AAHR(Objective):
         seen, read = (normalize(made, dim=1) for made in _outputs(batch))
         v, u = local_of(image)[batch.own], local_of(text)
         sides = ((v, read, self.texts), (u, seen[batch.own], self.images))
-        return torch.stack([
-            bank_contrast(asks, own, bank.vectors.to(asks), self.contrast.tau) for asks, own, bank in sides
-        ]).sum()  # fmt: skip
+        losses = [
+            bank_contrast(query, own, bank.vectors.to(query), self.contrast.tau) for query, own, bank in sides
+        ]
+        return torch.stack(losses).sum()
 
     def _side(self, anchors: Tensor, ids: Tensor, bank: tuple[Tensor, Tensor, Tensor], own: Tensor) -> Tensor:
         keys, key_ids, usable = bank
         old = own.new_zeros(len(own), len(keys) - own.shape[1])
         return momentum_contrast(
-            anchors @ keys.T.to(anchors.dtype), torch.cat([own, old], dim=1), ids[:, None] == key_ids, usable,
-            tau=self.contrast.tau, reduction=self.contrast.reduction,
-        )  # fmt: skip
+            anchors @ keys.T.to(anchors.dtype),
+            torch.cat([own, old], dim=1),
+            ids[:, None] == key_ids,
+            usable,
+            tau=self.contrast.tau,
+            reduction=self.contrast.reduction,
+        )
 
     def _interacted(self, image: Embedding, text: Embedding, batch: Batch) -> dict[str, Tensor]:
         if not self._begun(self.graph.after):
@@ -231,11 +237,13 @@ class AAHR(Objective):
                 **dict.fromkeys(("nsi", "nsi_cross", "nsi_pga"), lambda: image.mean.sum() * 0)
             )
         v, u = self.neighbourhood(image, text)
-        plain = [local_of(side) if self.released else side.mean for side in (image, text)]
+        plain_v, plain_u = image.mean, text.mean
+        if self.released:
+            plain_v, plain_u = local_of(image), local_of(text)
         return self.weighted(
             nsi=lambda: self._triplet(cosine(v, u), batch),
             nsi_cross=lambda: (
-                self._triplet(cosine(plain[0], u), batch) + self._triplet(cosine(v, plain[1]), batch)
+                self._triplet(cosine(plain_v, u), batch) + self._triplet(cosine(v, plain_u), batch)
             ),
             nsi_pga=lambda: self.prototypes.forward(v[batch.own], u),
         )

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from itertools import chain
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -114,7 +115,7 @@ class Objective(Checked, nn.Module):
     def compares(self) -> tuple[str, ...]:
         """What ``scores`` and ``reranker`` read beside the pooled vectors."""
         scorers: tuple[Scorer | None, ...] = (self.local_scorer, self.reranker)
-        read = (field for scorer in scorers if scorer for field in scorer.reads)
+        read = chain.from_iterable(scorer.reads for scorer in scorers if scorer)
         return *(["parts"] if self.scores_parts else []), *read
 
     def score_by(self, scorer: Form | Mapping[str, Any]) -> None:
@@ -227,10 +228,8 @@ def records_of(
     if "parts" in both:
         both.setdefault("mask", [torch.ones_like(side[..., 0], dtype=torch.bool) for side in both["parts"]])
     seen, read = fields.get("momentum", (image, text))
-    v, u = (
-        Embedding(mean, **{field: pair[side] for field, pair in both.items()})
-        for side, mean in enumerate((image, text))
-    )
+    v = Embedding(image, **{field: pair[0] for field, pair in both.items()})
+    u = Embedding(text, **{field: pair[1] for field, pair in both.items()})
     images: Tensor = torch.unique(positives, dim=0, return_inverse=True)[1]
     batch = Batch(
         [str(number) for number in images.tolist()],

@@ -64,8 +64,8 @@ def check_objective(objective: str | type[Objective], **options: Any) -> None:
         try:
             check(deepcopy(made), *world(made))
         except AssertionError as problem:
-            where = f"objective {name!r}{' in warm-up epochs' if warming else ''}"
-            raise AssertionError(f"{where}: {problem}") from None
+            where = " in warm-up epochs" if warming else ""
+            raise AssertionError(f"objective {name!r}{where}: {problem}") from None
 
 
 # ``hold(condition, problem)`` raises also under ``python -O``, which leaves ``assert`` out
@@ -113,9 +113,10 @@ def batch(
     ids = image_ids or [f"i{n}" for n in range(count)], [f"t{n}" for n in range(len(own))]
     made = Batch(*ids, own, signals=given, momentum=(image, text))
     # An image's own captions have the highest grades.
+    sources = objective.relevance_sources() if objective else {}
     grades = {
         name: torch.rand(made.positives.shape, generator=generator) + made.positives
-        for name in dict.fromkeys(("cider", "tfidf", *(objective.relevance_sources() if objective else ())))
+        for name in dict.fromkeys(("cider", "tfidf", *sources))
     }
     return replace(made, relevance=grades)
 
@@ -347,6 +348,15 @@ def _scores_of_pairs(objective: Objective, image: Embedding, text: Embedding, gi
 
 
 CHECKS: tuple[Callable[..., None], ...] = (
-    _terms, _gradient, _order, _direction, _finite, _same_image, _gradients_arrive, _repeatable,
-    _half_precision, _selected, _scores_of_pairs,
-)  # fmt: skip
+    _terms,
+    _gradient,
+    _order,
+    _direction,
+    _finite,
+    _same_image,
+    _gradients_arrive,
+    _repeatable,
+    _half_precision,
+    _selected,
+    _scores_of_pairs,
+)

@@ -163,7 +163,8 @@ class CORA(Objective):
     ) -> None:
         super().__init__()
         self.weigh({"hard": hard, "contrastive": contrastive, "specificity": specificity})
-        self.margin, self.tau, self.epsilon, self.positives = margin, tau, epsilon, positives
+        self.margin, self.tau = margin, tau
+        self.epsilon, self.positives = epsilon, positives
         self.calibrates = beta is None
         self.beta = nn.Buffer(torch.tensor(1.0 if beta is None else beta, dtype=torch.float64))
         self.declare()

@@ -104,11 +104,13 @@ def average_semantic_precision(
     Returns:
         A scalar in (0, 1]; 1 where both rank alike.
     """
-    found, wanted = (
-        soft_ranks(x.T if ranks == "released" else x, x, temperature=temperature, clip=clip)
-        for x in (scores, relevance)
-    )
-    return (torch.minimum(found, wanted) / torch.maximum(found, wanted)).mean()
+
+    def ranked(values: Tensor) -> Tensor:
+        others = values.T if ranks == "released" else values
+        return soft_ranks(others, values, temperature=temperature, clip=clip)
+
+    by_score, by_relevance = ranked(scores), ranked(relevance)
+    return (torch.minimum(by_score, by_relevance) / torch.maximum(by_score, by_relevance)).mean()
 
 
 class DAA(Objective):

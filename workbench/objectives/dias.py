@@ -185,13 +185,14 @@ class DIAS(Objective):
         reduction: ScalarReduction = "sum",
     ) -> None:
         super().__init__()
-        self.margin, self.cutoff, self.reduction = margin, cutoff, reduction
+        self.margin, self.cutoff = margin, cutoff
         self.rows, self.denominators = rows, denominators
+        self.reduction = reduction
         self.weigh(WEIGHTS | dict(weights or {}))
         self.selections = Selections(**named(selection)).each()
         # of inter and intra, each of rows (images) and of columns (captions)
-        start = torch.tensor([[0.0 if one.learned else float(one.beta)] * 2 for one in self.selections])
-        learned = any(one.learned for one in self.selections)
+        start = torch.tensor([[selection.start] * 2 for selection in self.selections])
+        learned = any(selection.learned for selection in self.selections)
         self.beta = nn.Parameter(start) if learned else nn.Buffer(start, persistent=False)
         self.declare()
         if scorer != "dual":

@@ -132,8 +132,10 @@ class DITM(Objective):
         reduction: ScalarReduction = "sum",
     ) -> None:
         super().__init__()
-        self.tau, self.eps, self.adaptive, self.weights = tau, eps, adaptive, {"ordering": weight}
-        self.scorer, self.ratio_on, self.reduction = scorer, ratio_on, reduction
+        self.tau, self.eps = tau, eps
+        self.adaptive, self.weights = adaptive, {"ordering": weight}
+        self.scorer, self.ratio_on = scorer, ratio_on
+        self.reduction = reduction
         self.terms = ("i2t", "t2i", "ordering") if ordering else ("i2t", "t2i")
         self.declare()
 

@@ -78,8 +78,9 @@ class HREM(Objective):
     ) -> None:
         super().__init__()
         self.weigh(WEIGHTS | dict(weights or {}))
-        self.margin, self.cutoff, self.alpha = margin, cutoff, alpha
-        self.heads, self.best, self.after = heads, best, after
+        self.margin, self.cutoff = margin, cutoff
+        self.alpha, self.heads = alpha, heads
+        self.best, self.after = best, after
         self.steps = nn.Buffer(torch.zeros((), dtype=torch.int64))
         self.declare()
 
@@ -159,12 +160,11 @@ def divergence(image: Tensor, text: Tensor, learnt: tuple[Tensor, Tensor]) -> Te
     """
     guide = (-distance(cosine(image, text))).exp().detach()
     # kl_div(a, b) is the divergence of b from a
-    return torch.stack([
-        kl_div(
-            log_softmax(target, dim=1), log_softmax(given, dim=1), reduction="batchmean", log_target=True
-        )
-        for target, given in zip((guide, guide.T), learnt, strict=True)
-    ]).sum()  # fmt: skip
+    both = [
+        kl_div(log_softmax(target, dim=1), log_softmax(row, dim=1), reduction="batchmean", log_target=True)
+        for target, row in zip((guide, guide.T), learnt, strict=True)
+    ]
+    return torch.stack(both).sum()
 
 
 MEMBER = HREM

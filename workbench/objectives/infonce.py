@@ -60,7 +60,8 @@ class InfoNCE(Objective):
             0 < start < math.inf and (scale != "learnable_exp" or start <= CAP),
             f"initial is {start}; it must be positive, and at most {CAP} where the scale is learnable_exp",
         )
-        self.kind, self.reduction, self.extra_positives = scale, reduction, extra_positives
+        self.kind, self.reduction = scale, reduction
+        self.extra_positives = extra_positives
         self.weigh(dict(zip(("i2t", "t2i"), weights, strict=True)))
         first = torch.tensor(math.log(start) if scale == "learnable_exp" else start)
         self.parameter = nn.Buffer(first) if scale == "fixed" else nn.Parameter(first)
@@ -74,9 +75,12 @@ class InfoNCE(Objective):
         """Terms ``i2t`` and ``t2i``."""
         logits = self.scale * full_precision(self.scores(image, text))
         i2t, t2i = both_ways(
-            contrastive, logits, batch.positives, reduction=self.reduction,
+            contrastive,
+            logits,
+            batch.positives,
+            reduction=self.reduction,
             extra_positives=self.extra_positives,
-        )  # fmt: skip
+        )
         return self.weighted(i2t=lambda: i2t, t2i=lambda: t2i)
 
     @torch.no_grad()

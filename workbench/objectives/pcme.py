@@ -122,10 +122,9 @@ class PCME(Objective):
     ) -> None:
         super().__init__()
         self.variant, self.reduction = VARIANTS[variant], reduction
-        self.scale, self.shift = (
-            nn.Parameter(torch.tensor(self.variant.start if start is None else float(start)))
-            for start in (scale, shift)
-        )
+        start = self.variant.start
+        self.scale = nn.Parameter(torch.tensor(start if scale is None else float(scale)))
+        self.shift = nn.Parameter(torch.tensor(start if shift is None else float(shift)))
         self.samples = self.variant.samples if samples is None else samples
         self.weigh({"match": 2.0, "vib": self.variant.beta if beta is None else beta})
 

@@ -89,7 +89,8 @@ class PCMEPP(Objective):
     ) -> None:
         super().__init__()
         self.scale, self.shift = (nn.Parameter(torch.tensor(float(start))) for start in (scale, shift))
-        self.label_smoothing, self.distance, self.reduction = label_smoothing, distance, reduction
+        self.label_smoothing = label_smoothing
+        self.distance, self.reduction = distance, reduction
         self.inputs = () if distance == "mean_only" else ("log_var",)
         self.weigh({"match": 2.0, "pseudo": alpha, "vib": beta if self.inputs else 0.0})
 

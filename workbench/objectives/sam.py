@@ -124,8 +124,10 @@ class SAM(Objective):
         phi_options: Mapping[str, object] | None = None,
     ) -> None:
         super().__init__()
-        self.variant, self.sampling, self.tau, self.cap = variant, sampling, tau, cap
-        self.weight, self.margin, self.phi, self.phi_options = weight, margin, phi, dict(phi_options or {})
+        self.variant, self.sampling = variant, sampling
+        self.tau, self.cap = tau, cap
+        self.weight, self.margin = weight, margin
+        self.phi, self.phi_options = phi, dict(phi_options or {})
         self.terms = (*(("i2t", "t2i") if margin is not None else ()), "semantic_i2t", "semantic_t2i")
 
     def relevance_sources(self) -> dict[str, dict[str, object]]:

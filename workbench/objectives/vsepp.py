@@ -45,7 +45,8 @@ class VSEPP(Objective):
         reduction: ScalarReduction = "sum",
     ) -> None:
         super().__init__()
-        self.margin, self.negatives, self.reduction = margin, negatives, reduction
+        self.margin, self.negatives = margin, negatives
+        self.reduction = reduction
 
     @property
     def mining(self) -> Literal["all", "hardest"]:

@@ -89,7 +89,8 @@ class ReleasedNeighbourhood(nn.Module):
 
     def forward(self, image: Embedding, text: Embedding) -> tuple[Tensor, Tensor]:
         """Unit vectors ``(I, D)`` and ``(T, D)``, from the local vectors and the parts."""
-        v, u, n = local_of(image), local_of(text), len(image)
+        n = len(image)
+        v, u = local_of(image), local_of(text)
         of_images, of_texts = within(v, self.graph.epsilon), within(u, self.graph.epsilon)
         to_text, to_image = averaged(best_matches(image, text), image, text)
         whole = four_blocks(of_images, to_text, to_image, of_texts)

@@ -67,6 +67,11 @@ class Selection:
         """Whether ``beta`` is a parameter."""
         return self.beta == "learned"
 
+    @property
+    def start(self) -> float:
+        """What ``beta`` is where it is not learned, and begins at where it is."""
+        return 0.0 if self.beta == "learned" else float(self.beta)
+
     def mask(self, difference: Tensor, beta: Tensor) -> Tensor:
         """``(N, N)`` bool, the entries that are kept; never the diagonal where it does not count.
 
@@ -184,7 +189,7 @@ def thresholds(chance: Tensor, counted: Tensor, beta: Tensor) -> Tensor:
 
 def _largest(values: Tensor, count: int) -> Tensor:
     """True for what is among the ``count`` largest of its row and of its column."""
-    rows, columns = (
-        side.topk(count, dim=1).values[:, -1:] if count else torch.inf for side in (values, values.T)
-    )
-    return (values >= rows) & (values >= (columns.T if isinstance(columns, Tensor) else columns))
+    if count == 0:
+        return torch.zeros_like(values, dtype=torch.bool)
+    rows, columns = (side.topk(count, dim=1).values[:, -1:] for side in (values, values.T))
+    return (values >= rows) & (values >= columns.T)
