@@ -255,8 +255,10 @@ def _line(run: Any) -> dict[str, object]:
     took = "" if seconds is None else str(timedelta(seconds=round(seconds)))
     began = f"{run.began:%Y-%m-%d %H:%M}" if run.began else ""
     tags = " ".join(run.about.tags)
+    seed = known.get("seed", "")
     data = Path(str(known.get("dataset", name_of(known.get("data", "")))))
-    model = run.results.get("objective") or run.results.get("model")
+    objective = run.results.get("objective") or run.results.get("model")
+    objective = objective or name_of(known.get("objective", ""))
     return {
         "when": began,
         "took": took,
@@ -266,8 +268,8 @@ def _line(run: Any) -> dict[str, object]:
         "notebook": run.notebook,
         "status": ended,
         "data": data.name,
-        "objective": model or name_of(known.get("objective", "")),
-        "seed": known.get("seed", ""),
+        "objective": objective,
+        "seed": seed,
         "queries": queries,
         "headline": number,
     }
