@@ -39,6 +39,92 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
 }
 
 
+class Encoder:
+    def encode_image(self, images):
+        return np.ones((len(images), 2))
+
+    def encode_text(self, texts):
+        return np.ones((len(texts), 2))
+
+
+class Scorer:
+    def __init__(self, shape=None):
+        self.shape = shape
+
+    def scores(self, images, texts):
+        return np.ones(self.shape or (len(images), len(texts)))
+
+
+class Swapped(Encoder):
+    def scores(self, image):
+        return image
+
+
+def scenes() -> wb.Split:
+    return wb.load_data("scenes", split="test", size=4)
+
+
+MISTAKEN: dict[str, tuple[Callable[[], Any], str]] = {
+    "one text of the encoder": (lambda: wb.open_model("scenes", "scenes").embed_texts("a dog"), "a list"),
+    "one text of an object": (lambda: wb.open_model(Encoder()).embed_texts("a dog"), "a list, .'a dog'."),
+    "one text of a pair scorer": (lambda: wb.open_model(Scorer()).embed_texts("a dog"), "a list"),
+    "one image": (lambda: wb.open_model(Encoder()).embed_images(Image.new("RGB", (4, 4))), "a list"),
+    "one path": (lambda: wb.open_model(Scorer()).embed_images("a.png"), "a list"),
+    "compare models": (lambda: wb.compare(Encoder(), Scorer()), "Encoder is no result; evaluate"),
+    "compare a list of models": (lambda: wb.compare([Encoder()]), "Encoder is no result; evaluate"),
+    "errors of models": (lambda: wb.errors(Encoder(), Scorer()), "Encoder is no result; evaluate"),
+    "curves of a model": (lambda: wb.curves(Encoder()), "Encoder is no result; evaluate"),
+    "numbers of a model": (lambda: wb.numbers(Encoder()), "Encoder is no result; evaluate"),
+    "sheet of a model": (lambda: wb.sheet(Encoder()), "Encoder is no result; evaluate"),
+    "first answers of a model": (lambda: wb.first_answers(Encoder()), "Encoder is no result; evaluate"),
+    "differences of a model": (lambda: wb.differences(Encoder()), "compare"),
+    "verdicts of a model": (lambda: wb.verdicts(Encoder()), "compare"),
+    "explore data": (lambda: wb.explore(scenes()), "Split is no result; evaluate"),
+    "prepare a name": (lambda: wb.prepare("vsepp"), "objective='vsepp'"),
+    "prepare a mapping": (lambda: wb.prepare({"objectiv": "ditm"}), "no field 'objectiv'.* objective"),
+    "train a name": (lambda: wb.train("vsepp"), "objective='vsepp'"),
+    "train an object": (lambda: wb.train(Encoder()), "Encoder is no configuration"),
+    "a class": (lambda: wb.open_model(Encoder), r"Encoder is a class; .* Encoder\(\)"),
+    "a class that scores": (lambda: wb.evaluate(Scorer, scenes()), r"give an object, Scorer\(\)"),
+    "a matrix": (lambda: wb.evaluate(EYE, scenes()), "images= and texts="),
+    "a function": (lambda: wb.evaluate(lambda images, texts: EYE, scenes()), r"scores\(images, texts\)"),
+    "data before the model": (lambda: wb.evaluate(scenes(), Encoder()), "model comes first"),
+    "data alone as a model": (lambda: wb.evaluate(scenes(), "scenes"), "model comes first"),
+    "scores without texts": (lambda: wb.evaluate(Swapped(), scenes()), "image.mean and text.mean"),
+}
+
+
+@pytest.mark.parametrize("name", MISTAKEN)
+def test_what_is_mistaken_for_something_else_is_refused_with_what_to_give(name: str):
+    call, message = MISTAKEN[name]
+    with pytest.raises(TypeError, match=message) as raised:
+        call()
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("shape", [(20, 4), (20,), (4, 20, 1)])
+def test_scores_of_another_shape_are_told_the_shape_that_is_needed(shape: tuple[int, ...]):
+    with pytest.raises(ValueError, match=r"\(4, 20\) is needed, \(I, T\)"):
+        wb.evaluate(Scorer(shape), scenes())
+
+
+def test_one_name_of_a_run_is_a_list_with_one_entry(tmp_path: Path):
+    with pytest.raises(FileNotFoundError, match="no run 'rl'"):
+        wb.open_runs("rl", root=str(tmp_path))
+
+
+def test_a_field_is_not_set_and_the_way_to_another_value_is_named():
+    config = wb.Config()
+    for section in (config, config.objective):
+        with pytest.raises(AttributeError, match="replace") as raised:
+            section.name = "vsepp"
+        assert "\n" not in str(raised.value)
+
+
+def test_an_object_is_explored_on_images_as_an_opened_model_is():
+    assert wb.explore(Scorer(), images=scenes()).runs[0].name == "Scorer"
+
+
 @pytest.mark.parametrize("name", WRONG)
 def test_an_argument_that_is_not_taken_is_refused_with_the_near_one(name: str):
     call, message = WRONG[name]

@@ -348,6 +348,32 @@ def check_value(where: str, value: Any, kind: Any) -> None:
         raise refusal(where, value, error.errors()) from None
 
 
+def class_of(value: Any) -> str:
+    """Name the class of a value for a message; of a class say that it is one.
+
+    >>> class_of(3), class_of(int)
+    ('int', 'the class int')
+    """
+    return f"the class {value.__name__}" if inspect.isclass(value) else type(value).__name__
+
+
+def require_list(name: str, items: Any) -> None:
+    """Raise if one text or image stands where a list of them belongs.
+
+    Args:
+        name: of the parameter.
+        items: any value.
+
+    >>> require_list("texts", "a dog")
+    Traceback (most recent call last):
+    TypeError: texts is 'a dog'; give a list, ['a dog']
+    """
+    if isinstance(items, str):
+        raise TypeError(f"{name} is {items!r:.200}; give a list, [{items!r:.200}]")
+    if not hasattr(items, "__len__"):
+        raise TypeError(f"{name} is one {class_of(items)}; give a list of them")
+
+
 def require_row(name: str, row: Any, count: int, least: int = 0) -> None:
     """Raise if the data do not have a row.
 

@@ -20,7 +20,7 @@ from workbench.objectives.base import Objective
 from workbench.progress import choice, during
 from workbench.records import Computed, Judgements, Rows, Split, require
 from workbench.registry import door
-from workbench.runs.config import Config
+from workbench.runs.config import Config, as_config
 from workbench.runs.model import TrainedModel
 from workbench.runs.resolve import make_objective, resolve
 from workbench.runs.spellings import typed
@@ -84,11 +84,11 @@ class Experiment:
 
 
 @door("prepare")
-def prepare(config: Config, *, progress: bool = True) -> Experiment:
+def prepare(config: Config | Mapping[str, Any], *, progress: bool = True) -> Experiment:
     """Load the data, make the model and compute what training reads.
 
     Args:
-        config: the experiment.
+        config: the experiment, or its fields by name.
         progress: show a bar where somebody can see it.
 
     Raises:
@@ -96,6 +96,7 @@ def prepare(config: Config, *, progress: bool = True) -> Experiment:
         ValueError: something that the objective or an encoder needs is missing, this machine has no such
             device, or nothing is left to train; the message says how to give it.
     """
+    config = as_config(config)
     with computing_threads(config.threads), choice(shown=progress):
         return _prepared(config)
 

@@ -18,7 +18,7 @@ from pydantic import ConfigDict, Field, ValidationError, model_validator
 from workbench.io import read_options, reading_errors
 from workbench.objectives.parts.attention import Form
 from workbench.records import require
-from workbench.registry import Count, did_you_mean, options_of, refusal
+from workbench.registry import Count, class_of, did_you_mean, options_of, refusal
 from workbench.runs.spellings import MEMBERS, nested, require_data
 from workbench.training.settings import Section, Settings
 
@@ -152,6 +152,21 @@ class Config(Settings):
     def replace(self, **changes: Any) -> Self:
         """Return the same with other values of some fields."""
         return type(self)(**{**self.given(), **changes})
+
+
+def as_config(config: Any) -> Config:
+    """Read a configuration, or its fields by name.
+
+    Raises:
+        TypeError: something else; the message says how a configuration is written.
+    """
+    if isinstance(config, Config):
+        return config
+    if isinstance(config, Mapping):
+        return Config(**config)
+    example = repr(config)[:100] if isinstance(config, str) else "'vsepp'"
+    start = f"{config!r:.100}" if isinstance(config, str) else class_of(config)
+    raise TypeError(f"{start} is no configuration; write Config(objective={example}), or Config.read(path)")
 
 
 # names of before -> what stands before an entry of theirs now

@@ -14,7 +14,7 @@ from workbench.formatting import format_count
 from workbench.metrics import hierarchy
 from workbench.metrics.intervals import ROUNDS
 from workbench.records import Embedding, Measurement, Split, require
-from workbench.registry import door
+from workbench.registry import class_of, door
 from workbench.runs import store
 from workbench.runs.about import About
 from workbench.runs.build import check_reads, load_split, load_target
@@ -25,7 +25,7 @@ from workbench.runs.measure import calibrate, measure
 from workbench.runs.model import Model, Say, TrainedModel, require_one_width, silent
 from workbench.runs.models import open_model, run_folder
 from workbench.runs.opening import open_runs, same_rows
-from workbench.runs.own import Encodes, Ensemble, Joint, KeptVectors, Pairs
+from workbench.runs.own import Encodes, Ensemble, Joint, KeptVectors, Pairs, is_object_model
 from workbench.runs.resolve import check_measured, make_objective
 from workbench.runs.result import Result
 from workbench.runs.spellings import lay, name_of
@@ -228,6 +228,11 @@ def _identity(subject: Subject, **asked: Any) -> Evaluation:
 
 def _require_one_way(models: Sequence[Any], data: Any, images: Any, texts: Any, own: Any) -> None:
     """Raise if vectors and a model are both given, or nothing says which text belongs to which image."""
+    swapped = isinstance(data, Model) or is_object_model(data)
+    if swapped:
+        raise TypeError(
+            f"{class_of(data)} is given as the data; the model comes first, evaluate(model, data)"
+        )
     alone = images is not None and texts is not None
     require(alone == (images is not None or texts is not None), "give the vectors of images and of texts")
     require(alone != bool(models), "give a model, or vectors as images and texts, and not both")

@@ -28,6 +28,7 @@ from workbench.objectives.base import Objective
 from workbench.objectives.parts.attention import Scorer
 from workbench.progress import Task
 from workbench.records import Array, Batch, Embedding, Rows, Split, require
+from workbench.registry import require_list
 from workbench.runs.config import Config
 from workbench.runs.weights import NOTE, with_note
 from workbench.text.signal import SignalMaker
@@ -293,6 +294,7 @@ class EncoderModel(Model):
 
     def embed_texts(self, texts: Sequence[str]) -> Embedding:
         """Embed loose texts."""
+        require_list("texts", texts)
         signals = {name: self.makers[name].of(texts) for name in self.reads}
 
         def batch(rows: Rows) -> Batch:
@@ -331,6 +333,7 @@ class EncoderModel(Model):
         Raises:
             ValueError: the encoder reads features, and no backbone makes them.
         """
+        require_list("images", images)
         features = features or self.features
         none, kinds = torch.empty(0, dtype=torch.long), (self.pair.image.image_input or "").split("+")
         require(

@@ -18,7 +18,7 @@ from workbench.io import ChecksumError
 from workbench.progress import Task
 from workbench.records import Embedding, Measurement, Split, require
 from workbench.records.measurement import contracts_of
-from workbench.registry import door
+from workbench.registry import class_of, door
 from workbench.runs import store as runs
 from workbench.runs.build import load_split, load_target
 from workbench.runs.by_query import ByQuery
@@ -42,7 +42,7 @@ SHIPPED = Evaluation(name="shipped encoder", model=MODEL, pretrained=MODEL, data
 
 @door("open_runs")
 def open_runs(
-    names: Sequence[str] = (),
+    names: Sequence[str] | str | Path = (),
     *,
     root: str = "runs",
     images: int = 0,
@@ -51,8 +51,8 @@ def open_runs(
     """Open several runs to look at them side by side.
 
     Args:
-        names: run folders, or run ids below ``root``; ``""`` is the shipped encoder of the embedded world,
-            and no name at all is that one alone. The folder of an evaluation is one
+        names: one or several run folders, or run ids below ``root``; ``""`` is the shipped encoder of the
+            embedded world, and no name at all is that one alone. The folder of an evaluation is one
             too, also that of a run on other data, ``RUN/evaluations/NAME``.
         root: where runs lie.
         images: the first so many images of the test split; 0 = all that the run was measured on.
@@ -68,7 +68,7 @@ def open_runs(
         ValueError: the runs were measured on different images or captions, or cannot read the other data.
     """
     target, opened = Target(**on) if on else None, []
-    names = names or ("",)
+    names = [str(names)] if isinstance(names, str | Path) else names or ("",)
     with Task("opening", len(names), "runs") as task:
         for name in names:
             opened.append(_open(name, root, images, target))
@@ -76,15 +76,39 @@ def open_runs(
     return together(opened)
 
 
-def opened(result: Result | Sequence[Result] | str | Path) -> Sequence[Result]:
+def opened(result: Any) -> list[Result]:
     """Read what names results: a run folder, an open run, or several.
 
     Args:
         result: any of them.
+
+    Raises:
+        TypeError: something that is no result, such as a model that was not evaluated.
     """
     if isinstance(result, str | Path):
-        return open_runs([str(result)])
-    return [result] if isinstance(result, Result) else result
+        return open_runs(result)
+    if isinstance(result, list | tuple):
+        every: list[Result] = []
+        for part in result:
+            every += opened(part)
+        return every
+    require_results(result)
+    return [result]
+
+
+def require_results(*results: Any) -> None:
+    """Raise if something is no result, such as a model that was not evaluated.
+
+    Raises:
+        TypeError: the message names its class, and says how a result is made.
+    """
+    for result in results:
+        require(
+            isinstance(result, Result),
+            f"{class_of(result)} is no result; evaluate a model first, result = wb.evaluate(model, data), or "
+            "give what train() or open_runs() returns",
+            TypeError,
+        )
 
 
 def together(opened: Sequence[Result]) -> list[Result]:

@@ -10,6 +10,7 @@ from torch import Tensor
 from workbench.records import Array, require
 
 NEEDED = "(N, D) numbers are needed"
+SCORES = "(I, T) numbers are needed, a row an image and a column a text"
 
 
 def unit_vectors(output: Any, method: str, items: Sequence[str]) -> Tensor:
@@ -81,11 +82,12 @@ def score_matrix(output: Any, method: str, images: int, texts: int) -> Array:
         ValueError: they have another shape.
     """
     listed = isinstance(output, list | tuple)
-    numbers = _stacked(output, method) if listed else _numbers(output, method)
+    numbers = _stacked(output, method) if listed else _numbers(output, method, needed=SCORES)
     shape = tuple(numbers.shape)
     require(
         shape == (images, texts),
-        f"{method}() of {images} images and {texts} texts gave shape {shape}; {images, texts} is needed",
+        f"{method}() of {images} images and {texts} texts gave shape {shape}; {images, texts} is needed, "
+        "(I, T): a row an image, a column a text",
     )
     matrix: Array = numbers.numpy()
     return matrix
@@ -104,20 +106,20 @@ def _stacked(output: Sequence[Any], method: str) -> Tensor:
     return torch.stack(rows)
 
 
-def _numbers(output: Any, method: str, within: str = "") -> Tensor:
+def _numbers(output: Any, method: str, within: str = "", needed: str = NEEDED) -> Tensor:
     """Any numbers as float32 on the CPU."""
     if isinstance(output, Tensor):
         plain = not (output.is_complex() or output.dtype == torch.bool)
-        require(plain, f"{method}() gave {within}{output.dtype}; {NEEDED}", TypeError)
+        require(plain, f"{method}() gave {within}{output.dtype}; {needed}", TypeError)
         dense = output.detach().cpu()
         return (dense if dense.layout == torch.strided else dense.to_dense()).float()
     readable = isinstance(output, list | tuple) or hasattr(output, "__array__")
-    require(readable, f"{method}() gave {within}{_named(output)}; {NEEDED}", TypeError)
+    require(readable, f"{method}() gave {within}{_named(output)}; {needed}", TypeError)
     try:
         array = np.asarray(output)
     except ValueError as error:  # lists of different lengths
-        raise TypeError(f"{method}() gave {within}{_named(output)}; {NEEDED}") from error
-    require(array.dtype.kind in "fiu", f"{method}() gave {within}{array.dtype}; {NEEDED}", TypeError)
+        raise TypeError(f"{method}() gave {within}{_named(output)}; {needed}") from error
+    require(array.dtype.kind in "fiu", f"{method}() gave {within}{array.dtype}; {needed}", TypeError)
     with np.errstate(over="ignore"):  # what becomes infinite is refused by its row
         return torch.from_numpy(array.astype(np.float32))
 

@@ -2,11 +2,13 @@
 several models.
 """
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, Self
 
 import numpy as np
+import pandas as pd
 import torch
 from PIL import Image
 from torch import Tensor, nn
@@ -16,7 +18,8 @@ from workbench.data.images import read_image
 from workbench.io.ahead import ahead, in_threads
 from workbench.metrics.blocks import by_rows
 from workbench.progress import Task
-from workbench.records import Array, Embedding, Rows, require
+from workbench.records import Array, Embedding, Rows, Split, require
+from workbench.registry import class_of, require_list
 from workbench.runs.model import Model, Say, scored, silent
 from workbench.runs.outputs import score_matrix, unit_vectors, vectors
 from workbench.training.batches import Source
@@ -25,7 +28,13 @@ from workbench.training.batches import Source
 AT_ONCE, TEXTS_AT_ONCE = 64, 256
 # methods that encode a side, the first that an object has
 ENCODE = {"images": ("encode_image", "embed_images"), "texts": ("encode_text", "embed_texts")}
-HAS = "a model has encode_image and encode_text, or scores alone"
+PAIRED = "scores(images, texts)"
+HAS = f"a model has encode_image and encode_text, or {PAIRED} alone"
+
+
+# what the scores of an object are given
+OF_EMBEDDINGS = "two embeddings, whose vectors are image.mean and text.mean"
+OF_PAIRS = "a list of PIL images and a list of texts"
 
 
 class Encodes(Protocol):
@@ -75,6 +84,7 @@ def own_model(encoder: Encodes | Pairs, name: str = "", origin: Mapping[str, Any
     Raises:
         TypeError: the object does neither.
     """
+    _require_object(encoder)
     methods = {side: _first_method(encoder, names) for side, names in ENCODE.items()}
     name = name or str(getattr(encoder, "name", "") or type(encoder).__name__)
     if not any(methods.values()) and callable(getattr(encoder, "scores", None)):
@@ -83,6 +93,31 @@ def own_model(encoder: Encodes | Pairs, name: str = "", origin: Mapping[str, Any
         lacks = f"{type(encoder).__name__} has no {names[0]}(); {HAS}"
         require(methods[side], lacks, TypeError)
     return ObjectModel(encoder, name, origin, methods)
+
+
+def _require_object(encoder: Any) -> None:
+    """Raise if something is given as a model that is often mistaken for one.
+
+    Raises:
+        TypeError: a class, data, vectors, scores or a function; the message says what to give.
+    """
+    if inspect.isclass(encoder):
+        raise TypeError(f"{encoder.__name__} is a class; give an object, {encoder.__name__}()")
+    if isinstance(encoder, Split | pd.DataFrame):
+        kind = class_of(encoder)
+        raise TypeError(f"{kind} is data and no model; the model comes first, evaluate(model, data)")
+    if isinstance(encoder, np.ndarray | Tensor):
+        raise TypeError(
+            f"{class_of(encoder)} is no model; give images= and texts=, or an object with {PAIRED}"
+        )
+    if inspect.isroutine(encoder):
+        raise TypeError(f"a function is no model; give images= and texts=, or an object with {PAIRED}")
+
+
+def is_object_model(value: Any) -> bool:
+    """Say whether a value offers what a model of one's own does: it encodes, or scores pairs."""
+    names = [name for several in ENCODE.values() for name in several]
+    return bool(_first_method(value, (*names, "scores")))
 
 
 def _first_method(encoder: Any, names: Sequence[str]) -> str:
@@ -130,10 +165,12 @@ class ObjectModel(Model):
 
     def embed_images(self, images: Sequence[Image.Image], *, features: str = "") -> Embedding:
         """Embed loose images; ``features`` is not read."""
+        require_list("images", images)
         return self._embedded("images", images, _loose)
 
     def embed_texts(self, texts: Sequence[str]) -> Embedding:
         """Embed loose texts; those of like length go together, since they are padded."""
+        require_list("texts", texts)
         order = sorted(range(len(texts)), key=lambda row: len(texts[row]))
         embedding = self._embedded("texts", [texts[row] for row in order], rows=order)
         return embedding.take(np.argsort(order))
@@ -143,7 +180,7 @@ class ObjectModel(Model):
         if self.of_unit_length:
             return super().scores(image, text)
         with torch.no_grad():
-            output = self.encoder.scores(image, text)
+            output = _called(self.encoder.scores, f"{self.name}.scores", image, text, remedy=OF_EMBEDDINGS)
         return score_matrix(output, f"{self.name}.scores", len(image), len(text))
 
     @torch.no_grad()
@@ -188,6 +225,18 @@ class ObjectModel(Model):
                 f"{self.name}.{method}() fails on a list of {type(part[0]).__name__}: {error!s:.80}; wrap "
                 "it in an object that prepares PIL images and splits texts into tokens"
             ) from error
+
+
+def _called(method: Callable[..., Any], name: str, images: Any, texts: Any, *, remedy: str) -> Any:
+    """What a method that scores returns.
+
+    Raises:
+        TypeError: it does not take what it is given; the message says what that is.
+    """
+    try:
+        return method(images, texts)
+    except (TypeError, AttributeError) as error:
+        raise TypeError(f"{name}() fails: {error!s:.80}; it is given {remedy}") from error
 
 
 def _loose(image: Image.Image) -> Image.Image:
@@ -255,10 +304,12 @@ class PairModel(Model):
 
     def embed_images(self, images: Sequence[Image.Image], *, features: str = "") -> Embedding:
         """Name loose images; ``features`` is not read."""
+        require_list("images", images)
         return Items.of(lambda row: _loose(images[row]), np.arange(len(images)))
 
     def embed_texts(self, texts: Sequence[str]) -> Embedding:
         """Name loose texts."""
+        require_list("texts", texts)
         return Items.of(lambda row: texts[row], np.arange(len(texts)))
 
     @torch.no_grad()
@@ -279,7 +330,7 @@ class PairModel(Model):
 
     def _block(self, images: list[Any], texts: list[Any]) -> Array:
         with devices.precise(self._place, self.precision):
-            output = self.scorer.scores(images, texts)
+            output = _called(self.scorer.scores, f"{self.name}.scores", images, texts, remedy=OF_PAIRS)
         return score_matrix(output, f"{self.name}.scores", len(images), len(texts))
 
 

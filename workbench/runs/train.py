@@ -63,8 +63,6 @@ def train(
     """
     about = About(name, tags, note)
     with choice(shown=progress and not rank()):
-        if isinstance(experiment, Mapping):
-            experiment = Config(**experiment)
         ready = experiment if isinstance(experiment, Experiment) else prepare(experiment)
         place = below_user(folder) if folder else None
         if place is None or rank() or _is_of_notebook(place, ready.config):

@@ -20,6 +20,23 @@ class Section(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Refuse to change a field.
+
+        Raises:
+            AttributeError: always.
+        """
+        kind = type(self).__name__
+        raise AttributeError(f"{kind} does not change; for another {name}, config.replace() gives a new one")
+
+    def __delattr__(self, name: str) -> None:
+        """Refuse to delete a field.
+
+        Raises:
+            AttributeError: always.
+        """
+        raise AttributeError(f"{type(self).__name__} does not change; make a new one without {name}")
+
 
 class Settings(Section):
     """How to train.

@@ -10,10 +10,11 @@ import plotly.graph_objects as go
 from IPython.display import HTML
 
 from workbench.english import listed
-from workbench.registry import door
+from workbench.records import require
+from workbench.registry import class_of, door
 from workbench.runs import compare
 from workbench.runs.compare import Comparison
-from workbench.runs.opening import together
+from workbench.runs.opening import require_results, together
 from workbench.runs.result import Result
 from workbench.views.plots import comparison, retrieval, tables, theme, training
 
@@ -30,6 +31,8 @@ def numbers(results: Result | Comparison, *, every: bool = False) -> HTML:
         every: all numbers of one result, and not those to look at first; of several these are the numbers
             that were compared.
     """
+    if not isinstance(results, Comparison):
+        require_results(results)
     run = results.runs[0] if isinstance(results, Comparison) else results
     return HTML(tables.numbers(_contracts(results, every), title=run.split.name))
 
@@ -55,6 +58,7 @@ def curves(*results: Result) -> go.Figure:
     Args:
         results: of ``train`` or ``open_runs``.
     """
+    require_results(*results)
     trained = [run for run in results if run.history]
     if not trained:
         return _only_a_title("No learning curves: nothing was trained")
@@ -76,6 +80,7 @@ def first_answers(result: Result) -> go.Figure:
     Args:
         result: measured on data that know the truth; of others the figure says that they do not.
     """
+    require_results(result)
     own, true = training.found_first(result.measurements)
     if not (own and true):
         return _only_a_title("First answers: these data do not say which other pairs are true")
@@ -92,6 +97,7 @@ def differences(compared: Comparison) -> go.Figure:
     Raises:
         ValueError: there is no second result.
     """
+    _require_compared(compared)
     return comparison.differences(compared.differences, against=compared.runs[0].name)
 
 
@@ -102,6 +108,7 @@ def verdicts(compared: Comparison) -> HTML:
     Args:
         compared: of ``compare``.
     """
+    _require_compared(compared)
     title = f"Against {compared.runs[0].name}; {compared.runs[0].split.name}"
     return HTML(tables.verdicts(compared.differences, title=title))
 
@@ -129,6 +136,7 @@ def sheet(
         ValueError: the results are of different splits.
         KeyError: an id that is neither an image's nor a caption's.
     """
+    require_results(*results)
     runs = together(results)
     split, alone = runs[0].split, len(runs) == 1
     ranks = compare.ranks(runs, direction)
@@ -138,6 +146,15 @@ def sheet(
     scores = {run.name: run.scores for run in runs}
     page = retrieval.sheet(scores, rows, split, direction=direction, grade=compare.grader(split), k=k)
     return HTML(page)
+
+
+def _require_compared(compared: Any) -> None:
+    """Raise if something is no comparison."""
+    require(
+        isinstance(compared, Comparison),
+        f"{class_of(compared)} is no comparison; give what compare(first, second) returns",
+        TypeError,
+    )
 
 
 def _only_a_title(title: str) -> go.Figure:

@@ -22,7 +22,9 @@ from workbench.records import require
 from workbench.registry import door
 from workbench.runs import compare
 from workbench.runs.model import Model
-from workbench.runs.opening import together
+from workbench.runs.models import open_model
+from workbench.runs.opening import opened, together
+from workbench.runs.own import is_object_model
 from workbench.runs.preview import look
 from workbench.runs.result import Result
 from workbench.views import photographs
@@ -415,7 +417,7 @@ class Explorer(anywidget.AnyWidget):
 
 @door("explore")
 def explore(
-    *results: Result | Model,
+    *results: Any,
     images: Any = None,
     k: int = 12,
     grades: str = "",
@@ -426,7 +428,7 @@ def explore(
     """The explorer on results of one data set, or on models and images of one's own.
 
     Args:
-        results: of ``evaluate``, ``train`` or ``open_runs``; or models of ``open_model``.
+        results: of ``evaluate``, ``train`` or ``open_runs``, or run folders; or what ``open_model`` opens.
         images: that models are asked about, also those of runs: a folder of images, or a split.
         k: items a column, see ``Explorer``.
         grades: see there.
@@ -438,14 +440,17 @@ def explore(
         ValueError: a model without images, or results of different data.
     """
     require(results, "nothing to explore: give results of evaluate(), train() or open_runs(), or a model")
-    opened = all(isinstance(result, Result) for result in results)
-    require(opened or images is not None, "a model needs images: a folder of images, or a split")
-    runs = [_run(result, images) for result in results]
+    runs: list[Result] = []
+    for result in results:
+        runs += _runs(result, images)
     return Explorer(together(runs), k=k, grades=grades, start=start, folder=folder, panels=panels)
 
 
-def _run(result: Result | Model, images: Any) -> Result:
-    """A result as it is, or what its model says of other images."""
-    if isinstance(result, Result):
-        return result if images is None else look(result.model, images)
-    return look(result, images)
+def _runs(result: Any, images: Any) -> list[Result]:
+    """Results as they are, or what a model says of other images."""
+    if images is not None:
+        model = result.model if isinstance(result, Result) else open_model(result)
+        return [look(model, images)]
+    needs = "a model needs images: a folder of images, or a split"
+    require(not (isinstance(result, Model) or is_object_model(result)), needs)
+    return opened(result)
