@@ -18,6 +18,7 @@ from workbench.cli.base import pairs
 from workbench.execution import grid, parameters
 from workbench.execution.library import find
 from workbench.runs import Config
+from workbench.runs.config import Objective
 from workbench.runs.resolve import resolve
 from workbench.runs.spellings import MEMBERS, fields, lay, nested
 
@@ -162,8 +163,8 @@ def test_a_name_and_an_option_of_an_objective_are_two_settings_in_any_order(entr
          {"objective": {"alignment": None}}),
         ([{"objective": {"alignment": None}}, {"objective": {"alignment": {"tau": 1}}}],
          {"objective": {"alignment": {"tau": 1}}}),
-        ([{"objective": {"name": "vsepp", "margin": 0.2}}, {"objective": "dias"}],
-         {"objective": {"name": "dias", "margin": 0.2}}),
+        # options belong to the member that takes them
+        ([{"objective": {"name": "vsepp", "margin": 0.2}}, {"objective": "dias"}], {"objective": "dias"}),
         ([{"objective": {"name": "vsepp", "margin": 0.2}}, {"objective.reduction": "mean"}],
          {"objective": {"name": "vsepp", "margin": 0.2, "reduction": "mean"}}),
         ([{"scorer": "cross"}, {"scorer.attention": "relu"}],
@@ -212,12 +213,30 @@ def test_a_spelling_of_before_is_an_error_that_prints_the_one_of_today(values, s
 
 
 def test_python_writes_options_as_a_mapping():
-    with pytest.raises(TypeError, match=r"write objective=\{'margin'"):
+    with pytest.raises(TypeError, match=r"write objective=\{'name': ..., 'margin'"):
         Config(**{"objective.margin": 0.3})
 
 
-def test_a_copy_replaces_whole_fields_and_checks_them():
+def test_another_name_begins_a_member_anew_and_options_alone_keep_the_name():
+    first = {"objective": {"name": "vsepp", "margin": 0.3}, "data.size": 8, "data": "scenes"}
+    assert lay(first, {"objective": "hrem"})["objective"] == {"name": "hrem"}
+    assert lay(first, {"objective": "vsepp"})["objective"] == {"name": "vsepp", "margin": 0.3}
+    assert lay(first, {"objective.margin": 0.1})["objective"] == {"name": "vsepp", "margin": 0.1}
+    assert lay({"objective.margin": 0.3}, {"objective": "hrem"})["objective"]["margin"] == 0.3
+    assert lay(first, {"config": {"data": "coco"}}, rest="config")["data"] == {"name": "coco"}
+
+
+def test_options_of_scorers_are_checked_where_none_is_used():
+    for values in ({"scorer": {"attention": "relu"}}, {"scorer": {"nonsense": 1}}, {"reranker": {"foo": 1}}):
+        with pytest.raises(TypeError, match=r"option '?(attention|nonsense|foo)"):
+            resolve(Config(**values))
+
+
+def test_a_copy_lays_changes_over_its_fields_and_checks_them():
     config = Config(objective={"name": "vsepp", "margin": 0.2}, seed=3)
+    assert config.replace(objective={"margin": 0.3}).objective == Objective(name="vsepp", margin=0.3)
+    assert config.replace(objective=Objective(name="vsepp")).objective.options == {}
+    assert Config(data="flickr8k").replace(data={"size": 8}).data.name == "flickr8k"
     assert config.replace(seed=1).given() == {"objective": {"name": "vsepp", "margin": 0.2}, "seed": 1}
     assert config.replace(objective="dias").objective.options == {}
     with pytest.raises(ValueError, match="seed is -1"):

@@ -306,7 +306,8 @@ def _read(target: Target) -> Split:
     name, options = target.data.name, target.data.options
     images = target.images
     if images and data.member(name).takes("size"):
-        options["size"] = images
+        # a smaller data set stays as it is
+        options["size"] = min(images, options.get("size") or images)
     split: Split = data.load(name, split=target.split, **options)
     return split.first(images) if images else split
 

@@ -19,7 +19,7 @@ from workbench.io import read_options, reading_errors
 from workbench.objectives.parts.attention import Form
 from workbench.records import require
 from workbench.registry import Count, class_of, did_you_mean, options_of, refusal
-from workbench.runs.spellings import MEMBERS, nested, require_data
+from workbench.runs.spellings import MEMBERS, lay, nested, require_data
 from workbench.training.settings import Section, Settings
 
 
@@ -150,8 +150,13 @@ class Config(Settings):
         return self.model_dump(exclude_unset=True)
 
     def replace(self, **changes: Any) -> Self:
-        """Return the same with other values of some fields."""
-        return type(self)(**{**self.given(), **changes})
+        """Return the same with other values of some fields. Options without a name are those of the member
+        that is there; another name begins a member anew.
+        """
+        whole = {name: value for name, value in changes.items() if isinstance(value, Member)}
+        others = {name: value for name, value in changes.items() if name not in whole}
+        check_fields("config", type(self), changes)
+        return type(self)(**{**lay(self.given(), others), **whole})
 
 
 def as_config(config: Any) -> Config:
@@ -258,7 +263,7 @@ def _hint(name: str, known: list[str]) -> str:
     """Say what may be meant by a field that there is not: an option, or a field spelt alike."""
     head, _, rest = name.partition(".")
     if rest and head in known:
-        return f"in Python write {head}={{{rest!r}: ...}}"
+        return f"in Python write {head}={{'name': ..., {rest!r}: ...}}"
     from workbench import objectives  # loads them all, for a message alone
 
     takers = objectives.takers(name)

@@ -125,7 +125,7 @@ def make_objective(config: Config) -> Objective:
     if config.scorer.name != "cosine":
         objective.score_by(config.scorer.model_dump())
     if config.rerank:
-        objective.reranker = scorer_of(config.reranker.model_dump())
+        objective.reranker = scorer_of(config.reranker.model_dump(), "reranker")
     return objective
 
 
@@ -229,7 +229,7 @@ def _check_objective(values: Mapping[str, Any], objective: Objective) -> None:
 
 
 def _check_members(config: Config) -> None:
-    """Refuse the data set, encoders and metrics that are not there, and options that they do not take."""
+    """Refuse members of registries that are not there, and options that they do not take."""
     name = config.data.name
     image, words = config.image_encoder, config.text_encoder
     require(
@@ -245,6 +245,14 @@ def _check_members(config: Config) -> None:
     )
     _check_encoder(image.name, image.options, "image_encoder")
     _check_encoder(words.name, words.options, "text_encoder")
+    scorer, plain = config.scorer, config.scorer.name == "cosine"
+    unread = " and ".join(scorer.options)
+    require(
+        not plain or not unread,
+        f"scorer: {scorer.name!r} has no option {unread}; name the form that has, such as scorer=cross",
+        TypeError,
+    )
+    scorer_of(config.reranker.model_dump(), "reranker")
     if config.features:
         backbones.check(config.features)
     check_measured(config.metrics, config.judge)

@@ -2,7 +2,8 @@
 
 ``objective=vsepp`` and ``objective.margin=0.3`` are two settings of one member of a registry: a bare name is
 short for ``objective.name``. Dots and mappings are two ways to write one path. Within one layer (a file, the
-words of a command, an arm of a grid) a setting is given once; between layers the later one wins.
+words of a command, an arm of a grid) a setting is given once; between layers the later one wins. Another name
+of a member begins it anew, since options belong to the member that takes them.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -79,6 +80,8 @@ def lay(*layers: Layer, rest: str = "") -> dict[str, Any]:
 
     >>> lay({"o": {"a": 1, "b": 1}}, {"o.b": 2})
     {'o': {'a': 1, 'b': 2}}
+    >>> lay({"objective": "vsepp", "objective.margin": 0.3}, {"objective": "ditm"})
+    {'objective': {'name': 'ditm'}}
     """
     out: dict[str, Any] = {}
     for layer in layers:
@@ -86,8 +89,17 @@ def lay(*layers: Layer, rest: str = "") -> dict[str, Any]:
         for name, _ in values:
             _require_open(out, name)
         fresh = nested(values, rest)
-        out = merge(out, fresh) if out else fresh
+        earlier = {name: value for name, value in out.items() if not _begins_anew(name, value, fresh)}
+        out = merge(earlier, fresh)
     return out
+
+
+def _begins_anew(name: str, value: Any, later: Mapping[str, Any]) -> bool:
+    """Say whether a later layer gives another name to a member."""
+    if name not in MEMBERS:
+        return False
+    names = [name_of(value), name_of(later.get(name, {}))]
+    return all(names) and names[0] != names[1]
 
 
 def bare(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,7 +11,6 @@ import json
 import re
 import shlex
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -37,7 +36,9 @@ from workbench.runs import evaluate as evaluation
 from workbench.runs import store as runs
 from workbench.runs.build import load_split
 from workbench.runs.models import load_model
+from workbench.runs.result import Result
 from workbench.runs.spellings import fields
+from workbench.runs.target import Target
 from workbench.runs.train import train
 
 pytestmark = pytest.mark.slow
@@ -122,10 +123,13 @@ def test_a_grid_ends_in_the_table_of_its_paper(
 ) -> None:
     monkeypatch.setattr(grid, "run_notebook", trained)
     monkeypatch.setattr(grid, "plan", two)
-    elsewhere = evaluation.evaluate_on
-    monkeypatch.setattr(
-        evaluation, "evaluate_on", lambda folder, target: elsewhere(folder, replace(target, images=6))
-    )
+    measured = evaluation.evaluate
+
+    def few(model: Any, data: Any = None, **more: Any) -> Result:
+        smaller = data.model_copy(update={"images": 6}) if isinstance(data, Target) else data
+        return measured(model, smaller, **more)
+
+    monkeypatch.setattr(evaluation, "evaluate", few)
     words = options_of(FEW)
     done = CliRunner().invoke(app, [*COMMANDS[name], *words, "--skip-existing", "--root", str(root)])
     assert done.exit_code == 0, done.output

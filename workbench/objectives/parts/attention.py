@@ -173,16 +173,20 @@ class EntityScorer:
 Scorer = CrossAttention | EntityScorer
 
 
-def scorer_of(given: Form | Mapping[str, Any]) -> Scorer:
+def scorer_of(given: Form | Mapping[str, Any], what: str = "scorer") -> Scorer:
     """Make a scorer by its name, or by its name and options.
+
+    Args:
+        given: the name, or a mapping of both.
+        what: how messages call it, and where it stands in a configuration.
 
     Raises:
         ValueError: no such form; TypeError: no such field.
     """
     fields = {"name": given} if isinstance(given, str) else given
     if fields.get("name") == "entities":
-        return make("scorer", EntityScorer, fields)
-    return make("scorer", CrossAttention, fields)
+        return make(what, EntityScorer, fields, what)
+    return make(what, CrossAttention, fields, what)
 
 
 def with_entities(scores: Tensor, image: Embedding, text: Embedding, beta: float) -> Tensor:
