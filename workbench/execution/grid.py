@@ -45,7 +45,7 @@ from workbench.records import MetricKey, require
 from workbench.registry import merge, require_known
 from workbench.runs import store as runs
 from workbench.runs.about import About, add_about
-from workbench.runs.spellings import name_of, nested, options_of, typed
+from workbench.runs.spellings import lay, name_of, nested, options_of, typed
 
 VALIDATION = "val/"
 KEYS = ("notebook", "fixed", "arms", "grid", "reference", "executor", "record", "paper")
@@ -288,11 +288,8 @@ def plan(notebook: Path | str, grid: Mapping[str, Any], changes: Mapping[str, An
             error.args = (f"arm {label!r}: {error.args[0]}",)
             raise
     changes = changes or {}
-    fixed = dict(grid.get("fixed") or {})
-    for name, value in fixed.items():
-        if not isinstance(value, Mapping):
-            fixed[name] = changes.get(name, value)
-    _check_apart(expand({**grid, "fixed": fixed}, None, known), out, changes)
+    below = lay(grid.get("fixed") or {}, changes, rest=parameters.REST)
+    _check_apart(expand({**grid, "fixed": below}, None, known), out, changes)
     return out
 
 
