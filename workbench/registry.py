@@ -211,6 +211,11 @@ class Shelf:
             raise TypeError(f"{self.kind}: {name!r} is {member!r}; derive it from {wanted}")
         return member
 
+    def takers(self, option: str) -> dict[str, Any]:
+        """Find the members that take an option, by name, which imports them all."""
+        members = {name: self.member(name) for name in self.names()}
+        return {name: member for name, member in members.items() if option in options_of(member)}
+
     def load(self, name: str, **options: Any) -> Any:
         """Call the member with options.
 
@@ -426,6 +431,8 @@ def refusal(where: str, value: Any, errors: Sequence[Any]) -> Exception:
         start = f"did you mean {near[0]}? " if near else ""
         return ValueError(f"{where} is {value!r}; {start}choose one of {', '.join(filter(None, known))}")
     kind = TypeError if first["type"].endswith(TYPES) else ValueError
+    if first["type"].startswith("bool_"):
+        return kind(f"{where} is {value!r}; write true or false, in Python True or False")
     return kind(f"{where} is {value!r}; {first['msg'].lower().replace('input', 'it', 1)}")
 
 

@@ -136,6 +136,14 @@ def test_numbers_with_an_exponent_are_numbers_wherever_they_stand(text):
     assert parse_values({}, {"config": text}) == {"config": {"lr": 0.001}}
 
 
+@pytest.mark.parametrize("text", [".3", "0.3", "3.e-1", "0.30"])
+def test_a_number_alone_is_read_as_one_in_brackets(text):
+    known = {"lr": Parameter("lr", "float", 0.0, "")}
+    assert parse_values({}, {"lr": text}) == {"lr": 0.3}
+    assert parse_values({}, {"of": f"{{lr: {text}}}"}) == {"of": {"lr": 0.3}}
+    assert parse_values(known, {"lr": text}) == {"lr": 0.3}
+
+
 @pytest.mark.parametrize("text", ['{"lr": 1', "[1, 2", "{a: b: c}"])
 def test_broken_json_is_one_line_that_shows_it(text):
     with pytest.raises(ValueError, match=r"the value .* cannot be read") as refused:

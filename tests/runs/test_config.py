@@ -43,7 +43,7 @@ FACTS = {
         ({"objective": {"name": "ditm+dias.dim", "dias": {"rows": "poled"}}}, ValueError,
          "objective.dias.rows is 'poled'; did you mean pooled"),
         ({"objective": {"name": "ditm+dias.dim", "tau": 5}}, TypeError,
-         "Options of a sum are given by paper"),
+         "write objective.ditm.tau"),
         ({"epochs": "3"}, TypeError, "config.epochs is '3'; it should be a valid integer"),
         ({"epochs": True}, TypeError, "valid integer"),
         ({"epochs": -3}, ValueError, "config.epochs is -3; it should be greater than or equal to 0"),
@@ -237,3 +237,26 @@ def test_data_that_bring_regions_get_encoders_that_read_them_where_none_are_name
 def test_data_that_lead_nowhere_are_said_before_whatever_is_misspelt(first, wrong):
     with pytest.raises(FileNotFoundError, match="nowhere"):
         first(Config(data="./nowhere", **wrong))
+
+
+@pytest.mark.parametrize(
+    ("field", "path"),
+    [
+        ("margin", "objective.margin"),
+        ("size", "data.size"),
+        ("pooling", "image_encoder.pooling"),
+        ("attention", "scorer.attention"),
+    ],
+)
+def test_an_option_that_stands_alone_is_told_where_it_is_written(field: str, path: str):
+    with pytest.raises(TypeError, match=f"write {path}"):
+        Config(**{field: 1})
+
+
+def test_one_metric_is_a_list_with_one_entry():
+    assert Config(metrics="ndcg").metrics == Config(metrics=["ndcg"]).metrics == ("ndcg",)
+
+
+def test_a_truth_value_that_is_a_word_is_told_how_it_is_written():
+    with pytest.raises(TypeError, match="deterministic is 'yes'; write true or false"):
+        Config(deterministic="yes")

@@ -128,6 +128,30 @@ def test_several_models_are_one_whose_scores_are_the_mean(photos):
     assert both.name == "mean of pairs, ByColour"
 
 
+def test_a_list_of_models_opens_as_one_that_is_measured_asked_and_explored(photos):
+    model = wb.open_model([Pairs(), wb.open_model("scenes", "scenes"), ByColour()])
+    listed = wb.evaluate([Pairs(), "scenes:scenes", ByColour()], photos, rounds=0)
+    np.testing.assert_array_equal(wb.evaluate(model, photos, rounds=0).scores, listed.scores)
+    images = model.embed_images([photos.open_image(row) for row in range(3)])
+    assert model.scores(images, model.embed_texts(["red", "a blue thing"])).shape == (3, 2)
+    assert len(model.embed_images_of(model.source(photos))) == 3
+    assert (
+        wb.explore([Pairs(), ByColour()], images=photos).query(text="a green thing")[0]["id"] == "green.png"
+    )
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: wb.open_model([]), "at least one model"),
+        (lambda: wb.open_model([Pairs()], "openai"), "pretrained belongs to one model"),
+    ],
+)
+def test_a_list_that_is_no_model_is_refused(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
 def test_scores_of_another_shape_and_objects_without_a_method_are_refused_by_name(photos):
     with pytest.raises(ValueError, match=r"scores\(\) of 3 images and 4 texts gave shape \(4, 3\)"):
         wb.evaluate(Transposed(), photos)

@@ -14,7 +14,7 @@ from workbench.records import Split, require
 from workbench.registry import Shelf, check_options, door, make
 
 _shelf = Shelf(__name__)
-names = _shelf.names
+names, takers = _shelf.names, _shelf.takers
 
 
 def path_of(name: str) -> Path | None:

@@ -15,4 +15,5 @@ _shelf = Shelf(__name__, Encoder="base")
 names = _shelf.names
 load = _shelf.load
 member = _shelf.member
+takers = _shelf.takers
 __getattr__ = _shelf.public

@@ -6,6 +6,7 @@ ill-typed value is refused.
 
 import ast
 import json
+import re
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -42,6 +43,8 @@ EXAMPLES = {
 }
 
 
+# a number as Python writes it and JSON does not
+POINT = re.compile(r"-?(\d*\.\d+|\d+\.)([eE][+-]?\d+)?")
 # folder below the runs of what was typed for grids
 WORDS = "grids"
 
@@ -197,9 +200,11 @@ def parse_values(known: Mapping[str, Parameter], words: Mapping[str, str]) -> di
 def parse_value(text: str) -> Any:
     """A text as JSON, as YAML in brackets, as Python's ``True`` and ``False``, or as it stands.
 
-    >>> [parse_value(text) for text in ("1e-3", "[a, b]", "True", "no")]
-    [0.001, ['a', 'b'], True, 'no']
+    >>> [parse_value(text) for text in ("1e-3", ".3", "[a, b]", "True", "no")]
+    [0.001, 0.3, ['a', 'b'], True, 'no']
     """
+    if POINT.fullmatch(text):
+        return float(text)
     with suppress(ValueError):
         return parse_json(text.lower() if text in ("True", "False") else text, "")
     return parse_yaml(text, f"the value {text!r:.200}") if text.startswith(("[", "{")) else text

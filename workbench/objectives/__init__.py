@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 _shelf = Shelf(__name__, Objective="base")
 names, member = _shelf.names, _shelf.member
 __getattr__ = _shelf.public
+takers = _shelf.takers
 
 
 def load(name: str, /, _path: str = "", **options: Any) -> Any:
@@ -34,16 +35,11 @@ def load(name: str, /, _path: str = "", **options: Any) -> Any:
     if not _is_sum(name):
         _require_known(name, options, _path)
         return make(f"objective {name!r}", member(name), options, _path)
-    from workbench.objectives._sum import Sum, options_of, parse
+    from workbench.objectives import _sum
 
-    given = options_of(name, options).items()
+    given = _sum.options_of(name, options, lambda paper: options_of(member(paper))).items()
     made = {paper: load(paper, _path and f"{_path}.{paper}", **own) for paper, own in given}
-    return Sum(name, parse(name), made)
-
-
-def takers(option: str) -> list[str]:
-    """List the objectives of the shelf that take an option, which imports them all."""
-    return [name for name in names() if option in options_of(member(name))]
+    return _sum.Sum(name, _sum.parse(name), made)
 
 
 def _require_known(name: str, options: Mapping[str, Any], path: str) -> None:

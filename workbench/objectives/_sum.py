@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import chain
 from typing import Any
 
@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from workbench.objectives.base import Objective
 from workbench.objectives.parts.attention import Form
 from workbench.records import Batch, Embedding, require
-from workbench.registry import did_you_mean, require_known
+from workbench.registry import did_you_mean
 
 ADDEND = re.compile(r"(?:(?P<weight>[^*]*)\*\s*)?(?P<paper>(?:[^\W\d][\w.]*:)?\w+)(?:\.(?P<term>\w+))?")
 EXAMPLE = "write a sum as 'ditm+0.5*dias.dim'"
@@ -58,23 +58,39 @@ def _weight(name: str, text: str | None) -> float:
     return weight
 
 
-def options_of(name: str, options: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+def options_of(
+    name: str, options: Mapping[str, Any], takes: Callable[[str], Iterable[str]]
+) -> dict[str, dict[str, Any]]:
     """The options of each paper of a sum.
+
+    Args:
+        name: the sum.
+        options: by paper.
+        takes: gives the names of the options that a paper takes.
 
     Raises:
         TypeError: options of a paper that is not in the sum, or options without a paper.
     """
     addends = parse(name)
-    example = f'{{"{next(iter(addends))}": {{...}}}}'
-    for paper, given in options.items():
-        remedy = f". Options of a sum are given by paper, {example}"
-        require_known(f"objective {name!r} has no option", paper, addends, TypeError, remedy)
+    for paper, values in options.items():
+        if paper not in addends:
+            raise TypeError(f"objective {name!r} has no option {paper!r}; {_spelling(paper, addends, takes)}")
         require(
-            isinstance(given, Mapping),
-            f"objective {name!r}: the options of {paper!r} are {given!r}; give them as {example}",
+            isinstance(values, Mapping),
+            f"objective {name!r}: objective.{paper} is {values!r:.200}; write objective.{paper}.OPTION",
             TypeError,
         )
     return {paper: dict(options.get(paper, {})) for paper in addends}
+
+
+def _spelling(option: str, addends: Addends, takes: Callable[[str], Iterable[str]]) -> str:
+    """Say how an option that stands by no paper of a sum is written."""
+    papers = [paper for paper in addends if option in takes(paper)]
+    if papers:
+        paths = [f"objective.{paper}.{option}" for paper in papers]
+        return f"write {' or '.join(paths)}"
+    near = did_you_mean(option, list(addends), f"it is a sum of {', '.join(addends)}")
+    return f"{near}; an option of a sum is written by its paper, objective.{next(iter(addends))}.OPTION"
 
 
 class Sum(Objective):

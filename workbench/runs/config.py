@@ -11,9 +11,9 @@ checks it as a whole.
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import ConfigDict, Field, ValidationError, model_validator
+from pydantic import BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from workbench.io import read_options, reading_errors
 from workbench.objectives.parts.attention import Form
@@ -21,6 +21,11 @@ from workbench.records import require
 from workbench.registry import Count, class_of, did_you_mean, options_of, refusal
 from workbench.runs.spellings import MEMBERS, lay, nested, require_data
 from workbench.training.settings import Section, Settings
+
+
+def as_list(names: Any) -> Any:
+    """Read one name as a list with one entry."""
+    return [names] if isinstance(names, str) else names
 
 
 class Member(Section):
@@ -123,7 +128,7 @@ class Config(Settings):
     objective: Objective = Objective()
     positives: str = "own"
     # strict=False, since a list is what JSON has for a tuple
-    metrics: tuple[str, ...] = Field(default=(), strict=False)
+    metrics: Annotated[tuple[str, ...], BeforeValidator(as_list)] = Field(default=(), strict=False)
     judge: str = ""
 
     def __init__(self, **values: Any) -> None:
@@ -264,9 +269,29 @@ def _hint(name: str, known: list[str]) -> str:
     head, _, rest = name.partition(".")
     if rest and head in known:
         return f"in Python write {head}={{'name': ..., {rest!r}: ...}}"
-    from workbench import objectives  # loads them all, for a message alone
+    takers = takers_of(name).items()
+    parts = [f"it is an option of {', '.join(members)}: write {path}" for path, members in takers]
+    return "; ".join(parts) or did_you_mean(name, known)
 
-    takers = objectives.takers(name)
-    if takers:
-        return f"it is an option of {', '.join(takers)}: write objective.{name}"
-    return did_you_mean(name, known)
+
+def takers_of(option: str) -> dict[str, dict[str, Any]]:
+    """Find the members of registries that take an option, which loads them all.
+
+    Args:
+        option: its name alone, e.g. ``"margin"``.
+
+    Returns:
+        How the option is written, e.g. ``"objective.margin"`` -> the members that take it, by name.
+    """
+    from workbench import data, encoders, objectives
+    from workbench.objectives.parts import attention
+
+    places = {
+        "objective": objectives.takers(option),
+        "data": data.takers(option),
+        "image_encoder": encoders.takers(option),
+        "scorer": attention.takers(option),
+    }
+    if option in ("name", "split"):  # every member has a name, and a configuration reads every split
+        return {}
+    return {f"{place}.{option}": members for place, members in places.items() if members}

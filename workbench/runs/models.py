@@ -9,6 +9,7 @@ import json
 from importlib.util import find_spec
 from pathlib import Path
 from types import FunctionType
+from typing import Any
 
 import torch
 
@@ -24,7 +25,7 @@ from workbench.runs.build import build, facts_of, fitted
 from workbench.runs.config import Config
 from workbench.runs.kinds import Evaluation, read_kind
 from workbench.runs.model import EncoderModel, Model
-from workbench.runs.own import Encodes, KeptVectors, Pairs, own_model
+from workbench.runs.own import Encodes, Ensemble, KeptVectors, Pairs, own_model
 from workbench.runs.store import verify_files
 from workbench.runs.weights import SEED, lacks_weights, require_weights, with_note
 from workbench.training import checkpoint, seed_everything
@@ -42,7 +43,7 @@ SHIPPED = "scenes"
 
 @door("open_model")
 def open_model(
-    model: Model | Encodes | Pairs | str | Path,
+    model: Model | Encodes | Pairs | str | Path | list[Any] | tuple[Any, ...],
     pretrained: str = "",
     *,
     device: str = "",
@@ -56,7 +57,7 @@ def open_model(
             JSON configuration; a folder of open_clip, transformers or sentence-transformers, or a name of
             their hub; the folder or the name of a run; or an object with ``encode_image`` and
             ``encode_text``, see ``Encodes``, or with ``scores`` alone, see ``Pairs``; also by
-            ``"my_module:MyModel"``.
+            ``"my_module:MyModel"``. A list of these is one model, the mean of their scores.
         pretrained: of an open_clip name: a tag, or a file of weights.
         device: where it computes; empty = as ``use_device`` has chosen, else a GPU where there is one.
         precision: see there.
@@ -74,6 +75,10 @@ def open_model(
     if isinstance(model, str | Path):
         with Task(f"opening {model}"):
             return _named(str(model), pretrained, random_weights).to(device, precision)
+    if isinstance(model, list | tuple):
+        require(not pretrained, "pretrained belongs to one model; name it with each, as NAME:TAG")
+        how: dict[str, Any] = {"device": device, "precision": precision, "random_weights": random_weights}
+        return Ensemble([open_model(member, **how) for member in model])
     require(not pretrained, f"pretrained={pretrained!r} belongs to the name of a model; leave it out")
     if isinstance(model, Model):
         return model.to(device, precision) if device or precision else model

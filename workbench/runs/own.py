@@ -418,6 +418,40 @@ class Ensemble(Model):
         self.members = tuple(members)
         self.name = f"mean of {', '.join(member.name for member in members)}"
 
+    @property
+    def encodes(self) -> bool:  # type: ignore[override]
+        """Whether every model takes images and texts that are not of the data."""
+        return all(member.encodes for member in self.members)
+
+    @property
+    def notes(self) -> Sequence[str]:  # type: ignore[override]
+        """Facts of the weights of all models, each once."""
+        notes: list[str] = []
+        for member in self.members:
+            notes += member.notes
+        return tuple(dict.fromkeys(notes))
+
+    def to(self, device: str = "", precision: str = "") -> Self:
+        """Move every model."""
+        for member in self.members:
+            member.to(device, precision)
+        return super().to(device, precision)
+
+    def embed(self, source: Source) -> tuple[Embedding, Embedding]:
+        """Embed all images and captions of a split by each model, as it reads them itself."""
+        images, texts = list[Embedding](), list[Embedding]()
+        for member in self.members:
+            image, text = member.embed(member.source(source.split))
+            images.append(image)
+            texts.append(text)
+        return Joint.of(images), Joint.of(texts)
+
+    def embed_images_of(self, source: Source) -> Embedding:
+        """Embed all images of a split by each model, as it reads them itself."""
+        sources = [member.source(source.split) for member in self.members]
+        pairs = zip(self.members, sources, strict=True)
+        return Joint.of([member.embed_images_of(own) for member, own in pairs])
+
     def embed_images(self, images: Sequence[Image.Image], *, features: str = "") -> Embedding:
         """Embed loose images by each model."""
         return Joint.of([member.embed_images(images, features=features) for member in self.members])

@@ -15,7 +15,7 @@ other pooling, a log-sum-exp whose scores have another scale, is left out.
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 import torch
 from torch import Tensor
@@ -24,7 +24,7 @@ from torch.nn.functional import normalize
 from workbench.losses import similarity
 from workbench.losses.terms import full_precision
 from workbench.records import Embedding
-from workbench.registry import Positive, Share, make
+from workbench.registry import Positive, Share, make, options_of
 
 # cosines that are held at a time, and captions of like length that are scored together: few on a CPU, whose
 # cache they fit, and many where each call costs more than its work
@@ -187,6 +187,13 @@ def scorer_of(given: Form | Mapping[str, Any], what: str = "scorer") -> Scorer:
     if fields.get("name") == "entities":
         return make(what, EntityScorer, fields, what)
     return make(what, CrossAttention, fields, what)
+
+
+def takers(option: str) -> dict[str, Any]:
+    """Find the scorers that take an option, by name: the forms of cross attention, and entities."""
+    kinds: dict[str, Any] = {"entities": EntityScorer}
+    kinds |= dict.fromkeys(get_args(ByParts), CrossAttention)
+    return {name: kind for name, kind in kinds.items() if option in options_of(kind)}
 
 
 def with_entities(scores: Tensor, image: Embedding, text: Embedding, beta: float) -> Tensor:
