@@ -138,6 +138,26 @@ def test_fields_of_the_configuration_are_listed_and_explained() -> None:
     assert [name for name in FIELDS if not any(text.get(name) for text in texts)] == []
 
 
+def test_options_are_explained_by_name_and_by_path() -> None:
+    page = call("explain", "objective.margin").output
+    assert page.startswith("objective.margin: option\n  margin = ")
+    assert "vsepp" in page
+    assert call("explain", "margin").output == page
+    pooling = call("explain", "pooling").output
+    assert pooling == call("explain", "text_encoder.pooling").output
+    assert "image_encoder.pooling: option" in pooling
+    assert "no shelf has" in call("explain", "data.margin").output
+
+
+@pytest.mark.parametrize(
+    "words", [("train", "objective=vsepp"), ("train", "vsepp", "lr=1"), ("run", "03_train", "seed=1")]
+)
+def test_a_setting_without_its_option_is_told_how_it_is_written(words: tuple[str, ...]) -> None:
+    result = call(*words)
+    assert result.exit_code == 2
+    assert "write a setting as -p" in result.output
+
+
 def test_configurations_and_grids_are_listed() -> None:
     assert "ditm " in call("list", "configs").output
     assert {"comparison_scenes", "ditm_table4"} <= {

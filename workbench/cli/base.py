@@ -44,6 +44,8 @@ def in_one_line() -> Iterator[None]:
         message = " ".join(error.format_message().split()).rstrip(".")
         path, example = (error.ctx.command_path, error.ctx.command.epilog) if error.ctx else ("workbench", "")
         remedy = example if message.startswith("Missing") and example else f"see `{path} -h`"
+        if "extra argument" in message and "=" in message:
+            remedy = "write a setting as -p NAME=VALUE"
         line = "; ".join(part[:1].lower() + part[1:] for part in (message, remedy))
         echo(f"workbench: {line}", err=True)
         raise typer.Exit(2) from None

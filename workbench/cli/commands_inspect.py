@@ -339,8 +339,8 @@ def list_shelf(
 def explain(name: str, as_json: AsJson = False) -> None:
     """Explain a name: what it computes, and its options.
 
-    The name is one of `workbench list`, module:Class, a number such as t2i/R@1, or a field of the
-    configuration. Of a preset it says where each value is from.
+    The name is one of `workbench list`, module:Class, a number such as t2i/R@1, a field of the configuration,
+    or an option such as margin. Of a preset it says where each value is from.
     """
     lines = describe.explain(name)
     emit(lines, as_json, lines)

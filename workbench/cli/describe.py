@@ -30,6 +30,8 @@ KINDS = {
 LISTS: dict[str, tuple[str, Callable[[], tuple[list[dict[str, str]], list[str]]]]] = {}
 # what is no member of a shelf, and what is typed to read of it
 TOLD_ELSEWHERE = {"notebook": "params {}", "grid": "list tables"}
+# fields whose options are those of another
+SAME_OPTIONS = {"text_encoder": "image_encoder", "reranker": "scorer"}
 READS_WITH = re.compile(r"^Reads with:.*\n", re.MULTILINE)
 SECTIONS = re.compile(r"\n(?:Args|Returns|Raises|Attributes|Source):\n|\n>>>")
 SECTION, ENTRY = re.compile(r"\n(?=\S)"), re.compile(r"(?:^|\n) {4}(?=\S)")
@@ -114,8 +116,9 @@ def explain(name: str) -> list[str]:
     recipe and file, as lines; a configuration with its values and where they are from.
 
     Args:
-        name: of a member or a configuration, ``"my_module:MyLoss"``, or the key of a number such as
-            ``"exact:t2i/map_at_r"``, which stands for its metric.
+        name: of a member or a configuration, ``"my_module:MyLoss"``, the key of a number such as
+            ``"exact:t2i/map_at_r"``, which stands for its metric, a field, or an option, ``"margin"`` or
+            ``"objective.margin"``.
 
     Raises:
         KeyError: no shelf has it; the message lists the near names.
@@ -141,6 +144,8 @@ def explain(name: str) -> list[str]:
     known_fields = list(config.Config.model_fields)
     if name in known_fields:
         return list(_field(name))
+    if lines_of_option := list(_option(name)):
+        return lines_of_option
     for kind, words in TOLD_ELSEWHERE.items():
         with suppress(FileNotFoundError):
             library.find(name, kind)
@@ -155,6 +160,31 @@ def _member_names() -> list[str]:
     for shelf in KINDS:
         names.update(import_module(f"workbench.{shelf}").names())
     return sorted(names)
+
+
+def _option(name: str) -> Iterator[str]:
+    """An option, line by line: how it is written, and by default and text the members that take it."""
+    from workbench.runs import config
+
+    place, _, option = name.rpartition(".")
+    place = SAME_OPTIONS.get(place, place)
+    for path, members in config.takers_of(option).items():
+        if place not in ("", path.rpartition(".")[0]):
+            continue
+        yield f"{path}: option"
+        alike: dict[tuple[str, str], list[str]] = {}
+        for member, kind in members.items():
+            for own, default, text in _options(kind):
+                if own == option:
+                    alike.setdefault((_assigned(own, default), text), []).append(member)
+        for (assigned, text), names in alike.items():
+            yield from textwrap.wrap(f"  {assigned} of {', '.join(names)}", WIDTH, subsequent_indent="  ")
+            yield from textwrap.wrap(text, WIDTH, initial_indent=" " * 6, subsequent_indent=" " * 6)
+
+
+def _assigned(option: str, default: Any) -> str:
+    """An option with its default, alone where it has none."""
+    return option if default is inspect.Parameter.empty else f"{option} = {default!r}"
 
 
 def _field(name: str) -> Iterator[str]:
@@ -285,7 +315,7 @@ def _page(shelf: str, name: str, member: Any) -> Iterator[str]:
     options = list(_options(member))
     yield from ("", "Options:") if options else ("",)
     for option, default, about in options:
-        yield f"  {option} = {default!r}" if default is not inspect.Parameter.empty else f"  {option}"
+        yield f"  {_assigned(option, default)}"
         yield from textwrap.wrap(about, WIDTH, initial_indent=" " * 6, subsequent_indent=" " * 6)
     recipe = ", ".join(f"{field}={value}" for field, value in typed(getattr(member, "recipe", {})).items())
     end = {"Recipe on the synthetic scenes": recipe, "Reads": needs(shelf, member), "File": _file(member)}

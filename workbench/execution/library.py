@@ -61,6 +61,7 @@ def find(name: Path | str, kind: str = "notebook") -> Path:
         path = folder / f"{name}{suffix}"
         if path.suffix in suffixes and path.is_file():
             return path
+    require("=" not in str(name), f"{name} is no {kind}; write a setting as -p {name}", FileNotFoundError)
     known = [path.stem for path in every(kind)]
     raise FileNotFoundError(
         f"no {kind} {str(name)!r}, neither as a path nor by name; {did_you_mean(Path(name).stem, known)}"

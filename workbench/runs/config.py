@@ -269,6 +269,12 @@ def _hint(name: str, known: list[str]) -> str:
     head, _, rest = name.partition(".")
     if rest and head in known:
         return f"in Python write {head}={{'name': ..., {rest!r}: ...}}"
+    from workbench import objectives
+
+    near = did_you_mean(name, known, "none")
+    # encoders and data take seconds to load
+    if near != "none" and not objectives.takers(name):
+        return near
     takers = takers_of(name).items()
     parts = [f"it is an option of {', '.join(members)}: write {path}" for path, members in takers]
     return "; ".join(parts) or did_you_mean(name, known)
