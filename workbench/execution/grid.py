@@ -45,7 +45,7 @@ from workbench.records import MetricKey, require
 from workbench.registry import merge, require_known
 from workbench.runs import store as runs
 from workbench.runs.about import About, add_about
-from workbench.runs.spellings import lay, name_of, nested, options_of, typed
+from workbench.runs.spellings import REST, lay, name_of, nested, options_of, typed
 
 VALIDATION = "val/"
 KEYS = ("notebook", "fixed", "arms", "grid", "reference", "executor", "record", "paper")
@@ -288,7 +288,7 @@ def plan(notebook: Path | str, grid: Mapping[str, Any], changes: Mapping[str, An
             error.args = (f"arm {label!r}: {error.args[0]}",)
             raise
     changes = changes or {}
-    below = lay(grid.get("fixed") or {}, changes, rest=parameters.REST)
+    below = lay(grid.get("fixed") or {}, changes, rest=REST)
     _check_apart(expand({**grid, "fixed": below}, None, known), out, changes)
     return out
 

@@ -21,7 +21,7 @@ from workbench.execution import report
 from workbench.execution.executors import executor
 from workbench.execution.library import find
 from workbench.execution.notebook import NOTEBOOK, Outcome, check, run_notebook
-from workbench.execution.summary import FIRST, SHOWN, TRUE, better_and_worse, favourite, summary
+from workbench.execution.summary import FIRST, RSUM, TRUE, better_and_worse, favourite, summary
 from workbench.formatting import format_number, format_path, format_value
 from workbench.io import read_options, write_text
 from workbench.metrics.comparison import BETTER, stated
@@ -264,7 +264,7 @@ def _verdicts(compared: Mapping[str, Any], stops: Sequence[Stop]) -> str:
     """
     pairs = {stop.title: stop.parameters.get("positives", "own") for stop in stops}
     columns: dict[str, list[Any]] = {"group": [TRAINED_WITH[pairs[name]] for name in compared["models"]]}
-    for axis, key in zip("xy", SHOWN, strict=True):
+    for axis, key in {"x": RSUM, "y": TRUE["i2t"]}.items():
         labels = [f"{name}: {key}" for name in compared["models"]]
         columns[axis] = [compared["metrics"][label] for label in labels]
         for end in ("low", "high"):
