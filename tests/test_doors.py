@@ -80,6 +80,8 @@ MISTAKEN: dict[str, tuple[Callable[[], Any], str]] = {
     "differences of a model": (lambda: wb.differences(Encoder()), "compare"),
     "verdicts of a model": (lambda: wb.verdicts(Encoder()), "compare"),
     "explore data": (lambda: wb.explore(scenes()), "Split is no result; evaluate"),
+    "open a result as a run": (lambda: wb.open_runs([EYE]), "ndarray is no name of a run"),
+    "Explorer of a model": (lambda: wb.Explorer([Encoder()]), "Encoder is no result; evaluate"),
     "prepare a name": (lambda: wb.prepare("vsepp"), "objective='vsepp'"),
     "prepare a mapping": (lambda: wb.prepare({"objectiv": "ditm"}), "no field 'objectiv'.* objective"),
     "train a name": (lambda: wb.train("vsepp"), "objective='vsepp'"),

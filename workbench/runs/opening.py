@@ -42,7 +42,7 @@ SHIPPED = Evaluation(name="shipped encoder", model=MODEL, pretrained=MODEL, data
 
 @door("open_runs")
 def open_runs(
-    names: Sequence[str] | str | Path = (),
+    names: Sequence[str | Path] | str | Path = (),
     *,
     root: str = "runs",
     images: int = 0,
@@ -68,10 +68,13 @@ def open_runs(
         ValueError: the runs were measured on different images or captions, or cannot read the other data.
     """
     target, opened = Target(**on) if on else None, []
-    names = [str(names)] if isinstance(names, str | Path) else names or ("",)
+    names = [names] if isinstance(names, str | Path | Result) else names or ("",)
+    for name in names:
+        lead = f"{class_of(name)} is no name of a run"
+        require(isinstance(name, str | Path), f"{lead}; give folders or names, a result is open", TypeError)
     with Task("opening", len(names), "runs") as task:
         for name in names:
-            opened.append(_open(name, root, images, target))
+            opened.append(_open(str(name), root, images, target))
             task.update()
     return together(opened)
 

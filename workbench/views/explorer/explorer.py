@@ -98,7 +98,7 @@ class Explorer(anywidget.AnyWidget):
     @door("Explorer")
     def __init__(
         self,
-        runs: Sequence[Result],
+        runs: Sequence[Result] | Result,
         *,
         k: int = 12,
         grades: str = "",
@@ -107,6 +107,7 @@ class Explorer(anywidget.AnyWidget):
         panels: Sequence[type[Panel]] = (),
     ) -> None:
         self.folder = Path(folder).resolve() if str(folder) else user_folder()
+        runs = opened(runs)
         self.runs = tuple(runs)
         self.engine = Engine(runs, grades=grades, panels=panels)
         self.thumbnails = Thumbnails(self.engine.split)
