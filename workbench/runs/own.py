@@ -116,8 +116,7 @@ def _require_object(encoder: Any) -> None:
 
 def is_object_model(value: Any) -> bool:
     """Say whether a value offers what a model of one's own does: it encodes, or scores pairs."""
-    names = [name for several in ENCODE.values() for name in several]
-    return bool(_first_method(value, (*names, "scores")))
+    return bool(_first_method(value, (*ENCODE["images"], *ENCODE["texts"], "scores")))
 
 
 def _first_method(encoder: Any, names: Sequence[str]) -> str:
