@@ -142,10 +142,7 @@ def test_a_run_that_was_killed_between_its_results_and_its_status_ends_by_resumi
     assert (lost.exit_code, "its model.safetensors is not there" in lost.stderr) == (2, True)
 
 
-# what was given is written first
-@pytest.mark.parametrize(
-    "left", [(runs.GIVEN, runs.PARAMS, runs.ENV, runs.STATUS), (runs.GIVEN, runs.PARAMS), (runs.GIVEN,), ()]
-)
+@pytest.mark.parametrize("left", [(runs.PARAMS, runs.GIVEN, runs.ENV, runs.STATUS), (runs.PARAMS,), ()])
 def test_a_run_killed_before_its_first_checkpoint_begins_anew_with_the_same_command(ready, tmp_path, left):
     straight = train(ready(), folder=tmp_path / "straight", progress=False).folder
     out = tmp_path / "run"

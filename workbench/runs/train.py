@@ -65,17 +65,14 @@ def train(
     with choice(shown=progress and not rank()):
         ready = experiment if isinstance(experiment, Experiment) else prepare(experiment)
         place = below_user(folder) if folder else None
-        if place is None or rank() or _is_of_notebook(place):
+        if place is None or rank() or _is_of_notebook(place, ready.config):
             return _train_and_measure(ready, place, about)
         return _train_into(ready, place, about)
 
 
-def _is_of_notebook(folder: Path) -> bool:
-    """Whether a notebook has begun a folder and will end it: it has parameters, without what is written here
-    before them.
-    """
-    begun = (folder / runs.PARAMS).is_file() and not (folder / runs.GIVEN).is_file()
-    return begun and not isinstance(read_kind(folder), Evaluation)
+def _is_of_notebook(folder: Path, config: Config) -> bool:
+    """Whether a folder has parameters that are no fields of a configuration."""
+    return not runs.load(folder / runs.PARAMS).keys() <= config.as_dict().keys()
 
 
 def _train_into(ready: Experiment, folder: Path, about: About) -> Result:
