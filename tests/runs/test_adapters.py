@@ -81,7 +81,7 @@ def test_vectors_are_those_of_the_library_up_to_the_longest_text_that_it_reads(k
         expected = model.eval().get_image_features(**pixels), model.get_text_features(**texts)
     image, text = (normalize(getattr(side, "pooler_output", side), dim=1) for side in expected)
     opened = open_model(tmp_path, device="cpu")
-    assert opened.encoder.longest == longest
+    assert opened.subject.longest == longest
     torch.testing.assert_close(opened.embed_images(images).mean, image, atol=1e-5, rtol=0)
     torch.testing.assert_close(opened.embed_texts(CAPTIONS).mean, text, atol=1e-5, rtol=0)
 
@@ -178,7 +178,7 @@ def sentences(folder: Path, source: Path, *, images: bool) -> Path:
 def test_sentences_alone_are_named_and_a_clip_of_theirs_is_read_to_its_last_position(tmp_path):
     clip = saved(tmp_path / "clip", APART["CLIP"][0])
     opened = open_model(sentences(tmp_path / "both", clip, images=True), device="cpu")
-    assert opened.encoder.longest == 12
+    assert opened.subject.longest == 12
     expected = open_model(clip, device="cpu").embed_texts(CAPTIONS).mean
     torch.testing.assert_close(opened.embed_texts(CAPTIONS).mean, expected, atol=1e-5, rtol=0)
     text = saved(tmp_path / "bert", plain("BertForMaskedLM", **TEXT))

@@ -102,7 +102,7 @@ def test_onnx_gives_the_vectors_of_the_run(which: str, pictures, tmp_path: Path,
         images = {"pixels": torch.stack(list(map(towers.transform, pictures))).float().numpy()}
         texts = {"ids": open_clip.get_tokenizer("tiny")(TEXTS).numpy()}
     else:
-        read = model.encoder.processor
+        read = model.subject.processor
         images = dict(read(images=pictures, return_tensors="np"))
         texts = dict(
             read(text=TEXTS, padding="max_length", truncation=True, max_length=20, return_tensors="np")

@@ -116,7 +116,7 @@ def test_a_folder_of_sentence_transformers_is_read_as_it_encodes(home: Path):
     _sentences(home / "sentences", home / "clip")
     opened, texts = open_model(home / "sentences", device="cpu"), ["a dog", "two cars"]
     pictures = [Image.new("RGB", (40, 30), colour) for colour in ("red", "blue")]
-    own = opened.encoder.model
+    own = opened.subject.model
     for found, given in ((opened.embed_texts(texts), texts), (opened.embed_images(pictures), pictures)):
         expected = torch.nn.functional.normalize(torch.as_tensor(own.encode(given)), dim=1)
         assert torch.allclose(found.mean, expected, atol=1e-5)

@@ -244,18 +244,16 @@ def expand(
 
 
 def _fitted(preset: dict[str, Any], objective: str | None) -> dict[str, Any]:
-    """Return a preset with its options of the objective where they belong: as they are for its own objective,
-    by its name within a sum, and nowhere for another objective.
+    """Return a preset whose options of the objective lie by its name where that is one of a sum; the name of
+    another objective begins it anew, as everywhere.
     """
     from workbench.objectives import addends
 
     chosen = preset.get("objective")
     own, options = name_of(chosen), options_of(chosen)
-    if not objective or own == objective:
-        return preset
-    others = {name: value for name, value in preset.items() if name != "objective"}
-    fits = options and own in addends(objective)
-    return {**others, "objective": {own: options}} if fits else others
+    if objective and objective != own and options and own in addends(objective):
+        return {**preset, "objective": {own: options}}
+    return preset
 
 
 def plan(notebook: Path | str, grid: Mapping[str, Any], changes: Mapping[str, Any] | None = None) -> Arms:

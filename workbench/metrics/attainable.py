@@ -19,7 +19,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from workbench.metrics.evaluation import Evidence, Side
+from workbench.metrics.evaluation import Evidence, JudgedSide
 from workbench.metrics.map_at_r import map_at_r, one_list
 from workbench.metrics.ranks import Relevant, ratio
 from workbench.metrics.registry import Metric
@@ -76,7 +76,7 @@ class TopRecall(Metric):
         "R_top",
         "chance of an annotated pair among the {k} best of an order that knows the truth alone",
     )
-    requires, by = "scores", ("densest",)
+    requires, by = "relevant", ("densest",)
     ties = TIES
     ks: tuple[int | None, ...] = KS
     directions: tuple[str, ...] = ("i2t", "t2i")
@@ -85,10 +85,8 @@ class TopRecall(Metric):
         """Itself, where the judgements are the exact truth."""
         return (self,) if evidence.label == "exact" else ()
 
-    def per_query(self, found: Side, k: int | None = None) -> Values:
+    def per_query(self, found: JudgedSide, k: int | None = None) -> Values:
         """``(queries,)`` chance of an annotated pair among the ``k`` best; NaN where nothing is relevant."""
-        if found.relevant is None:
-            return np.full(found.scores.shape[0], np.nan)
         top = top_of_images if found.direction == "i2t" else top_of_captions
         return top(found.relevant, k or 1)
 
@@ -100,15 +98,13 @@ class TopRsum(TopRecall):
     ks = (None,)
     face, summed = "sum", True
 
-    def per_query(self, found: Side, k: int | None = None) -> Values:
+    def per_query(self, found: JudgedSide, k: int | None = None) -> Values:
         """``(queries,)`` sum over the depths."""
         return np.asarray(sum(TopRecall.per_query(self, found, depth) for depth in KS))
 
 
-def same_list(found: Side, k: int | None = None) -> Values:
+def same_list(found: JudgedSide, k: int | None = None) -> Values:
     """``(queries,)`` mAP@R of one list for all queries; NaN where nothing is relevant."""
-    if found.relevant is None:
-        return np.full(found.scores.shape[0], np.nan)
     return map_at_r(one_list(found.relevant))
 
 
@@ -119,7 +115,7 @@ MEMBER = (
         "same_list",
         same_list,
         "mAP@R of one list for all queries, what is relevant to most of them first",
-        requires="scores",
+        requires="relevant",
         directions=("i2t", "t2i"),
         by=("densest",),
         ties=TIES,

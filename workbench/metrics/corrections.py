@@ -30,7 +30,7 @@ from itertools import product
 import numpy as np
 from scipy.special import logsumexp
 
-from workbench.metrics.evaluation import Side
+from workbench.metrics.evaluation import JudgedSide
 from workbench.metrics.map_at_r import MEMBER as BY_TRUTH
 from workbench.metrics.ranks import rank
 from workbench.metrics.recall import HitRate, Rsum
@@ -93,7 +93,7 @@ class Corrected(Metric):
         ks: other depths.
     """
 
-    requires, default = "scores", False
+    requires, default = "relevant", False
     directions: tuple[str, ...] = ("i2t", "t2i")
     correction: Correction
     base: Metric
@@ -102,10 +102,8 @@ class Corrected(Metric):
         super().__init__(ks=ks)
         self.beta = beta
 
-    def per_query(self, found: Side, k: int | None = None) -> Values:
+    def per_query(self, found: JudgedSide, k: int | None = None) -> Values:
         """``(queries,)`` values of the metric; NaN where nothing is relevant."""
-        if found.relevant is None:
-            return np.full(found.scores.shape[0], np.nan)
         scores = found.scores.rows().astype(np.float64)
         corrected = self.correction(scores, scores, beta=self.beta)
         return self.base.per_query(rank(corrected, found.relevant), k)

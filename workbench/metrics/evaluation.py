@@ -78,8 +78,6 @@ class Side:
 
     Args:
         without_own: whether each query's own items were left out.
-        columns: of the captions.
-        relevant: the relevant pairs of the direction, where judgements say which these are.
     """
 
     scores: RowScores
@@ -87,8 +85,19 @@ class Side:
     direction: str
     own: Rows
     without_own: bool = False
-    columns: Mapping[str, Values] = field(default_factory=dict)
-    relevant: Relevant | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgedSide(Side):
+    """Everything of one direction, with what is relevant.
+
+    Args:
+        relevant: the relevant pairs, queries first.
+        columns: numbers of the captions, see ``Evidence``.
+    """
+
+    relevant: Relevant
+    columns: Mapping[str, Values]
 
 
 @dataclass(frozen=True)
@@ -242,7 +251,20 @@ class Evidence:
         elif direction in ("i2t", "t2i"):
             yield from self._graded(need, direction, rows)
 
+    def _with_relevant(self, direction: str, rows: Sequence[Metric]) -> Iterator[tuple[Rows, JudgedSide]]:
+        """Everything of one direction with what is relevant; nothing in folds, or where grades are no
+        judgements.
+        """
+        if self.folds > 1 or not self.relevant:
+            return
+        more: dict[str, Any] = {"relevant": self.relevant[direction], "columns": self.columns}
+        for queries, side in self._graded("scores", direction, rows):
+            yield queries, JudgedSide(**vars(side), **more)
+
     def _graded(self, need: Need, direction: str, rows: Sequence[Metric]) -> Iterator[tuple[Rows, Any]]:
+        if need == "relevant":
+            yield from self._with_relevant(direction, rows)
+            return
         width = max(row.width for row in rows)
         depths = []
         for row in rows:
@@ -254,9 +276,7 @@ class Evidence:
                 queries = captions
                 scores, grades = scores.T, grades.T
             if need == "scores":
-                known = self.relevant.get(direction) if self.folds == 1 else None
-                side = Side(scores, grades, direction, self.whose, self.without_own, self.columns, known)
-                yield queries, side
+                yield queries, Side(scores, grades, direction, self.whose, self.without_own)
                 continue
             for first, part in lists(scores, grades, depth=depth, width=width):
                 yield queries[first : first + len(part.scores)], part

@@ -23,7 +23,7 @@ from copy import copy
 import numpy as np
 
 from workbench.metrics.blocks import RowScores
-from workbench.metrics.evaluation import Evidence, Side
+from workbench.metrics.evaluation import Evidence, JudgedSide
 from workbench.metrics.map_at_r import map_at_r
 from workbench.metrics.ranks import Relevant, rank
 from workbench.metrics.registry import Metric
@@ -98,7 +98,7 @@ class OffsetMapAtR(Metric):
         "precision at each relevant item among the R best, summed and divided by R; each caption has the "
         "best offset, found on other images"
     )
-    requires = "scores"
+    requires = "relevant"
     directions: tuple[str, ...] = ("i2t",)
     by = ("densest",)
     default = False
@@ -112,10 +112,10 @@ class OffsetMapAtR(Metric):
             part.column, part.subset = name, f"by {name}"
             yield part
 
-    def per_query(self, found: Side, k: int | None = None) -> Values:
+    def per_query(self, found: JudgedSide, k: int | None = None) -> Values:
         """``(queries,)`` mAP@R with the offset of the other half of the images."""
         out = np.full(found.scores.shape[0], np.nan)
-        if found.relevant is None or len(out) < HALVES:
+        if len(out) < HALVES:
             return out
         half = np.arange(len(out)) % HALVES
         every = np.arange(found.scores.shape[1])

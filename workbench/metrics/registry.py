@@ -14,7 +14,9 @@ from workbench.records import Rows, Values
 from workbench.records.measurement import BOOTSTRAP, TIES
 from workbench.registry import Natural, Shelf, did_you_mean, make
 
-Need = Literal["ranks", "groups", "labels", "lists", "scores", "pairs", "chains", "twins", "space"]
+Need = Literal[
+    "ranks", "groups", "labels", "lists", "scores", "relevant", "pairs", "chains", "twins", "space"
+]
 _shelf = Shelf("workbench.metrics", Metric="registry")
 
 
@@ -29,8 +31,9 @@ class Metric:
             ``"groups"``: ``Ranks`` among the captions of each group, by its name.
             ``"labels"``: the pair of ``Ranks`` by the data set's own labels and by better judgements.
             ``"lists"``: ``grades.Lists``, some queries at a time. ``"scores"``: ``evaluation.Side``,
-            everything of one direction. ``"pairs"``: ``(N, 3)`` value, rating and
-            query of each judged pair. ``"chains"``: ``hierarchy.Chains``. ``"twins"``: see ``twin_accuracy``.
+            everything of one direction. ``"relevant"``: ``evaluation.JudgedSide``, the same with the relevant
+            pairs, where judgements say which these are. ``"pairs"``: ``(N, 3)`` value, rating and query of
+            each judged pair. ``"chains"``: ``hierarchy.Chains``. ``"twins"``: see ``twin_accuracy``.
             ``"space"``: see ``space`` and ``calibration``.
         ks: its depths; ``None`` = it has none.
         by: which judgements of a data set it is measured by: ``"own"`` pairs, all ``"others"``, the

@@ -135,7 +135,7 @@ def export(run: str | Path, to: str, folder: str | Path, *, licence: str = "unkn
         FileExistsError,
     )
     model = open_model(run, device="cpu")
-    pair, encoder = getattr(model, "pair", None), getattr(model, "encoder", None)
+    pair, encoder = getattr(model, "pair", None), getattr(model, "subject", None)
     towers = pair.image if pair and pair.image is pair.text and isinstance(pair.image, Towers) else None
     plain = towers is not None and not towers.by_tokens and towers.image_log_var is None
     theirs = isinstance(encoder, HuggingFace) and to != "open_clip"

@@ -26,7 +26,7 @@ from workbench.records.metric_key import densest
 from workbench.registry import require_known
 from workbench.runs.model import Model, Say, TrainedModel, scored, silent
 from workbench.runs.resolve import chooser
-from workbench.text.descriptiveness import count_words, weigh
+from workbench.text.descriptiveness import score_pool
 from workbench.text.words import words
 from workbench.training.batches import Source
 
@@ -230,15 +230,9 @@ def _walks(
 
 def columns_of(split: Split) -> Columns:
     """What the captions of a split have without any image."""
-
-    def descriptiveness() -> Values:
-        counts, known = count_words(split.captions)
-        holding = np.bincount(counts.indices, minlength=len(known))
-        return np.asarray(weigh("l2_sum", counts, holding, len(split.captions)).sum(axis=1))
-
     makers: dict[str, Callable[[], Values]] = {
         "words": lambda: np.array([len(words(caption)) for caption in split.captions]),
-        "descriptiveness": descriptiveness,
+        "descriptiveness": lambda: score_pool(split.captions)[1],
     }
     level = split.level
     if level is not None:

@@ -123,39 +123,52 @@ def _first_method(encoder: Any, names: Sequence[str]) -> str:
     return next((name for name in names if callable(getattr(encoder, name, None))), "")
 
 
-class ObjectModel(Model):
+class OwnModel(Model):
+    """A model around an object of one's own.
+
+    Args:
+        subject: the object.
+        name: how tables call it.
+        origin: see ``Model``.
+    """
+
+    def __init__(self, subject: Any, name: str, origin: Mapping[str, Any] | None = None) -> None:
+        self.subject = subject
+        self.name = name
+        self.origin = dict(origin or {})
+        # scores are computed on the processor, and vectors lie there; the object may have another place
+        self._place = torch.device("cpu")
+
+    def to(self, device: str = "", precision: str = "") -> Self:
+        """Move the object where it is a module of PyTorch; one of another kind stays where it is."""
+        self.precision, self._place = precision, devices.find(device)
+        if isinstance(self.subject, nn.Module):
+            self.subject.to(self._place).eval()
+        return self
+
+
+class ObjectModel(OwnModel):
     """An object that encodes images and texts, scored by the cosine or by its own ``scores``.
 
     Args:
-        encoder: the object.
+        subject: the object.
         name: how tables call it.
         origin: see ``Model``.
         methods: by side, which of its methods encodes.
     """
 
     def __init__(
-        self, encoder: Any, name: str, origin: Mapping[str, Any] | None, methods: Mapping[str, str]
+        self, subject: Any, name: str, origin: Mapping[str, Any] | None, methods: Mapping[str, str]
     ) -> None:
-        self.encoder = encoder
-        self.name = name
-        self.origin = dict(origin or {})
+        super().__init__(subject, name, origin)
         self.methods = methods
-        self.of_unit_length = not callable(getattr(encoder, "scores", None))
-        # scores are computed on the processor, and the vectors lie there; the encoder may have another place
-        self._place = torch.device("cpu")
-
-    def to(self, device: str = "", precision: str = "") -> Self:
-        """Move the encoder where it is a module of PyTorch; an object of another kind stays where it is."""
-        self.precision, self._place = precision, devices.find(device)
-        if isinstance(self.encoder, nn.Module):
-            self.encoder.to(self._place).eval()
-        return self
+        self.of_unit_length = not callable(getattr(subject, "scores", None))
 
     def cut(self, source: Source) -> tuple[int, int]:
         """Count how many captions the encoder cuts, and say at which length, where it says so itself."""
-        if not isinstance(self.encoder, Adapter):
+        if not isinstance(self.subject, Adapter):
             return 0, 0
-        return self.encoder.cut(source.split.captions), self.encoder.longest
+        return self.subject.cut(source.split.captions), self.subject.longest
 
     def embed_images_of(self, source: Source) -> Embedding:
         """Embed all images of a split, opened as they are encoded."""
@@ -179,7 +192,7 @@ class ObjectModel(Model):
         if self.of_unit_length:
             return super().scores(image, text)
         with torch.no_grad():
-            output = _called(self.encoder.scores, f"{self.name}.scores", image, text, remedy=OF_EMBEDDINGS)
+            output = _called(self.subject.scores, f"{self.name}.scores", image, text, remedy=OF_EMBEDDINGS)
         return score_matrix(output, f"{self.name}.scores", len(image), len(text))
 
     @torch.no_grad()
@@ -218,7 +231,7 @@ class ObjectModel(Model):
         """What a method of the encoder returns for some images or texts."""
         try:
             with devices.precise(self._place, self.precision):
-                return getattr(self.encoder, method)(part)
+                return getattr(self.subject, method)(part)
         except (TypeError, AttributeError) as error:
             raise TypeError(
                 f"{self.name}.{method}() fails on a list of {type(part[0]).__name__}: {error!s:.80}; wrap "
@@ -273,29 +286,10 @@ class Items(Embedding):
         return in_threads(self.opened, np.asarray(self.rows)[start:end].tolist())
 
 
-class PairModel(Model):
-    """An object that reads an image and a text together and says how well they match. It has no vectors.
-
-    Args:
-        scorer: the object.
-        name: how tables call it.
-        origin: see ``Model``.
-    """
+class PairModel(OwnModel):
+    """An object that reads an image and a text together and says how well they match. It has no vectors."""
 
     of_unit_length = False
-
-    def __init__(self, scorer: Any, name: str, origin: Mapping[str, Any] | None = None) -> None:
-        self.scorer = scorer
-        self.name = name
-        self.origin = dict(origin or {})
-        self._place = torch.device("cpu")
-
-    def to(self, device: str = "", precision: str = "") -> Self:
-        """Move the object where it is a module of PyTorch."""
-        self.precision, self._place = precision, devices.find(device)
-        if isinstance(self.scorer, nn.Module):
-            self.scorer.to(self._place).eval()
-        return self
 
     def embed_images_of(self, source: Source) -> Embedding:
         """Name the images of a split, which are opened when they are scored."""
@@ -329,7 +323,7 @@ class PairModel(Model):
 
     def _block(self, images: list[Any], texts: list[Any]) -> Array:
         with devices.precise(self._place, self.precision):
-            output = _called(self.scorer.scores, f"{self.name}.scores", images, texts, remedy=OF_PAIRS)
+            output = _called(self.subject.scores, f"{self.name}.scores", images, texts, remedy=OF_PAIRS)
         return score_matrix(output, f"{self.name}.scores", len(images), len(texts))
 
 

@@ -65,14 +65,14 @@ def train(
     with choice(shown=progress and not rank()):
         ready = experiment if isinstance(experiment, Experiment) else prepare(experiment)
         place = below_user(folder) if folder else None
-        if place is None or rank() or _is_of_notebook(place, ready.config):
+        if place is None or rank() or _is_of_notebook(place):
             return _train_and_measure(ready, place, about)
         return _train_into(ready, place, about)
 
 
-def _is_of_notebook(folder: Path, config: Config) -> bool:
+def _is_of_notebook(folder: Path) -> bool:
     """Whether a folder has parameters that are no fields of a configuration."""
-    return not runs.load(folder / runs.PARAMS).keys() <= config.as_dict().keys()
+    return not runs.load(folder / runs.PARAMS).keys() <= Config.model_fields.keys()
 
 
 def _train_into(ready: Experiment, folder: Path, about: About) -> Result:
@@ -231,7 +231,7 @@ def resumed(out: Path | str, typed: Mapping[str, Any]) -> dict[str, Any]:
         FileNotFoundError,
     )
     require(
-        earlier.keys() <= Config.model_fields.keys(),
+        not _is_of_notebook(Path(out)),
         f"{out} holds no run of `workbench train`; the command that made it goes on with it",
     )
     differ = changed(earlier, merge(earlier, typed)) if earlier else {}

@@ -76,11 +76,8 @@ class Descriptiveness(SignalMaker):
         Raises:
             ValueError: all captions of the pool score the same, so that there is nothing to scale by.
         """
-        counts, known = count_words(captions)
-        holding = np.bincount(counts.indices, minlength=len(known))
         self.sentences = len(captions)
-        self.holding = dict(zip(known, holding.tolist(), strict=True))
-        scores = weigh(self.scorer, counts, holding, self.sentences).sum(axis=1)
+        self.holding, scores = score_pool(captions, self.scorer)
         require(
             len(scores) != 0 and scores.min() != scores.max(),
             f"descriptiveness: all {len(captions)} captions of the pool score the same "
@@ -115,6 +112,22 @@ class Descriptiveness(SignalMaker):
         counts, known = count_words(captions)
         holding = np.array([self.holding.get(word, 1) for word in known], dtype=float)
         return weigh(self.scorer, counts, holding, self.sentences), known
+
+
+def score_pool(captions: Sequence[str], scorer: Scorer = "l2_sum") -> tuple[dict[str, int], Values]:
+    """Score captions with themselves as the pool.
+
+    Args:
+        captions: ``T`` of them.
+        scorer: see ``Descriptiveness``.
+
+    Returns:
+        How many of the captions hold each word, and ``(T,)`` scores before scaling.
+    """
+    counts, known = count_words(captions)
+    holding = np.bincount(counts.indices, minlength=len(known))
+    scores = weigh(scorer, counts, holding, len(captions)).sum(axis=1)
+    return dict(zip(known, holding.tolist(), strict=True)), np.asarray(scores)
 
 
 def count_words(captions: Sequence[str]) -> tuple[sparse.csr_array, list[str]]:

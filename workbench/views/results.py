@@ -19,7 +19,7 @@ from workbench.runs.result import Result
 from workbench.views.plots import comparison, retrieval, tables, theme, training
 
 # labels with their contracts
-Pairs = list[tuple[str, dict[str, Any]]]
+Labelled = list[tuple[str, dict[str, Any]]]
 
 
 @door("numbers")
@@ -37,13 +37,13 @@ def numbers(results: Result | Comparison, *, every: bool = False) -> HTML:
     return HTML(tables.numbers(_contracts(results, every), title=run.split.name))
 
 
-def _contracts(results: Result | Comparison, every: bool) -> dict[str, Pairs]:
+def _contracts(results: Result | Comparison, every: bool) -> dict[str, Labelled]:
     """Return the numbers of each result as pairs of a label and a contract."""
     if isinstance(results, Result):
         contracts = {row.label: row.as_dict() for row in results.measurements}
         labels = results.shown(every=every).index
         return {results.name: [(label, contracts[label]) for label in labels]}
-    pairs: dict[str, Pairs] = {}
+    pairs: dict[str, Labelled] = {}
     rows: Any = results.numbers.to_dict("index").items()
     for (name, label), contract in rows:
         pairs.setdefault(name, []).append((label, contract))
