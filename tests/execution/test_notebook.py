@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -41,6 +42,16 @@ def test_a_good_run_leaves_everything_a_reader_needs(make_notebook: Make, tmp_pa
     ]
     assert "application/vnd.plotly.v1+json" in outputs
     assert runs.SCRAP in outputs
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no sockets in folders")
+def test_a_kernel_listens_on_no_port_that_others_could_take(make_notebook: Make, tmp_path: Path) -> None:
+    transport = "import json, ipykernel\nprint(json.loads(ipykernel.get_connection_info())['transport'])"
+    result = run_notebook(make_notebook(transport), root=tmp_path / "runs")
+    assert result.status == "ok"
+    book = nbformat.read(result.folder / "notebook.ipynb", 4)
+    printed = [output.text for cell in book.cells for output in cell.get("outputs", []) if "text" in output]
+    assert printed == ["ipc\n"]
 
 
 def _fails(make: Make, tmp_path: Path, *cells: str, **options: object) -> Outcome:

@@ -1,6 +1,7 @@
 """The cells of a notebook while they run: which part runs now, and what its kernel says of it."""
 
 import re
+import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -8,6 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, Self
 
 import nbformat
+from traitlets.config import Config
 
 from workbench.progress import BATCH, REPORT, Task, reported
 
@@ -74,6 +76,18 @@ class Cells:
             "--log-level=CRITICAL",
             f"--IPKernelApp.exec_lines=__import__('os').environ.update({environment})",
         ]
+
+    @property
+    def connection(self) -> Config:
+        """How papermill and the kernel are connected: by sockets in a folder of their own.
+
+        A port that was free when it was chosen may be taken before the kernel starts. Windows has no such
+        sockets.
+        """
+        if sys.platform == "win32":
+            return Config()
+        file = str(Path(self._folder.name) / "kernel.json")
+        return Config(KernelManager={"transport": "ipc", "connection_file": file})
 
     def begin(self, cell: Any, cell_index: int) -> None:
         """Take notice of a cell that begins."""

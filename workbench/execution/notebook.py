@@ -260,6 +260,7 @@ def _execute(
             on_cell_execute=cells.begin,
             extra_arguments=cells.kernel,
             stderr_file=cells,
+            config=cells.connection,
             **limit,
         )
     except papermill.PapermillExecutionError as error:
