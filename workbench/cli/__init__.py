@@ -9,7 +9,7 @@ from importlib.metadata import entry_points
 
 import typer
 
-from workbench.cli import commands_errors, commands_inspect, commands_run, commands_storage
+from workbench.cli import commands_errors, commands_evaluate, commands_inspect, commands_run, commands_storage
 from workbench.cli.base import app
 
 # modules of other packages that add verbs to the application, by importing it from ``workbench.cli.base``
@@ -19,4 +19,11 @@ for _entry in entry_points(group="workbench.cli"):
     except ImportError as _error:
         typer.echo(f"workbench: the verbs of {_entry.value} are left out: {_error}", err=True)
 
-__all__ = ["app", "commands_errors", "commands_inspect", "commands_run", "commands_storage"]
+__all__ = [
+    "app",
+    "commands_errors",
+    "commands_evaluate",
+    "commands_inspect",
+    "commands_run",
+    "commands_storage",
+]

@@ -1,0 +1,210 @@
+"""The command that evaluates models, vectors and finished runs."""
+
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+import workbench as wb
+from workbench.cli.base import (
+    AsJson,
+    Data,
+    Device,
+    Judge,
+    Metrics,
+    Models,
+    Name,
+    Note,
+    Out,
+    Pairs,
+    Precision,
+    RandomWeights,
+    Root,
+    Rounds,
+    Tags,
+    WithPairs,
+    about_run,
+    app,
+    echo,
+    emit,
+    pairs,
+    usage,
+    writable,
+)
+from workbench.cli.output import columns, evaluated, learnt, made_elsewhere, numbers
+from workbench.execution import parameters
+from workbench.records import require
+from workbench.runs import store as runs
+from workbench.runs.about import About
+
+ONE_MODEL = "--pretrained belongs to one --model; name tags as MODEL:TAG"
+OF_NEW_RUN = "--name, --tag and --note are of a new run; `workbench tag RUN` changes those of a finished one"
+
+
+@app.command(
+    cls=WithPairs, epilog="Example: workbench evaluate --model ViT-B-32 --pretrained clip.pt --data photos"
+)
+@usage()
+def evaluate(  # noqa: PLR0913 - typer reads the options from the signature
+    run: Annotated[list[str] | None, typer.Argument(help="Finished runs.", show_default=False)] = None,
+    model: Models = None,
+    pretrained: Annotated[str, typer.Option(help="Weights of --model: a tag or a file.")] = "",
+    random_weights: RandomWeights = False,
+    images: Annotated[str, typer.Option(metavar="FILE", help="Vectors of images.")] = "",
+    texts: Annotated[str, typer.Option(metavar="FILE", help="Vectors of captions.")] = "",
+    data: Data = None,
+    split: Annotated[str, typer.Option(help="Split of the data; empty takes test.")] = "",
+    device: Device = "auto",
+    precision: Precision = "auto",
+    rerank: Annotated[int, typer.Option(help="Score so many best items of each query again.")] = 0,
+    reranker: Annotated[str, typer.Option(help="How --rerank scores; see `explain scorer`.")] = "cross",
+    metrics: Metrics = None,
+    judge: Judge = "",
+    rounds: Rounds = None,
+    parameter: Pairs = None,
+    name: Name = "",
+    tag: Tags = None,
+    note: Note = "",
+    out: Out = "",
+    root: Root = "runs",
+    as_json: AsJson = False,
+) -> None:
+    """Evaluate a model, vectors or a finished run.
+
+    A model made elsewhere, or its vectors, on any data becomes a run of its own. Several models on several
+    data sets make one table with paired differences. A finished run is evaluated on its own data or on other
+    data, and keeps the numbers. Several runs are one ensemble: the mean of their scores. Vectors are compared
+    in float32, whatever their own type. Without --metrics, a run is measured by those of its configuration.
+    """
+    wb.use_device(device, precision)
+    about = about_run(name, tag, note, root)
+    _require_one_kind(run, bool(model or images or texts), out, rerank, about)
+    targets = _targets(data or [], parameter, split)
+    how = _how(metrics or [], judge, rounds)
+    if run:
+        folders = [runs.find(name, root).folder for name in run]
+        scoring = {"rerank": rerank, "reranker": reranker} if rerank else {}
+        return _evaluate_runs(folders, targets, {"split": split, "scoring": scoring, **how}, as_json)
+    require(targets, "name the data with --data: a name of `workbench list data`, or a path")
+    require(not pretrained or len(model or ()) == 1, ONE_MODEL)
+    results = (len(model or ()) + bool(images or texts)) * len(targets)
+    require(not name or results == 1, f"--name is of one result, and these are {results}; leave it out")
+    _require_room(out, root)
+    opened = _opened(model or [], (pretrained, random_weights), (images, texts), how | asdict(about))
+    return _evaluate_models(opened, targets, (out, root), as_json)
+
+
+def _targets(data: list[str], parameter: list[str] | None, split: str) -> list[Any]:
+    """Read the data that were named, with the options that were typed."""
+    options = parameters.options(pairs(parameter))
+    require(data or not options, "-p gives options of other data; name these with --data")
+    return [wb.runs.Target.read(name, options, split) for name in data]
+
+
+def _require_room(out: str, root: str) -> None:
+    """Raise if results cannot be written, or would lie over others."""
+    there = out and any((Path(out) / number / runs.RESULTS).is_file() for number in ("", "1"))
+    require(not there, f"{out} holds a result; choose another folder", FileExistsError)
+    writable(out or root)
+
+
+def _require_one_kind(run: list[str] | None, outside: bool, out: str, rerank: int, about: About) -> None:
+    """Refuse words that do not say what is evaluated, or two things at once."""
+    require(run or outside, "name a run, a model with --model, or vectors with --images and --texts")
+    require(not run or not (outside or out), "give runs, or --model or vectors, not both")
+    require(not run or not about, OF_NEW_RUN)
+    require(run or not rerank, "--rerank is for finished runs; name one")
+
+
+def _how(metrics: list[str], judge: str, rounds: int | None) -> dict[str, Any]:
+    """What else is measured, as ``wb.evaluate`` takes it."""
+    names = list[str]()
+    for word in metrics:
+        names += map(str.strip, word.split(","))
+    how: dict[str, Any] = {"metrics": names, "judge": judge}
+    return how if rounds is None else {**how, "rounds": rounds}
+
+
+def _opened(
+    models: list[str], weights: tuple[str, bool], vectors: tuple[str, str], how: dict[str, Any]
+) -> list[Any]:
+    """What evaluates each model, and the vectors, on data; models are opened after the words are checked."""
+    from workbench.runs import resolve
+
+    resolve.check_measured(how["metrics"], how["judge"], how.get("rounds", 0))
+    pretrained, random = weights
+    require(models or not random, "--random-weights belongs to --model; name one")
+    files: dict[str, Any] = {
+        name: file for name, file in zip(("images", "texts"), vectors, strict=True) if file
+    }
+    opened = [wb.open_model(name, pretrained, random_weights=random) for name in models]
+    asked = [partial(wb.evaluate, model, **how) for model in opened]
+    return asked + ([partial(wb.evaluate, **files, **how)] if files else [])
+
+
+def _evaluate_runs(folders: list[Path], targets: list[Any], how: dict[str, Any], as_json: bool) -> None:
+    """Evaluate finished runs: one, or the mean of several; one on other data is kept beside the run."""
+    from workbench.metrics import usual
+
+    require(len(targets) <= 1, "a run is evaluated on one data set at a time; give --data once")
+    twice = len({folder.resolve() for folder in folders}) < len(folders)
+    require(
+        not twice, f"a run is named twice: {', '.join(map(str, folders))}; an ensemble is of different runs"
+    )
+    target = next(iter(targets), None)
+    if target:  # which says its own split
+        how = {**how, "split": ""}
+    result = wb.evaluate(folders, target, **how, say=partial(echo, err=True))
+    if target and len(folders) == 1 and not how["scoring"]:
+        place = folders[0] / runs.EVALUATIONS / target.name
+        result.save(place, over=True)
+        about = [evaluated(result.as_dict()), *result.split.notes, str(place)]
+    elif target or how["scoring"]:
+        what = "what is re-ranked" if how["scoring"] else "an ensemble"
+        about = [f"{what} belongs to no run folder: nothing is stored"]
+    else:
+        about = ["the run's own numbers stay as they are: nothing is stored"]
+    if not target:
+        about = [*result.split.notes, *about]
+    shown = numbers(result.measurements, every=True, usual=usual(how["metrics"]))
+    lines = [*shown, *about]
+    emit([m.as_dict() for m in result.measurements], as_json, lines)
+
+
+def _evaluate_models(
+    evaluators: list[Any], targets: list[Any], place: tuple[str, str], as_json: bool
+) -> None:
+    """Models or vectors on data sets: each result a run, those of one data set one table."""
+    from workbench.metrics import usual
+
+    out, root = place
+    results, lines = list[Any](), list[str]()
+    folders, differences = list[Path](), list[Any]()
+    many = len(evaluators) * len(targets) > 1
+    for target in targets:
+        on_target = list[Any]()
+        for evaluate in evaluators:
+            result = evaluate(data=target)
+            # at once, so that what comes after it and fails takes nothing along
+            number = str(len(folders) + 1) if many else ""
+            folder = Path(out, number) if out else runs.new_run("evaluate", result.config, root)
+            result.save(folder)
+            folders.append(folder)
+            on_target.append(result)
+        results += on_target
+        first = on_target[0]
+        lines.append(first.split.name)
+        if len(on_target) == 1:
+            own = usual(first.config["metrics"])
+            lines += numbers(first.measurements, every=len(targets) == 1, usual=own)
+            lines += learnt(first.as_dict())
+            continue
+        comparison = wb.compare(*on_target)
+        table = comparison.shown().fillna("").reset_index(names="number")
+        lines += columns([list(table), *table.to_numpy().tolist()])
+        lines += comparison.remarks()
+        differences += comparison.differences.to_dict("records")
+    about, more = made_elsewhere(results, folders, lines)
+    emit({**about, "differences": differences}, as_json, more)
