@@ -43,7 +43,8 @@ for each of them::
                               metrics/grades.py; in words records/measurement.py: TIES
     an interval               metrics/intervals.py: interval, Draws; of a difference metrics/comparison.py:
                               _adjusted; over seeds metrics/seeds.py: t_interval
-    a kind of model           runs/model.py: Model; runs/own.py has those of objects, vectors and pairs
+    a kind of model           runs/model.py: Model; runs/own.py has those of objects and vectors, and
+                              runs/pairs.py those that read pairs
     what a run folder holds   runs/result.py: Result.save, CHECKSUMMED; names, readers: runs/store.py,
                               runs/kinds.py
     how captions are parsed   packages/caption_graphs, by its entry point scene_graph in workbench.text; what

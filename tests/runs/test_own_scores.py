@@ -98,8 +98,8 @@ def test_an_object_is_measured_by_its_own_scores(photos, model, expected):
 
 def test_scores_of_pairs_are_those_of_one_matrix_in_blocks_of_any_size(photos, monkeypatch):
     whole = wb.evaluate(Pairs(), photos, rounds=0).scores
-    monkeypatch.setattr("workbench.runs.own.AT_ONCE", 2)
-    monkeypatch.setattr("workbench.runs.own.TEXTS_AT_ONCE", 3)
+    monkeypatch.setattr("workbench.runs.pairs.AT_ONCE", 2)
+    monkeypatch.setattr("workbench.runs.pairs.TEXTS_AT_ONCE", 3)
     np.testing.assert_array_equal(wb.evaluate(Pairs(), photos, rounds=0).scores, whole)
     for module in ("model", "result"):
         monkeypatch.setattr(f"workbench.runs.{module}.WHOLE", 0)

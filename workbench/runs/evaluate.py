@@ -25,7 +25,8 @@ from workbench.runs.measure import calibrate, measure
 from workbench.runs.model import Model, Say, TrainedModel, require_one_width, silent
 from workbench.runs.models import open_model, run_folder
 from workbench.runs.opening import open_runs, same_rows
-from workbench.runs.own import Encodes, Ensemble, Joint, KeptVectors, Pairs, is_object_model
+from workbench.runs.own import Encodes, Ensemble, Joint, KeptVectors, is_object_model
+from workbench.runs.pairs import Pairs
 from workbench.runs.resolve import check_measured, make_objective
 from workbench.runs.result import Result
 from workbench.runs.spellings import lay, name_of

@@ -29,7 +29,8 @@ from workbench.records import require
 from workbench.records.measurement import contracts_of, headline, measurement_rows
 from workbench.registry import require_known
 from workbench.runs import store as runs
-from workbench.runs.adapters import HuggingFace, library, vectors_in
+from workbench.runs.adapters.dual_encoders import HuggingFace, vectors_in
+from workbench.runs.adapters.limits import library
 from workbench.runs.model import Model
 from workbench.runs.models import open_model
 

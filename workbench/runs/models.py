@@ -5,27 +5,34 @@ What comes back is a ``Model``, whoever made it: it embeds a split, loose images
 them.
 """
 
+import inspect
 import json
+from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from types import FunctionType
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import torch
+from torch import Tensor
 
 from workbench import assets, encoders
 from workbench.encoders.base import Pair
 from workbench.io import ChecksumError, from_user, read_options, require_itself
 from workbench.progress import Task
-from workbench.records import require
-from workbench.registry import did_you_mean, door, from_outside
+from workbench.records import Split, require
+from workbench.registry import class_of, did_you_mean, door, from_outside
 from workbench.runs import store as runs
-from workbench.runs.adapters import SENTENCES, HuggingFace, Sentences
+from workbench.runs.adapters.dual_encoders import HuggingFace
+from workbench.runs.adapters.sentences import SENTENCES, Sentences
 from workbench.runs.build import build, facts_of, fitted
 from workbench.runs.config import Config
 from workbench.runs.kinds import Evaluation, read_kind
 from workbench.runs.model import EncoderModel, Model
-from workbench.runs.own import Encodes, Ensemble, KeptVectors, Pairs, own_model
+from workbench.runs.own import ENCODE, HAS, PAIRED, Encodes, Ensemble, KeptVectors, ObjectModel, first_method
+from workbench.runs.pairs import PairModel, Pairs
 from workbench.runs.store import verify_files
 from workbench.runs.weights import SEED, lacks_weights, require_weights, with_note
 from workbench.training import checkpoint, seed_everything
@@ -83,6 +90,47 @@ def open_model(
     if isinstance(model, Model):
         return model.to(device, precision) if device or precision else model
     return own_model(model).to(device, precision)
+
+
+def own_model(encoder: Encodes | Pairs, name: str = "", origin: Mapping[str, Any] | None = None) -> Model:
+    """Make a model of any object.
+
+    Args:
+        encoder: encodes images and texts, or scores pairs.
+        name: how tables call it; empty = the ``name`` that the object has, else its class.
+        origin: see ``Model``.
+
+    Raises:
+        TypeError: the object does neither.
+    """
+    _require_object(encoder)
+    methods = {side: first_method(encoder, names) for side, names in ENCODE.items()}
+    name = name or str(getattr(encoder, "name", "") or type(encoder).__name__)
+    if not any(methods.values()) and callable(getattr(encoder, "scores", None)):
+        return PairModel(encoder, name, origin)
+    for side, names in ENCODE.items():
+        lacks = f"{type(encoder).__name__} has no {names[0]}(); {HAS}"
+        require(methods[side], lacks, TypeError)
+    return ObjectModel(encoder, name, origin, methods)
+
+
+def _require_object(encoder: Any) -> None:
+    """Raise if something is given as a model that is often mistaken for one.
+
+    Raises:
+        TypeError: a class, data, vectors, scores or a function; the message says what to give.
+    """
+    if inspect.isclass(encoder):
+        raise TypeError(f"{encoder.__name__} is a class; give an object, {encoder.__name__}()")
+    if isinstance(encoder, Split | pd.DataFrame):
+        kind = class_of(encoder)
+        raise TypeError(f"{kind} is data and no model; the model comes first, evaluate(model, data)")
+    if isinstance(encoder, np.ndarray | Tensor):
+        raise TypeError(
+            f"{class_of(encoder)} is no model; give images= and texts=, or an object with {PAIRED}"
+        )
+    if inspect.isroutine(encoder):
+        raise TypeError(f"a function is no model; give images= and texts=, or an object with {PAIRED}")
 
 
 def run_folder(name: str | Path) -> Path | None:

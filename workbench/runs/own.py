@@ -2,13 +2,11 @@
 several models.
 """
 
-import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, Self
 
 import numpy as np
-import pandas as pd
 import torch
 from PIL import Image
 from torch import Tensor, nn
@@ -18,14 +16,14 @@ from workbench.data.images import read_image
 from workbench.io.ahead import ahead, in_threads
 from workbench.metrics.blocks import by_rows
 from workbench.progress import Task
-from workbench.records import Array, Embedding, Rows, Split, require
-from workbench.registry import class_of, require_list
+from workbench.records import Array, Embedding, Rows, require
+from workbench.registry import require_list
 from workbench.runs.model import Model, Say, scored, silent
 from workbench.runs.outputs import score_matrix, unit_vectors, vectors
 from workbench.training.batches import Source
 
-# images or texts that are encoded at a time, and texts that are scored with so many images at a time
-AT_ONCE, TEXTS_AT_ONCE = 64, 256
+# images or texts that are encoded at a time
+AT_ONCE = 64
 # methods that encode a side, the first that an object has
 ENCODE = {"images": ("encode_image", "embed_images"), "texts": ("encode_text", "embed_texts")}
 PAIRED = "scores(images, texts)"
@@ -34,7 +32,6 @@ HAS = f"a model has encode_image and encode_text, or {PAIRED} alone"
 
 # what the scores of an object are given
 OF_EMBEDDINGS = "two embeddings, whose vectors are image.mean and text.mean"
-OF_PAIRS = "a list of PIL images and a list of texts"
 
 
 class Encodes(Protocol):
@@ -53,13 +50,6 @@ class Encodes(Protocol):
         """``(N, D)`` tensor or array for texts, the empty one among them; or as ``encode_image``."""
 
 
-class Pairs(Protocol):
-    """What a model of one's own offers that reads an image and a text together."""
-
-    def scores(self, images: Sequence[Image.Image], texts: Sequence[str]) -> Any:
-        """``(I, T)`` numbers for images in RGB and texts; larger = more alike."""
-
-
 class Adapter(nn.Module):
     """A model of another library that encodes images and texts, and knows where it cuts a text.
 
@@ -73,53 +63,13 @@ class Adapter(nn.Module):
         return 0
 
 
-def own_model(encoder: Encodes | Pairs, name: str = "", origin: Mapping[str, Any] | None = None) -> Model:
-    """Make a model of any object.
-
-    Args:
-        encoder: encodes images and texts, or scores pairs.
-        name: how tables call it; empty = the ``name`` that the object has, else its class.
-        origin: see ``Model``.
-
-    Raises:
-        TypeError: the object does neither.
-    """
-    _require_object(encoder)
-    methods = {side: _first_method(encoder, names) for side, names in ENCODE.items()}
-    name = name or str(getattr(encoder, "name", "") or type(encoder).__name__)
-    if not any(methods.values()) and callable(getattr(encoder, "scores", None)):
-        return PairModel(encoder, name, origin)
-    for side, names in ENCODE.items():
-        lacks = f"{type(encoder).__name__} has no {names[0]}(); {HAS}"
-        require(methods[side], lacks, TypeError)
-    return ObjectModel(encoder, name, origin, methods)
-
-
-def _require_object(encoder: Any) -> None:
-    """Raise if something is given as a model that is often mistaken for one.
-
-    Raises:
-        TypeError: a class, data, vectors, scores or a function; the message says what to give.
-    """
-    if inspect.isclass(encoder):
-        raise TypeError(f"{encoder.__name__} is a class; give an object, {encoder.__name__}()")
-    if isinstance(encoder, Split | pd.DataFrame):
-        kind = class_of(encoder)
-        raise TypeError(f"{kind} is data and no model; the model comes first, evaluate(model, data)")
-    if isinstance(encoder, np.ndarray | Tensor):
-        raise TypeError(
-            f"{class_of(encoder)} is no model; give images= and texts=, or an object with {PAIRED}"
-        )
-    if inspect.isroutine(encoder):
-        raise TypeError(f"a function is no model; give images= and texts=, or an object with {PAIRED}")
-
-
 def is_object_model(value: Any) -> bool:
     """Say whether a value offers what a model of one's own does: it encodes, or scores pairs."""
-    return bool(_first_method(value, (*ENCODE["images"], *ENCODE["texts"], "scores")))
+    return bool(first_method(value, (*ENCODE["images"], *ENCODE["texts"], "scores")))
 
 
-def _first_method(encoder: Any, names: Sequence[str]) -> str:
+def first_method(encoder: Any, names: Sequence[str]) -> str:
+    """Name the first of these methods that an object has; empty = none."""
     return next((name for name in names if callable(getattr(encoder, name, None))), "")
 
 
@@ -178,7 +128,7 @@ class ObjectModel(OwnModel):
     def embed_images(self, images: Sequence[Image.Image], *, features: str = "") -> Embedding:
         """Embed loose images; ``features`` is not read."""
         require_list("images", images)
-        return self._embedded("images", images, _loose)
+        return self._embedded("images", images, loose)
 
     def embed_texts(self, texts: Sequence[str]) -> Embedding:
         """Embed loose texts; those of like length go together, since they are padded."""
@@ -192,7 +142,7 @@ class ObjectModel(OwnModel):
         if self.of_unit_length:
             return super().scores(image, text)
         with torch.no_grad():
-            output = _called(self.subject.scores, f"{self.name}.scores", image, text, remedy=OF_EMBEDDINGS)
+            output = called(self.subject.scores, f"{self.name}.scores", image, text, remedy=OF_EMBEDDINGS)
         return score_matrix(output, f"{self.name}.scores", len(image), len(text))
 
     @torch.no_grad()
@@ -239,8 +189,15 @@ class ObjectModel(OwnModel):
             ) from error
 
 
-def _called(method: Callable[..., Any], name: str, images: Any, texts: Any, *, remedy: str) -> Any:
-    """What a method that scores returns.
+def called(method: Callable[..., Any], name: str, images: Any, texts: Any, *, remedy: str) -> Any:
+    """Call a method that scores.
+
+    Args:
+        method: of an object.
+        name: of the method, for messages.
+        images: of its arguments the first.
+        texts: the second.
+        remedy: what it is given, in words.
 
     Raises:
         TypeError: it does not take what it is given; the message says what that is.
@@ -251,80 +208,9 @@ def _called(method: Callable[..., Any], name: str, images: Any, texts: Any, *, r
         raise TypeError(f"{name}() fails: {error!s:.80}; it is given {remedy}") from error
 
 
-def _loose(image: Image.Image) -> Image.Image:
-    """An image as those of data are read: in RGB and upright."""
+def loose(image: Image.Image) -> Image.Image:
+    """Read an image as those of data are: in RGB and upright."""
     return read_image(image, "a loose image")
-
-
-@dataclass(frozen=True)
-class Items(Embedding):
-    """Images or texts themselves, of a model that has no vectors: ``mean`` is ``(N, 0)``.
-
-    Args:
-        opened: gives the image or text of a row.
-        rows: ``(N,)``.
-    """
-
-    opened: Callable[[int], Any] = str
-    rows: Rows | None = None
-
-    @classmethod
-    def of(cls, opened: Callable[[int], Any], rows: Rows) -> "Items":
-        """Name rows by what opens them."""
-        return cls(torch.empty(len(rows), 0), opened=opened, rows=rows)
-
-    def take(self, rows: Rows | Tensor | slice) -> "Items":
-        """Some rows ``(n,)``."""
-        return Items.of(self.opened, np.atleast_1d(np.asarray(self.rows)[rows]))
-
-    def in_float32(self, device: torch.device) -> "Items":
-        """The same, since there is nothing to move."""
-        return self
-
-    def read(self, start: int, end: int) -> list[Any]:
-        """Open the items of some rows."""
-        return in_threads(self.opened, np.asarray(self.rows)[start:end].tolist())
-
-
-class PairModel(OwnModel):
-    """An object that reads an image and a text together and says how well they match. It has no vectors."""
-
-    of_unit_length = False
-
-    def embed_images_of(self, source: Source) -> Embedding:
-        """Name the images of a split, which are opened when they are scored."""
-        return Items.of(source.split.open_image, np.arange(len(source.split.image_ids)))
-
-    def embed_images(self, images: Sequence[Image.Image], *, features: str = "") -> Embedding:
-        """Name loose images; ``features`` is not read."""
-        require_list("images", images)
-        return Items.of(lambda row: _loose(images[row]), np.arange(len(images)))
-
-    def embed_texts(self, texts: Sequence[str]) -> Embedding:
-        """Name loose texts."""
-        require_list("texts", texts)
-        return Items.of(lambda row: texts[row], np.arange(len(texts)))
-
-    @torch.no_grad()
-    def scores(self, image: Embedding, text: Embedding) -> Array:
-        """``(I, T)`` scores, some images and texts at a time."""
-        if not (isinstance(image, Items) and isinstance(text, Items)):
-            raise TypeError(f"{self.name} scores images and texts, and no vectors")
-        out = np.empty((len(image), len(text)), np.float32)
-        with Task(f"scoring pairs with {self.name}", out.size, "pairs") as task:
-            for first in range(0, len(image), AT_ONCE):
-                images = image.read(first, first + AT_ONCE)
-                for start in range(0, len(text), TEXTS_AT_ONCE):
-                    texts = text.read(start, start + TEXTS_AT_ONCE)
-                    block = self._block(images, texts)
-                    out[first : first + len(images), start : start + len(texts)] = block
-                    task.update(block.size)
-        return out
-
-    def _block(self, images: list[Any], texts: list[Any]) -> Array:
-        with devices.precise(self._place, self.precision):
-            output = _called(self.subject.scores, f"{self.name}.scores", images, texts, remedy=OF_PAIRS)
-        return score_matrix(output, f"{self.name}.scores", len(images), len(texts))
 
 
 class KeptVectors(Model):

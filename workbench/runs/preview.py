@@ -16,7 +16,8 @@ from workbench.io import from_user
 from workbench.records import Embedding, Split, require
 from workbench.runs.model import Model, require_one_width
 from workbench.runs.models import open_model
-from workbench.runs.own import Encodes, Pairs
+from workbench.runs.own import Encodes
+from workbench.runs.pairs import Pairs
 from workbench.runs.result import Result
 
 # images on which a model is tried; solid colours if none are given

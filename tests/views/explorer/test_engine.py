@@ -12,7 +12,8 @@ from PIL import Image
 
 from tests.views.explorer.toys import hand_space, toy_space, toy_spaces
 from workbench.records import Embedding
-from workbench.runs.own import KeptVectors, own_model
+from workbench.runs.models import own_model
+from workbench.runs.own import KeptVectors
 from workbench.runs.preview import look
 from workbench.runs.result import Result
 from workbench.views.explorer.engine import Engine

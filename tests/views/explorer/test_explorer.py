@@ -13,7 +13,8 @@ import traitlets
 from PIL import Image
 
 from tests.views.explorer.toys import hand_space, toy_spaces
-from workbench.runs.own import KeptVectors, own_model
+from workbench.runs.models import own_model
+from workbench.runs.own import KeptVectors
 from workbench.runs.preview import look
 from workbench.runs.result import Result
 from workbench.views.explorer.explorer import Explorer

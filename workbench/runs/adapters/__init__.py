@@ -1,0 +1,1 @@
+"""Models of other libraries, one kind a file, as objects that encode images and texts or score pairs."""

@@ -1,0 +1,52 @@
+"""Models of sentence-transformers as objects that encode images and texts."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from workbench.assets import text_models
+from workbench.io import hub, reading_errors
+from workbench.records import require
+from workbench.runs.adapters.limits import DUAL, least, library, text_positions
+from workbench.runs.own import Adapter
+
+SENTENCES = "sentence-transformers"
+
+
+class Sentences(Adapter):
+    """A model of sentence-transformers that encodes images and texts alike.
+
+    Args:
+        name: a folder or a name of the hub.
+
+    Raises:
+        ModuleNotFoundError: sentence-transformers is not installed.
+        ValueError: it cannot be opened, or encodes no images.
+    """
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        sentences = library(SENTENCES, "sentences")
+        opening = reading_errors(name, f"cannot be opened by {SENTENCES}", Exception)
+        with opening, text_models.without_code(name), hub(name):
+            self.model = sentences.SentenceTransformer(name, device="cpu")
+        reads = getattr(self.model, "modalities", ["text", "image"])
+        lacks = [side for side in ("image", "text") if side not in reads]
+        require(
+            not lacks,
+            f"{name} encodes no {'s and no '.join(lacks)}s; {DUAL}",
+        )
+        self.longest = least(self.model.max_seq_length, text_positions(self.model))
+        if self.longest:
+            # the library would ask for positions that are not there
+            self.model.max_seq_length = self.longest
+
+    def encode_image(self, images: Sequence[Any]) -> Any:
+        """``(N, D)`` vectors."""
+        return self.model.encode(list(images), convert_to_tensor=True, show_progress_bar=False)
+
+    encode_text = encode_image
+
+    def cut(self, texts: Sequence[str]) -> int:
+        """Count the texts that are longer than ``longest`` tokens."""
+        tokenizer = getattr(self.model.tokenizer, "tokenizer", self.model.tokenizer)
+        return text_models.longer(tokenizer, texts, self.longest) if self.longest else 0
