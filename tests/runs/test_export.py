@@ -10,6 +10,7 @@ import open_clip
 import pytest
 import torch
 from PIL import Image
+from safetensors.torch import load_file
 from typer.testing import CliRunner
 
 import workbench as wb
@@ -147,3 +148,17 @@ def test_a_model_that_cleans_captions_otherwise_than_clip_is_no_clip_of_transfor
     model.pair.image.export(tmp_path / "local")
     with pytest.raises(ValueError, match="another tokenizer than CLIP"):
         export(str(tmp_path / "local"), "transformers", tmp_path / "out")
+
+
+def test_adapters_are_merged_into_what_goes_out(tmp_path: Path, home: Path, pictures):  # noqa: F811
+    options = {"model": str(home / "tiny.json"), "pretrained": str(home / "plain.safetensors")}
+    lora = {"rank": 2, "sides": "text"}
+    towers = {"image_encoder": {"name": "towers", **options, "lora": lora}, "text_encoder": "towers"}
+    config = wb.Config(objective="infonce", **{**SMALL, "lr": 0.01}, **towers)
+    wb.train(config, folder=tmp_path / "run", progress=False).save(tmp_path / "run")
+    place = export(tmp_path / "run", "open_clip", tmp_path / "out")
+    assert not [name for name in load_file(place / "open_clip_model.safetensors") if "lora" in name]
+    expected = ours(tmp_path / "run", pictures)
+    assert alike(ours(place, pictures), expected, within=1e-5)
+    before = wb.open_model(options["model"], options["pretrained"], device="cpu").embed_texts(TEXTS).mean
+    assert np.abs(before.numpy() - expected[1]).max() > 1e-3

@@ -2,19 +2,27 @@
 parts are read.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.metadata import distribution
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from workbench.formatting import format_count
 from workbench.io import hub, with_home
 from workbench.registry import require
 
+if TYPE_CHECKING:
+    from torch import nn
+
 # the argument by which libraries are allowed to execute code that lies beside a model
 CODE = "trust_remote_code"
 PACKAGE = "minilm-package"
+# more tokens than any model reads
+UNLIMITED = 10**9
+# names of the parts that count positions, and of those that do so in images
+POSITIONS, IMAGES = re.compile(r"(^|\.)(embed_positions|position_embeddings?)$"), re.compile("vision|image")
 
 
 class IncompleteError(ValueError):
@@ -115,6 +123,25 @@ def longer(tokenizer: Any, texts: Sequence[str], longest: int) -> int:
     with _quiet(transformers.utils.logging):
         ids = tokenizer(list(texts))["input_ids"]
     return sum(len(each) > longest for each in ids)
+
+
+def least(*limits: int | None) -> int:
+    """Return the least number of tokens, 0 where none is known; libraries write 10 ** 30 for none."""
+    return min((limit for limit in limits if limit and limit < UNLIMITED), default=0)
+
+
+def text_positions(model: "nn.Module") -> int:
+    """Count the tokens of a text that a model has positions for; 0 = it counts none. Some keep a place for
+    padding and count behind it.
+    """
+    from torch import nn  # slow to import
+
+    config = getattr(model, "config", None)
+    limits = [getattr(getattr(config, "text_config", config), "max_position_embeddings", 0)]
+    for name, part in model.named_modules():
+        if isinstance(part, nn.Embedding) and POSITIONS.search(name) and not IMAGES.search(name):
+            limits.append(part.num_embeddings - (0 if part.padding_idx is None else part.padding_idx + 1))
+    return least(*limits)
 
 
 @contextmanager

@@ -8,14 +8,14 @@ representations", ICLR 2024).
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self
+from typing import Annotated, Any, Literal
 
 import torch
 from safetensors.torch import save_file
 from torch import Tensor, nn
-from torch.nn.functional import normalize
 
 from workbench.assets.tokenizers import CONTEXT
+from workbench.encoders._lora import Lora, plain
 from workbench.encoders._open_clip import (
     CONFIG,
     WEIGHTS,
@@ -26,27 +26,24 @@ from workbench.encoders._open_clip import (
     reads_words,
 )
 from workbench.encoders._open_clip_towers import (
-    Branch,
     depths,
     is_projection,
     read_image,
     read_text,
     text_tower,
     token_widths,
-    tower_parameters,
-    watching,
 )
+from workbench.encoders._two_towers import TwoTowers
 from workbench.encoders.backbones import INTERPOLATIONS, RESIZES, Preparation
-from workbench.encoders.base import Encoder, ParameterGroup
-from workbench.encoders.pooling import POOLINGS, LogVar, PoolingName
-from workbench.encoders.words import UNKNOWN, drop_tokens, touch_words
-from workbench.records import Batch, Embedding, require
-from workbench.registry import Count
+from workbench.encoders.pooling import PoolingName
+from workbench.encoders.words import UNKNOWN
+from workbench.registry import Count, Group
 
+Options = Mapping[str, Any]
 CLIP = "ViT-B-32"
 
 
-class Towers(Encoder):
+class Towers(TwoTowers):
     """An open_clip dual encoder.
 
     Args:
@@ -64,6 +61,8 @@ class Towers(Encoder):
         log_var: also say log sigma squared, by a head of its own.
         log_var_blocks: with ``head="tokens"``, that head reads a copy of so many last blocks of the tower,
             which trains as they do and is not frozen with the tower; 0 = the same tokens as the mean.
+        lora: low-rank adapters that train in place of a tower's weights, at the rate of a head: ``rank``,
+            ``alpha``, ``targets``, ``sides``, see ``Lora``; ``None`` = none.
 
     Raises:
         KeyError: an unknown model; FileNotFoundError: a missing file; ValueError: an option outside its
@@ -73,10 +72,7 @@ class Towers(Encoder):
     unknown word where the model has one.
     """
 
-    image_input: str | None = "pixels"
-    encodes_text: ClassVar[bool] = True
-
-    # Ten options: each is a choice of its own that a config names, and a group of them would only hide it.
+    # Eleven options: each is a choice of its own that a config names, and a group of them would only hide it.
     def __init__(  # noqa: PLR0913
         self,
         *,
@@ -90,19 +86,14 @@ class Towers(Encoder):
         size_augmentation: bool | None = None,
         log_var: bool = False,
         log_var_blocks: Count = 1,
+        lora: Annotated[Options | None, Group(Lora)] = None,
     ) -> None:
         super().__init__()
         self.description = description = describe(fitting(model, pretrained))
-        own = int(description.architecture["embed_dim"])
         self.by_tokens = head == "tokens"
-        require(
-            self.by_tokens or embed_dim in (0, own),
-            f"towers: {model!r} embeds to {own} dimensions; for embed_dim={embed_dim} use head='tokens'",
-        )
-        self.embed_dim = (embed_dim or 1024) if self.by_tokens else own
         self.augments = self.by_tokens if size_augmentation is None else size_augmentation
         self.mask_id = UNKNOWN if reads_words(description) else 0
-        self.network: Any = build(description, pretrained)
+        self.network = build(description, pretrained)
         self.notes = self.network.notes
         pad_as_its_tokenizer(self.network, description)
         # Convolutions with few channels run 1.3 to 1.8 times as fast on a CPU when the channels lie together.
@@ -110,12 +101,8 @@ class Towers(Encoder):
         self.freeze_image = freeze_image
         self.freeze_text = freeze_text
         self.log_var = log_var
-        if self.by_tokens:
-            self.image_head, self.text_head = (
-                TokenHead(width, self.embed_dim, pooling) for width in token_widths(self.network, joint=False)
-            )
-        self._add_log_var(pooling, log_var_blocks if log_var and self.by_tokens else 0)
-        self._choose_parameters()
+        own = int(description.architecture["embed_dim"])
+        self.finish(own, embed_dim, pooling, log_var_blocks, lora)
         self._keep_recipe(self.network.visual.preprocess_cfg)
 
     @classmethod
@@ -145,71 +132,49 @@ class Towers(Encoder):
         fill = fill or [0]
         return Preparation(size, RESIZES[resize], list(INTERPOLATIONS)[interpolation], *fill)
 
-    def images(self, batch: Batch) -> Embedding:
-        """Embed images: pooled unit vectors; patch tokens as parts (of ``head="tokens"``: all tokens that
-        were pooled).
-        """
-        pixels = (batch.inputs["pixels"].to(self.mean.dtype) / 255 - self.mean) / self.std
-        pixels = pixels.contiguous(memory_format=torch.channels_last)
-        visual = self.network.visual
-        with (
-            torch.set_grad_enabled(torch.is_grad_enabled() and not self.freeze_image),
-            watching(self.image_branch, visual) as seen,
-        ):
-            pooled, parts = read_image(visual, pixels, joint=not self.by_tokens)
-        mask = torch.ones(parts.shape[:2], dtype=torch.bool, device=parts.device)
-        if self.by_tokens and self.augments and self.training:
-            mask = drop_tokens(mask)
-        spread = self.image_branch(seen) if self.image_branch else parts
-        log_var = self.image_log_var(spread, mask) if self.image_log_var else None
-        if self.by_tokens:
-            pooled, parts = self.image_head(parts, mask)
-        return Embedding(normalize(pooled, dim=-1), log_var, parts, mask)
+    def read_images(self, pixels: Tensor) -> tuple[Any, Tensor, Tensor]:
+        """``(N, D)`` pooled vectors, not yet normalised, ``(N, P, W)`` tokens and their mask."""
+        values = self.normalised(pixels).contiguous(memory_format=torch.channels_last)
+        pooled, tokens = read_image(self.network.visual, values, joint=not self.by_tokens)
+        return pooled, tokens, torch.ones(tokens.shape[:2], dtype=torch.bool, device=tokens.device)
 
-    def texts(self, batch: Batch) -> Embedding:
-        """Embed captions: pooled unit vectors; word tokens up to each caption's length as parts, its start
-        and end included.
-        """
-        ids = batch.signals["tokens"]
-        tower = text_tower(self.network)
-        ids = touch_words(ids, self.mask_id) if self.augments and self.training else ids
-        with (
-            torch.set_grad_enabled(torch.is_grad_enabled() and not self.freeze_text),
-            watching(self.text_branch, tower) as seen,
-        ):
-            pooled, parts, mask = read_text(tower, ids, joint=not self.by_tokens)
-        spread = self.text_branch(seen, ids) if self.text_branch else parts
-        log_var = self.text_log_var(spread, mask) if self.text_log_var else None
-        if self.by_tokens:
-            pooled, parts = self.text_head(parts, mask)
-        return Embedding(normalize(pooled, dim=-1), log_var, parts, mask)
+    def read_texts(self, ids: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """``(N, D)`` pooled vectors, not yet normalised, ``(N, L, W)`` tokens and their mask."""
+        return read_text(text_tower(self.network), ids, joint=not self.by_tokens)
 
-    def train(self, mode: bool = True) -> Self:
-        """Training mode, except for frozen towers: batch statistics and dropout stay as in evaluation."""
-        super().train(mode)
-        if self.freeze_image:
-            self.network.visual.eval()
-        if self.freeze_text:
-            (self.network.text if hasattr(self.network, "text") else self.network.transformer).eval()
-        return self
+    def tower(self, side: str) -> Any:
+        """Return the module of a tower; of texts it may be the model itself."""
+        return self.network.visual if side == "image" else text_tower(self.network)
 
-    def groups(self) -> list[ParameterGroup]:
-        """Both towers by depth, and the heads; every trainable parameter occurs exactly once."""
-        sides = (
-            ("image_backbone", self.network.visual, self.image_branch),
-            ("text_backbone", text_tower(self.network), self.text_branch),
-        )
-        out = []
-        for role, tower, branch in sides:
-            trainable = {name: p for name, p in tower_parameters(tower).items() if p.requires_grad}
-            depth = depths(tower)
-            for level in sorted({depth[name] for name in trainable}):
-                chosen = {f"{role}.{name}": p for name, p in trainable.items() if depth[name] == level}
-                out.append(ParameterGroup(role, chosen, level))
-            out += branch.groups(role) if branch else []
-        others = ("network.", "image_branch.", "text_branch.")
-        heads = {name: p for name, p in self.named_parameters() if not name.startswith(others)}
-        return [*out, ParameterGroup("head", heads)] if heads else out
+    def side_of(self, name: str) -> str:
+        """Return the tower that a weight of the model is part of; empty = none, as a scale or a decoder."""
+        if name.startswith("visual."):
+            return "image"
+        text = name.startswith("text.") if hasattr(self.network, "text") else not name.startswith("logit_")
+        return "text" if text else ""
+
+    def pools(self, name: str) -> bool:
+        """Say whether a weight of the model serves its own pooled vectors only, and not its tokens."""
+        side = self.side_of(name)
+        return bool(side) and is_projection(self.tower(side), name.removeprefix(self._start(side)))
+
+    def widths(self) -> tuple[int, int]:
+        """Widths of the tokens of images and of texts."""
+        return token_widths(self.network, joint=not self.by_tokens)
+
+    def depth(self) -> dict[str, int]:
+        """Depth of the weights of the model, by name."""
+        out = {}
+        for side in ("image", "text"):
+            start = self._start(side)
+            out |= {f"{start}{plain(name)}": level for name, level in depths(self.tower(side)).items()}
+        return out
+
+    def _start(self, side: str) -> str:
+        """What the names of a tower's weights begin with in the model."""
+        if side == "image":
+            return "visual."
+        return "text." if hasattr(self.network, "text") else ""
 
     def export(self, folder: str | Path, dtype: torch.dtype = torch.float16) -> Path:
         """Write the open_clip model as ``open_clip_config.json`` and ``open_clip_model.safetensors``.
@@ -234,33 +199,11 @@ class Towers(Encoder):
         }
         (place / CONFIG).write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
         weights = {}
-        for name, value in self.network.state_dict().items():
+        for name, value in self.merged().state_dict().items():
             stored = value.to(dtype) if value.is_floating_point() else value
             weights[name] = stored.detach().cpu().clone().contiguous()
         save_file(weights, place / WEIGHTS)
         return place / WEIGHTS
-
-    def _add_log_var(self, pooling: PoolingName, blocks: int) -> None:
-        """The heads that say log sigma squared, and the branches that they read; ``None`` where unasked."""
-        widths = token_widths(self.network, joint=not self.by_tokens) if self.log_var else None
-        self.image_log_var = LogVar(widths[0], self.embed_dim, pooling) if widths else None
-        self.text_log_var = LogVar(widths[1], self.embed_dim, pooling) if widths else None
-        self.image_branch = Branch(self.network.visual, blocks) if blocks else None
-        self.text_branch = Branch(text_tower(self.network), blocks) if blocks else None
-
-    def _choose_parameters(self) -> None:
-        """Only what takes part trains: no logit scale (an objective has its own), no decoder, no unused
-        projection.
-        """
-        towers = {self.network.visual: self.freeze_image, text_tower(self.network): self.freeze_text}
-        takes_part: set[nn.Parameter] = set()
-        for tower in [tower for tower, frozen in towers.items() if not frozen]:
-            for name, parameter in tower_parameters(tower).items():
-                if not (self.by_tokens and is_projection(tower, name)):
-                    takes_part.add(parameter)
-        for parameter in self.network.parameters():
-            parameter.requires_grad_(parameter.requires_grad and parameter in takes_part)
-        self.train()
 
     def _keep_recipe(self, preprocess: dict[str, Any]) -> None:
         """Keep the preparation of images beside the weights, since a checkpoint is read without asking where
@@ -277,28 +220,6 @@ class Towers(Encoder):
         # a third number where padding is not black, so that weights of before are read as they were written
         fill = [preprocess["fill_color"]] if preprocess["fill_color"] else []
         self.recipe = nn.Buffer(torch.tensor([*recipe, *fill]))
-
-
-class TokenHead(nn.Module):
-    """Linear map and pooling.
-
-    Args:
-        width: of the tokens.
-        embed_dim: of the embedding.
-        pooling: ``"gpo"``, ``"mean"`` or ``"max"``.
-    """
-
-    def __init__(self, width: int, embed_dim: int, pooling: PoolingName) -> None:
-        super().__init__()
-        self.linear = nn.Linear(width, embed_dim)
-        self.pooling = POOLINGS[pooling]()
-
-    def forward(self, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-        """Tokens ``(N, P, W)`` and mask ``(N, P)`` to the pooled ``(N, D)`` and the mapped tokens ``(N, P,
-        D)``.
-        """
-        parts = self.linear(tokens)
-        return self.pooling(parts, mask), parts
 
 
 MEMBER = Towers

@@ -9,6 +9,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
+from importlib import import_module
 from lzma import LZMAError
 from pathlib import Path
 from tokenize import TokenError
@@ -298,3 +299,21 @@ def read_csv(file: Path) -> "pd.DataFrame":
 
     with reading_errors(file.name, "cannot be read to its end"):
         return pd.read_csv(file, dtype=str, keep_default_na=False, index_col=False)
+
+
+def library(name: str, extra: str) -> Any:
+    """An optional library, imported when it is asked for.
+
+    Args:
+        name: of the library.
+        extra: of this package that installs it.
+
+    Raises:
+        ModuleNotFoundError: it is not installed.
+    """
+    try:
+        return import_module(name.replace("-", "_"))
+    except ModuleNotFoundError:
+        raise ModuleNotFoundError(
+            f"{name} is needed, and not installed; pip install 'itm-workbench[{extra}]'"
+        ) from None

@@ -159,8 +159,9 @@ def _frozen_at_random(model: TrainedModel) -> list[str]:
     for network in (part for part in model.pair.modules() if getattr(part, "random_weights", False)):
         visual, other = list[bool](), list[bool]()
         for name, parameter in network.named_parameters():
-            side = visual if name.startswith("visual.") else other
-            side.append(parameter.requires_grad)
+            side = visual if name.startswith("vis") else other
+            # adapters do not make up for weights that nobody trained
+            side.append(parameter.requires_grad and ".lora_" not in name)
         for name, side in (("the image tower", visual), ("the text tower", other)):
             if side and not any(side):
                 frozen.append(name)

@@ -23,14 +23,13 @@ from torch.nn.functional import normalize
 from workbench.encoders.backbones import INTERPOLATIONS, RESIZES
 from workbench.encoders.towers import Towers
 from workbench.formatting import format_number
-from workbench.io import reading_errors, write_text
+from workbench.io import library, reading_errors, write_text
 from workbench.progress import during
 from workbench.records import require
 from workbench.records.measurement import contracts_of, headline, measurement_rows
 from workbench.registry import require_known
 from workbench.runs import store as runs
 from workbench.runs.adapters.dual_encoders import HuggingFace, vectors_in
-from workbench.runs.adapters.limits import library
 from workbench.runs.model import Model
 from workbench.runs.models import open_model
 
@@ -141,6 +140,8 @@ def export(run: str | Path, to: str, folder: str | Path, *, licence: str = "unkn
     plain = towers is not None and not towers.by_tokens and towers.image_log_var is None
     theirs = isinstance(encoder, HuggingFace) and to != "open_clip"
     require(plain or theirs, f"{run} cannot go to {to}: {CAN}")
+    if plain:
+        towers.network = towers.merged()
     write = (_OF_TRANSFORMERS if theirs else _OF_TOWERS)[to]
     place.parent.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(dir=place.parent, prefix=".") as temporary, torch.no_grad():
