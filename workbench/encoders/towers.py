@@ -164,7 +164,7 @@ class Towers(TwoTowers):
 
     def depth(self) -> dict[str, int]:
         """Depth of the weights of the model, by name."""
-        out = {}
+        out: dict[str, int] = {}
         for side in ("image", "text"):
             start = self._start(side)
             out |= {f"{start}{plain(name)}": level for name, level in depths(self.tower(side)).items()}

@@ -140,7 +140,7 @@ def export(run: str | Path, to: str, folder: str | Path, *, licence: str = "unkn
     plain = towers is not None and not towers.by_tokens and towers.image_log_var is None
     theirs = isinstance(encoder, HuggingFace) and to != "open_clip"
     require(plain or theirs, f"{run} cannot go to {to}: {CAN}")
-    if plain:
+    if towers is not None:
         towers.network = towers.merged()
     write = (_OF_TRANSFORMERS if theirs else _OF_TOWERS)[to]
     place.parent.mkdir(parents=True, exist_ok=True)
