@@ -37,7 +37,7 @@ for each of them::
                               objectives/contract.py tests it
     a metric                  a file like metrics/map_at_r.py; metrics/registry.py lists what it may say, and
                               runs/measure.py which judgements it meets
-    a layout of data          data/opening.py: Layout, KNOWN, _ways, _in_folders, where one layout alone may
+    a layout of data          data/opening.py: Layout, KNOWN, ORDER, _ways_in_folders, where one layout alone
                               claim a file; a reader in data/layouts.py
     how equal scores count    metrics/ranks.py: _not_below, _ranks; metrics/compiled.py: _reached; for grades
                               metrics/grades.py; in words records/measurement.py: TIES

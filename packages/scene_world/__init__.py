@@ -20,7 +20,7 @@ from scene_world.placement import Scene, graph_of, make_scene
 from scene_world.truth import judgements
 from scene_world.typed import canonical, grade
 from workbench.data.loader import SHARE, loader
-from workbench.data.reading import drawn
+from workbench.data.reading import draw_numbers
 from workbench.records import Rows, SceneGraph, Split, require
 from workbench.registry import Count, Natural
 
@@ -95,7 +95,7 @@ def load(
         texts != "chains" or tuple(levels) == ALL_LEVELS,
         "scenes: levels are those of captions; leave them out with texts='chains'",
     )
-    rows = drawn(SIZES[split] if size is None else size, share, share_seed)
+    rows = draw_numbers(SIZES[split] if size is None else size, share, share_seed)
     stream, write = (_CHAINS, _chain) if texts == "chains" else (_CAPTIONS, _captions)
     key = (seed, list(SIZES).index(split))
     scenes = placements(split, rows, seed)

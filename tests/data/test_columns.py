@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from workbench.data.columns import NAMES, column_notes, field, find_columns, fitting
+from workbench.data.columns import NAMES, column_notes, field, find_columns, matching_columns
 
 
 @pytest.mark.parametrize("ours", NAMES)
@@ -14,7 +14,7 @@ def test_every_accepted_name_is_found_and_no_name_means_two_things(ours):
     for name in NAMES[ours]:
         columns = find_columns({"image": 0, "caption": 0, name: 0}, "t.csv", {})
         assert ours in columns
-        assert fitting([name.upper().replace("_", " ")], ours) or ours in ("level", "chain")
+        assert matching_columns([name.upper().replace("_", " ")], ours) or ours in ("level", "chain")
         assert [other for other in NAMES if name in NAMES[other]] == [ours]
 
 

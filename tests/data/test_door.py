@@ -328,13 +328,13 @@ def test_texts_beside_the_images_of_a_table_are_told_and_can_be_chosen(tmp_path)
 
 
 def test_hidden_files_are_passed_over(tmp_path):
-    from workbench.data.images import below
+    from workbench.data.images import images_below
 
     (tmp_path / ".thumbnails").mkdir()
     for name in ("a.png", ".thumbnails/a.png"):
         (tmp_path / name).write_bytes(picture(1, "PNG"))
     (tmp_path / "._a.png").write_bytes(MAC)
-    assert [path.name for path in below(tmp_path)] == ["a.png"]
+    assert [path.name for path in images_below(tmp_path)] == ["a.png"]
 
 
 def test_one_image_under_two_spellings_is_one_image_with_one_split(tmp_path):

@@ -15,7 +15,7 @@ pytest.importorskip(
 
 
 def file(name):
-    content = json.loads((eccv_caption._package() / name).read_text(encoding="utf-8"))
+    content = json.loads((eccv_caption._package_folder() / name).read_text(encoding="utf-8"))
     return {int(query): [int(item) for item in items] for query, items in content.items()}
 
 
@@ -59,7 +59,7 @@ def test_a_package_with_other_counts_is_refused(monkeypatch):
     with pytest.raises(
         ValueError, match=r"expected \(1, 2, 3, 4\) pairs and queries .* found \(22550, 11279, 1261, 1332\)"
     ):
-        eccv_caption._positives(eccv_caption._package(), "eccv")
+        eccv_caption._positives(eccv_caption._package_folder(), "eccv")
 
 
 def test_unknown_splits_list_the_known():
@@ -71,7 +71,7 @@ def test_unknown_splits_list_the_known():
 def whole(real_data, tmp_path_factory):
     """The whole test split, from its captions and from the package's ids, which stand in the same order."""
     images = json.loads((real_data / "coco" / "karpathy_test_captions.json").read_text())
-    ids = np.load(eccv_caption._package() / "coco_test_ids.npy").reshape(-1, 5).tolist()
+    ids = np.load(eccv_caption._package_folder() / "coco_test_ids.npy").reshape(-1, 5).tolist()
     records = [
         {
             "filepath": "val2014",

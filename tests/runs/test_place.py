@@ -80,7 +80,7 @@ def test_a_kernel_reads_paths_from_the_folder_where_its_server_was_started_and_t
         "from workbench import data\n"
         "captions = [data.load(name, pictures=False).captions for name in ('photos', './more')]\n"
         "assert captions == [('a cat',), ('a cow',)], captions\n"
-        "data.require_there('flickr8k', {'root': 'photos'})"
+        "data.require_existing('flickr8k', {'root': 'photos'})"
     )
     reply = kernel.execute_interactive(code, timeout=60)
     assert reply["content"]["status"] == "ok", reply["content"]

@@ -402,7 +402,8 @@ READERS: dict[str, Reader] = {
         _read("workbench.assets", "recorded", "r.tsv"),
     ),
     "eccv": Reader(
-        _written("e.json", '{"1": [2, 3], "4": [5]}'), _read("workbench.data.eccv_caption", "_side", "e.json")
+        _written("e.json", '{"1": [2, 3], "4": [5]}'),
+        _read("workbench.data.eccv_caption", "_read_side", "e.json"),
     ),
     **{
         f"precomp, {what}": Reader(

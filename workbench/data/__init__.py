@@ -31,7 +31,7 @@ def path_of(name: str) -> Path | None:
     return path
 
 
-def require_there(name: str, options: Mapping[str, Any]) -> None:
+def require_existing(name: str, options: Mapping[str, Any]) -> None:
     """Refuse data that lead nowhere, without reading any.
 
     Args:
@@ -63,9 +63,9 @@ def member(name: str) -> Loader:
         except KeyError as error:
             raise KeyError(f"{error.args[0]}; and there is no file or folder {name}") from None
         return entry if isinstance(entry, Loader) else Loader(entry)
-    from workbench.data.opening import at  # slow to import
+    from workbench.data.opening import loader_at  # slow to import
 
-    return at(path)
+    return loader_at(path)
 
 
 @door("load_data")
@@ -77,7 +77,7 @@ def load(data: Any, **options: Any) -> Split:
         data: a name of the registry, a path (a folder or a file; what lies there is recognised), either with
             its options, ``{"name": "coco", "root": "mine"}``, a pandas ``DataFrame``, a ``datasets.Dataset``
             or ``DatasetDict``, or a ``Split``, returned as it is.
-        options: ``split``, and what the data set, ``opening.at`` (a path) or ``memory.load_table`` takes.
+        options: ``split``, and those of the data set, of ``opening.loader_at`` or of ``memory.load_table``.
 
     Raises:
         KeyError: no such data set.

@@ -21,9 +21,9 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from workbench.data.reading import Problems, Row, find_root, good, share_of, to_split
+from workbench.data.reading import Problems, Row, find_root, share_of, to_split, usable_rows
 from workbench.data.region_files import locate
-from workbench.data.tables import inside
+from workbench.data.tables import path_inside
 from workbench.formatting import format_count, format_number
 from workbench.io import parse_json, read_array, read_text, validated
 from workbench.records import Array, Split, require
@@ -44,7 +44,7 @@ def read_karpathy(
         parts: of ``PARTS``.
         captions: how many captions of an image are taken, the first ones; ``None`` = all.
         problems: takes what is wrong.
-        folder: of the images; their names are brought into one form, see ``inside``.
+        folder: of the images; their names are brought into one form, see ``path_inside``.
 
     Returns:
         Rows in the order of the file, with the filename as image id and ``sentid`` as caption id; and where
@@ -63,7 +63,7 @@ def read_karpathy(
         where = f"{file.name} image {number}"
         with problems.adding("malformed image", where):
             record: _Record = validated(content, _Record, where, "is malformed")
-            image, path = _in_one_form(folder, record.filename), _in_one_form(folder, record.path)
+            image, path = _normalise_path(folder, record.filename), _normalise_path(folder, record.path)
             count, least = len(record.sentences), captions or 1
             require(image not in paths, f"{where}: {image} occurs twice")
             require(
@@ -108,9 +108,9 @@ class _Record:
         return f"{self.filepath}/{self.filename}" if self.filepath else self.filename
 
 
-def _in_one_form(folder: Path, name: str) -> str:
+def _normalise_path(folder: Path, name: str) -> str:
     """A name of a file below a folder; plain ones, as published files have them, are so already."""
-    return name if PLAIN.fullmatch(name) else inside(folder, name)
+    return name if PLAIN.fullmatch(name) else path_inside(folder, name)
 
 
 def _images(file: Path) -> list[Any]:
@@ -205,7 +205,7 @@ def _regions(file: Path, captions: int) -> Array:
     return features[::EACH]
 
 
-def identified(rows: list[Row], known: list[Row], source: str) -> tuple[list[Row], int]:
+def with_known_ids(rows: list[Row], known: list[Row], source: str) -> tuple[list[Row], int]:
     """Rows with the ids that the annotations give to the same captions.
 
     Captions are compared by their letters and digits, since the files differ in capitals, blanks and
@@ -222,12 +222,12 @@ def identified(rows: list[Row], known: list[Row], source: str) -> tuple[list[Row
     Raises:
         ValueError: more than a tenth of the images has no image with the same captions.
     """
-    blocks = [sorted(block, key=_plain) for _, block in groupby(known, lambda row: row.image)]
-    by_texts = {tuple(map(_plain, block)): block for block in blocks}
+    blocks = [sorted(block, key=_letters_of) for _, block in groupby(known, lambda row: row.image)]
+    by_texts = {tuple(map(_letters_of, block)): block for block in blocks}
     identified_rows, lost = list(rows), 0
     for start in range(0, len(rows), EACH):
-        order = sorted(range(start, start + EACH), key=lambda n: _plain(rows[n]))
-        block = by_texts.get(tuple(_plain(rows[n]) for n in order))
+        order = sorted(range(start, start + EACH), key=lambda n: _letters_of(rows[n]))
+        block = by_texts.get(tuple(_letters_of(rows[n]) for n in order))
         if block is None:
             lost += 1
             continue
@@ -242,7 +242,7 @@ def identified(rows: list[Row], known: list[Row], source: str) -> tuple[list[Row
     return identified_rows, lost
 
 
-def _plain(row: Row) -> str:
+def _letters_of(row: Row) -> str:
     return "".join(filter(str.isalnum, row.caption.lower()))
 
 
@@ -277,7 +277,7 @@ def check_order(name: str, rows: list[Row]) -> None:
         own, other = _words(images[n]), _words(images[n - 1])
         for t, words in enumerate(own):
             siblings = own[:t] + own[t + 1 :]
-            right.append(_common(words, siblings) > _common(words, other))
+            right.append(_mean_shared_words(words, siblings) > _mean_shared_words(words, other))
     share = sum(right) / len(right)
     least, percent = (format_number(100 * value, 0) for value in (SIBLINGS, share))
     require(
@@ -292,7 +292,7 @@ def _words(rows: list[Row]) -> list[set[str]]:
     return [set(WORD.findall(row.caption.lower())) - COMMON for row in rows]
 
 
-def _common(caption: set[str], others: list[set[str]]) -> float:
+def _mean_shared_words(caption: set[str], others: list[set[str]]) -> float:
     return sum(len(caption & other) for other in others) / len(others)
 
 
@@ -345,9 +345,9 @@ class Benchmark:
         problems = Problems(on_error)
         if source == PRECOMP:
             captions = EACH
-            rows, path, regions, notes = self._features(split, root)
+            rows, path, regions, notes = self._read_features(split, root)
         else:
-            rows, path, regions, notes = self._annotated(split, root, source, captions, problems)
+            rows, path, regions, notes = self._read_annotations(split, root, source, captions, problems)
         name, (images, texts) = f"{self.name}/{split}", self.counts[split]
         expected = images, texts if captions is None else images * captions
         check_counts(name, rows, expected, problems, complete=complete)
@@ -359,7 +359,7 @@ class Benchmark:
             regions = regions[images_of_rows.get_indexer(pd.Index(loaded.image_ids))]
         return replace(loaded, regions=regions, open_boxes=getattr(regions, "boxes", None))
 
-    def _annotated(
+    def _read_annotations(
         self, split: str, root: str | None, source: str, captions: int | None, problems: Problems
     ) -> Read:
         """The Karpathy file, with or without its photographs, or with regions, one file an image."""
@@ -371,7 +371,7 @@ class Benchmark:
         files = {image: folder / IMAGES / path for image, path in paths.items()}
         # the captions alone: photographs are looked for when they are opened
         needed = files if source == "photographs" else {}
-        rows = good(rows, needed.get, problems, check_images=False)
+        rows = usable_rows(rows, needed.get, problems, check_images=False)
         require(
             rows,
             f"{self.json}: expected images of the split {split!r}, found none. {' '.join(problems.notes())}",
@@ -381,7 +381,7 @@ class Benchmark:
         regions = locate(folder / REGIONS, list(dict.fromkeys(row.image for row in rows)))
         return rows, files.__getitem__, regions, (f"regions from {REGIONS}/", *problems.notes())
 
-    def _features(self, split: str, root: str | None) -> Read:
+    def _read_features(self, split: str, root: str | None) -> Read:
         """The field's features; captions take their ids from the Karpathy file where it lies beside them."""
         part, problems = self.files[split], Problems("raise")
         needed = [f"{PRECOMP}/{part}_{kind}" for kind in ("caps.txt", "ids.txt", "ims.npy")]
@@ -391,10 +391,10 @@ class Benchmark:
         paths: dict[str, str] = {}
         if file.exists() and split in self.parts:
             annotated, paths = read_karpathy(file, self.parts[split], EACH, problems, folder / IMAGES)
-            rows, lost = identified(rows, annotated, file.name)
+            rows, lost = with_known_ids(rows, annotated, file.name)
             ids = f"{file.name}, but for {lost} images whose captions it does not hold"
         # there need not be any photographs: they are looked for when they are opened
-        rows = good(rows, lambda image: None, problems, check_images=False)
+        rows = usable_rows(rows, lambda image: None, problems, check_images=False)
         notes = (f"regions from {needed[-1]}; ids from {ids}",)
         return rows, lambda image: folder / IMAGES / paths.get(image, image), regions, notes
 

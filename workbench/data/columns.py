@@ -36,17 +36,17 @@ NEEDED, EXACT = ("image", "caption"), ("level", "chain")
 Columns = Mapping[str, str | None]
 
 
-def plain(name: Any) -> str:
+def normalise_name(name: Any) -> str:
     """Return a name without its case, and with underscores for blanks and hyphens."""
     return re.sub(r"[\s-]+", "_", str(name).strip(' "\r\n').lower())
 
 
 def _stem(name: Any) -> str:
     """A name without the number at its end, as that of ``caption_1``."""
-    return re.sub(r"[_.]?\d+$", "", plain(name))
+    return re.sub(r"[_.]?\d+$", "", normalise_name(name))
 
 
-def fitting(names: Iterable[Any], ours: str) -> list[Any]:
+def matching_columns(names: Iterable[Any], ours: str) -> list[Any]:
     """Return the columns that may hold something.
 
     Args:
@@ -60,16 +60,19 @@ def fitting(names: Iterable[Any], ours: str) -> list[Any]:
     names = list(names)
     if ours in EXACT:
         return [name for name in names if name == ours]
-    form = _stem if ours == "caption" else plain
+    form = _stem if ours == "caption" else normalise_name
     columns = [name for name in names if form(name) in NAMES[ours]]
-    return columns or (fitting(names, "image_id") if ours == "image" else [])
+    return columns or (matching_columns(names, "image_id") if ours == "image" else [])
 
 
-def names_both(names: Iterable[Any], chosen: Columns) -> bool:
+def has_image_and_caption(names: Iterable[Any], chosen: Columns) -> bool:
     """Return whether columns have names that an image and a caption have."""
     names = list(names)
-    known = [plain(name) for name in names]
-    return all(column_of(plain(chosen.get(ours) or ours), known) or fitting(names, ours) for ours in NEEDED)
+    known = [normalise_name(name) for name in names]
+    return all(
+        column_of(normalise_name(chosen.get(ours) or ours), known) or matching_columns(names, ours)
+        for ours in NEEDED
+    )
 
 
 def column_of(path: Any, names: Sequence[Any]) -> Any:
@@ -132,7 +135,7 @@ def choose_columns(names: Sequence[Any], table: str, ours: str, chosen: Columns)
     """
     if ours in chosen:
         return () if chosen[ours] is None else (chosen[ours],)
-    fit = fitting(names, ours)
+    fit = matching_columns(names, ours)
     # our own names go before others, that of the caption only beside that of the image
     if ours == "caption" and {"caption", "image"} <= {*names}:
         fit = [name for name in fit if _stem(name) == ours]
@@ -168,11 +171,11 @@ def _value(record: Mapping[Any, Any], path: Any) -> Any:
     column = column_of(path, list(record))
     value = record.get(column)
     for name in path.removeprefix(f"{column}.").split("."):
-        value = _inside(value, name)
+        value = _field_inside(value, name)
     return value
 
 
-def _inside(value: Any, name: str) -> Any:
+def _field_inside(value: Any, name: str) -> Any:
     """A field of an object, or of those objects of a list that have it; of a gap nothing.
 
     Raises:
@@ -184,7 +187,7 @@ def _inside(value: Any, name: str) -> Any:
     value = value.tolist() if hasattr(value, "tolist") else value
     if isinstance(value, list | tuple):
         objects = [item for item in value if isinstance(item, Mapping) and name in item]
-        return [_inside(item, name) for item in objects or value]
+        return [_field_inside(item, name) for item in objects or value]
     require(is_gap(value), f"there is {value!r:.60}, and no object with {name}")
     return None
 

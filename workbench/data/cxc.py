@@ -69,7 +69,7 @@ def cxc(
     folder = find_root("cxc", root, list(files.values()), REMEDY)
     base = load_coco(split=split, root=coco, source=source, complete=complete)
     ids = {"image": pd.Index(base.image_ids), "caption": pd.Index(base.caption_ids)}
-    tables = {name: _read(folder / file, name) for name, file in files.items()}
+    tables = {name: _read_ratings(folder / file, name) for name, file in files.items()}
     counts = {name: len(table) for name, table in tables.items()}
     require(
         not complete or split != "test" or counts == RATED,
@@ -90,7 +90,7 @@ def cxc(
     )
 
 
-def _read(file: Path, name: str) -> pd.DataFrame:
+def _read_ratings(file: Path, name: str) -> pd.DataFrame:
     """The rows of a table: two ids, a rating, and how the pair was sampled, which is not used."""
     table = read_csv(file)
     require(

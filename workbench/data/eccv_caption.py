@@ -67,14 +67,14 @@ def eccv_caption(
         ValueError: the ids of the split are not those of the positives, or the package holds other counts
             than published.
     """
-    folder = _package()
+    folder = _package_folder()
     base = coco(split=split, root=root, source=source, complete=complete)
     images = {_coco_id(image): n for n, image in enumerate(base.image_ids)}
     captions = {int(caption): n for n, caption in enumerate(base.caption_ids) if caption.isdigit()}
     if complete:
         _, own = _positives(folder, "original")
-        _require_same("captions", own, captions)
-        _require_same("images", chain.from_iterable(own.values()), images)
+        _require_same_ids("captions", own, captions)
+        _require_same_ids("images", chain.from_iterable(own.values()), images)
     counted = "; they count into R, as in the package" if complete else ""
     judgements = {"own": base.judgements["own"]}
     notes = list(base.notes)
@@ -87,7 +87,7 @@ def eccv_caption(
     return replace(base, name=f"eccv_caption/{split}", judgements=judgements, notes=tuple(notes))
 
 
-def _package() -> Path:
+def _package_folder() -> Path:
     # the package is found and not imported: it warns of a JSON library that is not needed here
     spec = find_spec("eccv_caption")
     if spec is None or not spec.submodule_search_locations:
@@ -96,8 +96,8 @@ def _package() -> Path:
 
 
 def _positives(folder: Path, name: str) -> Positives:
-    image = _side(folder / f"{name}_image_to_caption.json")
-    caption = _side(folder / f"{name}_caption_to_image.json")
+    image = _read_side(folder / f"{name}_image_to_caption.json")
+    caption = _read_side(folder / f"{name}_caption_to_image.json")
     pairs = [sum(map(len, side.values())) for side in (image, caption)]
     counts = (*pairs, len(image), len(caption))
     require(
@@ -108,7 +108,7 @@ def _positives(folder: Path, name: str) -> Positives:
     return image, caption
 
 
-def _side(file: Path) -> dict[int, list[int]]:
+def _read_side(file: Path) -> dict[int, list[int]]:
     message = "does not hold lists of ids by id"
     ids: dict[int, list[int]] = validated(
         parse_json(read_text(file), file.name, message), dict[int, list[int]], file.name, message
@@ -134,7 +134,7 @@ def _coco_id(image: str) -> int:
     raise ValueError(f"eccv_caption: expected an image id that ends in MS-COCO's number, found {image!r}")
 
 
-def _require_same(what: str, expected: Iterable[int], ids: Mapping[int, int]) -> None:
+def _require_same_ids(what: str, expected: Iterable[int], ids: Mapping[int, int]) -> None:
     wanted = set(expected)
     numbers = (len(wanted), len(wanted & ids.keys()), len(ids.keys() - wanted))
     all_of_them, there, others = map(format_count, numbers)

@@ -16,8 +16,8 @@ import numpy as np
 
 from workbench.data.benchmark import check_counts
 from workbench.data.loader import SHARE, loader
-from workbench.data.reading import Problems, Row, find_root, good, share_of, to_split
-from workbench.data.tables import tokens
+from workbench.data.reading import Problems, Row, find_root, share_of, to_split, usable_rows
+from workbench.data.tables import read_token_rows
 from workbench.io import read_text, reading_errors
 from workbench.records import Judgements, Split, require
 from workbench.registry import Count, Portion
@@ -124,12 +124,12 @@ def flickr8k(
         listed.remove(ABSENT)
         absent = (f"{ABSENT} is listed but was never distributed",)
     rows = _rows_of(listed, folder / CAPTIONS, problems)
-    rows = good(rows, path, problems, check_images=check_images)
+    rows = usable_rows(rows, path, problems, check_images=check_images)
 
     require(rows, f"flickr8k: {LISTS[split]} and {CAPTIONS} hold no usable row. {' '.join(problems.notes())}")
     check_counts(f"flickr8k/{split}", rows, COUNTS[split], problems, complete=complete)
     rows, note = share_of(rows, split, share, share_seed)
-    judge = partial(rated, folder) if split == "test" else None
+    judge = partial(rated_judgements, folder) if split == "test" else None
     notes = (*note, *absent, *problems.notes())
     return to_split(f"flickr8k/{split}", rows, path, judge=judge, notes=notes)
 
@@ -137,7 +137,7 @@ def flickr8k(
 def _rows_of(images: list[str], file: Path, problems: Problems) -> list[Row]:
     """The captions of these images, in the order of the images; a row is ``image#k<TAB>caption``."""
     rows: dict[str, list[Row]] = {image: [] for image in images}
-    for where, record in tokens(file, read_text(file).splitlines(), problems):
+    for where, record in read_token_rows(file, read_text(file).splitlines(), problems):
         image = record["image"]
         rows.get(image, []).append(Row(where, image, record["caption"].strip(), record["id"]))
     for image, own in rows.items():
@@ -146,7 +146,9 @@ def _rows_of(images: list[str], file: Path, problems: Problems) -> list[Row]:
     return list(chain.from_iterable(rows.values()))
 
 
-def rated(folder: Path, images: Mapping[str, int], captions: Mapping[str, int]) -> dict[str, Judgements]:
+def rated_judgements(
+    folder: Path, images: Mapping[str, int], captions: Mapping[str, int]
+) -> dict[str, Judgements]:
     """The judgements of the pairs whose image and caption are both in the split, as far as their files are
     there. A row holds image, caption id and three numbers by tabs. Pairs that are not listed were not judged.
 

@@ -29,7 +29,7 @@ def folder(
     on_error: Literal["raise", "skip"] = "raise",
     check_images: bool = True,
 ) -> Split:
-    """Load one split of a folder of images: ``opening.at`` its path, with a table of the usual name.
+    """Load one split of a folder of images: ``opening.loader_at`` its path, with a table of the usual name.
 
     Args:
         split: ``"train"``, ``"val"``, ``"test"``, or ``"all"`` for every row.
@@ -51,11 +51,11 @@ def folder(
         ValueError: a path leads out of the folder, an image is broken, a caption is empty, an id is repeated,
             a level is not a whole number; the message names file and row. Or there is no row for the split.
     """
-    from workbench.data.opening import at  # which reads the layouts of other files of this shelf
+    from workbench.data.opening import loader_at  # which reads the layouts of other files of this shelf
 
     base = find_root("folder", root, [table] if table else [], REMEDY)
     how = {"regions": regions, "on_error": on_error, "check_images": check_images}
-    return at(base)(split=split, table=table or TABLES, **how)
+    return loader_at(base)(split=split, table=table or TABLES, **how)
 
 
 MEMBER = folder

@@ -15,7 +15,7 @@ import numpy as np
 
 from workbench.data.benchmark import check_counts
 from workbench.data.loader import loader
-from workbench.data.reading import Problems, Row, find_root, good, to_split
+from workbench.data.reading import Problems, Row, find_root, to_split, usable_rows
 from workbench.io import read_csv
 from workbench.records import Judgements, Split, require
 
@@ -88,22 +88,22 @@ def hierarcaps(
         return folder / IMAGES / image.partition("#")[0]
 
     if rated:
-        rows = list(_rated(folder, problems))
+        rows = list(_rated_rows(folder, problems))
     else:
-        rows = list(chain.from_iterable(_by_image(folder / file, column, first, problems).values()))
+        rows = list(chain.from_iterable(_rows_by_image(folder / file, column, first, problems).values()))
     needed = texts in ("chains", "levels") or check_images
-    rows = good(rows, path if needed else lambda image: None, problems, check_images=check_images)
+    rows = usable_rows(rows, path if needed else lambda image: None, problems, check_images=check_images)
     require(rows, f"hierarcaps: {file} holds no usable row. {' '.join(problems.notes())}")
     name = f"hierarcaps/{split}" if texts == "chains" else f"hierarcaps/{split}, {texts}"
     check_counts(name, rows, COUNTS[texts], problems, complete=complete)
-    return to_split(name, rows, path, judge=levels if rated else None, notes=problems.notes())
+    return to_split(name, rows, path, judge=level_judgements if rated else None, notes=problems.notes())
 
 
-def _rated(folder: Path, problems: Problems) -> Iterator[Row]:
+def _rated_rows(folder: Path, problems: Problems) -> Iterator[Row]:
     """Each photograph's other captions, then the eight texts that are rated for it."""
-    others = _by_image(folder / EXPANDED, "positive", LEVELS, problems)
-    wrong = _by_image(folder / EXPANDED, "negative", 1, problems)
-    rows = chain.from_iterable(_by_image(folder / CHAINS, "captions", 1, problems).values())
+    others = _rows_by_image(folder / EXPANDED, "positive", LEVELS, problems)
+    wrong = _rows_by_image(folder / EXPANDED, "negative", 1, problems)
+    rows = chain.from_iterable(_rows_by_image(folder / CHAINS, "captions", 1, problems).values())
     for _, group in groupby(rows, lambda row: row.chain):
         texts = list(group)
         image, where = texts[0].image, texts[0].where
@@ -114,17 +114,17 @@ def _rated(folder: Path, problems: Problems) -> Iterator[Row]:
         for row in left:
             yield replace(row, level=None, id=f"caption {row.id}")
         for row in texts:
-            yield _for_judges(row, f"{image}{TRUE}{row.level}")
+            yield _row_for_judges(row, f"{image}{TRUE}{row.level}")
         for row in wrong[image][:LEVELS]:
-            yield _for_judges(row, f"{image}{WRONG}{row.level}")
+            yield _row_for_judges(row, f"{image}{WRONG}{row.level}")
 
 
-def _for_judges(row: Row, row_id: str) -> Row:
+def _row_for_judges(row: Row, row_id: str) -> Row:
     """A text of a chain, at the second id of its photograph."""
     return replace(row, image=row.image + TRUE, id=row_id, level=None, chain=None)
 
 
-def levels(images: Mapping[str, int], captions: Mapping[str, int]) -> dict[str, Judgements]:
+def level_judgements(images: Mapping[str, int], captions: Mapping[str, int]) -> dict[str, Judgements]:
     """The level of each rated text, for its photograph; 0 for one of a wrong chain.
 
     Args:
@@ -148,7 +148,7 @@ def levels(images: Mapping[str, int], captions: Mapping[str, int]) -> dict[str, 
     }
 
 
-def _by_image(file: Path, column: str, first: int, problems: Problems) -> dict[str, list[Row]]:
+def _rows_by_image(file: Path, column: str, first: int, problems: Problems) -> dict[str, list[Row]]:
     """One row a text, by image, in the order of the file."""
     by_image: dict[str, list[Row]] = {}
     for number, record in enumerate(read_csv(file).to_dict("records"), start=1):

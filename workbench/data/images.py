@@ -62,7 +62,7 @@ def read_image(source: Any, where: str, *, small: bool = False) -> Image.Image:
         with reading_errors(where):
             source = source()
     if isinstance(source, Image.Image):
-        return _in_rgb(ImageOps.exif_transpose(source))
+        return _convert_to_rgb(ImageOps.exif_transpose(source))
     require(isinstance(source, bytes | Path), f"{where}: expected an image, found {type(source).__name__}")
     if isinstance(source, Path):
         require_file(source, where)
@@ -76,7 +76,7 @@ def read_image(source: Any, where: str, *, small: bool = False) -> Image.Image:
         with reading_errors(name, message, *PILLOW), Image.open(file, formats=known) as image:
             if small:
                 image.draft(None, (max(image.width // 8, 1), max(image.height // 8, 1)))
-            return _in_rgb(ImageOps.exif_transpose(image))
+            return _convert_to_rgb(ImageOps.exif_transpose(image))
     except ValueError:
         if isinstance(source, Path):
             with reading_errors(where, message):
@@ -84,7 +84,7 @@ def read_image(source: Any, where: str, *, small: bool = False) -> Image.Image:
         raise
 
 
-def no_image(*row: Any) -> Any:
+def raise_no_image(*row: Any) -> Any:
     """Refuse to open an image.
 
     Raises:
@@ -93,7 +93,7 @@ def no_image(*row: Any) -> Any:
     raise NoPictureError("there is no picture of the image")
 
 
-def visible(path: Path, base: Path) -> bool:
+def is_visible(path: Path, base: Path) -> bool:
     """Whether a path below a folder is one that a person put there: no name begins with a dot, as that of a
     file that macOS or a cache leaves, and none is ``__MACOSX``.
     """
@@ -102,7 +102,7 @@ def visible(path: Path, base: Path) -> bool:
 
 
 @cache
-def endings() -> tuple[str, ...]:
+def image_endings() -> tuple[str, ...]:
     """How the names of image files that are read end, e.g. ``".jpg"``."""
     Image.init()
     return tuple(sorted(end for end, kind in Image.EXTENSION.items() if kind in FORMATS))
@@ -110,11 +110,11 @@ def endings() -> tuple[str, ...]:
 
 def image_files(base: Path) -> list[Path]:
     """The image files of a folder and of those inside it, by path, without hidden ones."""
-    known = endings()
-    return sorted(file for file in base.rglob("*") if file.suffix.lower() in known and visible(file, base))
+    known = image_endings()
+    return sorted(file for file in base.rglob("*") if file.suffix.lower() in known and is_visible(file, base))
 
 
-def same_content(sources: Mapping[str, Any]) -> tuple[str, ...]:
+def note_same_content(sources: Mapping[str, Any]) -> tuple[str, ...]:
     """Return a note on image files that hold the same bytes as another one; none where there are none.
 
     Args:
@@ -122,7 +122,7 @@ def same_content(sources: Mapping[str, Any]) -> tuple[str, ...]:
     """
     files = {image: source for image, source in sources.items() if isinstance(source, Path)}
     # each step looks at those alone that the one before could not tell apart
-    for read in (_size, _middle, _digest):
+    for read in (_file_size, _sample_content, _digest):
         groups: dict[Any, list[str]] = {}
         for image, file in files.items():
             groups.setdefault(read(file), []).append(image)
@@ -135,13 +135,13 @@ def same_content(sources: Mapping[str, Any]) -> tuple[str, ...]:
     return (f"{many} with the bytes of another file, each an image of its own: {other} and {first}",)
 
 
-def _size(file: Path) -> int:
+def _file_size(file: Path) -> int:
     return file.stat().st_size
 
 
-def _middle(file: Path) -> tuple[int, bytes]:
+def _sample_content(file: Path) -> tuple[int, bytes]:
     """The size of a file and some of its bytes: pictures that only begin alike differ there."""
-    size = _size(file)
+    size = _file_size(file)
     with file.open("rb") as opened:
         opened.seek(size // 2)
         return size, opened.read(MIDDLE)
@@ -152,7 +152,7 @@ def _digest(file: Path) -> bytes:
         return hashlib.file_digest(opened, "blake2b").digest()
 
 
-def below(folder: str | Path) -> list[Path]:
+def images_below(folder: str | Path) -> list[Path]:
     """The pictures of a folder that somebody names.
 
     Raises:
@@ -163,7 +163,7 @@ def below(folder: str | Path) -> list[Path]:
     folder = from_user(folder)
     require(folder.is_dir(), f"there is no folder {folder}", FileNotFoundError)
     files = image_files(folder)
-    require(files, f"{folder} holds no picture ({', '.join(endings())})", FileNotFoundError)
+    require(files, f"{folder} holds no picture ({', '.join(image_endings())})", FileNotFoundError)
     return files
 
 
@@ -173,17 +173,17 @@ def require_file(path: Path, where: str) -> None:
     require(os.path.isfile(path), f"{where}: there is no image file {path}", FileNotFoundError)
 
 
-def _in_rgb(image: Image.Image) -> Image.Image:
+def _convert_to_rgb(image: Image.Image) -> Image.Image:
     """Eight bits a channel, without transparency."""
     if image.mode == "F" or image.mode.startswith("I"):
-        return _from_numbers(image)
+        return _convert_to_grey(image)
     if image.has_transparency_data:
         over = image.convert("RGBA")
         return Image.alpha_composite(Image.new("RGBA", over.size, "white"), over).convert("RGB")
     return image if image.mode == "RGB" else image.convert("RGB")
 
 
-def _from_numbers(image: Image.Image) -> Image.Image:
+def _convert_to_grey(image: Image.Image) -> Image.Image:
     """Grey of one float or of more than eight bits a pixel."""
     values, most = np.asarray(image), 1 if image.mode == "F" else WHITE16
     low, high = float(values.min()), float(values.max())
@@ -207,7 +207,7 @@ def folder_split(folder: str | Path, images: int = 0) -> Split:
         ValueError: no folder is named.
         FileNotFoundError: there is no such folder, or no picture in it.
     """
-    root, files = from_user(folder), below(folder)[: images or None]
+    root, files = from_user(folder), images_below(folder)[: images or None]
     ids = tuple(path.relative_to(root).as_posix() for path in files)
     names = tuple(" ".join(path.stem.replace("_", " ").split()) or path.name for path in files)
     caption_ids = tuple(f"{image}#0" for image in ids)

@@ -12,8 +12,8 @@ from typing import Any
 
 from workbench.data.benchmark import EACH, PARTS, read_karpathy
 from workbench.data.columns import field
-from workbench.data.images import endings, image_files, visible
-from workbench.data.memory import in_memory
+from workbench.data.images import image_endings, image_files, is_visible
+from workbench.data.memory import read_in_memory
 from workbench.data.reading import (
     Ask,
     Reading,
@@ -21,7 +21,7 @@ from workbench.data.reading import (
     choose_split,
     split_of_name,
 )
-from workbench.data.tables import NO_IDS, caption_column, inside, read_table, table_rows
+from workbench.data.tables import NO_IDS, caption_column, path_inside, read_table, table_rows
 from workbench.formatting import format_count, format_some
 from workbench.io import fields_of, parse_json, read_text
 from workbench.records import require
@@ -37,7 +37,7 @@ def split_of_file(file: Path) -> str:
     return split_of_name(file.stem) or split_of_name(file.parent.name)
 
 
-def sniffed(file: Path) -> str:
+def read_ends(file: Path) -> str:
     """The beginning and the end of a file: they tell one kind of JSON from another."""
     with file.open("rb") as opened:
         start = opened.read(SNIFFED)
@@ -45,20 +45,20 @@ def sniffed(file: Path) -> str:
         return (start + opened.read()).decode(json.detect_encoding(start), "replace")
 
 
-def karpathy(files: Sequence[Path], ask: Ask) -> Reading:
+def read_karpathy_files(files: Sequence[Path], ask: Ask) -> Reading:
     """The images of one file in Karpathy's form, under the name that it gives itself."""
     (file,) = files
-    named = re.search(r'"dataset":\s*"([^"]+)"', sniffed(file))
+    named = re.search(r'"dataset":\s*"([^"]+)"', read_ends(file))
     name = (named[1] if named else file.stem).removeprefix("dataset_").removesuffix(".json")
     each = EACH if name == "coco" else None
-    rows, paths = read_karpathy(file, PARTS, each, ask.problems, _start(ask, file.parent))
-    places, notes = _images(ask, file.parent, paths)
+    rows, paths = read_karpathy(file, PARTS, each, ask.problems, _images_root(ask, file.parent))
+    places, notes = _image_finder(ask, file.parent, paths)
     if each:
         notes = (*notes, f"the first {EACH} captions of an image, as published numbers of MS-COCO have them")
     return Reading(name, rows, places, "the field split of the images", notes)
 
 
-def coco(files: Sequence[Path], ask: Ask) -> Reading:
+def read_coco_files(files: Sequence[Path], ask: Ask) -> Reading:
     """Annotations of MS-COCO; files that name another split than the one asked for stay closed."""
     name, there = ask.base.resolve().name, {split_of_file(file): file for file in files}
     split = ask.split or choose_split(name, list(filter(None, there)))
@@ -71,16 +71,16 @@ def coco(files: Sequence[Path], ask: Ask) -> Reading:
     order = []
     notes: tuple[str, ...] = ()
     for part, file in read.items():
-        own, images, more = _annotated(file, part, ask)
+        own, images, more = _read_annotations(file, part, ask)
         rows += own
         order += images
         notes += more
-    places, on_images = _images(ask, ask.base, *_named(rows))
+    places, on_images = _image_finder(ask, ask.base, *_paths_and_splits(rows))
     notes = (*dict.fromkeys(notes), *on_images)
     return Reading(name, rows, places, "the names of the files", notes, order=order, hint=NO_IDS)
 
 
-def _annotated(file: Path, part: str, ask: Ask) -> tuple[list[Row], list[str], tuple[str, ...]]:
+def _read_annotations(file: Path, part: str, ask: Ask) -> tuple[list[Row], list[str], tuple[str, ...]]:
     """The captions of a file of MS-COCO, the names of its images in one form, and notes."""
     content = parse_json(file.read_bytes(), file.name, "is not whole")
     kind = dict[str, list[dict[str, Any]]]
@@ -115,7 +115,7 @@ def _annotated(file: Path, part: str, ask: Ask) -> tuple[list[Row], list[str], t
 
 def _names_by_id(images: Sequence[Mapping[str, Any]], file: str, ask: Ask) -> dict[Any, str]:
     """The name of each image below the folder of the images, in one form."""
-    start = _start(ask, ask.base)
+    start = _images_root(ask, ask.base)
     named = {}
     counts = Counter[str]()
     for n, about in enumerate(images, start=1):
@@ -124,7 +124,7 @@ def _names_by_id(images: Sequence[Mapping[str, Any]], file: str, ask: Ask) -> di
             require(isinstance(number, str | int), f"{where}: its id is {number!r:.60}; expected a number")
             require(number not in named, f"{where}: the id {number!r} was used before")
             require("file_name" in about, f"{where} has no file_name, but {', '.join(about)}")
-            name = inside(start, about["file_name"])
+            name = path_inside(start, about["file_name"])
             named[number] = name
             counts[name] += 1
     for name, count in counts.items():
@@ -133,21 +133,21 @@ def _names_by_id(images: Sequence[Mapping[str, Any]], file: str, ask: Ask) -> di
     return named
 
 
-def tables(files: Sequence[Path], ask: Ask) -> Reading:
+def read_tables(files: Sequence[Path], ask: Ask) -> Reading:
     """Tables, one a split, or one for all; images are looked for where they do not lie beside them."""
     rows = []
     notes: tuple[str, ...] = ()
     several = len(files) > 1
-    lists = {} if several else _lists(files[0].parent)
+    lists = {} if several else _splits_in_lists(files[0].parent)
     for file in files:
-        start = _start(ask, file.parent)
+        start = _images_root(ask, file.parent)
         prefix = file.parent.relative_to(ask.base) if several and not ask.images else Path()
         part = split_of_file(file) if several or file.parent != ask.base else ""
         records, name = list(read_table(file, ask.problems)), file.relative_to(ask.base).as_posix()
 
         def place(value: Any, start: Path = start, prefix: Path = prefix) -> str:
             web = "://" in str(value) and not ask.pictures
-            return str(value) if web else (prefix / inside(start, value)).as_posix()
+            return str(value) if web else (prefix / path_inside(start, value)).as_posix()
 
         own, more = table_rows(records, name, place, ask.problems, ask.columns)
         rows += [replace(row, split=row.split or part or lists.get(row.image, "")) for row in own]
@@ -160,14 +160,14 @@ def tables(files: Sequence[Path], ask: Ask) -> Reading:
     if lists:
         splits_by = "the lists of images"
     base = ask.base if several else files[0].parent
-    places, on_images = _images(ask, base, *_named(rows))
+    places, on_images = _image_finder(ask, base, *_paths_and_splits(rows))
     name = files[0].stem
     if not ask.table or name in ("captions", "metadata"):
         name = ask.base.resolve().name
     return Reading(name, rows, places, splits_by, (*dict.fromkeys(notes), *on_images), hint=NO_IDS)
 
 
-def _lists(folder: Path) -> dict[str, str]:
+def _splits_in_lists(folder: Path) -> dict[str, str]:
     """The split of each image that the lists of Flickr8k name, ``Flickr_8k.trainImages.txt``."""
     splits: dict[str, str] = {}
     for file in sorted(folder.glob("*Images.txt")):
@@ -176,17 +176,17 @@ def _lists(folder: Path) -> dict[str, str]:
     return splits
 
 
-def _named(rows: Iterable[Row]) -> tuple[dict[str, str], dict[str, str]]:
+def _paths_and_splits(rows: Iterable[Row]) -> tuple[dict[str, str], dict[str, str]]:
     """The path of each image, and the split that its last row says."""
     return {row.image: row.image for row in rows}, {row.image: row.split for row in rows}
 
 
-def _start(ask: Ask, folder: Path) -> Path:
+def _images_root(ask: Ask, folder: Path) -> Path:
     """The folder that paths of images begin in: the one that the caller names, or another."""
     return Path(ask.base, Path(ask.images).expanduser()) if ask.images else folder
 
 
-def _images(
+def _image_finder(
     ask: Ask, folder: Path, paths: Mapping[str, str], splits: Mapping[str, str] = {}
 ) -> tuple[Callable[[str], Path], tuple[str, ...]]:
     """Where each image lies: below the folder, or wherever a file is found that has its name, or its name and
@@ -195,7 +195,7 @@ def _images(
     Raises:
         ValueError: an image is found at several places, or under several names.
     """
-    start = _start(ask, folder)
+    start = _images_root(ask, folder)
     places = {image: start / path for image, path in paths.items()}
     lost = [image for image, place in places.items() if not place.is_file()]
     if not lost:
@@ -206,8 +206,8 @@ def _images(
     renamed = ""
     for image in lost:
         name = Path(paths[image]).name
-        files = _nearest(
-            named.get(_folded(name), []), root, paths[image], split_of_name(splits.get(image, ""))
+        files = _nearest_files(
+            named.get(_fold_name(name), []), root, paths[image], split_of_name(splits.get(image, ""))
         )
         both = " and ".join(os.path.relpath(file, ask.base) for file in files[:2])
         require(
@@ -228,14 +228,14 @@ def _files_by_name(root: Path) -> dict[str, list[Path]]:
     """The files below a folder by their names, images also by their names without an ending."""
     named: dict[str, list[Path]] = {}
     for file in sorted(root.rglob("*")):
-        if visible(file, root) and file.is_file():
-            named.setdefault(_folded(file.name), []).append(file)
-            if file.suffix.lower() in endings():
-                named.setdefault(_folded(file.stem), []).append(file)
+        if is_visible(file, root) and file.is_file():
+            named.setdefault(_fold_name(file.name), []).append(file)
+            if file.suffix.lower() in image_endings():
+                named.setdefault(_fold_name(file.stem), []).append(file)
     return named
 
 
-def _nearest(files: Sequence[Path], root: Path, path: str, split: str) -> Sequence[Path]:
+def _nearest_files(files: Sequence[Path], root: Path, path: str, split: str) -> Sequence[Path]:
     """Of files with an image's name those that fit its path best, then those in a folder of its split."""
     end = f"/{path}"
     exact = [file for file in files if f"/{file}".endswith(end) or f"/{file.with_suffix('')}".endswith(end)]
@@ -245,7 +245,7 @@ def _nearest(files: Sequence[Path], root: Path, path: str, split: str) -> Sequen
     return files
 
 
-def _folded(name: str) -> str:
+def _fold_name(name: str) -> str:
     """A name as other file systems know it: without case, with composed letters."""
     return unicodedata.normalize("NFC", name.strip()).casefold()
 
@@ -260,13 +260,13 @@ def _require_one_name(base: Path, places: Mapping[str, Path]) -> None:
 
 def texts_beside(base: Path) -> list[Path]:
     """The texts of a folder, if one of them stands beside an image of its name."""
-    texts = [text for text in sorted(base.rglob("*.txt")) if visible(text, base)]
+    texts = [text for text in sorted(base.rglob("*.txt")) if is_visible(text, base)]
     texts = [text for text in texts if not text.stem.lower().startswith(ABOUT)]
     stems = {image.with_suffix("") for image in image_files(base)}
     return texts if any(text.with_suffix("") in stems for text in texts) else []
 
 
-def beside(texts: Sequence[Path], ask: Ask) -> Reading:
+def read_texts_beside(texts: Sequence[Path], ask: Ask) -> Reading:
     """A text beside each image, a caption a line; folders may be named as splits."""
     rows = []
     own = {text.with_suffix(""): text for text in texts}
@@ -286,7 +286,7 @@ def beside(texts: Sequence[Path], ask: Ask) -> Reading:
     return Reading(ask.base.resolve().name, rows, ask.base.joinpath, "the names of the folders")
 
 
-def from_disk(ask: Ask) -> Reading:
+def read_saved_dataset(ask: Ask) -> Reading:
     """What ``save_to_disk`` of the library ``datasets`` wrote."""
     try:
         from datasets import load_from_disk
@@ -294,4 +294,4 @@ def from_disk(ask: Ask) -> Reading:
         raise ModuleNotFoundError(
             f"{ask.base} was written by the library datasets; pip install 'itm-workbench[hub]' reads it"
         ) from None
-    return in_memory(load_from_disk(str(ask.base)), ask)
+    return read_in_memory(load_from_disk(str(ask.base)), ask)

@@ -55,7 +55,7 @@ def loader(**facts: Any) -> Callable[[Callable[..., Split]], Loader]:
         facts: as those of ``Loader``.
     """
 
-    def decorated(load: Callable[..., Split]) -> Loader:
+    def decorate(load: Callable[..., Split]) -> Loader:
         return Loader(load, **facts)
 
-    return decorated
+    return decorate

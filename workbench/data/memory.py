@@ -20,7 +20,7 @@ from PIL import Image
 
 from workbench.data.columns import column_of, field, find_columns, is_gap
 from workbench.data.images import PILLOW
-from workbench.data.reading import Ask, Name, Problems, Reading, one_split, without_images
+from workbench.data.reading import Ask, Name, Problems, Reading, select_split, without_missing_images
 from workbench.data.tables import NO_IDS, Record, table_rows, with_slashes
 from workbench.formatting import format_count
 from workbench.io import content_stamp, from_user, reading_errors
@@ -66,12 +66,12 @@ def load_table(
     require(not (images and root), f"images={str(images)!r} and root={str(root)!r} are one; give one of them")
     base = from_user(images or root) if images or root else Path()
     ask = Ask(base, split, "", "", columns, Problems(on_error), "", pictures)
-    read = in_memory(data, ask)
-    read = read if pictures else without_images(read)
-    return one_split(read, split, ask.problems, check_images=check_images)
+    read = read_in_memory(data, ask)
+    read = read if pictures else without_missing_images(read)
+    return select_split(read, split, ask.problems, check_images=check_images)
 
 
-def in_memory(data: Any, ask: Ask) -> Reading:
+def read_in_memory(data: Any, ask: Ask) -> Reading:
     """Read a table in memory, or one a split."""
     tables = data if isinstance(data, Mapping) else {"": data}
     names: dict[Any, None] = {}
@@ -176,7 +176,7 @@ def _rows(table: Any, names: Sequence[Any], part: str, ask: Ask) -> Iterator[_Ro
     marks, column = columns.get("image_id", ()), column_of(image, names)
     others = {column_of(name, names) for name in chain.from_iterable(columns.values())}
     values = {name: list(table[name]) for name in others}
-    stored = table if _is_frame(table) else _stored(table, column)
+    stored = table if _is_frame(table) else _without_decoding(table, column)
     images = stored[column] if _is_frame(table) else (row[column] for row in stored)
     for n, value in enumerate(images):
         where = f"{part} row {n + 1}".strip()
@@ -184,13 +184,13 @@ def _rows(table: Any, names: Sequence[Any], part: str, ask: Ask) -> Iterator[_Ro
         if part:
             record["split"] = part
         with ask.problems.adding("unreadable image", f"{where}, column {image}"):
-            content = _alone(field({column: value}, (image,)))
+            content = _unwrap_single(field({column: value}, (image,)))
             path = _path(content)
             require(
                 not (ask.pictures and ADDRESS.match(path)),
                 f"{path} is an address; download the images, and give their paths",
             )
-            source: Any = ask.base / Path(path).expanduser() if path else partial(_readable, content)
+            source: Any = ask.base / Path(path).expanduser() if path else partial(_readable_source, content)
             if not path and not _is_frame(table):
                 source = partial(_read_again, stored, n, column, image)
             name = field(record, marks) if marks else _file_name(content)
@@ -200,7 +200,7 @@ def _rows(table: Any, names: Sequence[Any], part: str, ask: Ask) -> Iterator[_Ro
             yield _Row(where, place, record, image, path, source, split, str(name or ""), digest)
 
 
-def _stored(table: Any, column: Any) -> Any:
+def _without_decoding(table: Any, column: Any) -> Any:
     """A data set that gives the images of a column as they are stored, without decoding them."""
     kind: Any = getattr(table, "features", {}).get(column)
     if getattr(kind, "decode", False):
@@ -209,10 +209,10 @@ def _stored(table: Any, column: Any) -> Any:
 
 
 def _read_again(stored: Any, row: int, column: Any, image: Any) -> Any:
-    return _readable(_alone(field({column: stored[row][column]}, (image,))))
+    return _readable_source(_unwrap_single(field({column: stored[row][column]}, (image,))))
 
 
-def _alone(value: Any) -> Any:
+def _unwrap_single(value: Any) -> Any:
     """An image, also from a list of one.
 
     Raises:
@@ -261,7 +261,7 @@ def _file_name(image: Any) -> str:
     return str(image.get("path") or "") if isinstance(image, Mapping) else ""
 
 
-def _readable(image: Any) -> Any:
+def _readable_source(image: Any) -> Any:
     """What ``read_image`` takes."""
     if isinstance(image, Mapping):
         return image["bytes"]

@@ -5,7 +5,7 @@ layout          what is read
 ==============  =======================================================================================
 ``karpathy``    a JSON file of images with ``sentences`` and ``split``, under any name
 ``coco``        ``captions_*.json`` of MS-COCO, in ``annotations/`` or beside the images
-``table``       a table with an image and a caption column, see ``tables``; one a split, or one for all
+``table``       a table with an image and a caption column, see ``read_tables``; one a split, or one for all
 ``shards``      ``.tar`` and ``.parquet`` files that hold the images, see ``shards``
 ``texts``       a ``.txt`` beside each image, a caption a line
 ``datasets``    what ``save_to_disk`` of the library ``datasets`` writes
@@ -25,8 +25,8 @@ import pandas as pd
 
 from workbench.data import flickr8k, hierarcaps, layouts
 from workbench.data.coco import FOLDED, FOLDS
-from workbench.data.columns import column_of, fitting, names_both
-from workbench.data.images import endings, visible
+from workbench.data.columns import column_of, has_image_and_caption, matching_columns
+from workbench.data.images import image_endings, is_visible
 from workbench.data.loader import Loader, loader
 from workbench.data.reading import (
     SAME,
@@ -34,13 +34,13 @@ from workbench.data.reading import (
     Name,
     Problems,
     Reading,
-    one_split,
+    select_split,
     split_of_name,
-    without_images,
+    without_missing_images,
 )
 from workbench.data.region_files import locate
 from workbench.data.shards import read_shards, shard_files
-from workbench.data.tables import READERS, header, inside, read_table
+from workbench.data.tables import READERS, path_inside, read_header, read_table
 from workbench.formatting import format_count, format_some
 from workbench.progress import each
 from workbench.records import Split, require
@@ -87,11 +87,11 @@ class Way(NamedTuple):
     files: Sequence[Path] = ()
 
 
-def at(path: Path) -> Loader:
+def loader_at(path: Path) -> Loader:
     """What loads the data at a path, so that its options can be checked before."""
 
     @loader(positives=("own", SAME))
-    def opened(  # noqa: PLR0913 - options that a person gives by name
+    def load(  # noqa: PLR0913 - options that a person gives by name
         *,
         split: Name = "",
         layout: Layout = "",
@@ -120,29 +120,29 @@ def at(path: Path) -> Loader:
         above = path.parent.parent if path.parent.name == "annotations" else path.parent
         base, name = (above, path.name) if path.is_file() else (path, table)
         ask = Ask(base, split, name, images, columns, Problems(on_error), layout, pictures)
-        way = _one_way(path, ask, regions)
+        way = _choose_way(path, ask, regions)
         read = way.read(ask)
         read = replace(read, notes=(f"read as {way.layout}: {way.what}", *read.notes))
         if isinstance(read, Split):
             return read
-        return _folded(_with_regions(read, ask, regions, check_images), read, way)
+        return _with_folds(_with_regions(read, ask, regions, check_images), read, way)
 
-    return opened
+    return load
 
 
-def _folded(split: Split, read: Reading, way: Way) -> Split:
+def _with_folds(split: Split, read: Reading, way: Way) -> Split:
     """The test split of MS-COCO is also read as so many galleries."""
     coco = way.layout == "karpathy" and read.name == "coco"
     return replace(split, folds=FOLDS) if coco and len(split.image_ids) == FOLDED else split
 
 
-def _unnamed(read: Reading) -> list[str]:
+def _unread_notes(read: Reading) -> list[str]:
     """Notes on images and on texts that lie beside the images that captions name, and were not read."""
     images = {row.image for row in read.rows}
     files = {source for source in map(read.path, images) if isinstance(source, Path)}
     folders = {file.parent for file in files if file.is_file()}
     beside = set(_visible_files(folders)) - files
-    extra = [file for file in beside if file.suffix.lower() in endings()]
+    extra = [file for file in beside if file.suffix.lower() in image_endings()]
     notes = [f"{format_count(len(extra), 'picture')} beside them without a caption in what was read"]
     notes = notes if extra else []
     read_from = {row.where.rpartition("/")[2] for row in read.rows}
@@ -156,18 +156,18 @@ def _unnamed(read: Reading) -> list[str]:
 
 def _with_regions(read: Reading, ask: Ask, regions: str, check_images: bool) -> Split:
     """One split, with region features where a folder of them is named: there need not be any images then."""
-    read = read if ask.pictures else without_images(read)
+    read = read if ask.pictures else without_missing_images(read)
     if not regions:
-        more = [] if ask.images else _unnamed(read)
+        more = [] if ask.images else _unread_notes(read)
         read = replace(read, notes=(*read.notes, *more))
-        return one_split(read, ask.split, ask.problems, check_images=check_images)
-    split = one_split(replace(read, needed=False), ask.split, ask.problems, check_images=False)
-    features: Any = locate(ask.base / inside(ask.base, regions), split.image_ids)
+        return select_split(read, ask.split, ask.problems, check_images=check_images)
+    split = select_split(replace(read, needed=False), ask.split, ask.problems, check_images=False)
+    features: Any = locate(ask.base / path_inside(ask.base, regions), split.image_ids)
     notes = (*split.notes, *features.notes())
     return replace(split, regions=features, open_boxes=features.boxes, notes=notes)
 
 
-def _one_way(path: Path, ask: Ask, regions: str) -> Way:
+def _choose_way(path: Path, ask: Ask, regions: str) -> Way:
     """The one way to read a place.
 
     Raises:
@@ -176,10 +176,10 @@ def _one_way(path: Path, ask: Ask, regions: str) -> Way:
     """
     ways = _ways(ask)
     if not ways:
-        raise NoDataError(_nothing_to_read(path, ask))
+        raise NoDataError(_explain_nothing(path, ask))
     alike = len({way.what for way in ways}) < len(ways)
     base = ask.base if alike else None
-    listed = [f"{_listed(way.files, base) or way.what} (layout={way.layout!r})" for way in ways]
+    listed = [f"{_describe_files(way.files, base) or way.what} (layout={way.layout!r})" for way in ways]
     option = "table=..." if len({way.layout for way in ways}) == 1 else "layout=..."
     many = f"{path} can be read in {len(ways)} ways: {', '.join(listed)}"
     require(len(ways) == 1, f"{many}; choose one with {option}")
@@ -192,9 +192,9 @@ def _one_way(path: Path, ask: Ask, regions: str) -> Way:
     return way
 
 
-def _nothing_to_read(path: Path, ask: Ask) -> str:
+def _explain_nothing(path: Path, ask: Ask) -> str:
     """What a place holds instead of data, and what to do."""
-    names = sorted(entry.name for entry in ask.base.iterdir() if visible(entry, ask.base))
+    names = sorted(entry.name for entry in ask.base.iterdir() if is_visible(entry, ask.base))
     listed = f": {format_some(names, 6) or 'nothing'}" if path.is_dir() else ""
     wanted = ""
     if ask.layout:
@@ -221,7 +221,7 @@ def _ways(ask: Ask) -> list[Way]:
     return []
 
 
-def _official(ask: Ask) -> list[Way]:
+def _official_ways(ask: Ask) -> list[Way]:
     """The folder of a data set of the shelf."""
     for name, (load, marks) in OFFICIAL.items():
         other_splits = ask.split == "all" and len(load.splits) > 1
@@ -230,35 +230,41 @@ def _official(ask: Ask) -> list[Way]:
     return []
 
 
-def _datasets(ask: Ask) -> list[Way]:
+def _dataset_ways(ask: Ask) -> list[Way]:
     if ask.table or not any((ask.base / name).is_file() for name in ("dataset_dict.json", "state.json")):
         return []
-    return [Way("datasets", "a folder of the library datasets", layouts.from_disk)]
+    return [Way("datasets", "a folder of the library datasets", layouts.read_saved_dataset)]
 
 
-def _in_place(ask: Ask) -> list[Way]:
+def _ways_in_place(ask: Ask) -> list[Way]:
     """Files in the folder, and in those inside it that are called as a split or ``annotations``."""
     named = [folder for folder in _folders(ask) if split_of_name(folder.name) or folder.name == "annotations"]
-    return _in_folders(ask, [ask.base, *named])
+    return _ways_in_folders(ask, [ask.base, *named])
 
 
-def _texts(ask: Ask) -> list[Way]:
+def _text_ways(ask: Ask) -> list[Way]:
     texts = [] if ask.table else layouts.texts_beside(ask.base)
     what = f"{format_count(len(texts), 'text')} beside images"
-    return [Way("texts", what, partial(layouts.beside, texts))] if texts else []
+    return [Way("texts", what, partial(layouts.read_texts_beside, texts))] if texts else []
 
 
-def _deeper(ask: Ask) -> list[Way]:
+def _ways_below(ask: Ask) -> list[Way]:
     """Files in the folders inside the folder, and in those inside them."""
     ways = []
     for folder in _folders(ask):
-        ways += _in_folders(ask, [folder, *_folders_of(folder)])
+        ways += _ways_in_folders(ask, [folder, *_folders_of(folder)])
     return ways
 
 
 # Where and how data are looked for: the first that has a way to read a place decides. Two ways of one are a
 # question to the caller.
-ORDER: tuple[Callable[[Ask], list[Way]], ...] = (_official, _datasets, _in_place, _texts, _deeper)
+ORDER: tuple[Callable[[Ask], list[Way]], ...] = (
+    _official_ways,
+    _dataset_ways,
+    _ways_in_place,
+    _text_ways,
+    _ways_below,
+)
 
 
 def _folders(ask: Ask) -> list[Path]:
@@ -269,32 +275,32 @@ def _folders(ask: Ask) -> list[Path]:
 
 
 def _folders_of(base: Path) -> list[Path]:
-    return sorted(entry for entry in base.iterdir() if entry.is_dir() and visible(entry, base))
+    return sorted(entry for entry in base.iterdir() if entry.is_dir() and is_visible(entry, base))
 
 
 def _visible_files(folders: Iterable[Path]) -> Iterator[Path]:
     for folder in folders:
-        yield from (file for file in sorted(folder.iterdir()) if file.is_file() and visible(file, folder))
+        yield from (file for file in sorted(folder.iterdir()) if file.is_file() and is_visible(file, folder))
 
 
-def _in_folders(ask: Ask, folders: Sequence[Path]) -> list[Way]:
+def _ways_in_folders(ask: Ask, folders: Sequence[Path]) -> list[Way]:
     """The ways to read the files of some folders."""
     files = [file for file in _visible_files(folders) if _is_named(file, ask)]
-    karpathy, coco = _annotations(files, ask)
+    karpathy, coco = _annotation_files(files, ask)
     tables = [file for file in files if file not in karpathy + coco and _is_table(file, ask)]
     shards = [file for file in shard_files(ask.base) if file in files or not ask.table]
     shards = [file for file in shards if file.suffix == ".tar" or _holds_images(file, ask)]
-    ways = [_of_files("karpathy", layouts.karpathy, [file]) for file in karpathy]
-    ways += [_of_files("coco", layouts.coco, group) for group in _by_split(coco)]
-    ways += [_of_files("table", layouts.tables, group) for group in _by_split(tables)]
+    ways = [_way_of_files("karpathy", layouts.read_karpathy_files, [file]) for file in karpathy]
+    ways += [_way_of_files("coco", layouts.read_coco_files, group) for group in _group_by_split(coco)]
+    ways += [_way_of_files("table", layouts.read_tables, group) for group in _group_by_split(tables)]
     if shards:
-        ways.append(_of_files("shards", read_shards, shards))
+        ways.append(_way_of_files("shards", read_shards, shards))
     return ways
 
 
-def _of_files(layout: str, read: Callable[[list[Path], Ask], Reading], files: list[Path]) -> Way:
+def _way_of_files(layout: str, read: Callable[[list[Path], Ask], Reading], files: list[Path]) -> Way:
     """The way to read some files together."""
-    return Way(layout, _listed(files), partial(read, files), files)
+    return Way(layout, _describe_files(files), partial(read, files), files)
 
 
 def _is_named(file: Path, ask: Ask) -> bool:
@@ -303,9 +309,9 @@ def _is_named(file: Path, ask: Ask) -> bool:
     return not ask.table or fnmatch(file.name, ask.table) or fnmatch(path, ask.table)
 
 
-def _annotations(files: Sequence[Path], ask: Ask) -> tuple[list[Path], list[Path]]:
+def _annotation_files(files: Sequence[Path], ask: Ask) -> tuple[list[Path], list[Path]]:
     """The JSON files in Karpathy's form, and those of MS-COCO, told by their keys."""
-    texts = {file: layouts.sniffed(file) for file in files if file.suffix.lower() == ".json"}
+    texts = {file: layouts.read_ends(file) for file in files if file.suffix.lower() == ".json"}
     karpathy = [file for file, text in texts.items() if '"sentences"' in text and '"images"' in text]
     caption = (ask.columns.get("caption") or "caption").partition(".")[0]
     objects = [file for file, text in texts.items() if text.lstrip("\ufeff \t\r\n").startswith("{")]
@@ -313,7 +319,7 @@ def _annotations(files: Sequence[Path], ask: Ask) -> tuple[list[Path], list[Path
     return karpathy, [file for file in coco if file not in karpathy]
 
 
-def _listed(files: Sequence[Path], base: Path | None = None) -> str:
+def _describe_files(files: Sequence[Path], base: Path | None = None) -> str:
     names = [file.name for file in files]
     if base:
         names = [file.relative_to(base).as_posix() for file in files]
@@ -322,7 +328,7 @@ def _listed(files: Sequence[Path], base: Path | None = None) -> str:
     return f"{names[0]} to {names[-1]}, {format_count(len(names), 'file')}"
 
 
-def _by_split(files: Sequence[Path]) -> list[list[Path]]:
+def _group_by_split(files: Sequence[Path]) -> list[list[Path]]:
     """Files that each name another split are read together, others are one way each."""
     splits = {file: split for file in files if (split := layouts.split_of_file(file))}
     together = len(set(splits.values())) == len(splits)
@@ -335,7 +341,7 @@ def _is_table(file: Path, ask: Ask) -> bool:
     readable = file.suffix.lower() in READERS and ".lemma." not in file.name
     shard = file.suffix == ".parquet" and _holds_images(file, ask)
     known = Path(ask.table).name == file.name or any(fnmatch(file.name, name) for name in TABLES)
-    return readable and not shard and (known or names_both(header(file), ask.columns))
+    return readable and not shard and (known or has_image_and_caption(read_header(file), ask.columns))
 
 
 def _holds_images(file: Path, ask: Ask) -> bool:
@@ -346,7 +352,9 @@ def _holds_images(file: Path, ask: Ask) -> bool:
         schema = parquet.read_schema(file)
     except (OSError, ValueError):
         return True  # reading it says what is wrong
-    images = [ask.columns["image"] or ""] if "image" in ask.columns else fitting(schema.names, "image")
+    images = (
+        [ask.columns["image"] or ""] if "image" in ask.columns else matching_columns(schema.names, "image")
+    )
     columns = {column_of(name, schema.names) for name in images}
     # where no name says which column holds images, it may be any
     kinds = [column.type for column in schema if column.name in columns or not columns]
@@ -365,7 +373,7 @@ def doubts(split: Split) -> list[str]:
     """List what is doubtful in a split: images that cannot be opened, or that are the same under two names,
     and captions that stand twice. The first ``OPENED`` images are opened.
     """
-    broken, twins = _opened(split)
+    broken, twins = _open_images(split)
     table = pd.DataFrame({"own": split.own, "caption": split.captions})
     facts = [
         ("picture", "cannot be opened", broken),
@@ -381,7 +389,7 @@ def doubts(split: Split) -> list[str]:
     return notes
 
 
-def _opened(split: Split) -> tuple[list[str], list[str]]:
+def _open_images(split: Split) -> tuple[list[str], list[str]]:
     """What is wrong with images that cannot be opened, and the names of those that have the same pixels."""
     broken = []
     twins = []

@@ -17,7 +17,7 @@ from typing import Any, Literal
 import numpy as np
 
 from workbench.data.columns import Columns
-from workbench.data.images import no_image, read_image, require_file, same_content
+from workbench.data.images import note_same_content, raise_no_image, read_image, require_file
 from workbench.formatting import format_count
 from workbench.io import content_stamp, from_user, reading_errors
 from workbench.progress import each
@@ -140,7 +140,7 @@ class Problems:
 
 @dataclass(frozen=True)
 class Ask:
-    """What the caller asks for, see ``opening.at``."""
+    """What the caller asks for, see ``opening.loader_at``."""
 
     base: Path
     split: str
@@ -174,7 +174,7 @@ class Row:
     split: str = ""
 
 
-def good(
+def usable_rows(
     rows: Iterable[Row],
     path: Callable[[str], Source],
     problems: Problems,
@@ -291,7 +291,7 @@ class Reading:
     Args:
         name: of the data.
         rows: all captions.
-        path: id of an image -> where it is, see ``good``.
+        path: id of an image -> where it is, see ``usable_rows``.
         splits_by: what tells the splits, where something does, e.g. ``"the column split"``.
         notes: what was guessed and how the data were read.
         needed: whether images are looked at now; otherwise they are looked for when they are opened, or were
@@ -310,7 +310,7 @@ class Reading:
     hint: str = ""
 
 
-def without_images(read: Reading) -> Reading:
+def without_missing_images(read: Reading) -> Reading:
     """What was read, without the pictures that are not there."""
     sources = {row.image: read.path(row.image) for row in read.rows}
     lost = [image for image, source in sources.items() if isinstance(source, Path) and not source.is_file()]
@@ -318,25 +318,25 @@ def without_images(read: Reading) -> Reading:
     if lost:
         many = format_count(len(lost), "picture")
         notes = (*notes, f"{many} not there; cards with the captions stand in their place")
-    path = (sources | dict.fromkeys(lost, no_image)).__getitem__
+    path = (sources | dict.fromkeys(lost, raise_no_image)).__getitem__
     return replace(read, path=path, notes=notes, needed=False)
 
 
-def one_split(read: Reading, split: str, problems: Problems, *, check_images: bool) -> Split:
+def select_split(read: Reading, split: str, problems: Problems, *, check_images: bool) -> Split:
     """One split of what was read.
 
     Args:
         read: all of it.
         split: its name; ``"all"`` = every row; ``""`` = ``"test"`` where the data say splits, the only one
             that they say, or every row where they say none.
-        problems: takes what is wrong: an unknown split, an image in two splits, and what ``good`` finds.
-        check_images: see ``good``.
+        problems: takes what is wrong: an unknown split, an image in two splits, what ``usable_rows`` says.
+        check_images: see ``usable_rows``.
 
     Raises:
         ValueError: the split has no usable row; the message names those that there are.
     """
     named = any(row.split for row in read.rows)
-    homes = list(_homes(read.rows, problems, named=named, complete=split != "all"))
+    homes = list(_rows_with_splits(read.rows, problems, named=named, complete=split != "all"))
     counts = Counter({row.image: home for row, home in homes}.values())
     there = [name for name in SPLITS if counts[name]]
     if not split:
@@ -345,7 +345,7 @@ def one_split(read: Reading, split: str, problems: Problems, *, check_images: bo
     if named and split == "all":
         rows = _with_distinct_ids(homes)
     place = read.path if read.needed else lambda image: None
-    rows = good(rows, place, problems, check_images=check_images, hint=read.hint)
+    rows = usable_rows(rows, place, problems, check_images=check_images, hint=read.hint)
     if not rows:
         remedy = f"; choose {', '.join([*there, 'all'])}"
         if not named:
@@ -357,8 +357,8 @@ def one_split(read: Reading, split: str, problems: Problems, *, check_images: bo
     _require_chains(rows)
     files = {row.image: read.path(row.image) for row in rows if read.needed and check_images}
     judge, notes = _judge_of_same_text(rows)
-    splits_by = _splits_by(split, counts, read.splits_by if named else "")
-    notes = (*read.notes, splits_by, *same_content(files), *problems.notes(), *notes)
+    splits_by = _describe_splits(split, counts, read.splits_by if named else "")
+    notes = (*read.notes, splits_by, *note_same_content(files), *problems.notes(), *notes)
     return to_split(f"{read.name}/{split}", rows, read.path, judge=judge, notes=notes, order=read.order)
 
 
@@ -381,7 +381,7 @@ def _with_distinct_ids(homes: Sequence[tuple[Row, str]]) -> list[Row]:
     return rows
 
 
-def _splits_by(split: str, counts: Mapping[str, int], rule: str) -> str:
+def _describe_splits(split: str, counts: Mapping[str, int], rule: str) -> str:
     """What tells the splits and how many images they have, or what is read where no ``rule`` tells them."""
     listed = ", ".join(f"{name} ({format_count(counts[name], 'image')})" for name in SPLITS if counts[name])
     if rule:
@@ -412,7 +412,7 @@ def choose_split(name: str, there: Sequence[str]) -> str:
     return "test" if "test" in there else (*there, "all")[0]
 
 
-def _homes(
+def _rows_with_splits(
     rows: Iterable[Row], problems: Problems, *, named: bool, complete: bool
 ) -> Iterator[tuple[Row, str]]:
     """Each row with the split of its image, ``""`` = nobody says it, a problem if ``complete``."""
@@ -445,10 +445,10 @@ def _judge_of_same_text(rows: Sequence[Row]) -> tuple[Judge | None, tuple[str, .
     note = f"{many} stand at another image too, which is wrong by the annotated pairs and"
     if sum(counts) > MOST_SAME:
         return None, (f"{note} in no judgements, since {pairs} are many",)
-    return partial(_judged_same, rows, shared), (f"{note} right by the judgements {SAME!r}",)
+    return partial(_same_text_judgements, rows, shared), (f"{note} right by the judgements {SAME!r}",)
 
 
-def _judged_same(
+def _same_text_judgements(
     rows: Sequence[Row],
     shared: Mapping[str, list[str]],
     images: Mapping[str, int],
@@ -463,7 +463,7 @@ def _judged_same(
     return {SAME: Judgements(SAME, rule, shape, image_rows, caption_rows, grades, source="the captions")}
 
 
-def drawn(size: int, share: float, seed: int) -> list[int]:
+def draw_numbers(size: int, share: float, seed: int) -> list[int]:
     """The numbers of a random share of so many images, in order; at least one."""
     return sorted(np.random.default_rng(seed).permutation(size)[: max(1, round(share * size))].tolist())
 
@@ -491,7 +491,7 @@ def share_of(rows: list[Row], split: str, share: float, seed: int) -> tuple[list
         f"share is {share} of {split!r}; leave it out, it is for training splits alone",
     )
     images = list(dict.fromkeys(row.image for row in rows))
-    share_of_images = {images[n] for n in drawn(len(images), share, seed)}
+    share_of_images = {images[n] for n in draw_numbers(len(images), share, seed)}
     of_all = f"{format_count(len(share_of_images))} of {format_count(len(images), 'image')}"
     return [row for row in rows if row.image in share_of_images], (f"{of_all}, drawn with seed {seed}",)
 

@@ -45,7 +45,7 @@ class RegionFiles:
 
     def __init__(self, files: Sequence[Path], counts: Sequence[int] = (), each: tuple[int, ...] = ()) -> None:
         self.files = list(files)
-        self.counts = list(counts) or [_count(file) for file in self.files]
+        self.counts = list(counts) or [_count_regions(file) for file in self.files]
         if not each:
             each = (max(self.counts), _features(self.files[0]).shape[1])
         self.shape = (len(self.files), *each)
@@ -82,7 +82,7 @@ class RegionFiles:
                 fits and np.isfinite(boxes).all(),
                 f"expected {count} boxes of 4 finite numbers, found {boxes.shape}",
             )
-            boxes = _padded(boxes[:count], self.shape[1])
+            boxes = _pad_rows(boxes[:count], self.shape[1])
         if len(sides) == len(SIZE):
             return np.divide(boxes, sides * 2, dtype=float)
         return boxes if boxes.max() <= 1 else None
@@ -96,7 +96,7 @@ class RegionFiles:
         )
         wrong = np.count_nonzero(~np.isfinite(features))
         require(not wrong, f"{name}: {wrong} of its numbers are not finite; extract it again")
-        return _padded(features, self.shape[1])
+        return _pad_rows(features, self.shape[1])
 
     def notes(self) -> tuple[str, ...]:
         """One sentence where images have different numbers of regions."""
@@ -104,12 +104,12 @@ class RegionFiles:
         return () if least == most else (f"{least} to {most} regions an image; what is missing is masked",)
 
 
-def _padded(rows: Array, count: int) -> Array:
+def _pad_rows(rows: Array, count: int) -> Array:
     """Rows with zeros below them up to a number; as they are, where they are as many."""
     return rows if len(rows) == count else np.pad(rows, ((0, count - len(rows)), (0, 0)))
 
 
-def _count(file: Path) -> int:
+def _count_regions(file: Path) -> int:
     """Regions of a file, without reading them where their number stands beside them."""
     if file.suffix == ".npz":
         with reading_errors(file.name, FAILS, *NUMPY_ERRORS), np.load(file) as arrays:

@@ -26,10 +26,10 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from workbench.data.columns import NAMES, Columns, column_notes, column_of, field, find_columns
-from workbench.data.images import read_image, visible
+from workbench.data.images import is_visible, read_image
 from workbench.data.loader import loader
-from workbench.data.reading import SAME, Ask, Problems, Reading, Row, find_root, one_split, split_of_name
-from workbench.data.tables import inside, texts
+from workbench.data.reading import SAME, Ask, Problems, Reading, Row, find_root, select_split, split_of_name
+from workbench.data.tables import caption_texts, path_inside
 from workbench.data.tars import MARKS, Content, Tally, Unread, read_tar
 from workbench.formatting import format_count, format_some
 from workbench.io import (
@@ -97,8 +97,8 @@ class Stored(NamedTuple):
     def __call__(self) -> bytes | Path:
         """What the image is read from."""
         if self.column:
-            group = _row_group(self.file, _dates(self.file), self.place, self.column)
-            return content(group[self.part].as_py(), self.file.parent)
+            group = _row_group(self.file, _file_dates(self.file), self.place, self.column)
+            return image_content(group[self.part].as_py(), self.file.parent)
         with self.file.open("rb") as opened:
             opened.seek(self.place)
             return opened.read(self.part)
@@ -137,12 +137,12 @@ def shards(
     ask = Ask(base, split, "", "", columns, Problems(on_error))
     files = shard_files(base)
     require(files, f"shards: {base} holds no {' or '.join(READERS)}. {REMEDY}", FileNotFoundError)
-    return one_split(read_shards(files, ask), split, ask.problems, check_images=False)
+    return select_split(read_shards(files, ask), split, ask.problems, check_images=False)
 
 
 def shard_files(base: Path) -> list[Path]:
     """The shards of a folder and of those inside it, without hidden files."""
-    return sorted(file for file in base.rglob("*") if file.suffix in READERS and visible(file, base))
+    return sorted(file for file in base.rglob("*") if file.suffix in READERS and is_visible(file, base))
 
 
 def read_shards(files: Sequence[Path], ask: Ask) -> Reading:
@@ -162,13 +162,13 @@ def read_shards(files: Sequence[Path], ask: Ask) -> Reading:
             ours in COLUMNS or name is None,
             f"shards: columns={{{ours!r}: {name!r}}} is not read of shards; {', '.join(COLUMNS)} are",
         )
-    counted = _counted(base, files[0].suffix)
-    gaps = [] if ask.table else [*_gaps(files, ask, counted)]
-    samples, notes = _index(files, ask)
+    counted = _sample_counts(base, files[0].suffix)
+    gaps = [] if ask.table else [*_gap_notes(files, ask, counted)]
+    samples, notes = _read_index(files, ask)
     if problems.on_error == "raise":
-        _require_counted(files, samples, counted)
+        _require_complete(files, samples, counted)
     splits, splits_by = _splits(files, samples, base)
-    merged, alike = _merged(samples, splits)
+    merged, alike = _merge_samples(samples, splits)
     notes = (*notes, *alike)
     rows = []
     places = {}
@@ -186,7 +186,7 @@ def read_shards(files: Sequence[Path], ask: Ask) -> Reading:
     return Reading(base.resolve().name, rows, places.__getitem__, splits_by, notes, needed=unread)
 
 
-def _require_counted(files: Sequence[Path], samples: Sequence[Sample], counted: Mapping[Path, int]) -> None:
+def _require_complete(files: Sequence[Path], samples: Sequence[Sample], counted: Mapping[Path, int]) -> None:
     """Refuse a shard with fewer samples than img2dataset has counted."""
     numbers = Counter(sample.shard for sample in samples)
     for shard, file in enumerate(files):
@@ -206,7 +206,7 @@ def _splits(files: Sequence[Path], samples: Sequence[Sample], base: Path) -> tup
     return [names[sample.shard] for sample in samples], "the names of the shards"
 
 
-def _gaps(files: Sequence[Path], ask: Ask, counted: Mapping[Path, int]) -> Iterator[str]:
+def _gap_notes(files: Sequence[Path], ask: Ask, counted: Mapping[Path, int]) -> Iterator[str]:
     """Notes on shards that are missing between others; where their names or a file tell how many there are,
     it is a problem. Splits that are not asked for may lack any. Beside each shard img2dataset leaves what it
     counted in it.
@@ -221,7 +221,7 @@ def _gaps(files: Sequence[Path], ask: Ask, counted: Mapping[Path, int]) -> Itera
         count = ask.base / name / "nshards.txt"
         written = re.findall(r"\d+", read_text(count)) if count.is_file() else []
         size = int(total or next(iter(written), 0))
-        missing = _missing(numbers.keys(), size)
+        missing = _missing_numbers(numbers.keys(), size)
         # numbers far from each other, as of years, count nothing
         if missing and (size or len(missing) < len(numbers)):
             digits = min(map(len, numbers.values()))
@@ -232,7 +232,7 @@ def _gaps(files: Sequence[Path], ask: Ask, counted: Mapping[Path, int]) -> Itera
             yield note
 
 
-def _missing(numbers: Collection[int], size: int) -> list[int]:
+def _missing_numbers(numbers: Collection[int], size: int) -> list[int]:
     """The numbers missing between others, or of so many; these begin at 1 where the last is there."""
     start, stop = min(numbers), max(numbers)
     if size:
@@ -241,18 +241,18 @@ def _missing(numbers: Collection[int], size: int) -> list[int]:
     return sorted({*range(start, stop)} - set(numbers))
 
 
-def _counted(base: Path, ending: str) -> dict[Path, int]:
+def _sample_counts(base: Path, ending: str) -> dict[Path, int]:
     """How many samples of each shard img2dataset has counted; 0 = it does not say."""
     counted = {}
     for file in base.rglob("*_stats.json"):
-        if visible(file, base):
+        if is_visible(file, base):
             stats = parse_json(file.read_bytes(), file.name, "is not whole")
             shard = file.with_name(file.name.removesuffix("_stats.json") + ending)
             counted[shard] = int(stats.get("successes") or 0) if isinstance(stats, dict) else 0
     return counted
 
 
-def _merged(samples: list[Sample], splits: list[str]) -> tuple[list[tuple[Sample, str]], list[str]]:
+def _merge_samples(samples: list[Sample], splits: list[str]) -> tuple[list[tuple[Sample, str]], list[str]]:
     """The samples with those of one image made one, each with its split, and notes on them.
 
     An image is the same where its bytes are, and where a field names it so; without such a field, where the
@@ -284,15 +284,15 @@ def _merged(samples: list[Sample], splits: list[str]) -> tuple[list[tuple[Sample
     return list(images.values()), [note for note, count in notes.items() if count]
 
 
-def _dates(file: Path) -> tuple[int, ...]:
+def _file_dates(file: Path) -> tuple[int, ...]:
     """What changes with the content of a file: size and date, and what no program can set back."""
     stat = file.stat()
     return stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino
 
 
-def _index(files: Sequence[Path], ask: Ask) -> tuple[list[Sample], tuple[str, ...]]:
+def _read_index(files: Sequence[Path], ask: Ask) -> tuple[list[Sample], tuple[str, ...]]:
     """What lies where, and notes on samples that were left out."""
-    identity = [[str(file.resolve()), *_dates(file)] for file in files]
+    identity = [[str(file.resolve()), *_file_dates(file)] for file in files]
     how = [VERSION, ask.problems.on_error, identity, dict(ask.columns)]
     digest = hashlib.sha256(json.dumps(how).encode()).hexdigest()
     index = cache_folder() / f"shards-{digest[:16]}.jsonl"
@@ -324,27 +324,29 @@ def _samples(file: Path, number: int, problems: Problems, columns: Columns, tall
             sample = read()
             with problems.adding("missing caption", where):
                 stated = sample.captions()
-                captions = [" ".join(text.split()) for text in texts(stated, column=sample.column)]
+                captions = [" ".join(text.split()) for text in caption_texts(stated, column=sample.column)]
                 require(all(captions), f"the captions are {stated!r:.80}; expected a text, or a list")
                 with problems.adding("missing image", where):
-                    image = content(sample.image(), file.parent)
+                    image = image_content(sample.image(), file.parent)
                     with problems.adding("corrupt image", where):
                         if problems.on_error == "skip":
                             read_image(image, where, small=True)
                         place, split = sample.place, str(sample.facts.get("split") or "")
                         if isinstance(image, Path):
                             place = (str(image.relative_to(file.parent)),)
-                        yield Sample(key, where, number, place, captions, split, _mark(image, sample.facts))
+                        yield Sample(
+                            key, where, number, place, captions, split, _image_identity(image, sample.facts)
+                        )
 
 
-def _mark(image: bytes | Path, facts: Mapping[str, Any]) -> str:
+def _image_identity(image: bytes | Path, facts: Mapping[str, Any]) -> str:
     """What is equal for samples of one image: a checksum of its content, and a name of it."""
     whole = image if isinstance(image, bytes) else str(image).encode()
     names = (f"{name}={facts[name]}" for name in MARKS if facts.get(name) is not None)
     return f"{hashlib.blake2b(whole, digest_size=12).hexdigest()} {next(names, '')}"
 
 
-def _open(file: Path) -> Any:
+def _open_parquet(file: Path) -> Any:
     import pyarrow
     from pyarrow import parquet
 
@@ -353,10 +355,10 @@ def _open(file: Path) -> Any:
         return parquet.ParquetFile(file)
 
 
-def _parquet(file: Path, problems: Problems, columns: Columns, tally: Tally) -> Iterator[Unread]:
+def _read_parquet(file: Path, problems: Problems, columns: Columns, tally: Tally) -> Iterator[Unread]:
     import pyarrow
 
-    table = _open(file)
+    table = _open_parquet(file)
     names = table.schema_arrow.names
     at = {ours: read for ours, read in find_columns(names, file.name, columns).items() if ours in COLUMNS}
     marks = {name: (name,) for name in MARKS if name in names}
@@ -368,11 +370,13 @@ def _parquet(file: Path, problems: Problems, columns: Columns, tally: Tally) -> 
             records = table.read_row_group(group, columns=sorted(wanted)).to_pylist()
         for row, record in enumerate(records):
             place = (group, row, at["image"][0])
-            yield str(first + row), f"row {first + row + 1}", partial(_of_row, record, at, place)
+            yield str(first + row), f"row {first + row + 1}", partial(_content_of_row, record, at, place)
         first += len(records)
 
 
-def _of_row(record: Mapping[str, Any], at: Mapping[str, tuple[str, ...]], place: tuple[Any, ...]) -> Content:
+def _content_of_row(
+    record: Mapping[str, Any], at: Mapping[str, tuple[str, ...]], place: tuple[Any, ...]
+) -> Content:
     """A sample of a row, whose other columns are its facts."""
     image = field(record, at["image"])
     named = image.get("path") if isinstance(image, dict) else None
@@ -380,7 +384,7 @@ def _of_row(record: Mapping[str, Any], at: Mapping[str, tuple[str, ...]], place:
     return Content(lambda: image, lambda: field(record, at["caption"]), facts, place, at["caption"][0])
 
 
-def content(value: Any, base: Path) -> bytes | Path:
+def image_content(value: Any, base: Path) -> bytes | Path:
     """What an image is read from: bytes, a struct that holds them or a path, or a path.
 
     Raises:
@@ -388,7 +392,7 @@ def content(value: Any, base: Path) -> bytes | Path:
     """
     image = (value.get("bytes") or value.get("path")) if isinstance(value, Mapping) else value
     if isinstance(image, str) and image:
-        return base / inside(base, image)
+        return base / path_inside(base, image)
     if not isinstance(image, bytes) or not image:
         raise ValueError(f"there is no image, but {value!r:.60}; expected its bytes, or a path")
     return image
@@ -404,6 +408,6 @@ def _row_group(file: Path, dates: tuple[int, ...], number: int, column: str) -> 
 
 READERS: dict[str, Callable[[Path, Problems, Columns, Tally], Iterator[Unread]]] = {
     ".tar": read_tar,
-    ".parquet": _parquet,
+    ".parquet": _read_parquet,
 }
 MEMBER = shards

@@ -15,8 +15,16 @@ from itertools import chain
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any, NamedTuple
 
-from workbench.data.columns import column_notes, column_of, field, find_columns, fitting, is_gap, names_both
-from workbench.data.images import endings
+from workbench.data.columns import (
+    column_notes,
+    column_of,
+    field,
+    find_columns,
+    has_image_and_caption,
+    is_gap,
+    matching_columns,
+)
+from workbench.data.images import image_endings
 from workbench.data.reading import Problems, Row, split_of_name
 from workbench.formatting import format_count
 from workbench.io import parse_json, reading_errors, require_itself
@@ -73,39 +81,39 @@ def read_table(file: Path, problems: Problems) -> Iterator[tuple[str, Record]]:
         raise ValueError(f"{file.name} cannot be read after {where}: {error}; {remedy}") from error
 
 
-def separator(line: str) -> str:
+def find_separator(line: str) -> str:
     """What separates the fields of the first line of a table: that by which it names image and caption."""
     marks = [mark for mark in SEPARATORS if mark in line]
-    naming = [mark for mark in marks if names_both(line.split(mark), {})]
+    naming = [mark for mark in marks if has_image_and_caption(line.split(mark), {})]
     return next(iter(naming or [mark for mark in marks if mark != "|"]), ",")
 
 
-def header(file: Path) -> list[str]:
+def read_header(file: Path) -> list[str]:
     """The names of the columns of a table, none where it cannot be read: to read it says why."""
     try:
         if file.suffix.lower() in (".csv", ".tsv", ".txt", ".token"):
             with file.open(encoding="utf-8-sig") as lines:
                 first = lines.readline(LONGEST)
-            return ["image", "caption"] if TOKEN.match(first) else first.split(separator(first))
+            return ["image", "caption"] if TOKEN.match(first) else first.split(find_separator(first))
         return list(next(iter(read_table(file, Problems("raise"))), ("", {}))[1])
     except ValueError:
         return []
 
 
-def _on_errors(problems: Problems) -> str:
+def _error_handler(problems: Problems) -> str:
     """Where bad rows are skipped, one that is not UTF-8 is found when it is read; the others are whole."""
     return "surrogateescape" if problems.on_error == "skip" else "strict"
 
 
-def _lines(file: Path, problems: Problems) -> Iterator[tuple[str, Record]]:
+def _read_lines(file: Path, problems: Problems) -> Iterator[tuple[str, Record]]:
     # utf-8-sig reads files with and without the mark that spreadsheet programs put at the beginning.
-    with file.open(encoding="utf-8-sig", errors=_on_errors(problems), newline="") as lines:
+    with file.open(encoding="utf-8-sig", errors=_error_handler(problems), newline="") as lines:
         first = next(lines, "")
         lines.seek(0)
         if TOKEN.match(first):
-            yield from tokens(file, lines, problems)
+            yield from read_token_rows(file, lines, problems)
             return
-        mark = separator(first)
+        mark = find_separator(first)
         # fields between bars are never quoted
         quoting: Any = csv.QUOTE_NONE if mark == "|" else csv.QUOTE_MINIMAL
         rows = csv.reader(lines, strict=True, delimiter=mark, quoting=quoting, skipinitialspace=mark != "\t")
@@ -115,7 +123,7 @@ def _lines(file: Path, problems: Problems) -> Iterator[tuple[str, Record]]:
             where = f"{file.name} row {number}"
             if mark == "|" and len(row) == len(header) - 1 and (numbered := NUMBERED.fullmatch(row[-1])):
                 row = [*row[:-1], *numbered.groups()]
-            if lost := _swallowed(row, mark):
+            if lost := _swallowed_line(row, mark):
                 problems.add(
                     "malformed row",
                     f"{where}, which ends at line {rows.line_num}: a quote is not closed, and {lost!r:.60} "
@@ -129,16 +137,16 @@ def _lines(file: Path, problems: Problems) -> Iterator[tuple[str, Record]]:
                 problems.add("malformed row", wrong)
 
 
-def _swallowed(row: Sequence[str], mark: str) -> str:
+def _swallowed_line(row: Sequence[str], mark: str) -> str:
     """A line inside a field that names an image as a row does, since a quote before it is not closed."""
     long = [text for text in row if "\n" in text]
     for line in chain.from_iterable(map(str.splitlines, long)):
-        if mark in line and any(part.strip().lower().endswith(endings()) for part in line.split(mark)):
+        if mark in line and any(part.strip().lower().endswith(image_endings()) for part in line.split(mark)):
             return line
     return ""
 
 
-def tokens(file: Path, lines: Iterable[str], problems: Problems) -> Iterator[tuple[str, Record]]:
+def read_token_rows(file: Path, lines: Iterable[str], problems: Problems) -> Iterator[tuple[str, Record]]:
     """Rows ``image#k<TAB>caption``, as Flickr8k and Flickr30k are distributed."""
     for number, line in enumerate((line for line in lines if line.strip()), start=1):
         where = f"{file.name} row {number}"
@@ -149,8 +157,8 @@ def tokens(file: Path, lines: Iterable[str], problems: Problems) -> Iterator[tup
             problems.add("malformed row", f"{where}: expected 'image#k<TAB>caption', found {line[:60]!r}")
 
 
-def _json_lines(file: Path, problems: Problems) -> Iterator[tuple[str, Record]]:
-    with file.open(encoding="utf-8-sig", errors=_on_errors(problems)) as lines:
+def _read_json_lines(file: Path, problems: Problems) -> Iterator[tuple[str, Record]]:
+    with file.open(encoding="utf-8-sig", errors=_error_handler(problems)) as lines:
         for number, line in enumerate((line for line in lines if line.strip()), start=1):
             where = f"{file.name} row {number}"
             with problems.adding("malformed row", where):
@@ -159,10 +167,10 @@ def _json_lines(file: Path, problems: Problems) -> Iterator[tuple[str, Record]]:
                 yield where, record
 
 
-def _json(file: Path, problems: Problems) -> Iterator[tuple[str, Record]]:
+def _read_json(file: Path, problems: Problems) -> Iterator[tuple[str, Record]]:
     text = file.read_bytes()
     if re.match(rb"\s*\{[^\n]*\}\r?\n\s*\{", text):  # a row a line, whatever the name says
-        yield from _json_lines(file, problems)
+        yield from _read_json_lines(file, problems)
         return
     content = parse_json(text, file.name, "is not whole")
     if isinstance(content, dict) and {"images", "annotations"} <= content.keys():
@@ -186,7 +194,7 @@ def caption_column(annotations: Any, table: str, chosen: Mapping[str, str | None
     path = chosen.get("caption") or "caption"
     records = annotations if isinstance(annotations, list) else []
     keys = list(dict.fromkeys(chain.from_iterable(row for row in records if isinstance(row, Mapping))))
-    other = (fitting(keys, "caption") or ["..."])[0]
+    other = (matching_columns(keys, "caption") or ["..."])[0]
     require(keys, f"{table}: its annotations are no list of objects; each has an image_id and a {path}")
     require(
         column_of(path, keys),
@@ -200,11 +208,11 @@ def _rows_of(content: Mapping[str, Any]) -> list[Any] | None:
     """The rows of an object: captions by image, lists by column, or one list of rows, or one a split."""
     columns = [_items(value) for value in content.values()]
     whole = all(column is not None and len(column) == len(columns[0]) for column in columns)
-    if whole and names_both(content, {}):
+    if whole and has_image_and_caption(content, {}):
         return [dict(zip(content, row, strict=True)) for row in zip(*columns, strict=True)]
     lists = {name: rows for name, rows in content.items() if rows and isinstance(rows, list)}
     tables = {name: rows for name, rows in lists.items() if isinstance(rows[0], dict)}
-    named = all(Path(name).suffix.lower() in endings() for name in content)
+    named = all(Path(name).suffix.lower() in image_endings() for name in content)
     if named or (not tables and all(map(_is_worded, content.values()))):
         return [{"image": image, "caption": captions} for image, captions in content.items()]
     splits = {name for name, rows in content.items() if split_of_name(name) and rows}
@@ -227,11 +235,11 @@ def _items(value: Any) -> Any:
 
 def _is_worded(value: Any) -> bool:
     """Whether a value holds texts of several words each, as captions are."""
-    items = texts(value) if isinstance(value, str) else _items(value)
+    items = caption_texts(value) if isinstance(value, str) else _items(value)
     return items is not None and all(" " in str(text) for text in items)
 
 
-def _parquet(file: Path, problems: Problems) -> Iterator[tuple[str, Record]]:
+def _read_parquet(file: Path, problems: Problems) -> Iterator[tuple[str, Record]]:
     import pyarrow.parquet
 
     with reading_errors(file.name, "is not a Parquet file", pyarrow.ArrowException):
@@ -240,10 +248,10 @@ def _parquet(file: Path, problems: Problems) -> Iterator[tuple[str, Record]]:
 
 
 READERS: dict[str, Callable[[Path, Problems], Iterator[tuple[str, Record]]]] = {
-    **dict.fromkeys((".csv", ".tsv", ".txt", ".token"), _lines),
-    ".jsonl": _json_lines,
-    ".json": _json,
-    ".parquet": _parquet,
+    **dict.fromkeys((".csv", ".tsv", ".txt", ".token"), _read_lines),
+    ".jsonl": _read_json_lines,
+    ".json": _read_json,
+    ".parquet": _read_parquet,
 }
 
 
@@ -282,15 +290,15 @@ def table_rows(
             written = str(values["image"])
             if written not in places:
                 places[written] = place(values["image"])
-            captions = texts(values["caption"], column=at["caption"][0])
-            level, chain_number = _whole(values, "level"), _whole(values, "chain")
+            captions = caption_texts(values["caption"], column=at["caption"][0])
+            level, chain_number = _whole_number(values, "level"), _whole_number(values, "chain")
             split = str(values.get("split") or "")
             ids = (values.get("id"), values.get("image_id"))
             cells.append(_Cells(where, places[written], captions, level, chain_number, split, *ids))
-    whose = _whose_ids(cells) if "id" in at and "id" not in columns else ""
+    whose = _owners_of_ids(cells) if "id" in at and "id" not in columns else ""
     if whose:
         notes.append(f"the column {at['id'][0]} holds {whose}; captions are numbered within their image")
-    notes += filter(None, [_shared_ids(cells)])
+    notes += filter(None, [_shared_id_note(cells)])
     return _captions(cells, numbered=bool(whose)), tuple(notes)
 
 
@@ -324,7 +332,7 @@ def _captions(cells: Sequence[_Cells], *, numbered: bool) -> list[Row]:
     return rows
 
 
-def _whose_ids(cells: Sequence[_Cells]) -> str:
+def _owners_of_ids(cells: Sequence[_Cells]) -> str:
     """What ids name that are not those of captions: images, or the place of a caption in its image.
 
     An image's id is the same for all of its rows and another for another image. The place of a caption is
@@ -341,18 +349,18 @@ def _whose_ids(cells: Sequence[_Cells]) -> str:
         return ""
     if len(set(known)) == len(by_image) == len(ids):
         return "the ids of images"
-    if all(_counts_up(ids) for ids in by_image.values()):
+    if all(_is_counting_up(ids) for ids in by_image.values()):
         return "the numbers of captions within their image"
     return ""
 
 
-def _counts_up(ids: Sequence[str]) -> bool:
+def _is_counting_up(ids: Sequence[str]) -> bool:
     """Whether ids are 0, 1, 2 ... or 1, 2, 3 ... in any order."""
     starts = [0, 1]
     return any(sorted(ids) == sorted(map(str, range(start, start + len(ids)))) for start in starts)
 
 
-def _shared_ids(cells: Sequence[_Cells]) -> str:
+def _shared_id_note(cells: Sequence[_Cells]) -> str:
     """A note on ids of images that stand at several, ``""`` = there is none."""
     images: dict[tuple[str, str], dict[str, None]] = {}
     for row in cells:
@@ -366,7 +374,7 @@ def _shared_ids(cells: Sequence[_Cells]) -> str:
     return f"{many} at several images, which stay apart: {several[0][1]} is that of {image} and {other}"
 
 
-def texts(value: Any, *, column: Any = "caption") -> list[str]:
+def caption_texts(value: Any, *, column: Any = "caption") -> list[str]:
     """Return the captions of a field: a text, a list, also one that is written out, or objects with ``raw``;
     or the one answer of a conversation. Gaps in a list count as not given.
 
@@ -404,7 +412,7 @@ def _text(value: Any, column: Any) -> Any:
     if not isinstance(value, Mapping):
         return value
     names = [name for name in ("raw", "caption") if name in value][:1]
-    names = names or [name for name in fitting(value, "caption") if isinstance(value[name], str)]
+    names = names or [name for name in matching_columns(value, "caption") if isinstance(value[name], str)]
     if len(names) == 1:
         return value[names[0]]
     example = [*names, *value, "..."][0]
@@ -421,7 +429,7 @@ def with_slashes(path: str, base: Path) -> str:
     return path
 
 
-def inside(base: Path, image: Any) -> str:
+def path_inside(base: Path, image: Any) -> str:
     """A path below the folder, written in one way, so that one image has one id."""
     image = image[0] if isinstance(image, list) and len(image) == 1 else image
     image = str(image) if isinstance(image, int) else image
@@ -446,7 +454,7 @@ def inside(base: Path, image: Any) -> str:
     return str(path.relative_to(start) if path.is_absolute() else path)
 
 
-def _whole(record: Mapping[str, Any], name: str) -> int | None:
+def _whole_number(record: Mapping[str, Any], name: str) -> int | None:
     """A whole number; 2.0 counts as one, since tables with gaps are written so."""
     value = record.get(name)
     if value is None:

@@ -15,10 +15,10 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from workbench.data.columns import Columns, choose_columns, column_of, field, fitting
-from workbench.data.images import endings, visible
+from workbench.data.columns import Columns, choose_columns, column_of, field, matching_columns
+from workbench.data.images import image_endings, is_visible
 from workbench.data.reading import Problems
-from workbench.data.tables import texts
+from workbench.data.tables import caption_texts
 from workbench.formatting import format_count
 from workbench.io import parse_json, reading_errors, require_itself
 from workbench.records import require
@@ -39,7 +39,7 @@ class Content(NamedTuple):
 
     Args:
         image: gives its bytes, or what else stands for it.
-        captions: gives them, in whatever form ``texts`` reads.
+        captions: gives them, in whatever form ``caption_texts`` reads.
         facts: by name, such as the split and what names the image.
         place: of the image in its shard, see ``shards.Stored``.
         column: of the captions, for messages.
@@ -115,7 +115,7 @@ def read_tar(file: Path, problems: Problems, columns: Columns, tally: Tally) -> 
             return opened.read(member.size)
 
         for stem, group in groups:
-            scattered = places[stem] > 1 and not _is_whole(group)
+            scattered = places[stem] > 1 and not _is_complete(group)
             if scattered:
                 if stem in refused:
                     continue  # it is the same sample
@@ -127,8 +127,8 @@ def read_tar(file: Path, problems: Problems, columns: Columns, tally: Tally) -> 
                         not scattered,
                         f"its files stand in several places of the shard; {RULE}; write it sorted by name",
                     )
-                    files = _by_ending(key, members)
-                    sample = Sample(where, files, _image(files, columns), content_of, columns, tally)
+                    files = _files_by_ending(key, members)
+                    sample = Sample(where, files, _image_ending(files, columns), content_of, columns, tally)
                     yield key, key, sample.read
 
 
@@ -152,7 +152,7 @@ def _members(file: Path, problems: Problems) -> list[tarfile.TarInfo]:
 
 def _is_visible(name: str) -> bool:
     # to take all names apart would take a fifth of the time
-    return ("/." not in f"/{name}" and "__MACOSX" not in name) or visible(Path(name), Path())
+    return ("/." not in f"/{name}" and "__MACOSX" not in name) or is_visible(Path(name), Path())
 
 
 def _stem(name: str, *, first: bool = False) -> str:
@@ -167,10 +167,10 @@ def _groups(members: Sequence[tarfile.TarInfo]) -> list[tuple[str, list[tarfile.
     return [(stem, list(group)) for stem, group in by_stem]
 
 
-def _is_whole(members: Iterable[tarfile.TarInfo]) -> bool:
+def _is_complete(members: Iterable[tarfile.TarInfo]) -> bool:
     """Whether files have an image among them, and what may hold its caption."""
     kinds = {_ending(member.name) for member in members}
-    return bool(kinds & set(endings()) and kinds & {f".{TEXT}", f".{JSON}"})
+    return bool(kinds & set(image_endings()) and kinds & {f".{TEXT}", f".{JSON}"})
 
 
 def _ending(name: str) -> str:
@@ -184,7 +184,7 @@ def _samples(
     """The samples among files whose names are the same up to the first dot: one, or one for each name up to
     the last dot, where several of these have an image, and not that of the first name alone has its text.
     """
-    named = [_stem(member.name) for member in members if _ending(member.name) in endings()]
+    named = [_stem(member.name) for member in members if _ending(member.name) in image_endings()]
     images = list(dict.fromkeys(named))
     if len(images) < 2:
         yield stem, members
@@ -192,14 +192,14 @@ def _samples(
     by_last: dict[str, list[tarfile.TarInfo]] = {}
     for member in members:
         by_last.setdefault(_stem(member.name), []).append(member)
-    whole = [key for key in images if _is_whole(by_last[key])]
+    whole = [key for key in images if _is_complete(by_last[key])]
     if whole in ([], [stem]):
         yield stem, members
     else:
         yield from by_last.items()
 
 
-def _by_ending(key: str, members: Iterable[tarfile.TarInfo]) -> dict[str, tarfile.TarInfo]:
+def _files_by_ending(key: str, members: Iterable[tarfile.TarInfo]) -> dict[str, tarfile.TarInfo]:
     """Files by what follows the key in their names, without its case."""
     files = {}
     for member in members:
@@ -209,21 +209,21 @@ def _by_ending(key: str, members: Iterable[tarfile.TarInfo]) -> dict[str, tarfil
     return files
 
 
-def _image(files: Mapping[str, tarfile.TarInfo], columns: Columns) -> str:
+def _image_ending(files: Mapping[str, tarfile.TarInfo], columns: Columns) -> str:
     """What follows the key in the name of the image; ``""`` = there is none."""
     chosen = columns.get("image")
     if chosen:
         return chosen if chosen in files else ""
-    images = [ending for ending in files if _ending(ending) in endings()]
-    return _only(_best(images), "image")
+    images = [ending for ending in files if _ending(ending) in image_endings()]
+    return _only_candidate(_preferred_endings(images), "image")
 
 
-def _best(endings_of_files: Sequence[str]) -> list[str]:
+def _preferred_endings(endings_of_files: Sequence[str]) -> list[str]:
     """Those with a single ending, else all."""
     return [ending for ending in endings_of_files if "." not in ending] or list(endings_of_files)
 
 
-def _only(candidates: Sequence[str], ours: str) -> str:
+def _only_candidate(candidates: Sequence[str], ours: str) -> str:
     """The only candidate; ``""`` = there is none."""
     if len(candidates) > 1:
         raise ValueError(
@@ -260,22 +260,22 @@ class Sample:
             ValueError: a text or the ``.json`` cannot be read.
         """
         facts = self._facts()
-        candidates = self._texts(facts)
+        candidates = self._text_endings(facts)
         lines = self._lines(candidates[0]) if len(candidates) == 1 else []
-        if not "".join(lines).strip() and fitting(facts, "caption"):
+        if not "".join(lines).strip() and matching_columns(facts, "caption"):
             candidates = []  # an empty text counts as not given
         member = self.files.get(self.image)
         place = (member.offset_data, member.size, "") if member else ()
         captions = partial(self._captions, facts, candidates, lines)
-        column = self.columns.get("caption") or (fitting(facts, "caption") or ["caption"])[0]
+        column = self.columns.get("caption") or (matching_columns(facts, "caption") or ["caption"])[0]
         return Content(self._open_image, captions, facts, place, column)
 
     def _open_image(self) -> bytes:
         wanted = self.columns.get("image") or "image"
-        require(self.image, f"there is no {wanted}, but {self._listed()}; {RULE}")
+        require(self.image, f"there is no {wanted}, but {self._file_names()}; {RULE}")
         return self.content_of(self.files[self.image])
 
-    def _listed(self) -> str:
+    def _file_names(self) -> str:
         return " and ".join(member.name for member in self.files.values())
 
     def _facts(self) -> dict[str, Any]:
@@ -290,14 +290,14 @@ class Sample:
             facts["split"] = field(facts, (chosen,)) if chosen else None
         return facts
 
-    def _texts(self, facts: Mapping[str, Any]) -> list[str]:
+    def _text_endings(self, facts: Mapping[str, Any]) -> list[str]:
         """The files that may hold the captions, by what follows the key; none where the ``.json`` does."""
         chosen = self.columns.get("caption")
         if chosen:
             return [chosen] if chosen in self.files else []
-        candidates = _best([ending for ending in self.files if _ending(ending) == f".{TEXT}"])
+        candidates = _preferred_endings([ending for ending in self.files if _ending(ending) == f".{TEXT}"])
         listed = any(isinstance(facts.get(name), list) for name in OURS)
-        in_json = listed or (len(candidates) > 1 and fitting(facts, "caption"))
+        in_json = listed or (len(candidates) > 1 and matching_columns(facts, "caption"))
         return [] if in_json else candidates
 
     def _lines(self, ending: str) -> list[str]:
@@ -307,44 +307,44 @@ class Sample:
         return [line for line in text.splitlines() if line.strip()] or [text]
 
     def _captions(self, facts: Mapping[str, Any], candidates: Sequence[str], lines: list[str]) -> Any:
-        """The captions, in whatever form ``texts`` reads."""
-        ending = _only(candidates, "caption")
+        """The captions, in whatever form ``caption_texts`` reads."""
+        ending = _only_candidate(candidates, "caption")
         if ending:
             there = [name for name in OURS if name in facts]
-            names = tuple(name for name in there if _same(facts[name], lines))
+            names = tuple(name for name in there if _says_the_same(facts[name], lines))
             captions = facts[names[0]] if names else lines
             self.tally.others += bool(there) and not names
         else:
-            names = self._names(facts)
+            names = self._caption_fields(facts)
             captions = field(facts, names)
             self.tally.captions.update(names)
-            ending = TEXT if TEXT in self.files and self._is_among(captions) else ""
+            ending = TEXT if TEXT in self.files and self._adds_nothing(captions) else ""
         read = {column_of(name, list(facts)) for name in names}
         self.tally.files.update(self.files.keys() - {self.image, ending, JSON})
         self.tally.names.update(facts.keys() - {*read, *READ, self.columns.get("split")})
         return captions
 
-    def _is_among(self, captions: Any) -> bool:
+    def _adds_nothing(self, captions: Any) -> bool:
         """Whether the text says nothing that the captions of the ``.json`` do not say."""
-        known = {" ".join(text.split()) for text in texts(captions)}
+        known = {" ".join(text.split()) for text in caption_texts(captions)}
         return {" ".join(line.split()) for line in self._lines(TEXT)} <= {*known, ""}
 
-    def _names(self, facts: Mapping[str, Any]) -> tuple[str, ...]:
+    def _caption_fields(self, facts: Mapping[str, Any]) -> tuple[str, ...]:
         """The fields of the ``.json`` that hold the captions."""
         chosen, names = self.columns.get("caption"), list(facts)
-        if not (column_of(chosen, names) if chosen else fitting(names, "caption")):
-            there = self._listed()
+        if not (column_of(chosen, names) if chosen else matching_columns(names, "caption")):
+            there = self._file_names()
             if names:
                 there += f", and .json has {', '.join(names)}: choose one with columns={{'caption': ...}}"
             raise ValueError(f"there is no {chosen or 'caption'}, but {there}; {RULE}")
         if chosen:
             return (chosen,)
-        if set(OURS) <= set(names) and facts["caption"] in texts(facts["captions"]):
+        if set(OURS) <= set(names) and facts["caption"] in caption_texts(facts["captions"]):
             return ("captions",)
         # a name of ours goes before others where the image is known, as it is here
         return choose_columns(("image", *names), f"{self.where}.json", "caption", {})
 
 
-def _same(value: Any, lines: Sequence[str]) -> bool:
+def _says_the_same(value: Any, lines: Sequence[str]) -> bool:
     """Whether a field of the ``.json`` says what the lines of a text say."""
     return " ".join(str(value).split()) == " ".join(" ".join(lines).split())

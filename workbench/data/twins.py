@@ -25,7 +25,7 @@ from PIL import Image
 
 from workbench.data.images import read_image
 from workbench.data.loader import loader
-from workbench.data.reading import Problems, Row, find_root, good, to_split
+from workbench.data.reading import Problems, Row, find_root, to_split, usable_rows
 from workbench.data.tables import read_table
 from workbench.io import fields_of, parse_json, read_text, validated
 from workbench.records import Judgements, Split, require
@@ -155,7 +155,7 @@ def twins(
     rows = [pair.row for pair in pairs]
     files = {pair.row.image: pair.file for pair in pairs}
     cuts = {pair.row.image: pair.cut for pair in pairs if pair.cut}
-    rows = good(rows, files.__getitem__, Problems("raise"), check_images=False)
+    rows = usable_rows(rows, files.__getitem__, Problems("raise"), check_images=False)
     loaded = to_split(f"{source}/{split}", rows, (files | cuts).__getitem__)
     return with_twins(loaded, [Twin(n, pair.text, pair.kind) for n, pair in enumerate(pairs)])
 

@@ -8,7 +8,7 @@ from typing import Any
 import nbformat
 
 from workbench import assets
-from workbench.data.images import below
+from workbench.data.images import images_below
 from workbench.execution import library
 from workbench.formatting import format_path
 from workbench.io import read_options, write_text
@@ -208,7 +208,7 @@ def require_model(model: str, images: str, pretrained: str, random_weights: bool
         ValueError: no pictures, no weights, or the JSON file cannot be read.
     """
     require(images, f"--model {model} needs --images, a folder of pictures")
-    below(images)
+    images_below(images)
     bare = ":" not in model and "/" not in model and not Path(model).is_dir()
     if model.endswith(".json"):
         read_options(Path(model))

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import torch
 
-from workbench.data.images import no_image
+from workbench.data.images import raise_no_image
 from workbench.formatting import format_count
 from workbench.io import ChecksumError
 from workbench.progress import Task
@@ -322,7 +322,9 @@ def _kept_split(folder: Path, name: str) -> Split:
     verify_files(folder, *files)
     captions, images = (pd.read_parquet(file) for file in files)
     own = pd.Index(images["id"]).get_indexer(pd.Index(captions["image"]))
-    return Split(name, tuple(images["id"]), tuple(captions["caption"]), tuple(captions["id"]), own, no_image)
+    return Split(
+        name, tuple(images["id"]), tuple(captions["caption"]), tuple(captions["id"]), own, raise_no_image
+    )
 
 
 def _contents(folder: Path | None, split: Split, own: bool = True) -> Contents:

@@ -9,8 +9,8 @@ import numpy as np
 import torch
 from PIL import Image
 
-from workbench.data.images import below, folder_split
-from workbench.data.opening import NoDataError, at
+from workbench.data.images import folder_split, images_below
+from workbench.data.opening import NoDataError, loader_at
 from workbench.formatting import format_number
 from workbench.io import from_user
 from workbench.records import Embedding, Split, require
@@ -61,9 +61,9 @@ def split_of_images(folder: str | Path, most: int = 0) -> Split:
     Raises:
         FileNotFoundError, ValueError: there is no such folder, or what lies there cannot be read.
     """
-    below(folder)  # refuses a place without pictures
+    images_below(folder)  # refuses a place without pictures
     try:
-        split: Split = at(from_user(folder))(split="all", check_images=False)
+        split: Split = loader_at(from_user(folder))(split="all", check_images=False)
     except NoDataError:
         return folder_split(folder, most)
     return split.first(most) if most else split

@@ -156,7 +156,7 @@ def require_data(values: Mapping[str, Any]) -> None:
     if isinstance(name, str) and name:
         from workbench import data  # slow to import
 
-        data.require_there(name, options_of(chosen))
+        data.require_existing(name, options_of(chosen))
 
 
 def typed(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -17,7 +17,7 @@ import pandas as pd
 from safetensors import safe_open
 from torch import Tensor
 
-from workbench.data.columns import NAMES, plain
+from workbench.data.columns import NAMES, normalise_name
 from workbench.io import NUMPY_ERRORS, from_user, parse_json, reading_errors, require_itself
 from workbench.io.tensors import loaded
 from workbench.records import Array, require
@@ -111,7 +111,7 @@ def fields_of(source: Any, name: str) -> list[Field]:
     if isinstance(content, pd.DataFrame):
         return list(_of_table(content, name))
     if isinstance(content, Mapping):
-        return [Field(str(key), plain(str(key)), value) for key, value in content.items()]
+        return [Field(str(key), normalise_name(str(key)), value) for key, value in content.items()]
     return [Field("", "", content)]
 
 
@@ -172,7 +172,7 @@ def _csv(file: Path) -> pd.DataFrame:
     """
     names = pd.read_csv(file, nrows=0, index_col=False, encoding="utf-8-sig").columns
     called = set().union(*IDS["image"], *IDS["text"])
-    texts = {name: str for name in names if plain(name) in called}
+    texts = {name: str for name in names if normalise_name(name) in called}
     gaps = {name: ["", "NA", "nan", "NaN"] for name in names if name not in texts}
     with warnings.catch_warnings():
         warnings.simplefilter("error", pd.errors.ParserWarning)  # a row with more fields than names is cut
@@ -209,7 +209,7 @@ def _of_table(table: pd.DataFrame, name: str) -> Iterator[Field]:
         yield Field(f"{columns[0]} to {columns[-1]}", _word(stem), _matrix(table[columns]), numbered=True)
     for column in names:
         if column not in numbered:
-            yield Field(column, plain(column), _values(table[column]))
+            yield Field(column, normalise_name(column), _values(table[column]))
 
 
 def _with_index(table: pd.DataFrame) -> pd.DataFrame:
@@ -251,7 +251,7 @@ def _fault(table: pd.DataFrame, columns: Mapping[int, str]) -> str:
 
 def _word(stem: str) -> str:
     """The name of numbered columns without the sign before the number."""
-    return plain(stem).strip("._")
+    return normalise_name(stem).strip("._")
 
 
 def _matrix(columns: pd.DataFrame) -> Array:

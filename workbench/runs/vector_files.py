@@ -27,7 +27,7 @@ from torch import Tensor
 from torch.nn.functional import normalize
 
 from workbench.data.columns import NAMES
-from workbench.data.images import no_image
+from workbench.data.images import raise_no_image
 from workbench.formatting import format_count
 from workbench.io import checksum, from_user, reading_errors
 from workbench.records import Array, Split, require
@@ -384,4 +384,4 @@ def split_of_rows(own: Any, images: int, captions: int, ids: tuple[Sequence[str]
     texts = tuple(f"caption {name}" for name in caption_ids)
     own_rows = rows.astype(np.int64)
     notes = ("vectors came without words and pictures",)
-    return Split(BARE, image_ids, texts, caption_ids, own_rows, no_image, notes=notes)
+    return Split(BARE, image_ids, texts, caption_ids, own_rows, raise_no_image, notes=notes)
