@@ -117,6 +117,9 @@ Pairs = Annotated[
     typer.Option("-p", "--parameter", metavar="NAME=VALUE", help="Set a parameter; repeatable."),
 ]
 Every = Annotated[bool, typer.Option("--all", help="Show every number.")]
+Scores = Annotated[
+    list[str] | None, typer.Option("--scores", metavar="FILE", help="Scores, a row an image; repeatable.")
+]
 Out = Annotated[str, typer.Option(help="Run folder; empty makes a new one.")]
 Record = Annotated[
     Path | None, typer.Option(help="Write the numbers that the grid file records to this table.")

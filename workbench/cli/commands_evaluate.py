@@ -23,6 +23,7 @@ from workbench.cli.base import (
     RandomWeights,
     Root,
     Rounds,
+    Scores,
     Tags,
     WithPairs,
     about_run,
@@ -54,6 +55,7 @@ def evaluate(  # noqa: PLR0913 - typer reads the options from the signature
     random_weights: RandomWeights = False,
     images: Annotated[str, typer.Option(metavar="FILE", help="Vectors of images.")] = "",
     texts: Annotated[str, typer.Option(metavar="FILE", help="Vectors of captions.")] = "",
+    scores: Scores = None,
     data: Data = None,
     split: Annotated[str, typer.Option(help="Split of the data; empty takes test.")] = "",
     device: Device = "auto",
@@ -71,16 +73,17 @@ def evaluate(  # noqa: PLR0913 - typer reads the options from the signature
     root: Root = "runs",
     as_json: AsJson = False,
 ) -> None:
-    """Evaluate a model, vectors or a finished run.
+    """Evaluate a model, vectors, scores or a finished run.
 
-    A model made elsewhere, or its vectors, on any data becomes a run of its own. Several models on several
-    data sets make one table with paired differences. A finished run is evaluated on its own data or on other
-    data, and keeps the numbers. Several runs are one ensemble: the mean of their scores. Vectors are compared
-    in float32, whatever their own type. Without --metrics, a run is measured by those of its configuration.
+    A model made elsewhere, or its vectors or scores, on any data becomes a run of its own. Several models on
+    several data sets make one table with paired differences. A finished run is evaluated on its own data or
+    on other data, and keeps the numbers. Several runs are one ensemble: the mean of their scores. Vectors are
+    compared in float32, whatever their own type. Without --metrics, a run is measured by those of its
+    configuration.
     """
     wb.use_device(device, precision)
     about = about_run(name, tag, note, root)
-    _require_one_kind(run, bool(model or images or texts), out, rerank, about)
+    _require_one_kind(run, bool(model or images or texts or scores), out, rerank, about)
     targets = _targets(data or [], parameter, split)
     how = _how(metrics or [], judge, rounds)
     if run:
@@ -89,10 +92,11 @@ def evaluate(  # noqa: PLR0913 - typer reads the options from the signature
         return _evaluate_runs(folders, targets, {"split": split, "scoring": scoring, **how}, as_json)
     require(targets, "name the data with --data: a name of `workbench list data`, or a path")
     require(not pretrained or len(model or ()) == 1, ONE_MODEL)
-    results = (len(model or ()) + bool(images or texts)) * len(targets)
+    elsewhere = _made_elsewhere((images, texts), scores or [])
+    results = (len(model or ()) + len(elsewhere)) * len(targets)
     require(not name or results == 1, f"--name is of one result, and these are {results}; leave it out")
     _require_room(out, root)
-    opened = _opened(model or [], (pretrained, random_weights), (images, texts), how | asdict(about))
+    opened = _opened(model or [], (pretrained, random_weights), elsewhere, how | asdict(about))
     return _evaluate_models(opened, targets, (out, root), as_json)
 
 
@@ -112,8 +116,11 @@ def _require_room(out: str, root: str) -> None:
 
 def _require_one_kind(run: list[str] | None, outside: bool, out: str, rerank: int, about: About) -> None:
     """Refuse words that do not say what is evaluated, or two things at once."""
-    require(run or outside, "name a run, a model with --model, or vectors with --images and --texts")
-    require(not run or not (outside or out), "give runs, or --model or vectors, not both")
+    require(
+        run or outside,
+        "name a run, a model with --model, vectors with --images and --texts, or scores with --scores",
+    )
+    require(not run or not (outside or out), "give runs, or --model, vectors or scores, not both")
     require(not run or not about, OF_NEW_RUN)
     require(run or not rerank, "--rerank is for finished runs; name one")
 
@@ -127,21 +134,27 @@ def _how(metrics: list[str], judge: str, rounds: int | None) -> dict[str, Any]:
     return how if rounds is None else {**how, "rounds": rounds}
 
 
+def _made_elsewhere(vectors: tuple[str, str], scores: list[str]) -> list[dict[str, Any]]:
+    """What models elsewhere have made, each as the options of ``wb.evaluate``: vectors, and scores."""
+    sides = zip(("images", "texts"), vectors, strict=True)
+    files = {name: file for name, file in sides if file}
+    return [*([files] if files else []), *({"scores": file} for file in scores)]
+
+
 def _opened(
-    models: list[str], weights: tuple[str, bool], vectors: tuple[str, str], how: dict[str, Any]
+    models: list[str], weights: tuple[str, bool], elsewhere: list[dict[str, Any]], how: dict[str, Any]
 ) -> list[Any]:
-    """What evaluates each model, and the vectors, on data; models are opened after the words are checked."""
+    """What evaluates each model, and what others made, on data; models are opened after the words are
+    checked.
+    """
     from workbench.runs import resolve
 
     resolve.check_measured(how["metrics"], how["judge"], how.get("rounds", 0))
     pretrained, random = weights
     require(models or not random, "--random-weights belongs to --model; name one")
-    files: dict[str, Any] = {
-        name: file for name, file in zip(("images", "texts"), vectors, strict=True) if file
-    }
     opened = [wb.open_model(name, pretrained, random_weights=random) for name in models]
-    asked = [partial(wb.evaluate, model, **how) for model in opened]
-    return asked + ([partial(wb.evaluate, **files, **how)] if files else [])
+    evaluators = [partial(wb.evaluate, model, **how) for model in opened]
+    return evaluators + [partial(wb.evaluate, **files, **how) for files in elsewhere]
 
 
 def _evaluate_runs(folders: list[Path], targets: list[Any], how: dict[str, Any], as_json: bool) -> None:

@@ -29,6 +29,7 @@ from workbench.runs.own import Encodes, Ensemble, Joint, KeptVectors, is_object_
 from workbench.runs.pairs import Pairs
 from workbench.runs.resolve import check_measured, make_objective
 from workbench.runs.result import Result
+from workbench.runs.scores import KeptScores, origin_of_scores, read_scores
 from workbench.runs.spellings import lay, name_of
 from workbench.runs.target import Target
 from workbench.runs.vector_files import (
@@ -83,6 +84,7 @@ def evaluate(  # noqa: PLR0913
     images: Any = None,
     texts: Any = None,
     own: Any = None,
+    scores: Any = None,
     pretrained: str = "",
     random_weights: bool = False,
     device: str = "",
@@ -96,8 +98,8 @@ def evaluate(  # noqa: PLR0913
     rounds: int = ROUNDS,
     say: Say = silent,
 ) -> Result:
-    """Measure a model, a finished run or vectors on any data: every number with its interval and contract.
-    Vectors are compared in float32, whatever their own type.
+    """Measure a model, a finished run, vectors or scores on any data: every number with its interval and
+    contract. Vectors are compared in float32, whatever their own type.
 
     Args:
         model: whatever ``open_model`` opens, or a result; left out where vectors are given. Several are one
@@ -109,7 +111,8 @@ def evaluate(  # noqa: PLR0913
         images: ``(I, D)`` vectors as an array, a tensor, a table or a file, see ``vector_files``; in the
             order of the data where they have no ids.
         texts: ``(T, D)`` vectors, likewise.
-        own: ``(T,)`` row of each text's image, where vectors come without data.
+        own: ``(T,)`` row of each text's image, where vectors or scores come without data.
+        scores: ``(I, T)`` scores that were made elsewhere, larger = more alike, see ``read_scores``.
         pretrained: of the model, see ``open_model``.
         random_weights: see there.
         device: see there.
@@ -144,10 +147,13 @@ def evaluate(  # noqa: PLR0913
     how: dict[str, Any] = {"pretrained": pretrained, "random_weights": random_weights}
     how |= {"device": device, "precision": precision}
     models, where = _several(model), Where(data, split)
-    _require_one_way(models, data, images, texts, own)
+    vectors = _require_sides(images, texts)
+    _require_one_way({"a model": bool(models), **vectors, "scores": scores is not None}, data, own)
     _require_owners(models, where, scoring=scoring, **how)
     if models:
         subject = _of_models(models, where, scoring or {}, how)
+    elif scores is not None:
+        subject = _of_scores(where, scores, own)
     else:
         subject = _of_vectors(where, images, texts, own)
     identity = _identity(subject, split=split, precision=precision, scoring=dict(scoring or {}))
@@ -227,21 +233,32 @@ def _identity(subject: Subject, **asked: Any) -> Evaluation:
     return Evaluation(data=data, target=target.model_dump(mode="json") if target else None, **fields)
 
 
-def _require_one_way(models: Sequence[Any], data: Any, images: Any, texts: Any, own: Any) -> None:
-    """Raise if vectors and a model are both given, or nothing says which text belongs to which image."""
-    swapped = isinstance(data, Model) or is_object_model(data)
-    if swapped:
+def _require_sides(images: Any, texts: Any) -> dict[str, bool]:
+    """Raise if vectors of one side alone are given; else return whether there are any."""
+    sides = images is not None, texts is not None
+    require(sides[0] == sides[1], "give the vectors of images and of texts")
+    return {"vectors as images and texts": all(sides)}
+
+
+def _require_one_way(ways: Mapping[str, bool], data: Any, own: Any) -> None:
+    """Raise unless one thing is evaluated, and something says which text belongs to which image.
+
+    Args:
+        ways: what may be evaluated, and whether it is given.
+        data: see ``evaluate``.
+        own: likewise.
+    """
+    if isinstance(data, Model) or is_object_model(data):
         raise TypeError(
             f"{class_of(data)} is given as the data; the model comes first, evaluate(model, data)"
         )
-    alone = images is not None and texts is not None
-    require(alone == (images is not None or texts is not None), "give the vectors of images and of texts")
-    require(alone != bool(models), "give a model, or vectors as images and texts, and not both")
-    require(
-        models or (data is None) == (own is not None),
-        "give data, or vectors with own and no data",
-    )
-    require(alone or own is None, "own belongs to vectors; a model needs data")
+    chosen = [name for name, present in ways.items() if present]
+    several = f", and not {' and '.join(chosen)}" if chosen else ""
+    require(len(chosen) == 1, f"give one of {', '.join(ways)}{several}")
+    if chosen == ["a model"]:
+        require(own is None, "own belongs to vectors and scores; a model needs data")
+        return
+    require((data is None) == (own is not None), f"give data, or {chosen[0]} with own and no data")
 
 
 def _require_owners(models: Sequence[Any], where: Where, **of_model: Any) -> None:
@@ -275,6 +292,22 @@ def _of_vectors(where: Where, images: Any, texts: Any, own: Any) -> Subject:
     from_files: dict[str, Any] = {"images": origin(images, image_values), "texts": origin(texts, text_values)}
     from_files |= {"name": name} if name else {}
     return Subject(model, part, *sides, target, origin=from_files)
+
+
+def _of_scores(where: Where, scores: Any, own: Any) -> Subject:
+    """Scores in the order of the data, or with rows of their own."""
+    split = target = None
+    if where.data is not None:
+        split, target = _data(KeptVectors(), where, {"pictures": False})
+    matrix = read_scores(scores, split)
+    if split is None:
+        images, captions = matrix.values.shape
+        split = split_of_rows(own, images, captions, matrix.ids)
+    model = KeptScores(matrix.in_order(split), (split.image_ids, split.caption_ids))
+    image, text = model.embed(model.source(split))
+    name = name_of_sources({"scores": scores})
+    source: dict[str, Any] = {"scores": origin_of_scores(scores, matrix.values)}
+    return Subject(model, split, image, text, target, origin=source | ({"name": name} if name else {}))
 
 
 def _of_models(

@@ -45,6 +45,7 @@ class Evaluation:
         model, pretrained: by which ``open_model`` opens it again; empty where it has no name.
         random_weights: whether nobody trained it.
         images, texts: where vectors came from, by ``file`` and ``checksum``.
+        scores: where a matrix of scores came from, likewise.
         data: name of the data.
         target: the fields of ``Target`` of data that have a name.
         split: that was asked for; empty = see ``evaluate``.
@@ -61,6 +62,7 @@ class Evaluation:
     random_weights: bool = False
     images: Mapping[str, str] | None = None
     texts: Mapping[str, str] | None = None
+    scores: Mapping[str, str] | None = None
     data: str = ""
     target: Mapping[str, Any] | None = None
     split: str = ""

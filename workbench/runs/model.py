@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from pathlib import Path
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -108,6 +109,9 @@ class Model:
         devices.find(device)
         self.precision = precision
         return self
+
+    def keep(self, folder: Path) -> None:
+        """Write into the folder of an evaluation what the model is, where nothing else keeps it."""
 
     @property
     def device(self) -> torch.device:

@@ -39,7 +39,7 @@ from workbench.training.averaging import best_epoch
 from workbench.training.settings import changed
 
 # the weights hold a checksum of their own
-CHECKSUMMED = (runs.STATES, runs.RESULTS, "*.parquet", runs.VALUES, "embeddings/*")
+CHECKSUMMED = (runs.STATES, runs.RESULTS, "*.parquet", runs.VALUES, runs.SCORES, "embeddings/*")
 
 
 # a model, and the embeddings of a split's images and captions on the CPU in float32; parts are left out where
@@ -377,6 +377,7 @@ class Result:
             images = [split.image_ids[row] for row in split.own]
             captions = {"id": split.caption_ids, "image": images, "caption": split.captions}
             write_table(path / runs.CAPTIONS, pd.DataFrame(captions))
+            model.keep(path)
         elif isinstance(model, TrainedModel):
             write_json(path / runs.STATES, {name: maker.state() for name, maker in model.makers.items()})
             checkpoint.write(

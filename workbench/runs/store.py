@@ -62,6 +62,8 @@ STATES = "text.json"
 MODEL = "model.safetensors"
 # the captions of a run that evaluated a model made elsewhere
 CAPTIONS = "captions.parquet"
+# scores that were made elsewhere
+SCORES = "scores.npy"
 SCRAP = "application/scrapbook.scrap.json+json"
 # how a run may end without a cell to blame
 ENDS = ("ok", "killed", "interrupted", "timeout")

@@ -92,18 +92,19 @@ def _first(value: Any) -> Any:
     return value[0] if listed and len(value) else None
 
 
-def fields_of(source: Any, name: str) -> list[Field]:
+def fields_of(source: Any, name: str, wanted: str = "vectors") -> list[Field]:
     """List what a source holds; of an array or a tensor one field without a name.
 
     Args:
         source: a file, a mapping, a table, an array, a tensor or a list.
         name: of the source, for messages.
+        wanted: what it should hold, likewise.
 
     Raises:
         FileNotFoundError: there is no such file.
         ValueError: it cannot be read, or a column stands twice or is missing among numbered ones.
     """
-    content = _opened(from_user(source)) if isinstance(source, str | Path) else source
+    content = _opened(from_user(source), wanted) if isinstance(source, str | Path) else source
     if isinstance(content, pd.Series):
         content = content.to_frame("vectors")
     if hasattr(content, "to_pandas"):  # a table of another library
@@ -115,12 +116,12 @@ def fields_of(source: Any, name: str) -> list[Field]:
     return [Field("", "", content)]
 
 
-def _opened(file: Path) -> Any:
+def _opened(file: Path, wanted: str) -> Any:
     """The content of a file: an array, a mapping of names or a table."""
-    require(file.suffix in READERS, f"{file} holds no vectors; give one of {', '.join(READERS)}")
+    require(file.suffix in READERS, f"{file} holds no {wanted}; give one of {', '.join(READERS)}")
     require(file.is_file(), f"there is no file {file}", FileNotFoundError)
-    require_itself(file, "vectors")
-    with reading_errors(file, "holds no vectors", *NUMPY_ERRORS, pd.errors.ParserWarning):
+    require_itself(file, wanted)
+    with reading_errors(file, f"holds no {wanted}", *NUMPY_ERRORS, pd.errors.ParserWarning):
         return READERS[file.suffix](file)
 
 

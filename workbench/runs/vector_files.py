@@ -30,7 +30,7 @@ from workbench.data.columns import NAMES
 from workbench.data.images import raise_no_image
 from workbench.formatting import format_count
 from workbench.io import checksum, from_user, reading_errors
-from workbench.records import Array, Split, require
+from workbench.records import Array, Rows, Split, require
 from workbench.runs.store import BARE
 from workbench.runs.vector_fields import IDS, VECTORS, Field, fields_of, side_of
 
@@ -156,7 +156,7 @@ def _is_like_ids(field: Field, side: Side, count: int) -> bool:
     vector, or a number where the name ends as that of ids does. Captions, and what names the images of texts,
     are none.
     """
-    texts = () if field.is_matrix else _texts(field.value)
+    texts = () if field.is_matrix else texts_of(field.value)
     elsewhere = side_of(field.name) == OTHER[side] or field.word in NAMES["caption"]
     if side == "text":
         elsewhere |= any(field.word in names for names in IDS["image"])
@@ -246,7 +246,7 @@ def _ids(fields: Sequence[Field], side: Side, name: str, count: int) -> tuple[st
     """The name of the field that holds the ids of a side, and the ids; both empty where there are none."""
     for words in IDS[side]:
         named = [field for field in fields if field.word in words]
-        ids = {field.name: _texts(field.value) for field in named}
+        ids = {field.name: texts_of(field.value) for field in named}
         for field in named:
             # what has a name of images may be their vectors or their pixels
             require(
@@ -265,8 +265,8 @@ def _ids(fields: Sequence[Field], side: Side, name: str, count: int) -> tuple[st
     return "", ()
 
 
-def _texts(value: Any) -> tuple[str, ...]:
-    """Ids as texts; none where these are no texts or whole numbers."""
+def texts_of(value: Any) -> tuple[str, ...]:
+    """Return ids as texts; none where these are no texts or whole numbers."""
     values = value.tolist() if hasattr(value, "tolist") else value
     if not isinstance(values, list | tuple):
         return ()
@@ -337,18 +337,36 @@ def _taken(vectors: SideVectors, wanted: Sequence[str], what: str, split: str) -
             "give one each, in the order of the data",
         )
         return vectors.values
-    rows = pd.Index(vectors.ids).get_indexer(pd.Index(wanted))
-    forms = pd.Index(map(_one_form, vectors.ids))
+    return vectors.values[match_rows(vectors.ids, wanted, what, split, "vectors")]
+
+
+def match_rows(ids: Sequence[str], wanted: Sequence[str], what: str, split: str, of_ids: str) -> Rows:
+    """Find the rows of some ids, whose paths may be written otherwise.
+
+    Args:
+        ids: unique ids, in the order of the rows.
+        wanted: those that are sought.
+        what: they name, for messages.
+        split: that wants them.
+        of_ids: what has the ids, ``"vectors"``.
+
+    Returns:
+        ``(len(wanted),)`` rows.
+
+    Raises:
+        ValueError: one is not there.
+    """
+    rows = pd.Index(ids).get_indexer(pd.Index(wanted))
+    forms = pd.Index(map(_one_form, ids))
     if (rows < 0).any() and forms.is_unique:
         rows = forms.get_indexer(pd.Index(map(_one_form, wanted)))
     lone = [name for name, row in zip(wanted, rows, strict=True) if row < 0]
-    first_ids = _listed(vectors.ids[:2])
     require(
         not lone,
-        f"{split}: {what} {lone[:1]} has no vector, one of {format_count(len(lone))} without; the ids of the "
-        f"vectors are {first_ids} ...",
+        f"{split}: {what} {lone[:1]} has no {of_ids}, one of {format_count(len(lone))} without; the ids of "
+        f"the {of_ids} are {_listed(ids[:2])} ...",
     )
-    return vectors.values[rows]
+    return np.asarray(rows, np.int64)
 
 
 def _one_form(name: str) -> str:

@@ -1,0 +1,354 @@
+"""Scores that were made elsewhere: one matrix of every image with every caption, in memory or in a file.
+
+=========  ===============================================================================================
+what       where it stands
+=========  ===============================================================================================
+scores     numbers ``(I, T)``, larger = more alike: the field ``scores``, ``similarities`` or ``logits``, else
+           the only matrix
+ids        ``image_ids`` and ``caption_ids``, or ``row_ids`` and ``column_ids``; of a table its index and its
+           columns
+=========  ===============================================================================================
+
+A matrix without ids stands in the order of the data. One that stands the other way, captions in rows, is read
+where ids of both sides say so.
+"""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from torch import Tensor
+
+from workbench.formatting import format_count
+from workbench.io import NUMPY_ERRORS, checksum, from_user, read_array, reading_errors, replacing
+from workbench.metrics.blocks import AnyScores, by_rows
+from workbench.records import Array, Embedding, Rows, Split, require
+from workbench.runs.model import WHOLE, Say, silent
+from workbench.runs.own import KeptVectors
+from workbench.runs.pairs import Items
+from workbench.runs.store import SCORES, verify_files
+from workbench.runs.vector_fields import IDS, Field, fields_of
+from workbench.runs.vector_files import match_rows, texts_of
+from workbench.training.batches import Source
+
+FILES = (".npy", ".npz", ".pt", ".safetensors")
+CALLED = {
+    *("scores", "score", "similarities", "similarity", "sims", "sim"),
+    *("logits", "logits_per_image", "matrix"),
+}
+ROWS, COLUMNS = {"row_ids", "rows", "index"}, {"column_ids", "columns", "col_ids"}
+# entries whose numbers are checked at a time
+CHECKED = 2**24
+Sides = tuple[tuple[str, ...], tuple[str, ...]]
+
+
+class ScoreMatrix(NamedTuple):
+    """Scores as they were read.
+
+    Args:
+        values: ``(I, T)`` float32 or float64.
+        ids: of its images and of its captions; none = they stand in the order of the data.
+    """
+
+    values: Array
+    ids: Sides
+
+    def in_order(self, split: Split) -> AnyScores:
+        """``(I, T)`` the scores in the order of a split.
+
+        Raises:
+            ValueError: an image or a caption of the split has no scores.
+        """
+        rows = []
+        wanted = {"image": split.image_ids, "caption": split.caption_ids}
+        for ids, (what, names) in zip(self.ids, wanted.items(), strict=True):
+            place = match_rows(ids, names, what, split.name, "scores") if ids else np.arange(len(names))
+            rows.append(place)
+        return _cut(self.values, rows[0], rows[1])
+
+
+def _cut(values: AnyScores, images: Rows, captions: Rows) -> AnyScores:
+    """The scores of some images and captions: as they are where these are all, a matrix where it is small."""
+    whole = (np.arange(size) for size in values.shape)
+    if all(np.array_equal(*pair) for pair in zip((images, captions), whole, strict=True)):
+        return values
+    part = by_rows(values).cut(images, captions)
+    small = len(images) * len(captions) <= WHOLE
+    return part.rows() if small else part
+
+
+def read_scores(source: Any, split: Split | None = None) -> ScoreMatrix:
+    """Read scores that were made elsewhere.
+
+    Args:
+        source: array, tensor, list or table ``(I, T)``, a mapping that holds one, or a file: ``.npy``, which
+            is not read into memory, ``.npz``, ``.pt`` or ``.safetensors``.
+        split: whose images and captions are scored; ``None`` = rows are images.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        ValueError: it holds no such matrix, another shape, a number that is not finite, or ids that do not
+            belong to it; the message says which.
+    """
+    name = str(source) if isinstance(source, str | Path) else "scores"
+    fields = _fields(source, name)
+    field = _matrix_of(fields, name)
+    values = _numbers(field.value, ", ".join(filter(None, (name, field.name))))
+    ids = {key: _ids(fields, words, name) for key, words in _words().items()}
+    known = split or None
+    turned, sides = _sides(values, ids, known, name)
+    values = values.T if turned else values
+    _require_shape(values, sides, known, name)
+    _require_finite(values, sides if all(sides) else _ids_of(known, values), name)
+    return ScoreMatrix(values, sides)
+
+
+def _words() -> dict[str, set[str]]:
+    """What ids are called, by whose they are."""
+    image = IDS["image"][0] | IDS["image"][2] - {"image", "images", "index"}
+    return {"image": image, "caption": set(IDS["text"][0]), "row": ROWS, "column": COLUMNS}
+
+
+def _fields(source: Any, name: str) -> list[Field]:
+    """What a source holds, a table with its ids beside it."""
+    if isinstance(source, pd.DataFrame):
+        fields = [Field("", "scores", source.to_numpy())]
+        for word, index in (("row_ids", source.index), ("column_ids", source.columns)):
+            if not isinstance(index, pd.RangeIndex):
+                fields.append(Field(word, word, list(map(str, index))))
+        return fields
+    if not isinstance(source, str | Path):
+        return fields_of(source, name, "scores")
+    file = from_user(source)
+    require(
+        file.suffix in FILES,
+        f"{name} holds no score matrix; give one of {', '.join(FILES)}, or ranked lists and tables of query, "
+        "item, score as runs",
+    )
+    require(file.is_file(), f"there is no file {name}", FileNotFoundError)
+    if file.suffix == ".npy":
+        return [Field("", "", read_array(file, "holds no scores"))]
+    return fields_of(source, name, "scores")
+
+
+def _matrix_of(fields: Sequence[Field], name: str) -> Field:
+    """The one field that holds scores."""
+    if len(fields) == 1 and not fields[0].name:
+        return fields[0]
+    able = [field for field in fields if field.is_matrix]
+    candidates = [field for field in able if field.word in CALLED] or able
+    held = ", ".join(map(str, fields)) or "nothing"
+    require(candidates, f"{name} holds {held}; numbers (I, T) are needed, called scores")
+    names = " and ".join(field.name for field in candidates)
+    require(len(candidates) == 1, f"{name} holds {names}, and each may be the scores; call one scores")
+    return candidates[0]
+
+
+def _numbers(value: Any, name: str) -> Array:
+    """A matrix of float32 or float64, larger types of neither."""
+    with reading_errors(name, "holds no scores", *NUMPY_ERRORS):
+        if isinstance(value, Tensor):
+            value = value.detach().cpu().to_dense()
+            value = value.float() if value.is_floating_point() and value.itemsize < 4 else value
+            value = value.numpy()
+        array = np.ma.filled(value.astype(float), np.nan) if np.ma.isMaskedArray(value) else np.asarray(value)
+    shape = tuple(array.shape)
+    require(array.dtype.kind in "biuf", f"{name} holds {array.dtype} {shape}; real numbers (I, T) are needed")
+    require(len(shape) == 2 and all(shape), f"{name} has the shape {shape}; (I, T) is needed, images in rows")
+    small = array.dtype.kind in "bf" and array.dtype.itemsize <= 4
+    return array.astype(np.float32 if small else np.float64, copy=False)
+
+
+def _ids(fields: Sequence[Field], words: set[str], name: str) -> tuple[str, ...]:
+    """The ids that one of these names has, as texts; none where no field is called so."""
+    named = [field for field in fields if field.word in words]
+    for field in named[:1]:
+        texts = texts_of(field.value)
+        require(texts, f"{name} holds {field}, and ids are texts or whole numbers; save a list of these")
+        twice = pd.Series(texts).duplicated()
+        require(not twice.any(), f"{name}, {field.name}: the id {texts[int(twice.argmax())]!r} stands twice")
+        return texts
+    return ()
+
+
+def _sides(
+    values: Array, ids: Mapping[str, tuple[str, ...]], split: Split | None, name: str
+) -> tuple[bool, Sides]:
+    """Whether rows are captions, and the ids of images and of captions.
+
+    Raises:
+        ValueError: ids of another number than there are rows or columns.
+    """
+    size = values.shape
+    images, captions, rows, columns = (ids[key] for key in ("image", "caption", "row", "column"))
+    if rows or columns:
+        for what, axis, own in (("rows", 0, rows), ("columns", 1, columns)):
+            require(len(own) in (0, size[axis]), f"{name}: {len(own)} ids for {size[axis]} {what}")
+        turned = _share(rows, split, "caption_ids") + _share(columns, split, "image_ids")
+        straight = _share(rows, split, "image_ids") + _share(columns, split, "caption_ids")
+        both = bool(rows) and bool(columns)
+        return (True, (columns, rows)) if both and turned > straight else (False, (rows, columns))
+    # ids of both sides say which way the matrix stands, those of one side do not
+    lengths = len(images), len(captions)
+    turned_lengths = all(lengths) and lengths == (size[1], size[0]) and lengths != size
+    seen = size[::-1] if turned_lengths else size
+    for what, number, expected in (("image", lengths[0], seen[0]), ("caption", lengths[1], seen[1])):
+        count = format_count(number, f"{what} id")
+        require(
+            number in (0, expected),
+            f"{name} has the shape {size}, and {count}; images stand in rows and captions in columns, (I, T)",
+        )
+    return turned_lengths, (images, captions)
+
+
+def _share(ids: Sequence[str], split: Split | None, side: str) -> float:
+    """Which share of some ids a side of the data has."""
+    known = set(getattr(split, side)) if split else set[str]()
+    return sum(name in known for name in ids) / max(len(ids), 1)
+
+
+def _require_shape(values: Array, sides: Sides, split: Split | None, name: str) -> None:
+    """Raise if scores without ids are more or fewer than the data have.
+
+    Raises:
+        ValueError: the message says which shape is expected, and what to do where it fits the other way.
+    """
+    if split is None:
+        return
+    expected = len(split.image_ids), len(split.caption_ids)
+    free = [not ids for ids in sides]
+    if not any(no_ids and a != b for no_ids, a, b in zip(free, values.shape, expected, strict=True)):
+        return
+    lead = f"{name} has the shape {values.shape}, and {split.name} needs {expected}: a row an image, a column"
+    if values.shape == expected[::-1]:
+        raise ValueError(
+            f"{lead} a caption; give its transpose, scores.T, or image_ids and caption_ids beside it"
+        )
+    raise ValueError(
+        f"{lead} a caption; give one each in the order of the data, or image_ids and caption_ids"
+    )
+
+
+def _ids_of(split: Split | None, values: Array) -> tuple[Sequence[str], Sequence[str]]:
+    """Names of rows and columns for a message: those of the data, else their numbers."""
+    if split is not None and values.shape == (len(split.image_ids), len(split.caption_ids)):
+        return split.image_ids, split.caption_ids
+    return list(map(str, range(values.shape[0]))), list(map(str, range(values.shape[1])))
+
+
+def _require_finite(values: Array, ids: tuple[Sequence[str], Sequence[str]], name: str) -> None:
+    """Raise if a score is NaN or infinite; some rows are read at a time."""
+    step = max(1, CHECKED // values.shape[1])
+    for first in range(0, len(values), step):
+        finite = np.isfinite(values[first : first + step])
+        if finite.all():
+            continue
+        row, column = np.argwhere(~finite)[0]
+        number = values[first + row, column]
+        raise ValueError(
+            f"{name}: the score of image {ids[0][first + row]!r} and caption {ids[1][column]!r} is {number}; "
+            "give a finite one, or lists that leave items out as runs"
+        )
+
+
+def origin_of_scores(source: Any, values: Array) -> dict[str, str]:
+    """Say where scores are from: the path of their file and its checksum, of those in memory their own.
+
+    Args:
+        source: as ``read_scores`` takes it.
+        values: ``(I, T)`` that were read there.
+    """
+    if isinstance(source, str | Path):
+        file = from_user(source).resolve()
+        return {"file": str(file), "checksum": checksum(file)}
+    digest = hashlib.sha256()
+    step = max(1, CHECKED // values.shape[1])
+    for first in range(0, len(values), step):
+        digest.update(np.ascontiguousarray(values[first : first + step]).tobytes())
+    return {"checksum": digest.hexdigest()}
+
+
+class KeptScores(KeptVectors):
+    """Stands where scores were made elsewhere, and what made them is not there. It embeds nothing: an item is
+    its row.
+
+    Args:
+        values: ``(I, T)`` scores.
+        ids: of the images and of the captions.
+    """
+
+    name = "scores"
+    of_unit_length = False
+
+    def __init__(self, values: AnyScores, ids: Sides) -> None:
+        super().__init__()
+        self.values = values
+        self.ids = ids
+
+    @classmethod
+    def read(cls, folder: Path) -> "KeptScores":
+        """Read the scores that a run keeps.
+
+        Raises:
+            ChecksumError: a file is damaged. ValueError: it cannot be read.
+        """
+        return cls(read_array(kept_file(folder, SCORES)), kept_ids(folder))
+
+    def keep(self, folder: Path) -> None:
+        """Write the scores into a run folder."""
+        with replacing(folder / SCORES) as temporary:
+            np.save(temporary, by_rows(self.values).rows())
+
+    def embed(self, source: Source) -> tuple[Embedding, Embedding]:
+        """Name the rows of the images and captions of a split.
+
+        Raises:
+            ValueError: there are no scores of one of them.
+        """
+        split, rows = source.split, []
+        wanted = {"image": split.image_ids, "caption": split.caption_ids}
+        for ids, (what, names) in zip(self.ids, wanted.items(), strict=True):
+            rows.append(match_rows(ids, names, what, split.name, "scores"))
+        return Items.of(str, rows[0]), Items.of(str, rows[1])
+
+    def scores(self, image: Embedding, text: Embedding) -> Array:
+        """``(I, T)`` scores of some images and captions of the data."""
+        return np.asarray(by_rows(self.values).make(self._rows(image), self._rows(text)))
+
+    def scores_of_split(self, image: Embedding, text: Embedding, *, say: Say = silent) -> AnyScores:
+        """``(I, T)`` scores of the images and captions of a split."""
+        return _cut(self.values, self._rows(image), self._rows(text))
+
+    def _rows(self, items: Embedding) -> Rows:
+        """Rows of items in the matrix.
+
+        Raises:
+            TypeError: vectors, which these scores do not read.
+        """
+        if not isinstance(items, Items) or items.rows is None:
+            raise TypeError(f"{self.name} are of images and captions of the data, and not of vectors")
+        return items.rows
+
+
+def kept_file(folder: Path, name: str) -> Path:
+    """A file that a run keeps, which is what the run wrote.
+
+    Raises:
+        FileNotFoundError: it is not there. ChecksumError: it is damaged.
+    """
+    file = folder / name
+    require(file.is_file(), f"{folder} lacks {name}; evaluate again", FileNotFoundError)
+    verify_files(folder, file)
+    return file
+
+
+def kept_ids(folder: Path) -> Sides:
+    """The ids of images and of captions that a run keeps."""
+    sides = []
+    for side in ("image", "text"):
+        file = kept_file(folder, f"embeddings/{side}_ids.parquet")
+        sides.append(tuple(pd.read_parquet(file)["id"]))
+    return sides[0], sides[1]
