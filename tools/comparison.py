@@ -1,0 +1,246 @@
+"""Trains what the comparison of objectives lacks: two ways of training, five seeds, every epoch measured.
+
+``python -m tools.comparison FOLDER`` trains one arm after another into FOLDER, one file an arm, until none is
+left. Several processes may share a folder, and one that is killed loses the arm that it was training. Each
+computes with one thread, as all recorded tables do.
+
+An arm keeps, epoch by epoch, the numbers that choose an epoch on the validation split, and the numbers of the
+test split, some of them by image, so that one training serves every selection. First, a recipe is searched
+for each objective and way of training with one seed that no comparison uses: the learning rate at half, once
+and twice that of the objective's recipe, with ``EPOCHS[0]`` epochs; and with ``EPOCHS[1]`` where the curve
+still rises (``chosen``).
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from paper_tables.probes import of_captions
+
+from workbench import objectives
+from workbench.io import only_writer, replacing
+from workbench.metrics.registry import rows
+from workbench.records import Split, Values
+from workbench.runs.build import prepare
+from workbench.runs.config import Config
+from workbench.runs.environment import code_hash
+from workbench.runs.measure import calibrate, evaluate_split
+from workbench.runs.model import TrainedModel, scored
+from workbench.runs.resolve import resolve
+from workbench.training import computing_threads, deterministic_algorithms, fit
+from workbench.training.batches import Source
+from workbench.training.loop import NonFiniteLossError
+
+# the first are trained before the others, so that whatever is there is balanced
+FIRST = ("infonce", "vsepp", "siglip", "cora", "ditm", "three_ranks")
+REST = ("rince", "daa", "sam", "dias", "aahr", "hrem", "pcme", "pcmepp")
+WAYS = ("own", "exact")
+SEEDS, SEARCH_SEED = range(5), 100
+FACTORS, EPOCHS = (1.0, 0.5, 2.0), (6, 12)
+LABELS, I2T, T2I = "rsum", "exact:i2t/map_at_r", "exact:t2i/map_at_r"
+# from what on a curve still rises: RSUM of 6, and the mean of two mAP@R
+RISES = {"labels": 0.03, "truth": 0.01}
+BY = {"own": "labels", "exact": "truth"}
+CHOOSING = ("rsum", "map_at_r")
+METRICS = ("R", "rsum", "map_at_r", "r_precision", "within_map_at_r")
+# numbers that are kept by image
+BY_IMAGE = (LABELS, I2T, T2I, "i2t/R@1", "t2i/R@1", "exact:i2t/within_map_at_r")
+# seconds between two looks for work, while other processes train the rest
+WAIT = 60
+Numbers = dict[str, float]
+
+
+@dataclass(frozen=True)
+class Arm:
+    """One training: an objective, what counts as positive, and how long and how fast it learns.
+
+    Args:
+        factor: of the learning rate in the objective's recipe.
+        epochs: 0 = what the search chose.
+    """
+
+    objective: str
+    positives: str
+    seed: int
+    factor: float = 1.0
+    epochs: int = 0
+
+    @property
+    def name(self) -> str:
+        """Its file, without ending."""
+        searched = f"_x{self.factor:g}_{self.epochs}" if self.seed == SEARCH_SEED else ""
+        return f"{self.objective}_{self.positives}_{self.seed}{searched}"
+
+    def config(self) -> Config:
+        """Its configuration."""
+        options: dict[str, Any] = {"positives": self.positives, "seed": self.seed, "epochs": self.epochs}
+        lr = self.factor * objectives.member(self.objective).recipe["lr"]
+        return Config(objective=self.objective, train_images=2000, threads=1, device="cpu", lr=lr, **options)
+
+
+def chooser(val: Numbers) -> dict[str, float]:
+    """The numbers that choose an epoch: RSUM by annotated pairs, and the mean mAP@R of both directions by the
+    truth.
+    """
+    return {"labels": val[LABELS], "truth": (val[I2T] + val[T2I]) / 2}
+
+
+def measured(model: TrainedModel, source: Source, names: Sequence[str]) -> tuple[Numbers, dict[str, Values]]:
+    """Every number of these metrics on a split, and some of them by image."""
+    split = source.split
+    judgements = {name: split.judgements[name] for name in ("own", "exact")}
+    image, text = model.embed(source)
+    table = [row() for name, row in rows().items() if name in names]
+    measurements, values = evaluate_split(
+        scored(model, image, text), replace(split, judgements=judgements), table=table, rounds=0
+    )
+    numbers = {m.label: m.value for m in measurements}
+    return numbers, {key: by_image(split, values[key]) for key in BY_IMAGE if key in values}
+
+
+def by_image(split: Split, values: Values) -> Values:
+    """``(images,)`` values of which the mean is the number: captions are averaged within their image."""
+    images, captions = len(split.image_ids), len(split.captions)
+    if len(values) == images:
+        return values
+    of_images = of_captions(split.own, values[-captions:])
+    return values[:images] + of_images if len(values) > captions else of_images
+
+
+def train(config: Config, *, tested: bool) -> tuple[list[dict[str, Any]], Values]:
+    """Train one arm.
+
+    Args:
+        config: complete.
+        tested: measure the test split as well.
+
+    Returns:
+        Of each epoch its numbers on both splits, ``val`` and ``test``, and ``seconds`` so far; and the
+        ``(keys, epochs, images)`` values on the test split, see ``BY_IMAGE``.
+    """
+    began = time.perf_counter()
+    ready = prepare(config, progress=False)
+    model, history, kept = ready.model, list[dict[str, Any]](), list[Values]()
+
+    def validate() -> Numbers:
+        calibrate(model, ready.val)
+        epoch: dict[str, Any] = {"val": measured(model, ready.val, CHOOSING)[0], "test": {}}
+        if tested:
+            epoch["test"], values = measured(model, ready.test, METRICS)
+            kept.append(np.stack([values[key] for key in BY_IMAGE]))
+        history.append(epoch | {"seconds": round(time.perf_counter() - began, 1)})
+        return {"rsum": epoch["val"][LABELS]}
+
+    with deterministic_algorithms(True), computing_threads(1):
+        torch.set_rng_state(ready.random_state)
+        assert ready.train is not None
+        fit(model.pair, model.objective, ready.train, validate, ready.config, progress=False)
+    return history, np.stack(kept, axis=1) if kept else np.zeros((0, 0, 0))
+
+
+def run(arm: Arm, folder: Path) -> None:
+    """Train one arm into its file, written whole or not at all."""
+    config = resolve(arm.config())
+    facts: dict[str, Any] = {**asdict(arm), "config": config.as_dict(), "keys": BY_IMAGE}
+    facts |= {"code": code_hash()[:16], "torch": torch.__version__}
+    values = np.zeros((0, 0, 0))
+    try:
+        facts["history"], values = train(config, tested=arm.seed != SEARCH_SEED)
+    except NonFiniteLossError as error:
+        facts |= {"history": [], "error": str(error)}
+    with replacing(folder / f"{arm.name}.npz") as path:
+        np.savez_compressed(path, facts=json.dumps(facts), values=values.astype(np.float16))
+
+
+def facts_of(folder: Path, arm: Arm) -> dict[str, Any] | None:
+    """What an arm's file says of it, without the values by image; ``None`` where there is no file yet."""
+    path = folder / f"{arm.name}.npz"
+    if not path.is_file():
+        return None
+    with np.load(path) as file:
+        facts: dict[str, Any] = json.loads(str(file["facts"]))
+    return facts
+
+
+def best(facts: Mapping[str, Any], by: str) -> tuple[int, float]:
+    """The epoch that a number chooses on the validation split, and that number; a training that broke off has
+    none.
+    """
+    values = [chooser(epoch["val"])[by] for epoch in facts["history"]]
+    return (int(np.argmax(values)), max(values)) if values else (0, -np.inf)
+
+
+def search(objective: str, positives: str) -> list[Arm]:
+    """The first arms of a search, at every learning rate."""
+    return [Arm(objective, positives, SEARCH_SEED, factor, EPOCHS[0]) for factor in FACTORS]
+
+
+def chosen(folder: Path, objective: str, positives: str) -> tuple[list[Arm], Arm | None]:
+    """What a search still lacks, and the recipe that it chose once nothing is lacking.
+
+    With annotated pairs the learning rate with the best RSUM is chosen, with every true pair the one with the
+    best mean mAP@R: by the validation split. The longer training is chosen where it betters RSUM or mAP@R by
+    what ``RISES`` says.
+    """
+    arms = search(objective, positives)
+    results = {arm: facts_of(folder, arm) for arm in arms}
+    lacking = [arm for arm, facts in results.items() if facts is None]
+    if lacking:
+        return lacking, None
+    by = BY[positives]
+    short = max(arms, key=lambda arm: best(results[arm] or {}, by)[1])
+    long = replace(short, epochs=EPOCHS[1])
+    longer = facts_of(folder, long)
+    if longer is None:
+        return [long], None
+    rises = [
+        best(longer, name)[1] - best(results[short] or {}, name)[1] > margin for name, margin in RISES.items()
+    ]
+    return [], long if any(rises) else short
+
+
+def open_arms(folder: Path) -> Iterator[Arm]:
+    """Arms that are not there and can be trained, in their order: the search of the first objectives, each
+    seed of all of these, and then the same for the others.
+    """
+    for names in (FIRST, REST):
+        recipes: dict[tuple[str, str], Arm] = {}
+        for objective, positives in product(names, WAYS):
+            lacking, recipe = chosen(folder, objective, positives)
+            yield from lacking
+            if recipe:
+                recipes[objective, positives] = recipe
+        for seed, recipe in product(SEEDS, recipes.values()):
+            arm = replace(recipe, seed=seed)
+            if not (folder / f"{arm.name}.npz").is_file():
+                yield arm
+
+
+def main(place: str) -> None:
+    """Train until every arm is there; what another process trains is left to it."""
+    folder = Path(place)
+    while arms := [*open_arms(folder)]:
+        for arm in arms:
+            try:
+                with only_writer(folder / "locks", arm.name):
+                    # another process may have ended it since
+                    if facts_of(folder, arm) is None:
+                        run(arm, folder)
+                break
+            except BlockingIOError:
+                continue
+        else:
+            time.sleep(WAIT)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
