@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,6 +11,7 @@ from scipy.stats import ttest_rel
 from tests.oracles import comparison as oracle
 from workbench.metrics import comparison, load
 from workbench.metrics.comparison import Difference, holm, levels, most_different, sign_test
+from workbench.metrics.crossed import crossed
 from workbench.metrics.intervals import Draws
 from workbench.metrics.registry import Metric
 from workbench.records import MetricKey
@@ -301,13 +304,10 @@ def test_values_of_several_seeds_cover_their_scatter_and_need_no_order_of_seeds(
     (one,) = comparison.paired_differences(by_run(a=a, b=b), "a", alone(60))
     means = b.mean(axis=1) - a.mean(axis=1)
     assert one.value == pytest.approx(means.mean())
-    (images,) = comparison.paired_differences(by_run(a=a.mean(axis=0), b=b.mean(axis=0)), "a", alone(60))
-    # variances over images and over seeds are added, with Satterthwaite's degrees of freedom
-    over_images = (images.high - images.value) / student.ppf(0.975, 59)
-    over_seeds = means.std(ddof=1) / 3**0.5
-    both = over_images**2 + over_seeds**2
-    free = both**2 / (over_images**4 / 59 + over_seeds**4 / 2)
-    assert one.high - one.value == pytest.approx(student.ppf(0.975, free) * both**0.5)
+    # resamples of images have the variance that mean squares have, and two imagined images are added to it
+    parts, largest = crossed(b - a), np.abs((b - a).mean(axis=0)).max() / 60
+    parts = replace(parts, images=parts.images + 2 * largest**2)
+    assert one.high - one.value == pytest.approx(parts.half_width(), rel=0.05)
     (turned,) = comparison.paired_differences(by_run(a=a[::-1], b=b[::-1]), "a", alone(60))
     assert (turned.low, turned.high) == pytest.approx((one.low, one.high))
 

@@ -23,8 +23,7 @@ true values is not promised.
 Beside it stands the exact sign test, which counts *how often* and not by how much one run is better; for a
 number that is 0 or 1 for each image it is McNemar's test. All of this speaks about other images, not about
 other seeds of training (``seeds``), unless values of several seeds are given: then the difference is the mean
-over the seeds that both runs have, and the variance of that mean, from the differences by seed, is added to
-that over images; the degrees of freedom are Satterthwaite's.
+over the seeds that both runs have, and its interval is for other seeds and other images (``crossed``).
 
 Source: S. Holm, A simple sequentially rejective multiple test procedure, Scand. J. Statistics 6, 1979; D.
 Bonett and R. Price, Adjusted Wald confidence interval for a difference of binomial proportions based on
@@ -42,6 +41,7 @@ from numpy.typing import NDArray
 from scipy.special import bdtr, stdtr, stdtrit
 
 from workbench.formatting import RANGES
+from workbench.metrics.crossed import Crossed
 from workbench.metrics.intervals import Draws
 from workbench.metrics.registry import Metric, rows
 from workbench.records import MetricKey, Rows, Values, require
@@ -235,7 +235,7 @@ def paired_differences(
             difference, images, largest = _signs(difference, by_query, within)
             spread = float(np.nanstd(drawn.mean(axis=0))) if draws.rounds else np.nan
             free, imagined = max(images - 1, 1), 2 * largest**2 if row.statistic == "mean" else 0.0
-            errors.append(_with_seeds(spread**2 * images / free + imagined, free, single))
+            errors.append(_with_seeds(spread**2 * images / free + imagined, free, single, drawn))
             differences.append(difference)
     return _adjusted(differences, errors, 1 - confidence)
 
@@ -249,14 +249,23 @@ def _by_seed(row: Metric, seeds: Values, direction: str, draws: Draws) -> tuple[
     return numbers, drawn
 
 
-def _with_seeds(variance: float, free: int, by_seed: Values) -> tuple[float, float]:
-    """The standard error of a mean difference over images and seeds, and its degrees of freedom."""
-    if len(by_seed) < 2:
+def _with_seeds(variance: float, free: int, by_seed: Values, drawn: Values) -> tuple[float, float]:
+    """The standard error of a mean difference over images and seeds, and its degrees of freedom.
+
+    Args:
+        variance: of the mean over seeds, for other images.
+        free: degrees of freedom of that.
+        by_seed: ``(seeds,)`` differences.
+        drawn: ``(seeds, rounds)`` differences of each resample of images.
+    """
+    seeds = len(by_seed)
+    if seeds < 2 or not drawn.size:
         return float(np.sqrt(variance)), free
-    scatter = float(by_seed.var(ddof=1)) / len(by_seed)
-    both = variance + scatter
-    parts = variance**2 / free + scatter**2 / (len(by_seed) - 1)
-    return float(np.sqrt(both)), both**2 / parts if parts else free
+    # what seeds do not share of the images averages out over seeds, and is in both of the other parts
+    alone, shared = float(np.nanvar(drawn, axis=1).mean()), float(np.nanvar(drawn.mean(axis=0)))
+    rest = max(alone - shared, 0.0) / (seeds - 1)
+    both = Crossed(float(by_seed.var(ddof=1)) / seeds, variance, rest, (seeds, free + 1))
+    return both.variance**0.5, both.freedom
 
 
 def _same_queries(key: str, names: tuple[str, str], values: tuple[Values, Values]) -> NDArray[np.bool_]:
