@@ -57,7 +57,7 @@ class Crossed:
 
     def half_width(self, confidence: float = CONFIDENCE) -> float:
         """How far the interval reaches to either side of the mean."""
-        return float(stdtrit(self.freedom, (1 + confidence) / 2)) * self.variance**0.5
+        return float(stdtrit(self.freedom, (1 + confidence) / 2) * self.variance**0.5)
 
 
 def crossed(values: Values) -> Crossed:
