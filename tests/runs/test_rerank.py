@@ -17,7 +17,8 @@ from workbench.metrics.blocks import by_rows, reranked
 from workbench.metrics.ranks import rank
 from workbench.objectives.parts.attention import scorer_of
 from workbench.records import Measurement
-from workbench.runs.evaluate import evaluate, rescored
+from workbench.runs.evaluate import evaluate
+from workbench.runs.rescoring import rescored
 from workbench.runs.train import train
 from workbench.views.explorer.engine import Engine
 from workbench.views.explorer.questions import Question, Term

@@ -79,6 +79,7 @@ def with_twins(split: Split, twins: Sequence[Twin]) -> Split:
         caption_judgements={},
         image_graphs=None,
         caption_graphs=None,
+        negatives=None,
         level=None,
         chain=None,
         folds=1,

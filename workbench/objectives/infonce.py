@@ -3,6 +3,8 @@
 ``L = w1 mean_i CE(k S[i, :]) + w2 mean_t CE(k S[:, t])`` with ``w1 = w2 = 1/2``.
 
 Reads with: losses/contrastive.py.
+A batch's further texts (``Batch.negatives``) are columns of the first term alone, as in NegCLIP (Yuksekgonul
+et al., ICLR 2023, section 4): ``S`` is ``(I, T + N)`` there and ``(I, T)`` in the second.
 Departures: several captions of an image share the target (``extra_positives``); the paper has one.
 """
 
@@ -45,6 +47,8 @@ class InfoNCE(Objective):
         ValueError: an initial scale that is not positive or exceeds the cap.
     """
 
+    reads_negatives = True
+
     def __init__(
         self,
         *,
@@ -74,10 +78,12 @@ class InfoNCE(Objective):
     def forward(self, image: Embedding, text: Embedding, batch: Batch) -> dict[str, Tensor]:
         """Terms ``i2t`` and ``t2i``."""
         logits = self.scale * full_precision(self.scores(image, text))
+        further = self.scores_of_negatives(image, batch)
         i2t, t2i = both_ways(
             contrastive,
             logits,
             batch.positives,
+            negatives=None if further is None else self.scale * full_precision(further),
             reduction=self.reduction,
             extra_positives=self.extra_positives,
         )

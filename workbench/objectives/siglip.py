@@ -37,6 +37,7 @@ class SigLIP(Objective):
 
     terms = ("sigmoid",)
     soft_labels = True
+    reads_negatives = True
 
     def __init__(
         self, *, scale: Positive = 10.0, shift: float = -10.0, reduction: ScalarReduction = "mean"
@@ -49,8 +50,12 @@ class SigLIP(Objective):
 
     def forward(self, image: Embedding, text: Embedding, batch: Batch) -> dict[str, Tensor]:
         """Term ``sigmoid``."""
-        logits = self.log_scale.exp() * full_precision(self.scores(image, text)) + self.shift
-        targets = batch.targets.to(logits.dtype)
+        scores, targets = self.scores(image, text), batch.targets
+        if (further := self.scores_of_negatives(image, batch)) is not None:
+            scores = torch.cat([scores, further], dim=1)
+            targets = torch.cat([targets, torch.zeros_like(further)], dim=1)
+        logits = self.log_scale.exp() * full_precision(scores) + self.shift
+        targets = targets.to(logits.dtype)
         total = binary_cross_entropy_with_logits(logits, targets, reduction="sum")
         return {"sigmoid": total / (len(image) if self.reduction == "mean" else 1)}
 

@@ -135,6 +135,8 @@ class Batch:
         momentum: what the momentum copies of the encoders make of the same images and captions; no gradient.
         labels: ``(I, T)`` share of each caption in what each image shows, where images were mixed; ``None`` =
             the positives.
+        negatives: what the text encoder makes of ``N`` further texts, none of which is right for an image of
+            the batch; ``None`` = there are none.
         also: ``(I, T)`` bool, pairs that judgements call right beside those that belong together; ``None`` =
             none.
     """
@@ -148,6 +150,7 @@ class Batch:
     momentum: tuple[Embedding, Embedding] | None = None
     labels: "torch.Tensor | None" = None
     also: "torch.Tensor | None" = None
+    negatives: Embedding | None = None
 
     def __post_init__(self) -> None:
         expected = len(self.image_ids), len(self.caption_ids)

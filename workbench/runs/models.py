@@ -33,6 +33,7 @@ from workbench.runs.kinds import Evaluation, read_kind
 from workbench.runs.model import EncoderModel, Model
 from workbench.runs.own import ENCODE, HAS, PAIRED, Encodes, Ensemble, KeptVectors, ObjectModel, first_method
 from workbench.runs.pairs import PairModel, Pairs
+from workbench.runs.rescoring import rescored
 from workbench.runs.scores import KeptScores
 from workbench.runs.store import verify_files
 from workbench.runs.weights import SEED, lacks_weights, require_weights, with_note
@@ -284,7 +285,7 @@ def _of_run(path: Path) -> Model:
         if kind.scores:
             return KeptScores.read(path)
         named = kind.model, kind.pretrained, kind.random_weights
-        return _named(*named) if kind.model else KeptVectors()
+        return rescored(_named(*named), kind.scoring) if kind.model else KeptVectors()
     if missing := [name for name in (runs.CONFIG, runs.STATES, runs.MODEL) if not (path / name).exists()]:
         raise FileNotFoundError(
             f"{path} holds no checkpoint: {', '.join(missing)} missing; name the folder of a finished run"

@@ -1,7 +1,8 @@
 """What the members of this shelf derive from, a user's own among them.
 
 A ``SignalMaker`` makes a signal, one value for each caption. A ``RelevanceMaker`` compares captions with
-images, each of which is known by its own captions, and makes a ``Relevance``.
+images, each of which is known by its own captions, and makes a ``Relevance``. A ``NegativeMaker`` makes texts
+that are false of images.
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,7 +13,7 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
-from workbench.records import Array, Judgements, Mask, Rows, Signal, require
+from workbench.records import Array, Judgements, Mask, Rows, Signal, Split, require
 from workbench.registry import Checked
 
 
@@ -163,6 +164,14 @@ class RelevanceMaker(Maker):
         """Texts ``(T,)`` from elsewhere against every image, whose references ``(R,)`` ``own`` gives the
         rows of.
         """
+        raise NotImplementedError
+
+
+class NegativeMaker(Maker):
+    """Makes texts that are false of images, for training."""
+
+    def of(self, split: Split) -> tuple[tuple[str, ...], ...]:
+        """``(T,)`` texts for each caption of a split, none where there are none."""
         raise NotImplementedError
 
 

@@ -95,6 +95,19 @@ def fit(
     return run.history
 
 
+def split_texts(texts: Embedding, batch: Batch) -> tuple[Embedding, Embedding | None]:
+    """Take the captions of a batch and its further texts apart; ``None`` = there are none.
+
+    Args:
+        texts: embeddings of both, captions first.
+        batch: the captions' own.
+    """
+    captions = len(batch.caption_ids)
+    if len(texts) == captions:
+        return texts, None
+    return texts.take(slice(captions)), texts.take(slice(captions, None))
+
+
 class Training:
     """A run between two steps: exactly what a checkpoint holds."""
 
@@ -167,11 +180,13 @@ class Training:
         )
         for group in self.optimiser.param_groups:
             group["lr"] = group["base_lr"] * factor
-        image, text, chunks = self.encode(self.model, shard)
-        batch = shard.batch
+        image, texts, chunks = self.encode(self.model, shard)
+        text, negatives = split_texts(texts, shard.batch)
+        batch = replace(shard.batch, negatives=negatives)
         if self.momentum:
             with torch.no_grad():
-                batch = replace(batch, momentum=self.encode(self.momentum.pair, shard)[:2])
+                seen, read, _ = self.encode(self.momentum.pair, shard)
+                batch = replace(batch, momentum=(seen, split_texts(read, batch)[0]))
         terms = self.objective(image, text, batch)
         loss = torch.stack(list(terms.values())).sum()
         losses = torch.stack([*terms.values(), loss]).detach()
@@ -193,7 +208,9 @@ class Training:
         self.objective.after_step(image, text, batch)
 
     def encode(self, pair: Pair, shard: BatchShard) -> tuple[Embedding, Embedding, list[ChunkedEmbedding]]:
-        """The embeddings of the whole batch, in float32, and what takes the gradient of chunks back."""
+        """The embeddings of the whole batch in float32, further texts behind its captions, and what takes
+        the gradient of chunks back.
+        """
         sides = ((pair.image.images, shard.images), (pair.text.texts, shard.captions))
         if self.settings.chunk_size:
             chunks = [ChunkedEmbedding(self.encoder(side), part, self.device) for side, part in sides]
