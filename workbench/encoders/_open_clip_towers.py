@@ -242,7 +242,8 @@ _BLOCK = re.compile(r"(?:^|\.)(?:resblocks|blocks|layers?|block|h)\.(\d+)\.")
 _STAGE = re.compile(r"^layer(\d+)\.")
 _STEM = (
     "class_embedding", "positional_embedding", "conv1", "conv2", "conv3", "bn1", "bn2", "bn3", "ln_pre",
-    "token_embedding", "cls_emb", "transformer.embeddings", "transformer.shared", "transformer.embed_tokens",
+    "token_embedding", "cls_emb", "embeddings", "pre_layrnorm", "transformer.embeddings",
+    "transformer.shared", "transformer.embed_tokens",
 )  # fmt: skip
 
 

@@ -55,6 +55,15 @@ class TwoTowers(Encoder):
     std: Tensor
     lora: Lora | None = None
 
+    @property
+    def logits(self) -> tuple[float, float] | None:
+        """Scale and shift of the scores that the model was trained with."""
+        scale = getattr(self.network, "logit_scale", None)
+        shift = getattr(self.network, "logit_bias", None)
+        if scale is None:
+            return None
+        return float(scale.exp()), 0.0 if shift is None else float(shift)
+
     def read_images(self, pixels: Tensor) -> tuple[Any, Tensor, Tensor]:
         """``(N, D)`` pooled vectors, not yet normalised, ``(N, P, W)`` tokens and their mask."""
         raise NotImplementedError

@@ -84,7 +84,7 @@ class Transformers(TwoTowers):
         self.tokenizer = self.processor.tokenizer
         self.longest = longest_text(model)
         self.mask_id = _mask_id(self.tokenizer) + 1
-        self.prepared = Prepared(self.processor.image_processor, model)
+        self.prepared = Prepared(self.processor, model)
         mean, std = self.prepared.scale()
         self.mean, self.std = nn.Buffer(mean), nn.Buffer(std)
         own, self._widths = self._measured()
@@ -204,7 +204,7 @@ class Prepared:
     """Prepares images as the library does, up to uint8.
 
     Args:
-        processor: of images.
+        processor: of images and texts.
         name: of the model, for messages.
     """
 

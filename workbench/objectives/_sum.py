@@ -183,6 +183,11 @@ class Sum(Objective):
         for paper in self.by_name.values():
             paper.setup(embed_dim)
 
+    def begin(self, logits: tuple[float, float] | None) -> None:
+        """Let every paper begin from the scores that the weights were trained with."""
+        for paper in self.by_name.values():
+            paper.begin(logits)
+
     def warm_up(self, warming: bool) -> None:
         """Tell every paper whether training is in its warm-up epochs."""
         super().warm_up(warming)

@@ -188,6 +188,16 @@ class Objective(Checked, nn.Module):
         Called once, after the encoders are made and before anything else.
         """
 
+    def begin(self, logits: tuple[float, float] | None) -> None:
+        """Take over what an image encoder says of the scores that its weights were trained with; most
+        objectives have nothing to begin from it.
+
+        Called once, after ``setup``.
+
+        Args:
+            logits: scale and shift; ``None`` = not known.
+        """
+
     def text_features(self) -> dict[str, dict[str, object]]:
         """Signals in ``needs`` with the options for ``text.load(name, **options)``."""
         return {name: {} for name in self.needs}

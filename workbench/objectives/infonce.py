@@ -38,7 +38,7 @@ class InfoNCE(Objective):
             bare parameter, as the released PCME++ code has it for the comparison that DITM follows;
             ``"fixed"``.
         initial: the scale at the start, 1 / temperature; ``None`` = 1 / 0.07, or 1 for
-            ``"learnable_linear"``.
+            ``"learnable_linear"``; ``"model"`` = that of the model that the encoders begin from.
         weights: of image-to-text and text-to-image.
         extra_positives: how several positives share, see ``losses/contrastive.py``.
         reduction: over anchors; the paper's is ``"mean"``.
@@ -53,13 +53,14 @@ class InfoNCE(Objective):
         self,
         *,
         scale: Literal["learnable_exp", "learnable_linear", "fixed"] = "learnable_exp",
-        initial: float | None = None,
+        initial: float | Literal["model"] | None = None,
         weights: tuple[NotNegative, NotNegative] = (0.5, 0.5),
         extra_positives: Literal["uniform", "mask"] = "uniform",
         reduction: ScalarReduction = "mean",
     ) -> None:
         super().__init__()
-        start = INITIAL[scale] if initial is None else initial
+        start = INITIAL[scale] if initial in (None, "model") else float(initial or 0)
+        self.from_model = initial == "model"
         require(
             0 < start < math.inf and (scale != "learnable_exp" or start <= CAP),
             f"initial is {start}; it must be positive, and at most {CAP} where the scale is learnable_exp",
@@ -69,6 +70,16 @@ class InfoNCE(Objective):
         self.weigh(dict(zip(("i2t", "t2i"), weights, strict=True)))
         first = torch.tensor(math.log(start) if scale == "learnable_exp" else start)
         self.parameter = nn.Buffer(first) if scale == "fixed" else nn.Parameter(first)
+
+    @torch.no_grad()
+    def begin(self, logits: tuple[float, float] | None) -> None:
+        """Take over the scale of the model, at most 100."""
+        if not self.from_model:
+            return
+        if logits is None:
+            raise ValueError("initial='model', and the image encoder begins from no model with a scale")
+        scale = min(logits[0], CAP)
+        self.parameter.fill_(math.log(scale) if self.kind == "learnable_exp" else scale)
 
     @property
     def scale(self) -> Tensor:

@@ -375,6 +375,7 @@ def build(
     pair = Pair(image, image if same else encoder(words.name, text_options))
     check_reads(config.objective.name, objective, pair)
     objective.setup(pair.image.embed_dim)
+    objective.begin(pair.image.logits)
     return TrainedModel(
         pair, makers, tuple(wanted), features=config.features, objective=objective, config=config
     )

@@ -84,7 +84,9 @@ def between(model: TrainedModel, share: float) -> TrainedModel:
     )
     mixed = {name: _mixed(before[name], value, share) for name, value in after.items() if RANDOM not in name}
     checkpoint.load_weights(begun.pair, begun.objective, {**after, **mixed})
-    changed = replace(model, pair=begun.pair, objective=begun.objective.to(model.device).eval())
+    name = f"{model.name}, {WISE_FT}={share}"
+    objective = begun.objective.to(model.device).eval()
+    changed = replace(model, pair=begun.pair, objective=objective, name=name)
     return changed.to(str(model.device), model.precision)
 
 
