@@ -6,7 +6,7 @@ import transformers
 from torch.nn.functional import normalize
 
 from tests.runs.test_adapters import IMAGE, TEXT, both, noise, saved
-from workbench import text
+from workbench import objectives, text
 from workbench.encoders import load, member
 from workbench.encoders._lora import is_adapter
 from workbench.records import Batch
@@ -187,3 +187,23 @@ def test_what_is_no_dual_encoder_or_no_folder_is_refused_in_one_line(tmp_path, f
         with pytest.raises(ValueError, match=message) as caught:
             load("transformers", **options)
         assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("kind", "shift"), [("CLIP", 0.0), ("SigLIP", -10.0)])
+def test_an_objective_begins_from_the_scale_of_the_model(kind, shift, folders):
+    encoder = load("transformers", model=folders[kind])
+    network = encoder.network
+    scale, bias = encoder.logits
+    assert scale == pytest.approx(float(network.logit_scale.exp()))
+    assert bias == pytest.approx(float(getattr(network, "logit_bias", torch.tensor(shift))))
+    contrastive = objectives.load("infonce", initial="model")
+    contrastive.begin((31.0, 0.0))
+    assert contrastive.scale.item() == pytest.approx(31)
+    contrastive.begin((140.0, 0.0))
+    assert contrastive.scale.item() == pytest.approx(100)
+    sigmoid = objectives.load("siglip", scale="model")
+    sigmoid.begin((117.0, -12.5))
+    assert (sigmoid.log_scale.exp().item(), sigmoid.shift.item()) == pytest.approx((117, -12.5))
+    for objective in (contrastive, sigmoid):
+        with pytest.raises(ValueError, match="no model"):
+            objective.begin(None)

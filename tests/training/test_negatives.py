@@ -119,7 +119,7 @@ def test_a_training_with_negatives_is_another_one_and_in_chunks_the_same(objecti
         train(Config(**how, **more), progress=False).history[-1]["loss"]
         for more in ({}, {"negatives": SWAPS}, {"negatives": SWAPS, "chunk_size": 3})
     )
-    assert negatives > without
+    assert negatives != without
     assert chunks == pytest.approx(negatives, rel=1e-3)
 
 
