@@ -283,7 +283,8 @@ def _source(model: str) -> Any:
 def _from_config(source: Any) -> Any:
     import transformers
 
-    return transformers.AutoModel.from_config(text_models.read("AutoConfig", source))
+    kind: Any = transformers.AutoModel
+    return kind.from_config(text_models.read("AutoConfig", source))
 
 
 def _network(model: str, *, weights: bool) -> Any:

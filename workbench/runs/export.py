@@ -157,8 +157,10 @@ def _source(model: Model) -> Any:
     if pair is None:
         return getattr(model, "subject", None)
     towers = pair.image if pair.image is pair.text else None
-    known = isinstance(towers, Towers | Transformers)
-    return towers if known and not towers.by_tokens and towers.image_log_var is None else None
+    if not isinstance(towers, Towers | Transformers):
+        return None
+    own_head = towers.by_tokens or towers.image_log_var is not None
+    return None if own_head else towers
 
 
 def card(run: Path, model: Model, to: str, licence: str) -> str:
