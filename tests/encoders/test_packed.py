@@ -42,7 +42,7 @@ def test_rows_are_found_again_whatever_form_they_had():
     made = PackedIndex(torch.tensor([[True, True, False], [True, False, False]]))
     parts = torch.tensor([[[1.0], [2.0], [9.0]], [[3.0], [9.0], [9.0]]])
     assert made.rows(parts).flatten().tolist() == [1, 2, 3]
-    assert made.padded(made.rows(parts)).flatten().tolist() == [1, 2, 0, 3, 0, 0]
+    assert made.pad(made.rows(parts)).flatten().tolist() == [1, 2, 0, 3, 0, 0]
     assert [block.flatten().tolist() for block in made.blocks(made.rows(parts))] == [[3], [1, 2]]
     assert made.of_sets([torch.tensor([7]), torch.tensor([8])]).tolist() == [8, 7]
     assert made.of_rows(made.blocks(made.rows(parts))).flatten().tolist() == [1, 2, 3]
@@ -52,7 +52,7 @@ def test_a_mask_with_holes_is_read_as_it_is():
     mask = torch.tensor([[False, True, True], [True, False, True]])
     parts = torch.arange(6.0).view(2, 3, 1)
     assert PackedIndex(mask).rows(parts).flatten().tolist() == [1, 2, 3, 5]
-    assert torch.equal(PackedIndex(mask).padded(PackedIndex(mask).rows(parts)), parts * mask[..., None])
+    assert torch.equal(PackedIndex(mask).pad(PackedIndex(mask).rows(parts)), parts * mask[..., None])
 
 
 def test_a_gru_reads_each_set_alone_whatever_the_others_are():

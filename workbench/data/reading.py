@@ -19,7 +19,7 @@ import numpy as np
 from workbench.data.columns import Columns
 from workbench.data.images import note_same_content, raise_no_image, read_image, require_file
 from workbench.formatting import format_count
-from workbench.io import content_stamp, from_user, reading_errors
+from workbench.io import content_stamp, reading_errors, resolve_input
 from workbench.progress import each
 from workbench.records import Judgements, Rows, Split, require
 
@@ -95,7 +95,7 @@ def find_root(name: str, root: str | None, needed: Sequence[str], remedy: str) -
         f"{name}: set root=..., or {VARIABLE} to the folder that holds {name}/{here}. {remedy}",
         FileNotFoundError,
     )
-    folder = from_user(root if root is not None else Path(str(base)) / name)
+    folder = resolve_input(root if root is not None else Path(str(base)) / name)
     require(folder.is_dir(), f"{name}: there is no folder {folder}. {remedy}", FileNotFoundError)
     if missing := [item for item in needed if not (folder / item).exists()]:
         raise FileNotFoundError(f"{name}: {folder} lacks {', '.join(missing)}. {remedy}")

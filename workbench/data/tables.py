@@ -27,7 +27,7 @@ from workbench.data.columns import (
 from workbench.data.images import image_endings
 from workbench.data.reading import Problems, Row, split_of_name
 from workbench.formatting import format_count
-from workbench.io import parse_json, reading_errors, require_itself
+from workbench.io import parse_json, reading_errors, require_real_file
 from workbench.records import require
 
 Record = dict[str, Any]
@@ -66,7 +66,7 @@ def read_table(file: Path, problems: Problems) -> Iterator[tuple[str, Record]]:
             read.
     """
     require(file.suffix.lower() in READERS, f"{file.name}: a table is one of {', '.join(READERS)}")
-    require_itself(file, "rows")
+    require_real_file(file, "rows")
     where = f"{file.name} row 0"
     try:
         for where, record in READERS[file.suffix.lower()](file, problems):

@@ -32,11 +32,11 @@ from open_clip.transform import PreprocessCfg
 from torch import Tensor
 
 from workbench import assets
-from workbench.assets.tokenizers import CONTEXT, LOCAL, open_clip_tokenizer, padding
+from workbench.assets.tokenizers import CONTEXT, LOCAL, open_clip_tokenizer, padding_id
 from workbench.encoders._open_clip_towers import text_tower
 from workbench.formatting import format_count
-from workbench.io import hub, read_options, reading_errors, with_home
-from workbench.io.tensors import loaded
+from workbench.io import hub_access, read_options, reading_errors, with_home
+from workbench.io.tensors import load_tensors
 from workbench.records import require
 from workbench.registry import did_you_mean, require_known
 
@@ -96,18 +96,18 @@ def describe(model: str) -> Description:
         FileNotFoundError: no such JSON file.
         ValueError: the JSON file describes no model.
     """
-    if model in assets.models() or model.endswith(".json"):
+    if model in assets.model_names() or model.endswith(".json"):
         return _read(
-            assets.path(f"{model}/{CONFIG}") if model in assets.models() else with_home(model), model
+            assets.path(f"{model}/{CONFIG}") if model in assets.model_names() else with_home(model), model
         )
     name = model if ":" in model else model.replace("/", "-")
     if ":" not in name:
-        require_known("towers: no open_clip model", name, [*assets.models(), *open_clip.list_models()])
+        require_known("towers: no open_clip model", name, [*assets.model_names(), *open_clip.list_models()])
         return Description(name, open_clip.get_model_config(name), registered=True)
     place = name.removeprefix(LOCAL)
     if name.startswith(LOCAL):
         return _read(Path(place) / CONFIG, name)
-    with reading_errors(place, NO_MODEL), hub(place):
+    with reading_errors(place, NO_MODEL), hub_access(place):
         file = download_pretrained_from_hf(name.removeprefix(HUB), filename=CONFIG)
     return _read(Path(file), name)
 
@@ -204,7 +204,7 @@ def read_weights(file: Path) -> dict[str, Tensor]:
         FileNotFoundError: there is no such file.
         ValueError: it holds no weights, or some that are not finite; the message names it.
     """
-    content = loaded(file, "weights")
+    content = load_tensors(file, "weights")
     content = content if isinstance(content, Mapping) else {type(content).__name__: None}
     while inner := _wrapped(content):
         content = inner[0]
@@ -390,10 +390,10 @@ def _built(description: Description, pretrained: str) -> tuple[Any, tuple[str, .
         network = _created(description.name, place, place, load_weights=not place.is_dir())
         return network, load_weights(network, _weights_in(place)) if place.is_dir() else ()
     is_file = pretrained.endswith(CHECKPOINTS) or with_home(pretrained).is_file()
-    if pretrained and not is_file and pretrained not in assets.models():
+    if pretrained and not is_file and pretrained not in assets.model_names():
         _require_tag(description, pretrained)
         wanted = f"{description.name}:{pretrained}"
-        with reading_errors(wanted, "cannot be downloaded", RuntimeError), hub(wanted):
+        with reading_errors(wanted, "cannot be downloaded", RuntimeError), hub_access(wanted):
             return open_clip.create_model(description.name, pretrained=pretrained, weights_only=True), ()
     network = _instantiate(description)
     return network, load_weights(network, _checkpoint(description, pretrained)) if pretrained else ()
@@ -413,7 +413,7 @@ def pad_as_its_tokenizer(network: Any, description: Description) -> None:
     text = description.architecture["text_cfg"]
     # a tower of transformers knows its own
     named = text.get("hf_tokenizer_name") and not isinstance(tower, HFTextEncoder)
-    tower.tokenizer_padding = padding(open_clip_tokenizer(description.name)) if named else 0
+    tower.tokenizer_padding = padding_id(open_clip_tokenizer(description.name)) if named else 0
 
 
 def _require_tag(description: Description, tag: str) -> None:
@@ -427,11 +427,15 @@ def _require_tag(description: Description, tag: str) -> None:
 
 def _checkpoint(description: Description, pretrained: str) -> Path:
     require(
-        pretrained not in assets.models() or pretrained == description.name,
+        pretrained not in assets.model_names() or pretrained == description.name,
         f"towers: the shipped weights {pretrained!r} fit model='{pretrained}', not {description.name!r}; "
         "set pretrained to a tag, to the path of a checkpoint, or to '' for random weights",
     )
-    path = assets.path(f"{pretrained}/{WEIGHTS}") if pretrained in assets.models() else with_home(pretrained)
+    path = (
+        assets.path(f"{pretrained}/{WEIGHTS}")
+        if pretrained in assets.model_names()
+        else with_home(pretrained)
+    )
     require(
         path.is_file(),
         f"towers: no checkpoint at {path}; give the path of a file that exists, or an open_clip tag",
@@ -455,7 +459,7 @@ def _instantiate(description: Description) -> Any:
 @_logging_kept()
 def _created(source: str, name: str | Path, fetched: str | Path, *, load_weights: bool) -> Any:
     wrong = (TypeError, AttributeError, LookupError, ArithmeticError, RuntimeError, AssertionError)
-    with reading_errors(name, NO_MODEL, *wrong), hub(fetched):
+    with reading_errors(name, NO_MODEL, *wrong), hub_access(fetched):
         # open_clip warns of random weights, which are what is asked for here
         logging.disable(logging.WARNING)
         return open_clip.create_model(

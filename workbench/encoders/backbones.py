@@ -32,8 +32,8 @@ from PIL import Image
 from torch import Tensor, nn
 
 from workbench import devices
-from workbench.io import cache_folder, cached_file, hub, new_memmap
-from workbench.io.ahead import ahead, in_threads
+from workbench.io import cache_folder, cached_file, hub_access, new_memmap
+from workbench.io.ahead import in_threads, read_ahead
 from workbench.progress import Task
 from workbench.records import Split, require
 from workbench.registry import did_you_mean
@@ -240,7 +240,7 @@ def _timm(name: str, model: str, weights: str) -> Backbone:
         )
     try:
         file = "" if weights == RANDOM else weights
-        with hub("" if weights else name):
+        with hub_access("" if weights else name):
             network: Any = timm.create_model(model, pretrained=not weights, checkpoint_path=file)
     except (OSError, RuntimeError) as error:
         raise FileNotFoundError(
@@ -345,7 +345,7 @@ def _write(file: Path, split: Split, backbone: Backbone, batch_size: int, progre
         return rows, torch.stack(in_threads(lambda row: backbone.preparation(split.open_image(row)), rows))
 
     with shown, torch.inference_mode():
-        for rows, pixels in ahead(read, parts):
+        for rows, pixels in read_ahead(read, parts):
             features = backbone.features(pixels).to(torch.float16).cpu().numpy()
             require(
                 np.isfinite(features).all(),

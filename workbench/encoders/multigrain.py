@@ -129,7 +129,7 @@ class Grain(nn.Module):
         rows = self.of_parts(index.rows(parts))
         for layer in self.layers:
             rows = transformer(cast(nn.TransformerEncoderLayer, layer), rows, index)
-        return index.padded(normalize(rows, dim=-1))
+        return index.pad(normalize(rows, dim=-1))
 
     def weights(self, base: Embedding, guide: Tensor) -> tuple[Tensor, Tensor]:
         """Weights of GGLA ``(N, P)`` and the mask ``(N, P)``.

@@ -40,7 +40,7 @@ class PackedIndex:
         """The real ones ``(R, ...)`` of the parts ``(N, P, ...)``."""
         return parts.flatten(0, 1).index_select(0, self.places)
 
-    def padded(self, rows: Tensor) -> Tensor:
+    def pad(self, rows: Tensor) -> Tensor:
         """Rows ``(R, ...)`` as ``(N, P, ...)``, with 0 where nothing is real."""
         flat = rows.new_zeros(self.mask.numel(), *rows.shape[1:])
         return flat.index_copy(0, self.places, rows).reshape(*self.mask.shape, *rows.shape[1:])
@@ -73,7 +73,7 @@ class PackedIndex:
 def attention(layer: nn.MultiheadAttention, rows: Tensor, index: PackedIndex) -> Tensor:
     """Self-attention among the parts of each set, ``(R, D)`` to ``(R, D)``."""
     if padded_form(rows):
-        parts = index.padded(rows)
+        parts = index.pad(rows)
         seen = layer(parts, parts, parts, key_padding_mask=~index.mask, need_weights=False)[0]
         return index.rows(seen)
     dropped = layer.dropout if layer.training else 0.0
@@ -91,7 +91,7 @@ def attention(layer: nn.MultiheadAttention, rows: Tensor, index: PackedIndex) ->
 def transformer(layer: nn.TransformerEncoderLayer, rows: Tensor, index: PackedIndex) -> Tensor:
     """A transformer layer over the parts of each set, ``(R, D)`` to ``(R, D)``."""
     if padded_form(rows):
-        return index.rows(layer(index.padded(rows), src_key_padding_mask=~index.mask))
+        return index.rows(layer(index.pad(rows), src_key_padding_mask=~index.mask))
 
     inputs = layer.norm1(rows) if layer.norm_first else rows
     rows = rows + layer.dropout1(attention(layer.self_attn, inputs, index))

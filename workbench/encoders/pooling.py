@@ -120,14 +120,14 @@ class GPO(Pooling):
         place = real.nonzero()[:, 1]
         code = position_code(longest, self.d_pe).to(self.score.weight)
         hidden = torch.stack(gru(self.rnn, code[place], distinct)).mean(0)
-        scores = PackedIndex(real).padded(self.score(hidden).squeeze(-1))
+        scores = PackedIndex(real).pad(self.score(hidden).squeeze(-1))
         return softmax_weights(scores, real, self.temperature)[which]
 
     def pool(self, rows: Tensor, index: PackedIndex) -> Tensor:
         """Weighted sum of the sorted parts."""
         if packed.padded_form(rows):
             weights = self.weights(index.sizes).to(rows.dtype)
-            return sorted_sum(index.padded(rows), index.mask, weights)
+            return sorted_sum(index.pad(rows), index.mask, weights)
         weights = self.weights(torch.unique(index.sizes)).to(rows.dtype)
         blocks = zip(index.blocks(rows), weights, strict=True)
         return index.of_sets([descending(block) @ theta[: block.shape[1]] for block, theta in blocks])
@@ -300,7 +300,7 @@ class GuidedPooling(nn.Module):
             keys = torch.einsum("rd,mkd->rmk", index.rows(values), of_parts)
             # A dot product of mapped vectors, as one of the part itself: (W_p x) . a = x . (W_p' a).
             dots = values @ torch.einsum("nmk,mkd->ndm", queries, of_parts)
-            lengths = index.padded(keys.norm(dim=-1)).clamp(min=EPS)
+            lengths = index.pad(keys.norm(dim=-1)).clamp(min=EPS)
         return (dots / lengths).mean(-1).masked_fill(~mask, -torch.inf).softmax(-1).to(parts.dtype)
 
     def forward(self, guide: Tensor, parts: Tensor, mask: Tensor) -> Tensor:

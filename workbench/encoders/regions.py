@@ -80,7 +80,7 @@ class Regions(Encoder):
         rows = rows if self.attention is None else self.attention(rows, index)
         log_var = self.log_var.of_rows(rows, index) if self.log_var else None
         mean = normalize(self.pooling.of_rows(rows, index), dim=-1)
-        return Embedding(mean, log_var, index.padded(rows), index.mask)
+        return Embedding(mean, log_var, index.pad(rows), index.mask)
 
     def seen(self, features: Tensor) -> Tensor:
         """``(I, K)`` True for the regions that this pass sees: all of them, unless in training. Rows of zeros

@@ -118,7 +118,7 @@ class Sequence(Encoder):
         rows = self.layer(rows if self.words is None else self.words(rows), index)
         log_var = self.log_var.of_rows(rows, index) if self.log_var else None
         mean = normalize(self.pooling.of_rows(rows, index), dim=-1)
-        return Embedding(mean, log_var, index.padded(rows), mask)
+        return Embedding(mean, log_var, index.pad(rows), mask)
 
     def look_up(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """``(T, L)`` ids of the words, or their features ``(T, L, word_dim)``, and ``(T, L)`` their mask; in

@@ -78,7 +78,7 @@ class Transformers(TwoTowers):
         self.log_var = log_var
         self.name = model
         self.network = _network(model, weights=bool(pretrained))
-        source = text_models.locate(model, "transformers")
+        source = text_models.locate_model(model, "transformers")
         with reading_errors(model, "holds nothing that prepares images and texts", Exception):
             self.processor = text_models.read("AutoProcessor", source)
         self.tokenizer = self.processor.tokenizer
@@ -277,7 +277,7 @@ def _source(model: str) -> Any:
         "transformers: name the model, as image_encoder.model=FOLDER, a folder that save_pretrained wrote or "
         "a name of the hub",
     )
-    return text_models.locate(model, "transformers")
+    return text_models.locate_model(model, "transformers")
 
 
 def _from_config(source: Any) -> Any:
@@ -295,7 +295,7 @@ def _network(model: str, *, weights: bool) -> Any:
     """
     source = _source(model)
     opening = reading_errors(model, "cannot be opened by transformers", Exception)
-    with opening, text_models.without_code(model):
+    with opening, text_models.refusing_code(model):
         network = text_models.read("AutoModel", source) if weights else _from_config(source)
     kind = type(network).__name__
     methods = all(hasattr(network, f"get_{side}_features") for side in TOWERS)

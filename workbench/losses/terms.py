@@ -51,7 +51,7 @@ def both_ways(
     return loss(rows, right, **options), loss(scores.T, positives.T, **options)
 
 
-def choose(option: str, value: str, known: tuple[str, ...]) -> None:
+def require_choice(option: str, value: str, known: tuple[str, ...]) -> None:
     """Refuse a value that an option does not know.
 
     Raises:
@@ -79,7 +79,7 @@ def reduce(terms: Tensor, reduction: str) -> Tensor:
     Raises:
         ValueError: an unknown reduction.
     """
-    choose("reduction", reduction, get_args(Reduction))
+    require_choice("reduction", reduction, get_args(Reduction))
     if reduction == "none":
         return terms
     return terms.sum() if reduction == "sum" else terms.sum() / max(len(terms), 1)

@@ -95,14 +95,14 @@ class Split:
         lone = np.flatnonzero(counts == 0)
         require(len(lone) == 0, f"{self.name}: image {[self.image_ids[i] for i in lone[:1]]} has no caption")
         if not isinstance(self.judgements, LazyJudgements):
-            by_name = {"own": Judgements.own(self.own, images), **self.judgements}
+            by_name = {"own": Judgements.from_own(self.own, images), **self.judgements}
             object.__setattr__(self, "judgements", LazyJudgements((images, texts), by_name))
             for judgements in by_name.values():
-                judgements.checked((images, texts), self.name)
+                judgements.require_shape((images, texts), self.name)
         for judgements in self.image_judgements.values():
-            judgements.checked((images, images), self.name)
+            judgements.require_shape((images, images), self.name)
         for judgements in (*self.caption_judgements.values(), *self.twins.values()):
-            judgements.checked((texts, texts), self.name)
+            judgements.require_shape((texts, texts), self.name)
 
     def __repr__(self) -> str:
         """Say in two lines how much there is, and what is known of it."""
@@ -135,11 +135,11 @@ class Split:
         }
         return replace(
             self,
-            judgements=self._judged.among(rows, keep),
+            judgements=self._judged.restrict(rows, keep),
             folds=1,
-            image_judgements=_among(self.image_judgements, rows),
-            caption_judgements=_among(self.caption_judgements, keep),
-            twins=_among(self.twins, keep),
+            image_judgements=_restrict_judgements(self.image_judgements, rows),
+            caption_judgements=_restrict_judgements(self.caption_judgements, keep),
+            twins=_restrict_judgements(self.twins, keep),
             **by_caption,
             **by_image,
         )
@@ -203,5 +203,5 @@ def _pick(values: Any, rows: Rows | slice) -> Any:
     return tuple(values[row] for row in rows)
 
 
-def _among(judgements: Mapping[str, Judgements], rows: Rows) -> dict[str, Judgements]:
-    return {name: graded.among(rows, rows) for name, graded in judgements.items()}
+def _restrict_judgements(judgements: Mapping[str, Judgements], rows: Rows) -> dict[str, Judgements]:
+    return {name: graded.restrict(rows, rows) for name, graded in judgements.items()}

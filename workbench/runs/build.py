@@ -15,7 +15,7 @@ from workbench.data.reading import SAME
 from workbench.encoders import backbones
 from workbench.encoders.base import Pair
 from workbench.formatting import format_count, format_number
-from workbench.io import flat
+from workbench.io import flatten
 from workbench.objectives.base import Objective
 from workbench.progress import choice, during
 from workbench.records import Computed, Judgements, Rows, Split, require
@@ -281,7 +281,7 @@ def load_target(config: Config | None, target: Target) -> Split:
     """
     if config is None:
         return _read(target)
-    options = flat(config.image_encoder.options)
+    options = flatten(config.image_encoder.options)
     widths = [width for name, width in options.items() if name.endswith("in_dim")]
     require(
         not widths or config.features != "scenes_backbone" or target.data.name == "scenes",
@@ -434,7 +434,7 @@ def relevance(objective: Objective, train: Split) -> dict[str, Any]:
     Raises:
         ValueError: neither has it.
     """
-    makers, pool = text.judges(), (train.captions, train.own)
+    makers, pool = text.judge_names(), (train.captions, train.own)
     graded: dict[str, Any] = {}
     for name, options in objective.relevance_sources().items():
         if name in makers:

@@ -238,7 +238,7 @@ def _check_objective(values: Mapping[str, Any], objective: Objective) -> None:
     for relevance in objective.relevance_sources() if judged else ():
         option = next((option for option, value in options.items() if value == relevance), "")
         where = f"objective.{option}" if option else f"objective {name!r}"
-        require_known(f"{where}: no relevance", relevance, [*text.judges(), *judged], ValueError)
+        require_known(f"{where}: no relevance", relevance, [*text.judge_names(), *judged], ValueError)
 
 
 def _check_negatives(name: str) -> None:
@@ -301,7 +301,7 @@ def check_measured(names: Sequence[str], judge: str = "", rounds: int = 0) -> No
     check_value("rounds", rounds, Count)
     chosen = [metrics.member(name) for name in names]
     if judge:
-        require_known("judge: no", judge, text.judges())
+        require_known("judge: no", judge, text.judge_names())
         require(
             any("graded" in row.by for row in chosen),
             f"judge={judge!r} grades for metrics, and none that reads grades is asked for; "

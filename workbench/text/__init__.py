@@ -13,7 +13,7 @@ __all__ = [
     "Relevance",
     "RelevanceMaker",
     "SignalMaker",
-    "judges",
+    "judge_names",
     "load",
     "member",
     "names",
@@ -26,7 +26,7 @@ load = _shelf.load
 member = _shelf.member
 
 
-def judges() -> list[str]:
+def judge_names() -> list[str]:
     """Names of the members that grade captions against images, such as ``"cider"`` or ``"sentence"``."""
     return [name for name in names() if issubclass(member(name), _shelf.public("RelevanceMaker"))]
 

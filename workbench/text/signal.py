@@ -206,7 +206,7 @@ class Ragged:
     starts: Rows
 
     @classmethod
-    def of(cls, rows: Sequence[Sequence[Any]], kind: type = np.int64, *, width: int = 0) -> Self:
+    def from_rows(cls, rows: Sequence[Sequence[Any]], kind: type = np.int64, *, width: int = 0) -> Self:
         """Rows of numbers, or of ``width`` numbers each."""
         values = chain.from_iterable(rows)
         flat: Array = np.array([*values], kind).reshape(-1, width) if width else np.fromiter(values, kind)
@@ -215,12 +215,12 @@ class Ragged:
     def __len__(self) -> int:
         return len(self.starts) - 1
 
-    def at_least(self, length: int) -> list[int]:
+    def rows_at_least(self, length: int) -> list[int]:
         """The rows with so many values or more."""
         rows: list[int] = np.flatnonzero(np.diff(self.starts) >= length).tolist()
         return rows
 
-    def padded(self, rows: Rows) -> tuple[Array, Mask]:
+    def pad(self, rows: Rows) -> tuple[Array, Mask]:
         """``(n, L, ...)`` values of some rows, padded with 0 to the longest of them, and ``(n, L)`` True
         where a value is real.
         """

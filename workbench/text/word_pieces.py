@@ -36,7 +36,7 @@ class WordPieces(SignalMaker):
     def __init__(
         self, *, model: str = text_models.PACKAGE, revision: str | None = None, max_length: Natural = 64
     ) -> None:
-        self.source = text_models.locate(model, self.name)
+        self.source = text_models.locate_model(model, self.name)
         self.revision = revision
         self.max_length = max_length
 
@@ -58,8 +58,8 @@ class WordPieces(SignalMaker):
 
     def cut(self, captions: Sequence[str], signal: Any) -> int:
         """Count the captions that are longer than ``context_length`` ids."""
-        full = [captions[row] for row in signal.at_least(self.context_length)]
-        return text_models.longer(self._tokenizer, full, self.context_length) if full else 0
+        full = [captions[row] for row in signal.rows_at_least(self.context_length)]
+        return text_models.count_longer(self._tokenizer, full, self.context_length) if full else 0
 
     def spelt(self, captions: Sequence[str]) -> list[list[str]]:
         """The pieces of each caption, as the tokenizer writes them."""

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from workbench.encoders.base import Pair
 from workbench.formatting import format_number, format_value
-from workbench.io import flat, signals
+from workbench.io import flatten, signals
 from workbench.metrics.blocks import NanScoresError
 from workbench.objectives.base import Objective
 from workbench.progress import Task, note
@@ -87,7 +87,7 @@ def fit(
                     note(run.reached())
         except KeyboardInterrupt:
             # an interrupt raised inside a step leaves it incomplete: keep the checkpoint before it
-            with signals.deferred():
+            with signals.defer_signals():
                 if not run.in_step:
                     run.save()
             raise
@@ -162,7 +162,7 @@ class Training:
         self.objective.warm_up(warming)
         self.image_backbone.requires_grad_(not warming)
         for shard in self.shards(number, self.step - number * self.steps_per_epoch, mix=self.settings.mix):
-            with signals.deferred():
+            with signals.defer_signals():
                 self.in_step = True
                 self.train_step(shard.to(self.device))
                 self.step += 1
@@ -293,7 +293,7 @@ class Training:
         norm = f"clip_norm={self.settings.clip_norm}"
         return f"{rate} or {norm}" if self.settings.clip_norm else f"{rate}, or set clip_norm, which is 0"
 
-    @signals.deferred()
+    @signals.defer_signals()
     def end_epoch(self, terms: Mapping[str, float], values: Mapping[str, float], smaller: bool) -> None:
         """Note the epoch, and update the weights that the run ends with."""
         epoch = self.step // self.steps_per_epoch
@@ -351,7 +351,7 @@ class Training:
         }
         checkpoint.write(
             self.position.folder / checkpoint.LAST,
-            checkpoint.weights(self.model, self.objective) | flat(tensors),
+            checkpoint.weights(self.model, self.objective) | flatten(tensors),
             {**facts, checkpoint.MADE_FROM: self.position.made_from},
         )
 

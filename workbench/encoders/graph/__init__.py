@@ -193,7 +193,7 @@ class Graph(Encoder):
             links = same_caption(graphs.owner) if self.structure.fully_connected else graphs.links()
             objects = self._attend(self.links, self._in_context(graphs, entities, relations), links)
         index = PackedIndex(graphs.mask)
-        parts = index.padded(objects)
+        parts = index.pad(objects)
         mean = normalize(self.pooling(parts, index.mask), dim=-1)
         entities = normalize(entities, dim=-1)
         if self.gate is not None:
