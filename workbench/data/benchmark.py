@@ -74,7 +74,7 @@ def read_karpathy(
             for n, sentence in enumerate(record.sentences[:captions]):
                 row_id = f"{image}#{n}" if sentence.sentid is None else str(sentence.sentid)
                 rows.append(
-                    Row(where, image, " ".join(sentence.raw_scores.split()), row_id, split=record.split)
+                    Row(where, image, " ".join(sentence.raw.split()), row_id, split=record.split)
                 )
     return rows, paths
 

@@ -42,7 +42,7 @@ class DescriptivenessSignal:
 
     def take(self, rows: Rows) -> torch.Tensor | dict[str, torch.Tensor]:
         """``(n,)`` float32, or with ``scale="both"`` a mapping of ``minmax`` and ``raw``."""
-        both = {"minmax": torch.from_numpy(self.values[rows]), "raw": torch.from_numpy(self.raw_scores[rows])}
+        both = {"minmax": torch.from_numpy(self.values[rows]), "raw": torch.from_numpy(self.raw[rows])}
         return both if self.scale == "both" else both[self.scale]
 
 

@@ -106,7 +106,7 @@ class Tokens(SignalMaker):
             for caption in captions:
                 ids = [number.get(word, UNKNOWN) for word in words(caption)[:most]]
                 rows.append([START, *ids, END])
-        return TokenSignal.of(rows, np.int32)
+        return TokenSignal.from_rows(rows, np.int32)
 
     @property
     def context_length(self) -> int:

@@ -118,7 +118,7 @@ class WordFeatures(SignalMaker):
     def tokens(self, captions: Sequence[str]) -> TokenSignal:
         """The ids that the encoder reads of each caption."""
         ids = self._encoder[0](list(captions), truncation=True, max_length=self.max_length)["input_ids"]
-        return TokenSignal.of(ids)
+        return TokenSignal.from_rows(ids)
 
     def cut(self, captions: Sequence[str], signal: Any) -> int:
         """Count the captions that are longer than ``context_length`` ids."""

@@ -53,7 +53,7 @@ class WordPieces(SignalMaker):
     def of(self, captions: Sequence[str]) -> TokenSignal:
         """Ids of the captions: those of the tokenizer plus 1, so that 0 is padding in every vocabulary."""
         ids = self._tokenizer(list(captions), truncation=True, max_length=self.max_length)["input_ids"]
-        signal = TokenSignal.of(ids, np.int32)
+        signal = TokenSignal.from_rows(ids, np.int32)
         return TokenSignal(signal.flat + 1, signal.starts)
 
     def cut(self, captions: Sequence[str], signal: Any) -> int:
