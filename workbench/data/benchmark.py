@@ -73,9 +73,7 @@ def read_karpathy(
             paths[image] = path
             for n, sentence in enumerate(record.sentences[:captions]):
                 row_id = f"{image}#{n}" if sentence.sentid is None else str(sentence.sentid)
-                rows.append(
-                    Row(where, image, " ".join(sentence.raw.split()), row_id, split=record.split)
-                )
+                rows.append(Row(where, image, " ".join(sentence.raw.split()), row_id, split=record.split))
     return rows, paths
 
 
