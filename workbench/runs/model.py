@@ -352,7 +352,7 @@ class EncoderModel(Model):
             if "pixels" in kinds:
                 inputs["pixels"] = torch.stack(list(map(self.pair.image.transform, upright)))
             if "regions" in kinds:
-                inputs["regions"] = backbones.of_images(upright, features)
+                inputs["regions"] = backbones.image_features(upright, features)
             return Batch([str(row) for row in rows], [], none, inputs)
 
         return self._embed(self.pair.image.images, batch, len(images), "images")

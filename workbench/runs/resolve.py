@@ -279,7 +279,7 @@ def _check_members(config: Config) -> None:
     )
     scorer_of(config.reranker.model_dump(), "reranker")
     if config.features:
-        backbones.check(config.features)
+        backbones.require_backbone(config.features)
     check_measured(config.metrics, config.judge)
     chooser(config.select, config.metrics)
 
