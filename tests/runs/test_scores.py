@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 import workbench as wb
 from workbench.cli import app
-from workbench.data.images import no_image
+from workbench.data.images import raise_no_image
 from workbench.records import Judgements, Split
 from workbench.runs.scores import read_scores
 
@@ -35,7 +35,7 @@ def _split() -> Split:
     grades[image == OWN[caption]] = 2
     graded = Judgements("graded", "0-2", (IMAGES, CAPTIONS), image, caption, grades)
     texts = tuple(f"a caption {row}" for row in range(CAPTIONS))
-    return Split("toy", image_ids, texts, caption_ids, OWN, no_image, judgements={"graded": graded})
+    return Split("toy", image_ids, texts, caption_ids, OWN, raise_no_image, judgements={"graded": graded})
 
 
 SPLIT = _split()

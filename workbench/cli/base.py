@@ -120,6 +120,17 @@ Every = Annotated[bool, typer.Option("--all", help="Show every number.")]
 Scores = Annotated[
     list[str] | None, typer.Option("--scores", metavar="FILE", help="Scores, a row an image; repeatable.")
 ]
+RunFiles = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--runs",
+        metavar="FILE",
+        help="Ranked lists, as TREC's, one direction a file; repeatable. t2i=FILE says which.",
+    ),
+]
+Qrels = Annotated[
+    list[str] | None, typer.Option("--qrels", metavar="FILE", help="Further ground truth, as TREC's.")
+]
 Out = Annotated[str, typer.Option(help="Run folder; empty makes a new one.")]
 Record = Annotated[
     Path | None, typer.Option(help="Write the numbers that the grid file records to this table.")

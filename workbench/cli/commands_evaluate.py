@@ -20,9 +20,11 @@ from workbench.cli.base import (
     Out,
     Pairs,
     Precision,
+    Qrels,
     RandomWeights,
     Root,
     Rounds,
+    RunFiles,
     Scores,
     Tags,
     WithPairs,
@@ -56,15 +58,14 @@ def evaluate(  # noqa: PLR0913 - typer reads the options from the signature
     images: Annotated[str, typer.Option(metavar="FILE", help="Vectors of images.")] = "",
     texts: Annotated[str, typer.Option(metavar="FILE", help="Vectors of captions.")] = "",
     scores: Scores = None,
+    lists: RunFiles = None,
+    qrels: Qrels = None,
     data: Data = None,
     split: Annotated[str, typer.Option(help="Split of the data; empty takes test.")] = "",
     device: Device = "auto",
     precision: Precision = "auto",
     rerank: Annotated[int, typer.Option(help="Score so many best items of each query again.")] = 0,
     reranker: Annotated[str, typer.Option(help="How --rerank scores; see `explain scorer`.")] = "cross",
-    wise_ft: Annotated[
-        float | None, typer.Option(help="Weights between those before (0) and after training (1).")
-    ] = None,
     metrics: Metrics = None,
     judge: Judge = "",
     rounds: Rounds = None,
@@ -76,9 +77,9 @@ def evaluate(  # noqa: PLR0913 - typer reads the options from the signature
     root: Root = "runs",
     as_json: AsJson = False,
 ) -> None:
-    """Evaluate a model, vectors, scores or a finished run.
+    """Evaluate a model, vectors, scores, ranked lists or a finished run.
 
-    A model made elsewhere, or its vectors or scores, on any data becomes a run of its own. Several models on
+    A model made elsewhere, or what it has made, on any data becomes a run of its own. Several models on
     several data sets make one table with paired differences. A finished run is evaluated on its own data or
     on other data, and keeps the numbers. Several runs are one ensemble: the mean of their scores. Vectors are
     compared in float32, whatever their own type. Without --metrics, a run is measured by those of its
@@ -86,17 +87,16 @@ def evaluate(  # noqa: PLR0913 - typer reads the options from the signature
     """
     wb.use_device(device, precision)
     about = about_run(name, tag, note, root)
-    scoring: dict[str, Any] = {"rerank": rerank, "reranker": reranker} if rerank else {}
-    scoring |= {} if wise_ft is None else {"wise_ft": wise_ft}
-    _require_one_kind(run, bool(model or images or texts or scores), out, scoring, about)
+    _require_one_kind(run, bool(model or images or texts or scores or lists), out, rerank, about)
     targets = _targets(data or [], parameter, split)
-    how = _how(metrics or [], judge, rounds)
+    how = _how(metrics or [], judge, rounds) | ({"qrels": qrels} if qrels else {})
     if run:
         folders = [runs.find(name, root).folder for name in run]
-        return _evaluate_runs(folders, targets, {"split": split, "scoring": scoring, **how}, out, as_json)
+        scoring = {"rerank": rerank, "reranker": reranker} if rerank else {}
+        return _evaluate_runs(folders, targets, {"split": split, "scoring": scoring, **how}, as_json)
     require(targets, "name the data with --data: a name of `workbench list data`, or a path")
     require(not pretrained or len(model or ()) == 1, ONE_MODEL)
-    elsewhere = _made_elsewhere((images, texts), scores or [])
+    elsewhere = _made_elsewhere((images, texts), scores or [], lists or [])
     results = (len(model or ()) + len(elsewhere)) * len(targets)
     require(not name or results == 1, f"--name is of one result, and these are {results}; leave it out")
     _require_room(out, root)
@@ -118,19 +118,16 @@ def _require_room(out: str, root: str) -> None:
     writable(out or root)
 
 
-def _require_one_kind(
-    run: list[str] | None, outside: bool, out: str, scoring: dict[str, Any], about: About
-) -> None:
+def _require_one_kind(run: list[str] | None, outside: bool, out: str, rerank: int, about: About) -> None:
     """Refuse words that do not say what is evaluated, or two things at once."""
     require(
         run or outside,
-        "name a run, a model with --model, vectors with --images and --texts, or scores with --scores",
+        "name a run, a model with --model, vectors with --images and --texts, or what a model has made with "
+        "--scores or --runs",
     )
-    require(not run or not outside, "give runs, or --model, vectors or scores, not both")
-    stored = "a run keeps its numbers itself; --out is of runs that score otherwise, by --rerank or --wise-ft"
-    require(not (run and out) or scoring, stored)
+    require(not run or not (outside or out), "give runs, or --model, vectors, scores or lists, not both")
     require(not run or not about, OF_NEW_RUN)
-    require(run or not scoring, "--rerank and --wise-ft are for finished runs; name one")
+    require(run or not rerank, "--rerank is for finished runs; name one")
 
 
 def _how(metrics: list[str], judge: str, rounds: int | None) -> dict[str, Any]:
@@ -142,11 +139,17 @@ def _how(metrics: list[str], judge: str, rounds: int | None) -> dict[str, Any]:
     return how if rounds is None else {**how, "rounds": rounds}
 
 
-def _made_elsewhere(vectors: tuple[str, str], scores: list[str]) -> list[dict[str, Any]]:
-    """What models elsewhere have made, each as the options of ``wb.evaluate``: vectors, and scores."""
+def _made_elsewhere(vectors: tuple[str, str], scores: list[str], lists: list[str]) -> list[dict[str, Any]]:
+    """What models elsewhere have made, each as the options of ``wb.evaluate``: vectors, scores, and ranked
+    lists, of which those of two directions are one.
+    """
+    from workbench.runs.run_files import runs_of
+
     sides = zip(("images", "texts"), vectors, strict=True)
-    files = {name: file for name, file in sides if file}
-    return [*([files] if files else []), *({"scores": file} for file in scores)]
+    files: dict[str, Any] = {name: file for name, file in sides if file}
+    every = [files] if files else []
+    every += [{"scores": file} for file in scores]
+    return every + [{"runs": sources} for sources in runs_of(lists)]
 
 
 def _opened(
@@ -165,9 +168,7 @@ def _opened(
     return evaluators + [partial(wb.evaluate, **files, **how) for files in elsewhere]
 
 
-def _evaluate_runs(
-    folders: list[Path], targets: list[Any], how: dict[str, Any], out: str, as_json: bool
-) -> None:
+def _evaluate_runs(folders: list[Path], targets: list[Any], how: dict[str, Any], as_json: bool) -> None:
     """Evaluate finished runs: one, or the mean of several; one on other data is kept beside the run."""
     from workbench.metrics import usual
 
@@ -185,11 +186,8 @@ def _evaluate_runs(
         result.save(place, over=True)
         about = [evaluated(result.as_dict()), *result.split.notes, str(place)]
     elif target or how["scoring"]:
-        what = "a run that scores otherwise" if how["scoring"] else "an ensemble"
+        what = "what is re-ranked" if how["scoring"] else "an ensemble"
         about = [f"{what} belongs to no run folder: nothing is stored"]
-        if out:
-            result.save(out)
-            about = [out]
     else:
         about = ["the run's own numbers stay as they are: nothing is stored"]
     if not target:

@@ -6,7 +6,7 @@ that rounding in a matrix product cannot tear equal scores apart.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isqrt
 from typing import Any
 
@@ -33,11 +33,13 @@ class RowScores:
         make: ``(n, m)`` scores of some queries with some items; both are rows or both slices.
         shape: number of queries and gallery size.
         held: whether they lie in memory.
+        other: the scores of the other direction, ``(gallery, queries)``, where they are not these, turned.
     """
 
     make: Callable[[Any, Any], Array]
     shape: tuple[int, ...]
     held: bool = False
+    other: "RowScores | None" = None
 
     @property
     def step(self) -> int:
@@ -49,6 +51,8 @@ class RowScores:
     @property
     def T(self) -> "RowScores":  # noqa: N802  the name that numpy gives it
         """The other direction: items become queries."""
+        if self.other is not None:
+            return replace(self.other, other=replace(self, other=None))
         return RowScores(lambda rows, items: self.make(items, rows).T, self.shape[::-1], self.held)
 
     def rows(self, part: slice = slice(None)) -> Array:
@@ -66,7 +70,10 @@ class RowScores:
     def cut(self, queries: Rows, gallery: Rows) -> "RowScores":
         """The scores of these queries and these items."""
         shape = len(queries), len(gallery)
-        return RowScores(lambda rows, items: self.make(queries[rows], gallery[items]), shape, self.held)
+        other = self.other and self.other.cut(gallery, queries)
+        return RowScores(
+            lambda rows, items: self.make(queries[rows], gallery[items]), shape, self.held, other
+        )
 
 
 AnyScores = Array | Graded | RowScores
@@ -116,7 +123,8 @@ def overlaid(scores: RowScores, query: Rows, item: Rows, values: Array) -> RowSc
         made[found.coords] = values[found.data - 1]
         return made
 
-    return RowScores(make, scores.shape)
+    other = scores.other and overlaid(scores.other, item, query, values)
+    return RowScores(make, scores.shape, other=other)
 
 
 def without(scores: RowScores, query: Rows, item: Rows) -> RowScores:

@@ -301,7 +301,7 @@ class Evidence:
 def _among(judged: AnyScores, images: Rows, captions: Rows) -> AnyScores:
     """The grades of some images and captions."""
     if isinstance(judged, Judgements):
-        return judged.restrict(images, captions)
+        return judged.among(images, captions)
     return by_rows(judged).cut(images, captions).rows()
 
 
@@ -366,7 +366,7 @@ def evaluate(
     Raises:
         ValueError: no query has an answer to any of them.
 
-    >>> found = evaluate(Evidence(np.eye(2), Judgements.from_own(np.arange(2), 2)), ["R", "rsum"], rounds=0)
+    >>> found = evaluate(Evidence(np.eye(2), Judgements.own(np.arange(2), 2)), ["R", "rsum"], rounds=0)
     >>> found[0].label, found[0].value, found[-1].label, found[-1].value
     ('i2t/R@1', 1.0, 'rsum', 6.0)
     """
@@ -398,10 +398,19 @@ def _by_query(
                     if known and direction in ("i2t", "t2i"):
                         out[row, k][1, queries] = row.by_chance(read, k)
                         out[row, k][2, queries] = row.at_best(read, k)
+    mask = _counted(evidence, direction, subset, size)
+    return out if mask is None else {key: np.where(mask, values, np.nan) for key, values in out.items()}
+
+
+def _counted(evidence: Evidence, direction: str, subset: Subset | None, size: int) -> Mask | None:
+    """``(queries,)`` which queries count: those of the subset that the judgements ask; ``None`` = all."""
     mask = subset.mask(direction, size) if subset else None
-    if mask is None:
-        return out
-    return {key: np.where(mask, values, np.nan) for key, values in out.items()}
+    side = "caption_queries" if direction in BY_CAPTION else "image_queries"
+    asked = getattr(evidence.judged, side, None)
+    if asked is None:
+        return mask
+    rows = np.isin(np.arange(size), asked)
+    return rows if mask is None else mask & rows
 
 
 def report(

@@ -24,7 +24,7 @@ from workbench.records import (
     Rows,
     Split,
     Values,
-    densest_judgements,
+    densest,
     require,
 )
 from workbench.records.measurement import measurement_row, remarks, unit_of
@@ -115,6 +115,11 @@ def _measured(run: Result, keys: Sequence[str]) -> dict[str, tuple[Measurement, 
         require_known(f"{text}: the split has no judgements", key.judgements, split.judgements)
     rows = {text: _metric(key) for text, key in parsed.items()}
     names = dict.fromkeys(["own", *(key.judgements for key in parsed.values())])
+    require(
+        not run.model.directed,
+        f"{run.name} has lists that do not determine {', '.join(keys)}; compare other numbers",
+        KeyError,
+    )
     ranked = Ranked(run.scores, [split.judgements[name] for name in names])
     measured: dict[str, tuple[Measurement, Values]] = {}
     for text, key in parsed.items():
@@ -145,7 +150,7 @@ def first_keys(judgements: Iterable[str]) -> list[str]:
     >>> first_keys(["own", "exact"])
     ['rsum', 'i2t/R@1', 't2i/R@1', 'exact:i2t/map_at_r', 'exact:t2i/map_at_r']
     """
-    dense, ways = densest_judgements(judgements), ("i2t", "t2i")
+    dense, ways = densest(judgements), ("i2t", "t2i")
     denser = [MetricKey("map_at_r", way, dense) for way in ways if dense != "own"]
     return list(map(str, [MetricKey("rsum"), *(MetricKey("R", way, k=1) for way in ways), *denser]))
 
@@ -189,7 +194,12 @@ def _usual_keys(opened: Sequence[Result]) -> list[str]:
     twins = [str(MetricKey("twin_accuracy", "i2t", subset=kind)) for kind in split.twins]
     measured_by_all = set.intersection(*(set(run.values) for run in opened))
     shared = [label for label in opened[0].values if label in measured_by_all]
-    return compared([*first_keys(split.judgements), *twins, *shared])
+    first = []
+    for label in [*first_keys(split.judgements), *twins]:
+        # ranked lists do not determine every number
+        lacking = [run for run in opened if label not in run.values and run.model.directed]
+        first += [] if lacking else [label]
+    return compared([*first, *shared])
 
 
 def _metrics_of(opened: Sequence[Result]) -> dict[str, Metric]:
@@ -311,7 +321,7 @@ def same_list(split: Split) -> dict[str, float]:
     Returns:
         Key -> value in both directions; nothing where a split has its own pairs alone.
     """
-    dense = densest_judgements(split.judgements)
+    dense = densest(split.judgements)
     ways = ("i2t", "t2i") if dense != "own" else ()
     return {
         str(MetricKey("map_at_r", way, dense)): map_at_r.same_list(split.judgements[dense], way)
@@ -384,7 +394,7 @@ def chosen(
 
 def grader(split: Split) -> Callable[[Rows, Rows], Array] | None:
     """What grades any image and caption of a split between 0 and 1, where its data know; else ``None``."""
-    name = densest_judgements([name for name in ("graded", "exact") if name in split.judgements], graded=True)
+    name = densest([name for name in ("graded", "exact") if name in split.judgements], graded=True)
     if name == "own":
         return None
     return split.relevance(name).take

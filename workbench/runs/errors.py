@@ -76,7 +76,9 @@ def errors(
     require(len(runs) == len(results), "give one result, or two")
     require_known(f"{split.name} has no judgements", judgements, split.judgements)
     tables, counts = [], {}
-    for way in WAYS:
+    ways = [way for way in WAYS if all(way in run.model.ways for run in runs)]
+    require(ways, "the results have no direction in common")
+    for way in ways:
         firsts = [first_answers(run, way, judgements) for run in runs]
         right = [answers.rank == 1 for answers in firsts]
         counts[way] = _counts(right, firsts[0].rank, [run.name for run in runs])
@@ -120,7 +122,7 @@ def first_answers(run: Result, way: Way, judgements: str = "own") -> FirstAnswer
         every = np.arange(len(rows))
         parts.append((answer, other[every, answer], truth, worth[every, truth]))
     answer, answer_score, truth, truth_score = map(np.concatenate, zip(*parts, strict=True))
-    truth = np.where(np.isneginf(truth_score), -1, truth)
+    truth = np.where(truth_score <= run.model.floor, -1, truth)
     return FirstAnswers(run.ranks(way, judgements), answer, answer_score, truth, truth_score)
 
 

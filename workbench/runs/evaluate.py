@@ -12,25 +12,28 @@ from workbench import data as datasets
 from workbench import metrics as registry
 from workbench.formatting import format_count
 from workbench.metrics import hierarchy
+from workbench.metrics.blocks import by_rows
 from workbench.metrics.intervals import ROUNDS
 from workbench.records import Embedding, Measurement, Split, require
 from workbench.registry import class_of, door
 from workbench.runs import store
 from workbench.runs.about import About
-from workbench.runs.build import load_split, load_target
+from workbench.runs.build import check_reads, load_split, load_target
 from workbench.runs.by_query import changed_since
+from workbench.runs.config import Config
 from workbench.runs.kinds import Evaluation, Training, read_kind
-from workbench.runs.measure import measure
+from workbench.runs.lists import KeptLists, known_numbers, open_lists
+from workbench.runs.measure import calibrate, measure
 from workbench.runs.model import Model, Say, TrainedModel, require_one_width, silent
 from workbench.runs.models import open_model, run_folder
 from workbench.runs.opening import open_runs, same_rows
 from workbench.runs.own import Encodes, Ensemble, Joint, KeptVectors, is_object_model
 from workbench.runs.pairs import Pairs
-from workbench.runs.rescoring import rescored
-from workbench.runs.resolve import check_measured
+from workbench.runs.qrels import with_ground_truth
+from workbench.runs.resolve import check_measured, make_objective
 from workbench.runs.result import Result
-from workbench.runs.scores import KeptScores, origin_of_scores, read_scores
-from workbench.runs.spellings import name_of
+from workbench.runs.scores import open_scores
+from workbench.runs.spellings import lay, name_of
 from workbench.runs.target import Target
 from workbench.runs.vector_files import (
     in_order,
@@ -85,6 +88,8 @@ def evaluate(  # noqa: PLR0913
     texts: Any = None,
     own: Any = None,
     scores: Any = None,
+    runs: Any = None,
+    qrels: Any = None,
     pretrained: str = "",
     random_weights: bool = False,
     device: str = "",
@@ -98,8 +103,8 @@ def evaluate(  # noqa: PLR0913
     rounds: int = ROUNDS,
     say: Say = silent,
 ) -> Result:
-    """Measure a model, a finished run, vectors or scores on any data: every number with its interval and
-    contract. Vectors are compared in float32, whatever their own type.
+    """Measure a model, a finished run, vectors, scores or ranked lists on any data: every number with its
+    interval and contract. Vectors are compared in float32, whatever their own type.
 
     Args:
         model: whatever ``open_model`` opens, or a result; left out where vectors are given. Several are one
@@ -113,13 +118,16 @@ def evaluate(  # noqa: PLR0913
         texts: ``(T, D)`` vectors, likewise.
         own: ``(T,)`` row of each text's image, where vectors or scores come without data.
         scores: ``(I, T)`` scores that were made elsewhere, larger = more alike, see ``read_scores``.
+        runs: ranked lists that were made elsewhere, such as a run file of TREC, see ``run_files``; a list or
+            a mapping, ``{"i2t": ..., "t2i": ...}``, of one source a direction.
+        qrels: further ground truth in a file of TREC or another source, see ``run_files``; its numbers are
+            called ``qrels:...``.
         pretrained: of the model, see ``open_model``.
         random_weights: see there.
         device: see there.
         precision: see there.
         scoring: fields of the configuration by which a model that was trained here scores in place of those
-            that it was trained with: options of the objective, ``scorer``, ``rerank`` and ``reranker``; and
-            ``wise_ft``, the share of its weights after training in the mean with those before (WiSE-FT).
+            that it was trained with: options of the objective, ``scorer``, ``rerank`` and ``reranker``.
         metrics: beyond the usual ones, see ``evaluate_split``; none = those of a run's configuration.
         judge: see there; empty = that of a run, where its metrics are taken.
         name: how tables call the result; empty = the model's own, of vectors those of their files.
@@ -149,14 +157,17 @@ def evaluate(  # noqa: PLR0913
     how |= {"device": device, "precision": precision}
     models, where = _several(model), Where(data, split)
     vectors = _require_sides(images, texts)
-    _require_one_way({"a model": bool(models), **vectors, "scores": scores is not None}, data, own)
+    others = {"scores": scores is not None, "runs": runs is not None}
+    _require_one_way({"a model": bool(models), **vectors, **others}, data, own)
     _require_owners(models, where, scoring=scoring, **how)
     if models:
         subject = _of_models(models, where, scoring or {}, how)
-    elif scores is not None:
-        subject = _of_scores(where, scores, own)
+    elif any(others.values()):
+        subject = _of_scores(where, scores, runs, own)
     else:
         subject = _of_vectors(where, images, texts, own)
+    if qrels is not None:
+        subject = subject._replace(split=with_ground_truth(subject.split, qrels))
     identity = _identity(subject, split=split, precision=precision, scoring=dict(scoring or {}))
     identity = replace(identity, metrics=tuple(metrics), judge=judge)
     return _measured(subject, identity, about, rounds, say)
@@ -189,6 +200,11 @@ def _measured(subject: Subject, identity: Evaluation, about: About, rounds: int,
     if left:
         note = f"not measured, since {split.name} has no judgements for it: {', '.join(left)}"
         split = replace(split, notes=(*split.notes, note))
+    if isinstance(model, KeptLists):
+        scores = by_rows(model.scores_of_split(image, text))
+        known_of = known_numbers(model, scores, split, (measurements, values), names, judge)
+        measurements, values, note = known_of
+        split = replace(split, notes=(*split.notes, note)) if note else split
     identity = replace(identity, metrics=names, judge=judge)
     title = model.title(about.name or identity.name)
     return Result(
@@ -259,6 +275,8 @@ def _require_one_way(ways: Mapping[str, bool], data: Any, own: Any) -> None:
     if chosen == ["a model"]:
         require(own is None, "own belongs to vectors and scores; a model needs data")
         return
+    if chosen == ["runs"]:
+        require(data is not None and own is None, "runs need data, whose images and captions they rank")
     require((data is None) == (own is not None), f"give data, or {chosen[0]} with own and no data")
 
 
@@ -295,20 +313,17 @@ def _of_vectors(where: Where, images: Any, texts: Any, own: Any) -> Subject:
     return Subject(model, part, *sides, target, origin=from_files)
 
 
-def _of_scores(where: Where, scores: Any, own: Any) -> Subject:
-    """Scores in the order of the data, or with rows of their own."""
+def _of_scores(where: Where, scores: Any, runs: Any, own: Any) -> Subject:
+    """A matrix of scores, or ranked lists, in the order of the data, or with rows of their own."""
     split = target = None
     if where.data is not None:
         split, target = _data(KeptVectors(), where, {"pictures": False})
-    matrix = read_scores(scores, split)
-    if split is None:
-        images, captions = matrix.values.shape
-        split = split_of_rows(own, images, captions, matrix.ids)
-    model = KeptScores(matrix.in_order(split), (split.image_ids, split.caption_ids))
+    if runs is not None and split is not None:
+        model, split, origin = open_lists(runs, split)
+    else:
+        model, split, origin = open_scores(scores, split, own)
     image, text = model.embed(model.source(split))
-    name = name_of_sources({"scores": scores})
-    source: dict[str, Any] = {"scores": origin_of_scores(scores, matrix.values)}
-    return Subject(model, split, image, text, target, origin=source | ({"name": name} if name else {}))
+    return Subject(model, split, image, text, target, origin=origin)
 
 
 def _of_models(
@@ -438,3 +453,30 @@ def _data(
         return load_target(model.config, data), data
     named = {"split": split} if split else {}
     return datasets.load(data, **named, **unnamed), None
+
+
+def rescored(model: Model, scoring: Mapping[str, Any]) -> Model:
+    """Let a trained model score otherwise, with the weights that it has learnt and what its objective then
+    chooses on the validation split.
+
+    Args:
+        model: of a run.
+        scoring: see ``evaluate``; nothing changes nothing.
+
+    Raises:
+        KeyError, TypeError, ValueError: a model without an objective of its own, options that the objective
+            does not take, or that read what the encoders do not give.
+    """
+    if not scoring:
+        return model
+    if not isinstance(model, TrainedModel):
+        raise ValueError(f"{model.name} was not trained here; it has no objective whose scores could change")
+    config = Config(**lay(model.config.given(), scoring))
+    objective = make_objective(config)
+    check_reads(config.objective.name, objective, model.pair)
+    objective.setup(model.pair.image.embed_dim)
+    objective.load_state_dict(dict(model.objective.named_parameters()), strict=False)
+    changed = replace(model, objective=objective.to(model.device).eval(), config=config)
+    if objective.calibrates:
+        calibrate(changed, changed.source(load_split(config, "val")))
+    return changed

@@ -46,6 +46,7 @@ class Evaluation:
         random_weights: whether nobody trained it.
         images, texts: where vectors came from, by ``file`` and ``checksum``.
         scores: where a matrix of scores came from, likewise.
+        runs: where ranked lists came from, by direction.
         data: name of the data.
         target: the fields of ``Target`` of data that have a name.
         split: that was asked for; empty = see ``evaluate``.
@@ -63,6 +64,7 @@ class Evaluation:
     images: Mapping[str, str] | None = None
     texts: Mapping[str, str] | None = None
     scores: Mapping[str, str] | None = None
+    runs: Mapping[str, Mapping[str, str]] | None = None
     data: str = ""
     target: Mapping[str, Any] | None = None
     split: str = ""

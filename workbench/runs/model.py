@@ -22,9 +22,9 @@ from workbench.data.images import read_image
 from workbench.encoders import backbones
 from workbench.encoders.base import Pair
 from workbench.formatting import format_number
-from workbench.io.ahead import read_ahead
+from workbench.io.ahead import ahead
 from workbench.losses import similarity
-from workbench.metrics.blocks import AnyScores, RowScores, reranked
+from workbench.metrics.blocks import AnyScores, RowScores, by_rows, reranked
 from workbench.objectives.base import Objective
 from workbench.objectives.parts.attention import Scorer
 from workbench.progress import Task
@@ -85,6 +85,9 @@ class Model:
         makers: fitted signal makers by name, of what it reads of texts.
         extras: what of an embedding beside the mean it was trained for; ``compares`` = what its scores read.
         embed_dim: width of its vectors; ``None`` = it does not say so before it embeds.
+        ways: the directions in which it scores.
+        directed: whether each direction has scores of its own, which one matrix may not hold.
+        floor: score of the pairs that it leaves open; all others lie above.
         config: that it was trained with here; ``None`` = it was not.
     """
 
@@ -98,6 +101,9 @@ class Model:
     extras: Sequence[str] = ()
     compares: Sequence[str] = ()
     embed_dim: int | None = None
+    ways: Sequence[str] = ("i2t", "t2i")
+    directed: bool = False
+    floor: float = -np.inf
     config: Config | None = None
 
     def to(self, device: str = "", precision: str = "") -> Self:
@@ -163,6 +169,10 @@ class Model:
             say: is told what re-ranking costs.
         """
         return in_blocks(self, image.in_float32(self.device), text.in_float32(self.device))
+
+    def matrix(self, image: Embedding, text: Embedding) -> Array:
+        """``(I, T)`` scores of a whole split, in one matrix."""
+        return by_rows(self.scores_of_split(image, text)).rows()
 
     def title(self, name: str = "") -> str:
         """Name it in tables; of random weights it says so.
@@ -352,7 +362,7 @@ class EncoderModel(Model):
             if "pixels" in kinds:
                 inputs["pixels"] = torch.stack(list(map(self.pair.image.transform, upright)))
             if "regions" in kinds:
-                inputs["regions"] = backbones.image_features(upright, features)
+                inputs["regions"] = backbones.of_images(upright, features)
             return Batch([str(row) for row in rows], [], none, inputs)
 
         return self._embed(self.pair.image.images, batch, len(images), "images")
@@ -377,7 +387,7 @@ class EncoderModel(Model):
         chunks, slow = [], self.device.type == "cpu" and "pixels" in (self.pair.image.image_input or "")
         step = SLOWLY if slow else BATCH
         with Task(f"encoding with {self.name}" if self.name else "encoding", count, unit) as task:
-            for read in read_ahead(batch, np.split(np.arange(count), range(step, count, step))):
+            for read in ahead(batch, np.split(np.arange(count), range(step, count, step))):
                 with devices.precise(self.device, self.precision):
                     embedded = encode(batches.to(read, self.device))
                 if not parts:
@@ -385,7 +395,7 @@ class EncoderModel(Model):
                 chunks.append(embedded.in_float32(torch.device("cpu")))
                 task.update(len(embedded))
         self.pair.train(was_training)
-        return Embedding.join(chunks)
+        return Embedding.joined(chunks)
 
 
 @dataclass(kw_only=True)

@@ -26,8 +26,10 @@ from workbench.runs.kinds import Evaluation, Training, read_kind
 from workbench.runs.model import EncoderModel
 from workbench.runs.models import SHIPPED as MODEL
 from workbench.runs.models import kept_config, load_model, run_folder
+from workbench.runs.qrels import with_ground_truth
 from workbench.runs.result import Contents, Result
 from workbench.runs.same_data import differing, facts_of
+from workbench.runs.scores import kept_file
 from workbench.runs.spellings import typed
 from workbench.runs.store import BARE, verify_files
 from workbench.runs.target import Target
@@ -251,6 +253,8 @@ def _open(name: str, root: str, images: int, target: Target | None) -> Result:
     folder = run.folder if run else None
     kind = read_kind(folder) if folder else SHIPPED
     split, title = _read_again(folder, kind, images, target)
+    if folder and (folder / runs.QRELS).is_file():
+        split = with_ground_truth(split, kept_file(folder, runs.QRELS), quiet=True)
     title = (run.about.name if run else "") or title
     random = isinstance(kind, Evaluation) and kind.random_weights
     title = with_note(title) if random else title
@@ -284,7 +288,7 @@ def _open(name: str, root: str, images: int, target: Target | None) -> Result:
     # of a part of the images, other numbers are true
     if changes or by_query is None or not by_query.same_rows(split):
         return opened
-    measured = [Measurement.from_contract(contract) for _, contract in contracts_of(results)]
+    measured = [Measurement.of(contract) for _, contract in contracts_of(results)]
     return replace(opened, measurements=measured, values=by_query.values, threads=results.get("threads", 0))
 
 

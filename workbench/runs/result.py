@@ -14,13 +14,13 @@ import numpy as np
 import pandas as pd
 import torch
 
-from workbench.io import only_writer, replacing, resolve_output, write_checksums, write_json, write_table
+from workbench.io import below_user, only_writer, replacing, write_checksums, write_json, write_table
 from workbench.metrics.blocks import AnyScores, best, by_rows
 from workbench.metrics.ranks import Best, ranks_of
 from workbench.metrics.registry import usual
 from workbench.progress import during
 from workbench.records import Array, Embedding, Measurement, Split, Values, require
-from workbench.records.measurement import baseline_remarks, headline, measurement_rows, remarks
+from workbench.records.measurement import beside, headline, measurement_rows, remarks
 from workbench.registry import door, require_known
 from workbench.runs import store as runs
 from workbench.runs.about import About, add_about
@@ -30,7 +30,10 @@ from workbench.runs.history import training_summary
 from workbench.runs.kinds import Evaluation, Training
 from workbench.runs.model import WHOLE, Model, TrainedModel, scored
 from workbench.runs.place import runs_folder
+from workbench.runs.qrels import NAME as QRELS
+from workbench.runs.qrels import ground_truth, kept_ground_truth
 from workbench.runs.resolve import chooser
+from workbench.runs.run_files import DEPTH, GRADES, LISTS, write_pairs
 from workbench.runs.same_data import facts_of
 from workbench.runs.spellings import name_of
 from workbench.runs.target import Target
@@ -42,6 +45,7 @@ from workbench.training.settings import changed
 CHECKSUMMED = (runs.STATES, runs.RESULTS, "*.parquet", runs.VALUES, runs.SCORES, "embeddings/*")
 
 
+Way = Literal["i2t", "t2i"]
 # a model, and the embeddings of a split's images and captions on the CPU in float32; parts are left out where
 # its scores do not read them
 Contents = tuple[Model, Embedding, Embedding]
@@ -109,7 +113,7 @@ class Result:
     def _remarks(self) -> list[str]:
         shown = set(self.shown().index)
         visible = [measured for measured in self.measurements if measured.label in shown]
-        return [*remarks(visible), *baseline_remarks(self.measurements)]
+        return [*remarks(visible), *beside(self.measurements)]
 
     @property
     def config(self) -> Mapping[str, Any]:
@@ -151,12 +155,17 @@ class Result:
     def scores(self) -> Array:
         """``(I, T)`` scores of the whole split, by the objective, and re-ranked where the configuration says
         so.
+
+        Raises:
+            ValueError: ranked lists whose two directions score pairs differently.
         """
-        return by_rows(scored(self.model, self.image, self.text)).rows()
+        return self.model.matrix(self.image, self.text)
 
     def any_scores(self) -> AnyScores:
-        """Return the scores, by rows where the matrix is too large for memory."""
-        lazy = len(self.image) * len(self.text) > WHOLE
+        """Return the scores, by rows where the matrix is too large for memory, or where each direction has
+        scores of its own.
+        """
+        lazy = self.model.directed or len(self.image) * len(self.text) > WHOLE
         return scored(self.model, self.image, self.text) if lazy else self.scores
 
     def with_embeddings(self, name: str, image: Embedding, text: Embedding) -> "Result":
@@ -237,7 +246,7 @@ class Result:
         return {m.label: m.value for m in self.measurements}[label]
 
     @door("ranks")
-    def ranks(self, direction: Literal["i2t", "t2i"] = "t2i", judgements: str = "own") -> Values:
+    def ranks(self, direction: Way = "t2i", judgements: str = "own") -> Values:
         """``(queries,)`` rank of each query's best relevant item, 1 = first; NaN where nothing is relevant.
 
         Args:
@@ -262,7 +271,7 @@ class Result:
             scores, rows = (values[:, :k] for values in lists[way])
             cells: Array = np.indices(rows.shape, dtype=np.int32)
             query, rank = cells[0], cells[1]
-            grades = own.grades_at(query, rows) if way == "i2t" else own.grades_at(rows, query)
+            grades = own.at(query, rows) if way == "i2t" else own.at(rows, query)
             directions = pd.Categorical.from_codes(np.full(rows.size, code, np.int8), ways)
             table = pd.DataFrame({"direction": directions})
             table["query_id"] = pd.Categorical.from_codes(queries[query.ravel()], known)
@@ -270,8 +279,60 @@ class Result:
             table["item_id"] = pd.Categorical.from_codes(items[rows.ravel()], known)
             table["score"] = scores.ravel().astype(np.float32)
             table["grade"] = grades.ravel().astype(np.float32)
-            tables.append(table)
+            tables.append(table[scores.ravel() > self.model.floor])
         return pd.concat(tables, ignore_index=True)
+
+    def write_run(self, file: str | Path, direction: Way = "t2i", *, k: int = DEPTH) -> Path:
+        """Write the ``k`` best items of every query as a run file of TREC, or as JSON where the name ends so.
+
+        Args:
+            file: is written anew.
+            direction: whether images or captions are the queries.
+            k: items of a query.
+
+        Returns:
+            The file.
+
+        Raises:
+            ValueError: an id has a blank, which TREC cannot hold, or the result has no such direction.
+        """
+        require(direction in self.model.ways, f"{self.name} has no scores in the direction {direction}")
+        scores = by_rows(self.any_scores())
+        scores, ids = (
+            (scores, self.split.caption_ids) if direction == "i2t" else (scores.T, self.split.image_ids)
+        )
+        queries = self.split.image_ids if direction == "i2t" else self.split.caption_ids
+        values, items = best(scores, min(k, scores.shape[1]))
+        query, rank = np.indices(values.shape)
+        table = pd.DataFrame({"query": np.array(queries, dtype=object)[query.ravel()]})
+        table["item"] = np.array(ids, dtype=object)[items.ravel()]
+        table["value"] = values.ravel().astype(np.float64)
+        table["rank"] = rank.ravel() + 1
+        listed = table[table["value"] > self.model.floor]
+        return write_pairs(file, listed, LISTS, tag=self.name, decimals=True)
+
+    def write_qrels(
+        self, file: str | Path, direction: Way = "t2i", *, judgements: str = "own", graded: bool = False
+    ) -> Path:
+        """Write judgements of the data as ground truth in the form of TREC, or as JSON where the name ends
+        so.
+
+        Args:
+            file: is written anew.
+            direction: whether images or captions are the queries.
+            judgements: their name.
+            graded: write the grades, which are whole numbers; else 1 for what is relevant, and 0.
+
+        Returns:
+            The file.
+
+        Raises:
+            KeyError: the data have no such judgements.
+            ValueError: an id has a blank, or a grade is no whole number.
+        """
+        require_known(f"{self.split.name} has no judgements", judgements, self.split.judgements)
+        pairs = ground_truth(self.split, direction, judgements, graded=graded)
+        return write_pairs(file, pairs, GRADES)
 
     def _best_items(self, k: int) -> dict[str, Best]:
         """Scores and rows of at least the ``k`` best items of every query, by direction."""
@@ -335,7 +396,7 @@ class Result:
                 another run has the name.
             ValueError: a model that lies in no folder was evaluated, or a run was opened on other data.
         """
-        path = resolve_output(folder)
+        path = below_user(folder)
         require(not self.target, f"{self.name} was opened on other data; evaluate it there, and save that")
         config = self.config if isinstance(self.run, Training) else {}
         _require_free(path, self.about.name, config)
@@ -377,6 +438,8 @@ class Result:
             images = [split.image_ids[row] for row in split.own]
             captions = {"id": split.caption_ids, "image": images, "caption": split.captions}
             write_table(path / runs.CAPTIONS, pd.DataFrame(captions))
+            if QRELS in split.judgements:
+                write_table(path / runs.QRELS, kept_ground_truth(split))
             model.keep(path)
         elif isinstance(model, TrainedModel):
             write_json(path / runs.STATES, {name: maker.state() for name, maker in model.makers.items()})

@@ -23,7 +23,7 @@ import pandas as pd
 from torch import Tensor
 
 from workbench.formatting import format_count
-from workbench.io import NUMPY_ERRORS, checksum, read_array, reading_errors, replacing, resolve_input
+from workbench.io import NUMPY_ERRORS, checksum, from_user, read_array, reading_errors, replacing
 from workbench.metrics.blocks import AnyScores, by_rows
 from workbench.records import Array, Embedding, Rows, Split, require
 from workbench.runs.model import WHOLE, Say, silent
@@ -31,7 +31,7 @@ from workbench.runs.own import KeptVectors
 from workbench.runs.pairs import Items
 from workbench.runs.store import SCORES, verify_files
 from workbench.runs.vector_fields import IDS, Field, fields_of
-from workbench.runs.vector_files import match_rows, texts_of
+from workbench.runs.vector_files import match_rows, name_of_sources, split_of_rows, texts_of
 from workbench.training.batches import Source
 
 FILES = (".npy", ".npz", ".pt", ".safetensors")
@@ -122,7 +122,7 @@ def _fields(source: Any, name: str) -> list[Field]:
         return fields
     if not isinstance(source, str | Path):
         return fields_of(source, name, "scores")
-    file = resolve_input(source)
+    file = from_user(source)
     require(
         file.suffix in FILES,
         f"{name} holds no score matrix; give one of {', '.join(FILES)}, or ranked lists and tables of query, "
@@ -254,21 +254,40 @@ def _require_finite(values: Array, ids: tuple[Sequence[str], Sequence[str]], nam
         )
 
 
-def origin_of_scores(source: Any, values: Array) -> dict[str, str]:
-    """Say where scores are from: the path of their file and its checksum, of those in memory their own.
-
-    Args:
-        source: as ``read_scores`` takes it.
-        values: ``(I, T)`` that were read there.
-    """
+def _origin(source: Any, values: Array) -> dict[str, str]:
+    """The path of a file of scores and its checksum, of scores in memory their own checksum."""
     if isinstance(source, str | Path):
-        file = resolve_input(source).resolve()
+        file = from_user(source).resolve()
         return {"file": str(file), "checksum": checksum(file)}
     digest = hashlib.sha256()
     step = max(1, CHECKED // values.shape[1])
     for first in range(0, len(values), step):
         digest.update(np.ascontiguousarray(values[first : first + step]).tobytes())
     return {"checksum": digest.hexdigest()}
+
+
+def open_scores(source: Any, split: Split | None, own: Any) -> "tuple[KeptScores, Split, dict[str, Any]]":
+    """Open scores in the order of a split.
+
+    Args:
+        source: see ``read_scores``.
+        split: whose images and captions are scored; ``None`` = there are no data.
+        own: ``(T,)`` row of each caption's image, where there are no data.
+
+    Returns:
+        What scores by them; the split; and fields of an ``Evaluation``.
+
+    Raises:
+        FileNotFoundError, ValueError: see ``read_scores``.
+    """
+    matrix = read_scores(source, split)
+    if split is None:
+        images, captions = matrix.values.shape
+        split = split_of_rows(own, images, captions, matrix.ids)
+    fields: dict[str, Any] = {"scores": _origin(source, matrix.values)}
+    name = name_of_sources({"scores": source})
+    fields |= {"name": name} if name else {}
+    return KeptScores(matrix.in_order(split), (split.image_ids, split.caption_ids)), split, fields
 
 
 class KeptScores(KeptVectors):

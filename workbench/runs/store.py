@@ -19,14 +19,14 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.formatting import format_path
 from workbench.io import (
-    flatten,
+    flat,
     format_from_user,
+    from_user,
     json_value,
     reading_errors,
-    resolve_input,
     update_checksums,
     user_folder,
-    verify_checksums,
+    verify,
     with_home,
     write_json,
     write_text,
@@ -64,6 +64,9 @@ MODEL = "model.safetensors"
 CAPTIONS = "captions.parquet"
 # scores that were made elsewhere
 SCORES = "scores.npy"
+LISTED = "lists.parquet"
+# ground truth that an evaluation was given
+QRELS = "qrels.parquet"
 SCRAP = "application/scrapbook.scrap.json+json"
 # how a run may end without a cell to blame
 ENDS = ("ok", "killed", "interrupted", "timeout")
@@ -244,7 +247,7 @@ def find(name: Path | str, root: Path | str = "runs") -> Run:
     """
     part = str(name)
     require(part, "the name of a run is empty", FileNotFoundError)
-    path = resolve_input(name)
+    path = from_user(name)
     if any((path / file).is_file() for file in (PARAMS, STATUS, RESULTS, KIND)):
         return read(path)
     every = list_runs(root)
@@ -292,7 +295,7 @@ def diff(first: Run, second: Run) -> dict[str, dict[str, tuple[Any, Any]]]:
     """What differs between two runs, file by file: key -> (value in the first, in the second or ``None``)."""
     out = {}
     for name in ("params", "results", "env"):
-        a, b = flatten(getattr(first, name)), flatten(getattr(second, name))
+        a, b = flat(getattr(first, name)), flat(getattr(second, name))
         out[name] = {key: (a.get(key), b.get(key)) for key in sorted(a | b) if a.get(key) != b.get(key)}
     return out
 
@@ -456,4 +459,4 @@ def verify_files(folder: Path, *files: Path) -> dict[str, Any]:
     """
     if not (folder / CHECKSUMS).exists():
         return {}
-    return verify_checksums(folder / CHECKSUMS, *files, remedy="restore it, or make the run again")
+    return verify(folder / CHECKSUMS, *files, remedy="restore it, or make the run again")

@@ -218,6 +218,10 @@ class Explorer(anywidget.AnyWidget):
         return Term("text", words) if row is None else Term("caption", row, name=words)
 
     def _term(self, kind: Kind, value: Any) -> Term:
+        captions = self.engine.split.captions
+        if kind == "text" and not self.engine.encodes and value in captions:
+            # without a model, a caption of the data is known by its row
+            return Term("caption", captions.index(value), name=value)
         if kind != "pixels" or not isinstance(value, str):
             name = value if kind == "text" else f"a given {kind}"
             return Term(kind, value, name=name)
