@@ -207,7 +207,7 @@ def test_frozen_features_of_images_are_made_on_the_device(asked, tmp_path):
     split = data.load("scenes", split="test", size=4)
     backbones.extract(split, "scenes_backbone", cache=tmp_path, progress=False)
     assert_moved_with_pixels(asked, 4)
-    backbones.of_images([split.open_image(0)], "scenes_backbone")
+    backbones.image_features([split.open_image(0)], "scenes_backbone")
     assert_moved_with_pixels(asked, 1)
 
 

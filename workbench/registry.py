@@ -22,7 +22,7 @@ from typing import Annotated, Any, ParamSpec, Self, TypeVar, get_origin, get_typ
 
 from annotated_types import Ge, Gt, Interval
 
-from workbench.io import adapter
+from workbench.io import type_adapter
 
 # Ranges that options may state in their annotations; ``check_options`` holds values to them.
 Positive = Annotated[float, Gt(0)]
@@ -344,7 +344,7 @@ def check_value(where: str, value: Any, kind: Any) -> None:
     """
     from pydantic import ValidationError
 
-    known = (adapter if isinstance(kind, Hashable) else adapter.__wrapped__)(kind, strict=True)
+    known = (type_adapter if isinstance(kind, Hashable) else type_adapter.__wrapped__)(kind, strict=True)
     try:
         known.validate_python(
             tuple(value) if get_origin(kind) is tuple and isinstance(value, list) else value

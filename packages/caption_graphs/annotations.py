@@ -61,7 +61,7 @@ def annotated(file: Path | str, root: Path | str = "", part: Part = "test") -> A
     base = with_home(root or os.environ.get("WORKBENCH_DATA", ""))
     drawn = dict.fromkeys(row["source"] for row in rows)
     known = {source: texts(base / TEXTS[source], source) for source in drawn}
-    graphs = tuple(SceneGraph.of(row["objects"], row["attributes"], row["relations"]) for row in rows)
+    graphs = tuple(SceneGraph.from_lists(row["objects"], row["attributes"], row["relations"]) for row in rows)
     captions = tuple(_checked(row, known[row["source"]]) for row in rows)
     return Annotated(tuple((row["source"], row["id"]) for row in rows), captions, graphs)
 

@@ -50,7 +50,7 @@ class _Node:
     plural: bool
     attributes: list[str]
 
-    def among(self, words: Collection[str]) -> bool:
+    def restrict(self, words: Collection[str]) -> bool:
         """Whether the last word of its name is one of these."""
         return self.label.rpartition(" ")[2] in words
 
@@ -125,7 +125,7 @@ class _Sentence:
         meant = self._meant(i, word)
         look = [a for _, a in looks_of(self.tree, i)] if word in ("one", "ones", "others") else []
         if word == "others":
-            living = {node.label for node in self.nodes if node.among(known.animate)}
+            living = {node.label for node in self.nodes if node.restrict(known.animate)}
             return [self._new(i, living.pop() if len(living) == 1 else "others", look)]
         if meant and (look or word == "another"):
             return [self._new(i, self.nodes[meant[0]].label, look)]
@@ -147,7 +147,7 @@ class _Sentence:
         """Which nodes a pronoun means."""
         barred, before = self._barred(i), self._where(lambda n: (n.sentence, n.position) < (self.number, i))
         if word in known.reflexive:
-            living = self._where(lambda n: n.among(known.animate))
+            living = self._where(lambda n: n.restrict(known.animate))
             alone = self.tree.token(self.tree.heads[i]) == "by"
             return [] if alone else sorted(barred & set(living)) or living or sorted(barred)
         if word == "one" and (whole := self.tree.phrases(i, "of")):
@@ -159,18 +159,18 @@ class _Sentence:
         if word in known.plural_pronouns:
             several = self._where(lambda n: n.plural, free)
             # "men in sunglasses look at something near them"
-            bare = self._where(lambda n: not n.among(known.clothes), several)
-            return bare[-1:] or several[-1:] or self._where(lambda n: n.among(known.animate), free)[:2]
+            bare = self._where(lambda n: not n.restrict(known.clothes), several)
+            return bare[-1:] or several[-1:] or self._where(lambda n: n.restrict(known.animate), free)[:2]
         if word in known.person_pronouns:
             others = known.male if self.tree.text(i) in ("she", "her") else known.female
-            persons = self._where(lambda n: n.among(known.persons - others), free)
-            return (persons or self._where(lambda n: n.among(known.animals), free) or free)[:1]
+            persons = self._where(lambda n: n.restrict(known.persons - others), free)
+            return (persons or self._where(lambda n: n.restrict(known.animals), free) or free)[:1]
         if word in known.others:
             counted = self._where(lambda n: "one" in n.attributes, before)
             return counted[-1:] or (self._where(lambda n: n.plural, before) or before)[:1]
-        things = self._where(lambda n: not n.among(known.persons) and not n.plural, free)
+        things = self._where(lambda n: not n.restrict(known.persons) and not n.plural, free)
         # What is worn is hardly ever meant: "a woman in a coat faces the sea as it rises".
-        bare = self._where(lambda n: not n.among(known.clothes), things)
+        bare = self._where(lambda n: not n.restrict(known.clothes), things)
         return (bare or things or free)[:1] if word == "it" else []
 
     def _nodes(self, words: Iterable[int]) -> list[int]:

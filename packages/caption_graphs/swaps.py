@@ -10,7 +10,7 @@ nobody knows it: relations that hold both ways are left out, and some twins may 
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from itertools import combinations
 from typing import Any, Literal
@@ -19,12 +19,14 @@ import caption_graphs
 from workbench import data
 from workbench.data.twins import Twin, with_twins
 from workbench.records import SceneGraph, Split, require
+from workbench.text import NegativeMaker
 
 # they hold of both sides where they hold of one
 BOTH_WAYS = frozenset({"next to", "near", "beside", "with", "by", "and", "alongside", "meet", "face"})
 # numbers, which stand before other words than looks do
 NUMBERS = frozenset({"a", "one", "two", "three", "four", "five", "six", "several", "many", "some", "few"})
 Way = tuple[str, str, SceneGraph]
+Ways = Callable[[str, SceneGraph], Iterator[Way]]
 
 
 def swaps(
@@ -52,18 +54,50 @@ def swaps(
 
 def swapped(split: Split) -> Split:
     """Return the captions of a split with a twin of each kind that they have, see above."""
+    twins = list(_twins(split, WAYS))
+    require(twins, f"{split.name}: no caption has two things or attributes that can be exchanged")
+    return with_twins(replace(split, name=f"{split.name}, swapped"), twins)
+
+
+class Counterfactuals(NegativeMaker):
+    """Makes captions that are false of their images, for training: the twins of captions, see above.
+
+    Args:
+        kinds: what is exchanged, of ``"attributes"``, ``"things"`` and ``"relations"``.
+    """
+
+    name = "counterfactuals"
+
+    def __init__(
+        self,
+        *,
+        kinds: tuple[Literal["attributes", "things", "relations"], ...] = (
+            "attributes",
+            "things",
+            "relations",
+        ),
+    ) -> None:
+        self.kinds = kinds
+
+    def of(self, split: Split) -> tuple[tuple[str, ...], ...]:
+        """``(T,)`` twins of each caption, none where there are none."""
+        texts: list[list[str]] = [[] for _ in split.captions]
+        for row, text, _ in _twins(split, {kind: WAYS[kind] for kind in self.kinds}):
+            texts[row].append(text)
+        return tuple(map(tuple, texts))
+
+
+def _twins(split: Split, kinds: Mapping[str, Ways]) -> Iterator[Twin]:
+    """Yield the twins of captions that are false of their images."""
     graphs = split.caption_graphs or caption_graphs.parse(split.captions)
     of_image: list[set[str]] = [set() for _ in split.image_ids]
     for caption, image in zip(split.captions, split.own, strict=True):
         of_image[image].add(caption)
-    twins = []
     for row, (caption, graph) in enumerate(zip(split.captions, graphs, strict=True)):
-        for kind, ways in WAYS.items():
+        for kind, ways in kinds.items():
             texts = ((exchanged(caption, *way[:2]), way[2]) for way in ways(caption, graph))
             if text := _first(split, row, texts, of_image):
-                twins.append(Twin(row, text, kind))
-    require(twins, f"{split.name}: no caption has two things or attributes that can be exchanged")
-    return with_twins(replace(split, name=f"{split.name}, swapped"), twins)
+                yield Twin(row, text, kind)
 
 
 def _first(split: Split, row: int, ways: Iterator[tuple[str, SceneGraph]], of_image: list[set[str]]) -> str:

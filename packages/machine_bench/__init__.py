@@ -296,7 +296,7 @@ def evaluation(split: Split) -> Figure:
     """Recalls and RSUM with intervals, beside sorting in numpy without them."""
     images, captions = len(split.image_ids), len(split.captions)
     scores = np.random.default_rng(0).standard_normal((images, captions), dtype=np.float32)
-    own = Judgements.own(split.own, images)
+    own = Judgements.from_own(split.own, images)
     right = split.own == np.arange(images)[:, None]
 
     def sort() -> None:
@@ -318,7 +318,7 @@ def passes() -> Iterator[Figure]:
     for images in SIZES:
         own = np.repeat(np.arange(images), 5)
         image, text = unit(images, WIDTH), unit(5 * images, WIDTH)
-        scores, judged = products(image, text), Judgements.own(own, images)
+        scores, judged = products(image, text), Judgements.from_own(own, images)
 
         def whole(scores: RowScores = scores, judged: Judgements = judged, own: Rows = own) -> None:
             evaluate(Evidence(scores, judged, own, ranked=Ranked(scores, [judged], 10)), ["R", "rsum"])

@@ -55,7 +55,7 @@ def _lacking(group: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """
     model, start = str(group.get("model", "")), str(group.get("pretrained", ""))
     words = str(group.get("features") or group.get("name") or "")
-    there = start in ("", VECTORS, *assets.models()) or with_home(start).is_file()
+    there = start in ("", VECTORS, *assets.model_names()) or with_home(start).is_file()
     if model and not there:
         known = open_clip.get_pretrained_cfg(model, start) or {}
         hub = str(known.get("hf_hub", "")).rpartition("/")[0]

@@ -65,7 +65,7 @@ def pooled(
         caption, image = _first(scores.T, caption_queries, depth)
         pairs += [query * shape[1] + item, image * shape[1] + caption]
     rows, columns = np.divmod(np.unique(np.concatenate(pairs)), shape[1])
-    good = (truth.at(rows, columns) >= truth.relevant_from) | (own[columns] == rows)
+    good = (truth.grades_at(rows, columns) >= truth.relevant_from) | (own[columns] == rows)
     found_by = f"relevant by {truth.name!r} and among the {depth} first of {len(pool)} models"
     rule = f"{found_by}, or the caption was written for the image"
     listed = rows[good], columns[good], np.ones(int(good.sum()), dtype=np.float32)
@@ -116,7 +116,7 @@ def per_query(
     Returns:
         ``(queries,)`` by key; NaN where a query does not count.
     """
-    binary, rows = Judgements.own(own, truth.shape[0]), by_rows(scores)
+    binary, rows = Judgements.from_own(own, truth.shape[0]), by_rows(scores)
     pairs: list[tuple[str, AnyScores, Metric]] = [("truth", truth, load("map_at_r"))]
     pairs.append(("own", binary, load("R", ks=ks)))
     ranked_by = [binary, truth]

@@ -94,7 +94,7 @@ def _grades(judged: Judgements, images: Rows, captions: Rows) -> Array:
     """Grades of pairs; NaN where nobody judged them, also since neither of the two was asked and the pair is
     not listed.
     """
-    grades = judged.at(images, captions)
+    grades = judged.grades_at(images, captions)
     sides = ((images, judged.image_queries), (captions, judged.caption_queries))
     queried = [np.isin(rows, queries) for rows, queries in sides if queries is not None]
     known = np.any([*queried, grades >= judged.relevant_from], axis=0) if queried else True
@@ -119,7 +119,7 @@ def _errors(scores: Array, labels: Judgements, k: int, direction: Direction) -> 
     query, place = (axis.ravel() for axis in np.indices(items.shape))
     images, captions = (items.ravel(), query) if turned else (query, items.ravel())
     # a NaN, a pair that nobody judged, is not relevant
-    wrong = ~(labels.at(images, captions) >= labels.relevant_from)
+    wrong = ~(labels.grades_at(images, captions) >= labels.relevant_from)
     own = ranks_of(scores, labels, direction).first
     columns = {"rank": place + 1, "score": values.ravel(), "own_rank": own[query]}
     table = pd.DataFrame({**columns, "image_row": images, "caption_row": captions})

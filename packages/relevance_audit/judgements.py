@@ -21,11 +21,11 @@ import pandas as pd
 
 from relevance_audit.false_negatives import Direction
 from relevance_audit.labels import INVALID, VALID, Pair
-from workbench.io import parse_json, read_text, reading_errors, replacing, validated, write_text
+from workbench.io import parse_json, read_text, reading_errors, replacing, validate, write_text
 from workbench.metrics.evaluation import Evidence, evaluate
 from workbench.metrics.intervals import ROUNDS, SEED
 from workbench.metrics.registry import Metric
-from workbench.records import Array, Judgements, Rows, Split, densest, require
+from workbench.records import Array, Judgements, Rows, Split, densest_judgements, require
 from workbench.registry import require_known
 
 MEASURED = ("R", "recall", "medr", "map_at_r", "r_precision", "rsum")
@@ -59,7 +59,7 @@ def named(split: Split, name: str) -> Judgements:
     Raises:
         ValueError: it has none of that name, perhaps since their file is not there.
     """
-    name = name or densest(split.judgements)
+    name = name or densest_judgements(split.judgements)
     require_known(
         f"{split.name} has no judgements",
         name,
@@ -95,7 +95,7 @@ def corrected(
     decided = {pair: label for pair, label in labels.items() if label in (VALID, INVALID)}
     images = rows_of([image for image, _ in decided], split.image_ids, "image")
     captions = rows_of([caption for _, caption in decided], split.caption_ids, "caption")
-    before = base.at(images, captions)
+    before = base.grades_at(images, captions)
     valid = np.array([label == VALID for label in decided.values()], dtype=bool)
     lowered = np.where((before >= base.relevant_from) | np.isnan(before), 0.0, before)
     grades = np.where(valid, np.fmax(before, base.relevant_from), lowered)
@@ -285,7 +285,7 @@ def read_parquet(path: Path | str, split: Split) -> Judgements:
             f"{path} has {table.column_names}; judgements have image, caption and grade, and their rule",
         )
         table = table.select([*SCHEMA]).cast(pyarrow.schema([*SCHEMA.items()]))
-        about = vars(validated(parse_json(metadata[KEY], path), _About, path, message))
+        about = vars(validate(parse_json(metadata[KEY], path), _About, path, message))
         queries = about.pop("queries")
         queried: dict[str, Any] = {}
         for name, (ids, kind) in ROWS.items():

@@ -15,7 +15,7 @@ from pathlib import Path
 import pandas as pd
 from filelock import FileLock
 
-from workbench.io import parse_json, read_text, validated, write_json
+from workbench.io import parse_json, read_text, validate, write_json
 from workbench.records import require
 
 VALID, INVALID = "valid", "invalid"
@@ -163,5 +163,5 @@ def _read(path: Path) -> list[Decision]:
     content = parse_json(read_text(path), path, fails)
     require(isinstance(content, dict) and content.get("format") == FORMAT, f"{path} {fails}")
     message = "holds a label that cannot be read; mend it, or move the file away"
-    decisions: list[Decision] = validated(content.get("decisions"), list[Decision], path, message)
+    decisions: list[Decision] = validate(content.get("decisions"), list[Decision], path, message)
     return decisions

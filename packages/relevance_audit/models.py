@@ -23,7 +23,7 @@ from workbench.metrics.categories import presence
 from workbench.metrics.evaluation import Evidence, evaluate
 from workbench.metrics.intervals import ROUNDS, SEED
 from workbench.metrics.registry import Metric, load
-from workbench.records import Array, Judgements, Mask, MetricKey, Rows, Split, Values, densest
+from workbench.records import Array, Judgements, Mask, MetricKey, Rows, Split, Values, densest_judgements
 from workbench.records.measurement import Measurement
 from workbench.runs.result import Result
 from workbench.text import Relevance
@@ -165,7 +165,7 @@ def rated_pairs(ratings: Judges, split: Split, seed: int) -> tuple[Split, Judgem
     name = next(iter(ratings), "")
     source, _, grades = name.partition(":")
     rated = data.load(source, split="test", **ratings[name]) if name else split
-    chosen = named(rated, grades or densest(rated.judgements, graded=True))
+    chosen = named(rated, grades or densest_judgements(rated.judgements, graded=True))
     if chosen.unlisted is None:
         return rated, chosen
     return rated, correlation.judged_sample(chosen, rated.own, 3, np.random.default_rng(seed))

@@ -199,7 +199,7 @@ def judgements(own: Rows, captions: Sequence[SceneGraph], images: Sequence[Scene
         return np.asarray(graded(image_rows, caption_rows) == 1, dtype=np.float32)
 
     tables = {
-        "own": lambda: Judgements.own(own, len(images)),
+        "own": lambda: Judgements.from_own(own, len(images)),
         "exact": lambda: _judged("exact", captions, images),
         "graded": lambda: _judged("graded", captions, images),
     }

@@ -109,7 +109,7 @@ def _report() -> str:
         tuple(map(str, own)),
         own,
         lambda row: Image.new("RGB", (30, 30), (row * 30, 0, 0)),
-        judgements={"own": Judgements.own(own, 7)},
+        judgements={"own": Judgements.from_own(own, 7)},
     )
     runs, queries = {HOSTILE[1]: scores}, [(HOSTILE[0], row) for row in range(7)]
     found, back = sheet(runs, queries, split), sheet(runs, queries, split, direction="i2t")

@@ -38,7 +38,7 @@ def test_ratings_of_image_pairs_keep_their_order_until_they_are_made_symmetric(o
     assert sis.take(np.array([0, 1]), np.array([0, 1])).tolist()[0][1] == pytest.approx(2.6)
     assert sis.relevant().tolist() == [[False, True], [False, False]]
     # one of the two ratings reaches 2.5, so both directions are relevant
-    assert sis.symmetric().relevant().tolist() == [[False, True], [True, False]]
+    assert sis.symmetrise().relevant().tolist() == [[False, True], [True, False]]
 
 
 def test_ratings_of_caption_pairs_stand_at_their_rows(options):

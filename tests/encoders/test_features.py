@@ -97,9 +97,9 @@ def test_damaged_features_are_made_again_and_said_to_be(tiny, tmp_path, kind):
 def test_images_exchanged_under_one_id_make_another_file(tiny, tmp_path):
     sizes = list(range(40))
     split = replace(photographs(count=40), stamp=lambda row: sizes[row])
-    before, known = backbones.key(split, backbones.load(tiny)), split.identity()
+    before, known = backbones.cache_key(split, backbones.load(tiny)), split.identity()
     sizes[UNPROBED], sizes[UNPROBED + 1] = sizes[UNPROBED + 1], sizes[UNPROBED]
-    assert backbones.key(split, backbones.load(tiny)) != before
+    assert backbones.cache_key(split, backbones.load(tiny)) != before
     assert split.identity() != known
 
 
@@ -248,7 +248,7 @@ def test_loose_pictures_have_the_features_and_the_embedding_of_the_same_images_o
     split = replace(split, regions=extract(split, tiny, cache=tmp_path / "cache"))
     loose = [split.open_image(row) for row in range(5)]
     stored = torch.from_numpy(np.asarray(split.regions, dtype=np.float32))
-    torch.testing.assert_close(backbones.of_images(loose, tiny), stored, atol=2e-3, rtol=2e-3)
+    torch.testing.assert_close(backbones.image_features(loose, tiny), stored, atol=2e-3, rtol=2e-3)
     pair = torch.nn.Module()
     pair.image = Regions(in_dim=stored.shape[2], embed_dim=8, hidden_dim=0).eval()
     model = EncoderModel(pair, {}, ())

@@ -10,18 +10,18 @@ from tests.encoders.graphs import GRAPHS, WORDS, batch, made, signal
 from tests.oracles import cora as oracle
 from tests.toys import close
 from workbench import encoders, text
-from workbench.encoders.graph.concepts import inflect, mask_and_delete, numbers_of
+from workbench.encoders.graph.concepts import inflect, mask_and_delete, plural_ids
 from workbench.encoders.graph.layers import (
     GraphAttention,
     aggregate,
     attention_weights,
+    drop_at_random,
     edge_context,
-    few_attributes,
+    limit_attributes,
     pack,
     same_caption,
     segment_mean,
     segment_softmax,
-    thin,
 )
 from workbench.records import Batch, SceneGraph
 
@@ -278,11 +278,11 @@ def test_a_relation_said_twice_is_one_link():
 
 def test_thinning_keeps_one_object_a_caption_and_drops_what_hangs_on_the_others():
     graphs = pack(batch(*GRAPHS).signals["graph_tokens"])
-    bare = thin(graphs, objects=1, attributes=0, relations=0)
+    bare = drop_at_random(graphs, objects=1, attributes=0, relations=0)
     assert bare.owner.tolist() == [0, 1, 2, 3]
     assert len(bare.relations) == 0
-    assert thin(graphs, objects=0, attributes=1, relations=1).attributes.sum() == 0
-    same = thin(graphs, objects=0, attributes=0, relations=0)
+    assert drop_at_random(graphs, objects=0, attributes=1, relations=1).attributes.sum() == 0
+    same = drop_at_random(graphs, objects=0, attributes=0, relations=0)
     assert torch.equal(same.objects, graphs.objects)
     assert torch.equal(same.attributes, graphs.attributes)
     assert torch.equal(same.thing, graphs.thing)
@@ -292,7 +292,7 @@ def test_thinning_leaves_out_what_it_should_as_often_as_it_should():
     graphs = pack(batch(*GRAPHS * 500).signals["graph_tokens"])
     with torch.random.fork_rng():
         torch.manual_seed(0)
-        thinned = thin(graphs, objects=0.1, attributes=0.2, relations=0)
+        thinned = drop_at_random(graphs, objects=0.1, attributes=0.2, relations=0)
     # An only object always stays; of two, both are drawn in one of a hundred captions and one of them stays.
     assert len(thinned.owner) / len(graphs.owner) == pytest.approx(1 - 0.1 * (9 - 0.2) / 10, abs=0.01)
     kept = (thinned.attributes != 0).sum() / (graphs.attributes != 0).sum()
@@ -333,17 +333,17 @@ def test_words_of_relations_are_masked_alone_where_they_are_treated_as_in_the_re
 def test_drawn_attributes_are_four_of_those_left_in_and_the_first_four_in_evaluation():
     many = SceneGraph(("dog", "ball"), (*((0, word) for word in WORDS[2:9]), (1, "red")))
     graphs = pack(signal([many], attributes=16).take(np.array([0])))
-    first = few_attributes(graphs, 4, at_random=False)
+    first = limit_attributes(graphs, 4, at_random=False)
     assert torch.equal(first.attributes, graphs.attributes[:, :4])
     with torch.random.fork_rng():
         torch.manual_seed(0)
-        drawn = torch.stack([few_attributes(graphs, 4, at_random=True).attributes for _ in range(200)])
+        drawn = torch.stack([limit_attributes(graphs, 4, at_random=True).attributes for _ in range(200)])
     assert (drawn[:, 1] == graphs.attributes[1, :4]).all()
     assert ((drawn[:, 0] != 0).sum(1) == 4).all()
     counts = torch.stack([(drawn[:, 0] == phrase).sum() for phrase in graphs.attributes[0, :7]])
     assert (counts.float() / 200 - 4 / 7).abs().max() < 0.12
     lost = replace(graphs, attributes=graphs.attributes * torch.tensor([[1, 0, 0, 1, 0, 1, 0] + 9 * [0]]))
-    kept = few_attributes(lost, 4, at_random=True).attributes
+    kept = limit_attributes(lost, 4, at_random=True).attributes
     assert sorted(kept[0].tolist()) == sorted([0, *graphs.attributes[0, [0, 3, 5]].tolist()])
 
 
@@ -370,7 +370,7 @@ def _taken(graph):
 
 def test_the_last_word_of_a_name_changes_its_number():
     place = {word: 4 + row for row, word in enumerate(WORDS)}
-    assert numbers_of(WORDS) == {
+    assert plural_ids(WORDS) == {
         place[one]: place[many] for one, many in (("dog", "dogs"), ("man", "men"), ("box", "boxes"))
     }
     encoder = made()

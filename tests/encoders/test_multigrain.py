@@ -9,7 +9,7 @@ from torch import tensor
 from tests.oracles import aahr as oracle
 from workbench import encoders
 from workbench.encoders.base import Pair
-from workbench.encoders.pooling import Gate, GuidedPooling, meeting
+from workbench.encoders.pooling import Gate, GuidedPooling, meeting_layer
 from workbench.records import Batch
 
 REGIONS = {
@@ -125,8 +125,8 @@ def test_the_gate_stays_between_its_inputs():
 
 
 def test_heads_divide_the_width():
-    assert meeting(1024, 16, 8, 0.0).self_attn.num_heads == 16
-    assert meeting(12, 16, 8, 0.0).self_attn.num_heads == 6
+    assert meeting_layer(1024, 16, 8, 0.0).self_attn.num_heads == 16
+    assert meeting_layer(12, 16, 8, 0.0).self_attn.num_heads == 6
 
 
 @pytest.mark.parametrize(
@@ -239,7 +239,7 @@ def test_every_trainable_parameter_is_in_one_group():
 def test_the_arms_of_the_ablation_differ_only_in_what_they_fuse(batch, branches, pooling):
     encoder = made(fusion={"branches": branches, "pooling": pooling}).eval()
     out = encoder.images(batch)
-    local, mask, guide = encoder.image_grain.local(*encoder._side("image", batch))
+    local, mask, guide = encoder.image_grain.local_features(*encoder._side("image", batch))
     if branches == "global":
         torch.testing.assert_close(out.mean, torch.nn.functional.normalize(guide, dim=1))
     if branches == "local" and pooling == "mean":

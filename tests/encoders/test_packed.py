@@ -29,7 +29,7 @@ def both_forms(monkeypatch, run):
     """What ``run`` gives without padding and with it: tensors, and gradients of the sum of their squares."""
     found = []
     for padded in (False, True):
-        monkeypatch.setattr(packed, "padded_form", lambda _, padded=padded: padded)
+        monkeypatch.setattr(packed, "uses_padded_form", lambda _, padded=padded: padded)
         torch.manual_seed(0)
         values, parameters = run()
         total = torch.stack([value.square().sum() for value in values]).sum()
@@ -42,17 +42,17 @@ def test_rows_are_found_again_whatever_form_they_had():
     made = PackedIndex(torch.tensor([[True, True, False], [True, False, False]]))
     parts = torch.tensor([[[1.0], [2.0], [9.0]], [[3.0], [9.0], [9.0]]])
     assert made.rows(parts).flatten().tolist() == [1, 2, 3]
-    assert made.padded(made.rows(parts)).flatten().tolist() == [1, 2, 0, 3, 0, 0]
+    assert made.pad(made.rows(parts)).flatten().tolist() == [1, 2, 0, 3, 0, 0]
     assert [block.flatten().tolist() for block in made.blocks(made.rows(parts))] == [[3], [1, 2]]
-    assert made.of_sets([torch.tensor([7]), torch.tensor([8])]).tolist() == [8, 7]
-    assert made.of_rows(made.blocks(made.rows(parts))).flatten().tolist() == [1, 2, 3]
+    assert made.join_sets([torch.tensor([7]), torch.tensor([8])]).tolist() == [8, 7]
+    assert made.join_rows(made.blocks(made.rows(parts))).flatten().tolist() == [1, 2, 3]
 
 
 def test_a_mask_with_holes_is_read_as_it_is():
     mask = torch.tensor([[False, True, True], [True, False, True]])
     parts = torch.arange(6.0).view(2, 3, 1)
     assert PackedIndex(mask).rows(parts).flatten().tolist() == [1, 2, 3, 5]
-    assert torch.equal(PackedIndex(mask).padded(PackedIndex(mask).rows(parts)), parts * mask[..., None])
+    assert torch.equal(PackedIndex(mask).pad(PackedIndex(mask).rows(parts)), parts * mask[..., None])
 
 
 def test_a_gru_reads_each_set_alone_whatever_the_others_are():

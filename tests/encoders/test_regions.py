@@ -91,15 +91,15 @@ def test_evaluation_sees_every_region_and_is_repeatable(features):
 
 def test_training_leaves_out_the_stated_share_of_regions_but_never_all():
     encoder = made(region_dropout=0.2).train()
-    mask = encoder.seen(torch.zeros(4000, 10, 6))
+    mask = encoder.seen_mask(torch.zeros(4000, 10, 6))
     assert abs(mask.float().mean() - 0.8) < 0.01
-    mask = made(region_dropout=1.0).train().seen(torch.zeros(50, 10, 6))
+    mask = made(region_dropout=1.0).train().seen_mask(torch.zeros(50, 10, 6))
     assert (mask.sum(1) == 1).all()
 
 
 def test_regions_that_were_left_out_reach_neither_the_pooling_nor_the_batch_statistics(features):
     encoder = made().train()
-    encoder.seen = lambda _: torch.arange(7).expand(5, 7) < 4
+    encoder.seen_mask = lambda _: torch.arange(7).expand(5, 7) < 4
     spoilt = features.clone()
     spoilt[:, 4:] = 1e9
     torch.testing.assert_close(encoder.images(batch(features)).mean, encoder.images(batch(spoilt)).mean)
@@ -139,7 +139,7 @@ def test_regions_attend_to_those_that_this_pass_sees_and_to_no_other(features):
     encoder = made(embed_dim=8, attention_heads=2).eval()
     with_all = encoder.images(batch(features)).parts
     assert not torch.allclose(with_all, encoder.projection(features.flatten(0, 1)).view(5, 7, -1))
-    encoder.seen = lambda _: torch.arange(7).expand(5, 7) < 4
+    encoder.seen_mask = lambda _: torch.arange(7).expand(5, 7) < 4
     spoilt = features.clone()
     spoilt[:, 4:] = 1e9
     found, expected = (encoder.images(batch(given)) for given in (spoilt, features))

@@ -12,7 +12,7 @@ from safetensors.torch import save_file
 from typer.testing import CliRunner
 
 from workbench.cli import app
-from workbench.encoders._open_clip import build, describe, fitting
+from workbench.encoders._open_clip import build, describe, fitting_model
 from workbench.encoders.towers import Towers
 
 TINY = {
@@ -140,8 +140,8 @@ def test_an_archive_of_torchscript_is_read_and_takes_quickgelu_whatever_the_name
     torch.save({**weights, "input_resolution": torch.tensor(32)}, tmp_path / "plain.pt")
     for name in ("clip.pt", "plain.pt"):
         file = str(tmp_path / name)
-        assert fitting("ViT-B-32", file) == fitting("ViT-B/32", file) == "ViT-B-32-quickgelu"
-        assert fitting("ViT-B-32-quickgelu", file) == "ViT-B-32-quickgelu"
+        assert fitting_model("ViT-B-32", file) == fitting_model("ViT-B/32", file) == "ViT-B-32-quickgelu"
+        assert fitting_model("ViT-B-32-quickgelu", file) == "ViT-B-32-quickgelu"
         with pytest.raises(ValueError, match='write "quick_gelu": true into'):
             Towers(model=model, pretrained=file)
         quick = tmp_path / "quick.json"
@@ -152,4 +152,4 @@ def test_an_archive_of_torchscript_is_read_and_takes_quickgelu_whatever_the_name
             network.visual.proj, weights["visual.proj"], atol=1e-3, rtol=0, check_dtype=False
         )
     torch.save(weights, tmp_path / "other.pt")
-    assert fitting("ViT-B-32", str(tmp_path / "other.pt")) == "ViT-B-32"
+    assert fitting_model("ViT-B-32", str(tmp_path / "other.pt")) == "ViT-B-32"

@@ -17,7 +17,7 @@ from workbench.io import (
     checksum,
     checksums,
     update_checksums,
-    verify,
+    verify_checksums,
     write_checksums,
 )
 
@@ -38,30 +38,30 @@ def test_a_checksum_is_of_the_blocks(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_damage_is_refused_by_name_with_the_remedy(kept, kind):
-    assert verify(*kept, remedy="")["lr"] == 0.1
+    assert verify_checksums(*kept, remedy="")["lr"] == 0.1
     for file in kept[::-1]:
         damage(file, kind)
         with pytest.raises(ChecksumError, match=f"{file.name} .*; make it again"):
-            verify(*kept, remedy="make it again")
+            verify_checksums(*kept, remedy="make it again")
 
 
 def test_what_is_missing_foreign_or_written_anew(kept):
     path, rows = kept
     np.save(rows, np.zeros((4, 3)))
     with pytest.raises(ChecksumError, match=r"rows\.npy is not what was written: it has another checksum"):
-        verify(*kept, remedy="")
+        verify_checksums(*kept, remedy="")
     update_checksums(path, rows)
-    assert verify(*kept, remedy="")["lr"] == 0.1
+    assert verify_checksums(*kept, remedy="")["lr"] == 0.1
     with pytest.raises(ChecksumError, match=r"other\.npy is not among the files of sums\.json"):
-        verify(path, path.with_name("other.npy"), remedy="")
+        verify_checksums(path, path.with_name("other.npy"), remedy="")
     rows.unlink()
     with pytest.raises(ChecksumError, match=r"rows\.npy is missing"):
-        verify(*kept, remedy="")
+        verify_checksums(*kept, remedy="")
     path.unlink()
     with pytest.raises(
         ChecksumError, match=r"sums\.json is missing, which says what its files were made from"
     ):
-        verify(*kept, remedy="")
+        verify_checksums(*kept, remedy="")
 
 
 def test_a_cache_is_made_by_one_process_at_a_time_and_again_where_it_is_damaged(tmp_path):

@@ -6,7 +6,7 @@ import zlib
 
 import pytest
 
-from workbench.io import parse_json, parse_yaml, read_options, read_text, reading_errors, validated
+from workbench.io import parse_json, parse_yaml, read_options, read_text, reading_errors, validate
 
 
 def test_what_a_parser_raises_names_the_file_and_what_we_do_wrong_is_not_called_damage():
@@ -24,9 +24,9 @@ def test_what_a_parser_raises_names_the_file_and_what_we_do_wrong_is_not_called_
 
 
 def test_content_of_another_form_is_refused_by_its_place():
-    assert validated({"1": [2, "3"]}, dict[int, list[int]], "a.json") == {1: [2, 3]}
+    assert validate({"1": [2, "3"]}, dict[int, list[int]], "a.json") == {1: [2, 3]}
     with pytest.raises(ValueError, match=r"^a.json cannot be read: 1.0: Input should be .*, found 'x'$"):
-        validated({"1": ["x"]}, dict[int, list[int]], "a.json")
+        validate({"1": ["x"]}, dict[int, list[int]], "a.json")
 
 
 def test_a_text_that_is_not_in_utf8_is_named(tmp_path):

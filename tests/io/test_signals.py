@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from workbench.io.signals import Terminated, deferred, exit_code, sigterm_raises
+from workbench.io.signals import Terminated, defer_signals, exit_code, sigterm_raises
 
 
 def test_sigterm_raises_within_the_block_and_is_left_as_it_was():
@@ -28,14 +28,14 @@ def test_a_signal_waits_for_the_end_of_what_must_not_be_halved(number, kind, req
     request.addfinalizer(lambda: signal.signal(signal.SIGINT, before))
 
     def halved():
-        with sigterm_raises(), deferred():
+        with sigterm_raises(), defer_signals():
             signal.raise_signal(number)
             done.append("the rest of the block")
 
     with pytest.raises(kind):
         halved()
     assert done
-    with deferred():
+    with defer_signals():
         pass
 
 
@@ -43,7 +43,7 @@ def test_a_thread_that_is_not_the_main_one_changes_no_handler():
     found = []
 
     def look():
-        with sigterm_raises(), deferred():
+        with sigterm_raises(), defer_signals():
             found.append(signal.getsignal(signal.SIGTERM))
 
     thread = threading.Thread(target=look)

@@ -30,7 +30,7 @@ def small_blocks(monkeypatch):
 
 def test_scores_made_by_rows_give_what_the_whole_matrix_gives(world, small_blocks):
     image, text, graded = world
-    own = Judgements.own(np.arange(60) % 23, 23)
+    own = Judgements.from_own(np.arange(60) % 23, 23)
     lazy, whole = products(image, text), image @ text.T
     assert 60 // lazy.step > 5
     for measure in (
@@ -53,14 +53,14 @@ def test_blocks_of_any_size_give_the_same_ranks_and_orders(world):
 
 def test_folds_can_be_cut_from_embeddings(rng):
     image, text, own = rng.integers(-2, 3, (20, 3)), rng.integers(-2, 3, (60, 3)), np.repeat(np.arange(20), 3)
-    judged = Judgements.own(own, 20)
+    judged = Judgements.from_own(own, 20)
     lazy, whole = products(image, text), image @ text.T
     assert recall(lazy, judged, own=own, folds=5) == recall(whole, judged, own=own, folds=5)
 
 
 def test_one_pass_by_many_judgements_gives_what_each_gives_alone(world):
     image, text, graded = world
-    own = Judgements.own(np.arange(60) % 23, 23)
+    own = Judgements.from_own(np.arange(60) % 23, 23)
     ranked = Ranked(image @ text.T, [own, graded])
     for judged in (own, graded):
         for direction, ranks in Ranked(image @ text.T, [judged]).by(judged).items():
@@ -70,13 +70,15 @@ def test_one_pass_by_many_judgements_gives_what_each_gives_alone(world):
 
 def test_ranks_by_other_judgements_and_folds_of_ranks_are_refused(world):
     image, text, graded = world
-    own = Judgements.own(np.arange(60) % 23, 23)
+    own = Judgements.from_own(np.arange(60) % 23, 23)
     ranked = Ranked(image @ text.T, [graded])
     with pytest.raises(ValueError, match=r"'own' were not ranked, only \['graded'\]"):
         recall(ranked, own)
     with pytest.raises(ValueError, match="cannot be cut into folds"):
         recall(
-            Ranked(image[:20] @ text.T, [kept := graded.among(np.arange(20), np.arange(60))]), kept, folds=5
+            Ranked(image[:20] @ text.T, [kept := graded.restrict(np.arange(20), np.arange(60))]),
+            kept,
+            folds=5,
         )
 
 

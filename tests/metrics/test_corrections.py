@@ -89,7 +89,7 @@ def test_a_corrected_metric_is_the_metric_of_corrected_scores_in_both_directions
     t2i = map_at_r(rank(correct(scores.T, scores.T, beta=3.0), relevant.T))
     assert_allclose(found[f"exact:i2t/{name}_map_at_r"], i2t)
     assert_allclose(found[f"exact:t2i/{name}_map_at_r"], t2i)
-    by_pairs = Evidence(scores, Judgements.own(own, 8), own)
+    by_pairs = Evidence(scores, Judgements.from_own(own, 8), own)
     numbers = [f"{name}_R", f"{name}_rsum"]
     plain = {m.label: m.value for m, _ in walk(by_pairs, ["R", "rsum"], rounds=0)}
     corrected = {m.label: m for m, _ in walk(by_pairs, numbers, rounds=0)}

@@ -132,7 +132,7 @@ def measured(scores, own, metrics, **options):
     from workbench.metrics import Evidence, evaluate
     from workbench.records import Judgements
 
-    found = evaluate(Evidence(scores, Judgements.own(own, len(scores))), metrics, **options)
+    found = evaluate(Evidence(scores, Judgements.from_own(own, len(scores))), metrics, **options)
     return {one.label: one for one in found}
 
 

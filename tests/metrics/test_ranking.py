@@ -142,7 +142,7 @@ def test_measure_reports_both_directions_with_their_contracts(rng):
 
 
 def test_binary_judgements_can_be_measured_without_the_graded_metrics():
-    found = ranking(np.eye(3), Judgements.own(np.arange(3), 3), graded=False, rounds=0)
+    found = ranking(np.eye(3), Judgements.from_own(np.arange(3), 3), graded=False, rounds=0)
     assert [m.key.local for m in found] == [
         f"{d}/{key}" for d in ("i2t", "t2i") for key in ("map_at_r", "r_precision", "R@1")
     ]

@@ -24,7 +24,7 @@ def values(measurements):
 def world(rng, images=20, captions=5, noise=1.0):
     own = np.repeat(np.arange(images), captions)
     scores = rng.standard_normal((images, len(own))) * noise + (own == np.arange(images)[:, None])
-    return scores, own, Judgements.own(own, images)
+    return scores, own, Judgements.from_own(own, images)
 
 
 def test_the_worked_example_of_both_conventions():
@@ -40,7 +40,7 @@ def test_the_worked_example_of_both_conventions():
 
 
 def test_measure_reports_both_directions_their_sum_and_the_contract():
-    found = recall(SCORES, Judgements.own(OWN, 2), ks=(1, 2))
+    found = recall(SCORES, Judgements.from_own(OWN, 2), ks=(1, 2))
     numbers = values(found)
     assert_allclose([numbers[f"i2t/R@{k}"] for k in (1, 2)], [0.5, 1.0])
     assert_allclose([numbers[f"i2t/recall@{k}"] for k in (1, 2)], [1 / 6, 1 / 3])
@@ -58,14 +58,14 @@ def test_measure_reports_both_directions_their_sum_and_the_contract():
 
 
 def test_the_rank_of_the_best_relevant_item_is_given_in_both_directions():
-    judged = Judgements.own(OWN, 2)
+    judged = Judgements.from_own(OWN, 2)
     assert ranks_of(SCORES, judged, "i2t").first.tolist() == [1.0, 2.0]
     assert ranks_of(SCORES, judged, "t2i").first.tolist() == [1.0, 2.0, 1.0, 2.0, 1.0, 2.0]
 
 
 def test_the_median_rank_is_rounded_down():
     # image ranks 1 and 2: median 1.5, printed 1; caption ranks 1 2 1 2 1 2: the same
-    numbers = values(recall(SCORES, Judgements.own(OWN, 2)))
+    numbers = values(recall(SCORES, Judgements.from_own(OWN, 2)))
     assert (numbers["i2t/medr"], numbers["t2i/medr"]) == (1.0, 1.0)
 
 
@@ -105,7 +105,7 @@ def test_hit_rates_folds_and_rsum_equal_the_double_loop_with_ties_negative_score
         own == np.arange(25)[:, None]
     )
     expected = oracle.rates(scores.tolist(), own.tolist(), folds)
-    found = values(recall(scores, Judgements.own(own, 25), own=own, folds=folds, rounds=0))
+    found = values(recall(scores, Judgements.from_own(own, 25), own=own, folds=folds, rounds=0))
     assert_allclose(
         [found[f"{d}/R@{k}"] for d in ("i2t", "t2i") for k in (1, 5, 10)], [*expected.values()][:-1]
     )
@@ -118,7 +118,7 @@ def test_five_folds_are_the_mean_of_five_separate_galleries(rng):
     parts = []
     for fold in range(5):
         rows, columns = slice(4 * fold, 4 * fold + 4), slice(20 * fold, 20 * fold + 20)
-        cut = Judgements.own(own[columns] - 4 * fold, 4)
+        cut = Judgements.from_own(own[columns] - 4 * fold, 4)
         parts.append(values(recall(scores[rows, columns], cut, rounds=0)))
     assert whole.keys() == parts[0].keys()
     for key, value in whole.items():
@@ -136,7 +136,7 @@ def test_folds_report_the_gallery_of_one_fold_and_the_queries_of_all(rng):
 def test_a_model_that_gives_all_captions_one_place_scores_chance_in_both_directions(rng, folds):
     # 50 images, 5 captions each: every caption finds the same image first, every image the same caption
     own = np.repeat(np.arange(50), 5)
-    judged, options = Judgements.own(own, 50), {"own": own, "folds": folds, "rounds": 0}
+    judged, options = Judgements.from_own(own, 50), {"own": own, "folds": folds, "rounds": 0}
     images = values(recall(np.repeat(rng.permutation(50)[:, None], 250, axis=1), judged, **options))
     captions = values(recall(np.repeat(rng.permutation(250)[None], 50, axis=0), judged, **options))
     gallery = 50 // folds
@@ -160,7 +160,7 @@ def test_the_interval_of_rsum_is_that_of_the_joint_sample(rng):
 @pytest.mark.parametrize("folds", [1, 2])
 def test_chance_is_what_random_scores_have_on_average(rng, folds):
     own = np.repeat(np.arange(12), [1, 2, 3, 1, 4, 1, 1, 2, 3, 1, 4, 1])
-    judged = Judgements.own(own, 12)
+    judged = Judgements.from_own(own, 12)
 
     def rows(scores):
         return evaluate(Evidence(scores, judged, folds=folds), ["R", "rsum"], rounds=0)
@@ -174,7 +174,7 @@ def test_chance_is_what_random_scores_have_on_average(rng, folds):
     # one caption each: k of 4 both ways
     found = {
         m.label: m.chance
-        for m in evaluate(Evidence(np.eye(4), Judgements.own(np.arange(4), 4)), ["R", "rsum"])
+        for m in evaluate(Evidence(np.eye(4), Judgements.from_own(np.arange(4), 4)), ["R", "rsum"])
     }
     assert found["t2i/R@1"] == found["i2t/R@1"] == 0.25
     assert (found["i2t/R@5"], found["rsum"]) == (1, 4.5)
@@ -215,5 +215,5 @@ def test_chance_of_map_at_r_is_what_random_scores_have_and_stands_in_the_table(r
 
 
 def test_what_nobody_knows_by_chance_says_so():
-    evidence = Evidence(np.eye(4), Judgements.own(np.arange(4), 4))
+    evidence = Evidence(np.eye(4), Judgements.from_own(np.arange(4), 4))
     assert [m.chance for m in evaluate(evidence, ["medr"], rounds=0)] == [None, None]

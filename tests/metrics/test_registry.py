@@ -38,7 +38,7 @@ def world(rng):
         rng.integers(-3, 4, (8, 4)).astype(np.float32),
         rng.integers(-3, 4, (24, 4)).astype(np.float32),
     )
-    labels, grades = Judgements.own(OWN, 8), rng.integers(0, 4, (8, 24)).astype(np.float32)
+    labels, grades = Judgements.from_own(OWN, 8), rng.integers(0, 4, (8, 24)).astype(np.float32)
     grades[OWN, np.arange(24)] = 3
     rows, columns = np.nonzero(grades)
     judged = Judgements("exact", "x", (8, 24), rows, columns, grades[rows, columns], relevant_from=2)
@@ -123,9 +123,9 @@ def test_the_order_of_images_and_captions_does_not_matter(name, world, rng):
     given = (
         Categories(categories.codes[rows], own)
         if "categories" in ROWS[name].by
-        else judged.among(rows, columns)
+        else judged.restrict(rows, columns)
     )
-    moved = Evidence((image @ text.T)[np.ix_(rows, columns)], given, own, labels.among(rows, columns))
+    moved = Evidence((image @ text.T)[np.ix_(rows, columns)], given, own, labels.restrict(rows, columns))
     before = values(name, image @ text.T, world)
     for m, column in walk(moved, [name], rounds=0):
         order = {"i2t": rows, "t2i": columns, "": np.concatenate([rows, 8 + columns])}[m.key.direction]

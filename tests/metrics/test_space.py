@@ -16,7 +16,7 @@ NAMES = ("skew", "modality_gap", "alignment", "uniformity")
 
 
 def measured(scores, own, vectors=None, *, k=0, names=NAMES, rounds=50):
-    ranked = Ranked(scores, [Judgements.own(own, scores.shape[0])], k)
+    ranked = Ranked(scores, [Judgements.from_own(own, scores.shape[0])], k)
     rows = [load(name) for name in names]
     return {m.label: m for m in space_numbers(ranked, own, vectors, rows, rounds=rounds)}
 

@@ -192,7 +192,7 @@ def test_beta_is_chosen_on_the_validation_split_and_kept_with_the_weights():
     # The caption's own image has all of its things, and another image fits the caption as a whole better.
     image = Embedding(unit((1, 0, 0.2), (0, 1, 0.4)))
     text = Embedding(unit((0.5, 0.6, 0)), entities=unit((1, 0, 0), (1, 0.3, 0)), owner=torch.tensor([0, 0]))
-    own = Judgements.own(np.array([0]), 2)
+    own = Judgements.from_own(np.array([0]), 2)
 
     def rsum(scores):
         return next(m.value for m in recall(scores.numpy(), own, ks=(1,), rounds=0) if m.label == "t2i/R@1")

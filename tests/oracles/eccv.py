@@ -113,7 +113,7 @@ def cut(split, images):
     captions = np.flatnonzero(np.isin(split.own, images))
     number = np.full(len(split.image_ids), -1)
     number[images] = np.arange(len(images))
-    judged = {name: one.among(images, captions) for name, one in split.judgements.items()}
+    judged = {name: one.restrict(images, captions) for name, one in split.judgements.items()}
     missing = number[split.judgements["eccv"].missing_captions]
     judged["eccv"] = replace(judged["eccv"], missing_captions=missing[missing >= 0])
     return replace(

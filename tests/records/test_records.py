@@ -83,12 +83,12 @@ def test_pairs_of_one_kind_count_in_both_directions_with_the_larger_of_two_ratin
     rated = Judgements(
         "sis", "", (3, 3), np.array([0, 1, 2]), np.array([1, 0, 0]), np.float32([2, 4, 1]), 2.5, None
     )
-    both = rated.symmetric().dense()
+    both = rated.symmetrise().dense()
     assert both[0, 1] == both[1, 0] == 4
     assert both[0, 2] == both[2, 0] == 1
     assert np.isnan(both).sum() == 5
     with pytest.raises(ValueError, match="pairs of one kind"):
-        Judgements("own", "", (1, 2), np.array([0]), np.array([1]), np.ones(1, np.float32)).symmetric()
+        Judgements("own", "", (1, 2), np.array([0]), np.array([1]), np.ones(1, np.float32)).symmetrise()
 
 
 def test_a_cut_split_keeps_judgements_of_image_pairs_caption_pairs_and_the_queries_that_are_left():
@@ -148,7 +148,7 @@ def test_an_embedding_refuses_parts_without_a_mask():
 def test_the_grades_of_single_pairs_are_those_of_the_matrix():
     grades = np.array([2.0, 1.0], dtype=np.float32)
     judged = Judgements("toy", "toy", (2, 3), np.array([0, 1]), np.array([2, 0]), grades, unlisted=None)
-    assert judged.at(np.array([0, 1, 1]), np.array([2, 0, 1])).tolist()[:2] == [2.0, 1.0]
+    assert judged.grades_at(np.array([0, 1, 1]), np.array([2, 0, 1])).tolist()[:2] == [2.0, 1.0]
     np.testing.assert_array_equal(judged.take(np.arange(2), np.arange(3)), judged.dense())
 
 
@@ -169,7 +169,7 @@ def test_some_rows_of_an_embedding_keep_their_entities():
 def test_judgements_name_positives_that_the_split_lacks_and_drop_them_when_cut():
     one, missing = np.zeros(1, dtype=np.int64), np.array([1])
     judged = Judgements("j", "r", (2, 2), one, one, np.ones(1, np.float32), missing_captions=missing)
-    assert judged.among(np.arange(2), np.arange(1)).missing_captions is None
+    assert judged.restrict(np.arange(2), np.arange(1)).missing_captions is None
     with pytest.raises(ValueError, match=r"a image row lies outside 0\.\.1"):
         Judgements("j", "r", (2, 2), one, one, np.ones(1, np.float32), missing_captions=np.array([2]))
 

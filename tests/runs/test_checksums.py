@@ -10,7 +10,7 @@ import pytest
 
 from tests.damage import KINDS, damage
 from tests.runs.test_experiment import SMALL, TINY
-from workbench.assets import packages
+from workbench.assets import package_folders
 from workbench.runs import Config, by_query, environment, load_model, open_runs
 from workbench.runs import store as runs
 from workbench.runs.environment import code_hash
@@ -76,7 +76,9 @@ def test_files_of_another_run_are_refused_and_runs_without_checksums_are_read(sa
 
 
 def test_code_is_every_file_that_decides_a_number(tmp_path, monkeypatch):
-    hashed = {package.name for package in packages(*(f"workbench.{shelf}" for shelf in environment.SHELVES))}
+    hashed = {
+        package.name for package in package_folders(*(f"workbench.{shelf}" for shelf in environment.SHELVES))
+    }
     assert hashed == {"caption_graphs", "paper_tables", "relevance_audit", "scene_world"}
     monkeypatch.setattr(environment, "PACKAGE", tmp_path)
     (tmp_path / "views").mkdir()

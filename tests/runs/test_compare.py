@@ -38,7 +38,7 @@ def split():
     exact = Judgements("exact", "truth", true.shape, *at, np.ones(len(at[0]), np.float32))
     ids = tuple(f"{row}.jpg" for row in range(IMAGES))
     caption_ids = tuple(f"{row}.jpg#{n}" for row in range(IMAGES) for n in range(CAPTIONS))
-    judged = {"own": Judgements.own(OWN, IMAGES), "exact": exact}
+    judged = {"own": Judgements.from_own(OWN, IMAGES), "exact": exact}
     return Split(
         "toy/test",
         ids,

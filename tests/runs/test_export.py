@@ -162,3 +162,29 @@ def test_adapters_are_merged_into_what_goes_out(tmp_path: Path, home: Path, pict
     assert alike(ours(place, pictures), expected, within=1e-5)
     before = wb.open_model(options["model"], options["pretrained"], device="cpu").embed_texts(TEXTS).mean
     assert np.abs(before.numpy() - expected[1]).max() > 1e-3
+
+
+def test_a_model_of_transformers_is_trained_here_and_goes_back_with_its_adapters_merged(
+    tmp_path: Path,
+    home: Path,  # noqa: F811
+    pictures,
+):
+    import transformers
+
+    encoder = {"name": "transformers", "model": str(home / "clip"), "lora": {"rank": 2}}
+    config = wb.Config(objective="infonce", image_encoder=encoder, **{**SMALL, "lr": 0.01})
+    result = wb.train(config, folder=tmp_path / "run", progress=False)
+    assert result.config["text_encoder"] == {"name": "transformers"}
+    result.save(tmp_path / "run")
+    place = export(tmp_path / "run", "transformers", tmp_path / "out")
+    assert not [name for name in load_file(place / "model.safetensors") if "lora" in name]
+    model = transformers.AutoModel.from_pretrained(place).eval()
+    given = transformers.AutoProcessor.from_pretrained(place)(
+        text=TEXTS, images=pictures, padding=True, truncation=True, max_length=20, return_tensors="pt"
+    )
+    with torch.no_grad():
+        out = model(**given)
+    assert alike((out.image_embeds, out.text_embeds), ours(tmp_path / "run", pictures), within=1e-5)
+    assert alike(ours(place, pictures), ours(tmp_path / "run", pictures), within=1e-5)
+    before = wb.open_model(home / "clip", device="cpu").embed_texts(TEXTS).mean
+    assert np.abs(before.numpy() - out.text_embeds.numpy()).max() > 1e-3

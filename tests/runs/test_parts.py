@@ -11,7 +11,7 @@ from workbench.cli import output
 from workbench.metrics import usual
 from workbench.metrics.map_at_r import same_list
 from workbench.records import Split
-from workbench.records.measurement import beside, headline
+from workbench.records.measurement import baseline_remarks, headline
 from workbench.runs.measure import evaluate_split
 from workbench.text import load
 
@@ -56,14 +56,14 @@ def test_data_that_know_the_truth_have_its_parts_by_default(scenes, vectors):
     # one judgement alone, and none for the space
     assert {found[label].key.judgements for label in new} == {"exact", "own"}
     assert not new & set(headline(found))
-    assert len(beside(list(found.values()))) == 3
+    assert len(baseline_remarks(list(found.values()))) == 3
 
 
 def test_data_with_annotated_pairs_alone_have_no_parts_unless_they_are_asked_for(scenes, vectors):
     alone = plain(scenes)
     found = numbers(alone, vectors)
     assert not {m.key.metric for m in found.values()} & ALWAYS
-    assert beside(list(found.values())) == []
+    assert baseline_remarks(list(found.values())) == []
     asked = ("within_map_at_r", "skew", "offset_map_at_r", "auroc")
     found = numbers(alone, vectors, metrics=asked)
     assert {"i2t/within_map_at_r[fifth 5]", "i2t/skew@10", "i2t/offset_map_at_r[by words]", "auroc"} <= set(
@@ -89,7 +89,7 @@ def test_fifths_are_those_of_the_default_descriptiveness(scenes, vectors):
     counted = np.zeros(150)
     for number in range(1, 6):
         counted[~np.isnan(values[f"t2i/within_map_at_r[fifth {number}]"])] = number
-    raw = load("descriptiveness").fit(alone.captions).raw(alone.captions)
+    raw = load("descriptiveness").fit(alone.captions).raw_scores(alone.captions)
     order = np.argsort(raw, kind="stable")
     assert_allclose(np.bincount(counted.astype(int)), [0, 30, 30, 30, 30, 30], atol=3)
     assert (np.diff(counted[order]) >= 0).all()

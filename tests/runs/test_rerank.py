@@ -17,7 +17,8 @@ from workbench.metrics.blocks import by_rows, reranked
 from workbench.metrics.ranks import rank
 from workbench.objectives.parts.attention import scorer_of
 from workbench.records import Measurement
-from workbench.runs.evaluate import evaluate, rescored
+from workbench.runs.evaluate import evaluate
+from workbench.runs.rescoring import rescored
 from workbench.runs.train import train
 from workbench.views.explorer.engine import Engine
 from workbench.views.explorer.questions import Question, Term
@@ -110,7 +111,7 @@ def test_a_run_that_re_ranks_has_one_order_wherever_it_is_read(folder, tmp_path)
     assert len(lines) == 1
     assert lines[0].startswith("re-ranked ")
     done = CliRunner().invoke(app, ["evaluate", str(folder), "--rerank", "2", "--reranker", "chan", "--json"])
-    shown = {one.label: one.value for one in map(Measurement.of, json.loads(done.stdout))}
+    shown = {one.label: one.value for one in map(Measurement.from_contract, json.loads(done.stdout))}
     assert shown == pytest.approx(values)
     pairs = int((np.array(new) >= local.min().item()).sum())
     assert f"re-ranked {pairs} of 720 pairs by chan in " in done.stderr

@@ -61,7 +61,7 @@ def test_scores_by_rows_equal_the_whole_matrix_in_both_directions(name, options,
 def test_a_small_matrix_is_made_whole_and_a_large_one_by_rows(monkeypatch):
     asked = model(objectives.load("vsepp"))
     image, text = embedding(6, seed=1, dtype=torch.float32), embedding(12, seed=2, dtype=torch.float32)
-    judged = Judgements.own(np.arange(12) // 2, 6)
+    judged = Judgements.from_own(np.arange(12) // 2, 6)
     whole = scored(asked, image, text)
     assert isinstance(whole, np.ndarray)
     monkeypatch.setattr(scoring, "WHOLE", 71)

@@ -41,7 +41,7 @@ CAPTIONS = ["a dog runs on grass", "a brown dog", "a man rides a horse", "two me
 OWN = np.array([1, 1, 0, 3, 0])
 
 
-@pytest.mark.parametrize("name", text.judges())
+@pytest.mark.parametrize("name", text.judge_names())
 def test_relevance_of_any_name_is_whole_matrices_blocks_and_batches(name):
     try:
         maker = text.load(name).fit(CAPTIONS, OWN)
@@ -65,7 +65,7 @@ def test_relevance_of_any_name_is_whole_matrices_blocks_and_batches(name):
     assert len(made.rule.split()) > 5
 
 
-@pytest.mark.parametrize("name", text.judges())
+@pytest.mark.parametrize("name", text.judge_names())
 @pytest.mark.parametrize("objective", ["sam", "daa"])
 def test_relevance_of_any_name_serves_objectives_ncs_and_the_audit(name, objective):
     split = data.load("scenes", split="val", size=8)

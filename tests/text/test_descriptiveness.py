@@ -25,7 +25,9 @@ def fitted(scorer, pool=POOL, **options):
 
 def test_one_caption_gives_what_the_formula_gives_by_hand():
     # "a dog" in a pool of five: "a" stands in 4 sentences, "dog" in 3. (log 5/4 + log 5/3) / 2
-    assert fitted("printed").raw(["a dog"])[0] == pytest.approx((math.log(5 / 4) + math.log(5 / 3)) / 2)
+    assert fitted("printed").raw_scores(["a dog"])[0] == pytest.approx(
+        (math.log(5 / 4) + math.log(5 / 3)) / 2
+    )
 
 
 @pytest.mark.parametrize(
@@ -39,7 +41,7 @@ def test_one_caption_gives_what_the_formula_gives_by_hand():
 )
 def test_the_pool_of_five_sentences_gives_the_worked_scores(scorer, raw, scaled):
     maker = fitted(scorer)
-    np.testing.assert_allclose(maker.raw(POOL), raw, atol=1e-6)
+    np.testing.assert_allclose(maker.raw_scores(POOL), raw, atol=1e-6)
     if scaled is not None:
         np.testing.assert_allclose(maker.of(POOL).values, scaled, atol=1e-6)
 
@@ -49,8 +51,8 @@ def test_a_repeated_word_tells_the_two_readings_of_the_printed_formula_apart():
     # a: in all 4 sentences, idf 0. man, rides, brown, past: log 4 each. horse: log 4, twice.
     # distinct words: (4 + 2) log 4 / 9 = .924196; word positions: (4 + 2 * 2) log 4 / 9 = 1.232262
     pool = ["a dog", "a dog runs", "a black dog runs on the grass", "a man rides a brown horse past a horse"]
-    assert fitted("printed", pool).raw(pool[3:])[0] == pytest.approx(0.924196, abs=1e-6)
-    assert fitted("printed_tokens", pool).raw(pool[3:])[0] == pytest.approx(1.232262, abs=1e-6)
+    assert fitted("printed", pool).raw_scores(pool[3:])[0] == pytest.approx(0.924196, abs=1e-6)
+    assert fitted("printed_tokens", pool).raw_scores(pool[3:])[0] == pytest.approx(1.232262, abs=1e-6)
 
 
 @pytest.mark.parametrize("scorer", SCORERS)
@@ -59,7 +61,7 @@ def test_it_equals_a_loop_over_words_inside_and_outside_the_pool(scorer, pool):
     maker = text.load("descriptiveness", scorer=scorer)
     learnt = [f"{caption} w{n}{' x' * n}" for n, caption in enumerate(pool)]
     outside = ["a stranger b", "x x y", *pool]
-    found = maker.fit(learnt).raw([*learnt, *outside])
+    found = maker.fit(learnt).raw_scores([*learnt, *outside])
     expected = [oracle.descriptiveness(caption, learnt, scorer) for caption in [*learnt, *outside]]
     np.testing.assert_allclose(found, expected, atol=1e-9)
 
@@ -73,8 +75,8 @@ def test_the_least_of_the_pool_is_exactly_0_and_the_greatest_exactly_1(scorer):
 @pytest.mark.parametrize("scorer", SCORERS)
 def test_the_order_of_words_does_not_matter(scorer):
     maker = fitted(scorer)
-    assert maker.raw(["grass the on runs dog black a"])[0] == pytest.approx(
-        maker.raw(["a black dog runs on the grass"])[0]
+    assert maker.raw_scores(["grass the on runs dog black a"])[0] == pytest.approx(
+        maker.raw_scores(["a black dog runs on the grass"])[0]
     )
 
 
@@ -83,14 +85,14 @@ def test_a_word_in_every_sentence_adds_nothing_and_a_doubled_pool_changes_nothin
     pool = ["a dog", "a dog runs", "a horse"]
     maker = fitted(scorer, pool)
     assert dict(maker.contributions("a dog"))["a"] == 0
-    np.testing.assert_allclose(fitted(scorer, pool * 2).raw(pool), maker.raw(pool))
+    np.testing.assert_allclose(fitted(scorer, pool * 2).raw_scores(pool), maker.raw_scores(pool))
 
 
 def test_l2_sum_is_the_row_sum_of_a_normalised_tfidf_vector_of_scikit_learn():
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     rows = TfidfVectorizer(token_pattern=r"\w+").fit_transform(POOL)
-    np.testing.assert_allclose(fitted("l2_sum").raw(POOL), np.asarray(rows.sum(axis=1)).ravel())
+    np.testing.assert_allclose(fitted("l2_sum").raw_scores(POOL), np.asarray(rows.sum(axis=1)).ravel())
 
 
 @pytest.mark.parametrize("scorer", SCORERS)
@@ -98,17 +100,19 @@ def test_the_contributions_of_the_words_sum_to_the_score(scorer):
     maker = fitted(scorer)
     made = maker.contributions("A dog, a horse and a stranger")
     assert [word for word, _ in made] == ["a", "dog", "horse", "and", "stranger"]
-    assert sum(weight for _, weight in made) == pytest.approx(maker.raw(["A dog, a horse and a stranger"])[0])
+    assert sum(weight for _, weight in made) == pytest.approx(
+        maker.raw_scores(["A dog, a horse and a stranger"])[0]
+    )
 
 
 def test_an_unseen_word_counts_as_if_one_sentence_of_the_pool_held_it():
     maker = fitted("raw_sum")
-    assert maker.raw(["zebra"])[0] == maker.raw(["black"])[0] == pytest.approx(math.log(5))
+    assert maker.raw_scores(["zebra"])[0] == maker.raw_scores(["black"])[0] == pytest.approx(math.log(5))
 
 
 @pytest.mark.parametrize("scorer", SCORERS)
 def test_a_caption_without_words_scores_0_and_may_lie_below_the_pool(scorer):
-    assert fitted(scorer).raw(["", "...", "!?"]).tolist() == [0, 0, 0]
+    assert fitted(scorer).raw_scores(["", "...", "!?"]).tolist() == [0, 0, 0]
     assert fitted("l2_sum").of([""]).values[0] < 0
     assert fitted("l2_sum", clip=True).of([""]).values[0] == 0
 

@@ -19,7 +19,7 @@ CAPTIONS, OWN = RECORDED["captions"], np.array(RECORDED["own"])
 
 @pytest.mark.parametrize("scorer", RECORDED["descriptiveness"])
 def test_descriptiveness_is_what_it_was_to_the_last_digits(scorer):
-    found = text.load("descriptiveness", scorer=scorer).fit(CAPTIONS[:7]).raw(CAPTIONS)
+    found = text.load("descriptiveness", scorer=scorer).fit(CAPTIONS[:7]).raw_scores(CAPTIONS)
     np.testing.assert_allclose(found, RECORDED["descriptiveness"][scorer], rtol=1e-12, atol=0)
 
 

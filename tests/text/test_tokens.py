@@ -87,7 +87,7 @@ def test_a_tokenizer_that_pads_with_another_id_comes_out_padded_with_0():
         def __call__(self, captions):
             return torch.tensor([[7, 0, 8, 1, 1], [7, 9, 9, 8, 1]])
 
-    assert module._read(Odd(), ["x", "y"]) == [[7, 0, 8], [7, 9, 9, 8]]
+    assert module._token_ids(Odd(), ["x", "y"]) == [[7, 0, 8], [7, 9, 9, 8]]
 
 
 @pytest.mark.parametrize(

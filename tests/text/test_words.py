@@ -30,11 +30,11 @@ def test_words_are_those_of_a_walk_over_the_characters(caption):
 
 
 def test_rows_of_different_length_are_padded_to_the_longest_of_the_batch_only():
-    values, mask = Ragged.of([[5, 6], [], [7, 8, 9], [4]]).padded(np.array([3, 0, 1]))
+    values, mask = Ragged.from_rows([[5, 6], [], [7, 8, 9], [4]]).pad(np.array([3, 0, 1]))
     assert values.tolist() == [[4, 0], [5, 6], [0, 0]]
     assert mask.tolist() == [[True, False], [True, True], [False, False]]
 
 
 def test_no_rows_give_an_empty_batch():
-    values, mask = Ragged(np.zeros((4, 3)), offsets([4])).padded(np.array([], dtype=int))
+    values, mask = Ragged(np.zeros((4, 3)), offsets([4])).pad(np.array([], dtype=int))
     assert (values.shape, mask.shape) == ((0, 0, 3), (0, 0))

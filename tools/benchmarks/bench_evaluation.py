@@ -59,7 +59,7 @@ def main(captions: int = 100_000, images: int = 20_000, width: int = 512) -> Non
     image, text = _vectors(rng, images, width), _vectors(rng, captions, width)
     before = _peak()
     start = time.perf_counter()
-    own = Judgements.own(np.arange(captions) * images // captions, images)
+    own = Judgements.from_own(np.arange(captions) * images // captions, images)
     dense = _dense(rng, own, 3 * captions)
     ranked = Ranked(products(image, text), [own, dense])
     passed = time.perf_counter()

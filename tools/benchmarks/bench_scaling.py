@@ -32,7 +32,7 @@ def search(vectors: int) -> float:
 def evaluation(images: int) -> float:
     """Recalls with intervals, from vectors."""
     scores = products(unit(images), unit(5 * images))
-    judged = Judgements.own(np.repeat(np.arange(images), 5), images)
+    judged = Judgements.from_own(np.repeat(np.arange(images), 5), images)
     return seconds(lambda: evaluate(Evidence(scores, judged), ["R", "rsum"]))
 
 

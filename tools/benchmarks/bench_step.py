@@ -112,7 +112,7 @@ def loss(run: Training, shard: BatchShard, *, padded: bool) -> float:
 
 def choose(*, padded: bool) -> None:
     """Which form runs from here on."""
-    packed.padded_form = partial(_says, padded)
+    packed.uses_padded_form = partial(_says, padded)
 
 
 def _says(padded: bool, _: torch.Tensor) -> bool:

@@ -79,7 +79,7 @@ class Teacher(nn.Module):
 
     def __init__(self, tags: Sequence[str], deps: Sequence[str], model: str = text_models.PACKAGE) -> None:
         super().__init__()
-        source = text_models.locate(model, "teacher")
+        source = text_models.locate_model(model, "teacher")
         self.tokenizer = text_models.read("AutoTokenizer", source)
         self.encoder = text_models.read("AutoModel", source)
         self.tags, self.deps = list(tags), list(deps)

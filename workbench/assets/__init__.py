@@ -30,7 +30,7 @@ def path(name: str) -> Path:
     >>> path("scenes").is_dir()
     True
     """
-    folders = [package / "assets" for package in annexes()]
+    folders = [package / "assets" for package in annex_folders()]
     shipped: list[str] = []
     for folder in folders:
         place = (folder / name).resolve()
@@ -40,13 +40,13 @@ def path(name: str) -> Path:
     raise FileNotFoundError(f"no shipped file {name!r}; there are {', '.join(sorted(shipped))}")
 
 
-def annexes() -> tuple[Path, ...]:
+def annex_folders() -> tuple[Path, ...]:
     """Folders of the installed packages that bring files."""
-    return packages("workbench.assets")
+    return package_folders("workbench.assets")
 
 
 @cache
-def packages(*groups: str) -> tuple[Path, ...]:
+def package_folders(*groups: str) -> tuple[Path, ...]:
     """Folders of the installed packages that offer something in these groups of entry points, by name. None
     is imported.
     """
@@ -57,9 +57,9 @@ def packages(*groups: str) -> tuple[Path, ...]:
 
 
 @cache
-def models() -> tuple[str, ...]:
+def model_names() -> tuple[str, ...]:
     """Names of the matching models that are shipped, in open_clip's layout of local folders."""
-    files = chain.from_iterable(package.glob("assets/*/open_clip_config.json") for package in annexes())
+    files = chain.from_iterable(package.glob("assets/*/open_clip_config.json") for package in annex_folders())
     return tuple(sorted(file.parent.name for file in files))
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench.formatting import format_count
-from workbench.io import hub, with_home
+from workbench.io import hub_access, with_home
 from workbench.registry import require
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ class IncompleteError(ValueError):
     """A model lacks weights of its own class."""
 
 
-def locate(model: str, what: str) -> str | Path:
+def locate_model(model: str, what: str) -> str | Path:
     """The folder of a model, or the name it has on the hub.
 
     Args:
@@ -57,7 +57,7 @@ def read(kind: str, source: str | Path, revision: str | None = None) -> Any:
 
     Args:
         kind: class of transformers, e.g. ``"AutoTokenizer"``.
-        source: what ``locate`` gave.
+        source: what ``locate_model`` gave.
         revision: of a Hugging Face name; ``None`` = the newest.
 
     Raises:
@@ -66,7 +66,7 @@ def read(kind: str, source: str | Path, revision: str | None = None) -> Any:
     """
     import transformers
 
-    with _quiet(transformers.utils.logging), hub(source):
+    with _silence(transformers.utils.logging), hub_access(source):
         how: dict[str, Any] = {"output_loading_info": True} if kind == "AutoModel" else {}
         part = getattr(transformers, kind).from_pretrained(
             source,
@@ -90,7 +90,7 @@ def read(kind: str, source: str | Path, revision: str | None = None) -> Any:
 
 
 @contextmanager
-def without_code(name: str | Path) -> Iterator[None]:
+def refusing_code(name: str | Path) -> Iterator[None]:
     """Inside, what asks for ``trust_remote_code`` is refused in one line.
 
     Args:
@@ -110,7 +110,7 @@ def without_code(name: str | Path) -> Iterator[None]:
         ) from error
 
 
-def longer(tokenizer: Any, texts: Sequence[str], longest: int) -> int:
+def count_longer(tokenizer: Any, texts: Sequence[str], longest: int) -> int:
     """Count the texts that a tokenizer of transformers splits into more than so many ids.
 
     Args:
@@ -120,7 +120,7 @@ def longer(tokenizer: Any, texts: Sequence[str], longest: int) -> int:
     """
     import transformers
 
-    with _quiet(transformers.utils.logging):
+    with _silence(transformers.utils.logging):
         ids = tokenizer(list(texts))["input_ids"]
     return sum(len(each) > longest for each in ids)
 
@@ -145,7 +145,7 @@ def text_positions(model: "nn.Module") -> int:
 
 
 @contextmanager
-def _quiet(logging: Any) -> Iterator[None]:
+def _silence(logging: Any) -> Iterator[None]:
     drawn = logging.is_progress_bar_enabled()
     verbosity = logging.get_verbosity()
     logging.disable_progress_bar()

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from workbench.io import hub, read_options, reading_errors, with_home
+from workbench.io import hub_access, read_options, reading_errors, with_home
 from workbench.registry import require, require_known
 
 LOCAL = "local-dir:"
@@ -38,12 +38,12 @@ def open_clip_tokenizer(model: str, context_length: int | None = None) -> Any:
     if ":" not in model:
         require_known("tokens: no open_clip model", model, open_clip.list_models(), ValueError)
     place = model.removeprefix(LOCAL)
-    with hub(place if ":" in model else ""):
+    with hub_access(place if ":" in model else ""):
         text = open_clip.get_model_config(model)["text_cfg"]
     _refuse_code(model, text)
     fetched = ":" in model or text.get("hf_tokenizer_name")
     what = "names no tokenizer that can be read"
-    with reading_errors(place, what, TypeError, AssertionError), hub(place if fetched else ""):
+    with reading_errors(place, what, TypeError, AssertionError), hub_access(place if fetched else ""):
         return open_clip.get_tokenizer(model, context_length=context_length)
 
 
@@ -63,7 +63,7 @@ def _from_json(file: Path, context_length: int | None) -> Any:
             return SimpleTokenizer(context_length=length, **options)
     source = _source(file.parent, name)
     what = f"names the tokenizer {source}, which cannot be read"
-    with reading_errors(file, what, TypeError, AssertionError), hub(source):
+    with reading_errors(file, what, TypeError, AssertionError), hub_access(source):
         return HFTokenizer(
             source, context_length=length, tokenizer_mode=text.get("tokenizer_mode"), **options
         )
@@ -88,7 +88,7 @@ def _refuse_code(model: str | Path, text: Mapping[str, Any]) -> None:
     )
 
 
-def padding(tokenizer: Any) -> int:
+def padding_id(tokenizer: Any) -> int:
     """The id with which a tokenizer of ``open_clip_tokenizer`` fills its rows.
 
     Args:

@@ -66,6 +66,9 @@ def evaluate(  # noqa: PLR0913 - typer reads the options from the signature
     precision: Precision = "auto",
     rerank: Annotated[int, typer.Option(help="Score so many best items of each query again.")] = 0,
     reranker: Annotated[str, typer.Option(help="How --rerank scores; see `explain scorer`.")] = "cross",
+    wise_ft: Annotated[
+        float | None, typer.Option(help="Weights between those before (0) and after training (1).")
+    ] = None,
     metrics: Metrics = None,
     judge: Judge = "",
     rounds: Rounds = None,
@@ -87,13 +90,14 @@ def evaluate(  # noqa: PLR0913 - typer reads the options from the signature
     """
     wb.use_device(device, precision)
     about = about_run(name, tag, note, root)
-    _require_one_kind(run, bool(model or images or texts or scores or lists), out, rerank, about)
+    scoring: dict[str, Any] = {"rerank": rerank, "reranker": reranker} if rerank else {}
+    scoring |= {} if wise_ft is None else {"wise_ft": wise_ft}
+    _require_one_kind(run, bool(model or images or texts or scores or lists), out, scoring, about)
     targets = _targets(data or [], parameter, split)
     how = _how(metrics or [], judge, rounds) | ({"qrels": qrels} if qrels else {})
     if run:
         folders = [runs.find(name, root).folder for name in run]
-        scoring = {"rerank": rerank, "reranker": reranker} if rerank else {}
-        return _evaluate_runs(folders, targets, {"split": split, "scoring": scoring, **how}, as_json)
+        return _evaluate_runs(folders, targets, {"split": split, "scoring": scoring, **how}, out, as_json)
     require(targets, "name the data with --data: a name of `workbench list data`, or a path")
     require(not pretrained or len(model or ()) == 1, ONE_MODEL)
     elsewhere = _made_elsewhere((images, texts), scores or [], lists or [])
@@ -118,16 +122,20 @@ def _require_room(out: str, root: str) -> None:
     writable(out or root)
 
 
-def _require_one_kind(run: list[str] | None, outside: bool, out: str, rerank: int, about: About) -> None:
+def _require_one_kind(
+    run: list[str] | None, outside: bool, out: str, scoring: dict[str, Any], about: About
+) -> None:
     """Refuse words that do not say what is evaluated, or two things at once."""
     require(
         run or outside,
         "name a run, a model with --model, vectors with --images and --texts, or what a model has made with "
         "--scores or --runs",
     )
-    require(not run or not (outside or out), "give runs, or --model, vectors, scores or lists, not both")
+    require(not run or not outside, "give runs, or --model, vectors, scores or lists, not both")
+    stored = "a run keeps its numbers itself; --out is of runs that score otherwise, by --rerank or --wise-ft"
+    require(not (run and out) or scoring, stored)
     require(not run or not about, OF_NEW_RUN)
-    require(run or not rerank, "--rerank is for finished runs; name one")
+    require(run or not scoring, "--rerank and --wise-ft are for finished runs; name one")
 
 
 def _how(metrics: list[str], judge: str, rounds: int | None) -> dict[str, Any]:
@@ -168,7 +176,9 @@ def _opened(
     return evaluators + [partial(wb.evaluate, **files, **how) for files in elsewhere]
 
 
-def _evaluate_runs(folders: list[Path], targets: list[Any], how: dict[str, Any], as_json: bool) -> None:
+def _evaluate_runs(
+    folders: list[Path], targets: list[Any], how: dict[str, Any], out: str, as_json: bool
+) -> None:
     """Evaluate finished runs: one, or the mean of several; one on other data is kept beside the run."""
     from workbench.metrics import usual
 
@@ -186,8 +196,11 @@ def _evaluate_runs(folders: list[Path], targets: list[Any], how: dict[str, Any],
         result.save(place, over=True)
         about = [evaluated(result.as_dict()), *result.split.notes, str(place)]
     elif target or how["scoring"]:
-        what = "what is re-ranked" if how["scoring"] else "an ensemble"
+        what = "a run that scores otherwise" if how["scoring"] else "an ensemble"
         about = [f"{what} belongs to no run folder: nothing is stored"]
+        if out:
+            result.save(out)
+            about = [out]
     else:
         about = ["the run's own numbers stay as they are: nothing is stored"]
     if not target:

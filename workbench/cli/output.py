@@ -9,12 +9,12 @@ from typing import Any
 
 from workbench.formatting import format_count, format_interval, format_value, unit_heading
 from workbench.records.measurement import (
-    beside,
+    baseline_remarks,
+    chance_warning,
     contracts_of,
     headline,
-    is_part,
+    is_part_of_metric,
     measurement_rows,
-    not_above_chance,
     remarks,
     unit_of,
 )
@@ -67,7 +67,7 @@ def numbers(
     rows = {row["number"]: row for row in measurement_rows(found)}
     shown = list(rows) if every else headline(rows, usual=usual)[:most]
     if every and usual is not None:
-        shown = [label for label in shown if not is_part(label, usual)]
+        shown = [label for label in shown if not is_part_of_metric(label, usual)]
     heads = ("number", "value", "in", "chance", "queries")
     table: list[Iterable[object]] = [heads]
     for label in shown:
@@ -75,7 +75,7 @@ def numbers(
     lines = columns(table) if rows else []
     by_label = {_label(measured): measured for measured in found}
     lines += remarks(by_label[label] for label in shown)
-    lines += beside(by_label[label] for label in rows if label not in shown)
+    lines += baseline_remarks(by_label[label] for label in rows if label not in shown)
     left = len(rows) - len(shown)
     return [*lines, f"and {left} more; `workbench show RUN --all` shows them"] if left else lines
 
@@ -90,7 +90,7 @@ def learnt(results: Mapping[str, Any]) -> list[str]:
     Args:
         results: what ``results.json`` holds.
     """
-    chance = list(filter(None, [not_above_chance(dict(contracts_of(results)))]))
+    chance = list(filter(None, [chance_warning(dict(contracts_of(results)))]))
     if not (kept := results.get("kept")):
         return chance
     which = "the best" if kept[0] else "the untrained model, since none was better"

@@ -8,7 +8,7 @@ from typing import Any
 
 from workbench.cli.output import columns, cut, evaluated, learnt, numbers, screen
 from workbench.execution import library, parameters
-from workbench.io import flat
+from workbench.io import flatten
 from workbench.records.measurement import contracts_of, headline, measurement_row
 from workbench.runs import store
 from workbench.runs.spellings import typed
@@ -43,7 +43,7 @@ def page(run: store.Run, *, every: bool) -> list[str]:
             lines += [evaluated(results), *numbers(results, every=True)]
     else:
         lines += _first([_line_of(results) for results in run.evaluations.values()], every, EVALUATIONS)
-    facts = columns((f"  {name}", value) for name, value in flat(run.env).items()) if every else []
+    facts = columns((f"  {name}", value) for name, value in flatten(run.env).items()) if every else []
     return [*head, *lines, *facts, *_files(run, every)]
 
 

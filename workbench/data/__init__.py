@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.data.loader import Loader
-from workbench.io import from_user
+from workbench.io import resolve_input
 from workbench.progress import during
 from workbench.records import Split, require
 from workbench.registry import Shelf, check_options, door, make
@@ -24,7 +24,7 @@ def path_of(name: str) -> Path | None:
     Raises:
         FileNotFoundError: what can only be a path leads nowhere.
     """
-    path = from_user(name)
+    path = resolve_input(name)
     if name in names() or not (path.exists() or path.is_absolute() or name.startswith(".") or "/" in name):
         return None
     require(path.exists(), f"data: there is no file or folder {path}", FileNotFoundError)
@@ -44,7 +44,7 @@ def require_existing(name: str, options: Mapping[str, Any]) -> None:
     path_of(name)
     if root := options.get("root"):
         missing = f"data.root: there is no folder {root}"
-        require(from_user(root).is_dir(), missing, FileNotFoundError)
+        require(resolve_input(root).is_dir(), missing, FileNotFoundError)
 
 
 def member(name: str) -> Loader:

@@ -25,7 +25,7 @@ from workbench.data.reading import Problems, Row, find_root, share_of, to_split,
 from workbench.data.region_files import locate
 from workbench.data.tables import path_inside
 from workbench.formatting import format_count, format_number
-from workbench.io import parse_json, read_array, read_text, validated
+from workbench.io import parse_json, read_array, read_text, validate
 from workbench.records import Array, Split, require
 from workbench.registry import require_known
 
@@ -62,7 +62,7 @@ def read_karpathy(
             continue
         where = f"{file.name} image {number}"
         with problems.adding("malformed image", where):
-            record: _Record = validated(content, _Record, where, "is malformed")
+            record: _Record = validate(content, _Record, where, "is malformed")
             image, path = _normalise_path(folder, record.filename), _normalise_path(folder, record.path)
             count, least = len(record.sentences), captions or 1
             require(image not in paths, f"{where}: {image} occurs twice")

@@ -29,6 +29,7 @@ NAMES: dict[str, tuple[str, ...]] = {
     "image_id": ("image_id", "image_ids", "img_id", "imgid", "cocoid"),
     "level": ("level",),
     "chain": ("chain",),
+    "negatives": ("negatives", "negative_captions", "hard_negatives"),
 }  # fmt: skip
 # what every table has; what has no other name, nor another case
 NEEDED, EXACT = ("image", "caption"), ("level", "chain")

@@ -57,7 +57,7 @@ def cxc(
     Returns:
         The split with five captions an image. ``judgements["sits"]`` rates images against captions;
         ``image_judgements["sis"]`` and ``caption_judgements["sts"]`` rate pairs of one kind, each in the
-        order in which it was rated: some stand in both orders with two ratings, and ``Judgements.symmetric``
+        order in which it was rated: some stand in both orders with two ratings, and ``Judgements.symmetrise``
         makes them one, the larger. Pairs not listed were not rated.
 
     Raises:

@@ -18,7 +18,7 @@ import numpy as np
 from workbench.data.coco import coco
 from workbench.data.loader import loader
 from workbench.formatting import format_count
-from workbench.io import parse_json, read_text, validated
+from workbench.io import parse_json, read_text, validate
 from workbench.records import Judgements, Rows, Split, require
 
 REMEDY = "install the positives of ECCV Caption, which come as a package: pip install 'itm-workbench[eccv]'"
@@ -110,7 +110,7 @@ def _positives(folder: Path, name: str) -> Positives:
 
 def _read_side(file: Path) -> dict[int, list[int]]:
     message = "does not hold lists of ids by id"
-    ids: dict[int, list[int]] = validated(
+    ids: dict[int, list[int]] = validate(
         parse_json(read_text(file), file.name, message), dict[int, list[int]], file.name, message
     )
     return ids

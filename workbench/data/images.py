@@ -20,7 +20,7 @@ import numpy as np
 from PIL import Image, ImageOps
 
 from workbench.formatting import format_count
-from workbench.io import content_stamp, from_user, reading_errors, require_itself
+from workbench.io import content_stamp, reading_errors, require_real_file, resolve_input
 from workbench.records import NoPictureError, Split, require
 
 # no format whose reader starts another program, as that of EPS does
@@ -80,7 +80,7 @@ def read_image(source: Any, where: str, *, small: bool = False) -> Image.Image:
     except ValueError:
         if isinstance(source, Path):
             with reading_errors(where, message):
-                require_itself(source, "image")
+                require_real_file(source, "image")
         raise
 
 
@@ -160,7 +160,7 @@ def images_below(folder: str | Path) -> list[Path]:
         FileNotFoundError: there is no such folder, or no picture in it.
     """
     require(folder, "name a folder of pictures")
-    folder = from_user(folder)
+    folder = resolve_input(folder)
     require(folder.is_dir(), f"there is no folder {folder}", FileNotFoundError)
     files = image_files(folder)
     require(files, f"{folder} holds no picture ({', '.join(image_endings())})", FileNotFoundError)
@@ -207,7 +207,7 @@ def folder_split(folder: str | Path, images: int = 0) -> Split:
         ValueError: no folder is named.
         FileNotFoundError: there is no such folder, or no picture in it.
     """
-    root, files = from_user(folder), images_below(folder)[: images or None]
+    root, files = resolve_input(folder), images_below(folder)[: images or None]
     ids = tuple(path.relative_to(root).as_posix() for path in files)
     names = tuple(" ".join(path.stem.replace("_", " ").split()) or path.name for path in files)
     caption_ids = tuple(f"{image}#0" for image in ids)

@@ -23,7 +23,7 @@ from workbench.data.images import PILLOW
 from workbench.data.reading import Ask, Name, Problems, Reading, select_split, without_missing_images
 from workbench.data.tables import NO_IDS, Record, table_rows, with_slashes
 from workbench.formatting import format_count
-from workbench.io import content_stamp, from_user, reading_errors
+from workbench.io import content_stamp, reading_errors, resolve_input
 from workbench.records import Split, require
 
 TABLE = "the table"
@@ -64,7 +64,7 @@ def load_table(
         FileNotFoundError, ValueError: as for a path.
     """
     require(not (images and root), f"images={str(images)!r} and root={str(root)!r} are one; give one of them")
-    base = from_user(images or root) if images or root else Path()
+    base = resolve_input(images or root) if images or root else Path()
     ask = Ask(base, split, "", "", columns, Problems(on_error), "", pictures)
     read = read_in_memory(data, ask)
     read = read if pictures else without_missing_images(read)

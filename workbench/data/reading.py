@@ -19,7 +19,7 @@ import numpy as np
 from workbench.data.columns import Columns
 from workbench.data.images import note_same_content, raise_no_image, read_image, require_file
 from workbench.formatting import format_count
-from workbench.io import content_stamp, from_user, reading_errors
+from workbench.io import content_stamp, reading_errors, resolve_input
 from workbench.progress import each
 from workbench.records import Judgements, Rows, Split, require
 
@@ -95,7 +95,7 @@ def find_root(name: str, root: str | None, needed: Sequence[str], remedy: str) -
         f"{name}: set root=..., or {VARIABLE} to the folder that holds {name}/{here}. {remedy}",
         FileNotFoundError,
     )
-    folder = from_user(root if root is not None else Path(str(base)) / name)
+    folder = resolve_input(root if root is not None else Path(str(base)) / name)
     require(folder.is_dir(), f"{name}: there is no folder {folder}. {remedy}", FileNotFoundError)
     if missing := [item for item in needed if not (folder / item).exists()]:
         raise FileNotFoundError(f"{name}: {folder} lacks {', '.join(missing)}. {remedy}")
@@ -161,7 +161,7 @@ class Row:
         image: id of the image.
         caption: the text.
         id: id of the caption.
-        level, chain: as in ``Split``, where the captions form chains.
+        level, chain, negatives: as in ``Split``, where the data have them.
         split: as the data call it; ``""`` = they do not say.
     """
 
@@ -172,6 +172,7 @@ class Row:
     level: int | None = None
     chain: int | None = None
     split: str = ""
+    negatives: tuple[str, ...] = ()
 
 
 def usable_rows(
@@ -257,20 +258,19 @@ def to_split(
     places = [(path(image), first[image]) for image in images]
     with reading_errors(rows[0].where.split()[0], "gives no split"):
         own = np.array([images[row.image] for row in rows], dtype=np.int64)
-        texts = tuple(row.caption for row in rows)
-        level, chain_rows = _column([row.level for row in rows]), _column([row.chain for row in rows])
-        judgements = judge(images, captions) if judge else {}
+        negatives = tuple(row.negatives for row in rows)
         return Split(
             name=name,
             image_ids=tuple(images),
-            captions=texts,
+            captions=tuple(row.caption for row in rows),
             caption_ids=tuple(captions),
             own=own,
             open_image=lambda row: read_image(*places[row]),
             stamp=lambda row: _stamp(places[row][0]),
-            level=level,
-            chain=chain_rows,
-            judgements=judgements,
+            level=_column([row.level for row in rows]),
+            chain=_column([row.chain for row in rows]),
+            negatives=negatives if any(negatives) else None,
+            judgements=judge(images, captions) if judge else {},
             notes=notes,
         )
 

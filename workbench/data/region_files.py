@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.io import NUMPY_ERRORS, numeric, read_array, reading_errors
+from workbench.io import NUMPY_ERRORS, read_array, reading_errors, require_numeric
 from workbench.records import Array, require
 
 ENDINGS = (".npy", ".npz")
@@ -71,12 +71,12 @@ class RegionFiles:
         if file.suffix != ".npz":
             return None
         with reading_errors(file.name, FAILS, *NUMPY_ERRORS), np.load(file) as arrays:
-            sides = [float(numeric(arrays[name])) for name in SIZE if name in arrays]
+            sides = [float(require_numeric(arrays[name])) for name in SIZE if name in arrays]
             require(min(sides, default=1) > 0, f"its image has the sides {sides}")
             names = [name for name in BOXES if name in arrays]
             if not names:
                 return None
-            boxes: Array = numeric(arrays[names[0]]).astype(float)
+            boxes: Array = require_numeric(arrays[names[0]]).astype(float)
             fits = boxes.ndim == 2 and boxes.shape[1] == 4 and len(boxes) >= count
             require(
                 fits and np.isfinite(boxes).all(),
@@ -113,7 +113,7 @@ def _count_regions(file: Path) -> int:
     """Regions of a file, without reading them where their number stands beside them."""
     if file.suffix == ".npz":
         with reading_errors(file.name, FAILS, *NUMPY_ERRORS), np.load(file) as arrays:
-            written = [numeric(arrays[name]) for name in COUNT if name in arrays]
+            written = [require_numeric(arrays[name]) for name in COUNT if name in arrays]
             if written:
                 counts = written[0].ravel().tolist()
                 rows = next((len(arrays[name]) for name in FEATURES if name in arrays), 0)
@@ -175,6 +175,6 @@ def _features(file: Path) -> Array:
                 names = [name for name in FEATURES if name in arrays]
                 require(names, f"it holds {', '.join(arrays.files)}, and none of {', '.join(FEATURES)}")
                 require(len(names) < 2, f"it holds {' and '.join(names)}, and each may be the features")
-                features = numeric(arrays[names[0]])
+                features = require_numeric(arrays[names[0]])
         require(features.ndim == 2, f"expected features (K, D), found {features.shape}")
     return features

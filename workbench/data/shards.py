@@ -38,7 +38,7 @@ from workbench.io import (
     parse_json,
     read_text,
     reading_errors,
-    require_itself,
+    require_real_file,
     text_stamp,
 )
 from workbench.records import Split, require
@@ -351,7 +351,7 @@ def _open_parquet(file: Path) -> Any:
     from pyarrow import parquet
 
     with reading_errors(file.name, "is not a Parquet file", pyarrow.ArrowException):
-        require_itself(file, "samples")
+        require_real_file(file, "samples")
         return parquet.ParquetFile(file)
 
 

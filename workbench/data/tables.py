@@ -27,7 +27,7 @@ from workbench.data.columns import (
 from workbench.data.images import image_endings
 from workbench.data.reading import Problems, Row, split_of_name
 from workbench.formatting import format_count
-from workbench.io import parse_json, reading_errors, require_itself
+from workbench.io import parse_json, reading_errors, require_real_file
 from workbench.records import require
 
 Record = dict[str, Any]
@@ -66,7 +66,7 @@ def read_table(file: Path, problems: Problems) -> Iterator[tuple[str, Record]]:
             read.
     """
     require(file.suffix.lower() in READERS, f"{file.name}: a table is one of {', '.join(READERS)}")
-    require_itself(file, "rows")
+    require_real_file(file, "rows")
     where = f"{file.name} row 0"
     try:
         for where, record in READERS[file.suffix.lower()](file, problems):
@@ -294,7 +294,8 @@ def table_rows(
             level, chain_number = _whole_number(values, "level"), _whole_number(values, "chain")
             split = str(values.get("split") or "")
             ids = (values.get("id"), values.get("image_id"))
-            cells.append(_Cells(where, places[written], captions, level, chain_number, split, *ids))
+            false = _negatives(values.get("negatives"), len(captions))
+            cells.append(_Cells(where, places[written], captions, level, chain_number, split, *ids, false))
     whose = _owners_of_ids(cells) if "id" in at and "id" not in columns else ""
     if whose:
         notes.append(f"the column {at['id'][0]} holds {whose}; captions are numbered within their image")
@@ -313,6 +314,30 @@ class _Cells(NamedTuple):
     split: str
     id: Any
     image_id: Any
+    negatives: list[tuple[str, ...]]
+
+
+def _negatives(value: Any, captions: int) -> list[tuple[str, ...]]:
+    """The texts of each caption of a row that are false of its image: a list for each, or one for all.
+
+    Raises:
+        ValueError: there is something else than texts.
+    """
+    listed = value.tolist() if hasattr(value, "tolist") else value
+    nested = isinstance(listed, list | tuple) and any(isinstance(item, list | tuple) for item in listed)
+    if not nested:
+        return [_false(listed)] * captions
+    require(
+        len(listed) == captions,
+        f"negatives holds {len(listed)} lists for {format_count(captions, 'caption')}; give one for each",
+    )
+    return list(map(_false, listed))
+
+
+def _false(value: Any) -> tuple[str, ...]:
+    """The texts of a field, none where it is empty."""
+    empty = value is None or (not isinstance(value, list | tuple) and is_gap(value))
+    return () if empty else tuple(filter(str.strip, caption_texts(value, column="negatives")))
 
 
 def _captions(cells: Sequence[_Cells], *, numbered: bool) -> list[Row]:
@@ -328,7 +353,8 @@ def _captions(cells: Sequence[_Cells], *, numbered: bool) -> list[Row]:
             else:
                 row_id = str(row.id)
             counted[row.image] += 1
-            rows.append(Row(row.where, row.image, caption.strip(), row_id, row.level, row.chain, row.split))
+            place = (row.level, row.chain, row.split, row.negatives[n])
+            rows.append(Row(row.where, row.image, caption.strip(), row_id, *place))
     return rows
 
 

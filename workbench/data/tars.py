@@ -20,7 +20,7 @@ from workbench.data.images import image_endings, is_visible
 from workbench.data.reading import Problems
 from workbench.data.tables import caption_texts
 from workbench.formatting import format_count
-from workbench.io import parse_json, reading_errors, require_itself
+from workbench.io import parse_json, reading_errors, require_real_file
 from workbench.records import require
 
 RULE = "the files of a sample share their name up to the first dot, and stand side by side"
@@ -137,7 +137,7 @@ def _members(file: Path, problems: Problems) -> list[tarfile.TarInfo]:
     members: list[tarfile.TarInfo] = []
     message = "is not a tar file (a compressed one is to be unpacked)"
     with problems.adding("broken shard", file.name), reading_errors(file.name, message, tarfile.TarError):
-        require_itself(file, "samples")
+        require_real_file(file, "samples")
         with tarfile.open(file, "r:") as tar, file.open("rb") as opened:
             members += (member for member in tar if member.isfile() and _is_visible(member.name))
             # where no file follows, an empty block tells the end; a tar that is cut off or damaged lacks it

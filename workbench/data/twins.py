@@ -27,7 +27,7 @@ from workbench.data.images import read_image
 from workbench.data.loader import loader
 from workbench.data.reading import Problems, Row, find_root, to_split, usable_rows
 from workbench.data.tables import read_table
-from workbench.io import fields_of, parse_json, read_text, validated
+from workbench.io import fields_of, parse_json, read_text, validate
 from workbench.records import Judgements, Split, require
 
 
@@ -68,7 +68,7 @@ def with_twins(split: Split, twins: Sequence[Twin]) -> Split:
     for kind, pairs_of_kind in pairs.items():
         first, second = np.array(pairs_of_kind, dtype=np.int64).T
         judged[kind] = Judgements(kind, rule, shape, first, second, np.zeros(len(first)), unlisted=None)
-    right = replace(Judgements.own(split.own, images), shape=(images, len(own)))
+    right = replace(Judgements.from_own(split.own, images), shape=(images, len(own)))
     return replace(
         split,
         captions=tuple(captions),
@@ -79,6 +79,7 @@ def with_twins(split: Split, twins: Sequence[Twin]) -> Split:
         caption_judgements={},
         image_graphs=None,
         caption_graphs=None,
+        negatives=None,
         level=None,
         chain=None,
         folds=1,
@@ -195,7 +196,7 @@ def _records(file: Path) -> Iterator[tuple[str, Any]]:
         yield from read_table(file, Problems("raise"))
         return
     content = parse_json(read_text(file), file)
-    rows = content if isinstance(content, list) else validated(content, dict[str, Any], file.name).values()
+    rows = content if isinstance(content, list) else validate(content, dict[str, Any], file.name).values()
     for number, row in enumerate(rows, start=1):
         yield f"{file.name} row {number}", row
 

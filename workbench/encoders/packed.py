@@ -15,7 +15,7 @@ from torch.nn.functional import linear, scaled_dot_product_attention
 from torch.nn.utils.rnn import PackedSequence
 
 
-def padded_form(parts: Tensor) -> bool:
+def uses_padded_form(parts: Tensor) -> bool:
     """Whether the padded forms run, for parts that lie where these do."""
     return parts.is_cuda
 
@@ -40,7 +40,7 @@ class PackedIndex:
         """The real ones ``(R, ...)`` of the parts ``(N, P, ...)``."""
         return parts.flatten(0, 1).index_select(0, self.places)
 
-    def padded(self, rows: Tensor) -> Tensor:
+    def pad(self, rows: Tensor) -> Tensor:
         """Rows ``(R, ...)`` as ``(N, P, ...)``, with 0 where nothing is real."""
         flat = rows.new_zeros(self.mask.numel(), *rows.shape[1:])
         return flat.index_copy(0, self.places, rows).reshape(*self.mask.shape, *rows.shape[1:])
@@ -60,11 +60,11 @@ class PackedIndex:
         parts = torch.split(rows.index_select(0, index), [count * size for count, size in shapes])
         return [part.reshape(*shape, *rows.shape[1:]) for part, shape in zip(parts, shapes, strict=True)]
 
-    def of_sets(self, blocks: list[Tensor]) -> Tensor:
+    def join_sets(self, blocks: list[Tensor]) -> Tensor:
         """``(N, ...)`` in the order of the sets, from one ``(count, ...)`` for each size."""
         return torch.cat(blocks).index_select(0, self._by_size[0].argsort())
 
-    def of_rows(self, blocks: list[Tensor]) -> Tensor:
+    def join_rows(self, blocks: list[Tensor]) -> Tensor:
         """``(R, ...)`` in the order of the rows, from one ``(count, size, ...)`` for each size."""
         flat = torch.cat([block.flatten(0, 1) for block in blocks])
         return flat.index_select(0, self._by_size[1].argsort())
@@ -72,8 +72,8 @@ class PackedIndex:
 
 def attention(layer: nn.MultiheadAttention, rows: Tensor, index: PackedIndex) -> Tensor:
     """Self-attention among the parts of each set, ``(R, D)`` to ``(R, D)``."""
-    if padded_form(rows):
-        parts = index.padded(rows)
+    if uses_padded_form(rows):
+        parts = index.pad(rows)
         seen = layer(parts, parts, parts, key_padding_mask=~index.mask, need_weights=False)[0]
         return index.rows(seen)
     dropped = layer.dropout if layer.training else 0.0
@@ -84,14 +84,14 @@ def attention(layer: nn.MultiheadAttention, rows: Tensor, index: PackedIndex) ->
         blocks.append(
             scaled_dot_product_attention(query, key, value, dropout_p=dropped).transpose(1, 2).flatten(2)
         )
-    attended: Tensor = layer.out_proj(index.of_rows(blocks))
+    attended: Tensor = layer.out_proj(index.join_rows(blocks))
     return attended
 
 
 def transformer(layer: nn.TransformerEncoderLayer, rows: Tensor, index: PackedIndex) -> Tensor:
     """A transformer layer over the parts of each set, ``(R, D)`` to ``(R, D)``."""
-    if padded_form(rows):
-        return index.rows(layer(index.padded(rows), src_key_padding_mask=~index.mask))
+    if uses_padded_form(rows):
+        return index.rows(layer(index.pad(rows), src_key_padding_mask=~index.mask))
 
     inputs = layer.norm1(rows) if layer.norm_first else rows
     rows = rows + layer.dropout1(attention(layer.self_attn, inputs, index))
@@ -120,7 +120,7 @@ def gru(rnn: nn.GRU, rows: Tensor, sizes: Tensor) -> list[Tensor]:
     places = ((sizes.cumsum(0) - sizes)[order] + step)[there]
     packed = rows.index_select(0, places)
     counts = there.sum(1).cpu()
-    if padded_form(rows):
+    if uses_padded_form(rows):
         hidden = rnn(PackedSequence(packed, counts))[0].data.chunk(2 if rnn.bidirectional else 1, dim=-1)
     else:
         sizes_of_steps = counts.tolist()

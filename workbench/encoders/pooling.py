@@ -48,9 +48,9 @@ class Pooling(nn.Module):
         """
         mask = torch.ones(parts.shape[:2], dtype=torch.bool, device=parts.device) if mask is None else mask
         index = PackedIndex(mask)
-        return self.of_rows(index.rows(parts), index)
+        return self.pool_rows(index.rows(parts), index)
 
-    def of_rows(self, rows: Tensor, index: PackedIndex) -> Tensor:
+    def pool_rows(self, rows: Tensor, index: PackedIndex) -> Tensor:
         """As ``forward``, of real parts end to end.
 
         Args:
@@ -86,7 +86,7 @@ class Max(Pooling):
     def pool(self, rows: Tensor, index: PackedIndex) -> Tensor:
         """Maximum over the real parts."""
         # not torch.segment_reduce, whose gradient is wrong where parts of a set are equal
-        return index.of_sets([block.amax(1) for block in index.blocks(rows)])
+        return index.join_sets([block.amax(1) for block in index.blocks(rows)])
 
 
 class GPO(Pooling):
@@ -120,20 +120,20 @@ class GPO(Pooling):
         place = real.nonzero()[:, 1]
         code = position_code(longest, self.d_pe).to(self.score.weight)
         hidden = torch.stack(gru(self.rnn, code[place], distinct)).mean(0)
-        scores = PackedIndex(real).padded(self.score(hidden).squeeze(-1))
+        scores = PackedIndex(real).pad(self.score(hidden).squeeze(-1))
         return softmax_weights(scores, real, self.temperature)[which]
 
     def pool(self, rows: Tensor, index: PackedIndex) -> Tensor:
         """Weighted sum of the sorted parts."""
-        if packed.padded_form(rows):
+        if packed.uses_padded_form(rows):
             weights = self.weights(index.sizes).to(rows.dtype)
-            return sorted_sum(index.padded(rows), index.mask, weights)
+            return sorted_sum(index.pad(rows), index.mask, weights)
         weights = self.weights(torch.unique(index.sizes)).to(rows.dtype)
         blocks = zip(index.blocks(rows), weights, strict=True)
-        return index.of_sets([descending(block) @ theta[: block.shape[1]] for block, theta in blocks])
+        return index.join_sets([sort_descending(block) @ theta[: block.shape[1]] for block, theta in blocks])
 
 
-def descending(parts: Tensor) -> Tensor:
+def sort_descending(parts: Tensor) -> Tensor:
     """``(N, D, P)`` every dimension of the sets ``(N, P, D)`` sorted by itself, largest first."""
     columns = parts.transpose(1, 2).contiguous()
     # numpy sorts many short rows several times as fast as PyTorch.
@@ -300,7 +300,7 @@ class GuidedPooling(nn.Module):
             keys = torch.einsum("rd,mkd->rmk", index.rows(values), of_parts)
             # A dot product of mapped vectors, as one of the part itself: (W_p x) . a = x . (W_p' a).
             dots = values @ torch.einsum("nmk,mkd->ndm", queries, of_parts)
-            lengths = index.padded(keys.norm(dim=-1)).clamp(min=EPS)
+            lengths = index.pad(keys.norm(dim=-1)).clamp(min=EPS)
         return (dots / lengths).mean(-1).masked_fill(~mask, -torch.inf).softmax(-1).to(parts.dtype)
 
     def forward(self, guide: Tensor, parts: Tensor, mask: Tensor) -> Tensor:
@@ -326,9 +326,9 @@ class ValuePooling(nn.Module):
 
     def weights(self, guide: Tensor, parts: Tensor, mask: Tensor) -> Tensor:
         """``(N, P)`` weights of the parts, the mean over heads; a row sums to 1."""
-        return self._by_head(guide, parts, mask).mean(1)
+        return self._weights_by_head(guide, parts, mask).mean(1)
 
-    def _by_head(self, guide: Tensor, parts: Tensor, mask: Tensor) -> Tensor:
+    def _weights_by_head(self, guide: Tensor, parts: Tensor, mask: Tensor) -> Tensor:
         # shape: (N, heads, D) and (N, P, heads, D)
         queries = normalize(self.query(guide).unflatten(-1, (self.heads, -1)), dim=-1)
         keys = normalize(self.key(parts).unflatten(-1, (self.heads, -1)), dim=-1)
@@ -338,7 +338,7 @@ class ValuePooling(nn.Module):
     def forward(self, guide: Tensor, parts: Tensor, mask: Tensor) -> Tensor:
         """``(N, D)`` from global vectors ``(N, D)``, parts ``(N, P, D)`` and mask ``(N, P)``."""
         values = self.value(parts).unflatten(-1, (self.heads, -1))
-        return torch.einsum("nhp,nphd->nhd", self._by_head(guide, parts, mask), values).mean(1)
+        return torch.einsum("nhp,nphd->nhd", self._weights_by_head(guide, parts, mask), values).mean(1)
 
 
 class Gate(nn.Module):
@@ -359,15 +359,15 @@ class Gate(nn.Module):
         return gate * local + (1 - gate) * guide
 
 
-def fitting_heads(embed_dim: int, most: int) -> int:
+def head_count(embed_dim: int, most: int) -> int:
     """As many attention heads as divide the width, up to ``most``."""
     return next(count for count in HEADS if count <= most and embed_dim % count == 0)
 
 
-def meeting(embed_dim: int, heads: int, hidden_dim: int, dropout: float) -> nn.TransformerEncoderLayer:
+def meeting_layer(embed_dim: int, heads: int, hidden_dim: int, dropout: float) -> nn.TransformerEncoderLayer:
     """One transformer layer over a set; as many heads as divide the width, up to ``heads``."""
     return nn.TransformerEncoderLayer(
-        embed_dim, fitting_heads(embed_dim, heads), hidden_dim, dropout, batch_first=True
+        embed_dim, head_count(embed_dim, heads), hidden_dim, dropout, batch_first=True
     )
 
 

@@ -75,14 +75,14 @@ class Regions(Encoder):
             features.ndim == 3 and features.shape[2] == self.in_dim,
             f"regions: features must be (I, K, {self.in_dim}), got {tuple(features.shape)}; set in_dim",
         )
-        index = PackedIndex(self.seen(features))
+        index = PackedIndex(self.seen_mask(features))
         rows: Tensor = self.projection(self.feature_dropout(index.rows(features)))
         rows = rows if self.attention is None else self.attention(rows, index)
-        log_var = self.log_var.of_rows(rows, index) if self.log_var else None
-        mean = normalize(self.pooling.of_rows(rows, index), dim=-1)
-        return Embedding(mean, log_var, index.padded(rows), index.mask)
+        log_var = self.log_var.pool_rows(rows, index) if self.log_var else None
+        mean = normalize(self.pooling.pool_rows(rows, index), dim=-1)
+        return Embedding(mean, log_var, index.pad(rows), index.mask)
 
-    def seen(self, features: Tensor) -> Tensor:
+    def seen_mask(self, features: Tensor) -> Tensor:
         """``(I, K)`` True for the regions that this pass sees: all of them, unless in training. Rows of zeros
         are padding and no regions, but for an image that has no other.
         """

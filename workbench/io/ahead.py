@@ -16,7 +16,7 @@ def in_threads(read: Callable[[T], R], items: Iterable[T]) -> list[R]:
         return list(threads.map(read, items))
 
 
-def ahead(read: Callable[[T], R], parts: Iterable[T]) -> Iterator[R]:
+def read_ahead(read: Callable[[T], R], parts: Iterable[T]) -> Iterator[R]:
     """Yield what is read of each part, in order; the next part is read while one is used."""
     with ThreadPoolExecutor(1) as thread:
         coming = deque[Future[R]]()

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from workbench.io.checksums import ChecksumError, verify, write_checksums
+from workbench.io.checksums import ChecksumError, verify_checksums, write_checksums
 from workbench.io.files import only_writer, replacing, with_home
 
 # seconds in which other processes end what they write
@@ -76,11 +76,11 @@ def cached_file(file: Path, write: Callable[[Path], Mapping[str, Any]]) -> dict[
     """
     sums = file.with_suffix(".json")
     with suppress(ChecksumError):
-        return verify(sums, file, remedy="it is made again")
+        return verify_checksums(sums, file, remedy="it is made again")
     with only_writer(file.parent, f".{file.name}.lock", wait=-1):
         # another process may have written it in the meantime; warn about damage only while holding the lock
         try:
-            return verify(sums, file, remedy="it is made again")
+            return verify_checksums(sums, file, remedy="it is made again")
         except ChecksumError as error:
             if file.exists():
                 warnings.warn(str(error), stacklevel=3)

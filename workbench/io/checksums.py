@@ -92,7 +92,7 @@ def write_checksums(path: Path, files: Iterable[Path], facts: Mapping[str, Any])
         for file in files
     }
     content = {**facts, FILES: sums}
-    write_text(path, json.dumps({**content, SUM: _own(content)}, indent=1))
+    write_text(path, json.dumps({**content, SUM: _checksum_of_content(content)}, indent=1))
 
 
 def update_checksums(path: Path, *files: Path) -> None:
@@ -101,12 +101,12 @@ def update_checksums(path: Path, *files: Path) -> None:
     Raises:
         ChecksumError: the checksums are damaged.
     """
-    facts = verify(path, remedy="delete it, and make the run again")
+    facts = verify_checksums(path, remedy="delete it, and make the run again")
     others = [path.parent / name for name in facts[FILES]]
     write_checksums(path, dict.fromkeys([*others, *files]), {k: v for k, v in facts.items() if k != FILES})
 
 
-def verify(path: Path, *files: Path, remedy: str) -> dict[str, Any]:
+def verify_checksums(path: Path, *files: Path, remedy: str) -> dict[str, Any]:
     """Raise if files are not what ``write_checksums`` saw.
 
     Args:
@@ -120,16 +120,16 @@ def verify(path: Path, *files: Path, remedy: str) -> dict[str, Any]:
     Raises:
         ChecksumError: the checksums or a file are missing, are damaged or are others.
     """
-    content = _read(path, remedy)
+    content = _read_checksums(path, remedy)
     for file in files:
         entry = content[FILES].get(file.relative_to(path.parent).as_posix())
-        problem = _problem(file, entry, path.name)
+        problem = _describe_problem(file, entry, path.name)
         if problem:
             raise ChecksumError(f"{file} {problem}; {remedy}")
     return content
 
 
-def _problem(file: Path, entry: Mapping[str, Any] | None, sums: str) -> str:
+def _describe_problem(file: Path, entry: Mapping[str, Any] | None, sums: str) -> str:
     """Say what tells a file from its entry in the file of checksums that is called ``sums``, if anything."""
     if not entry:
         return f"is not among the files of {sums}"
@@ -143,17 +143,17 @@ def _problem(file: Path, entry: Mapping[str, Any] | None, sums: str) -> str:
     return ""
 
 
-def _read(path: Path, remedy: str) -> dict[str, Any]:
+def _read_checksums(path: Path, remedy: str) -> dict[str, Any]:
     if not path.is_file():
         raise ChecksumError(f"{path} is missing, which says what its files were made from; {remedy}")
     try:
         content = json.loads(path.read_bytes())
     except ValueError:
         content = None
-    if not isinstance(content, dict) or content.pop(SUM, None) != _own(content):
+    if not isinstance(content, dict) or content.pop(SUM, None) != _checksum_of_content(content):
         raise ChecksumError(f"{path} is damaged; {remedy}")
     return content
 
 
-def _own(content: Mapping[str, Any]) -> str:
+def _checksum_of_content(content: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()

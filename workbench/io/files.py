@@ -166,13 +166,13 @@ def new_memmap(path: Path, shape: tuple[int, ...], dtype: "DTypeLike") -> Any:
     return array
 
 
-def flat(value: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+def flatten(value: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     """A nested mapping as one level, keys joined by ``.``.
 
-    >>> flat({"metrics": {"rsum": 2.5}, "seed": 1})
+    >>> flatten({"metrics": {"rsum": 2.5}, "seed": 1})
     {'metrics.rsum': 2.5, 'seed': 1}
     """
     out: dict[str, Any] = {}
     for key, item in value.items():
-        out |= flat(item, f"{prefix}{key}.") if isinstance(item, Mapping) else {f"{prefix}{key}": item}
+        out |= flatten(item, f"{prefix}{key}.") if isinstance(item, Mapping) else {f"{prefix}{key}": item}
     return out

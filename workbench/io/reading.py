@@ -58,7 +58,7 @@ def reading_errors(
 
 
 @contextmanager
-def hub(name: Path | str) -> Iterator[None]:
+def hub_access(name: Path | str) -> Iterator[None]:
     """Inside, what a hub keeps is fetched, or taken from its cache at once where the hub does not answer: its
     libraries would try for a minute and say so line by line.
 
@@ -96,7 +96,7 @@ def hub(name: Path | str) -> Iterator[None]:
         logging.disable(disabled)
 
 
-def require_itself(file: Path, wanted: str) -> None:
+def require_real_file(file: Path, wanted: str) -> None:
     """Raise if a large file is empty, a Git LFS pointer or a web page: its download went wrong.
 
     Raises:
@@ -138,13 +138,13 @@ def parse_json(text: str | bytes, name: Path | str, message: str = "cannot be re
         ValueError: it breaks off, is nested too deeply, or a name stands twice.
     """
     with reading_errors(name, message):
-        content = json.loads(text, object_pairs_hook=_unique)
+        content = json.loads(text, object_pairs_hook=_require_unique)
         if (b"\\ud" if isinstance(text, bytes) else "\\ud") in text.lower():  # type: ignore[operator]
             json.dumps(content, ensure_ascii=False).encode()  # half of a pair of surrogates is no letter
     return content
 
 
-def validated(value: Any, kind: Any, name: Path | str, message: str = "cannot be read") -> Any:
+def validate(value: Any, kind: Any, name: Path | str, message: str = "cannot be read") -> Any:
     """The content of a file as values of a type, e.g. ``dict[int, list[int]]`` or a dataclass.
 
     Args:
@@ -159,7 +159,7 @@ def validated(value: Any, kind: Any, name: Path | str, message: str = "cannot be
     from pydantic import ValidationError  # slow to import
 
     try:
-        return adapter(kind).validate_python(value)
+        return type_adapter(kind).validate_python(value)
     except ValidationError as error:
         first = error.errors()[0]
         place = "".join(f"{part}." for part in first["loc"])[:-1]
@@ -181,13 +181,13 @@ def fields_of(content: Any, kind: Any, where: str, *names: str) -> list[Any]:
     Raises:
         ValueError: it is no object, a name is missing, or its value is of another type.
     """
-    fields = validated(content, dict[str, Any], where, "is malformed")
-    wanted = validated({name: fields.get(name) for name in names}, kind, where, "is malformed")
+    fields = validate(content, dict[str, Any], where, "is malformed")
+    wanted = validate({name: fields.get(name) for name in names}, kind, where, "is malformed")
     return list(wanted.values())
 
 
 @cache
-def adapter(kind: Any, *, strict: bool = False) -> Any:
+def type_adapter(kind: Any, *, strict: bool = False) -> Any:
     """Return what reads values by a type, without changing theirs where it is ``strict``; to make one takes a
     thousand times as long as to ask it.
     """
@@ -212,7 +212,7 @@ def read_options(path: Path | str) -> dict[str, Any]:
         raise FileNotFoundError(f"no file {path}")
     text = read_text(path)
     is_json = Path(path).suffix == ".json"
-    values = validated(parse_json(text, path), JsonValue, path) if is_json else parse_yaml(text, path)
+    values = validate(parse_json(text, path), JsonValue, path) if is_json else parse_yaml(text, path)
     if not isinstance(values, dict):
         raise ValueError(f"{path} holds {values!r:.60}; write names with their values, such as seed: 1")
     return values
@@ -237,7 +237,7 @@ def parse_yaml(text: str, name: Path | str) -> Any:
         def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:
             node: yaml.MappingNode = super().compose_mapping_node(anchor)
             names = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
-            _unique([(name, None) for name in names if name != "<<"])
+            _require_unique([(name, None) for name in names if name != "<<"])
             return node
 
     # YAML 1.2 reads 1e-4 as a number, this library's 1.1 asks for a point and a sign
@@ -250,10 +250,10 @@ def parse_yaml(text: str, name: Path | str) -> Any:
             place = error.problem_mark or error.context_mark
             where = f" in line {place.line + 1}, column {place.column + 1}" if place else ""
             raise ValueError(f"{error.problem or error.context}{where}") from error
-    return validated(content, JsonValue, name)
+    return validate(content, JsonValue, name)
 
 
-def _unique(pairs: list[tuple[Any, Any]]) -> dict[Any, Any]:
+def _require_unique(pairs: list[tuple[Any, Any]]) -> dict[Any, Any]:
     content = dict(pairs)
     if len(content) < len(pairs):
         names = [name for name, _ in pairs]
@@ -278,10 +278,10 @@ def read_array(file: Path, message: str = "cannot be read") -> "NDArray[Any]":
     with reading_errors(file.name, message, *NUMPY_ERRORS):
         array = np.load(file, mmap_mode="r")
     with reading_errors(file.name, message):
-        return numeric(array)
+        return require_numeric(array)
 
 
-def numeric(array: "NDArray[Any]") -> "NDArray[Any]":
+def require_numeric(array: "NDArray[Any]") -> "NDArray[Any]":
     """An array of a file, if it holds integers or floats and is not empty; else a ``ValueError``."""
     if array.dtype.kind not in "fiu" or not array.size:
         raise ValueError(f"expected numbers, found {array.dtype} {array.shape}")

@@ -30,29 +30,31 @@ def sigterm_raises() -> Iterator[None]:
     def terminate(number: int, frame: FrameType | None) -> None:
         raise Terminated("SIGTERM")
 
-    with _handler(terminate, signal.SIGTERM):
+    with _signal_handler(terminate, signal.SIGTERM):
         yield
 
 
-def both_interrupt() -> AbstractContextManager[None]:
+def interrupt_on_either() -> AbstractContextManager[None]:
     """Ctrl-C and SIGTERM raise ``KeyboardInterrupt`` within the block, also where this process was started in
     the background of a script, which makes it deaf to Ctrl-C.
     """
-    return _handler(signal.default_int_handler, signal.SIGINT, signal.SIGTERM)
+    return _signal_handler(signal.default_int_handler, signal.SIGINT, signal.SIGTERM)
 
 
 @contextmanager
-def deferred() -> Iterator[None]:
+def defer_signals() -> Iterator[None]:
     """A signal that comes within the block waits for its end."""
     received: list[int] = []
-    with _handler(lambda number, frame: received.append(number), signal.SIGINT, signal.SIGTERM):
+    with _signal_handler(lambda number, frame: received.append(number), signal.SIGINT, signal.SIGTERM):
         yield
     if received:
         signal.raise_signal(received[0])
 
 
 @contextmanager
-def _handler(handler: Callable[[int, FrameType | None], None], *numbers: signal.Signals) -> Iterator[None]:
+def _signal_handler(
+    handler: Callable[[int, FrameType | None], None], *numbers: signal.Signals
+) -> Iterator[None]:
     """Another handler within the block; Python hears signals in the main thread alone."""
     main = threading.current_thread() is threading.main_thread()
     before = {number: signal.signal(number, handler) for number in numbers if main}

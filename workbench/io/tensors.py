@@ -11,13 +11,13 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file
 
-from workbench.io.reading import reading_errors, require_itself
+from workbench.io.reading import reading_errors, require_real_file
 
 # what PyTorch says of objects that a file holds beside tensors
 FOREIGN = re.compile(r"(?:GLOBAL|class) ([\w.]+)")
 
 
-def loaded(file: Path, wanted: str) -> Any:
+def load_tensors(file: Path, wanted: str) -> Any:
     """Read a file of tensors: safetensors, PyTorch's own form, or an archive of TorchScript.
 
     Args:
@@ -28,7 +28,7 @@ def loaded(file: Path, wanted: str) -> Any:
         FileNotFoundError: there is no such file.
         ValueError: it cannot be read, or holds other objects than tensors and plain values.
     """
-    require_itself(file, wanted)
+    require_real_file(file, wanted)
     with reading_errors(file, f"holds no {wanted}"):
         scripted = is_zipfile(file) and any(
             name.endswith("constants.pkl") for name in ZipFile(file).namelist()
@@ -36,7 +36,7 @@ def loaded(file: Path, wanted: str) -> Any:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # TorchScript is deprecated, and nothing else reads it
-                return _content(file, scripted)
+                return _read_content(file, scripted)
         except (UnpicklingError, RuntimeError, LookupError, OSError, SafetensorError) as error:
             named = FOREIGN.search(str(error))
             foreign = (
@@ -45,7 +45,7 @@ def loaded(file: Path, wanted: str) -> Any:
             raise ValueError(f"{foreign}; save the tensors alone, as in a state_dict") from None
 
 
-def _content(file: Path, scripted: bool) -> Any:
+def _read_content(file: Path, scripted: bool) -> Any:
     """Read a file with the library that wrote it."""
     if file.suffix == ".safetensors":
         return load_file(file)

@@ -29,7 +29,7 @@ def user_folder() -> Path:
     return Path.cwd()
 
 
-def below_user(path: Path | str) -> Path:
+def resolve_output(path: Path | str) -> Path:
     """Read a path that a user gives to something that is written.
 
     Args:
@@ -39,14 +39,14 @@ def below_user(path: Path | str) -> Path:
     return path if SERVER not in os.environ else user_folder() / path
 
 
-def from_user(path: Path | str) -> Path:
+def resolve_input(path: Path | str) -> Path:
     """Read a path that a user gives to something that is there.
 
     Args:
         path: ``~`` is the home folder. A relative path begins where the user stands. In a kernel, one that
             leads nowhere from there begins in the working folder.
     """
-    place = below_user(path)
+    place = resolve_output(path)
     return place if os.path.exists(place) else with_home(path)
 
 

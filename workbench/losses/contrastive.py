@@ -11,7 +11,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from workbench.losses.terms import Reduction, check, choose, full_precision, reduce
+from workbench.losses.terms import Reduction, check, full_precision, reduce, require_choice
 
 
 def contrastive(
@@ -50,7 +50,7 @@ def contrastive(
         tensor([0.6931, 0.0486])
     """
     check(scores, positives)
-    choose("extra_positives", extra_positives, ("uniform", "mask"))
+    require_choice("extra_positives", extra_positives, ("uniform", "mask"))
     anchors = positives.any(dim=1)
     logits, own = full_precision(scores[anchors]), positives[anchors]
     if extra_positives == "uniform":

@@ -19,7 +19,7 @@ from torch import Tensor
 from torch.nn.functional import logsigmoid
 
 from workbench.losses.negatives import pick
-from workbench.losses.terms import Reduction, choose, full_precision, reduce
+from workbench.losses.terms import Reduction, full_precision, reduce, require_choice
 
 Variant = Literal["in", "out", "out_in", "uni"]
 VARIANTS: tuple[Variant, ...] = ("in", "out", "out_in", "uni")
@@ -27,7 +27,7 @@ VARIANTS: tuple[Variant, ...] = ("in", "out", "out_in", "uni")
 NEGATIVE, LEFT_OUT = 0, -1
 
 
-def against(scores: Tensor, positives: Tensor, negatives: Tensor, *, together: bool) -> Tensor:
+def contrast_with(scores: Tensor, positives: Tensor, negatives: Tensor, *, together: bool) -> Tensor:
     """Contrast positives with negatives, and leave other candidates out; rows are anchors.
 
     Args:
@@ -45,9 +45,9 @@ def against(scores: Tensor, positives: Tensor, negatives: Tensor, *, together: b
         alone has a third.
 
         >>> positives = torch.tensor([[True, True, False, False]])
-        >>> against(torch.zeros(1, 4), positives, ~positives, together=True)
+        >>> contrast_with(torch.zeros(1, 4), positives, ~positives, together=True)
         tensor([0.6931])
-        >>> against(torch.zeros(1, 4), positives, ~positives, together=False)
+        >>> contrast_with(torch.zeros(1, 4), positives, ~positives, together=False)
         tensor([1.0986])
     """
     anchors = positives.any(dim=1)
@@ -96,15 +96,15 @@ def ranked(
         tensor([2.4849])
     """
     _check(scores, ranks, len(temperatures))
-    choose("variant", variant, VARIANTS)
+    require_choice("variant", variant, VARIANTS)
     if variant == "uni":
-        ranks = _one_each(ranks, len(temperatures))
+        ranks = _draw_one_each(ranks, len(temperatures))
     scores = full_precision(scores)
     total = scores.new_zeros(len(scores))
     for rank, temperature in enumerate(temperatures, start=1):
         lower = (ranks > rank) | (ranks == NEGATIVE)
         together = variant == "in" or (variant == "out_in" and rank > 1)
-        total = total + against(scores / temperature, ranks == rank, lower, together=together)
+        total = total + contrast_with(scores / temperature, ranks == rank, lower, together=together)
     return reduce(total[(ranks > 0).any(dim=1)], reduction)
 
 
@@ -117,7 +117,7 @@ def _check(scores: Tensor, ranks: Tensor, number: int) -> None:
         raise ValueError(f"a pair has rank {most}, and there are {number} temperatures; give one for each")
 
 
-def _one_each(ranks: Tensor, number: int) -> Tensor:
+def _draw_one_each(ranks: Tensor, number: int) -> Tensor:
     """Keep one positive of each rank of every anchor, drawn at random."""
     single = ranks.masked_fill(ranks > 0, LEFT_OUT)
     for rank in range(1, number + 1):

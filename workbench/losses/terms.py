@@ -24,7 +24,12 @@ def check(scores: Tensor, positives: Tensor) -> None:
 
 
 def both_ways(
-    loss: Callable[..., Tensor], scores: Tensor, positives: Tensor, **options: Any
+    loss: Callable[..., Tensor],
+    scores: Tensor,
+    positives: Tensor,
+    *,
+    negatives: Tensor | None = None,
+    **options: Any,
 ) -> tuple[Tensor, Tensor]:
     """A loss of rows in both directions: image to text, and text to image.
 
@@ -32,12 +37,21 @@ def both_ways(
         loss: of scores and positives, such as ``triplet``.
         scores: ``(I, T)`` scores.
         positives: ``(I, T)`` bool.
+        negatives: ``(I, N)`` scores of further texts, which are wrong for every image. An image chooses among
+            them too; a caption chooses among images alone.
         options: of the loss.
+
+    Source of the negatives: Yuksekgonul et al., "When and why vision-language models behave like
+    bags-of-words, and what to do about it?", ICLR 2023, section 4 (NegCLIP).
     """
-    return loss(scores, positives, **options), loss(scores.T, positives.T, **options)
+    rows, right = scores, positives
+    if negatives is not None:
+        rows = torch.cat([scores, negatives], dim=1)
+        right = torch.cat([positives, torch.zeros_like(negatives, dtype=torch.bool)], dim=1)
+    return loss(rows, right, **options), loss(scores.T, positives.T, **options)
 
 
-def choose(option: str, value: str, known: tuple[str, ...]) -> None:
+def require_choice(option: str, value: str, known: tuple[str, ...]) -> None:
     """Refuse a value that an option does not know.
 
     Raises:
@@ -65,7 +79,7 @@ def reduce(terms: Tensor, reduction: str) -> Tensor:
     Raises:
         ValueError: an unknown reduction.
     """
-    choose("reduction", reduction, get_args(Reduction))
+    require_choice("reduction", reduction, get_args(Reduction))
     if reduction == "none":
         return terms
     return terms.sum() if reduction == "sum" else terms.sum() / max(len(terms), 1)

@@ -15,7 +15,7 @@ from typing import Literal
 from torch import Tensor
 
 from workbench.losses.negatives import pick
-from workbench.losses.terms import Reduction, check, choose, full_precision, reduce
+from workbench.losses.terms import Reduction, check, full_precision, reduce, require_choice
 
 
 def triplet(
@@ -55,7 +55,7 @@ def triplet(
         tensor([0.1000, 0.0000])
     """
     check(scores, positives)
-    choose("negatives", negatives, ("hardest", "all"))
+    require_choice("negatives", negatives, ("hardest", "all"))
     anchor, positive = positives.nonzero(as_tuple=True)
     # shape: (pairs, C)
     candidates, taboo = full_precision(scores[anchor]), positives[anchor]

@@ -85,7 +85,7 @@ def at_pairs(graded: AnyScores, judgements: Judgements) -> Values:
     )
     images, captions = judgements.images, judgements.captions
     if isinstance(graded, Judgements):
-        return graded.at(images, captions).astype(np.float64)
+        return graded.grades_at(images, captions).astype(np.float64)
     turned = graded.T if isinstance(graded, np.ndarray) else by_rows(graded).T
     return blocks.at_pairs(turned, captions, images).astype(np.float64)
 
@@ -102,7 +102,7 @@ def judged_sample(judgements: Judgements, own: Rows, others: int, rng: np.random
     rows = np.concatenate([own[:, None], (own[:, None] + away) % images], axis=1).ravel()
     columns = np.repeat(np.arange(captions), number + 1)
     rule = f"{judgements.rule}; own pairs and {number} random others a caption"
-    listed = judgements.shape, rows, columns, judgements.at(rows, columns)
+    listed = judgements.shape, rows, columns, judgements.grades_at(rows, columns)
     return Judgements(judgements.name, rule, *listed, unlisted=None, source=judgements.source)
 
 

@@ -301,7 +301,7 @@ class Evidence:
 def _among(judged: AnyScores, images: Rows, captions: Rows) -> AnyScores:
     """The grades of some images and captions."""
     if isinstance(judged, Judgements):
-        return judged.among(images, captions)
+        return judged.restrict(images, captions)
     return by_rows(judged).cut(images, captions).rows()
 
 
@@ -366,7 +366,7 @@ def evaluate(
     Raises:
         ValueError: no query has an answer to any of them.
 
-    >>> found = evaluate(Evidence(np.eye(2), Judgements.own(np.arange(2), 2)), ["R", "rsum"], rounds=0)
+    >>> found = evaluate(Evidence(np.eye(2), Judgements.from_own(np.arange(2), 2)), ["R", "rsum"], rounds=0)
     >>> found[0].label, found[0].value, found[-1].label, found[-1].value
     ('i2t/R@1', 1.0, 'rsum', 6.0)
     """

@@ -60,7 +60,7 @@ class Metric:
     ...     name, hit = "mrr", "1 / rank of the best relevant item"
     ...     def per_query(self, found, k=None):
     ...         return 1 / found.first
-    >>> evidence = Evidence(np.array([[0.9, 0.1], [0.8, 0.2]]), Judgements.own(np.array([0, 1]), 2))
+    >>> evidence = Evidence(np.array([[0.9, 0.1], [0.8, 0.2]]), Judgements.from_own(np.array([0, 1]), 2))
     >>> [m.value for m in evaluate(evidence, [ReciprocalRank()])]
     [0.75, 1.0]
     """

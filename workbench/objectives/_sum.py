@@ -144,6 +144,7 @@ class Sum(Objective):
         self.captions_per_image = max(paper.captions_per_image for paper in papers)
         wanted = max(self.captions_per_image, self.first.recipe.get("captions_per_image", 0))
         self.recipe = {**self.first.recipe, **({"captions_per_image": wanted} if wanted > 1 else {})}
+        self.reads_negatives = any(paper.reads_negatives for paper in papers)
         self.soft_labels = all(paper.soft_labels for paper in papers)
         self.scores_parts, self.calibrates = self.first.scores_parts, self.first.calibrates
         shares = {name: paper.momentum for name, paper in self.by_name.items() if paper.momentum}
@@ -181,6 +182,11 @@ class Sum(Objective):
         """Make what depends on the width of the embeddings, in every paper."""
         for paper in self.by_name.values():
             paper.setup(embed_dim)
+
+    def begin(self, logits: tuple[float, float] | None) -> None:
+        """Let every paper begin from the scores that the weights were trained with."""
+        for paper in self.by_name.values():
+            paper.begin(logits)
 
     def warm_up(self, warming: bool) -> None:
         """Tell every paper whether training is in its warm-up epochs."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 from types import MappingProxyType
 from typing import Any, Literal
@@ -41,6 +42,7 @@ class Objective(Checked, nn.Module):
     - ``captions_per_image``: the least number of captions that a batch must hold of each image;
     - ``momentum``: share of itself that a momentum copy of the encoders keeps after a step; 0 = no such copy.
       Where it is not 0, ``Batch.momentum`` holds what the copy makes of the batch;
+    - ``reads_negatives``: it reads ``Batch.negatives``, further texts that are wrong for every image;
     - ``soft_labels``: it reads ``Batch.targets``, so that training may mix images;
     - ``constant_targets``: terms whose targets are made from the embeddings and are constants of a step, so
       that finite differences do not give their gradient;
@@ -60,6 +62,7 @@ class Objective(Checked, nn.Module):
     captions_per_image: int = 1
     momentum: float = 0.0
     soft_labels: bool = False
+    reads_negatives: bool = False
     constant_targets: tuple[str, ...] = ()
     calibrates: bool = False
     recipe: Mapping[str, Any] = settings(
@@ -83,7 +86,7 @@ class Objective(Checked, nn.Module):
             fields: with plain tensors, what the objective reads beside vectors, under the names of the
                 records: ``log_var``, ``parts`` and ``mask`` as pairs (of images, of captions); ``entities``,
                 ``owner`` and ``labels`` of captions; each signal and each relevance by its name; ``momentum``
-                as a pair of vectors.
+                as a pair of vectors; ``negatives``, vectors of further texts.
 
         Raises:
             TypeError: a field that it reads is missing, or one that it does not know.
@@ -159,19 +162,40 @@ class Objective(Checked, nn.Module):
         return "all" if self.warming else "hardest"
 
     def triplets(
-        self, scores: Tensor, positives: Tensor, margin: float, reduction: ScalarReduction = "sum"
+        self,
+        scores: Tensor,
+        positives: Tensor,
+        margin: float,
+        reduction: ScalarReduction = "sum",
+        *,
+        negatives: Tensor | None = None,
     ) -> dict[str, Tensor]:
-        """Triplet losses ``i2t`` and ``t2i`` of ``(I, T)`` scores, with the negatives of ``mining``."""
-        i2t, t2i = both_ways(
-            triplet, scores, positives, margin=margin, negatives=self.mining, reduction=reduction
-        )
+        """Triplet losses ``i2t`` and ``t2i`` of ``(I, T)`` scores, with the negatives of ``mining``; an image
+        is also held against ``(I, N)`` scores of further texts.
+        """
+        loss = partial(triplet, margin=margin, negatives=self.mining, reduction=reduction)
+        i2t, t2i = both_ways(loss, scores, positives, negatives=negatives)
         return {"i2t": i2t, "t2i": t2i}
+
+    def scores_of_negatives(self, image: Embedding, batch: Batch) -> Tensor | None:
+        """``(I, N)`` scores of the batch's further texts; ``None`` where it has none."""
+        return None if batch.negatives is None else self.scores(image, batch.negatives)
 
     def setup(self, embed_dim: int) -> None:
         """Make what depends on the width ``D`` of the embeddings (prototypes, banks, layers); most objectives
         have nothing.
 
         Called once, after the encoders are made and before anything else.
+        """
+
+    def begin(self, logits: tuple[float, float] | None) -> None:
+        """Take over what an image encoder says of the scores that its weights were trained with; most
+        objectives have nothing to begin from it.
+
+        Called once, after ``setup``.
+
+        Args:
+            logits: scale and shift; ``None`` = not known.
         """
 
     def text_features(self) -> dict[str, dict[str, object]]:
@@ -221,8 +245,9 @@ def records_of(
     reads = *objective.reads, *objective.needs, *graded, *(["momentum"] if objective.momentum else [])
     for field in reads:
         require(field in fields, f"{name} reads {field}; give it as a keyword, {field}=...", TypeError)
+    further = ["negatives"] if objective.reads_negatives else []
     for field in fields:
-        require_known(f"{name} has no keyword", field, [*reads, *OF_BOTH, *OF_TEXT], TypeError)
+        require_known(f"{name} has no keyword", field, [*reads, *OF_BOTH, *OF_TEXT, *further], TypeError)
     require(bool(positives.any(dim=0).all()), f"{name}: each caption must be right for at least one image")
     both = {field: fields[field] for field in OF_BOTH if field in fields}
     if "parts" in both:
@@ -239,5 +264,6 @@ def records_of(
         relevance={source: fields[source] for source in graded},
         momentum=(Embedding(seen), Embedding(read)) if objective.momentum else None,
         also=positives,
+        negatives=Embedding(fields["negatives"]) if "negatives" in fields else None,
     )
     return v, replace(u, **{field: fields[field] for field in OF_TEXT if field in fields}), batch

@@ -29,7 +29,7 @@ from annotated_types import Interval
 from torch import Tensor, nn
 from torch.nn.functional import kl_div, log_softmax, normalize, pad
 
-from workbench.encoders.pooling import meeting
+from workbench.encoders.pooling import meeting_layer
 from workbench.losses.distance_weighted import NEAREST, drawn_triplets
 from workbench.losses.similarity import cosine, distance
 from workbench.objectives.base import Objective
@@ -91,7 +91,7 @@ class HREM(Objective):
     def setup(self, embed_dim: int) -> None:
         """Make the layer, and what learns relevance from best matches."""
         if self.inputs:
-            self.layer = meeting(embed_dim, self.heads, embed_dim, DROPOUT)
+            self.layer = meeting_layer(embed_dim, self.heads, embed_dim, DROPOUT)
             self.to_text, self.to_image = (
                 nn.Sequential(nn.Linear(self.best, self.best), nn.ReLU(), nn.Linear(self.best, 1))
                 for _ in range(2)

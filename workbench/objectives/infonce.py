@@ -3,6 +3,8 @@
 ``L = w1 mean_i CE(k S[i, :]) + w2 mean_t CE(k S[:, t])`` with ``w1 = w2 = 1/2``.
 
 Reads with: losses/contrastive.py.
+A batch's further texts (``Batch.negatives``) are columns of the first term alone, as in NegCLIP (Yuksekgonul
+et al., ICLR 2023, section 4): ``S`` is ``(I, T + N)`` there and ``(I, T)`` in the second.
 Departures: several captions of an image share the target (``extra_positives``); the paper has one.
 """
 
@@ -36,7 +38,7 @@ class InfoNCE(Objective):
             bare parameter, as the released PCME++ code has it for the comparison that DITM follows;
             ``"fixed"``.
         initial: the scale at the start, 1 / temperature; ``None`` = 1 / 0.07, or 1 for
-            ``"learnable_linear"``.
+            ``"learnable_linear"``; ``"model"`` = that of the model that the encoders begin from.
         weights: of image-to-text and text-to-image.
         extra_positives: how several positives share, see ``losses/contrastive.py``.
         reduction: over anchors; the paper's is ``"mean"``.
@@ -45,17 +47,20 @@ class InfoNCE(Objective):
         ValueError: an initial scale that is not positive or exceeds the cap.
     """
 
+    reads_negatives = True
+
     def __init__(
         self,
         *,
         scale: Literal["learnable_exp", "learnable_linear", "fixed"] = "learnable_exp",
-        initial: float | None = None,
+        initial: float | Literal["model"] | None = None,
         weights: tuple[NotNegative, NotNegative] = (0.5, 0.5),
         extra_positives: Literal["uniform", "mask"] = "uniform",
         reduction: ScalarReduction = "mean",
     ) -> None:
         super().__init__()
-        start = INITIAL[scale] if initial is None else initial
+        start = INITIAL[scale] if initial in (None, "model") else float(initial or 0)
+        self.from_model = initial == "model"
         require(
             0 < start < math.inf and (scale != "learnable_exp" or start <= CAP),
             f"initial is {start}; it must be positive, and at most {CAP} where the scale is learnable_exp",
@@ -66,6 +71,16 @@ class InfoNCE(Objective):
         first = torch.tensor(math.log(start) if scale == "learnable_exp" else start)
         self.parameter = nn.Buffer(first) if scale == "fixed" else nn.Parameter(first)
 
+    @torch.no_grad()
+    def begin(self, logits: tuple[float, float] | None) -> None:
+        """Take over the scale of the model, at most 100."""
+        if not self.from_model:
+            return
+        if logits is None:
+            raise ValueError("initial='model', and the image encoder begins from no model with a scale")
+        scale = min(logits[0], CAP)
+        self.parameter.fill_(math.log(scale) if self.kind == "learnable_exp" else scale)
+
     @property
     def scale(self) -> Tensor:
         """What the scores are multiplied with, a scalar."""
@@ -74,10 +89,12 @@ class InfoNCE(Objective):
     def forward(self, image: Embedding, text: Embedding, batch: Batch) -> dict[str, Tensor]:
         """Terms ``i2t`` and ``t2i``."""
         logits = self.scale * full_precision(self.scores(image, text))
+        further = self.scores_of_negatives(image, batch)
         i2t, t2i = both_ways(
             contrastive,
             logits,
             batch.positives,
+            negatives=None if further is None else self.scale * full_precision(further),
             reduction=self.reduction,
             extra_positives=self.extra_positives,
         )

@@ -19,7 +19,7 @@ import torch
 from annotated_types import Interval
 from torch import Tensor, nn
 
-from workbench.losses.ranked import NEGATIVE, against
+from workbench.losses.ranked import NEGATIVE, contrast_with
 from workbench.losses.terms import ScalarReduction, full_precision, reduce
 from workbench.objectives.base import Objective
 from workbench.objectives.parts.ranks import ANNOTATED, Ranking
@@ -91,7 +91,7 @@ class ThreeRanks(Objective):
         return (i2t + self._one_way(logits.T, positives.T, negatives.T)) / 2
 
     def _one_way(self, logits: Tensor, positives: Tensor, negatives: Tensor) -> Tensor:
-        terms = against(logits, positives, negatives, together=False)
+        terms = contrast_with(logits, positives, negatives, together=False)
         return reduce(terms[positives.any(dim=1)], self.reduction)
 
     @torch.no_grad()

@@ -35,6 +35,7 @@ class VSEPP(Objective):
     """
 
     terms = ("i2t", "t2i")
+    reads_negatives = True
     recipe = settings(epochs=3, lr=4e-3, lr_warmup_steps=30, warmup_epochs=2, captions_per_image=2)
 
     def __init__(
@@ -55,7 +56,8 @@ class VSEPP(Objective):
 
     def forward(self, image: Embedding, text: Embedding, batch: Batch) -> dict[str, Tensor]:
         """Terms ``i2t`` and ``t2i``."""
-        return self.triplets(self.scores(image, text), batch.positives, self.margin, self.reduction)
+        scores, further = self.scores(image, text), self.scores_of_negatives(image, batch)
+        return self.triplets(scores, batch.positives, self.margin, self.reduction, negatives=further)
 
 
 MEMBER = VSEPP

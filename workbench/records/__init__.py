@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from workbench.records.batch import Batch, Embedding, Signal
     from workbench.records.judgements import Computed, Graded, Judgements, LazyJudgements, Truth
     from workbench.records.measurement import Measurement
-    from workbench.records.metric_key import MetricKey, densest
+    from workbench.records.metric_key import MetricKey, densest_judgements
     from workbench.records.scene_graph import SceneGraph
     from workbench.records.split import NoPictureError, Split
 
@@ -37,7 +37,7 @@ __all__ = [
     "Split",
     "Truth",
     "Values",
-    "densest",
+    "densest_judgements",
     "require",
 ]
 

@@ -68,7 +68,7 @@ class Embedding:
     def __len__(self) -> int:
         return int(self.mean.shape[0])
 
-    def present(self) -> "dict[str, torch.Tensor]":
+    def present_fields(self) -> "dict[str, torch.Tensor]":
         """Return the fields that are not ``None``, by name."""
         return {name: value for name, value in vars(self).items() if value is not None}
 
@@ -81,7 +81,7 @@ class Embedding:
             if len(rows) == len(self):
                 return self
         picked = torch.as_tensor(rows, device=self.mean.device)
-        fields = self.present()
+        fields = self.present_fields()
         values = {name: value[picked] for name, value in fields.items() if name not in OF_ENTITIES}
         if "owner" not in fields:
             return Embedding(**values)
@@ -95,13 +95,13 @@ class Embedding:
         return Embedding(**values)
 
     @classmethod
-    def joined(cls, chunks: "Sequence[Embedding]") -> "Embedding":
+    def join(cls, chunks: "Sequence[Embedding]") -> "Embedding":
         """One embedding of all chunks; parts are padded to the longest, owners are counted on."""
         import torch
         from torch.nn.functional import pad
 
         columns: dict[str, list[torch.Tensor]] = {}
-        for name in chunks[0].present():
+        for name in chunks[0].present_fields():
             columns[name] = [getattr(chunk, name) for chunk in chunks]
         for name in {"parts", "mask"} & columns.keys():
             longest = max(value.shape[1] for value in columns[name])
@@ -113,7 +113,7 @@ class Embedding:
 
     def in_float32(self, device: "torch.device") -> "Embedding":
         """The embedding on a device with floating-point values in float32; gradients pass."""
-        fields = self.present()
+        fields = self.present_fields()
         for name, value in fields.items():
             precise = value.float() if value.is_floating_point() else value
             fields[name] = precise.to(device)
@@ -135,6 +135,8 @@ class Batch:
         momentum: what the momentum copies of the encoders make of the same images and captions; no gradient.
         labels: ``(I, T)`` share of each caption in what each image shows, where images were mixed; ``None`` =
             the positives.
+        negatives: what the text encoder makes of ``N`` further texts, none of which is right for an image of
+            the batch; ``None`` = there are none.
         also: ``(I, T)`` bool, pairs that judgements call right beside those that belong together; ``None`` =
             none.
     """
@@ -148,6 +150,7 @@ class Batch:
     momentum: tuple[Embedding, Embedding] | None = None
     labels: "torch.Tensor | None" = None
     also: "torch.Tensor | None" = None
+    negatives: Embedding | None = None
 
     def __post_init__(self) -> None:
         expected = len(self.image_ids), len(self.caption_ids)

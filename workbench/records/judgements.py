@@ -124,7 +124,7 @@ class Judgements:
         judged.
         """
         if len(images) * len(captions) <= FEW:
-            return self.at(images[:, None], captions)
+            return self.grades_at(images[:, None], captions)
         # few captions of many images are found faster in the list that is sorted by caption
         turned = len(captions) < len(images)
         rows, columns = (captions, images) if turned else (images, captions)
@@ -133,7 +133,7 @@ class Judgements:
         out[listed.coords] = listed.data
         return out.T if turned else out
 
-    def at(self, images: Rows, captions: Rows) -> Array:
+    def grades_at(self, images: Rows, captions: Rows) -> Array:
         """The grade of each pair ``(images[n], captions[n])``, or of shapes that fit by numpy's rules; NaN
         where nobody judged it.
         """
@@ -163,16 +163,16 @@ class Judgements:
         order = np.argsort(keys)
         return keys[order], self.grades[order]
 
-    def checked(self, shape: tuple[int, int], split: str = "") -> "Judgements":
+    def require_shape(self, shape: tuple[int, int], split: str = "") -> "Judgements":
         """Return the judgements; raise if they are of another shape than the split of this name."""
         what = f"judgements {self.name!r} have shape {self.shape}, expected {shape}"
         require(self.shape == shape, f"{split}: {what}" if split else what)
         return self
 
-    def among(self, rows: Rows, columns: Rows) -> "Judgements":
+    def restrict(self, rows: Rows, columns: Rows) -> "Judgements":
         """The judgements among these rows (images) and these columns (captions), renumbered."""
-        row = _places(rows, self.shape[0])
-        column = _places(columns, self.shape[1])
+        row = _new_rows(rows, self.shape[0])
+        column = _new_rows(columns, self.shape[1])
         images = row[self.images]
         captions = column[self.captions]
         inside = (images >= 0) & (captions >= 0)
@@ -183,12 +183,12 @@ class Judgements:
             images=images[inside],
             captions=captions[inside],
             grades=self.grades[inside],
-            image_queries=_renumbered(self.image_queries, row),
-            caption_queries=_renumbered(self.caption_queries, column),
+            image_queries=_renumber(self.image_queries, row),
+            caption_queries=_renumber(self.caption_queries, column),
             missing_captions=None,
         )
 
-    def symmetric(self) -> "Judgements":
+    def symmetrise(self) -> "Judgements":
         """Judgements of pairs of one kind, each pair in both directions; of two ratings of a pair the larger
         one counts.
 
@@ -208,7 +208,7 @@ class Judgements:
         return replace(self, images=keys // size, captions=keys % size, grades=grades)
 
     @staticmethod
-    def own(own: Rows, images: int) -> "Judgements":
+    def from_own(own: Rows, images: int) -> "Judgements":
         """Binary judgements of a split: a caption is relevant to the image it was written for, and to no
         other.
         """
@@ -254,7 +254,7 @@ class LazyJudgements(Mapping[str, Judgements]):
     def __getitem__(self, name: str) -> Judgements:
         judgements = self._makers[name]
         if not isinstance(judgements, Judgements):
-            judgements = judgements().checked(self.shape)
+            judgements = judgements().require_shape(self.shape)
             self._makers[name] = judgements
         return judgements
 
@@ -274,21 +274,21 @@ class LazyJudgements(Mapping[str, Judgements]):
             return self[name]
         return Computed(name, self.shape, taker)
 
-    def among(self, images: Rows, captions: Rows) -> "LazyJudgements":
+    def restrict(self, images: Rows, captions: Rows) -> "LazyJudgements":
         """The judgements among these rows, still lazy."""
-        makers = {name: lambda name=name: self[name].among(images, captions) for name in self}
+        makers = {name: lambda name=name: self[name].restrict(images, captions) for name in self}
         takers = {
             name: lambda i, t, take=take: take(images[i], captions[t]) for name, take in self._takers.items()
         }
         return LazyJudgements((len(images), len(captions)), makers, takers)
 
 
-def _places(rows: Rows, size: int) -> Rows:
+def _new_rows(rows: Rows, size: int) -> Rows:
     """``(size,)`` new number of each row, -1 for those that are not among ``rows``."""
     place = np.full(size, -1, dtype=np.int64)
     place[rows] = np.arange(len(rows))
     return place
 
 
-def _renumbered(rows: Rows | None, place: Rows) -> Rows | None:
+def _renumber(rows: Rows | None, place: Rows) -> Rows | None:
     return None if rows is None else place[rows][place[rows] >= 0]

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 from workbench.formatting import UNITS, Unit, format_count, format_interval, format_value, unit_heading
-from workbench.records.metric_key import MetricKey, densest
+from workbench.records.metric_key import MetricKey, densest_judgements
 
 TIES = "an equally scored item that is not relevant ranks above"
 FIRST = ("rsum", "R", "map_at_r")
@@ -86,7 +86,7 @@ class Measurement(Estimate):
     chance: float | None = None
 
     @classmethod
-    def of(cls, contract: Mapping[str, Any]) -> "Measurement":
+    def from_contract(cls, contract: Mapping[str, Any]) -> "Measurement":
         """The measurement that ``as_dict`` wrote."""
         known = {field.name: contract[field.name] for field in fields(cls) if field.name in contract}
         return cls(**known | {"key": MetricKey.parse(contract["key"])})
@@ -166,15 +166,17 @@ def remarks(measurements: Iterable[Any]) -> list[str]:
     return lines
 
 
-def is_part(label: str, usual: Container[str]) -> bool:
+def is_part_of_metric(label: str, usual: Container[str]) -> bool:
     """Whether a number is one of the many parts of a metric that nobody asked for.
 
     Args:
         label: its key.
         usual: names of the metrics that nobody asked for.
 
-    >>> is_part("exact:i2t/R_top@5", {"R_top"}), is_part("exact:i2t/within_map_at_r", {"within_map_at_r"})
-    (True, False)
+    >>> is_part_of_metric("exact:i2t/R_top@5", {"R_top"})
+    True
+    >>> is_part_of_metric("exact:i2t/within_map_at_r", {"within_map_at_r"})
+    False
     """
     try:
         key = MetricKey.parse(label)
@@ -184,14 +186,15 @@ def is_part(label: str, usual: Container[str]) -> bool:
     return key.metric in PARTS and key.metric in usual and not whole
 
 
-def beside(measurements: Iterable[Any]) -> list[str]:
+def baseline_remarks(measurements: Iterable[Any]) -> list[str]:
     """Say in a few lines what RSUM and mAP@R stand beside: what the truth alone and one list for all queries
     reach, and mAP@R within each group of captions.
 
     Args:
         measurements: all that were made, as for ``measurement_rows``.
 
-    >>> beside([("exact:rsum_top", {"value": 4.94}), ("exact:i2t/within_map_at_r[level 1]", {"value": 0.5})])
+    >>> level = "exact:i2t/within_map_at_r[level 1]"
+    >>> baseline_remarks([("exact:rsum_top", {"value": 4.94}), (level, {"value": 0.5})])
     ['RSUM of an order that knows the truth alone: 494.0', 'mAP@R, image to text, within level 1: 50.0']
     """
     top: list[str] = []
@@ -221,14 +224,14 @@ def _pairs(measurements: Iterable[Any]) -> list[tuple[str, Mapping[str, Any]]]:
     return pairs
 
 
-def not_above_chance(contracts: Mapping[str, Mapping[str, Any]]) -> str:
+def chance_warning(contracts: Mapping[str, Mapping[str, Any]]) -> str:
     """One sentence where RSUM is not above that of a random order: its interval, or else its value, reaches
     down to it. Empty where it is above, or nobody knows.
 
     Args:
         contracts: label -> fields of a ``Measurement``, as in ``results.json``.
 
-    >>> not_above_chance({"rsum": {"value": 0.55, "low": 0.3, "high": 0.8, "chance": 0.6, "face": "sum"}})
+    >>> chance_warning({"rsum": {"value": 0.55, "low": 0.3, "high": 0.8, "chance": 0.6, "face": "sum"}})
     'Not above chance: rsum is 55.0 (30.0 to 80.0) of 600, and a random order has 60.0.'
     """
     contract = contracts.get("rsum", {})
@@ -267,7 +270,7 @@ def headline(labels: Iterable[str], *, usual: Container[str] | None = None) -> l
             keys[label] = MetricKey.parse(label)
     # R@K and RSUM are read by the labels, as benchmarks print them; others by the truth
     judges = dict.fromkeys(FIRST, "own")
-    judges[FIRST[-1]] = densest(key.judgements for key in keys.values() if key.metric == FIRST[-1])
+    judges[FIRST[-1]] = densest_judgements(key.judgements for key in keys.values() if key.metric == FIRST[-1])
     sides = list(dict.fromkeys((key.judgements, key.direction) for key in keys.values()))
     ranked = []
     for label, key in keys.items():

@@ -37,13 +37,13 @@ PATTERN = re.compile(
 )
 
 
-def densest(names: Iterable[str], *, graded: bool = False) -> str:
+def densest_judgements(names: Iterable[str], *, graded: bool = False) -> str:
     """Which judgements of a data set say most about all its pairs: the first of ``DENSEST``; else the first
     that are not the data set's own pairs; else ``"own"``. With ``graded`` those with grades between 0 and 1
     go first.
 
     >>> names = ["own", "exact", "graded"]
-    >>> densest(names), densest(names, graded=True), densest(["own"])
+    >>> densest_judgements(names), densest_judgements(names, graded=True), densest_judgements(["own"])
     ('exact', 'graded', 'own')
     """
     known = list(names)
@@ -83,7 +83,7 @@ class MetricKey:
             self.direction in DIRECTIONS,
             f"no direction {self.direction!r}; known: {', '.join(DIRECTIONS[:-1])}",
         )
-        require(_read(str(self)) == astuple(self), f"a key has the form {FORM}; got {str(self)!r}")
+        require(_read_parts(str(self)) == astuple(self), f"a key has the form {FORM}; got {str(self)!r}")
 
     def __str__(self) -> str:
         """The text that ``parse`` reads."""
@@ -123,12 +123,12 @@ class MetricKey:
         >>> MetricKey.parse("exact:i2t/map_at_r").judgements
         'exact'
         """
-        parts = _read(text)
+        parts = _read_parts(text)
         require(parts is not None, f"{text!r} is not the name of a number; the form is {FORM}")
         return cls(*(parts or ("",)))
 
 
-def _read(text: str) -> tuple[str, str, str, int | None, str, int] | None:
+def _read_parts(text: str) -> tuple[str, str, str, int | None, str, int] | None:
     """The parts of a key in the order of the fields; ``None`` where the text is no key."""
     match = PATTERN.fullmatch(text)
     if match is None:

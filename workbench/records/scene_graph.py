@@ -33,7 +33,7 @@ class SceneGraph:
             raise ValueError(f"scene graph: node {bad[0]} is used, {count}")
 
     @classmethod
-    def of(cls, objects: Iterable[str], attributes: Iterable[Any], relations: Iterable[Any]) -> Self:
+    def from_lists(cls, objects: Iterable[str], attributes: Iterable[Any], relations: Iterable[Any]) -> Self:
         """A graph from lists, as JSON holds them."""
         return cls(tuple(objects), tuple(map(tuple, attributes)), tuple(map(tuple, relations)))
 

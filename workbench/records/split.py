@@ -17,7 +17,7 @@ from workbench.records.scene_graph import SceneGraph
 from workbench.registry import require
 
 # of a split, what only some data have beside images and captions
-FIELDS = ("level", "chain", "regions", "image_graphs", "caption_graphs")
+FIELDS = ("level", "chain", "regions", "image_graphs", "caption_graphs", "negatives")
 
 
 class NoPictureError(FileNotFoundError):
@@ -43,6 +43,7 @@ class Split:
         judgements: by name; ``"own"`` is always there.
         image_judgements: by name, of pairs of images ``(I, I)``.
         caption_judgements: by name, of pairs of captions ``(T, T)``.
+        negatives: ``(T,)`` further texts of each caption that are false of its image, for training.
         twins: by kind, pairs ``(T, T)`` of a caption and a text like it that is false of the caption's image.
         image_graphs, caption_graphs: scene graphs, where the data set knows them.
         stamp: row -> checksum of what the image is read from, 0 = not known, so that an image that is
@@ -69,6 +70,7 @@ class Split:
     judgements: Mapping[str, Judgements] = field(default_factory=dict)
     image_judgements: Mapping[str, Judgements] = field(default_factory=dict)
     caption_judgements: Mapping[str, Judgements] = field(default_factory=dict)
+    negatives: tuple[tuple[str, ...], ...] | None = None
     twins: Mapping[str, Judgements] = field(default_factory=dict)
     image_graphs: tuple[SceneGraph, ...] | None = None
     caption_graphs: tuple[SceneGraph, ...] | None = None
@@ -80,7 +82,7 @@ class Split:
     def __post_init__(self) -> None:
         images = len(self.image_ids)
         texts = len(self.captions)
-        sizes = dict.fromkeys(("caption_ids", "own", "level", "chain", "caption_graphs"), texts)
+        sizes = dict.fromkeys(("caption_ids", "own", "level", "chain", "caption_graphs", "negatives"), texts)
         for what, size in (sizes | {"regions": images, "image_graphs": images}).items():
             rows = size if getattr(self, what) is None else len(getattr(self, what))
             require(rows == size, f"{self.name}: {what} has {rows} rows, expected {size}")
@@ -93,14 +95,14 @@ class Split:
         lone = np.flatnonzero(counts == 0)
         require(len(lone) == 0, f"{self.name}: image {[self.image_ids[i] for i in lone[:1]]} has no caption")
         if not isinstance(self.judgements, LazyJudgements):
-            by_name = {"own": Judgements.own(self.own, images), **self.judgements}
+            by_name = {"own": Judgements.from_own(self.own, images), **self.judgements}
             object.__setattr__(self, "judgements", LazyJudgements((images, texts), by_name))
             for judgements in by_name.values():
-                judgements.checked((images, texts), self.name)
+                judgements.require_shape((images, texts), self.name)
         for judgements in self.image_judgements.values():
-            judgements.checked((images, images), self.name)
+            judgements.require_shape((images, images), self.name)
         for judgements in (*self.caption_judgements.values(), *self.twins.values()):
-            judgements.checked((texts, texts), self.name)
+            judgements.require_shape((texts, texts), self.name)
 
     def __repr__(self) -> str:
         """Say in two lines how much there is, and what is known of it."""
@@ -124,7 +126,7 @@ class Split:
         keep = np.flatnonzero(self.own < images)
         by_caption = {
             name: _pick(getattr(self, name), keep)
-            for name in ("captions", "caption_ids", "own", "level", "chain", "caption_graphs")
+            for name in ("captions", "caption_ids", "own", "level", "chain", "caption_graphs", "negatives")
         }
         # a slice leaves a memory-mapped array on the disk
         by_image = {
@@ -133,11 +135,11 @@ class Split:
         }
         return replace(
             self,
-            judgements=self._judged.among(rows, keep),
+            judgements=self._judged.restrict(rows, keep),
             folds=1,
-            image_judgements=_among(self.image_judgements, rows),
-            caption_judgements=_among(self.caption_judgements, keep),
-            twins=_among(self.twins, keep),
+            image_judgements=_restrict_judgements(self.image_judgements, rows),
+            caption_judgements=_restrict_judgements(self.caption_judgements, keep),
+            twins=_restrict_judgements(self.twins, keep),
             **by_caption,
             **by_image,
         )
@@ -201,5 +203,5 @@ def _pick(values: Any, rows: Rows | slice) -> Any:
     return tuple(values[row] for row in rows)
 
 
-def _among(judgements: Mapping[str, Judgements], rows: Rows) -> dict[str, Judgements]:
-    return {name: graded.among(rows, rows) for name, graded in judgements.items()}
+def _restrict_judgements(judgements: Mapping[str, Judgements], rows: Rows) -> dict[str, Judgements]:
+    return {name: graded.restrict(rows, rows) for name, graded in judgements.items()}

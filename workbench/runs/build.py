@@ -15,7 +15,7 @@ from workbench.data.reading import SAME
 from workbench.encoders import backbones
 from workbench.encoders.base import Pair
 from workbench.formatting import format_count, format_number
-from workbench.io import flat
+from workbench.io import flatten
 from workbench.objectives.base import Objective
 from workbench.progress import choice, during
 from workbench.records import Computed, Judgements, Rows, Split, require
@@ -28,6 +28,7 @@ from workbench.runs.target import Target
 from workbench.runs.vectors import brought
 from workbench.training import computing_threads, seed_everything
 from workbench.training.batches import Source
+from workbench.training.negatives import Negatives
 from workbench.training.optimiser import parameter_groups
 from workbench.training.processes import check_machine
 from workbench.training.samplers import epoch, k_means, mean_regions
@@ -131,7 +132,8 @@ def _prepared(config: Config) -> Experiment:
     if not config.epochs:
         return Experiment(config, model, None, val_source, test_source, given=given)
     graded = relevance(model.objective, split)
-    train = replace(ready(split, every_signal=True), relevance=graded, positives=right)
+    further = negatives(config.negatives, split, model)
+    train = replace(ready(split, every_signal=True), relevance=graded, positives=right, negatives=further)
     if config.sampler == "clusters":  # made before training, as a resumed run makes it
         train = replace(train, clusters=_clusters(config, model, train))
     _require_trained(config, model)
@@ -279,7 +281,7 @@ def load_target(config: Config | None, target: Target) -> Split:
     """
     if config is None:
         return _read(target)
-    options = flat(config.image_encoder.options)
+    options = flatten(config.image_encoder.options)
     widths = [width for name, width in options.items() if name.endswith("in_dim")]
     require(
         not widths or config.features != "scenes_backbone" or target.data.name == "scenes",
@@ -345,6 +347,7 @@ def build(
     states: Mapping[str, Any] | None = None,
     *,
     objective: Objective | None = None,
+    pretrained: bool = False,
 ) -> TrainedModel:
     """Encoders, objective and signal makers of a config.
 
@@ -353,6 +356,7 @@ def build(
         captions: pool on which the signal makers are fitted.
         states: what the makers learnt earlier; then nothing is fitted and no pre-trained weights are loaded.
         objective: of the config, where it is made already.
+        pretrained: load pre-trained weights all the same.
     """
     objective = objective or make_objective(config)
     images, words = config.image_encoder, config.text_encoder
@@ -361,7 +365,7 @@ def build(
     wanted = encoders.member(words.name).text_features(**text_options)
     makers = fitted({**objective.text_features(), **wanted}, captions, states)
     facts = facts_of(makers[name] for name in wanted)
-    if states is not None:
+    if states is not None and not pretrained:
         facts["pretrained"] = ""
 
     def encoder(name: str, options: dict[str, Any]) -> Any:
@@ -371,6 +375,7 @@ def build(
     pair = Pair(image, image if same else encoder(words.name, text_options))
     check_reads(config.objective.name, objective, pair)
     objective.setup(pair.image.embed_dim)
+    objective.begin(pair.image.logits)
     return TrainedModel(
         pair, makers, tuple(wanted), features=config.features, objective=objective, config=config
     )
@@ -429,7 +434,7 @@ def relevance(objective: Objective, train: Split) -> dict[str, Any]:
     Raises:
         ValueError: neither has it.
     """
-    makers, pool = text.judges(), (train.captions, train.own)
+    makers, pool = text.judge_names(), (train.captions, train.own)
     graded: dict[str, Any] = {}
     for name, options in objective.relevance_sources().items():
         if name in makers:
@@ -454,6 +459,30 @@ def positives(name: str, train: Split) -> Judgements | Computed | None:
     if name == "own" or (name == SAME and name not in train.judgements):
         return None
     return _judged(name, train, f"positives={name!r} names judgements;")
+
+
+def negatives(name: str, train: Split, model: TrainedModel) -> Negatives | None:
+    """The further texts that are false of training images, as a model reads them.
+
+    Args:
+        name: ``"data"`` = the column of the split, else a member of the text registry; empty = none.
+        train: the split.
+        model: reads them.
+
+    Raises:
+        ValueError: there are none.
+    """
+    if not name:
+        return None
+    texts = (train.negatives or ()) if name == "data" else text.load(name).of(train)
+    further = Negatives.of(texts)
+    hint = "; give a column negatives, or name what makes them, such as counterfactuals"
+    require(
+        further.texts,
+        f"negatives={name!r}, and no caption of {train.name} has one{hint if name == 'data' else ''}",
+    )
+    pool = (*train.captions, *further.texts)
+    return replace(further, signals={signal: model.makers[signal].of(pool) for signal in model.reads})
 
 
 def _judged(name: str, train: Split, wanted: str) -> Judgements | Computed:

@@ -24,7 +24,7 @@ from workbench.records import (
     Rows,
     Split,
     Values,
-    densest,
+    densest_judgements,
     require,
 )
 from workbench.records.measurement import measurement_row, remarks, unit_of
@@ -150,7 +150,7 @@ def first_keys(judgements: Iterable[str]) -> list[str]:
     >>> first_keys(["own", "exact"])
     ['rsum', 'i2t/R@1', 't2i/R@1', 'exact:i2t/map_at_r', 'exact:t2i/map_at_r']
     """
-    dense, ways = densest(judgements), ("i2t", "t2i")
+    dense, ways = densest_judgements(judgements), ("i2t", "t2i")
     denser = [MetricKey("map_at_r", way, dense) for way in ways if dense != "own"]
     return list(map(str, [MetricKey("rsum"), *(MetricKey("R", way, k=1) for way in ways), *denser]))
 
@@ -321,7 +321,7 @@ def same_list(split: Split) -> dict[str, float]:
     Returns:
         Key -> value in both directions; nothing where a split has its own pairs alone.
     """
-    dense = densest(split.judgements)
+    dense = densest_judgements(split.judgements)
     ways = ("i2t", "t2i") if dense != "own" else ()
     return {
         str(MetricKey("map_at_r", way, dense)): map_at_r.same_list(split.judgements[dense], way)
@@ -394,7 +394,7 @@ def chosen(
 
 def grader(split: Split) -> Callable[[Rows, Rows], Array] | None:
     """What grades any image and caption of a split between 0 and 1, where its data know; else ``None``."""
-    name = densest([name for name in ("graded", "exact") if name in split.judgements], graded=True)
+    name = densest_judgements([name for name in ("graded", "exact") if name in split.judgements], graded=True)
     if name == "own":
         return None
     return split.relevance(name).take

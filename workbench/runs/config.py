@@ -104,6 +104,9 @@ class Config(Settings):
             ``"ditm+0.5*dias.dim"``.
         positives: judgements of the training split whose relevant pairs count as positive beside those that
             belong together, e.g. ``"exact"``; ``"own"`` = no others.
+        negatives: texts that are false of a caption's image, of which a batch has one for each caption:
+            ``"data"`` = the column of the data, or a member of the text registry that makes them, as
+            ``"counterfactuals"``; empty = none.
         metrics: members of the metrics registry to measure beside the usual ones.
         judge: a member of the text registry that grades captions against images, e.g. ``"cider"``; those of
             ``metrics`` that read grades are measured by its grades too, in keys that begin with its name.
@@ -127,6 +130,7 @@ class Config(Settings):
     reranker: Reranker = Reranker()
     objective: Objective = Objective()
     positives: str = "own"
+    negatives: str = ""
     # strict=False, since a list is what JSON has for a tuple
     metrics: Annotated[tuple[str, ...], BeforeValidator(as_list)] = Field(default=(), strict=False)
     judge: str = ""

@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from workbench.assets import packages
+from workbench.assets import package_folders
 from workbench.io import checksum
 from workbench.registry import Count, Natural, check_value, require_known
 
@@ -32,7 +32,7 @@ def code_hash(code: str = "") -> str:
     weights and word lists of this package and of those that add members to its shelves. 64 hex digits.
     """
     digest = hashlib.sha256(code.encode())
-    for package in (PACKAGE, *packages(*(f"workbench.{shelf}" for shelf in SHELVES))):
+    for package in (PACKAGE, *package_folders(*(f"workbench.{shelf}" for shelf in SHELVES))):
         for path in sorted(package.rglob("*")):
             place = path.relative_to(package)
             if path.suffix in DECIDING and not SHOWING & set(place.parts[:-1]):

@@ -18,22 +18,22 @@ from workbench.records import Embedding, Measurement, Split, require
 from workbench.registry import class_of, door
 from workbench.runs import store
 from workbench.runs.about import About
-from workbench.runs.build import check_reads, load_split, load_target
+from workbench.runs.build import load_split, load_target
 from workbench.runs.by_query import changed_since
-from workbench.runs.config import Config
 from workbench.runs.kinds import Evaluation, Training, read_kind
 from workbench.runs.lists import KeptLists, known_numbers, open_lists
-from workbench.runs.measure import calibrate, measure
+from workbench.runs.measure import measure
 from workbench.runs.model import Model, Say, TrainedModel, require_one_width, silent
 from workbench.runs.models import open_model, run_folder
 from workbench.runs.opening import open_runs, same_rows
 from workbench.runs.own import Encodes, Ensemble, Joint, KeptVectors, is_object_model
 from workbench.runs.pairs import Pairs
 from workbench.runs.qrels import with_ground_truth
-from workbench.runs.resolve import check_measured, make_objective
+from workbench.runs.rescoring import rescored
+from workbench.runs.resolve import check_measured
 from workbench.runs.result import Result
 from workbench.runs.scores import open_scores
-from workbench.runs.spellings import lay, name_of
+from workbench.runs.spellings import name_of
 from workbench.runs.target import Target
 from workbench.runs.vector_files import (
     in_order,
@@ -127,7 +127,8 @@ def evaluate(  # noqa: PLR0913
         device: see there.
         precision: see there.
         scoring: fields of the configuration by which a model that was trained here scores in place of those
-            that it was trained with: options of the objective, ``scorer``, ``rerank`` and ``reranker``.
+            that it was trained with: options of the objective, ``scorer``, ``rerank`` and ``reranker``; and
+            ``wise_ft``, the share of its weights after training in the mean with those before (WiSE-FT).
         metrics: beyond the usual ones, see ``evaluate_split``; none = those of a run's configuration.
         judge: see there; empty = that of a run, where its metrics are taken.
         name: how tables call the result; empty = the model's own, of vectors those of their files.
@@ -453,30 +454,3 @@ def _data(
         return load_target(model.config, data), data
     named = {"split": split} if split else {}
     return datasets.load(data, **named, **unnamed), None
-
-
-def rescored(model: Model, scoring: Mapping[str, Any]) -> Model:
-    """Let a trained model score otherwise, with the weights that it has learnt and what its objective then
-    chooses on the validation split.
-
-    Args:
-        model: of a run.
-        scoring: see ``evaluate``; nothing changes nothing.
-
-    Raises:
-        KeyError, TypeError, ValueError: a model without an objective of its own, options that the objective
-            does not take, or that read what the encoders do not give.
-    """
-    if not scoring:
-        return model
-    if not isinstance(model, TrainedModel):
-        raise ValueError(f"{model.name} was not trained here; it has no objective whose scores could change")
-    config = Config(**lay(model.config.given(), scoring))
-    objective = make_objective(config)
-    check_reads(config.objective.name, objective, model.pair)
-    objective.setup(model.pair.image.embed_dim)
-    objective.load_state_dict(dict(model.objective.named_parameters()), strict=False)
-    changed = replace(model, objective=objective.to(model.device).eval(), config=config)
-    if objective.calibrates:
-        calibrate(changed, changed.source(load_split(config, "val")))
-    return changed

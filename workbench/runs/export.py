@@ -22,6 +22,7 @@ from torch.nn.functional import normalize
 
 from workbench.encoders.backbones import INTERPOLATIONS, RESIZES
 from workbench.encoders.towers import Towers
+from workbench.encoders.transformers import Transformers
 from workbench.formatting import format_number
 from workbench.io import library, reading_errors, write_text
 from workbench.progress import during
@@ -135,22 +136,31 @@ def export(run: str | Path, to: str, folder: str | Path, *, licence: str = "unkn
         FileExistsError,
     )
     model = open_model(run, device="cpu")
-    pair, encoder = getattr(model, "pair", None), getattr(model, "subject", None)
-    towers = pair.image if pair and pair.image is pair.text and isinstance(pair.image, Towers) else None
-    plain = towers is not None and not towers.by_tokens and towers.image_log_var is None
-    theirs = isinstance(encoder, HuggingFace) and to != "open_clip"
-    require(plain or theirs, f"{run} cannot go to {to}: {CAN}")
-    if towers is not None:
-        towers.network = towers.merged()
-    write = (_OF_TRANSFORMERS if theirs else _OF_TOWERS)[to]
+    source = _source(model)
+    forms = _FORMS.get(type(source), {})
+    require(to in forms, f"{run} cannot go to {to}: {CAN}")
+    if isinstance(source, Towers | Transformers):
+        source.network = source.merged()
     place.parent.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(dir=place.parent, prefix=".") as temporary, torch.no_grad():
         unfinished = Path(temporary) / place.name
         unfinished.mkdir()
-        write(encoder if theirs else towers, unfinished)
+        forms[to](source, unfinished)
         write_text(unfinished / "README.md", card(Path(run), model, to, licence))
         unfinished.replace(place)
     return place
+
+
+def _source(model: Model) -> Any:
+    """What goes out: two towers without a head of our own, or a model that another library opened."""
+    pair = getattr(model, "pair", None)
+    if pair is None:
+        return getattr(model, "subject", None)
+    towers = pair.image if pair.image is pair.text else None
+    if not isinstance(towers, Towers | Transformers):
+        return None
+    own_head = towers.by_tokens or towers.image_log_var is not None
+    return None if own_head else towers
 
 
 def card(run: Path, model: Model, to: str, licence: str) -> str:
@@ -186,7 +196,7 @@ def card(run: Path, model: Model, to: str, licence: str) -> str:
     )
 
 
-def _again(encoder: HuggingFace, folder: Path) -> None:
+def _again(encoder: HuggingFace | Transformers, folder: Path) -> None:
     encoder.model.save_pretrained(folder)
     encoder.processor.save_pretrained(folder)
 
@@ -289,7 +299,7 @@ def _onnx(towers: Towers, folder: Path) -> None:
     towers.export(folder).unlink()
 
 
-def _hugging_face_onnx(encoder: HuggingFace, folder: Path) -> None:
+def _hugging_face_onnx(encoder: HuggingFace | Transformers, folder: Path) -> None:
     """Two files, and the processor that makes what they read."""
     model, processor = encoder.model.eval(), encoder.processor
     with reading_errors(encoder.name, "cannot be exported", KeyError):
@@ -326,3 +336,4 @@ _OF_TOWERS: dict[str, Callable[[Any, Path], Any]] = {
     "onnx": _onnx,
 }
 _OF_TRANSFORMERS: dict[str, Callable[[Any, Path], Any]] = {"transformers": _again, "onnx": _hugging_face_onnx}
+_FORMS = {Towers: _OF_TOWERS, Transformers: _OF_TRANSFORMERS, HuggingFace: _OF_TRANSFORMERS}

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from workbench.formatting import format_count, format_number, format_value, unit_heading
 from workbench.records import Measurement
-from workbench.records.measurement import not_above_chance, unit_of
+from workbench.records.measurement import chance_warning, unit_of
 from workbench.training.averaging import best_epoch
 
 
@@ -30,7 +30,7 @@ def training_summary(
         best = int(history[best_epoch(history, "rsum")]["epoch"])
         epoch = "the same" if [*kept] == [best] else f"epoch {best}"
         parts.append(f"Validation rsum would keep {epoch}.")
-    chance = not_above_chance({row.label: row.as_dict() for row in measurements})
+    chance = chance_warning({row.label: row.as_dict() for row in measurements})
     return " ".join([f"{parts[0]}; {parts[1]}", *parts[2:], chance]).rstrip()
 
 

@@ -22,7 +22,7 @@ from workbench.metrics.ranks import Best, Ranked, Ranks
 from workbench.metrics.registry import Metric
 from workbench.progress import Task
 from workbench.records import Array, Embedding, Judgements, Measurement, MetricKey, Split, Values, require
-from workbench.records.metric_key import densest
+from workbench.records.metric_key import densest_judgements
 from workbench.registry import require_known
 from workbench.runs.model import Model, Say, TrainedModel, scored, silent
 from workbench.runs.resolve import chooser
@@ -151,7 +151,9 @@ def evaluate_split(
     more = [shelf.load(name) for name in metrics]
     named = {(row.name, row.by) for row in more}
     usual = [row() for row in shelf.rows().values() if row.default and (row.name, row.by) not in named]
-    if densest(split.judgements) == "own":  # the truth has parts where it is more than the annotated pairs
+    if (
+        densest_judgements(split.judgements) == "own"
+    ):  # the truth has parts where it is more than the annotated pairs
         usual = [row for row in usual if not {"densest", "any"} & set(row.by)]
     table = table or usual + more
     ranked = scores if isinstance(scores, Ranked) else Ranked(scores, list(split.judgements.values()))
@@ -171,7 +173,7 @@ def evaluate_split(
     measurements += space.space_numbers(
         ranked, split.own, vectors, [row for row in table if "any" in row.by], rounds=rounds
     )
-    dense = split.judgements[densest(split.judgements)]
+    dense = split.judgements[densest_judgements(split.judgements)]
     measurements += calibration.calibrations(scores, dense, split.own, table, rounds=rounds)
     measurements += _correlations(scores, split, vectors, [row for row in table if "rated" in row.by], rounds)
     if strict:
@@ -220,7 +222,7 @@ def _walks(
         if name == "exact" and split.level is not None:
             specific = Subset("most specific", captions=split.level == split.level.max(), directions=("t2i",))
             yield evidence, rows(name), specific
-    dense = judgements[densest(judgements)]
+    dense = judgements[densest_judgements(judgements)]
     parted = Evidence(scores, dense, split.own, labels, ranked=ranked, columns=columns_of(split))
     yield parted, rows("densest"), None
     if split.image_graphs is not None and rows("categories"):

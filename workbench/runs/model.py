@@ -22,7 +22,7 @@ from workbench.data.images import read_image
 from workbench.encoders import backbones
 from workbench.encoders.base import Pair
 from workbench.formatting import format_number
-from workbench.io.ahead import ahead
+from workbench.io.ahead import read_ahead
 from workbench.losses import similarity
 from workbench.metrics.blocks import AnyScores, RowScores, by_rows, reranked
 from workbench.objectives.base import Objective
@@ -362,7 +362,7 @@ class EncoderModel(Model):
             if "pixels" in kinds:
                 inputs["pixels"] = torch.stack(list(map(self.pair.image.transform, upright)))
             if "regions" in kinds:
-                inputs["regions"] = backbones.of_images(upright, features)
+                inputs["regions"] = backbones.image_features(upright, features)
             return Batch([str(row) for row in rows], [], none, inputs)
 
         return self._embed(self.pair.image.images, batch, len(images), "images")
@@ -387,7 +387,7 @@ class EncoderModel(Model):
         chunks, slow = [], self.device.type == "cpu" and "pixels" in (self.pair.image.image_input or "")
         step = SLOWLY if slow else BATCH
         with Task(f"encoding with {self.name}" if self.name else "encoding", count, unit) as task:
-            for read in ahead(batch, np.split(np.arange(count), range(step, count, step))):
+            for read in read_ahead(batch, np.split(np.arange(count), range(step, count, step))):
                 with devices.precise(self.device, self.precision):
                     embedded = encode(batches.to(read, self.device))
                 if not parts:
@@ -395,7 +395,7 @@ class EncoderModel(Model):
                 chunks.append(embedded.in_float32(torch.device("cpu")))
                 task.update(len(embedded))
         self.pair.train(was_training)
-        return Embedding.joined(chunks)
+        return Embedding.join(chunks)
 
 
 @dataclass(kw_only=True)

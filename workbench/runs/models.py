@@ -20,7 +20,7 @@ from torch import Tensor
 
 from workbench import assets, encoders
 from workbench.encoders.base import Pair
-from workbench.io import ChecksumError, from_user, read_options, require_itself
+from workbench.io import ChecksumError, read_options, require_real_file, resolve_input
 from workbench.progress import Task
 from workbench.records import Split, require
 from workbench.registry import class_of, did_you_mean, door, from_outside
@@ -34,6 +34,7 @@ from workbench.runs.lists import open_kept
 from workbench.runs.model import EncoderModel, Model
 from workbench.runs.own import ENCODE, HAS, PAIRED, Encodes, Ensemble, KeptVectors, ObjectModel, first_method
 from workbench.runs.pairs import PairModel, Pairs
+from workbench.runs.rescoring import rescored
 from workbench.runs.store import verify_files
 from workbench.runs.weights import SEED, lacks_weights, require_weights, with_note
 from workbench.training import checkpoint, seed_everything
@@ -140,7 +141,7 @@ def run_folder(name: str | Path) -> Path | None:
     Args:
         name: whatever names a model.
     """
-    place = from_user(name)
+    place = resolve_input(name)
     if place.is_dir():
         return place if _is_run(place) else None
     plain = str(name) == Path(name).name and ":" not in str(name) and not Path(name).suffix
@@ -154,13 +155,13 @@ def _is_run(folder: Path) -> bool:
 
 
 def _named(model: str, pretrained: str, random_weights: bool = False) -> Model:
-    place = from_user(model)
+    place = resolve_input(model)
     if place.is_dir():
         return _in_folder(place, pretrained)
     import open_clip  # slow to import
 
     plain, _, tag = model.partition(":")
-    known = [*open_clip.list_models(), *assets.models()]
+    known = [*open_clip.list_models(), *assets.model_names()]
     if tag and plain.replace("/", "-") in known:
         require(
             pretrained in ("", tag),
@@ -208,7 +209,7 @@ def _in_folder(folder: Path, pretrained: str) -> Model:
     )
     for file in sorted(folder.rglob("*")):
         if file.suffix in WEIGHTS:
-            require_itself(file, "part of a model")
+            require_real_file(file, "part of a model")
     where = str(folder.resolve())
     return _of_open_clip(f"local-dir:{where}", "") if reader == "open_clip" else _in_library(reader, where)
 
@@ -237,7 +238,7 @@ def _of_open_clip(model: str, pretrained: str, random_weights: bool = False) -> 
 
 def _resolved(name: str) -> str:
     """The absolute path of a file; any other name as it is."""
-    path = from_user(name)
+    path = resolve_input(name)
     return str(path.resolve()) if path.is_file() else name
 
 
@@ -284,7 +285,7 @@ def _of_run(path: Path) -> Model:
         if kind.scores or kind.runs:
             return open_kept(path)
         named = kind.model, kind.pretrained, kind.random_weights
-        return _named(*named) if kind.model else KeptVectors()
+        return rescored(_named(*named), kind.scoring) if kind.model else KeptVectors()
     if missing := [name for name in (runs.CONFIG, runs.STATES, runs.MODEL) if not (path / name).exists()]:
         raise FileNotFoundError(
             f"{path} holds no checkpoint: {', '.join(missing)} missing; name the folder of a finished run"

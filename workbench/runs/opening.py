@@ -288,7 +288,7 @@ def _open(name: str, root: str, images: int, target: Target | None) -> Result:
     # of a part of the images, other numbers are true
     if changes or by_query is None or not by_query.same_rows(split):
         return opened
-    measured = [Measurement.of(contract) for _, contract in contracts_of(results)]
+    measured = [Measurement.from_contract(contract) for _, contract in contracts_of(results)]
     return replace(opened, measurements=measured, values=by_query.values, threads=results.get("threads", 0))
 
 

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from workbench import devices
 from workbench.data.images import read_image
-from workbench.io.ahead import ahead, in_threads
+from workbench.io.ahead import in_threads, read_ahead
 from workbench.metrics.blocks import by_rows
 from workbench.progress import Task
 from workbench.records import Array, Embedding, Rows, require
@@ -162,12 +162,12 @@ class ObjectModel(OwnModel):
             return [f"row {row}" for row in numbers], in_threads(opened, part) if opened else list(part)
 
         with Task(f"encoding with {self.name}", len(items), "images" if opened else "captions") as task:
-            for names, part in ahead(read, range(0, len(items), AT_ONCE)):
+            for names, part in read_ahead(read, range(0, len(items), AT_ONCE)):
                 chunks.append(self._read(self._encoded(method, part), method, names))
                 task.update(len(part))
         widths = sorted({chunk.mean.shape[1] for chunk in chunks})
         require(len(widths) < 2, f"{method}() gave vectors of {' and '.join(map(str, widths))} numbers")
-        return Embedding.joined(chunks)
+        return Embedding.join(chunks)
 
     def _read(self, output: Any, method: str, names: Sequence[str]) -> Embedding:
         """What a method gave, as an embedding on the processor."""

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from workbench.io import SERVER, below_user, with_home
+from workbench.io import SERVER, resolve_output, with_home
 
 RUNS = "runs"
 # folder of all runs for the notebooks of a server that a command has started with another one than RUNS
@@ -20,7 +20,7 @@ def runs_folder(root: Path | str = RUNS) -> Path:
     """
     if str(root) == RUNS and SERVER in os.environ and VARIABLE in os.environ:
         return Path(os.environ[VARIABLE])
-    return below_user(root)
+    return resolve_output(root)
 
 
 @contextmanager

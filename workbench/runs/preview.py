@@ -12,7 +12,7 @@ from PIL import Image
 from workbench.data.images import folder_split, images_below
 from workbench.data.opening import NoDataError, loader_at
 from workbench.formatting import format_number
-from workbench.io import from_user
+from workbench.io import resolve_input
 from workbench.records import Embedding, Split, require
 from workbench.runs.model import Model, require_one_width
 from workbench.runs.models import open_model
@@ -63,7 +63,7 @@ def split_of_images(folder: str | Path, most: int = 0) -> Split:
     """
     images_below(folder)  # refuses a place without pictures
     try:
-        split: Split = loader_at(from_user(folder))(split="all", check_images=False)
+        split: Split = loader_at(resolve_input(folder))(split="all", check_images=False)
     except NoDataError:
         return folder_split(folder, most)
     return split.first(most) if most else split

@@ -4,7 +4,7 @@ what an objective needs, under what was given.
 ========================  =============================================================================
 what is given             what completes it
 ========================  =============================================================================
-an encoder                nothing
+an encoder                one of images that serves both sides is that of captions too
 other data                ``HEADS`` on frozen features of photographs, or on the regions that come with the
                           data, words from ``PRETRAINED_WORDS``, the objective's recipe
 a start, no features      encoders of a shipped model, changed gently: ``SHIPPED``
@@ -132,7 +132,7 @@ def make_objective(config: Config) -> Objective:
 def _completing(given: Mapping[str, Any], objective: Objective) -> dict[str, Any]:
     """The line of the table for what is given."""
     if _named_in(given, "image_encoder") or _named_in(given, "text_encoder"):
-        return {}
+        return {} if "entities" in objective.reads else _other_side(given)
     chosen = given.get("data", {})
     if chosen.get("name", "scenes") != "scenes" and not given.get("start"):
         return _fitting(chosen, objective)
@@ -140,6 +140,14 @@ def _completing(given: Mapping[str, Any], objective: Objective) -> dict[str, Any
         return SHIPPED
     cut = {} if {"size", "share"} & chosen.keys() else TRAINED
     return {**cut, "features": FEATURES, **_heads(objective)}
+
+
+def _other_side(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The encoder of images for captions too, where it serves both sides and none of captions is named."""
+    if not _named_in(given, "image_encoder") or "text_encoder" in given:
+        return {}
+    name = given["image_encoder"]["name"]
+    return {"text_encoder": {"name": name}} if getattr(encoders.member(name), "encodes_text", False) else {}
 
 
 def _heads(objective: Objective) -> dict[str, Any]:
@@ -216,6 +224,11 @@ def _check_objective(values: Mapping[str, Any], objective: Objective) -> None:
         objective.soft_labels or not values["mix"],
         f"objective {name!r} reads no soft labels, so images cannot be mixed; set mix=0",
     )
+    require(
+        objective.reads_negatives or not values["negatives"],
+        f"objective {name!r} reads no negatives; set negatives='', or choose one that does, such as infonce",
+    )
+    _check_negatives(values["negatives"])
     for signal, wanted in {**objective.text_features(), **objective.relevance_sources()}.items():
         if signal in text.names():  # the name of a relevance may also be that of judgements of the data
             held = (option for option, value in options.items() if value and value == wanted)
@@ -225,7 +238,19 @@ def _check_objective(values: Mapping[str, Any], objective: Objective) -> None:
     for relevance in objective.relevance_sources() if judged else ():
         option = next((option for option, value in options.items() if value == relevance), "")
         where = f"objective.{option}" if option else f"objective {name!r}"
-        require_known(f"{where}: no relevance", relevance, [*text.judges(), *judged], ValueError)
+        require_known(f"{where}: no relevance", relevance, [*text.judge_names(), *judged], ValueError)
+
+
+def _check_negatives(name: str) -> None:
+    """Raise if a name is not one of something that makes texts for training."""
+    if name in ("", "data"):
+        return
+    known = ", ".join(["data", *text.negative_makers()])
+    makes = text.member(name) if ":" in name or name in text.names() else None
+    require(
+        isinstance(makes, type) and issubclass(makes, text.NegativeMaker),
+        f"negatives={name!r} makes no texts for training; choose {known}",
+    )
 
 
 def _check_members(config: Config) -> None:
@@ -254,7 +279,7 @@ def _check_members(config: Config) -> None:
     )
     scorer_of(config.reranker.model_dump(), "reranker")
     if config.features:
-        backbones.check(config.features)
+        backbones.require_backbone(config.features)
     check_measured(config.metrics, config.judge)
     chooser(config.select, config.metrics)
 
@@ -276,7 +301,7 @@ def check_measured(names: Sequence[str], judge: str = "", rounds: int = 0) -> No
     check_value("rounds", rounds, Count)
     chosen = [metrics.member(name) for name in names]
     if judge:
-        require_known("judge: no", judge, text.judges())
+        require_known("judge: no", judge, text.judge_names())
         require(
             any("graded" in row.by for row in chosen),
             f"judge={judge!r} grades for metrics, and none that reads grades is asked for; "

@@ -14,13 +14,13 @@ import numpy as np
 import pandas as pd
 import torch
 
-from workbench.io import below_user, only_writer, replacing, write_checksums, write_json, write_table
+from workbench.io import only_writer, replacing, resolve_output, write_checksums, write_json, write_table
 from workbench.metrics.blocks import AnyScores, best, by_rows
 from workbench.metrics.ranks import Best, ranks_of
 from workbench.metrics.registry import usual
 from workbench.progress import during
 from workbench.records import Array, Embedding, Measurement, Split, Values, require
-from workbench.records.measurement import beside, headline, measurement_rows, remarks
+from workbench.records.measurement import baseline_remarks, headline, measurement_rows, remarks
 from workbench.registry import door, require_known
 from workbench.runs import store as runs
 from workbench.runs.about import About, add_about
@@ -113,7 +113,7 @@ class Result:
     def _remarks(self) -> list[str]:
         shown = set(self.shown().index)
         visible = [measured for measured in self.measurements if measured.label in shown]
-        return [*remarks(visible), *beside(self.measurements)]
+        return [*remarks(visible), *baseline_remarks(self.measurements)]
 
     @property
     def config(self) -> Mapping[str, Any]:
@@ -271,7 +271,7 @@ class Result:
             scores, rows = (values[:, :k] for values in lists[way])
             cells: Array = np.indices(rows.shape, dtype=np.int32)
             query, rank = cells[0], cells[1]
-            grades = own.at(query, rows) if way == "i2t" else own.at(rows, query)
+            grades = own.grades_at(query, rows) if way == "i2t" else own.grades_at(rows, query)
             directions = pd.Categorical.from_codes(np.full(rows.size, code, np.int8), ways)
             table = pd.DataFrame({"direction": directions})
             table["query_id"] = pd.Categorical.from_codes(queries[query.ravel()], known)
@@ -396,7 +396,7 @@ class Result:
                 another run has the name.
             ValueError: a model that lies in no folder was evaluated, or a run was opened on other data.
         """
-        path = below_user(folder)
+        path = resolve_output(folder)
         require(not self.target, f"{self.name} was opened on other data; evaluate it there, and save that")
         config = self.config if isinstance(self.run, Training) else {}
         _require_free(path, self.about.name, config)

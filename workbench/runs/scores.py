@@ -23,7 +23,7 @@ import pandas as pd
 from torch import Tensor
 
 from workbench.formatting import format_count
-from workbench.io import NUMPY_ERRORS, checksum, from_user, read_array, reading_errors, replacing
+from workbench.io import NUMPY_ERRORS, checksum, read_array, reading_errors, replacing, resolve_input
 from workbench.metrics.blocks import AnyScores, by_rows
 from workbench.records import Array, Embedding, Rows, Split, require
 from workbench.runs.model import WHOLE, Say, silent
@@ -122,7 +122,7 @@ def _fields(source: Any, name: str) -> list[Field]:
         return fields
     if not isinstance(source, str | Path):
         return fields_of(source, name, "scores")
-    file = from_user(source)
+    file = resolve_input(source)
     require(
         file.suffix in FILES,
         f"{name} holds no score matrix; give one of {', '.join(FILES)}, or ranked lists and tables of query, "
@@ -257,7 +257,7 @@ def _require_finite(values: Array, ids: tuple[Sequence[str], Sequence[str]], nam
 def _origin(source: Any, values: Array) -> dict[str, str]:
     """The path of a file of scores and its checksum, of scores in memory their own checksum."""
     if isinstance(source, str | Path):
-        file = from_user(source).resolve()
+        file = resolve_input(source).resolve()
         return {"file": str(file), "checksum": checksum(file)}
     digest = hashlib.sha256()
     step = max(1, CHECKED // values.shape[1])

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from workbench.io import flat
+from workbench.io import flatten
 from workbench.records import require
 from workbench.registry import merge
 
@@ -166,7 +166,7 @@ def typed(values: Mapping[str, Any]) -> dict[str, Any]:
     {'objective': 'vsepp', 'objective.margin': 0.3, 'data': 'coco'}
     """
     members = {f"{name}.name": name for name in MEMBERS}
-    return {members.get(name, name): value for name, value in flat(fields(values)).items()}
+    return {members.get(name, name): value for name, value in flatten(fields(values)).items()}
 
 
 def _pairs(values: Layer) -> Iterable[tuple[str, Any]]:

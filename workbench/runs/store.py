@@ -19,14 +19,14 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.formatting import format_path
 from workbench.io import (
-    flat,
+    flatten,
     format_from_user,
-    from_user,
     json_value,
     reading_errors,
+    resolve_input,
     update_checksums,
     user_folder,
-    verify,
+    verify_checksums,
     with_home,
     write_json,
     write_text,
@@ -247,7 +247,7 @@ def find(name: Path | str, root: Path | str = "runs") -> Run:
     """
     part = str(name)
     require(part, "the name of a run is empty", FileNotFoundError)
-    path = from_user(name)
+    path = resolve_input(name)
     if any((path / file).is_file() for file in (PARAMS, STATUS, RESULTS, KIND)):
         return read(path)
     every = list_runs(root)
@@ -295,7 +295,7 @@ def diff(first: Run, second: Run) -> dict[str, dict[str, tuple[Any, Any]]]:
     """What differs between two runs, file by file: key -> (value in the first, in the second or ``None``)."""
     out = {}
     for name in ("params", "results", "env"):
-        a, b = flat(getattr(first, name)), flat(getattr(second, name))
+        a, b = flatten(getattr(first, name)), flatten(getattr(second, name))
         out[name] = {key: (a.get(key), b.get(key)) for key in sorted(a | b) if a.get(key) != b.get(key)}
     return out
 
@@ -459,4 +459,4 @@ def verify_files(folder: Path, *files: Path) -> dict[str, Any]:
     """
     if not (folder / CHECKSUMS).exists():
         return {}
-    return verify(folder / CHECKSUMS, *files, remedy="restore it, or make the run again")
+    return verify_checksums(folder / CHECKSUMS, *files, remedy="restore it, or make the run again")

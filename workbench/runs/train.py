@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from workbench.io import below_user, only_writer, write_json
+from workbench.io import only_writer, resolve_output, write_json
 from workbench.progress import choice
 from workbench.records import require
 from workbench.registry import door, merge
@@ -64,7 +64,7 @@ def train(
     about = About(name, tags, note)
     with choice(shown=progress and not rank()):
         ready = experiment if isinstance(experiment, Experiment) else prepare(experiment)
-        place = below_user(folder) if folder else None
+        place = resolve_output(folder) if folder else None
         if place is None or rank() or _is_of_notebook(place):
             return _train_and_measure(ready, place, about)
         return _train_into(ready, place, about)

@@ -18,8 +18,8 @@ from safetensors import safe_open
 from torch import Tensor
 
 from workbench.data.columns import NAMES, normalise_name
-from workbench.io import NUMPY_ERRORS, from_user, parse_json, reading_errors, require_itself
-from workbench.io.tensors import loaded
+from workbench.io import NUMPY_ERRORS, parse_json, reading_errors, require_real_file, resolve_input
+from workbench.io.tensors import load_tensors
 from workbench.records import Array, require
 
 # words in the name of a field that say whose it is
@@ -104,7 +104,7 @@ def fields_of(source: Any, name: str, wanted: str = "vectors") -> list[Field]:
         FileNotFoundError: there is no such file.
         ValueError: it cannot be read, or a column stands twice or is missing among numbered ones.
     """
-    content = _opened(from_user(source), wanted) if isinstance(source, str | Path) else source
+    content = _opened(resolve_input(source), wanted) if isinstance(source, str | Path) else source
     if isinstance(content, pd.Series):
         content = content.to_frame("vectors")
     if hasattr(content, "to_pandas"):  # a table of another library
@@ -120,7 +120,7 @@ def _opened(file: Path, wanted: str) -> Any:
     """The content of a file: an array, a mapping of names or a table."""
     require(file.suffix in READERS, f"{file} holds no {wanted}; give one of {', '.join(READERS)}")
     require(file.is_file(), f"there is no file {file}", FileNotFoundError)
-    require_itself(file, wanted)
+    require_real_file(file, wanted)
     with reading_errors(file, f"holds no {wanted}", *NUMPY_ERRORS, pd.errors.ParserWarning):
         return READERS[file.suffix](file)
 
@@ -144,12 +144,12 @@ class Pickled:
 
 
 def _tensors(file: Path) -> Any:
-    return loaded(file, "vectors")
+    return load_tensors(file, "vectors")
 
 
 def _safetensors(file: Path) -> dict[str, Any]:
     """The tensors, and what stands beside them in the metadata: lists are written there as JSON."""
-    tensors = loaded(file, "vectors")
+    tensors = load_tensors(file, "vectors")
     with safe_open(file, framework="pt") as opened:
         metadata: dict[str, str] = opened.metadata() or {}
     beside = dict[str, Any](metadata)

@@ -29,7 +29,7 @@ from torch.nn.functional import normalize
 from workbench.data.columns import NAMES
 from workbench.data.images import raise_no_image
 from workbench.formatting import format_count
-from workbench.io import checksum, from_user, reading_errors
+from workbench.io import checksum, reading_errors, resolve_input
 from workbench.records import Array, Rows, Split, require
 from workbench.runs.store import BARE
 from workbench.runs.vector_fields import IDS, VECTORS, Field, fields_of, side_of
@@ -75,7 +75,7 @@ def origin(source: Any, values: Tensor) -> dict[str, str]:
         values: ``(N, D)`` vectors that were read there.
     """
     if isinstance(source, str | Path):
-        file = from_user(source).resolve()
+        file = resolve_input(source).resolve()
         return {"file": str(file), "checksum": checksum(file)}
     return {"checksum": hashlib.sha256(values.numpy().tobytes()).hexdigest()}
 

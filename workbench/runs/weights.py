@@ -34,7 +34,7 @@ def require_weights(model: str, pretrained: str) -> None:
     Raises:
         ValueError: the message says how to name weights.
     """
-    tag = model if model in assets.models() else "TAG"
+    tag = model if model in assets.model_names() else "TAG"
     by_tag = "" if model.endswith(".json") else f"a tag, as {model}:{tag}, or "
     require(
         not lacks_weights(model, pretrained),

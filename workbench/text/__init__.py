@@ -1,20 +1,36 @@
 """Signals: what captions alone can tell, one file each.
 
-``load(name, **options)`` makes a ``SignalMaker`` (what a caption says) or a ``RelevanceMaker`` (how well
-captions fit images). ``scene_graph``, the parser of captions, is the package ``caption_graphs``.
+``load(name, **options)`` makes a ``SignalMaker`` (what a caption says), a ``RelevanceMaker`` (how well
+captions fit images), or a ``NegativeMaker`` (texts that are false of images). ``scene_graph``, the parser of
+captions, is the package ``caption_graphs``.
 """
 
 from workbench.registry import Shelf
-from workbench.text.signal import Relevance, RelevanceMaker, SignalMaker
+from workbench.text.signal import NegativeMaker, Relevance, RelevanceMaker, SignalMaker
 
-__all__ = ["Relevance", "RelevanceMaker", "SignalMaker", "judges", "load", "member", "names"]
+__all__ = [
+    "NegativeMaker",
+    "Relevance",
+    "RelevanceMaker",
+    "SignalMaker",
+    "judge_names",
+    "load",
+    "member",
+    "names",
+    "negative_makers",
+]
 
-_shelf = Shelf(__name__, SignalMaker="signal", RelevanceMaker="signal")
+_shelf = Shelf(__name__, SignalMaker="signal", RelevanceMaker="signal", NegativeMaker="signal")
 names = _shelf.names
 load = _shelf.load
 member = _shelf.member
 
 
-def judges() -> list[str]:
+def judge_names() -> list[str]:
     """Names of the members that grade captions against images, such as ``"cider"`` or ``"sentence"``."""
     return [name for name in names() if issubclass(member(name), _shelf.public("RelevanceMaker"))]
+
+
+def negative_makers() -> list[str]:
+    """Names of the members that make texts that are false of images, such as ``"counterfactuals"``."""
+    return [name for name in names() if issubclass(member(name), _shelf.public("NegativeMaker"))]

@@ -115,11 +115,11 @@ class CiderRelevance(Relevance):
         the sums of references of one length.
         """
         if 2 * len(images) < self.shape[0]:
-            return self._by_reference(images, captions)
-        whole = self._by_length_of(captions)
+            return self._scores_by_reference(images, captions)
+        whole = self._scores_by_length(captions)
         return whole if np.array_equal(images, np.arange(self.shape[0])) else whole[images]
 
-    def _by_length_of(self, captions: Rows) -> Array:
+    def _scores_by_length(self, captions: Rows) -> Array:
         """``(I, m)`` scores of some captions; those of the same length are one product."""
         images = np.arange(self.shape[0])
         lengths = self._hypotheses.lengths[captions]
@@ -132,7 +132,7 @@ class CiderRelevance(Relevance):
             out[same] = self._mean(scores.T, images, captions[same]).T
         return out.T
 
-    def _by_reference(self, images: Rows, captions: Rows) -> Array:
+    def _scores_by_reference(self, images: Rows, captions: Rows) -> Array:
         """``(n, m)`` scores of some captions against the references of some images."""
         members = self._members[images]
         references = members.indices
@@ -229,7 +229,7 @@ class Cider(RelevanceMaker):
         holding = np.array([self.holding.get(gram, 1) for gram in counted.grams], dtype=float)
         idf = np.log(self.documents) - np.log(holding)
         penalised = self.variant == "cider-d"
-        hypotheses, references = (clipped if penalised else plain)(counted, idf)
+        hypotheses, references = (clipped_features if penalised else plain_features)(counted, idf)
         lengths = np.maximum(counted.words - 1, 0) * penalised
         return Features(hypotheses, lengths), Features(references * (10 / ORDERS), lengths)
 
@@ -272,7 +272,7 @@ def count_ngrams(captions: Sequence[str], split: Callable[[str], list[str]]) -> 
     return NgramCounts(counts, list(chain.from_iterable(levels)), order, lengths)
 
 
-def plain(counted: NgramCounts, idf: Values) -> tuple[sparse.csr_array, sparse.csr_array]:
+def plain_features(counted: NgramCounts, idf: Values) -> tuple[sparse.csr_array, sparse.csr_array]:
     """``(T, G)`` TF-IDF, every order brought to length 1, as hypothesis and as reference the same; the
     product of two captions is their sum of four cosines.
     """
@@ -282,7 +282,7 @@ def plain(counted: NgramCounts, idf: Values) -> tuple[sparse.csr_array, sparse.c
     return features, features
 
 
-def clipped(counted: NgramCounts, idf: Values) -> tuple[sparse.csr_array, sparse.csr_array]:
+def clipped_features(counted: NgramCounts, idf: Values) -> tuple[sparse.csr_array, sparse.csr_array]:
     """``(T, F)`` features as hypothesis and as reference, whose product clips the hypothesis' counts to the
     reference's.
 

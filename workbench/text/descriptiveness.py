@@ -87,7 +87,7 @@ class Descriptiveness(SignalMaker):
         self.high = float(scores.max())
         return self
 
-    def raw(self, captions: Sequence[str]) -> Values:
+    def raw_scores(self, captions: Sequence[str]) -> Values:
         """``(T,)`` scores before scaling; a caption without words scores 0."""
         return np.asarray(self._contributions(captions)[0].sum(axis=1), dtype=np.float64)
 
@@ -101,7 +101,7 @@ class Descriptiveness(SignalMaker):
 
     def of(self, captions: Sequence[str]) -> DescriptivenessSignal:
         """Scores of the captions on the scale of the pool."""
-        raw = self.raw(captions)
+        raw = self.raw_scores(captions)
         values = (raw - self.low) / (self.high - self.low)
         values = values.clip(0, 1) if self.clip else values
         return DescriptivenessSignal(values.astype(np.float32), raw.astype(np.float32), self.scale)
@@ -111,7 +111,7 @@ class Descriptiveness(SignalMaker):
         require(self.sentences, "descriptiveness: no pool yet; call fit(captions) first")
         counts, known = count_words(captions)
         holding = np.array([self.holding.get(word, 1) for word in known], dtype=float)
-        return weigh(self.scorer, counts, holding, self.sentences), known
+        return word_weights(self.scorer, counts, holding, self.sentences), known
 
 
 def score_pool(captions: Sequence[str], scorer: Scorer = "l2_sum") -> tuple[dict[str, int], Values]:
@@ -126,7 +126,7 @@ def score_pool(captions: Sequence[str], scorer: Scorer = "l2_sum") -> tuple[dict
     """
     counts, known = count_words(captions)
     holding = np.bincount(counts.indices, minlength=len(known))
-    scores = weigh(scorer, counts, holding, len(captions)).sum(axis=1)
+    scores = word_weights(scorer, counts, holding, len(captions)).sum(axis=1)
     return dict(zip(known, holding.tolist(), strict=True)), np.asarray(scores)
 
 
@@ -138,7 +138,9 @@ def count_words(captions: Sequence[str]) -> tuple[sparse.csr_array, list[str]]:
     return sparse.csr_array(counter.fit_transform(captions)), counter.get_feature_names_out().tolist()
 
 
-def weigh(scorer: Scorer, counts: sparse.csr_array, holding: Array, sentences: int) -> sparse.csr_array:
+def word_weights(
+    scorer: Scorer, counts: sparse.csr_array, holding: Array, sentences: int
+) -> sparse.csr_array:
     """``(T, W)`` what each word adds to the score of a caption; the score is the sum of a row.
 
     ``M`` sentences in the pool, ``M_w`` of them hold word ``w``; ``N_w`` times it occurs in the caption of

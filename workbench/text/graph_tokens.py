@@ -52,7 +52,7 @@ class GraphTokenSignal:
         ``words``, ``(U, L)`` ids padded with 0 or ``(U, D)`` vectors.
         """
         sides = {"objects": self.objects, "attributes": self.attributes, "relations": self.relations}
-        graphs = {name: side.padded(rows)[0] for name, side in sides.items()}
+        graphs = {name: side.pad(rows)[0] for name, side in sides.items()}
         named = graphs["objects"], graphs["attributes"], graphs["relations"][..., 1]
         phrases = np.setdiff1d(np.concatenate(named, axis=None), [0])
         taken = {key: torch.from_numpy(value) for key, value in graphs.items()}
@@ -148,9 +148,9 @@ class GraphTokens(SignalMaker):
         numbers = [self._numbers(graph, number) for graph in self.graphs(captions)]
         objects, attributes, relations = zip(*numbers, strict=True) if numbers else ((), (), ())
         return GraphTokenSignal(
-            Ragged.of(objects),
-            Ragged.of(attributes, width=self.attributes),
-            Ragged.of(relations, width=3),
+            Ragged.from_rows(objects),
+            Ragged.from_rows(attributes, width=self.attributes),
+            Ragged.from_rows(relations, width=3),
             tuple(number),
             self._words(tuple(number)),
         )
@@ -217,7 +217,7 @@ def cached_graphs(parser: Any, folder: Path, captions: Sequence[str]) -> tuple[S
         return [json.dumps([graph.objects, graph.attributes, graph.relations]).encode() for graph in graphs]
 
     rows = cached_texts(folder / f"scene_graphs-{parser.identity()}.sqlite", captions, parse)
-    return tuple(SceneGraph.of(*json.loads(rows[caption])) for caption in captions)
+    return tuple(SceneGraph.from_lists(*json.loads(rows[caption])) for caption in captions)
 
 
 MEMBER = GraphTokens

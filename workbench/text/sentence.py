@@ -95,11 +95,11 @@ class SentenceRelevance(Relevance):
                 rows = np.concatenate([np.arange(*self._starts[i : i + 2]) for i in images[described]])
                 cosines = self._references[rows] @ hypotheses.T
                 itself = self._caption[rows][:, None] == captions if self._leave_one_out else None
-                out[described] = self._united(cosines, number[described], itself)
+                out[described] = self._unite_references(cosines, number[described], itself)
             first = last
         return out
 
-    def _united(self, cosines: Array, number: Rows, itself: Mask | None) -> Array:
+    def _unite_references(self, cosines: Array, number: Rows, itself: Mask | None) -> Array:
         """One score an image and caption, of the cosines ``(r, m)`` of the references of ``n`` images,
         image by image, which are overwritten; ``number`` ``(n,)`` of them are each image's, at least 1, and
         ``itself`` ``(r, m)`` marks a reference that is the caption itself and left out.
@@ -201,14 +201,14 @@ class Sentence(RelevanceMaker):
         if self.cache:
             # one database for these weights, which several processes may share
             weights = hashlib.sha256(json.dumps(self.state()).encode()).hexdigest()[:24]
-            rows = cached_texts(self.cache / f"sentence-{weights}.sqlite", distinct, self._encoded)
+            rows = cached_texts(self.cache / f"sentence-{weights}.sqlite", distinct, self._encode)
         else:
-            rows = dict(zip(distinct, self._encoded(distinct), strict=True))
+            rows = dict(zip(distinct, self._encode(distinct), strict=True))
         if not distinct:
             return np.zeros((0, 1), dtype=np.float32)
         return np.stack([np.frombuffer(rows[caption], np.float32) for caption in captions])
 
-    def _encoded(self, captions: Sequence[str]) -> list[bytes]:
+    def _encode(self, captions: Sequence[str]) -> list[bytes]:
         """The numbers of each caption's vector."""
         out = [b""] * len(captions)
         for rows, states, mask in self._words.states(self._words.tokens(captions)) if captions else ():

@@ -1,7 +1,8 @@
 """What the members of this shelf derive from, a user's own among them.
 
 A ``SignalMaker`` makes a signal, one value for each caption. A ``RelevanceMaker`` compares captions with
-images, each of which is known by its own captions, and makes a ``Relevance``.
+images, each of which is known by its own captions, and makes a ``Relevance``. A ``NegativeMaker`` makes texts
+that are false of images.
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,7 +13,7 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
-from workbench.records import Array, Judgements, Mask, Rows, Signal, require
+from workbench.records import Array, Judgements, Mask, Rows, Signal, Split, require
 from workbench.registry import Checked
 
 
@@ -166,6 +167,14 @@ class RelevanceMaker(Maker):
         raise NotImplementedError
 
 
+class NegativeMaker(Maker):
+    """Makes texts that are false of images, for training."""
+
+    def of(self, split: Split) -> tuple[tuple[str, ...], ...]:
+        """``(T,)`` texts for each caption of a split, none where there are none."""
+        raise NotImplementedError
+
+
 def image_rows(maker: str, captions: int, own: Rows, images: int | None) -> tuple[Rows, int]:
     """The image rows as int64, and the number of images, checked against one another.
 
@@ -197,7 +206,7 @@ class Ragged:
     starts: Rows
 
     @classmethod
-    def of(cls, rows: Sequence[Sequence[Any]], kind: type = np.int64, *, width: int = 0) -> Self:
+    def from_rows(cls, rows: Sequence[Sequence[Any]], kind: type = np.int64, *, width: int = 0) -> Self:
         """Rows of numbers, or of ``width`` numbers each."""
         values = chain.from_iterable(rows)
         flat: Array = np.array([*values], kind).reshape(-1, width) if width else np.fromiter(values, kind)
@@ -206,12 +215,12 @@ class Ragged:
     def __len__(self) -> int:
         return len(self.starts) - 1
 
-    def at_least(self, length: int) -> list[int]:
+    def rows_at_least(self, length: int) -> list[int]:
         """The rows with so many values or more."""
         rows: list[int] = np.flatnonzero(np.diff(self.starts) >= length).tolist()
         return rows
 
-    def padded(self, rows: Rows) -> tuple[Array, Mask]:
+    def pad(self, rows: Rows) -> tuple[Array, Mask]:
         """``(n, L, ...)`` values of some rows, padded with 0 to the longest of them, and ``(n, L)`` True
         where a value is real.
         """

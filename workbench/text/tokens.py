@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from annotated_types import Ge
 
-from workbench.assets.tokenizers import open_clip_tokenizer, padding
+from workbench.assets.tokenizers import open_clip_tokenizer, padding_id
 from workbench.records import Rows, require
 from workbench.registry import Natural
 from workbench.text.signal import Ragged, SignalMaker
@@ -28,7 +28,7 @@ class TokenSignal(Ragged):
 
     def take(self, rows: Rows) -> torch.Tensor:
         """``(n, L)`` int64 ids of these captions, padded with 0 to the longest of them."""
-        return torch.from_numpy(self.padded(rows)[0].astype(np.int64))
+        return torch.from_numpy(self.pad(rows)[0].astype(np.int64))
 
     def spelt(self, name: Callable[[int], str]) -> list[list[str]]:
         """The captions as lists of the names of their ids."""
@@ -98,7 +98,7 @@ class Tokens(SignalMaker):
             "tokens: there is no vocabulary yet; call fit(captions), or give vocabulary=(...)",
         )
         if self._open_clip is not None:
-            rows = _read(self._open_clip, captions)
+            rows = _token_ids(self._open_clip, captions)
         else:
             number = {word: FIRST_WORD + n for n, word in enumerate(self.vocabulary)}
             most = None if self.max_length is None else self.max_length - 2
@@ -106,7 +106,7 @@ class Tokens(SignalMaker):
             for caption in captions:
                 ids = [number.get(word, UNKNOWN) for word in words(caption)[:most]]
                 rows.append([START, *ids, END])
-        return TokenSignal.of(rows, np.int32)
+        return TokenSignal.from_rows(rows, np.int32)
 
     @property
     def context_length(self) -> int:
@@ -118,10 +118,10 @@ class Tokens(SignalMaker):
         if not self.context_length:
             return 0
         # one less, since the end of a text may be the id of the padding
-        doubtful = [captions[row] for row in signal.at_least(self.context_length - 1)]
+        doubtful = [captions[row] for row in signal.rows_at_least(self.context_length - 1)]
         if self._open_clip is None:
             return sum(len(words(caption)) + 2 > self.context_length for caption in doubtful)
-        return _growing(self._open_clip, doubtful, self.context_length)
+        return _count_growing(self._open_clip, doubtful, self.context_length)
 
     def spelt(self, captions: Sequence[str]) -> list[list[str]]:
         """Return what each id of the captions stands for; special ids in brackets."""
@@ -131,20 +131,20 @@ class Tokens(SignalMaker):
         return self.of(captions).spelt(lambda token: str(decode([token])).strip())
 
 
-def _read(tokenizer: Any, captions: Sequence[str]) -> list[list[int]]:
+def _token_ids(tokenizer: Any, captions: Sequence[str]) -> list[list[int]]:
     """Ids up to the last one that is not padding, which is 0 for CLIP and may be another id elsewhere."""
-    fill = padding(tokenizer)
+    fill = padding_id(tokenizer)
     rows: list[list[int]] = []
     for start in range(0, len(captions), CHUNK):
         ids = tokenizer(list(captions[start : start + CHUNK])).numpy()
         lengths = ids.shape[1] - (ids != fill)[:, ::-1].argmax(axis=1)
-        rows += [_unpadded(row, length) for row, length in zip(ids, lengths, strict=True)]
+        rows += [_strip_padding(row, length) for row, length in zip(ids, lengths, strict=True)]
     return rows
 
 
-def _growing(tokenizer: Any, captions: Sequence[str], context_length: int) -> int:
+def _count_growing(tokenizer: Any, captions: Sequence[str], context_length: int) -> int:
     """How many captions have more ids where there is room for one more."""
-    fill = padding(tokenizer)
+    fill = padding_id(tokenizer)
     grown = 0
     for start in range(0, len(captions), CHUNK):
         some = list(captions[start : start + CHUNK])
@@ -153,7 +153,7 @@ def _growing(tokenizer: Any, captions: Sequence[str], context_length: int) -> in
     return grown
 
 
-def _unpadded(row: Rows, length: int) -> list[int]:
+def _strip_padding(row: Rows, length: int) -> list[int]:
     """The ids of a text. One id of padding stays behind a last id 0, which would look like padding itself."""
     ids: list[int] = row[:length].tolist()
     behind = ids[-1] == 0 and length < len(row)

@@ -35,7 +35,7 @@ class WordFeatureSignal(Ragged):
         """``values`` ``(n, L, D)`` float32, padded with 0 to the longest caption, and ``mask`` ``(n, L)``
         True where real.
         """
-        values, mask = self.padded(rows)
+        values, mask = self.pad(rows)
         return {"values": torch.from_numpy(values.astype(np.float32)), "mask": torch.from_numpy(mask)}
 
 
@@ -73,7 +73,7 @@ class WordFeatures(SignalMaker):
         device: str = "",
     ) -> None:
         self.model = model
-        self.source = text_models.locate(model, self.name)
+        self.source = text_models.locate_model(model, self.name)
         self.requested_revision = revision
         self.cache = Path(cache) if cache else None
         self.cache_from = cache_from
@@ -103,27 +103,27 @@ class WordFeatures(SignalMaker):
     def of(self, captions: Sequence[str]) -> WordFeatureSignal:
         """Features of the captions, from the cache where they lie there."""
         if self.cache is None or len(captions) < self.cache_from:
-            return self._filled(captions, partial(np.empty, dtype=np.float16))
+            return self._fill_features(captions, partial(np.empty, dtype=np.float16))
         key = json.dumps([self.revision, self.max_length])
         key += "".join(f"{len(caption)}:{caption}" for caption in captions)
         file = self.cache / f"{self.name}-{hashlib.sha256(key.encode()).hexdigest()[:24]}.npy"
-        facts = cached_file(file, partial(self._write, captions))
+        facts = cached_file(file, partial(self._write_features, captions))
         return WordFeatureSignal(np.load(file, mmap_mode="r"), offsets(facts["lengths"]))
 
-    def _write(self, captions: Sequence[str], file: Path) -> dict[str, Any]:
-        signal: Any = self._filled(captions, partial(new_memmap, file, dtype=np.float16))
+    def _write_features(self, captions: Sequence[str], file: Path) -> dict[str, Any]:
+        signal: Any = self._fill_features(captions, partial(new_memmap, file, dtype=np.float16))
         signal.flat.flush()
         return {"model": self.model, "revision": self.revision, "lengths": np.diff(signal.starts).tolist()}
 
     def tokens(self, captions: Sequence[str]) -> TokenSignal:
         """The ids that the encoder reads of each caption."""
         ids = self._encoder[0](list(captions), truncation=True, max_length=self.max_length)["input_ids"]
-        return TokenSignal.of(ids)
+        return TokenSignal.from_rows(ids)
 
     def cut(self, captions: Sequence[str], signal: Any) -> int:
         """Count the captions that are longer than ``context_length`` ids."""
-        full = [captions[row] for row in signal.at_least(self.context_length)]
-        return text_models.longer(self._encoder[0], full, self.context_length) if full else 0
+        full = [captions[row] for row in signal.rows_at_least(self.context_length)]
+        return text_models.count_longer(self._encoder[0], full, self.context_length) if full else 0
 
     def spelt(self, captions: Sequence[str]) -> list[list[str]]:
         """The tokens of each caption, as the tokenizer writes them."""
@@ -138,7 +138,7 @@ class WordFeatures(SignalMaker):
         with Task(f"{self.name}, outputs of tokens", len(order), "captions") as shown:
             for first in range(0, len(order), self.batch_size):
                 rows = order[first : first + self.batch_size]
-                values, mask = tokens.padded(rows)
+                values, mask = tokens.pad(rows)
                 values[~mask] = tokenizer.pad_token_id or 0
                 ids = torch.tensor(values, device=model.device).long()
                 attention = torch.tensor(mask, device=model.device).long()
@@ -147,7 +147,7 @@ class WordFeatures(SignalMaker):
                 yield rows, outputs.float().cpu().numpy(), mask
                 shown.update(len(rows))
 
-    def _filled(self, captions: Sequence[str], empty: Callable[..., Any]) -> WordFeatureSignal:
+    def _fill_features(self, captions: Sequence[str], empty: Callable[..., Any]) -> WordFeatureSignal:
         """The features of all tokens in an array that ``empty`` makes of a shape."""
         tokens = self.tokens(captions)
         flat = empty(shape=(len(tokens.flat), int(self._encoder[1].config.hidden_size)))

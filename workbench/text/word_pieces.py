@@ -36,7 +36,7 @@ class WordPieces(SignalMaker):
     def __init__(
         self, *, model: str = text_models.PACKAGE, revision: str | None = None, max_length: Natural = 64
     ) -> None:
-        self.source = text_models.locate(model, self.name)
+        self.source = text_models.locate_model(model, self.name)
         self.revision = revision
         self.max_length = max_length
 
@@ -53,13 +53,13 @@ class WordPieces(SignalMaker):
     def of(self, captions: Sequence[str]) -> TokenSignal:
         """Ids of the captions: those of the tokenizer plus 1, so that 0 is padding in every vocabulary."""
         ids = self._tokenizer(list(captions), truncation=True, max_length=self.max_length)["input_ids"]
-        signal = TokenSignal.of(ids, np.int32)
+        signal = TokenSignal.from_rows(ids, np.int32)
         return TokenSignal(signal.flat + 1, signal.starts)
 
     def cut(self, captions: Sequence[str], signal: Any) -> int:
         """Count the captions that are longer than ``context_length`` ids."""
-        full = [captions[row] for row in signal.at_least(self.context_length)]
-        return text_models.longer(self._tokenizer, full, self.context_length) if full else 0
+        full = [captions[row] for row in signal.rows_at_least(self.context_length)]
+        return text_models.count_longer(self._tokenizer, full, self.context_length) if full else 0
 
     def spelt(self, captions: Sequence[str]) -> list[list[str]]:
         """The pieces of each caption, as the tokenizer writes them."""

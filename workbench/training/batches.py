@@ -16,6 +16,7 @@ from torch.utils.data import DataLoader, Dataset, get_worker_info
 from workbench.io.ahead import in_threads
 from workbench.records import Batch, Computed, Graded, Judgements, Rows, Signal, Split, require
 from workbench.training.mixing import Mixture, draw
+from workbench.training.negatives import Negatives
 from workbench.training.processes import rank, world
 
 Reader = Callable[[Rows], Tensor]
@@ -88,6 +89,7 @@ class Source:
         clusters: ``(I,)`` cluster of each image, where batches hold neighbours.
         positives: judgements that say which pairs are right beside those that belong together; ``None`` = no
             other.
+        negatives: further texts that are false of their images; ``None`` = none.
     """
 
     split: Split
@@ -96,6 +98,7 @@ class Source:
     relevance: Mapping[str, Graded] = field(default_factory=dict)
     clusters: Rows | None = None
     positives: Judgements | Computed | None = None
+    negatives: Negatives | None = None
 
     def batch(self, captions: Rows, *, inputs: bool = True) -> Batch:
         """The batch of these caption rows; each image stands in it once, however many of its captions do.
@@ -144,6 +147,18 @@ class Source:
         taken = {name: signal.take(rows) for name, signal in self.signals.items()}
         return Batch([], ids, torch.from_numpy(self.split.own[rows]), signals=taken)
 
+    def of_texts(self, captions: Rows, *, seed: int) -> tuple[Rows, Callable[[Rows], Batch]]:
+        """What a text encoder reads of a batch, and what makes batches of it.
+
+        Args:
+            captions: the batch's caption rows; further texts that are drawn for it follow them.
+            seed: of the draw.
+        """
+        if self.negatives is None:
+            return captions, self.of_captions
+        drawn = self.negatives.draw(captions, seed=seed)
+        return np.concatenate([captions, drawn]), self.negatives.batch
+
 
 def to(batch: Batch, device: torch.device) -> Batch:
     """The batch with all its tensors on a device."""
@@ -158,7 +173,7 @@ class BatchShard:
     Args:
         batch: the whole batch, for the objective; without image inputs where others hold them.
         images: the images that this process encodes, in chunks.
-        captions: the captions that this process encodes, in chunks.
+        captions: the captions that this process encodes, and behind them further texts, in chunks.
     """
 
     batch: Batch
@@ -179,7 +194,7 @@ class Shards(Dataset[BatchShard]):
     Args:
         source: what batches are made from.
         mix: share of a batch's images that are mixed with another image of the batch.
-        seed: of the mixing.
+        seed: of the mixing, and of the draw of further texts.
         chunk: images, and captions, that are encoded at a time; 0 = the whole shard.
     """
 
@@ -193,15 +208,16 @@ class Shards(Dataset[BatchShard]):
 
     def __getitem__(self, rows: Rows) -> BatchShard:
         batch = self.source.batch(rows, inputs=False)
+        texts, of_texts = self.source.of_texts(rows, seed=self.seed)
         images = self.source.images_of(rows)[0]
         mixture = draw(rows, len(images), share=self.mix, seed=self.seed) if self.mix else None
         if mixture:
             batch = replace(batch, labels=mixture.labels(batch.positives))
         parts = [self._images(images, places, mixture) for places in self._places(len(images))]
-        if self.world == 1 and not self.chunk:
+        if self.world == 1 and not self.chunk and len(texts) == len(rows):
             batch = replace(batch, inputs=parts[0].inputs)
             return BatchShard(batch, [batch], [batch])
-        captions = [self.source.of_captions(rows[places]) for places in self._places(len(rows))]
+        captions = [of_texts(texts[places]) for places in self._places(len(texts))]
         return BatchShard(batch, parts, captions)
 
     def _images(self, images: Rows, places: Rows, mixture: Mixture | None) -> Batch:

@@ -21,7 +21,7 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from workbench.io import PARSER_ERRORS, ChecksumError, flat, replacing
+from workbench.io import PARSER_ERRORS, ChecksumError, flatten, replacing
 from workbench.records import require
 from workbench.training.settings import changed
 
@@ -192,7 +192,7 @@ def under(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 def optimiser_tensors(optimiser: Optimizer) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """The optimiser's state as named tensors, and its plain numbers as facts."""
-    named = flat(optimiser.state_dict()["state"])
+    named = flatten(optimiser.state_dict()["state"])
     tensors = {name: value for name, value in named.items() if isinstance(value, Tensor)}
     return tensors, {name: value for name, value in named.items() if name not in tensors}
 
@@ -223,7 +223,7 @@ def restore_random_state(states: Mapping[str, Tensor], device: torch.device) -> 
 
 def weights(model: nn.Module, objective: nn.Module) -> dict[str, Tensor]:
     """Copies of all weights and buffers of model and objective, by prefix."""
-    both = flat({"model": model.state_dict(), "objective": objective.state_dict()})
+    both = flatten({"model": model.state_dict(), "objective": objective.state_dict()})
     return {name: tensor.detach().clone() for name, tensor in both.items()}
 
 

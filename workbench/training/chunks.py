@@ -53,7 +53,7 @@ class ChunkedEmbedding:
             self._states.append(random_state(device))
             with torch.no_grad():
                 self._leaves.append(_leaf(encode(chunk)))
-        self.embedding = Embedding.joined(self._leaves)
+        self.embedding = Embedding.join(self._leaves)
 
     def backward(self) -> None:
         """Encode again, and add to the encoder's gradient what that of ``embedding`` makes it."""
@@ -63,7 +63,7 @@ class ChunkedEmbedding:
                 encoded = vars(self._encode(chunk))
                 gradients = {
                     name: value.grad
-                    for name, value in leaf.present().items()
+                    for name, value in leaf.present_fields().items()
                     if value.grad is not None and encoded[name].requires_grad
                 }
                 if gradients:  # none in an encoder that is frozen
@@ -71,7 +71,7 @@ class ChunkedEmbedding:
 
 
 def _leaf(embedding: Embedding) -> Embedding:
-    values = embedding.present()
+    values = embedding.present_fields()
     for value in values.values():
         if value.is_floating_point():
             value.requires_grad_()

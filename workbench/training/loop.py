@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from workbench.encoders.base import Pair
 from workbench.formatting import format_number, format_value
-from workbench.io import flat, signals
+from workbench.io import flatten, signals
 from workbench.metrics.blocks import NanScoresError
 from workbench.objectives.base import Objective
 from workbench.progress import Task, note
@@ -87,12 +87,25 @@ def fit(
                     note(run.reached())
         except KeyboardInterrupt:
             # an interrupt raised inside a step leaves it incomplete: keep the checkpoint before it
-            with signals.deferred():
+            with signals.defer_signals():
                 if not run.in_step:
                     run.save()
             raise
     run.finish()
     return run.history
+
+
+def split_texts(texts: Embedding, batch: Batch) -> tuple[Embedding, Embedding | None]:
+    """Take the captions of a batch and its further texts apart; ``None`` = there are none.
+
+    Args:
+        texts: embeddings of both, captions first.
+        batch: the captions' own.
+    """
+    captions = len(batch.caption_ids)
+    if len(texts) == captions:
+        return texts, None
+    return texts.take(slice(captions)), texts.take(slice(captions, None))
 
 
 class Training:
@@ -149,7 +162,7 @@ class Training:
         self.objective.warm_up(warming)
         self.image_backbone.requires_grad_(not warming)
         for shard in self.shards(number, self.step - number * self.steps_per_epoch, mix=self.settings.mix):
-            with signals.deferred():
+            with signals.defer_signals():
                 self.in_step = True
                 self.train_step(shard.to(self.device))
                 self.step += 1
@@ -167,11 +180,13 @@ class Training:
         )
         for group in self.optimiser.param_groups:
             group["lr"] = group["base_lr"] * factor
-        image, text, chunks = self.encode(self.model, shard)
-        batch = shard.batch
+        image, texts, chunks = self.encode(self.model, shard)
+        text, negatives = split_texts(texts, shard.batch)
+        batch = replace(shard.batch, negatives=negatives)
         if self.momentum:
             with torch.no_grad():
-                batch = replace(batch, momentum=self.encode(self.momentum.pair, shard)[:2])
+                seen, read, _ = self.encode(self.momentum.pair, shard)
+                batch = replace(batch, momentum=(seen, split_texts(read, batch)[0]))
         terms = self.objective(image, text, batch)
         loss = torch.stack(list(terms.values())).sum()
         losses = torch.stack([*terms.values(), loss]).detach()
@@ -193,7 +208,9 @@ class Training:
         self.objective.after_step(image, text, batch)
 
     def encode(self, pair: Pair, shard: BatchShard) -> tuple[Embedding, Embedding, list[ChunkedEmbedding]]:
-        """The embeddings of the whole batch, in float32, and what takes the gradient of chunks back."""
+        """The embeddings of the whole batch in float32, further texts behind its captions, and what takes
+        the gradient of chunks back.
+        """
         sides = ((pair.image.images, shard.images), (pair.text.texts, shard.captions))
         if self.settings.chunk_size:
             chunks = [ChunkedEmbedding(self.encoder(side), part, self.device) for side, part in sides]
@@ -276,7 +293,7 @@ class Training:
         norm = f"clip_norm={self.settings.clip_norm}"
         return f"{rate} or {norm}" if self.settings.clip_norm else f"{rate}, or set clip_norm, which is 0"
 
-    @signals.deferred()
+    @signals.defer_signals()
     def end_epoch(self, terms: Mapping[str, float], values: Mapping[str, float], smaller: bool) -> None:
         """Note the epoch, and update the weights that the run ends with."""
         epoch = self.step // self.steps_per_epoch
@@ -334,7 +351,7 @@ class Training:
         }
         checkpoint.write(
             self.position.folder / checkpoint.LAST,
-            checkpoint.weights(self.model, self.objective) | flat(tensors),
+            checkpoint.weights(self.model, self.objective) | flatten(tensors),
             {**facts, checkpoint.MADE_FROM: self.position.made_from},
         )
 

@@ -39,7 +39,7 @@ def gather(embedding: Embedding) -> Embedding:
     """
     if world() == 1:
         return embedding
-    fields = embedding.present()
+    fields = embedding.present_fields()
     shapes: list[Any] = [None] * world()
     distributed.all_gather_object(shapes, {name: tuple(value.shape) for name, value in fields.items()})
     pieces: list[dict[str, Tensor]] = [{} for _ in shapes]
@@ -47,7 +47,7 @@ def gather(embedding: Embedding) -> Embedding:
         gathered = _gathered(value, [shape[name] for shape in shapes])
         for piece, part in zip(pieces, gathered, strict=True):
             piece[name] = part
-    return Embedding.joined([Embedding(**piece) for piece in pieces])
+    return Embedding.join([Embedding(**piece) for piece in pieces])
 
 
 def _gathered(value: Tensor, shapes: list[tuple[int, ...]]) -> list[Tensor]:

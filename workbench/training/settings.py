@@ -10,7 +10,7 @@ import torch
 from annotated_types import Ge
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from workbench.io import flat
+from workbench.io import flatten
 from workbench.records import MetricKey, require
 from workbench.registry import Count, Natural, NotNegative, Share
 
@@ -183,7 +183,7 @@ def changed(was: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, str]:
     """
     grows = now.get("schedule") != "cosine" and was.get("epochs", 0) < now.get("epochs", 0)
     # a tuple and its list are one value in JSON
-    first, second = (flat(json.loads(json.dumps(values))) for values in (was, now))
+    first, second = (flatten(json.loads(json.dumps(values))) for values in (was, now))
     names = sorted((first | second).keys() - FREE - ({"epochs"} if grows else set()))
     out = {}
     for name in names:

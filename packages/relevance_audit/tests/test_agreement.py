@@ -104,7 +104,7 @@ def test_the_values_of_queries_have_the_metrics_as_their_means(truth, rng):
     means = {
         key: np.nanmean(v) for key, v in per_query(scores, OWN, truth, phi=phi, categories=codes).items()
     }
-    several = recall(scores, Judgements.own(OWN, 8), rounds=0) + ranking(
+    several = recall(scores, Judgements.from_own(OWN, 8), rounds=0) + ranking(
         scores, truth, graded=False, rounds=0
     )
     several = {m.label: m.value for m in several + semantic(scores, phi, rounds=0)}

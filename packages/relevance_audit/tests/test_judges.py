@@ -53,7 +53,7 @@ def test_what_is_recorded_covers_every_judge_with_its_interval():
     table = assets.recorded("judges")
     assert table.columns.tolist() == COLUMNS
     assert set(table.data) == {"people", "truth", "levels"}
-    assert len(table.judge[~table.judge.str.contains(",")].unique()) == len(text.judges())
+    assert len(table.judge[~table.judge.str.contains(",")].unique()) == len(text.judge_names())
     assert ((table.low <= table.value) & (table.value <= table.high)).all()
     assert "trained on captions" in audit.judge_advice()
 

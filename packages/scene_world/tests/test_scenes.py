@@ -148,7 +148,7 @@ def test_the_truth_is_computed_only_when_asked_for_and_once():
 
     def maker() -> Judgements:
         calls.append(1)
-        return Judgements.own(np.array([0, 0, 1]), 2)
+        return Judgements.from_own(np.array([0, 0, 1]), 2)
 
     lazy = LazyJudgements((2, 3), {"own": maker})
     split = Split(
@@ -168,7 +168,7 @@ def test_the_truth_is_computed_only_when_asked_for_and_once():
 
 
 def test_a_lazy_judgement_of_the_wrong_shape_is_refused_when_it_is_made():
-    lazy = LazyJudgements((2, 4), {"own": lambda: Judgements.own(np.array([0, 1]), 2)})
+    lazy = LazyJudgements((2, 4), {"own": lambda: Judgements.from_own(np.array([0, 1]), 2)})
     with pytest.raises(ValueError, match=r"'own' have shape \(2, 2\), expected \(2, 4\)"):
         lazy["own"]
 

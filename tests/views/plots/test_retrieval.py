@@ -17,7 +17,7 @@ GRADES = np.array([[1.0, 1.0, 0.5], [0.25, 1.0, 0.0], [1.0, 0.0, 1.0]])
 
 @pytest.fixture
 def split():
-    judged = {"own": Judgements.own(OWN, 3)}
+    judged = {"own": Judgements.from_own(OWN, 3)}
     ids = ("a.jpg", 'b".jpg', "c.jpg")
     return Split(
         "toy/test",

@@ -23,18 +23,18 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
-from workbench.encoders._open_clip import fitting
+from workbench.encoders._open_clip import fitting_model
 from workbench.encoders.base import Encoder
 from workbench.encoders.graph.concepts import Augmentation, Concepts, reader_of
 from workbench.encoders.graph.layers import (
     GraphAttention,
     Graphs,
+    drop_at_random,
     edge_context,
-    few_attributes,
+    limit_attributes,
     pack,
     same_caption,
     segment_mean,
-    thin,
 )
 from workbench.encoders.packed import PackedIndex
 from workbench.encoders.pooling import POOLINGS, PoolingName, position_code
@@ -169,7 +169,7 @@ class Graph(Encoder):
             return done | {"concepts": {**concepts, "backbone": "random"}}
         if concepts.get("kind") != "towers":
             return done
-        form = fitting(str(concepts["name"]), str(options.get("pretrained", "")))
+        form = fitting_model(str(concepts["name"]), str(options.get("pretrained", "")))
         return done | ({"concepts": {**concepts, "name": form}} if form != concepts["name"] else {})
 
     def texts(self, batch: Batch) -> Embedding:
@@ -178,8 +178,8 @@ class Graph(Encoder):
         graphs = pack(signal)
         if self.training:
             p = self.augmentation
-            graphs = thin(graphs, objects=p.objects, attributes=p.attributes, relations=p.relations)
-        graphs = few_attributes(graphs, ATTRIBUTES, at_random=self.training)
+            graphs = drop_at_random(graphs, objects=p.objects, attributes=p.attributes, relations=p.relations)
+        graphs = limit_attributes(graphs, ATTRIBUTES, at_random=self.training)
         attributes, stars = graphs.stars()
         phrases = {"objects": graphs.objects, "attributes": attributes, "relations": graphs.relations}
         rows = {kind: torch.searchsorted(signal["phrases"], ids) for kind, ids in phrases.items()}
@@ -187,18 +187,18 @@ class Graph(Encoder):
         nodes = self._concept("entities", torch.cat([read["objects"], read["attributes"]]))
         relations = self._concept("relations", read["relations"])
         if self.structure.joint:
-            entities = objects = self._jointly(graphs, nodes, stars, relations)
+            entities = objects = self._attend_jointly(graphs, nodes, stars, relations)
         else:
             entities = self._attend(self.stars, nodes, stars)[: len(graphs.objects)]
             links = same_caption(graphs.owner) if self.structure.fully_connected else graphs.links()
-            objects = self._attend(self.links, self._in_context(graphs, entities, relations), links)
+            objects = self._attend(self.links, self._contextualise(graphs, entities, relations), links)
         index = PackedIndex(graphs.mask)
-        parts = index.padded(objects)
+        parts = index.pad(objects)
         mean = normalize(self.pooling(parts, index.mask), dim=-1)
         entities = normalize(entities, dim=-1)
         if self.gate is not None:
             mean = normalize(self.reader.read(batch.signals["tokens"]) + self.gate * mean, dim=-1)
-            entities = normalize(_of_phrases(graphs, read) + self.gate * entities, dim=-1)
+            entities = normalize(_entity_vectors(graphs, read) + self.gate * entities, dim=-1)
         return Embedding(
             mean,
             parts=parts,
@@ -226,7 +226,7 @@ class Graph(Encoder):
             nodes = layer(self.dropout(nodes) if number else nodes, edges)
         return nodes
 
-    def _in_context(self, graphs: Graphs, entities: Tensor, relations: Tensor) -> Tensor:
+    def _contextualise(self, graphs: Graphs, entities: Tensor, relations: Tensor) -> Tensor:
         """Entities with the code of their place and what their relations say."""
         if self.code is not None and self.code_norm is not None:
             mask = graphs.mask
@@ -243,9 +243,9 @@ class Graph(Encoder):
         entities = entities + context
         return entities if self.context_norm is None else self.dropout(self.context_norm(entities))
 
-    def _jointly(self, graphs: Graphs, nodes: Tensor, stars: Tensor, relations: Tensor) -> Tensor:
+    def _attend_jointly(self, graphs: Graphs, nodes: Tensor, stars: Tensor, relations: Tensor) -> Tensor:
         """Objects and attributes in one graph; returns the objects."""
-        objects = self._in_context(graphs, nodes[: len(graphs.objects)], relations)
+        objects = self._contextualise(graphs, nodes[: len(graphs.objects)], relations)
         holder = graphs.attributes.nonzero(as_tuple=True)[0]
         loops = torch.arange(len(nodes), device=nodes.device).expand(2, -1)
         edges = torch.unique(torch.cat([stars, graphs.links(), loops], dim=1), dim=1)
@@ -259,7 +259,7 @@ class Graph(Encoder):
         return {f"reader.{name}": depth for name, depth in self.reader.depths().items()}
 
 
-def _of_phrases(graphs: Graphs, read: Mapping[str, Tensor]) -> Tensor:
+def _entity_vectors(graphs: Graphs, read: Mapping[str, Tensor]) -> Tensor:
     """``(N, D)`` unit vectors of the entities, each the mean of what its object and its attributes mean."""
     objects = torch.arange(len(graphs.objects), device=graphs.objects.device)
     holder = torch.cat([objects, graphs.attributes.nonzero(as_tuple=True)[0]])

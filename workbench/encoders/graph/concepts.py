@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
-from workbench.encoders._open_clip import build, describe, fitting, pad_as_its_tokenizer
+from workbench.encoders._open_clip import build, describe, fitting_model, set_padding
 from workbench.encoders._open_clip_towers import depths, read_text, text_tower
 from workbench.encoders.packed import PackedIndex, gru
 from workbench.encoders.words import FIRST_WORD, UNKNOWN, TextBackbone, close_up, word_table
@@ -164,10 +164,10 @@ class WordGru(Reader):
         self.words = word_table("graph", vocabulary, width, pretrained)
         grus = {kind: nn.GRU(width, width, batch_first=True, bidirectional=both_ways) for kind in KINDS}
         self.readers = nn.ModuleDict(grus)
-        plurals = numbers_of(vocabulary or ())
+        plurals = plural_ids(vocabulary or ())
         singulars = {plural: singular for singular, plural in plurals.items()}
-        self.plural = _renumbering(plurals, self.words.num_embeddings)
-        self.singular = _renumbering(singulars, self.words.num_embeddings)
+        self.plural = _id_map(plurals, self.words.num_embeddings)
+        self.singular = _id_map(singulars, self.words.num_embeddings)
 
     def forward(self, words: Tensor, rows: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """Each kind by a GRU of its own; in training every occurrence is touched by itself."""
@@ -233,10 +233,10 @@ class TextTower(Reader):
     """
 
     def __init__(self, model: str, pretrained: str) -> None:
-        description = describe(fitting(model, pretrained))
+        description = describe(fitting_model(model, pretrained))
         super().__init__(int(description.architecture["embed_dim"]))
         network: Any = build(description, pretrained)
-        pad_as_its_tokenizer(network, description)
+        set_padding(network, description)
         self.tower = text_tower(network)
         if hasattr(self.tower, "visual"):
             # In the class CLIP the text tower is the model itself, and its image side serves nobody here.
@@ -266,7 +266,7 @@ def reader_of(
     return PieceReader(concepts.name, concepts.word_dim, weights=concepts.backbone == "trained")
 
 
-def numbers_of(vocabulary: Sequence[str]) -> dict[int, int]:
+def plural_ids(vocabulary: Sequence[str]) -> dict[int, int]:
     """Id of a noun's plural by id of its singular, where a vocabulary holds both; by spelling, and a few by
     heart.
     """
@@ -281,7 +281,7 @@ def numbers_of(vocabulary: Sequence[str]) -> dict[int, int]:
     return plurals
 
 
-def _renumbering(numbers: Mapping[int, int], count: int) -> nn.Buffer:
+def _id_map(numbers: Mapping[int, int], count: int) -> nn.Buffer:
     """``(count,)`` another id for each id, itself where there is none; not part of the state."""
     return nn.Buffer(torch.tensor([numbers.get(word, word) for word in range(count)]), persistent=False)
 

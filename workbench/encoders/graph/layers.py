@@ -92,7 +92,7 @@ def pack(signal: Mapping[str, Tensor]) -> Graphs:
     return Graphs(len(real), objects, owner, attributes, relation, *ends)
 
 
-def thin(graphs: Graphs, *, objects: float, attributes: float, relations: float) -> Graphs:
+def drop_at_random(graphs: Graphs, *, objects: float, attributes: float, relations: float) -> Graphs:
     """Leave objects, attributes and relations out at random; one object of a caption always stays.
 
     Args:
@@ -122,7 +122,7 @@ def thin(graphs: Graphs, *, objects: float, attributes: float, relations: float)
     return replace(fewer, relations=graphs.relations[related], subject=subject, thing=thing)
 
 
-def few_attributes(graphs: Graphs, most: int, *, at_random: bool) -> Graphs:
+def limit_attributes(graphs: Graphs, most: int, *, at_random: bool) -> Graphs:
     """So many attributes of each object.
 
     Args:
@@ -131,7 +131,7 @@ def few_attributes(graphs: Graphs, most: int, *, at_random: bool) -> Graphs:
         at_random: which, where an object has more; else the first ones. Those that stay keep their order.
 
     Source:
-        CORA, released code, which draws after ``thin`` has left some out.
+        CORA, released code, which draws after ``drop_at_random`` has left some out.
     """
     there = graphs.attributes != 0
     if there.shape[1] <= most:

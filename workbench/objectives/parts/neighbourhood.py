@@ -97,8 +97,8 @@ def cross_similarity(image: Embedding, text: Embedding) -> tuple[Tensor, Tensor]
             block, max(block_entries(all_words) // max(block.shape[1] * len(all_words), 1), 1)
         )
     ]
-    to_text, to_image = (of_images.of_sets(list(side)) for side in zip(*pieces, strict=True))
-    return of_texts.of_sets([to_text.T]).T, of_texts.of_sets([to_image.T])
+    to_text, to_image = (of_images.join_sets(list(side)) for side in zip(*pieces, strict=True))
+    return of_texts.join_sets([to_text.T]).T, of_texts.join_sets([to_image.T])
 
 
 def _best_matches(regions: Tensor, words: Tensor, shapes: list[tuple[int, int]]) -> tuple[Tensor, Tensor]:

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import dropout, leaky_relu, normalize
 
-from workbench.encoders.pooling import meeting
+from workbench.encoders.pooling import meeting_layer
 from workbench.losses.similarity import cosine, distance
 from workbench.objectives.parts.attention import blocks_of, local_of, masked_mean, parts_of
 from workbench.objectives.parts.neighbourhood import Graph, attention_bias, four_blocks
@@ -85,7 +85,7 @@ class ReleasedNeighbourhood(nn.Module):
         super().__init__()
         self.graph = graph
         self.of_images, self.of_texts, self.joint = (Convolution(embed_dim, graph.dropout) for _ in range(3))
-        self.layer = meeting(embed_dim, graph.heads, FEED_FORWARD, graph.attention_dropout)
+        self.layer = meeting_layer(embed_dim, graph.heads, FEED_FORWARD, graph.attention_dropout)
 
     def forward(self, image: Embedding, text: Embedding) -> tuple[Tensor, Tensor]:
         """Unit vectors ``(I, D)`` and ``(T, D)``, from the local vectors and the parts."""

@@ -26,7 +26,7 @@ class HuggingFace(Adapter):
     def __init__(self, name: str) -> None:
         super().__init__()
         opening = reading_errors(name, "cannot be opened by transformers", Exception)
-        with opening, text_models.without_code(name):
+        with opening, text_models.refusing_code(name):
             self.model = _dual_encoder(name, *_saved_as(name))
             self.processor = text_models.read("AutoProcessor", name)
         broken = next((part for part, one in self.named_parameters() if not one.isfinite().all()), "")
@@ -49,7 +49,7 @@ class HuggingFace(Adapter):
 
     def cut(self, texts: Sequence[str]) -> int:
         """Count the texts that are longer than ``longest`` tokens."""
-        return text_models.longer(self.processor.tokenizer, texts, self.longest) if self.longest else 0
+        return text_models.count_longer(self.processor.tokenizer, texts, self.longest) if self.longest else 0
 
 
 def vectors_in(output: Any) -> Any:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from workbench.assets import text_models
-from workbench.io import hub, reading_errors
+from workbench.io import hub_access, reading_errors
 from workbench.records import require
 from workbench.runs.adapters.limits import DUAL, least, library, text_positions
 from workbench.runs.own import Adapter
@@ -27,7 +27,7 @@ class Sentences(Adapter):
         super().__init__()
         sentences = library(SENTENCES, "sentences")
         opening = reading_errors(name, f"cannot be opened by {SENTENCES}", Exception)
-        with opening, text_models.without_code(name), hub(name):
+        with opening, text_models.refusing_code(name), hub_access(name):
             self.model = sentences.SentenceTransformer(name, device="cpu")
         reads = getattr(self.model, "modalities", ["text", "image"])
         lacks = [side for side in ("image", "text") if side not in reads]
@@ -49,4 +49,4 @@ class Sentences(Adapter):
     def cut(self, texts: Sequence[str]) -> int:
         """Count the texts that are longer than ``longest`` tokens."""
         tokenizer = getattr(self.model.tokenizer, "tokenizer", self.model.tokenizer)
-        return text_models.longer(tokenizer, texts, self.longest) if self.longest else 0
+        return text_models.count_longer(tokenizer, texts, self.longest) if self.longest else 0

@@ -15,7 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from workbench import text
-from workbench.records import Rows, SceneGraph, Split, Truth, densest
+from workbench.records import Rows, SceneGraph, Split, Truth, densest_judgements
 from workbench.registry import require_known
 from workbench.runs.result import Result
 from workbench.text.words import words
@@ -230,9 +230,9 @@ class Grader:
         self.gallery = gallery
         self.split = gallery.split
         known = list(self.split.judgements)
-        self.name = name or densest(known)
+        self.name = name or densest_judgements(known)
         self._by_judge = self.name not in known
-        known += text.judges() if self._by_judge else []
+        known += text.judge_names() if self._by_judge else []
         require_known(f"{self.split.name} has no judgements", self.name, known, ValueError)
         self._truth = lru_cache(TRUTHS)(self._truth_of)
 

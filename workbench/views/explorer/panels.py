@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, ClassVar
 
-from workbench.io import validated
+from workbench.io import validate
 from workbench.records import require
 from workbench.registry import require_known
 from workbench.views.explorer.questions import Question
@@ -76,7 +76,7 @@ class Panel:
         Raises:
             ValueError: they are of another form.
         """
-        return validated(settings, cls.Settings, f"panel {cls.name}", "has other settings")
+        return validate(settings, cls.Settings, f"panel {cls.name}", "has other settings")
 
     @classmethod
     def file(cls, ending: str) -> Path:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import ConfigDict, ValidationError
 
-from workbench.io import adapter
+from workbench.io import type_adapter
 from workbench.records import SceneGraph, Split, require
 from workbench.registry import Count, Natural, refusal
 
@@ -162,7 +162,7 @@ def checked(question: Any) -> Question:
         TypeError, ValueError: a value is not; the message names it.
     """
     try:
-        valid: Question = adapter(Question).validate_python(question)
+        valid: Question = type_adapter(Question).validate_python(question)
     except ValidationError as error:
         values = vars(question) if isinstance(question, Question) else question
         raise refusal("question", values, error.errors()) from None

@@ -1,0 +1,111 @@
+"""A trained model that scores otherwise: by other options of its objective, or with weights between those
+from before its training and those after it.
+
+Source of the weights between: Wortsman et al., "Robust fine-tuning of zero-shot models", CVPR 2022, Eq. 1
+(WiSE-FT). Departure: adapters are weights times ``share``, since they begin as nothing.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from workbench.formatting import format_count
+from workbench.records import require
+from workbench.registry import Share, check_value
+from workbench.runs.build import build, check_reads, load_split
+from workbench.runs.config import Config
+from workbench.runs.measure import calibrate
+from workbench.runs.model import Model, TrainedModel
+from workbench.runs.resolve import make_objective
+from workbench.runs.spellings import lay
+from workbench.training import checkpoint, seed_everything
+
+WISE_FT = "wise_ft"
+# of an adapter, the weight that is random at first and counts for nothing
+RANDOM = ".lora_A."
+
+
+def rescored(model: Model, scoring: Mapping[str, Any]) -> Model:
+    """Let a trained model score otherwise, with the weights that it has learnt and what its objective then
+    chooses on the validation split.
+
+    Args:
+        model: of a run.
+        scoring: fields of the configuration, and ``wise_ft``, see ``between``; nothing changes nothing.
+
+    Raises:
+        KeyError, TypeError, ValueError: a model without an objective of its own, options that the objective
+            does not take, or that read what the encoders do not give.
+    """
+    if not scoring:
+        return model
+    if not isinstance(model, TrainedModel):
+        raise ValueError(f"{model.name} was not trained here; it has no objective whose scores could change")
+    fields = dict(scoring)
+    share = fields.pop(WISE_FT, None)
+    if share is not None:
+        model = between(model, share)
+    if not fields and not model.objective.calibrates:
+        return model
+    config = Config(**lay(model.config.given(), fields))
+    objective = make_objective(config)
+    check_reads(config.objective.name, objective, model.pair)
+    objective.setup(model.pair.image.embed_dim)
+    objective.load_state_dict(dict(model.objective.named_parameters()), strict=False)
+    changed = replace(model, objective=objective.to(model.device).eval(), config=config)
+    if objective.calibrates:
+        calibrate(changed, changed.source(load_split(config, "val")))
+    return changed
+
+
+def between(model: TrainedModel, share: float) -> TrainedModel:
+    """Give a trained model weights between those that its training began from and those that it ended with.
+
+    Args:
+        model: of a run that began from weights of a model.
+        share: of the weights after training: 0 = those before, 1 = those after.
+
+    Raises:
+        TypeError, ValueError: ``share`` is not between 0 and 1, or a weight was random before.
+    """
+    check_value(WISE_FT, share, Share)
+    begun, before = _beginning(model, 0)
+    _, other = _beginning(model, 1)
+    after = {name: value.cpu() for name, value in checkpoint.weights(model.pair, model.objective).items()}
+    drawn = [name for name, value in before.items() if RANDOM not in name and not _same(value, other[name])]
+    require(
+        not drawn,
+        f"{WISE_FT} needs weights from before the training, and {format_count(len(drawn), 'weight')} of "
+        f"{model.name} began at random, {min(drawn, default='')} first; name a run that was fine-tuned from "
+        "a model, with head='pooled'",
+    )
+    mixed = {name: _mixed(before[name], value, share) for name, value in after.items() if RANDOM not in name}
+    checkpoint.load_weights(begun.pair, begun.objective, {**after, **mixed})
+    name = f"{model.name}, {WISE_FT}={share}"
+    objective = begun.objective.to(model.device).eval()
+    changed = replace(model, pair=begun.pair, objective=objective, name=name)
+    return changed.to(str(model.device), model.precision)
+
+
+def _beginning(model: TrainedModel, seed: int) -> tuple[TrainedModel, dict[str, Tensor]]:
+    """The model as it was before training, what is random drawn from a seed, and its weights."""
+    states = {name: maker.state() for name, maker in model.makers.items()}
+    with torch.random.fork_rng(devices=()):
+        seed_everything(seed)
+        begun = build(model.config, (), states, pretrained=True)
+    return begun, checkpoint.weights(begun.pair, begun.objective)
+
+
+def _same(first: Tensor, second: Tensor) -> bool:
+    return first.shape == second.shape and torch.equal(first, second)
+
+
+def _mixed(before: Tensor, after: Tensor, share: float) -> Tensor:
+    """The weights between; integers have none, and are those after, or before where all others are."""
+    if share == 0 or not before.is_floating_point():
+        return before if share == 0 else after
+    # a mask holds minus infinity, of which there is no mean
+    return torch.where(before == after, after, torch.lerp(before, after, share))
