@@ -19,7 +19,7 @@ from scipy import sparse
 
 from workbench import metrics as shelf
 from workbench.formatting import format_count
-from workbench.io import checksum, from_user, write_table
+from workbench.io import checksum, resolve_input, write_table
 from workbench.metrics.attainable import TIES as WITHOUT_SCORES
 from workbench.metrics.blocks import AnyScores, RowScores, by_rows
 from workbench.progress import Task
@@ -227,7 +227,7 @@ def open_lists(source: Any, split: Split) -> tuple[KeptScores, Split, dict[str, 
 def _origin(source: Any, part: Placed) -> dict[str, str]:
     """The path of a file and its checksum; of what is in memory how much it is."""
     if isinstance(source, str | Path):
-        file = from_user(source).resolve()
+        file = resolve_input(source).resolve()
         return {"file": str(file), "checksum": checksum(file)}
     return {"pairs": str(len(part.values))}
 

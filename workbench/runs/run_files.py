@@ -24,7 +24,15 @@ import pandas as pd
 
 from workbench.data.columns import normalise_name
 from workbench.formatting import format_count
-from workbench.io import from_user, parse_json, reading_errors, replacing, require_itself, write_json
+from workbench.io import (
+    parse_json,
+    reading_errors,
+    replacing,
+    require_real_file,
+    resolve_input,
+    resolve_output,
+    write_json,
+)
 from workbench.records import Rows, Split, Values, require
 from workbench.registry import class_of
 
@@ -154,7 +162,7 @@ def read_pairs(source: Any, form: Form) -> list[tuple[str, pd.DataFrame]]:
             message names the line or the query.
     """
     name = name_of(source, form)
-    content = _file(from_user(source), form) if isinstance(source, str | Path) else source
+    content = _file(resolve_input(source), form) if isinstance(source, str | Path) else source
     if hasattr(content, "to_pandas"):
         content = content.to_pandas()
     elif not isinstance(content, Mapping | pd.DataFrame) and hasattr(content, "to_dict"):
@@ -176,7 +184,7 @@ def _file(file: Path, form: Form) -> Any:
     """The content of a file: a mapping of JSON, else a table."""
     require(file.is_file(), f"there is no file {file}", FileNotFoundError)
     require(file.suffix not in MATRICES, f"{file} holds a matrix and no {form.what}; give it as scores")
-    require_itself(file, form.what)
+    require_real_file(file, form.what)
     if file.suffix == ".json":
         content = parse_json(file.read_bytes(), file)
         require(isinstance(content, dict), f"{file} holds no mapping of queries")
@@ -388,7 +396,7 @@ def write_pairs(
     Raises:
         ValueError: an id has a blank, which TREC takes for the end of it.
     """
-    path = from_user(file)
+    path = resolve_output(file)
     texts = pairs["value"].map(float if decimals else int)
     if path.suffix == ".json":
         by_query: dict[str, dict[str, Any]] = {}
