@@ -238,7 +238,7 @@ def ablations() -> str:
 def machine() -> str:
     """The short table of the machine that this was last measured on."""
     found = read("machine")
-    head, *rows = bench.lines([bench.Figure(**row) for row in found["rows"]])
+    head, *rows = bench.table_lines([bench.Figure(**row) for row in found["rows"]])
     gpu = "no GPU" if found["gpu"] == "none" else found["gpu"]
     of, threads = found["machine"], format_count(found["threads"], "thread")
     # what is measured itself keeps its threads at work
@@ -303,7 +303,8 @@ def gpu() -> str:
         ("what", "here", "reference", "its figure"),
         ("---",) * 4,
         (f"a training step of {format_count(found['batch'], 'pair')} that lie on the GPU",
-         f"{bench.milliseconds(ours)} ms", "open_clip's own loop", f"{bench.milliseconds(theirs)} ms"),
+         f"{bench.format_milliseconds(ours)} ms", "open_clip's own loop",
+         f"{bench.format_milliseconds(theirs)} ms"),
         ("training from JPEG files", pairs[0], "open_clip's own loop", pairs[1]),
         ("`evaluate`, 5,000 pictures and 25,000 captions", tested["evaluate, float32"],
          "the encoder alone", tested["encoding of what lies in memory, float32"]),

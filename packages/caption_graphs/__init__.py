@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from caption_graphs import spelling, tree, wording
-from caption_graphs.placement import placed
-from caption_graphs.read import read_graph, unread
+from caption_graphs.placement import place_phrases
+from caption_graphs.read import read_graph, unread_words
 from caption_graphs.sentences import sentence
 from caption_graphs.vocabulary import ASSETS, Word
 from workbench.records import Rows, SceneGraph, require
@@ -92,7 +92,7 @@ class SceneGraphs(SignalMaker):
             OSError: no English spaCy model is installed.
         """
         new = list(dict.fromkeys(caption for caption in captions if caption not in self._parsed))
-        self._parsed.update(zip(new, self._graphs(new), strict=True))
+        self._parsed.update(zip(new, self._distinct_graphs(new), strict=True))
         graphs = [self._parsed[caption] for caption in captions]
         lost = [row for row, graph in enumerate(graphs) if graph is None]
         whole = tuple(
@@ -100,28 +100,28 @@ class SceneGraphs(SignalMaker):
         )
         return SceneGraphSignal(whole, np.array(lost, dtype=np.int64), tree.model()[1])
 
-    def _graphs(self, captions: Sequence[str]) -> list[SceneGraph | None]:
-        read = partial(_read, plurals=self.plurals, corrects=self.corrects)
-        return _graphs(captions, self.processes, read)
+    def _distinct_graphs(self, captions: Sequence[str]) -> list[SceneGraph | None]:
+        read = partial(_parse_chunk, plurals=self.plurals, corrects=self.corrects)
+        return _parse_distinct(captions, self.processes, read)
 
-    def unread(self, caption: str) -> tuple[str, ...]:
+    def unread_words(self, caption: str) -> tuple[str, ...]:
         """Return the words of a caption that its graph holds in no form; small words such as "the" are left
         out.
 
-        >>> SceneGraphs().unread("A cat and a hous")
+        >>> SceneGraphs().unread_words("A cat and a hous")
         ('hous',)
         """
-        return unread(caption, self.of([caption]).graphs[0])
+        return unread_words(caption, self.of([caption]).graphs[0])
 
-    def restated(self, caption: str) -> str:
+    def restate(self, caption: str) -> str:
         """Return what the graph of a caption says, as a plain sentence.
 
-        >>> SceneGraphs().restated("Look, two cats on a big box!")
+        >>> SceneGraphs().restate("Look, two cats on a big box!")
         'two cats on a big box'
         """
         return sentence(self.of([caption]).graphs[0])
 
-    def unusual(self, caption: str, usual: Set[str] = frozenset()) -> dict[str, tuple[str, ...]]:
+    def unusual_words(self, caption: str, usual: Set[str] = frozenset()) -> dict[str, tuple[str, ...]]:
         """Return the words of a caption that captions do not use, each with those near to it, the nearest
         first.
 
@@ -129,17 +129,17 @@ class SceneGraphs(SignalMaker):
             caption: any text.
             usual: lower-case words that are usual besides, such as those of one's own captions.
 
-        >>> SceneGraphs().unusual("A gren elefant")["elefant"]
+        >>> SceneGraphs().unusual_words("A gren elefant")["elefant"]
         ('elegant', 'elephant', 'elephants')
         """
-        return spelling.unusual(caption, usual)
+        return spelling.unusual_words(caption, usual)
 
     def identity(self) -> str:
         """Return what tells the graphs of this parser from those of another: a hash of its rules, words,
         weights and spaCy model, whether it marks plurals, and whether it leaves slips as they are.
         """
         marks = "-plurals" if self.plurals else ""
-        return f"{_code()}{marks}" if self.corrects else f"{_code()}{marks}-as_written"
+        return f"{_code_hash()}{marks}" if self.corrects else f"{_code_hash()}{marks}-as_written"
 
 
 def parse(captions: Sequence[str]) -> tuple[SceneGraph, ...]:
@@ -163,7 +163,7 @@ def parse(captions: Sequence[str]) -> tuple[SceneGraph, ...]:
     return SceneGraphs().of(captions).graphs
 
 
-def _graphs(captions: Sequence[str], processes: int, read: Reader) -> list[SceneGraph | None]:
+def _parse_distinct(captions: Sequence[str], processes: int, read: Reader) -> list[SceneGraph | None]:
     """Graphs of distinct captions, None for one without an object."""
     chunks = [captions[start : start + CHUNK] for start in range(0, len(captions), CHUNK)]
     if processes == 1 or len(captions) < WORTH:
@@ -172,22 +172,22 @@ def _graphs(captions: Sequence[str], processes: int, read: Reader) -> list[Scene
         return list(chain.from_iterable(pool.map(read, chunks)))
 
 
-def _read(captions: Sequence[str], *, plurals: bool, corrects: bool) -> list[SceneGraph | None]:
+def _parse_chunk(captions: Sequence[str], *, plurals: bool, corrects: bool) -> list[SceneGraph | None]:
     sentences = [split(caption, corrects=corrects) for caption in captions]
     # One thread: the model's matrices are so small that two wait for each other longer than they work.
     with threadpool_limits(1, "blas"):
-        trees = map(placed, tree.trees(list(chain.from_iterable(sentences))))
+        trees = map(place_phrases, tree.parse_trees(list(chain.from_iterable(sentences))))
         return [read_graph(list(islice(trees, len(several))), plurals=plurals) for several in sentences]
 
 
 def split(caption: str, *, corrects: bool = True) -> list[list[Word]]:
     """Return the sentences of a caption as words that the parser reads."""
-    words = spelling.words(caption) if corrects else wording.tokens(caption)
+    words = spelling.corrected_words(caption) if corrects else wording.tokens(caption)
     return [wording.fold(sentence) for sentence in wording.sentences(words)]
 
 
 @cache
-def _code() -> str:
+def _code_hash() -> str:
     pipeline, name = tree.model()
     digest = hashlib.sha256(f"{name} {pipeline.meta['version']}".encode())
     for file in [*sorted(Path(__file__).parent.glob("*.py")), *sorted(ASSETS.iterdir())]:

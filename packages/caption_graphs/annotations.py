@@ -42,7 +42,7 @@ class Annotated:
     graphs: tuple[SceneGraph, ...]
 
 
-def annotated(file: Path | str, root: Path | str = "", part: Part = "test") -> Annotated:
+def read_annotated(file: Path | str, root: Path | str = "", part: Part = "test") -> Annotated:
     """Annotated captions; the file holds their graphs, and their texts are looked up.
 
     Args:
@@ -62,7 +62,7 @@ def annotated(file: Path | str, root: Path | str = "", part: Part = "test") -> A
     drawn = dict.fromkeys(row["source"] for row in rows)
     known = {source: texts(base / TEXTS[source], source) for source in drawn}
     graphs = tuple(SceneGraph.from_lists(row["objects"], row["attributes"], row["relations"]) for row in rows)
-    captions = tuple(_checked(row, known[row["source"]]) for row in rows)
+    captions = tuple(_require_text(row, known[row["source"]]) for row in rows)
     return Annotated(tuple((row["source"], row["id"]) for row in rows), captions, graphs)
 
 
@@ -103,7 +103,7 @@ def coco_annotations(path: Path) -> list[dict[str, Any]]:
     return list(parse_json(read_text(path), path)["annotations"])
 
 
-def _checked(row: dict[str, Any], texts: dict[str, str]) -> str:
+def _require_text(row: dict[str, Any], texts: dict[str, str]) -> str:
     name = f"{row['source']} {row['id']!r}"
     require(row["id"] in texts, f"annotated captions: there is no caption {name}; is the file complete?")
     text = texts[row["id"]]

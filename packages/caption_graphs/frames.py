@@ -1,7 +1,7 @@
 """Step 2, what a caption says of itself as a picture, "an aerial view of": it is left out."""
 
 from caption_graphs.looks import NOTHING, Folded
-from caption_graphs.vocabulary import FINITE, Word, known, peek
+from caption_graphs.vocabulary import FINITE, Word, known, word_at
 
 # what may stand before pictures that are many, "a series of photos"
 _MANY = known.seen_mask | known.articles
@@ -22,18 +22,18 @@ def opening_frame(words: list[str]) -> int:
         # "three men take pictures of a dog" -> 0
         if word in known.frames and word.endswith("s") and not _MANY.issuperset(words[:i]):
             break
-        if length := _framed(words, i):
+        if length := _count_frame_words(words, i):
             # "a collage of | photos of"
-            return length + (opening_frame(words[length:]) if peek(words, length) in known.frames else 0)
+            return length + (opening_frame(words[length:]) if word_at(words, length) in known.frames else 0)
         if word in _GOES_ON:
             break
     return 0
 
 
-def _framed(words: list[str], at: int) -> int:
+def _count_frame_words(words: list[str], at: int) -> int:
     """How many words of a caption only frame it, where the word at a position may name the picture."""
-    word, after = words[at], peek(words, at + 1)
-    then = peek(words, at + 2)
+    word, after = words[at], word_at(words, at + 1)
+    then = word_at(words, at + 2)
     if word == "scene":
         plain = known.pictorial.issuperset(words[:at]) and after in ("of", "with")
         return at + 2 if plain else 0
@@ -53,8 +53,8 @@ def closing_frame(words: list[str], at: int) -> Folded:
     """
     if words[at : at + 2] == ["we", "see"]:
         return 2, [Word("there"), Word("is")]
-    thing, after = peek(words, at + 2), peek(words, at + 3, ".")
-    here = words[at] == "in" and peek(words, at + 1) in ("the", "this")
+    thing, after = word_at(words, at + 2), word_at(words, at + 3, ".")
+    here = words[at] == "in" and word_at(words, at + 1) in ("the", "this")
     ends = after in FINITE | {"as"} or not after[0].isalnum()
     if here and (
         (thing in known.pictured and at and ends) or (words[at + 1] == "this" and thing in known.frames)

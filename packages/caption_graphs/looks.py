@@ -1,6 +1,6 @@
 """Step 2, adjectives of two words that are one: "dark blue", "snow covered"."""
 
-from caption_graphs.vocabulary import BEFORE, ENDS, FINITE, Word, ends, known, peek
+from caption_graphs.vocabulary import BEFORE, ENDS, FINITE, Word, ends_noun_phrase, known, word_at
 
 # What a rule makes of the words from a position on: how many it replaces (0 = the rule does not apply), and
 # by what.
@@ -23,12 +23,12 @@ def look_of_two_words(words: list[str], at: int) -> Folded:
     """One adjective of two words: "dark blue"; a colour that may be a noun is given as one that may not, and
     no comma stands in "a brown, white, and black dog".
     """
-    first, second = words[at], peek(words, at + 1)
+    first, second = words[at], word_at(words, at + 1)
     if first == ",":
-        around = {peek(words, at - 1), *words[at + 1 : at + 3]} - {"and"}
+        around = {word_at(words, at - 1), *words[at + 1 : at + 3]} - {"and"}
         return (1, []) if around <= known.colours else NOTHING
-    if second and _one_look(words, at):
-        return 2, [Word("red", f"{first} {second}", "name" if _worn_colour(words, at) else "attribute")]
+    if second and _is_one_look(words, at):
+        return 2, [Word("red", f"{first} {second}", "name" if _is_worn_colour(words, at) else "attribute")]
     # before a noun these are no verbs and no amounts: "two spotted birds", "three little striped pears"
     before = second[:1].isalpha() and second not in BEFORE
     few = first in ("little", "pretty") and second in known.patterned | known.colours | known.young
@@ -38,10 +38,10 @@ def look_of_two_words(words: list[str], at: int) -> Folded:
     return (1, [Word("red", first)]) if first in known.colours and not noun and first != "red" else NOTHING
 
 
-def _one_look(words: list[str], at: int) -> bool:
+def _is_one_look(words: list[str], at: int) -> bool:
     """Whether two words are one adjective."""
-    first, second = words[at], peek(words, at + 1)
-    after = peek(words, at + 2)
+    first, second = words[at], word_at(words, at + 1)
+    after = word_at(words, at + 2)
     if second in known.colours:
         # "baby blue", but not "a baby | black bear"
         return first in _SHADES and (first not in ("baby", "sky") or second in ("blue", "pink"))
@@ -67,8 +67,12 @@ def _one_look(words: list[str], at: int) -> bool:
     return covered or (named and second in known.made and not does and first not in _NO_FIRST)
 
 
-def _worn_colour(words: list[str], at: int) -> bool:
+def _is_worn_colour(words: list[str], at: int) -> bool:
     """Whether a colour of two words stands for what is worn: "a girl in | navy blue | is posing"."""
-    after = peek(words, at + 2, ".")
-    alone = after in FINITE or after.endswith("ing") or (ends(after) and after not in ("and", "or", ","))
-    return words[at + 1] in known.colours and peek(words, at - 1) in ("in", "wearing", "wears") and alone
+    after = word_at(words, at + 2, ".")
+    alone = (
+        after in FINITE
+        or after.endswith("ing")
+        or (ends_noun_phrase(after) and after not in ("and", "or", ","))
+    )
+    return words[at + 1] in known.colours and word_at(words, at - 1) in ("in", "wearing", "wears") and alone

@@ -17,13 +17,13 @@ INNER = ("compound", "nmod", "amod", "nummod", "det", "advmod", "quantmod", "nn"
 BESIDE = ("amod", "nummod", "compound", "nmod", "det", "predet", "advmod", "quantmod", "npadvmod", "appos")
 
 
-def inner(tree: Tree, i: int) -> bool:
+def is_inner(tree: Tree, i: int) -> bool:
     """Whether a word only helps to name or describe a noun that follows it."""
     head = tree.heads[i]
     # "is rock | climbing", "a man rock | climbing"
-    does = tree.verb(head) and (tree.deps[head] == "acl" or bool(tree.below(head, "aux")))
+    does = tree.is_verb(head) and (tree.deps[head] == "acl" or bool(tree.children_by(head, "aux")))
     sport = tree.deps[i] == "compound" and does
-    return head > i and tree.deps[i] in INNER and (tree.noun(head) or tree.deps[head] in INNER or sport)
+    return head > i and tree.deps[i] in INNER and (tree.is_noun(head) or tree.deps[head] in INNER or sport)
 
 
 def is_object(tree: Tree, i: int) -> bool:
@@ -34,10 +34,10 @@ def is_object(tree: Tree, i: int) -> bool:
         return False
     if kind in ("attribute", "preposition") or not word[0].isalnum() or word in NO_OBJECTS:
         return False
-    if names or tree.noun(i):
+    if names or tree.is_noun(i):
         # "Outdoors" is a noun used as an adverb, but not in "on the outside".
-        adverb = word in known.adverbs and not tree.below(i, "det")
-        return not inner(tree, i) and (names or not adverb)
+        adverb = word in known.adverbs and not tree.children_by(i, "det")
+        return not is_inner(tree, i) and (names or not adverb)
     # An adjective or number may stand for a thing: "a man in red", "two are playing".
     first = i
     while tree.deps[first] == "conj" and tree.text(first) in known.colours:
@@ -47,7 +47,7 @@ def is_object(tree: Tree, i: int) -> bool:
         and tree.deps[first] in ("nsubj", "nsubjpass", "dobj", "pobj")
         and (
             # "in orange and | black"
-            not tree.noun(first) or tree.text(first) in known.colours
+            not tree.is_noun(first) or tree.text(first) in known.colours
         )
     )
 
@@ -65,36 +65,36 @@ def name_of(tree: Tree, i: int) -> str:
         whole = start == "pair of " or last.endswith("a")
         head = word.says if whole else SINGULARS.get(word.says) or start + lemma(last, "NOUN")
     # "a women tennis player"
-    parts = (PERSONS.get(tree.text(c), tree.text(c)) for c in compound(tree, i))
+    parts = (PERSONS.get(tree.text(c), tree.text(c)) for c in compound_nouns(tree, i))
     return " ".join([*parts, head])
 
 
-def namesake(tree: Tree, i: int) -> int:
+def naming_noun(tree: Tree, i: int) -> int:
     """Return the noun that names an object: itself, or the noun joined to a colour or size, "a black and a
     white dog".
     """
-    own = any(tree.token(c) in known.articles for c in tree.below(i, "det"))
+    own = any(tree.token(c) in known.articles for c in tree.children_by(i, "det"))
     looks = next((some for some in (known.colours, SIZES) if tree.text(i) in some), None)
     if looks is None or tree.deps[i] == "pobj" or not own:
         return i
-    alike = [n for n in tree.below(i, "conj") if tree.noun(n) and tree.below(n, "det")]
+    alike = [n for n in tree.children_by(i, "conj") if tree.is_noun(n) and tree.children_by(n, "det")]
     for noun in alike:
-        if any(tree.text(c) in looks for c in tree.below(noun, "amod")):
+        if any(tree.text(c) in looks for c in tree.children_by(noun, "amod")):
             return noun
     return i
 
 
-def compound(tree: Tree, i: int) -> list[int]:
+def compound_nouns(tree: Tree, i: int) -> list[int]:
     """Positions of the nouns that make one name with the noun at ``i``."""
-    beside = tree.below(i, "compound", "nmod", "amod", "nummod")
+    beside = tree.children_by(i, "compound", "nmod", "amod", "nummod")
     places: list[int] = []
     for part in beside:
-        if part < i and part_of_name(tree, part):
-            places += [*compound(tree, part), part]
+        if part < i and is_part_of_name(tree, part):
+            places += [*compound_nouns(tree, part), part]
     return places
 
 
-def part_of_name(tree: Tree, i: int) -> bool:
+def is_part_of_name(tree: Tree, i: int) -> bool:
     """Whether a word before a noun belongs to its name rather than describes it."""
     word = tree.text(i)
     if tree.words[i].kind in ("attribute", "preposition") or word in NO_PARTS:
@@ -106,10 +106,10 @@ def part_of_name(tree: Tree, i: int) -> bool:
         return i > 0 and tree.token(i - 1) not in known.openers
     if tree.tags[i] == "VBG":
         plain = tree.token(tree.heads[i]) not in known.animate
-        return plain and tree.deps[i + 1 : i + 2] != ["amod"] and not tree.below(i, "advmod", "amod")
+        return plain and tree.deps[i + 1 : i + 2] != ["amod"] and not tree.children_by(i, "advmod", "amod")
     # Adjectives that taggers take for nouns: "shirtless man".
     describes = word.endswith(("less", "ful", "ed", "ous"))
-    return tree.noun(i) and (not describes or word in known.unworked)
+    return tree.is_noun(i) and (not describes or word in known.unworked)
 
 
 def looks_of(tree: Tree, i: int) -> list[tuple[int, str]]:
@@ -118,11 +118,11 @@ def looks_of(tree: Tree, i: int) -> list[tuple[int, str]]:
     Returns:
         ``(position, attribute)`` in the order of the text.
     """
-    own = chain.from_iterable(_described(tree, child, i) for child in tree.below(i, *BESIDE))
-    return sorted([*own, *_raised(tree, i), *_gathered(tree, i)])
+    own = chain.from_iterable(_modifier_looks(tree, child, i) for child in tree.children_by(i, *BESIDE))
+    return sorted([*own, *_raised_looks(tree, i), *_gathering_looks(tree, i)])
 
 
-def _raised(tree: Tree, i: int) -> list[tuple[int, str]]:
+def _raised_looks(tree: Tree, i: int) -> list[tuple[int, str]]:
     """Where a part of the body, or what is worn, is held, "with its ears up", and whether a light is on."""
     first = tree.first(i)
     if tree.deps[first] != "pobj" or tree.token(tree.heads[first]) != "with":
@@ -130,43 +130,43 @@ def _raised(tree: Tree, i: int) -> list[tuple[int, str]]:
     name = tree.name(i)
     ways = LIT if name in known.lamps else frozenset()
     ways = known.particles if name in known.personal else ways
-    moved = [c for c in tree.below(i, "advmod") if c > i and tree.token(c) in ways]
+    moved = [c for c in tree.children_by(i, "advmod") if c > i and tree.token(c) in ways]
     return [(c, tree.token(c)) for c in moved if tree.token(c + 1) not in known.placing | {"against"}]
 
 
-def _gathered(tree: Tree, i: int) -> list[tuple[int, str]]:
+def _gathering_looks(tree: Tree, i: int) -> list[tuple[int, str]]:
     """Return what gathers a joined noun that has no word of its own before it: "a row of bikes and
     mopeds".
     """
     first = tree.first(i)
-    if first == i or tree.below(i, *BESIDE) or any(c < i for c in tree.below(i, "poss")):
+    if first == i or tree.children_by(i, *BESIDE) or any(c < i for c in tree.children_by(i, "poss")):
         return []
-    kinds = [c for c in tree.below(first, *BESIDE) if tree.words[c].says in known.gathers]
+    kinds = [c for c in tree.children_by(first, *BESIDE) if tree.words[c].says in known.gathers]
     return [(c, tree.words[c].says) for c in kinds]
 
 
-def _described(tree: Tree, child: int, i: int) -> list[tuple[int, str]]:
+def _modifier_looks(tree: Tree, child: int, i: int) -> list[tuple[int, str]]:
     """Return the attribute that one modifier gives, with those that are joined to it."""
     word, tag = tree.words[child], tree.tags[child]
     if tree.deps[child] == "appos" and tree.token(child - 1) != ",":
         return []
-    joined = tree.below(child, "conj", "amod", "compound", "nmod", "nummod", "advmod")
-    more = list(chain.from_iterable(_described(tree, j, i) for j in joined))
+    joined = tree.children_by(child, "conj", "amod", "compound", "nmod", "nummod", "advmod")
+    more = list(chain.from_iterable(_modifier_looks(tree, j, i) for j in joined))
     if word.kind == "attribute":
         return [(child, word.says), *more]
     adjective = tag.startswith("JJ")
     adverb = tree.deps[child] == "advmod" and not adjective and word.token not in known.flat
-    if (not adjective or tree.below(child, "prep")) if child > i else adverb:
+    if (not adjective or tree.children_by(child, "prep")) if child > i else adverb:
         return []
-    if part_of_name(tree, child):
-        return [(p, a) for p, a in more if not part_of_name(tree, p)]
+    if is_part_of_name(tree, child):
+        return [(p, a) for p, a in more if not is_part_of_name(tree, p)]
     descriptive = (
         word.token in known.flat
         or tag in ("JJ", "JJR", "JJS", "VBN", "VBG", "VBD", "CD", "FW")
-        or tree.noun(child)
+        or tree.is_noun(child)
         or word.token in known.counted
     )
     says = descriptive and word.token not in known.dropped and word.token[0].isalnum()
     # "a run down building"
-    look = " ".join([tree.text(child), *(tree.token(c) for c in tree.below(child, "prt") if c > child)])
+    look = " ".join([tree.text(child), *(tree.token(c) for c in tree.children_by(child, "prt") if c > child)])
     return [(child, look), *more] if says else more

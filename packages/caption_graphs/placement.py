@@ -10,14 +10,14 @@ from caption_graphs.tree import Tree
 from caption_graphs.vocabulary import known
 
 
-def placed(tree: Tree) -> Tree:
+def place_phrases(tree: Tree) -> Tree:
     """Return the tree with its phrases where they belong.
 
     Args:
         tree: one sentence; it is changed.
     """
     for i in range(1, len(tree.words)):
-        if tree.deps[i] in ("dep", "conj") and tree.noun(i):
+        if tree.deps[i] in ("dep", "conj") and tree.is_noun(i):
             attach_listed_noun(tree, i)
         elif tree.deps[i] == "prep":
             attach_place_to_seen(tree, i)
@@ -33,13 +33,13 @@ def attach_listed_noun(tree: Tree, i: int) -> None:
     """
     begin, head = min((i, *tree.children[i])), tree.heads[i]
     before = begin - 2
-    if before < 0 or head >= before or not tree.noun(before) or tree.deps[before] not in ("pobj", "dobj"):
+    if before < 0 or head >= before or not tree.is_noun(before) or tree.deps[before] not in ("pobj", "dobj"):
         return
     tie = tree.token(begin - 1)
     comma = tree.deps[i] == "dep" and tie in (",", "and")
-    alike = tree.deps[i] == "conj" and tie == "and" and tree.noun(head)
-    if comma or (alike and tree.animate(i) and tree.animate(before) and not tree.animate(head)):
-        tree.hang(i, before, "conj")
+    alike = tree.deps[i] == "conj" and tie == "and" and tree.is_noun(head)
+    if comma or (alike and tree.is_animate(i) and tree.is_animate(before) and not tree.is_animate(head)):
+        tree.attach(i, before, "conj")
 
 
 def attach_place_to_seen(tree: Tree, i: int) -> None:
@@ -47,13 +47,13 @@ def attach_place_to_seen(tree: Tree, i: int) -> None:
     swing"; but not of a lens or a screen.
     """
     head, seen = tree.heads[i], i - 1
-    if not tree.verb(head) or tree.root(head) not in known.seeing or not tree.noun(seen):
+    if not tree.is_verb(head) or tree.verb_lemma(head) not in known.seeing or not tree.is_noun(seen):
         return
     before = tree.heads[seen]
     at = tree.deps[seen] == "pobj" and tree.token(before) == "at" and tree.heads[before] == head
-    thing = tree.name(seen) not in known.lenses and tree.below(i, "pobj") != []
+    thing = tree.name(seen) not in known.lenses and tree.children_by(i, "pobj") != []
     if thing and tree.token(i) in known.placing and (at or (tree.deps[seen] == "dobj" and before == head)):
-        tree.hang(i, seen, "prep")
+        tree.attach(i, seen, "prep")
 
 
 def attach_phrase_to_held(tree: Tree, i: int) -> None:
@@ -62,36 +62,40 @@ def attach_phrase_to_held(tree: Tree, i: int) -> None:
     """
     verb, tie = tree.heads[i], tree.text(i)
     thing = i - 1
-    if not tree.verb(verb) or tree.deps[thing] != "dobj" or tree.heads[thing] != verb:
+    if not tree.is_verb(verb) or tree.deps[thing] != "dobj" or tree.heads[thing] != verb:
         return
-    root, targets = tree.root(verb), tree.below(i, "pobj")
+    root, targets = tree.verb_lemma(verb), tree.children_by(i, "pobj")
     behind = tie in ("behind", "in front of") and any(tree.tags[t] == "PRP" for t in targets)
     behind &= root in known.keeping
     # "flies a kite | in the sky"
     flown = root == "fly" and tie == "in" and any(tree.name(t) in known.skies for t in targets)
     # but not "does her homework | down the hall"
-    goes = root in known.light and tie in ("off", "off of", "down", "over") and not tree.below(thing, "poss")
+    goes = (
+        root in known.light
+        and tie in ("off", "off of", "down", "over")
+        and not tree.children_by(thing, "poss")
+    )
     if behind or flown or goes:
-        tree.hang(i, thing, "prep")
+        tree.attach(i, thing, "prep")
 
 
 def attach_surroundings(tree: Tree, i: int) -> None:
     """Hang what is around on the subject: "sits on a bench | with a church behind him"."""
-    things = tree.below(i, "pobj") or tree.below_all(tree.below(i, "pcomp"), "nsubj")
-    if not things or not _around(tree, things[0]):
+    things = tree.children_by(i, "pobj") or tree.children_of_all(tree.children_by(i, "pcomp"), "nsubj")
+    if not things or not _is_around(tree, things[0]):
         return
     head = tree.heads[i]
-    while tree.deps[head] in ("pobj", "prep", "dobj") and not tree.verb(head):
+    while tree.deps[head] in ("pobj", "prep", "dobj") and not tree.is_verb(head):
         head = tree.heads[head]
     described = [tree.heads[head]] if tree.deps[head] == "acl" else []
-    subjects = [s for s in tree.below(head, "nsubj", "nsubjpass") if s < i] or described
-    if subjects or tree.noun(head):
-        tree.hang(i, subjects[0] if tree.verb(head) and subjects else head, "prep")
+    subjects = [s for s in tree.children_by(head, "nsubj", "nsubjpass") if s < i] or described
+    if subjects or tree.is_noun(head):
+        tree.attach(i, subjects[0] if tree.is_verb(head) and subjects else head, "prep")
 
 
-def _around(tree: Tree, thing: int) -> bool:
+def _is_around(tree: Tree, thing: int) -> bool:
     """Whether a phrase tells what is around: "with a church behind him", "with trees in the background"."""
-    owners = [thing, *tree.below(thing, "acl", "conj")]
+    owners = [thing, *tree.children_by(thing, "acl", "conj")]
     owners += [tree.heads[thing]] if tree.deps[thing] == "nsubj" else []
     ends = chain.from_iterable(map(tree.phrases, owners))
     # but not "with a ball on it", which is the ball's place

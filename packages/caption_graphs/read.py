@@ -9,8 +9,15 @@ from dataclasses import dataclass, field
 from itertools import chain
 
 from caption_graphs import wording
-from caption_graphs.naming import inner, is_object, looks_of, name_of, namesake
-from caption_graphs.statements import SUBJECTS, Statement, described, of_noun, of_verb, subjects
+from caption_graphs.naming import is_inner, is_object, looks_of, name_of, naming_noun
+from caption_graphs.statements import (
+    SUBJECTS,
+    Statement,
+    described_nouns,
+    statements_of_noun,
+    statements_of_verb,
+    subjects,
+)
 from caption_graphs.tree import Tree, lemma
 from caption_graphs.vocabulary import known
 from workbench.records import SceneGraph
@@ -23,7 +30,7 @@ DENIALS = frozenset({"no", "not", "never", "neither", "nor", "or", "without"})
 TELLING = frozenset({"prep", "dative", "agent", "prt", "amod", "poss"})
 
 
-def unread(text: str, graph: SceneGraph) -> tuple[str, ...]:
+def unread_words(text: str, graph: SceneGraph) -> tuple[str, ...]:
     """Return the words of a text that its graph holds in no form; those that say nothing by themselves are
     left out.
 
@@ -50,7 +57,7 @@ class _Node:
     plural: bool
     attributes: list[str]
 
-    def restrict(self, words: Collection[str]) -> bool:
+    def is_named_by(self, words: Collection[str]) -> bool:
         """Whether the last word of its name is one of these."""
         return self.label.rpartition(" ")[2] in words
 
@@ -92,62 +99,69 @@ class _Sentence:
         for i in filter(lambda i: is_object(tree, i), places):
             self.means[i] = [self._node(i)]
         for i in [i for i in places if tree.token(i) in known.pronouns]:
-            if tree.deps[i] not in ("nummod", "det", "poss", "amod", "predet") and not inner(tree, i):
+            if tree.deps[i] not in ("nummod", "det", "poss", "amod", "predet") and not is_inner(tree, i):
                 self.means[i] = self._nodes_of_pronoun(i, tree.token(i))
                 for node in self.means[i] if tree.words[i].kind == "count" else ():
                     self.nodes[node].attributes.append(tree.text(i))
         for i in places:
-            says = tree.verb(i) and tree.deps[i] not in ("aux", "auxpass", "amod") and not inner(tree, i)
+            says = (
+                tree.is_verb(i) and tree.deps[i] not in ("aux", "auxpass", "amod") and not is_inner(tree, i)
+            )
             tells = says or not TELLING.isdisjoint([tree.deps[c] for c in tree.children[i]])
-            for statement in of_verb(tree, i) if says else of_noun(tree, i) if tells else ():
-                yield from self._related(statement)
+            for statement in (
+                statements_of_verb(tree, i) if says else statements_of_noun(tree, i) if tells else ()
+            ):
+                yield from self._relations_of(statement)
 
     def _node(self, i: int) -> int:
         """Return the node of an object: a new one, unless "the cat" is one that was told of before."""
-        tree, named = self.tree, namesake(self.tree, i)
+        tree, named = self.tree, naming_noun(self.tree, i)
         label, attributes = name_of(tree, named), [a for _, a in looks_of(tree, i)]
         attributes += [tree.text(i)] if named != i else []
-        definite = any(tree.token(c) in ("the", "this", "these", "that") for c in tree.below(i, "det"))
-        bare = len(tree.children[i]) == 1 + bool(tree.below(i, "case")) and tree.deps[i] != "conj"
+        definite = any(tree.token(c) in ("the", "this", "these", "that") for c in tree.children_by(i, "det"))
+        bare = len(tree.children[i]) == 1 + bool(tree.children_by(i, "case")) and tree.deps[i] != "conj"
         # "the cat" is one that an earlier sentence named, or any before where nothing else is said of it
-        before = self._where(lambda n: n.label == label and (n.sentence < self.number or bare))
+        before = self._nodes_where(lambda n: n.label == label and (n.sentence < self.number or bare))
         if definite and not attributes and before:
             return before[-1]
         plural = tree.tags[i] in ("NNS", "NNPS") or label == "people"
         if plural and not any(tree.tags[at] == "CD" or a in known.counted for at, a in looks_of(tree, i)):
             attributes.append(PLURAL)
-        return self._new(i, label, attributes, plural=plural)
+        return self._add_node(i, label, attributes, plural=plural)
 
     def _nodes_of_pronoun(self, i: int, word: str) -> list[int]:
         """Return the nodes that a pronoun means; where it tells of something else of that name, "a man holds
         up another", "beside a large one", or where nothing was named before, it has a node of its own.
         """
-        meant = self._meant(i, word)
+        meant = self._nodes_meant(i, word)
         look = [a for _, a in looks_of(self.tree, i)] if word in ("one", "ones", "others") else []
         if word == "others":
-            living = {node.label for node in self.nodes if node.restrict(known.animate)}
-            return [self._new(i, living.pop() if len(living) == 1 else "others", look)]
+            living = {node.label for node in self.nodes if node.is_named_by(known.animate)}
+            return [self._add_node(i, living.pop() if len(living) == 1 else "others", look)]
         if meant and (look or word == "another"):
-            return [self._new(i, self.nodes[meant[0]].label, look)]
+            return [self._add_node(i, self.nodes[meant[0]].label, look)]
         # "he rides a moped" -> he
         alone = not meant and self.tree.deps[i] in SUBJECTS and word in ("he", "she", "they")
-        return [self._new(i, self.tree.text(i), [])] if alone else meant
+        return [self._add_node(i, self.tree.text(i), [])] if alone else meant
 
-    def _new(self, i: int, label: str, attributes: list[str], *, plural: bool = False) -> int:
+    def _add_node(self, i: int, label: str, attributes: list[str], *, plural: bool = False) -> int:
         """Return a new node, which a word names first."""
         self.nodes.append(_Node(label, self.number, i, plural, attributes))
         return len(self.nodes) - 1
 
-    def _where(self, test: Callable[[_Node], bool], among: Iterable[int] | None = None) -> list[int]:
+    def _nodes_where(self, test: Callable[[_Node], bool], among: Iterable[int] | None = None) -> list[int]:
         """Return the nodes, of all or of some, of which something is true."""
         numbers = range(len(self.nodes)) if among is None else among
         return [n for n in numbers if test(self.nodes[n])]
 
-    def _meant(self, i: int, word: str) -> list[int]:
+    def _nodes_meant(self, i: int, word: str) -> list[int]:
         """Which nodes a pronoun means."""
-        barred, before = self._barred(i), self._where(lambda n: (n.sentence, n.position) < (self.number, i))
+        barred, before = (
+            self._barred_nodes(i),
+            self._nodes_where(lambda n: (n.sentence, n.position) < (self.number, i)),
+        )
         if word in known.reflexive:
-            living = self._where(lambda n: n.restrict(known.animate))
+            living = self._nodes_where(lambda n: n.is_named_by(known.animate))
             alone = self.tree.token(self.tree.heads[i]) == "by"
             return [] if alone else sorted(barred & set(living)) or living or sorted(barred)
         if word == "one" and (whole := self.tree.phrases(i, "of")):
@@ -157,20 +171,24 @@ class _Sentence:
             return owners
         free = [n for n in before if n not in barred] or before
         if word in known.plural_pronouns:
-            several = self._where(lambda n: n.plural, free)
+            several = self._nodes_where(lambda n: n.plural, free)
             # "men in sunglasses look at something near them"
-            bare = self._where(lambda n: not n.restrict(known.clothes), several)
-            return bare[-1:] or several[-1:] or self._where(lambda n: n.restrict(known.animate), free)[:2]
+            bare = self._nodes_where(lambda n: not n.is_named_by(known.clothes), several)
+            return (
+                bare[-1:]
+                or several[-1:]
+                or self._nodes_where(lambda n: n.is_named_by(known.animate), free)[:2]
+            )
         if word in known.person_pronouns:
             others = known.male if self.tree.text(i) in ("she", "her") else known.female
-            persons = self._where(lambda n: n.restrict(known.persons - others), free)
-            return (persons or self._where(lambda n: n.restrict(known.animals), free) or free)[:1]
+            persons = self._nodes_where(lambda n: n.is_named_by(known.persons - others), free)
+            return (persons or self._nodes_where(lambda n: n.is_named_by(known.animals), free) or free)[:1]
         if word in known.others:
-            counted = self._where(lambda n: "one" in n.attributes, before)
-            return counted[-1:] or (self._where(lambda n: n.plural, before) or before)[:1]
-        things = self._where(lambda n: not n.restrict(known.persons) and not n.plural, free)
+            counted = self._nodes_where(lambda n: "one" in n.attributes, before)
+            return counted[-1:] or (self._nodes_where(lambda n: n.plural, before) or before)[:1]
+        things = self._nodes_where(lambda n: not n.is_named_by(known.persons) and not n.plural, free)
         # What is worn is hardly ever meant: "a woman in a coat faces the sea as it rises".
-        bare = self._where(lambda n: not n.restrict(known.clothes), things)
+        bare = self._nodes_where(lambda n: not n.is_named_by(known.clothes), things)
         return (bare or things or free)[:1] if word == "it" else []
 
     def _nodes(self, words: Iterable[int]) -> list[int]:
@@ -185,22 +203,22 @@ class _Sentence:
             noun = tree.heads[noun]
         above = tree.heads[noun]
         owner = tree.heads[above]
-        if tree.deps[noun] == "dobj" and tree.root(above) == "have":
+        if tree.deps[noun] == "dobj" and tree.verb_lemma(above) == "have":
             return self._nodes(subjects(tree, above))
         if tree.deps[noun] != "pobj" or tree.token(above) != "with":
             return []
-        return self._nodes([owner] if tree.noun(owner) else subjects(tree, owner))
+        return self._nodes([owner] if tree.is_noun(owner) else subjects(tree, owner))
 
-    def _barred(self, i: int) -> set[int]:
+    def _barred_nodes(self, i: int) -> set[int]:
         """Return what a pronoun cannot mean: the noun that its own preposition hangs on, or the subject of
         its own verb.
         """
         tree, above = self.tree, self.tree.heads[i]
         head = tree.heads[above] if tree.deps[i] == "pobj" else above
-        doers = subjects(tree, head) if tree.verb(head) and tree.deps[i] not in SUBJECTS else []
-        return set(self._nodes([*described(tree, head), *doers]))
+        doers = subjects(tree, head) if tree.is_verb(head) and tree.deps[i] not in SUBJECTS else []
+        return set(self._nodes([*described_nouns(tree, head), *doers]))
 
-    def _related(self, statement: Statement) -> Iterator[tuple[int, str, int]]:
+    def _relations_of(self, statement: Statement) -> Iterator[tuple[int, str, int]]:
         """Yield a statement about words as relations of nodes, or as an attribute of them."""
         subject, says, thing = statement
         for node in self._nodes([subject]):

@@ -25,27 +25,31 @@ def sentence(graph: SceneGraph) -> str:
     text = ""
     for node in sorted({subject for subject, _, _ in graph.relations}):
         text += ". " if node in mentioned else ", "
-        text += _clause(graph, node, mentioned)
-    alone = [_noun(graph, node, mentioned) for node in range(len(graph.objects)) if node not in mentioned]
+        text += _write_clause(graph, node, mentioned)
+    alone = [
+        _write_noun(graph, node, mentioned) for node in range(len(graph.objects)) if node not in mentioned
+    ]
     if alone:
         text += f", {' and '.join(alone)}"
     stop = "." if ". " in text else ""
     return text.removeprefix(", ") + stop
 
 
-def _clause(graph: SceneGraph, subject: int, mentioned: set[int]) -> str:
+def _write_clause(graph: SceneGraph, subject: int, mentioned: set[int]) -> str:
     """Write a thing and its relations; a sentence of its own where the thing was mentioned before."""
-    start = _noun(graph, subject, mentioned)
+    start = _write_noun(graph, subject, mentioned)
     if start.startswith("the "):
         several = any(word in COUNTS for node, word in graph.attributes if node == subject)
         verb = "are" if several else "is"
         start = f"{start.capitalize()} {verb}"
     relations = [(word, thing) for node, word, thing in graph.relations if node == subject]
-    phrases = [f"{participle(word)} {_noun(graph, thing, mentioned)}" for word, thing in relations]
+    phrases = [
+        f"{write_participle(word)} {_write_noun(graph, thing, mentioned)}" for word, thing in relations
+    ]
     return f"{start} {' and '.join(phrases)}"
 
 
-def _noun(graph: SceneGraph, node: int, mentioned: set[int]) -> str:
+def _write_noun(graph: SceneGraph, node: int, mentioned: set[int]) -> str:
     """Write a thing with its attributes, or "the" thing where it was mentioned before."""
     attributes = [word for owner, word in graph.attributes if owner == node]
     counts = [SPOKEN.get(word, word) for word in attributes if word in COUNTS]
@@ -59,10 +63,11 @@ def _noun(graph: SceneGraph, node: int, mentioned: set[int]) -> str:
     return phrase if first or name in MASS else article(phrase)
 
 
-def participle(relation: str) -> str:
+def write_participle(relation: str) -> str:
     """Write a relation as it stands behind a noun: places as they are, a verb's lemma with -ing.
 
-    >>> [participle(word) for word in ("left of", "ride", "sit on", "lie in", "park beside", "surround by")]
+    >>> relations = ("left of", "ride", "sit on", "lie in", "park beside", "surround by")
+    >>> [write_participle(word) for word in relations]
     ['left of', 'riding', 'sitting on', 'lying in', 'parked beside', 'surrounded by']
     """
     verb, _, rest = relation.partition(" ")
@@ -75,12 +80,12 @@ def participle(relation: str) -> str:
         verb = f"{verb[:-2]}y"
     elif verb.endswith("e") and len(verb) > 2 and not verb.endswith(("ee", "ye", "oe")):
         verb = verb[:-1]
-    elif _doubles(verb):
+    elif _doubles_consonant(verb):
         verb += verb[-1]
     return " ".join(filter(None, [f"{verb}ing", rest]))
 
 
-def _doubles(verb: str) -> bool:
+def _doubles_consonant(verb: str) -> bool:
     """One vowel between consonants, in a verb of one syllable: sit, run, swim, but not wear, play, look."""
     vowels = [letter in "aeiou" for letter in verb]
     return (

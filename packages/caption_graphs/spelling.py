@@ -27,7 +27,7 @@ from safetensors.numpy import load_file
 
 from caption_graphs import tree, wording
 from caption_graphs.naming import SIZES
-from caption_graphs.vocabulary import ASSETS, known, peek
+from caption_graphs.vocabulary import ASSETS, known, word_at
 
 SHORTEST = 5  # a shorter word is too often a name: elsa, ipad
 # what may be taken from the end of a word, and put there, to find its dictionary form
@@ -63,32 +63,32 @@ DOUBTFUL: dict[str, dict[str, float]] = _TABLES["doubtful"]
 ALIVE: dict[str, str] = _TABLES["alive"]
 
 
-def words(caption: str) -> list[str]:
+def corrected_words(caption: str) -> list[str]:
     """Return the words of a caption as ``wording.tokens`` gives them, misspelt ones put right.
 
     Raises:
         OSError: no English spaCy model is installed.
 
-    >>> words("A brow dog runs acros a feild.")
+    >>> corrected_words("A brow dog runs acros a feild.")
     ['a', 'brown', 'dog', 'runs', 'across', 'a', 'field', '.']
     """
-    written = alone(caption)
+    written = corrected_alone(caption)
     right = written.copy()
     for at, word in enumerate(written):
-        before, after = peek(written, at - 1), peek(written, at + 1)
+        before, after = word_at(written, at - 1), word_at(written, at + 1)
         if word in DOUBTFUL:
-            right[at] = meant(before, word, after)
-        elif word in ALIVE and _lives(before, after):
+            right[at] = meant_word(before, word, after)
+        elif word in ALIVE and _is_done_by_living(before, after):
             right[at] = ALIVE[word]
     return right
 
 
-def alone(caption: str) -> list[str]:
+def corrected_alone(caption: str) -> list[str]:
     """Return the words of a caption, each put right by itself."""
-    return " ".join(map(spelt, wording.tokens(caption))).split()
+    return " ".join(map(spell, wording.tokens(caption))).split()
 
 
-def _lives(before: str, after: str) -> bool:
+def _is_done_by_living(before: str, after: str) -> bool:
     """Whether what stands between two words does what only the living do: "a white puddle | wearing"."""
     described = before in known.colours | SIZES | {"colored"}
     return (
@@ -99,60 +99,63 @@ def _lives(before: str, after: str) -> bool:
 
 
 @lru_cache(maxsize=1 << 16)
-def meant(before: str, word: str, after: str) -> str:
+def meant_word(before: str, word: str, after: str) -> str:
     """Return a word as it is meant between two others; ``""`` is the edge of a caption.
 
-    >>> meant("a", "brow", "and"), meant("raised", "brow", "."), meant("electronic", "devise", ".")
+    >>> words = (("a", "brow", "and"), ("raised", "brow", "."), ("electronic", "devise", "."))
+    >>> tuple(meant_word(*word) for word in words)
     ('brown', 'brow', 'device')
     """
-    own = _likely(before, word, after)
+    own = _log_likelihood(before, word, after)
     likelier = DOUBTFUL.get(word, {}).items()
     # the word itself, which stands first, remains where nothing gains
-    gains = {word: 0.0} | {other: _likely(before, other, after) - own - least for other, least in likelier}
+    gains = {word: 0.0} | {
+        other: _log_likelihood(before, other, after) - own - least for other, least in likelier
+    }
     return max(gains, key=gains.__getitem__)
 
 
-def _likely(before: str, word: str, after: str) -> float:
+def _log_likelihood(before: str, word: str, after: str) -> float:
     """Return the logarithm of how likely a word is between two others, but for what all words share there."""
-    often = _neighbours().get
-    beside = [often(number(*pair), 0) + UNSEEN for pair in ((before, word), (word, after))]
-    return log(beside[0] * beside[1] / (often(number(word), 0) + 1))
+    often = _word_counts().get
+    beside = [often(word_number(*pair), 0) + UNSEEN for pair in ((before, word), (word, after))]
+    return log(beside[0] * beside[1] / (often(word_number(word), 0) + 1))
 
 
-def number(*words: str) -> int:
+def word_number(*words: str) -> int:
     """Return the number under which a word, or two next to each other, are counted."""
     return crc32(" ".join(words).encode())
 
 
 @cache
-def _neighbours() -> dict[int, int]:
+def _word_counts() -> dict[int, int]:
     """How often words of captions, and two next to each other, were counted, by their number."""
     table = load_file(NEIGHBOURS)
     return dict(zip(table["numbers"].tolist(), table["counts"].tolist(), strict=True))
 
 
 @cache
-def spelt(word: str) -> str:
+def spell(word: str) -> str:
     """Return a lower-case word as it is meant; where two were run together, both.
 
-    >>> spelt("cemetary"), spelt("bicyle"), spelt("lookingin"), spelt("frisbee"), spelt("qwxz")
+    >>> spell("cemetary"), spell("bicyle"), spell("lookingin"), spell("frisbee"), spell("qwxz")
     ('cemetery', 'bicycle', 'looking in', 'frisbee', 'qwxz')
     """
-    return SLIPS.get(word) or guess(word)
+    return SLIPS.get(word) or guess_word(word)
 
 
-def guess(word: str) -> str:
+def guess_word(word: str) -> str:
     """Return the most frequent word of captions that is one slip away from one that looks misspelt and is no
     known slip; else the word itself.
     """
     plain = len(word) >= SHORTEST and word.isascii() and word.isalpha()
     if not plain or word in FREQUENT or _in_dictionary(word):
         return word
-    near = [other for other in _slips(word) if other in FREQUENT and other[0] == word[0]]
+    near = [other for other in _one_slip_away(word) if other in FREQUENT and other[0] == word[0]]
     return min(near, key=FREQUENT.__getitem__, default=word)
 
 
-def unusual(caption: str, usual: Set[str] = frozenset()) -> dict[str, tuple[str, ...]]:
+def unusual_words(caption: str, usual: Set[str] = frozenset()) -> dict[str, tuple[str, ...]]:
     """Return the words of a caption that captions do not use, each with those near to it, one slip away
     first.
 
@@ -162,13 +165,15 @@ def unusual(caption: str, usual: Set[str] = frozenset()) -> dict[str, tuple[str,
     """
     parts = " ".join(wording.tokens(caption)).replace("-", " ").split()
     strange = (word for word in parts if word.isalpha() and len(word) > TINY and word not in usual)
-    return {word: _near(word, frozenset(usual)) for word in strange if word not in FREQUENT}
+    return {word: _near_words(word, frozenset(usual)) for word in strange if word not in FREQUENT}
 
 
 @lru_cache(maxsize=1 << 10)
-def _near(word: str, usual: Set[str]) -> tuple[str, ...]:
+def _near_words(word: str, usual: Set[str]) -> tuple[str, ...]:
     known = FREQUENT.keys() | usual
-    slips = sorted(known.intersection(_slips(word)), key=lambda other: FREQUENT.get(other, len(FREQUENT)))
+    slips = sorted(
+        known.intersection(_one_slip_away(word)), key=lambda other: FREQUENT.get(other, len(FREQUENT))
+    )
     alike = get_close_matches(word, sorted(known), NEAR, ALIKE)
     return tuple(dict.fromkeys([*slips[:NEAR], *alike]))[:NEAR]
 
@@ -179,7 +184,7 @@ def _in_dictionary(word: str) -> bool:
     return not tree.dictionary().isdisjoint(forms | {word})
 
 
-def _slips(word: str) -> Iterator[str]:
+def _one_slip_away(word: str) -> Iterator[str]:
     """All that is one slip away from a word."""
     for i in range(len(word) + 1):
         before, after = word[:i], word[i:]

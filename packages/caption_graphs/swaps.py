@@ -95,7 +95,7 @@ def _twins(split: Split, kinds: Mapping[str, Ways]) -> Iterator[Twin]:
         of_image[image].add(caption)
     for row, (caption, graph) in enumerate(zip(split.captions, graphs, strict=True)):
         for kind, ways in kinds.items():
-            texts = ((exchanged(caption, *way[:2]), way[2]) for way in ways(caption, graph))
+            texts = ((exchange_phrases(caption, *way[:2]), way[2]) for way in ways(caption, graph))
             if text := _first(split, row, texts, of_image):
                 yield Twin(row, text, kind)
 
@@ -114,28 +114,28 @@ def _first(split: Split, row: int, ways: Iterator[tuple[str, SceneGraph]], of_im
     return ""
 
 
-def exchanged(text: str, first: str, second: str) -> str:
+def exchange_phrases(text: str, first: str, second: str) -> str:
     """Return a text with two phrases in each other's place, their articles made right; empty where either
     does not stand there exactly once.
 
-    >>> exchanged("a red cat and an old dog", "red", "old")
+    >>> exchange_phrases("a red cat and an old dog", "red", "old")
     'an old cat and a red dog'
     """
     pattern = re.compile(rf"(\b[Aa]n? )?\b({re.escape(first)}|{re.escape(second)})\b")
     if sorted(match[2] for match in pattern.finditer(text)) != sorted((first, second)):
         return ""
 
-    def placed(match: re.Match[str]) -> str:
+    def replacement(match: re.Match[str]) -> str:
         word = second if match[2] == first else first
         if not match[1]:
             return word
         article = "n" if word[0] in "aeiou" else ""
         return f"{match[1][0]}{article} {word}"
 
-    return pattern.sub(placed, text)
+    return pattern.sub(replacement, text)
 
 
-def _attributes(_: str, graph: SceneGraph) -> Iterator[Way]:
+def _attribute_swaps(_: str, graph: SceneGraph) -> Iterator[Way]:
     # a look that two things have may stand there for the other one, in another word
     lone = Counter(look for _, look in graph.attributes)
     for (i, a), (j, b) in combinations(graph.attributes, 2):
@@ -144,7 +144,7 @@ def _attributes(_: str, graph: SceneGraph) -> Iterator[Way]:
             yield a, b, replace(graph, attributes=tuple(new.get(pair, pair) for pair in graph.attributes))
 
 
-def _things(_: str, graph: SceneGraph) -> Iterator[Way]:
+def _thing_swaps(_: str, graph: SceneGraph) -> Iterator[Way]:
     for i, j in combinations(range(len(graph.objects)), 2):
         names = list(graph.objects)
         names[i], names[j] = names[j], names[i]
@@ -152,7 +152,7 @@ def _things(_: str, graph: SceneGraph) -> Iterator[Way]:
             yield names[i], names[j], replace(graph, objects=tuple(names))
 
 
-def _relations(text: str, graph: SceneGraph) -> Iterator[Way]:
+def _relation_swaps(text: str, graph: SceneGraph) -> Iterator[Way]:
     for s, tie, o in graph.relations:
         turn, sides = {s: o, o: s}, (_phrase(text, graph, s), _phrase(text, graph, o))
         if tie not in BOTH_WAYS and all(sides):
@@ -169,4 +169,4 @@ def _phrase(text: str, graph: SceneGraph, node: int) -> str:
     return phrases[0] + graph.objects[node] if whole else ""
 
 
-WAYS = {"attributes": _attributes, "things": _things, "relations": _relations}
+WAYS = {"attributes": _attribute_swaps, "things": _thing_swaps, "relations": _relation_swaps}

@@ -49,7 +49,7 @@ class Tree:
                 children.setdefault(head, []).append(i)
         self.children = [children.get(i, ()) for i in range(len(self.heads))]
 
-    def below(self, i: int, *deps: str) -> list[int]:
+    def children_by(self, i: int, *deps: str) -> list[int]:
         """Children of ``i`` that hang on it by one of these relations."""
         # A plain loop: this is asked some fifty times a caption.
         own = self.deps
@@ -59,22 +59,22 @@ class Tree:
                 children.append(child)
         return children
 
-    def below_all(self, words: Iterable[int], *deps: str) -> list[int]:
+    def children_of_all(self, words: Iterable[int], *deps: str) -> list[int]:
         """Children of several words that hang on them by one of these relations."""
-        return list(chain.from_iterable(self.below(i, *deps) for i in words))
+        return list(chain.from_iterable(self.children_by(i, *deps) for i in words))
 
     def phrases(self, i: int, only: str = "") -> list[int]:
         """Return the nouns of the prepositions that hang on ``i``, of all or of one."""
-        ties = [p for p in self.below(i, "prep") if not only or self.token(p) == only]
-        return self.below_all(ties, "pobj")
+        ties = [p for p in self.children_by(i, "prep") if not only or self.token(p) == only]
+        return self.children_of_all(ties, "pobj")
 
     def first(self, i: int) -> int:
         """Return the first of the nouns that a word is joined to, or itself."""
-        while self.deps[i] == "conj" and self.noun(self.heads[i]):
+        while self.deps[i] == "conj" and self.is_noun(self.heads[i]):
             i = self.heads[i]
         return i
 
-    def hang(self, i: int, head: int, dep: str) -> None:
+    def attach(self, i: int, head: int, dep: str) -> None:
         """Move a word with all that hangs on it, unless it would hang on itself."""
         above = head
         while self.heads[above] != above and above != i:
@@ -91,7 +91,7 @@ class Tree:
         """Return the word, or the phrase that it stands for."""
         return self.words[i].says or self.words[i].token
 
-    def noun(self, i: int) -> bool:
+    def is_noun(self, i: int) -> bool:
         """Whether the tagger reads a noun."""
         return self.tags[i].startswith("NN")
 
@@ -100,20 +100,20 @@ class Tree:
         word = self.text(i).rpartition(" ")[2]
         return lemma(word, "NOUN") if self.tags[i] in ("NNS", "NNPS") else word
 
-    def root(self, i: int) -> str:
+    def verb_lemma(self, i: int) -> str:
         """Return the dictionary form of a verb."""
         word = self.words[i]
         return lemma(word.says if word.kind == "name" else word.token, "VERB")
 
-    def animate(self, i: int) -> bool:
+    def is_animate(self, i: int) -> bool:
         """Whether a noun is a person or an animal."""
         return self.name(i) in known.animate
 
-    def adjective(self, i: int) -> bool:
+    def is_adjective(self, i: int) -> bool:
         """Whether the tagger reads an adjective, or the word stands for one."""
         return self.tags[i].startswith("JJ") or self.words[i].kind == "attribute"
 
-    def verb(self, i: int) -> bool:
+    def is_verb(self, i: int) -> bool:
         """Whether the tagger reads a verb."""
         return self.tags[i].startswith("VB")
 
@@ -168,7 +168,7 @@ def weights(pipeline: Any) -> dict[str, NDArray[np.float32]]:
     return values
 
 
-def labels(pipeline: Any) -> str:
+def label_names(pipeline: Any) -> str:
     """Return what tagger and parser choose from, in the order of their last layers."""
     return " ".join((*pipeline.get_pipe("tagger").labels, *pipeline.get_pipe("parser").move_names))
 
@@ -187,7 +187,7 @@ def adapt(pipeline: Any, file: Path) -> None:
     """
     with safe_open(str(file), "numpy") as tensors:
         learnt = {name: tensors.get_tensor(name) for name in tensors.keys()}  # noqa: SIM118, no mapping
-        same = tensors.metadata()["labels"] == labels(pipeline)
+        same = tensors.metadata()["labels"] == label_names(pipeline)
     own = {name: value.shape for name, value in weights(pipeline).items()}
     name = f"{pipeline.meta['lang']}_{pipeline.meta['name']}"
     require(
@@ -234,7 +234,7 @@ def lemma(word: str, part: str) -> str:
     return max(verbs, key=len) if verbs else str(forms[0])
 
 
-def trees(sentences: Collection[Sequence[Word]]) -> Iterator[Tree]:
+def parse_trees(sentences: Collection[Sequence[Word]]) -> Iterator[Tree]:
     """Parse sentences, in their order.
 
     Args:

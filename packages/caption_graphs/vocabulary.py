@@ -14,13 +14,13 @@ PREPOSITIONS: dict[str, str] = _TABLES.pop("prepositions")
 STAND_INS: dict[str, str] = _TABLES.pop("stand_ins")
 
 
-def _listed(key: str) -> list[str]:
+def _phrase_list(key: str) -> list[str]:
     """Return the phrases of a list of the file, between commas."""
     return [" ".join(phrase.split()) for phrase in _TABLES.pop(key).split(",")]
 
 
-NAMES = _listed("names")
-ADJECTIVES, ADVERBS = _listed("adjectives"), _listed("adverb_phrases")
+NAMES = _phrase_list("names")
+ADJECTIVES, ADVERBS = _phrase_list("adjectives"), _phrase_list("adverb_phrases")
 # Every class of the file as a set of words: ``"dog" in known.animals``.
 known = SimpleNamespace(**{key: frozenset(text.split()) for key, text in _TABLES.items()})
 known.animate = known.persons | known.animals
@@ -65,24 +65,24 @@ def plural(noun: str) -> str:
 SINGULARS |= {plural(name): name for name in NAMES}
 
 
-def peek(words: Sequence[str], at: int, default: str = "") -> str:
+def word_at(words: Sequence[str], at: int, default: str = "") -> str:
     """Return the word at a position, or the default before the first and after the last.
 
-    >>> peek(["a", "dog"], 1), peek(["a", "dog"], 2, "."), peek(["a", "dog"], -1)
+    >>> word_at(["a", "dog"], 1), word_at(["a", "dog"], 2, "."), word_at(["a", "dog"], -1)
     ('dog', '.', '')
     """
     return words[at] if 0 <= at < len(words) else default
 
 
-def ends(word: str) -> bool:
+def ends_noun_phrase(word: str) -> bool:
     """Whether a noun phrase ends before a word.
 
-    >>> ends("on"), ends(","), ends("the"), ends("toy")
+    >>> ends_noun_phrase("on"), ends_noun_phrase(","), ends_noun_phrase("the"), ends_noun_phrase("toy")
     (True, True, True, False)
     """
     return word in NO_NOUN or not word[0].isalnum()
 
 
-def acts(word: str) -> bool:
+def is_also_verb(word: str) -> bool:
     """Whether the plural of a noun is also what somebody does: "boards", "fries"."""
     return word.endswith("s") and not known.verbs.isdisjoint((word[:-1], word[:-2], f"{word[:-3]}y"))

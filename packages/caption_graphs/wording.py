@@ -23,11 +23,11 @@ from caption_graphs.vocabulary import (
     SINGULARS,
     STAND_INS,
     Word,
-    acts,
-    ends,
+    ends_noun_phrase,
+    is_also_verb,
     known,
-    peek,
     plural,
+    word_at,
 )
 
 LONGEST = 120
@@ -60,10 +60,10 @@ def sentences(words: list[str]) -> list[list[str]]:
             cut.append([])
         if word not in _STOPS:
             cut[-1].append(word)
-    return [sentence for sentence in cut if _speaks(sentence)]
+    return [sentence for sentence in cut if _has_word(sentence)]
 
 
-def _speaks(sentence: list[str]) -> bool:
+def _has_word(sentence: list[str]) -> bool:
     """Whether a sentence has a word beside its punctuation."""
     return any(word[0].isalnum() for word in sentence)
 
@@ -91,12 +91,12 @@ def fold(words: list[str]) -> list[Word]:
                 at += length
                 break
         else:
-            folded.append(hyphenated(words[at]))
+            folded.append(hyphenated_word(words[at]))
             at += 1
     return [*folded, Word(".")]
 
 
-def _phrases() -> dict[str, list[tuple[list[str], Word]]]:
+def _phrases_by_first_word() -> dict[str, list[tuple[list[str], Word]]]:
     """All set phrases by their first word, the longest first."""
     table: dict[str, Word] = {}
     for token, several in PREPOSITIONS.items():
@@ -123,31 +123,31 @@ def _phrases() -> dict[str, list[tuple[list[str], Word]]]:
     return dict(by_first)
 
 
-_PHRASES = _phrases()
+_PHRASES = _phrases_by_first_word()
 
 
 def set_phrase(words: list[str], at: int) -> Folded:
     """Return the longest set phrase that begins at a word: prepositions of several words, names, "about to",
     and adjectives of several words, which stand before a noun: "two door".
     """
-    if peek(words, at - 1) == "the" and words[at : at + 2] in (["inside", "of"], ["outside", "of"]):
+    if word_at(words, at - 1) == "the" and words[at : at + 2] in (["inside", "of"], ["outside", "of"]):
         return 1, [Word("side", words[at], "name")]
     for phrase, word in _PHRASES[words[at]]:
-        if words[at : at + len(phrase)] == phrase and _fits(words, at, phrase, word):
-            after = peek(words, at + len(phrase), ".")
+        if words[at : at + len(phrase)] == phrase and _is_set_phrase(words, at, phrase, word):
+            after = word_at(words, at + len(phrase), ".")
             # "seen from above," -> together: no preposition without its noun
             alone = words[at] == "from" and (after in known.stoppers or not after[0].isalnum())
             return len(phrase), [Word("together") if alone else word]
     return NOTHING
 
 
-def _fits(words: list[str], at: int, phrase: list[str], word: Word) -> bool:
+def _is_set_phrase(words: list[str], at: int, phrase: list[str], word: Word) -> bool:
     """Whether words that are written as a set phrase are one where they stand."""
-    before, after = peek(words, at - 1), peek(words, at + len(phrase), ".")
+    before, after = word_at(words, at - 1), word_at(words, at + len(phrase), ".")
     if word.token == "together":
         # "has his | face down"
         return before not in known.openers
-    if word.says in SINGULARS and acts(phrase[-1]):
+    if word.says in SINGULARS and is_also_verb(phrase[-1]):
         # "a boy | walking sticks", "a | boy scouts the area"
         return before not in known.animate and not (phrase[0] in known.animate and after in known.articles)
     if word.kind != "attribute":
@@ -167,9 +167,9 @@ def gathering_noun(words: list[str], at: int) -> Folded:
         # "rows and rows of"
         return 2, []
     # "of single slices of"
-    begins = at == 0 or (words[at - 1] in known.stoppers and start == at + 1 and _describes(words[at]))
+    begins = at == 0 or (words[at - 1] in known.stoppers and start == at + 1 and _may_describe(words[at]))
     inside = start > at and not begins and words[at] not in known.opening
-    inside |= not all(map(_describes, words[at + 1 : start]))
+    inside |= not all(map(_may_describe, words[at + 1 : start]))
     if inside or words[start + 1 : start + 2] != ["of"] or words[start] not in known.gathers:
         return NOTHING
     definite = "the" in words[max(at - 1, 0) : start] and words[start + 2 : start + 3] == ["the"]
@@ -179,11 +179,11 @@ def gathering_noun(words: list[str], at: int) -> Folded:
     ahead = words[after : after + 3]
     noun = next((i for i, word in enumerate(ahead) if word in known.paired), None)
     does, then = (*ahead[1:3], ".", ".")[:2]
-    alone = does.endswith("ing") and ends(then)
+    alone = does.endswith("ing") and ends_noun_phrase(then)
     if ahead[:1] and ahead[0] in known.numbers and alone:
         # "a group of four | hiking"
         return after + 1 - at, [
-            Word("several", _one(words[start]), "attribute"),
+            Word("several", _singular_of(words[start]), "attribute"),
             Word("people", ahead[0], "name"),
         ]
     if words[start] in ("pair", "pairs") and noun is not None:
@@ -192,31 +192,31 @@ def gathering_noun(words: list[str], at: int) -> Folded:
         return after + noun + 1 - at, [*adjectives, Word(ahead[noun], f"pair of {ahead[noun]}", "name")]
     if not ahead or ahead[0] in known.stoppers or (words[start] == "family" and ahead[0] in known.numbers):
         return NOTHING
-    return after - at, [Word("several", _one(words[start]), "attribute")]
+    return after - at, [Word("several", _singular_of(words[start]), "attribute")]
 
 
-def _describes(word: str) -> bool:
+def _may_describe(word: str) -> bool:
     """Whether a word between an article and a noun that gathers may be an adjective."""
     noun = word in known.animate or (word.endswith("s") and word not in known.counted)
     verb = word in known.have | known.be or (word.endswith("ing") and word not in known.participles)
     return not noun and not verb
 
 
-def _one(gathers: str) -> str:
+def _singular_of(gathers: str) -> str:
     """Return the singular of a noun that gathers."""
     singulars = (gathers[:-1], gathers[:-2], f"{gathers[:-3]}y") if gathers.endswith("s") else ()
     return next(filter(known.gathers.__contains__, singulars), gathers)
 
 
-def partitive(words: list[str], at: int) -> Folded:
+def partitive_phrase(words: list[str], at: int) -> Folded:
     """Return a part of a whole: of "some of the men" goes "of the"; "two of them" are they, with their
     number.
     """
     number = words[at]
     counted = number in known.numbers or number.isdigit()
-    if peek(words, at + 1) != "of" or not (counted or number in known.partitives | {"one"}):
+    if word_at(words, at + 1) != "of" or not (counted or number in known.partitives | {"one"}):
         return NOTHING
-    whole = peek(words, at + 2)
+    whole = word_at(words, at + 2)
     if whole in ("them", "which", "whom", "it"):
         return 3, [Word("they", number, "count") if counted else Word("they")]
     if number == "one" or not whole:
@@ -224,11 +224,11 @@ def partitive(words: list[str], at: int) -> Folded:
     return 2 + (whole in ("the", "these", "those", "his", "her", "their")), [Word(number)]
 
 
-def stand_in(words: list[str], at: int) -> Folded:
+def replaced_word(words: list[str], at: int) -> Folded:
     """Return a word that is given as another of its kind, which the tagger knows better, and so that "her"
     and "him" are read alike: "her" is "him" where no noun of hers follows.
     """
-    word, after = words[at], peek(words, at + 1, ".")
+    word, after = words[at], word_at(words, at + 1, ".")
     if word == "her":
         alone = after in (known.followers | known.articles | _AFTER) - {"two"} or not after[0].isalnum()
         return 1, [Word("him" if alone else "his", word)]
@@ -236,7 +236,7 @@ def stand_in(words: list[str], at: int) -> Folded:
 
 
 @cache
-def hyphenated(word: str) -> Word:
+def hyphenated_word(word: str) -> Word:
     """Return a hyphenated word is one adjective or noun, whatever its parts."""
     last, looks = word.rpartition("-")[2], ("old", "style", "year", "size", "like", "up", "free", "deep")
     if last == word:
@@ -266,8 +266,8 @@ RULES = (
     Rule(closing_frame, frozenset({"we", "in", ","})),
     Rule(set_phrase, _PHRASES.keys()),
     Rule(gathering_noun, known.gathers, 3),
-    Rule(partitive, frozenset({"of"}), 1),
+    Rule(partitive_phrase, frozenset({"of"}), 1),
     Rule(look_of_two_words, SHADES),
     Rule(look_of_two_words, SHADED, 1),
-    Rule(stand_in, STAND_INS.keys() | {"her"}),
+    Rule(replaced_word, STAND_INS.keys() | {"her"}),
 )

@@ -83,7 +83,7 @@ class Figure:
     most: float | None = None
 
 
-def lines(rows: Sequence[Figure]) -> list[tuple[str, ...]]:
+def table_lines(rows: Sequence[Figure]) -> list[tuple[str, ...]]:
     """Return the rows as cells, with a heading."""
 
     def cells(row: Figure) -> tuple[str, ...]:
@@ -91,20 +91,27 @@ def lines(rows: Sequence[Figure]) -> list[tuple[str, ...]]:
         share = format_number(row.seconds / row.reference, 2 if visible else 5)
         limit = format_number(row.limit, 1) if row.limit else ""
         if row.most:
-            limit = f"{milliseconds(row.most)} ms"
-        return row.name, milliseconds(row.seconds), row.beside, milliseconds(row.reference), share, limit
+            limit = f"{format_milliseconds(row.most)} ms"
+        return (
+            row.name,
+            format_milliseconds(row.seconds),
+            row.beside,
+            format_milliseconds(row.reference),
+            share,
+            limit,
+        )
 
     table = [("what", "ms", "reference", "ms", "times the reference", "limit"), *map(cells, rows)]
     return table if any(row[-1] for row in table[1:]) else [row[:-1] for row in table]
 
 
-def measured() -> tuple[list[dict[str, Any]], list[tuple[str, ...]]]:
+def measure_all() -> tuple[list[dict[str, Any]], list[tuple[str, ...]]]:
     """All figures as JSON values, and as cells with a heading."""
     rows = list(figures())
-    return [asdict(row) for row in rows], lines(rows)
+    return [asdict(row) for row in rows], table_lines(rows)
 
 
-def milliseconds(seconds: float) -> str:
+def format_milliseconds(seconds: float) -> str:
     """Return a time as it is shown."""
     return format_number(1000 * seconds, 0 if seconds > 0.1 else 1)
 
@@ -117,35 +124,38 @@ def figures() -> Iterator[Figure]:
     ours = partial(
         subprocess.run, [sys.executable, "-m", "workbench", "--help"], check=True, stdout=subprocess.DEVNULL
     )
-    alone = seconds(python)
-    yield Figure("workbench --help", seconds(ours), "python -c pass", alone, most=0.15)
+    alone = median_seconds(python)
+    yield Figure("workbench --help", median_seconds(ours), "python -c pass", alone, most=0.15)
     face = partial(subprocess.run, [sys.executable, "-c", "import workbench"], check=True)
-    yield Figure("import workbench", seconds(face), "python -c pass", alone, most=0.03)
-    yield training_step()
-    yield from map(frozen_step, STEPS)
-    step, losses = vit_step(SLICE) / SLICE, {name: loss(name, PAIRS) for name in objectives.names()}
+    yield Figure("import workbench", median_seconds(face), "python -c pass", alone, most=0.03)
+    yield training_figure()
+    yield from map(frozen_figure, STEPS)
+    step, losses = (
+        vit_seconds(SLICE) / SLICE,
+        {name: loss_seconds(name, PAIRS) for name in objectives.names()},
+    )
     slowest = max(losses, key=losses.__getitem__)
     for name, pairs in ((slowest, PAIRS), ("infonce", PAIRS), ("infonce", MANY), ("ditm", MANY)):
         what = f"loss at batch {format_count(pairs)}, {name}{', the slowest' * (name == slowest)}"
-        taken = losses[name] if pairs == PAIRS else loss(name, pairs)
+        taken = losses[name] if pairs == PAIRS else loss_seconds(name, pairs)
         yield Figure(what, taken, "a training step of ViT-B/32", step * pairs)
     split = data.load("scenes", split="train", size=IMAGES)
-    yield evaluation(split)
-    yield from passes()
+    yield evaluation_figure(split)
+    yield from pass_figures()
     if find_spec("caption_graphs"):
         some = split.captions[:CAPTIONS]
-        parsed = seconds(lambda: text.load("scene_graph").of(some))
-        spacy = seconds(partial(spacy_alone, some))
+        parsed = median_seconds(lambda: text.load("scene_graph").of(some))
+        spacy = median_seconds(partial(run_spacy_alone, some))
         yield Figure(f"scene graphs of {CAPTIONS} captions", parsed, "spaCy's tagger and parser", spacy)
-    yield search()
+    yield search_figure()
 
 
-def seconds(call: Callable[[], object], rounds: int = 3) -> float:
+def median_seconds(call: Callable[[], object], rounds: int = 3) -> float:
     """Median of some rounds after one to warm up."""
-    return in_turns(call, rounds=rounds)[0]
+    return medians_in_turns(call, rounds=rounds)[0]
 
 
-def in_turns(*calls: Callable[[], object], rounds: int) -> list[float]:
+def medians_in_turns(*calls: Callable[[], object], rounds: int) -> list[float]:
     """Medians of calls that take turns, since other work on the machine comes and goes; the first round of
     all warms up.
     """
@@ -161,7 +171,7 @@ def in_turns(*calls: Callable[[], object], rounds: int) -> list[float]:
     return [median(times) for times in zip(*rounds_of_times[1:], strict=True)]
 
 
-def training_step() -> Figure:
+def training_figure() -> Figure:
     """Return a step of InfoNCE with its default encoders, beside a bare loop with the same modules and
     batches.
     """
@@ -197,7 +207,7 @@ def training_step() -> Figure:
     return Figure(f"training step, InfoNCE, {PAIRS} pairs", ours, "a bare loop", reference)
 
 
-def frozen_step(name: str) -> Figure:
+def frozen_figure(name: str) -> Figure:
     """Return a step of an objective from frozen features to its update, beside the matrix products in it; one
     thread on the processor.
     """
@@ -222,7 +232,7 @@ def frozen_step(name: str) -> Figure:
     os.environ["KINETO_LOG_LEVEL"] = "99"
     torch.set_num_threads(1)
     try:
-        taken = seconds(step)
+        taken = median_seconds(step)
         with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profile:
             step()
     finally:
@@ -233,7 +243,7 @@ def frozen_step(name: str) -> Figure:
     return Figure(what, taken, "its matrix products", products, limit=1.5)
 
 
-def vit_step(pairs: int, rounds: int = 3) -> float:
+def vit_seconds(pairs: int, rounds: int = 3) -> float:
     """Seconds of a training step of open_clip's ViT-B/32 with random weights, 224 pixels, 77 tokens, in the
     precision of training.
     """
@@ -253,10 +263,10 @@ def vit_step(pairs: int, rounds: int = 3) -> float:
         optimiser.step()
         optimiser.zero_grad()
 
-    return seconds(step, rounds)
+    return median_seconds(step, rounds)
 
 
-def loss(objective: str | Objective, pairs: int, *, width: int = WIDTH, rounds: int = 1) -> float:
+def loss_seconds(objective: str | Objective, pairs: int, *, width: int = WIDTH, rounds: int = 1) -> float:
     """Seconds of an objective's forward and backward pass, from embeddings to their gradients.
 
     Args:
@@ -285,14 +295,14 @@ def loss(objective: str | Objective, pairs: int, *, width: int = WIDTH, rounds: 
     if objective.momentum:
         batch = replace(batch, momentum=(image, words))
 
-    def once() -> None:
+    def run_once() -> None:
         torch.autograd.backward(list(objective(image, words, batch).values()))
         objective.after_step(image, words, batch)
 
-    return seconds(once, rounds)
+    return median_seconds(run_once, rounds)
 
 
-def evaluation(split: Split) -> Figure:
+def evaluation_figure(split: Split) -> Figure:
     """Recalls and RSUM with intervals, beside sorting in numpy without them."""
     images, captions = len(split.image_ids), len(split.captions)
     scores = np.random.default_rng(0).standard_normal((images, captions), dtype=np.float32)
@@ -305,19 +315,19 @@ def evaluation(split: Split) -> Figure:
             for k in (1, 5, 10):
                 sorted_hits[:, :k].any(1).mean()
 
-    ours = seconds(lambda: evaluate(Evidence(scores, own), ["R", "rsum"]))
+    ours = median_seconds(lambda: evaluate(Evidence(scores, own), ["R", "rsum"]))
     name = f"RSUM with intervals, {format_count(images, 'image')} x {format_count(captions, 'caption')}"
-    return Figure(name, ours, "numpy without intervals", seconds(sort))
+    return Figure(name, ours, "numpy without intervals", median_seconds(sort))
 
 
-def passes() -> Iterator[Figure]:
+def pass_figures() -> Iterator[Figure]:
     """All pairs without a matrix: ranks, the ten best of every query and numbers with intervals, beside the
     bare products of the same blocks. The last of three sizes says with which power of the pairs time grows.
     """
     figures = list[Figure]()
     for images in SIZES:
         own = np.repeat(np.arange(images), 5)
-        image, text = unit(images, WIDTH), unit(5 * images, WIDTH)
+        image, text = random_unit_vectors(images, WIDTH), random_unit_vectors(5 * images, WIDTH)
         scores, judged = products(image, text), Judgements.from_own(own, images)
 
         def whole(scores: RowScores = scores, judged: Judgements = judged, own: Rows = own) -> None:
@@ -329,7 +339,9 @@ def passes() -> Iterator[Figure]:
                     pass
 
         name = f"ranks, ten best and intervals, {format_count(images)} x {format_count(len(own))}"
-        figures.append(Figure(name, seconds(whole, 1), "bare products", seconds(bare, 1), limit=1.3))
+        figures.append(
+            Figure(name, median_seconds(whole, 1), "bare products", median_seconds(bare, 1), limit=1.3)
+        )
     # pairs grow as the square of the images
     power = float(np.polyfit(2 * np.log(SIZES), np.log([figure.seconds for figure in figures]), 1)[0])
     figures[-1] = replace(
@@ -338,13 +350,13 @@ def passes() -> Iterator[Figure]:
     yield from figures
 
 
-def unit(rows: int, width: int = SMALL) -> Array:
+def random_unit_vectors(rows: int, width: int = SMALL) -> Array:
     """``(rows, width)`` random vectors of unit length."""
     drawn = np.random.default_rng(rows).standard_normal((rows, width), dtype=np.float32)
     return np.asarray(drawn / np.linalg.norm(drawn, axis=1, keepdims=True))
 
 
-def spacy_alone(captions: Sequence[str]) -> None:
+def run_spacy_alone(captions: Sequence[str]) -> None:
     """SpaCy's tagger and parser, nothing after them."""
     from caption_graphs import tree
 
@@ -354,7 +366,7 @@ def spacy_alone(captions: Sequence[str]) -> None:
             pass
 
 
-def search() -> Figure:
+def search_figure() -> Figure:
     """One question to a gallery, exactly, beside numpy's product and partition."""
     drawn = np.random.default_rng(0).standard_normal(GALLERY, dtype=np.float32)
     query = drawn[:1]
@@ -364,5 +376,5 @@ def search() -> Figure:
         best = np.argpartition(scores, -10)[-10:]
         return best[np.argsort(-scores[best])]
 
-    ours, numpy = in_turns(lambda: top_k(query, drawn, 10), plain, rounds=9)
+    ours, numpy = medians_in_turns(lambda: top_k(query, drawn, 10), plain, rounds=9)
     return Figure(f"search, 1 of {format_count(GALLERY[0])}", ours, "numpy", numpy, limit=1.1)

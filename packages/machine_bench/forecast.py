@@ -16,7 +16,7 @@ import torch
 from PIL import Image
 from torch import nn
 
-from machine_bench import PARTS, WORDS, loss, seconds, vit_step
+from machine_bench import PARTS, WORDS, loss_seconds, median_seconds, vit_seconds
 from workbench import data, encoders
 from workbench.cli.output import columns
 from workbench.data.images import read_image
@@ -60,7 +60,7 @@ class Load(NamedTuple):
     work: float = 0
     activations: float = 0
 
-    def plus(self, other: "Load") -> "Load":
+    def add(self, other: "Load") -> "Load":
         """Both together."""
         return Load(*map(sum, zip(self, other, strict=True)))
 
@@ -79,7 +79,7 @@ def forecast(
         row = table.setdefault(rows[label], {"arm": rows[label], "runs": 0})
         if not row["runs"]:
             fields = {name: value for name, value in spellings.fields(values).items() if name != "out"}
-            row |= _arm(resolve(Config(**fields)))
+            row |= _forecast_arm(resolve(Config(**fields)))
         row["runs"] += 1
     heads = ("arm", "runs", "steps", "million weights", "memory, GB", "hours a run")
     shown = [_cells(row) for row in table.values()]
@@ -89,7 +89,7 @@ def forecast(
         *columns([heads, *shown]),
         "",
         f"{runs}: {format_number(total, 1)} hours.",
-        *about(),
+        *assumptions(),
     ]
 
 
@@ -100,10 +100,13 @@ def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:
     return row["arm"], str(row["runs"]), format_count(row["steps"]), weights, memory, hours
 
 
-def about() -> list[str]:
+def assumptions() -> list[str]:
     """Return what the numbers are estimated from."""
     device = torch.cuda.get_device_name() if torch.cuda.is_available() else "this CPU"
-    speed, photograph = format_number(_speed() / 1e9, 0), format_number(1000 * _photograph(), 1)
+    speed, photograph = (
+        format_number(_operations_per_second() / 1e9, 0),
+        format_number(1000 * _photograph_seconds(), 1),
+    )
     return [
         f"Estimated for {device}. Steps follow from the training data, or from its known sizes.",
         f"Hours: {BOTH} operations a weight and position, at {speed} GFLOP/s as in a step of {MODEL} "
@@ -113,16 +116,19 @@ def about() -> list[str]:
     ]
 
 
-def _arm(config: Config) -> dict[str, Any]:
+def _forecast_arm(config: Config) -> dict[str, Any]:
     """Return steps, trained weights, memory in bytes and hours of one run."""
     objective, images = make_objective(config), config.batch_size
     captions = images * config.captions_per_image
-    image, text = _sides(config.image_encoder.model_dump_json(), config.text_encoder.model_dump_json())
+    image, text = _side_loads(config.image_encoder.model_dump_json(), config.text_encoder.model_dump_json())
     work = (BOTH + FORWARD * objective.momentum) * (images * image.work + captions * text.work)
     measured = min(images, MANY if torch.cuda.is_available() else SOME)
-    taken = work / _speed() + _loss(config.objective.model_dump_json(), measured) * (images / measured) ** 2
+    taken = (
+        work / _operations_per_second()
+        + _loss_seconds(config.objective.model_dump_json(), measured) * (images / measured) ** 2
+    )
     if reads_pixels(config.as_dict()):
-        taken += images * _photograph() / max(config.workers, 1)
+        taken += images * _photograph_seconds() / max(config.workers, 1)
     weights = image.weights + text.weights
     activations = (2 if torch.cuda.is_available() else 4) * (
         images * image.activations + captions * text.activations
@@ -132,7 +138,7 @@ def _arm(config: Config) -> dict[str, Any]:
     several = config.sampler == "clusters" or config.captions_per_image > 1
     each = config.captions_per_image if several else 0
     where = config.model_dump_json(include={"data", "train_images"})
-    steps = config.epochs * _steps(where, images, each)
+    steps = config.epochs * _epoch_steps(where, images, each)
     memory = (
         TRAINED * weights + FROZEN * frozen + activations + compared if steps else FROZEN * (weights + frozen)
     )
@@ -140,7 +146,7 @@ def _arm(config: Config) -> dict[str, Any]:
 
 
 @cache
-def _steps(where: str, size: int, each: int) -> int:
+def _epoch_steps(where: str, size: int, each: int) -> int:
     """Return steps of an epoch over the training data of a configuration as JSON, in batches of so many
     images with as many captions each, or of captions if that is 0.
     """
@@ -158,23 +164,23 @@ def _steps(where: str, size: int, each: int) -> int:
 
 
 @cache
-def _sides(of_images: str, of_texts: str) -> tuple[Load, Load]:
+def _side_loads(of_images: str, of_texts: str) -> tuple[Load, Load]:
     """Return what the encoder of images takes, and that of captions, each as JSON; one that serves both
     counts half at each.
     """
     images, texts = Encoder.model_validate_json(of_images), Encoder.model_validate_json(of_texts)
     if images.name == "towers":
-        image, text = _towers(str(images.options.get("model", "scenes")))
-        return image, text if texts.name == "towers" else _own(texts.name, texts.options, WORDS)
+        image, text = _tower_loads(str(images.options.get("model", "scenes")))
+        return image, text if texts.name == "towers" else _encoder_load(texts.name, texts.options, WORDS)
     if texts.name != images.name:
-        image = _own(images.name, images.options, PARTS)
-        return image, _own(texts.name, texts.options, WORDS)
-    load = _own(images.name, images.options, (PARTS + WORDS) // 2)
+        image = _encoder_load(images.name, images.options, PARTS)
+        return image, _encoder_load(texts.name, texts.options, WORDS)
+    load = _encoder_load(images.name, images.options, (PARTS + WORDS) // 2)
     half = Load(*(part / 2 for part in load))
     return half, half
 
 
-def _towers(model: str) -> tuple[Load, Load]:
+def _tower_loads(model: str) -> tuple[Load, Load]:
     """Both towers of an open_clip model, from its configuration."""
     if model.endswith(".json"):
         config = read_options(model)
@@ -183,27 +189,29 @@ def _towers(model: str) -> tuple[Load, Load]:
         config = open_clip.get_model_config(model.replace("/", "-")) or {}
     vision, text = config.get("vision_cfg", {}), config.get("text_cfg", {})
     if not (isinstance(vision.get("layers"), int) and "layers" in text):
-        both = _own("towers", {"model": model, "pretrained": model if model == "scenes" else ""}, PARTS)
+        both = _encoder_load(
+            "towers", {"model": model, "pretrained": model if model == "scenes" else ""}, PARTS
+        )
         return both, Load(work=both.work / 2, activations=both.activations / 2)
     patches = (vision["image_size"] // vision["patch_size"]) ** 2 + 1
     words = text["vocab_size"] * text["width"]
     return (
-        _transformer(vision["layers"], vision["width"], patches),
-        _transformer(text["layers"], text["width"], text["context_length"]).plus(Load(words)),
+        _transformer_load(vision["layers"], vision["width"], patches),
+        _transformer_load(text["layers"], text["width"], text["context_length"]).add(Load(words)),
     )
 
 
-def _transformer(layers: int, width: int, positions: int) -> Load:
+def _transformer_load(layers: int, width: int, positions: int) -> Load:
     weights = LAYER * layers * width**2
     return Load(weights, 0, weights * positions, KEPT * layers * width * positions)
 
 
-def _own(name: str, options: Mapping[str, Any], positions: int) -> Load:
+def _encoder_load(name: str, options: Mapping[str, Any], positions: int) -> Load:
     """Return an encoder of ours, made with random weights, and what stands in it that would have to be
     fetched.
     """
     # towers are what an open_clip model is made into; with other encoders such a model is a guide
-    plain, more = (options, Load()) if name == "towers" else _plain(options, positions)
+    plain, more = (options, Load()) if name == "towers" else _without_text_encoders(options, positions)
     facts = {"vocabulary": tuple(map(str, range(STAND_IN))), "pretrained": ""}
     with torch.random.fork_rng(devices=[]):
         module = encoders.load(name, **encoders.member(name).complete(plain, facts))
@@ -211,23 +219,23 @@ def _own(name: str, options: Mapping[str, Any], positions: int) -> Load:
         for values in layer.parameters(recurse=False):
             runs = 0 if isinstance(layer, nn.Embedding) else values.numel() * positions
             activations = values.shape[:1].numel() * positions if runs else 0
-            more = more.plus(Load(values.numel(), 0, runs, activations))
+            more = more.add(Load(values.numel(), 0, runs, activations))
     return more
 
 
-def _plain(options: Mapping[str, Any], positions: int) -> tuple[dict[str, Any], Load]:
+def _without_text_encoders(options: Mapping[str, Any], positions: int) -> tuple[dict[str, Any], Load]:
     """Options of an encoder without text encoders, word vectors and CLIP, and what these take."""
     out, load = dict(options), Load()
     for name, value in options.items():
         if isinstance(value, Mapping):
-            out[name], part = _plain(value, positions)
-            load = load.plus(part)
+            out[name], part = _without_text_encoders(value, positions)
+            load = load.add(part)
     if "model" in options:  # a guide, whose vectors are computed once
         out = {"model": "scenes", "pretrained": "scenes"}
-        load = load.plus(Load(frozen=sum(side.weights for side in _towers(str(options["model"])))))
+        load = load.add(Load(frozen=sum(side.weights for side in _tower_loads(str(options["model"])))))
     elif options.get("backbone", "frozen") != "frozen":
         layers, width = BERT
-        load = load.plus(_transformer(layers, width, positions)).plus(Load(30_522 * width))
+        load = load.add(_transformer_load(layers, width, positions)).add(Load(30_522 * width))
         dropped = ("backbone", "features", "name")
         out = {option: out[option] for option in out if option not in dropped}
         out |= {"kind": "gru"} if "kind" in options else {}
@@ -235,23 +243,23 @@ def _plain(options: Mapping[str, Any], positions: int) -> tuple[dict[str, Any], 
 
 
 @cache
-def _speed() -> float:
+def _operations_per_second() -> float:
     """Operations a second in a training step here."""
     pairs = MANY if torch.cuda.is_available() else FEW
-    work = sum(side.work for side in _towers(MODEL))
-    return BOTH * work * pairs / vit_step(pairs, rounds=1)
+    work = sum(side.work for side in _tower_loads(MODEL))
+    return BOTH * work * pairs / vit_seconds(pairs, rounds=1)
 
 
 @cache
-def _loss(objective: str, images: int) -> float:
+def _loss_seconds(objective: str, images: int) -> float:
     """Seconds of a loss and its gradients, of an objective as JSON."""
-    return loss(make_objective(Config(objective=json.loads(objective))), images)
+    return loss_seconds(make_objective(Config(objective=json.loads(objective))), images)
 
 
 @cache
-def _photograph() -> float:
+def _photograph_seconds() -> float:
     """Seconds that a photograph takes to be read and made smaller."""
     noise = np.random.default_rng(0).integers(0, 255, (SHAPE[1] // 8, SHAPE[0] // 8, 3), dtype=np.uint8)
     file = BytesIO()
     Image.fromarray(noise).resize(SHAPE).save(file, "jpeg")
-    return seconds(lambda: read_image(file.getvalue(), "noise").resize((224, 224)), 9)
+    return median_seconds(lambda: read_image(file.getvalue(), "noise").resize((224, 224)), 9)

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import torch
 from scene_world import placements
-from scene_world.truth import truth
+from scene_world.truth import exact_and_graded
 from scene_world.vocabulary import NOUNS
 from scipy.stats import kendalltau, kurtosis, skew
 
@@ -169,7 +169,7 @@ def entities(run: Result) -> Values:
     for graph in run.split.caption_graphs or ():
         graphs |= {_phrase(graph, node): _alone(graph, node) for node in range(len(graph.objects))}
     names = sorted(phrase for phrase, graph in graphs.items() if graph.objects[0] in NOUNS)
-    true, _ = truth([graphs[name] for name in names], _graphs(run))
+    true, _ = exact_and_graded([graphs[name] for name in names], _graphs(run))
     somewhere = np.asarray(true.any(axis=0))
     names, true = list(compress(names, somewhere.tolist())), true[:, somewhere]
     embedding = run.model.embed_texts(names)

@@ -7,8 +7,8 @@ order, -1 = the reversed one. The truth's own tau under resampling is the ceilin
 models are too close together for any metric to order them. All metrics of one direction see the same
 resamples.
 
-``pooled`` builds labels as ECCV Caption did on photographs: some queries are asked, and positives are looked
-for only among the items that a few models put first; here the truth answers in place of the annotators.
+``pooled_judgements`` builds labels as ECCV Caption did on photographs: some queries are asked, and positives
+are looked for only among the items that a few models put first; here the truth answers in place of the annotators.
 
 Source: M. Kendall, A new measure of rank correlation, Biometrika 30, 1938; S. Chun et al., ECCV Caption, ECCV
 2022 (pooling).
@@ -33,7 +33,7 @@ TRUTH = str(MetricKey("map_at_r", judgements="truth"))
 Table = Mapping[str, Mapping[str, Values]]
 
 
-def pooled(
+def pooled_judgements(
     truth: Judgements,
     own: Rows,
     pool: Sequence[AnyScores],
@@ -61,8 +61,8 @@ def pooled(
     image_queries, caption_queries = sampled
     pairs = [own * np.int64(shape[1]) + np.arange(shape[1])]
     for scores in map(by_rows, pool):
-        query, item = _first(scores, image_queries, depth)
-        caption, image = _first(scores.T, caption_queries, depth)
+        query, item = _best_pairs(scores, image_queries, depth)
+        caption, image = _best_pairs(scores.T, caption_queries, depth)
         pairs += [query * shape[1] + item, image * shape[1] + caption]
     rows, columns = np.divmod(np.unique(np.concatenate(pairs)), shape[1])
     good = (truth.grades_at(rows, columns) >= truth.relevant_from) | (own[columns] == rows)
@@ -73,7 +73,7 @@ def pooled(
     return replace(pooled, image_queries=image_queries, caption_queries=caption_queries)
 
 
-def _first(scores: RowScores, queries: Rows, depth: int) -> tuple[Rows, Rows]:
+def _best_pairs(scores: RowScores, queries: Rows, depth: int) -> tuple[Rows, Rows]:
     """Return the best scored items of some queries, as pairs."""
     depth = min(depth, scores.shape[1])
     items = [best(scores.rows(slice(q, q + 1)), depth)[1][0] for q in queries.tolist()]
@@ -91,7 +91,7 @@ def true_share(phi: AnyScores, truth: Judgements, ms: Sequence[int]) -> dict[str
     return out
 
 
-def per_query(
+def values_per_query(
     scores: AnyScores,
     own: Rows,
     truth: Judgements,
@@ -108,7 +108,7 @@ def per_query(
         scores: ``(I, T)``, larger = more alike.
         own: ``(T,)`` row of each caption's image: the labels of R@K.
         truth: which pairs are truly relevant.
-        labels: incomplete labels, such as ``pooled``, for ``<name>:i2t/map_at_r``.
+        labels: incomplete labels, such as ``pooled_judgements``, for ``<name>:i2t/map_at_r``.
         phi: grades for NCS.
         categories: ``(I, C)`` of the images, for PMRP.
         ks: depths of R@K and NCS.
@@ -141,7 +141,7 @@ def order_agreement(
     """How well each metric puts the models into the truth's order.
 
     Args:
-        table: model -> key -> ``(queries,)``, as ``per_query`` gives it; at least two models.
+        table: model -> key -> ``(queries,)``, as ``values_per_query`` gives it; at least two models.
         own: ``(T,)`` row of each caption's image: images are drawn with all their captions.
         truth: the key, without direction, that decides.
         rounds: resamples of the images; 0 = no intervals and no shares.
@@ -157,16 +157,19 @@ def order_agreement(
         ValueError: fewer than two models.
     """
     require(len(table) >= 2, f"{len(table)} model has no order; give at least two")
-    means = _means(table, Draws(own, int(own.max()) + 1, rounds, seed))
+    means = _means_by_key(table, Draws(own, int(own.max()) + 1, rounds, seed))
     rows = {}
     for key, (value, drawn, queries) in means.items():
-        right, right_drawn, _ = means[_beside(key, truth)]
-        taus, apart = _tau(drawn, right), (drawn - right_drawn).mean(axis=1)
+        right, right_drawn, _ = means[_truth_key(key, truth)]
+        taus, apart = _tau_by_round(drawn, right), (drawn - right_drawn).mean(axis=1)
         low, high = interval(taus)
         (near, far), top = interval(apart), int(right.argmax())
         alone_on_top = drawn[:, top] > np.delete(drawn, top, axis=1).max(axis=1)
-        rows[key] = {"tau": float(_tau(value[None], right)[0]), "low": low, "high": high}
-        rows[key] |= {"order": _share(taus == _tau(right[None], right)), "best": _share(alone_on_top)}
+        rows[key] = {"tau": float(_tau_by_round(value[None], right)[0]), "low": low, "high": high}
+        rows[key] |= {
+            "order": _share_of_hits(taus == _tau_by_round(right[None], right)),
+            "best": _share_of_hits(alone_on_top),
+        }
         rows[key] |= {"queries": queries, "distance": float((value - right).mean())}
         rows[key] |= {"distance_low": near, "distance_high": far}
     return pd.DataFrame.from_dict(rows, orient="index")
@@ -184,16 +187,16 @@ def order_differences(
         truth it is at least 0; a metric whose interval lies below 0 contradicts it.
     """
     names, rows = list(table), []
-    means = _means(table, Draws(own, int(own.max()) + 1, rounds, seed))
+    means = _means_by_key(table, Draws(own, int(own.max()) + 1, rounds, seed))
     for key, (value, drawn, _) in means.items():
-        for better, worse in pairwise(np.argsort(-means[_beside(key, truth)][0], kind="stable").tolist()):
+        for better, worse in pairwise(np.argsort(-means[_truth_key(key, truth)][0], kind="stable").tolist()):
             low, high = interval(drawn[:, better] - drawn[:, worse])
             ends = {"difference": float(value[better] - value[worse]), "low": low, "high": high}
             rows.append({"key": key, "better": names[better], "worse": names[worse], **ends})
     return pd.DataFrame(rows)
 
 
-def _means(table: Table, draws: Draws) -> dict[str, tuple[Values, Values, int]]:
+def _means_by_key(table: Table, draws: Draws) -> dict[str, tuple[Values, Values, int]]:
     """By key: ``(models,)`` means over the queries that count, ``(rounds, models)`` those of resamples, and
     how many count.
     """
@@ -208,16 +211,16 @@ def _means(table: Table, draws: Draws) -> dict[str, tuple[Values, Values, int]]:
     return out
 
 
-def _beside(key: str, truth: str) -> str:
+def _truth_key(key: str, truth: str) -> str:
     """Return the truth's key in the direction of another key."""
     return str(replace(MetricKey.parse(truth), direction=MetricKey.parse(key).direction))
 
 
-def _share(hits: Mask) -> float:
+def _share_of_hits(hits: Mask) -> float:
     return float(hits.mean()) if len(hits) else float("nan")
 
 
-def _tau(drawn: Values, right: Values) -> Values:
+def _tau_by_round(drawn: Values, right: Values) -> Values:
     """Return ``(rounds,)`` Kendall tau of rows of values with the truth's values."""
     first, second = np.array(list(combinations(range(len(right)), 2))).T
     ahead = np.sign(drawn[:, first] - drawn[:, second])

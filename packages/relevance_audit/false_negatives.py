@@ -76,7 +76,7 @@ def candidates(
         ValueError: shapes differ, a score is NaN, a judgement is named like another column.
     """
     labels = split.judgements["own"] if labels is None else labels
-    _check(scores, [labels, *by.values()], by)
+    _require_free_names(scores, [labels, *by.values()], by)
     table = pd.concat([_errors(scores, labels, k, side) for side in directions], ignore_index=True)
     images, captions = table["image_row"].to_numpy(), table["caption_row"].to_numpy()
     grades = {name: _grades(judged, images, captions) for name, judged in by.items()}
@@ -101,7 +101,7 @@ def _grades(judged: Judgements, images: Rows, captions: Rows) -> Array:
     return np.where(known, grades, np.float32(np.nan))
 
 
-def _check(scores: Array, judged: Sequence[Judgements], by: Mapping[str, Judgements]) -> None:
+def _require_free_names(scores: Array, judged: Sequence[Judgements], by: Mapping[str, Judgements]) -> None:
     if wrong := [judgements.name for judgements in judged if judgements.shape != scores.shape]:
         raise ValueError(
             f"scores are {scores.shape}, judgements {wrong[0]!r} have another shape; give those of one split"
@@ -126,7 +126,7 @@ def _errors(scores: Array, labels: Judgements, k: int, direction: Direction) -> 
     return table[wrong & (queries is None or np.isin(query, queries))].assign(direction=direction)
 
 
-def select(
+def select_candidates(
     table: pd.DataFrame,
     *,
     direction: str = "",
@@ -198,13 +198,13 @@ def false_negatives_in_batches(
             f"batches of {wrong[0]} captions cannot be drawn from {len(own)}; give sizes from 2 to {len(own)}"
         )
     listed = truth.unlisted is None or truth.unlisted < truth.relevant_from
-    counted = _counted(own, truth) if draw is None and listed else None
-    draw_batches = draw or partial(_epoch, own, seed)
+    counted = _count_false_negatives(own, truth) if draw is None and listed else None
+    draw_batches = draw or partial(_epoch_batches, own, seed)
     rows = []
     for size in sizes:
         drawn = chain.from_iterable(draw_batches(number, size) for number in count())
         table = pd.DataFrame(_shares(captions, own, truth, scores) for captions in islice(drawn, batches))
-        expected = _expected(size, *counted) if counted else {}
+        expected = _expected_shares(size, *counted) if counted else {}
         # batches are drawn, and a batch has one value
         resamples = Draws(np.arange(len(table)), len(table), rounds, seed)
         for key in map(str, table):
@@ -215,7 +215,7 @@ def false_negatives_in_batches(
     return pd.DataFrame(rows, columns=["size", "key", "value", "low", "high", "expected", "batches"])
 
 
-def _epoch(own: Rows, seed: int, number: int, size: int) -> list[Rows]:
+def _epoch_batches(own: Rows, seed: int, number: int, size: int) -> list[Rows]:
     """Batches of captions as training draws them, one caption an image."""
     return epoch(own, size=size, captions_per_image=1, seed=seed, number=number)
 
@@ -229,17 +229,17 @@ def _shares(captions: Rows, own: Rows, truth: Judgements, scores: Array | None) 
     out[str(MetricKey("any", "i2t"))] = false.any(axis=1).mean()
     if scores is not None:
         known = np.where(negative, scores[np.ix_(images, captions)], -np.inf)
-        out[str(MetricKey("hardest", "t2i"))] = _hardest(known.T, false.T)
-        out[str(MetricKey("hardest", "i2t"))] = _hardest(known, false)
+        out[str(MetricKey("hardest", "t2i"))] = _share_of_hardest(known.T, false.T)
+        out[str(MetricKey("hardest", "i2t"))] = _share_of_hardest(known, false)
     return {key: float(value) for key, value in out.items()}
 
 
-def _hardest(scores: Array, false: Array) -> float:
+def _share_of_hardest(scores: Array, false: Array) -> float:
     """Share of the rows whose best scored negative is truly positive; a row without a negative has none."""
     return float(np.take_along_axis(false, scores.argmax(axis=1)[:, None], axis=1).mean())
 
 
-def _counted(own: Rows, truth: Judgements) -> tuple[float, Rows]:
+def _count_false_negatives(own: Rows, truth: Judgements) -> tuple[float, Rows]:
     """Share of the negative pairs that are truly positive; for each caption, how many captions bring an image
     that makes one.
     """
@@ -250,7 +250,7 @@ def _counted(own: Rows, truth: Judgements) -> tuple[float, Rows]:
     return float(per_caption.sum() / (len(own) - of_image[own]).sum()), per_caption.astype(np.int64)
 
 
-def _expected(size: int, share: float, false: Rows) -> dict[str, float]:
+def _expected_shares(size: int, share: float, false: Rows) -> dict[str, float]:
     from scipy.stats import hypergeom
 
     none = np.asarray(hypergeom.pmf(0, len(false) - 1, false, size - 1))

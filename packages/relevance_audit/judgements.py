@@ -53,7 +53,7 @@ class _About:
     queries: dict[str, list[str] | None]
 
 
-def named(split: Split, name: str) -> Judgements:
+def judgements_named(split: Split, name: str) -> Judgements:
     """Return the judgements of a split by their name; without one, the densest that there are.
 
     Raises:
@@ -70,7 +70,7 @@ def named(split: Split, name: str) -> Judgements:
     return split.judgements[name]
 
 
-def corrected(
+def corrected_judgements(
     base: Judgements, labels: Mapping[Pair, str], split: Split, *, name: str = "corrected"
 ) -> Judgements:
     """Judgements in which valid pairs are relevant and invalid ones are not; unsure ones stay as they were.
@@ -112,11 +112,11 @@ def corrected(
         images=images,
         captions=captions,
         grades=grades,
-        source=_with_labels(base),
+        source=_source_with_labels(base),
     )
 
 
-def _with_labels(base: Judgements) -> str:
+def _source_with_labels(base: Judgements) -> str:
     return f"{base.source or base.name}, and labels"
 
 
@@ -136,7 +136,7 @@ def rows_of(ids: Sequence[str], known: Sequence[str], kind: str) -> Rows:
     return rows.astype(np.int64)
 
 
-def recompute(
+def recompute_metrics(
     scores: Mapping[str, Array],
     judgements: Mapping[str, Judgements],
     own: Rows,
@@ -197,13 +197,13 @@ def write_qrels(
     )
     if spoilt := [name for name in (*split.image_ids, *split.caption_ids) if name.split() != [name]]:
         raise ValueError(f"{path}: the id {spoilt[0]!r} is empty or holds a blank; write Parquet instead")
-    ids = _ids(judgements, split)
+    ids = _listed_ids(judgements, split)
     queries, items = reversed(ids) if direction == "t2i" else ids
     lines = sorted(zip(queries, items, judgements.grades.astype(int).tolist(), strict=True))
     return write_text(Path(path), "".join(f"{query} 0 {item} {grade}\n" for query, item, grade in lines))
 
 
-def _ids(judgements: Judgements, split: Split) -> tuple[list[str], list[str]]:
+def _listed_ids(judgements: Judgements, split: Split) -> tuple[list[str], list[str]]:
     """Return the images and the captions of the listed pairs."""
     return (
         [split.image_ids[row] for row in judgements.images],
@@ -249,7 +249,7 @@ def write_parquet(path: Path | str, judgements: Judgements, split: Split) -> Pat
     import pyarrow as pa
     from pyarrow import parquet
 
-    columns = dict(zip(("image", "caption"), _ids(judgements, split), strict=True))
+    columns = dict(zip(("image", "caption"), _listed_ids(judgements, split), strict=True))
     about: dict[str, Any] = {
         name: getattr(judgements, name) for name in ("name", "rule", "relevant_from", "unlisted", "source")
     }

@@ -58,7 +58,7 @@ def judge_advice(key: str = KEY) -> str:
     return f"{agreement}{sentence}{truths}{other} agrees best ({figures['truth']}). {encoders}"
 
 
-def judges_choices(truth: str) -> pd.DataFrame:
+def choices_by_judge(truth: str) -> pd.DataFrame:
     """Return what each judge's NCS at 10 would choose of the recorded comparison, and what the exact truth
     does.
 

@@ -29,7 +29,9 @@ SHEET = 12
 DONE = "every candidate has a label"
 
 
-def card(split: Split, row: "pd.Series[Any]", label: str = "", *, grades: bool = True) -> dict[str, Any]:
+def candidate_card(
+    split: Split, row: "pd.Series[Any]", label: str = "", *, grades: bool = True
+) -> dict[str, Any]:
     """One candidate of the table from ``candidates`` as people see it.
 
     Args:
@@ -51,14 +53,14 @@ def card(split: Split, row: "pd.Series[Any]", label: str = "", *, grades: bool =
         verdict = "right" if name in str(row["right_by"]).split(", ") else "wrong"
         graded = "not judged" if pd.isna(row[name]) else f"{format_number(row[name], 2)}, {verdict}"
         facts.append([str(name), graded])
-    pictures = [_opened(split, row, facts) for row in (image, int(split.own[caption]))]
+    pictures = [_open_image(split, row, facts) for row in (image, int(split.own[caption]))]
     captions = [split.captions[other] for other in np.flatnonzero(split.own == image)]
     images = {"image": pictures[0], "own_image": pictures[1]}
     texts = {"caption": split.captions[caption], "own_captions": captions}
     return {**images, **texts, "facts": facts, "label": label}
 
 
-def _opened(split: Split, row: int, facts: list[list[str]]) -> Image.Image:
+def _open_image(split: Split, row: int, facts: list[list[str]]) -> Image.Image:
     """Return a picture, or a grey one and why it cannot be read: texts can be judged by texts."""
     try:
         return image_or_card(split, row)
@@ -106,9 +108,9 @@ class Labeller(anywidget.AnyWidget):
         status = ""
         try:
             if do == "label":
-                status = self._label(at, message["label"])
+                status = self._save_label(at, message["label"])
             elif do == "undo":
-                status = self._undo()
+                status = self._undo_label()
             elif do == "move":
                 self.position = min(max(at + int(message["by"]), 0), len(self.pairs) - 1)
             elif do == "open":
@@ -118,13 +120,13 @@ class Labeller(anywidget.AnyWidget):
             status = f"not saved: {error}"
         self._show(status)
 
-    def _label(self, at: int, label: str) -> str:
+    def _save_label(self, at: int, label: str) -> str:
         if self.labels.label_of(*self.pairs[at]) != label:
-            self.labels.give(*self.pairs[at], label)
+            self.labels.add(*self.pairs[at], label)
         self.position = self._next_open(at)
         return f"saved: {label}" if self._counts()["open"] else f"saved: {label}; {DONE}"
 
-    def _undo(self) -> str:
+    def _undo_label(self) -> str:
         if (last := self.labels.undo()) is None:
             return "nothing to undo"
         if last.pair in self.pairs:
@@ -135,18 +137,18 @@ class Labeller(anywidget.AnyWidget):
         """Return the first candidate without a label from here on, round the end; where all have one, the
         next.
         """
-        known, size = self.labels.mine(), len(self.pairs)
+        known, size = self.labels.own_labels(), len(self.pairs)
         order = [(start + step) % size for step in range(size)]
         return next((at for at in order if self.pairs[at] not in known), min(start, size - 1))
 
     def _counts(self) -> dict[str, int]:
-        known = self.labels.mine()
+        known = self.labels.own_labels()
         labels = [known.get(pair, "open") for pair in self.pairs]
         return {name: labels.count(name) for name in (*LABELS, "open")}
 
     def _show(self, status: str) -> None:
         pair, row = self.pairs[self.position], self.table.iloc[self.position]
-        view = card(self.split, row, self.labels.label_of(*pair), grades=self.grades)
+        view = candidate_card(self.split, row, self.labels.label_of(*pair), grades=self.grades)
         view |= {"image": data_uri(view["image"], 320), "own_image": data_uri(view["own_image"], 96)}
         view |= {"at": self.position, "total": len(self.pairs), "image_id": pair[0]}
         view |= {"counts": self._counts(), "status": status, "annotator": self.labels.annotator}
@@ -154,9 +156,9 @@ class Labeller(anywidget.AnyWidget):
 
     def sheet(self, most: int = SHEET) -> str:
         """Return the static twin: the first candidates with their settled labels, as HTML on its own."""
-        settled, total = self.labels.settled(), len(self.pairs)
+        settled, total = self.labels.settled_labels(), len(self.pairs)
         cards = [
-            card(self.split, self.table.iloc[at], settled.get(pair, ""), grades=self.grades)
+            candidate_card(self.split, self.table.iloc[at], settled.get(pair, ""), grades=self.grades)
             for at, pair in enumerate(self.pairs[:most])
         ]
         some = "" if len(cards) == total else f", {len(cards)} of {total}"

@@ -68,35 +68,35 @@ class Labels:
     def __init__(self, path: Path | str, annotator: str) -> None:
         require(annotator.strip(), "the annotator has no name; give one, since each label is kept with it")
         self.path, self.annotator = Path(path), annotator
-        self._decisions = _read(self.path)
+        self._decisions = _read_decisions(self.path)
 
-    def give(self, image: str, caption: str, label: str) -> None:
+    def add(self, image: str, caption: str, label: str) -> None:
         """Label a pair; a later label of the same annotator takes the place of an earlier one.
 
         Raises:
             ValueError: the label is none of ``valid``, ``invalid``, ``unsure``.
         """
-        self.give_all([(image, caption, label)])
+        self.add_all([(image, caption, label)])
 
-    def give_all(self, labels: Iterable[tuple[str, str, str]]) -> None:
+    def add_all(self, labels: Iterable[tuple[str, str, str]]) -> None:
         """Label many pairs ``(image, caption, label)`` at once; either all are kept or none."""
         at = datetime.now(UTC).isoformat(timespec="seconds")
         new = [Decision(image, caption, label, self.annotator, at) for image, caption, label in labels]
-        with self._locked():
-            self._write([*_read(self.path), *new])
+        with self._lock():
+            self._write([*_read_decisions(self.path), *new])
 
     def undo(self) -> Decision | None:
         """Take back this annotator's last label; an earlier one of the same pair holds again. ``None`` =
         there was none.
         """
-        with self._locked():
-            self._decisions = _read(self.path)
+        with self._lock():
+            self._decisions = _read_decisions(self.path)
             own = (decision for decision in reversed(self._decisions) if decision.annotator == self.annotator)
             if last := next(own, None):
                 self._write([decision for decision in self._decisions if decision is not last])
             return last
 
-    def in_force(self) -> list[Decision]:
+    def labels_in_force(self) -> list[Decision]:
         """Return the last label of each pair by each annotator, in the order in which they were given."""
         last = {(*decision.pair, decision.annotator): decision for decision in self._decisions}
         return [
@@ -105,19 +105,19 @@ class Labels:
 
     def label_of(self, image: str, caption: str) -> str:
         """Return the label that this annotator gave to a pair; empty where there is none."""
-        return self.mine().get((image, caption), "")
+        return self.own_labels().get((image, caption), "")
 
-    def mine(self) -> dict[Pair, str]:
+    def own_labels(self) -> dict[Pair, str]:
         """Return the labels that this annotator gave, by pair."""
         own = (decision for decision in self._decisions if decision.annotator == self.annotator)
         return {decision.pair: decision.label for decision in own}
 
-    def settled(self) -> dict[Pair, str]:
+    def settled_labels(self) -> dict[Pair, str]:
         """One label a pair: ``valid`` or ``invalid``, whichever more annotators gave; ``unsure`` where they
         are as many.
         """
         lead = Counter[Pair]()
-        for decision in self.in_force():
+        for decision in self.labels_in_force():
             lead[decision.pair] += {VALID: 1, INVALID: -1, UNSURE: 0}[decision.label]
         settled = dict.fromkeys(lead, UNSURE)
         settled |= {pair: VALID for pair, by in lead.items() if by > 0}
@@ -125,12 +125,12 @@ class Labels:
 
     def table(self) -> pd.DataFrame:
         """Return the labels in force: ``image``, ``caption``, ``label``, ``annotator``, ``at``."""
-        return pd.DataFrame(self.in_force(), columns=[field.name for field in fields(Decision)])
+        return pd.DataFrame(self.labels_in_force(), columns=[field.name for field in fields(Decision)])
 
     def __len__(self) -> int:
-        return len(self.in_force())
+        return len(self.labels_in_force())
 
-    def _locked(self) -> FileLock:
+    def _lock(self) -> FileLock:
         """Nobody else changes this file meanwhile; the lock ends with its process, however that ends."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         return FileLock(self.path.with_name(f".{self.path.name}.lock"))
@@ -141,7 +141,7 @@ class Labels:
         self._decisions = decisions
 
 
-def judged(table: pd.DataFrame, name: str) -> list[tuple[str, str, str]]:
+def judgement_labels(table: pd.DataFrame, name: str) -> list[tuple[str, str, str]]:
     """Return the labels ``(image, caption, label)`` that a judgement would give to each pair of a table from
     ``candidates``, for ``Labels.give_all``: e.g. the exact truth in the place of a person. A pair that it
     does not judge is unsure.
@@ -156,7 +156,7 @@ def judged(table: pd.DataFrame, name: str) -> list[tuple[str, str, str]]:
     return labels
 
 
-def _read(path: Path) -> list[Decision]:
+def _read_decisions(path: Path) -> list[Decision]:
     if not path.is_file():
         return []
     fails = f"is not a file of labels of the format {FORMAT!r}; name another file"

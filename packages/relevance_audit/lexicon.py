@@ -45,20 +45,20 @@ class Lexicon:
     def synsets(self, name: str, kind: Kind) -> list[str]:
         """Meanings of a word or a compound; a compound that is not known means what its last word means.
 
-        >>> shipped().synsets("couch", "noun")[0] == shipped().synsets("sofa", "noun")[0]
+        >>> shipped_lexicon().synsets("couch", "noun")[0] == shipped_lexicon().synsets("sofa", "noun")[0]
         True
         """
         parts = name.lower().split()
         for first in range(len(parts)):
-            if synsets := self._known("_".join(parts[first:]), kind):
+            if synsets := self._known_senses("_".join(parts[first:]), kind):
                 return synsets
         return []
 
-    def _known(self, word: str, kind: Kind) -> list[str]:
+    def _known_senses(self, word: str, kind: Kind) -> list[str]:
         forms = [word, *(word[: -len(end)] + new for end, new in ENDINGS[kind] if word.endswith(end))]
         return next((self.senses[kind][form] for form in forms if form in self.senses[kind]), [])
 
-    def above(self, synsets: Iterable[str]) -> set[str]:
+    def broader_synsets(self, synsets: Iterable[str]) -> set[str]:
         """Return these synsets and all that are broader."""
         broader: set[str] = set()
         waiting = list(synsets)
@@ -75,7 +75,7 @@ NOTHING = Lexicon({kind: {} for kind in ENDINGS}, {})
 
 
 @cache
-def shipped() -> Lexicon:
+def shipped_lexicon() -> Lexicon:
     """Return the extract that comes with the package."""
     with gzip.open(assets.path("wordnet.json.gz"), "rt", encoding="utf-8") as file:
         return Lexicon(**json.load(file))

@@ -13,8 +13,8 @@ import numpy as np
 import pandas as pd
 
 from relevance_audit.false_negatives import candidates, false_negatives_in_batches
-from relevance_audit.judgements import named
-from relevance_audit.labels import Labels, judged
+from relevance_audit.judgements import judgements_named
+from relevance_audit.labels import Labels, judgement_labels
 from workbench import data, text
 from workbench.formatting import format_count, format_number
 from workbench.metrics import correlation, semantic
@@ -136,7 +136,7 @@ def by_labels_and_truth(scores: Scores, own: Judgements, true: Judgements, rows:
     return pd.DataFrame(columns).loc[keys]
 
 
-def shown(measured: Measured, keys: Sequence[str]) -> Measured:
+def chosen_numbers(measured: Measured, keys: Sequence[str]) -> Measured:
     """Of every model the numbers with these keys, written without the judgements."""
     numbers = {}
     for name, several in measured.items():
@@ -144,7 +144,7 @@ def shown(measured: Measured, keys: Sequence[str]) -> Measured:
     return numbers
 
 
-def joined(*measured: Measured) -> Measured:
+def join_measured(*measured: Measured) -> Measured:
     """Return the numbers of several measurements of the same models."""
     together: dict[str, list[Measurement]] = {name: [] for name in measured[0]}
     for part in measured:
@@ -165,7 +165,7 @@ def rated_pairs(ratings: Judges, split: Split, seed: int) -> tuple[Split, Judgem
     name = next(iter(ratings), "")
     source, _, grades = name.partition(":")
     rated = data.load(source, split="test", **ratings[name]) if name else split
-    chosen = named(rated, grades or densest_judgements(rated.judgements, graded=True))
+    chosen = judgements_named(rated, grades or densest_judgements(rated.judgements, graded=True))
     if chosen.unlisted is None:
         return rated, chosen
     return rated, correlation.judged_sample(chosen, rated.own, 3, np.random.default_rng(seed))
@@ -205,13 +205,13 @@ def correlation_table(measured: Measured) -> pd.DataFrame:
     keys = ("pearson", "spearman", "kendall_tau_c", str(MetricKey("spearman_half", "t2i")))
     ways = [*keys, *(f"{key}[without own]" for key in keys)]
     numbers = {}
-    for name, several in shown(measured, ways).items():
+    for name, several in chosen_numbers(measured, ways).items():
         numbers[name] = {m.key.local: m.value for m in several}
     texts = pd.DataFrame(numbers).T.map(format_number, na_action="ignore", digits=3)
     return texts.astype(object).fillna("not defined")
 
 
-def kinds_shown(split: Split) -> Mask | None:
+def shown_kinds(split: Split) -> Mask | None:
     """``(I, C)`` which kinds of things each image shows, for PMRP; ``None`` where no graphs are known."""
     graphs = split.image_graphs
     return presence([graph.objects for graph in graphs]) if graphs else None
@@ -228,7 +228,7 @@ def candidates_of(runs: Sequence[Result], callers: Mapping[str, Judgements], k: 
     return pd.concat(tables, ignore_index=True)
 
 
-def callers(table: pd.DataFrame) -> pd.DataFrame:
+def count_callers(table: pd.DataFrame) -> pd.DataFrame:
     """How many of some candidates are called right by whom, by direction; each pair counts once."""
     pairs = table.drop_duplicates(["direction", "image", "caption"])
     who = pairs.right_by.replace("", "nobody")
@@ -247,11 +247,11 @@ def labels_of(labelled: Mapping[str, str], folder: Path, table: pd.DataFrame, tr
     person = labelled.get("annotator", "")
     labels = Labels(labelled.get("file") or folder / "labels.json", person or f"truth: {truth}")
     if not person:
-        labels.give_all(judged(table, truth))
+        labels.add_all(judgement_labels(table, truth))
     return labels
 
 
-def by_batch_size(
+def batch_size_tables(
     runs: Sequence[Result], truth: Judgements, *, rounds: int, seed: int
 ) -> dict[str, pd.DataFrame]:
     """Return False negatives in twenty training batches of 8, 32, 128 and 512 captions, by run."""

@@ -29,7 +29,7 @@ SHARES = {
 }
 
 
-def before_and_after(table: pd.DataFrame, *, title: str) -> go.Figure:
+def draw_before_and_after(table: pd.DataFrame, *, title: str) -> go.Figure:
     """Each metric by the judgements ``before`` and ``after``, from ``recompute``: a hollow mark before, a
     filled one after, with their intervals; one panel a run. Ranks and RSUM, which are no percentages, are
     left out.

@@ -37,7 +37,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from relevance_audit.lexicon import NOTHING, Kind, Lexicon, shipped
+from relevance_audit.lexicon import NOTHING, Kind, Lexicon, shipped_lexicon
 from workbench.records import Array, Rows, SceneGraph, require
 from workbench.registry import NotNegative, Share
 from workbench.text.cider import Cider
@@ -88,7 +88,7 @@ class Reader:
         """Return a word, its meanings, and everything broader."""
         synsets = self._synsets(name, kind)
         statements: Statements = {f"{kind}:{name}": (tuple(synsets), part)}
-        for synset in self.lexicon.above(synsets):
+        for synset in self.lexicon.broader_synsets(synsets):
             statements[synset] = (tuple(self.lexicon.broader.get(synset, ())), part)
         return statements
 
@@ -213,7 +213,7 @@ class Symbolic(RelevanceMaker):
         self.factors = {"objects": 1.0, "attributes": attributes, "relations": relations}
         self.precision, self.tuples = precision, tuples
         self.parser = parser
-        self._reader = Reader(shipped() if synonyms else NOTHING, senses)
+        self._reader = Reader(shipped_lexicon() if synonyms else NOTHING, senses)
         self.documents = 0
         self.holding: dict[str, int] = {}
         self.ngrams: dict[str, Any] = {}
@@ -221,7 +221,7 @@ class Symbolic(RelevanceMaker):
     def fit(self, captions: Sequence[str], own: Rows) -> Self:
         """Learn how many images state what, and the n-grams of CIDEr-D."""
         own, images = image_rows(self.name, len(captions), own, None)
-        statements = self._united(self._read(captions), own, images)
+        statements = self._unite_statements(self._read(captions), own, images)
         self.documents = len(np.unique(own))
         number = Counter(chain.from_iterable(statements))
         # a statement of one image weighs as much as one of none, so it need not be kept
@@ -256,14 +256,14 @@ class Symbolic(RelevanceMaker):
         truth = self._read(references)
         stated = truth if hypotheses is references else self._read(hypotheses)
         cider = Cider(tokens="words").restore(self.ngrams).against(hypotheses, references, own, images)
-        return SymbolicRelevance(self, stated, self._united(truth, own, images), cider)
+        return SymbolicRelevance(self, stated, self._unite_statements(truth, own, images), cider)
 
     def _read(self, captions: Sequence[str]) -> list[Statements]:
         self.parser = self.parser or package_parser()
         return [self._reader.statements(graph) for graph in self.parser(captions)]
 
     @staticmethod
-    def _united(several: Sequence[Statements], own: Rows, images: int) -> list[Statements]:
+    def _unite_statements(several: Sequence[Statements], own: Rows, images: int) -> list[Statements]:
         out: list[Statements] = [{} for _ in range(images)]
         for row, statements in zip(own.tolist(), several, strict=True):
             out[row] |= statements

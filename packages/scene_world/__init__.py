@@ -14,17 +14,17 @@ from annotated_types import Interval, MinLen
 from caption_graphs.swaps import swapped
 
 from scene_world.dice import Dice
-from scene_world.drawing import picture
+from scene_world.drawing import draw_scene
 from scene_world.language import LEVELS, chain, short_phrase, statement, verbalise
 from scene_world.placement import Scene, graph_of, make_scene
 from scene_world.truth import judgements
-from scene_world.typed import canonical, grade
+from scene_world.typed import canonical_graph, grade
 from workbench.data.loader import SHARE, loader
 from workbench.data.reading import draw_numbers
 from workbench.records import Rows, SceneGraph, Split, require
 from workbench.registry import Count, Natural
 
-__all__ = ["canonical", "load", "placements"]
+__all__ = ["canonical_graph", "load", "placements"]
 
 SIZES = {"train": 8000, "val": 500, "test": 1000}
 # each question about a scene has its own stream of choices
@@ -39,7 +39,7 @@ def _captions(dice: Dice, scene: SceneGraph, levels: Sequence[int]) -> list[Capt
     return [(level, verbalise(graph, dice), graph) for level, graph in stated]
 
 
-def _chain(dice: Dice, scene: SceneGraph, _: Sequence[int]) -> list[Caption]:
+def _chain_captions(dice: Dice, scene: SceneGraph, _: Sequence[int]) -> list[Caption]:
     """Return the chain of a scene: two bare phrases, a caption, a full sentence."""
     captions = []
     for level, graph in enumerate(chain(dice, scene), 1):
@@ -96,7 +96,7 @@ def load(
         "scenes: levels are those of captions; leave them out with texts='chains'",
     )
     rows = draw_numbers(SIZES[split] if size is None else size, share, share_seed)
-    stream, write = (_CHAINS, _chain) if texts == "chains" else (_CAPTIONS, _captions)
+    stream, write = (_CHAINS, _chain_captions) if texts == "chains" else (_CAPTIONS, _captions)
     key = (seed, list(SIZES).index(split))
     scenes = placements(split, rows, seed)
     image_graphs = tuple(map(graph_of, scenes))
@@ -111,7 +111,7 @@ def load(
         captions=captions,
         caption_ids=_caption_ids(image_ids, texts, len(written[0])),
         own=own,
-        open_image=lambda row: picture(scenes[row], image_size),
+        open_image=lambda row: draw_scene(scenes[row], image_size),
         level=np.array(caption_levels, dtype=np.int64),
         chain=image_of_caption,
         judgements=judgements(own, graphs, image_graphs),

@@ -19,7 +19,7 @@ from scipy.ndimage import maximum_filter
 from scene_world.art import DRAWINGS
 from scene_world.backdrops import backdrop
 from scene_world.placement import Scene, Thing
-from scene_world.raster import Colour, Points, mixed, polygon, rounded, smooth
+from scene_world.raster import Colour, Points, fill_polygon, fill_rounded, mix_colours, smooth_polygon
 from scene_world.vocabulary import COLOURS
 
 FINE = 4
@@ -38,10 +38,14 @@ _PAINTS = ("", "main", "dark", "light", "outline", *_FIXED)
 
 # of each shape: how many numbers stand before its points, how many after them, and what draws it
 _SHAPES: dict[str, tuple[int, int, Callable[[Image.Image, Points, list[int], int], None]]] = {
-    "polygon": (0, 0, lambda sheet, p, _, fill: polygon(sheet, p, fill)),
-    "blob": (0, 0, lambda sheet, p, _, fill: polygon(sheet, smooth(p), fill)),
+    "polygon": (0, 0, lambda sheet, p, _, fill: fill_polygon(sheet, p, fill)),
+    "blob": (0, 0, lambda sheet, p, _, fill: fill_polygon(sheet, smooth_polygon(p), fill)),
     "ellipse": (0, 0, lambda sheet, p, _, fill: ImageDraw.Draw(sheet).ellipse(p, fill)),
-    "round": (0, 1, lambda sheet, p, n, fill: rounded(ImageDraw.Draw(sheet), (*p[0], *p[1]), n[0], fill)),
+    "round": (
+        0,
+        1,
+        lambda sheet, p, n, fill: fill_rounded(ImageDraw.Draw(sheet), (*p[0], *p[1]), n[0], fill),
+    ),
     "pie": (0, 2, lambda sheet, p, n, fill: ImageDraw.Draw(sheet).pieslice(p, n[0], n[1], fill)),
     "arc": (1, 2, lambda sheet, p, n, fill: ImageDraw.Draw(sheet).arc(p, n[1], n[2], fill, n[0])),
     "line": (1, 0, lambda sheet, p, n, fill: ImageDraw.Draw(sheet).line(p, fill, n[0], "curve")),
@@ -69,7 +73,7 @@ def _cloth(side: int, pattern: str) -> Image.Image:
     if pattern == "striped":
         for x in range(-side, side, step):
             wide = x + step * 42 // 100
-            polygon(cloth, [(x, side), (wide, side), (wide + side, 0), (x + side, 0)], 255)
+            fill_polygon(cloth, [(x, side), (wide, side), (wide + side, 0), (x + side, 0)], 255)
         return cloth
     draw, r = ImageDraw.Draw(cloth), step * 29 // 100
     for row, y in enumerate(range(step // 3, side + r, step * 4 // 5)):
@@ -96,16 +100,16 @@ def _form(noun: str, size: tuple[int, int], layer: str, side: int) -> tuple[Imag
         points, numbers = _place(name, [int(w) for w in words], (size[0] * FINE, size[1] * FINE), edge)
         _SHAPES[name][2](where, points, numbers, _PAINTS.index(paint))
     drawn = where.point([0] + [255] * 255)
-    outlined = _grown(drawn, side * FINE // 200)
+    outlined = _grow_mask(drawn, side * FINE // 200)
     where.paste(_PAINTS.index("outline"), (0, 0), ImageChops.subtract(outlined, drawn))
     ramp = Image.linear_gradient("L").resize(drawn.size).point([255 - v * 44 // 255 for v in range(256)])
     ramp.paste(255, (0, 0), ImageChops.invert(drawn))
     main = where.point([255 * (v == _PAINTS.index("main")) for v in range(256)])
-    halo = _grown(outlined, side * FINE // 170)
+    halo = _grow_mask(outlined, side * FINE // 170)
     return where, main, Image.merge("RGB", (ramp, ramp, ramp)), halo.reduce(FINE)
 
 
-def _grown(mask: Image.Image, radius: int) -> Image.Image:
+def _grow_mask(mask: Image.Image, radius: int) -> Image.Image:
     """Return the mask, larger by ``radius`` pixels to all sides and corners."""
     grown = maximum_filter(np.asarray(mask), 2 * max(1, radius) + 1, mode="nearest")
     return Image.fromarray(grown)
@@ -134,9 +138,9 @@ def sprite(
     body, white = COLOURS[colour], (255, 255, 255)
     paints = _FIXED | {
         "main": body,
-        "dark": mixed(body, (20, 16, 44), 32),
-        "light": mixed(body, white, 48),
-        "outline": mixed(body, _INK, 78),
+        "dark": mix_colours(body, (20, 16, 44), 32),
+        "light": mix_colours(body, white, 48),
+        "outline": mix_colours(body, _INK, 78),
         "": white,
     }
     sheet = paint.copy()
@@ -166,7 +170,7 @@ def _shadow(width: int, height: int) -> Image.Image:
     return out.reduce(FINE)
 
 
-def _ground(image: Image.Image, thing: Thing) -> None:
+def _draw_ground_shadows(image: Image.Image, thing: Thing) -> None:
     """Draw the shadows under a thing that stands on the ground."""
     side, (w, h) = image.width, thing.item()
     width = w * side // 1000
@@ -176,7 +180,7 @@ def _ground(image: Image.Image, thing: Thing) -> None:
         image.paste(mark, (left - width * 6 // 100, bottom - mark.height * 55 // 100), mark)
 
 
-def _stand(image: Image.Image, thing: Thing, layer: str) -> None:
+def _draw_layer(image: Image.Image, thing: Thing, layer: str) -> None:
     """One layer of a thing, each item of its group."""
     side, (w, h) = image.width, thing.item()
     size, edge = (w * side // 1000, h * side // 1000), margin(side)
@@ -186,7 +190,7 @@ def _stand(image: Image.Image, thing: Thing, layer: str) -> None:
         image.paste(mark, (left - edge, top - edge), mark)
 
 
-def picture(scene: Scene, side: int) -> Image.Image:
+def draw_scene(scene: Scene, side: int) -> Image.Image:
     """Draw a scene.
 
     Args:
@@ -204,6 +208,6 @@ def picture(scene: Scene, side: int) -> Image.Image:
     for depth, n, layer in sorted(strokes):
         thing = scene.things[n]
         if depth in (1, 4):
-            _ground(image, thing)
-        _stand(image, thing, layer)
+            _draw_ground_shadows(image, thing)
+        _draw_layer(image, thing, layer)
     return image

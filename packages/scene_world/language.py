@@ -39,7 +39,7 @@ _COUNTED = (*COUNTS.values(),)
 _NUMBERS = (*_COUNTED, PLURAL)
 
 
-def part(
+def part_of_scene(
     scene: SceneGraph, names: dict[int, str], attributes: list[tuple[int, str]], relations: list[Triple]
 ) -> SceneGraph:
     """Return the part of a scene that a caption tells.
@@ -67,7 +67,7 @@ def looks(scene: SceneGraph, node: int, plain: bool = False) -> list[tuple[int, 
     return [(n, a) for n, a in scene.attributes if n == node and (plain or a != "plain")]
 
 
-def _telling(dice: Dice, scene: SceneGraph, node: int) -> tuple[int, str]:
+def _draw_attribute(dice: Dice, scene: SceneGraph, node: int) -> tuple[int, str]:
     """One attribute of a node, colour more often than the others."""
     tickets = []
     for look in looks(scene, node, plain=dice.chance(15)):
@@ -76,7 +76,7 @@ def _telling(dice: Dice, scene: SceneGraph, node: int) -> tuple[int, str]:
     return dice.pick(tickets)
 
 
-def _some(dice: Dice, scene: SceneGraph, node: int, percent: int) -> list[tuple[int, str]]:
+def _draw_some_attributes(dice: Dice, scene: SceneGraph, node: int, percent: int) -> list[tuple[int, str]]:
     """Each attribute of a node with this chance; a count is nearly always told, now and then only as a
     plural.
     """
@@ -89,7 +89,7 @@ def _some(dice: Dice, scene: SceneGraph, node: int, percent: int) -> list[tuple[
     return chosen
 
 
-def _joined(dice: Dice, scene: SceneGraph, nodes: list[int]) -> list[Triple]:
+def _joining_relations(dice: Dice, scene: SceneGraph, nodes: list[int]) -> list[Triple]:
     """Relations that join the nodes, each new one to an earlier one; in-column and *next to* before *left*
     and *right of* the one that was named last.
     """
@@ -105,12 +105,12 @@ def _joined(dice: Dice, scene: SceneGraph, nodes: list[int]) -> list[Triple]:
     return joined
 
 
-def _stage(scene: SceneGraph, node: int) -> Triple:
+def _backdrop_relation(scene: SceneGraph, node: int) -> Triple:
     """Return the relation of a node to the backdrop."""
     return node, BACKDROPS[scene.objects[-1]][0], len(scene.objects) - 1
 
 
-def _named(dice: Dice, scene: SceneGraph, nodes: list[int], kind_percent: int) -> dict[int, str]:
+def _draw_names(dice: Dice, scene: SceneGraph, nodes: list[int], kind_percent: int) -> dict[int, str]:
     """Names for nodes: the noun, or with this chance one of its kinds; no name twice, so that "the animal" is
     one of them.
     """
@@ -135,29 +135,37 @@ def statement(dice: Dice, scene: SceneGraph, level: int) -> SceneGraph:
     """
     backdrop = len(scene.objects) - 1
     if level == 1:
-        return part(scene, _named(dice, scene, [dice.below(backdrop)], 60), [], [])
+        return part_of_scene(scene, _draw_names(dice, scene, [dice.below(backdrop)], 60), [], [])
     if level == 2:
         node = dice.below(backdrop)
-        look = _telling(dice, scene, node)
-        return part(scene, _named(dice, scene, [node], 0 if look[1] in _COUNTED else 20), [look], [])
+        look = _draw_attribute(dice, scene, node)
+        return part_of_scene(
+            scene, _draw_names(dice, scene, [node], 0 if look[1] in _COUNTED else 20), [look], []
+        )
     nodes = dice.shuffled(range(backdrop))[: {3: 2, 4: 3}.get(level)]
     staged = level == 5 or len(nodes) == 1 or dice.chance({3: 20, 4: 55}[level])
     if level == 3 and staged:
-        names = _named(dice, scene, [nodes[0], backdrop], 15)
-        return part(scene, names, [_telling(dice, scene, nodes[0])], [_stage(scene, nodes[0])])
+        names = _draw_names(dice, scene, [nodes[0], backdrop], 15)
+        return part_of_scene(
+            scene, names, [_draw_attribute(dice, scene, nodes[0])], [_backdrop_relation(scene, nodes[0])]
+        )
     if level == 3:
-        names = _named(dice, scene, nodes, 15)
-        chosen = [_telling(dice, scene, node) for node in nodes if dice.chance(55)]
+        names = _draw_names(dice, scene, nodes, 15)
+        chosen = [_draw_attribute(dice, scene, node) for node in nodes if dice.chance(55)]
     elif level == 4:
-        names = _named(dice, scene, [*nodes, backdrop] if staged else nodes, 5)
-        chosen = list(itertools.chain.from_iterable(_some(dice, scene, node, 55) for node in nodes))
+        names = _draw_names(dice, scene, [*nodes, backdrop] if staged else nodes, 5)
+        chosen = list(
+            itertools.chain.from_iterable(_draw_some_attributes(dice, scene, node, 55) for node in nodes)
+        )
     else:
         chosen = list(
             itertools.chain.from_iterable(looks(scene, node, plain=dice.chance(15)) for node in nodes)
         )
-        names = _named(dice, scene, [*nodes, backdrop], 0)
-    ties = _joined(dice, scene, nodes)
-    return part(scene, names, chosen, [*ties, _stage(scene, nodes[0])] if staged else ties)
+        names = _draw_names(dice, scene, [*nodes, backdrop], 0)
+    ties = _joining_relations(dice, scene, nodes)
+    return part_of_scene(
+        scene, names, chosen, [*ties, _backdrop_relation(scene, nodes[0])] if staged else ties
+    )
 
 
 def chain(dice: Dice, scene: SceneGraph) -> list[SceneGraph]:
@@ -168,14 +176,19 @@ def chain(dice: Dice, scene: SceneGraph) -> list[SceneGraph]:
     nodes = dice.shuffled(things)
     first = nodes[0]
     look = dice.pick([a for a in looks(scene, first) if a[1] in COLOURS or a[1] in PATTERNS])
-    ties = [*_joined(dice, scene, nodes), _stage(scene, first)]
-    nouns = _named(dice, scene, [*nodes, backdrop], 0)
+    ties = [*_joining_relations(dice, scene, nodes), _backdrop_relation(scene, first)]
+    nouns = _draw_names(dice, scene, [*nodes, backdrop], 0)
     pair = {node: nouns[node] for node in [*nodes, backdrop][:2]}
     kind = {first: NOUNS[scene.objects[first]].kinds[-1]}
     every = list(itertools.chain.from_iterable(looks(scene, node) for node in nodes))
-    bare = part(scene, kind, [], [])
-    looked_at = part(scene, {first: nouns[first]}, [look], [])
-    return [bare, looked_at, part(scene, pair, [look], ties[:1]), part(scene, nouns, every, ties)]
+    bare = part_of_scene(scene, kind, [], [])
+    looked_at = part_of_scene(scene, {first: nouns[first]}, [look], [])
+    return [
+        bare,
+        looked_at,
+        part_of_scene(scene, pair, [look], ties[:1]),
+        part_of_scene(scene, nouns, every, ties),
+    ]
 
 
 FRAMES = ("",) * 3 + (
@@ -202,13 +215,13 @@ class _Speaker:
     later: int | None = None
     verbs: int = 0
 
-    def has(self, node: int, words: tuple[str, ...]) -> list[str]:
+    def attributes_among(self, node: int, words: tuple[str, ...]) -> list[str]:
         """Those of the words that are attributes of the node."""
         return [a for n, a in self.graph.attributes if n == node and a in words]
 
-    def many(self, node: int) -> bool:
+    def is_plural(self, node: int) -> bool:
         """Whether the node is spoken of in the plural."""
-        return bool(self.has(node, _NUMBERS))
+        return bool(self.attributes_among(node, _NUMBERS))
 
     def noun(self, node: int) -> str:
         """Return the node's noun, chosen once among its synonyms."""
@@ -216,14 +229,14 @@ class _Speaker:
             name = self.graph.objects[node]
             says = NOUNS[name].says if name in NOUNS else (name,)
             word = self.dice.pick(KINDS.get(name, says))
-            self.nouns[node] = plural(word) if self.many(node) else word
+            self.nouns[node] = plural(word) if self.is_plural(node) else word
         return self.nouns[node]
 
-    def modified(self, node: int) -> str:
+    def modified_noun(self, node: int) -> str:
         """Return the noun with its adjectives: size, then pattern and colour in either order."""
-        size = [self.dice.pick(SIZES[s]) for s in self.has(node, tuple(SIZES))]
-        rest = [self.dice.pick(PATTERNS[p]) for p in self.has(node, tuple(PATTERNS))]
-        rest += [] if node == self.later else self.has(node, tuple(COLOURS))
+        size = [self.dice.pick(SIZES[s]) for s in self.attributes_among(node, tuple(SIZES))]
+        rest = [self.dice.pick(PATTERNS[p]) for p in self.attributes_among(node, tuple(PATTERNS))]
+        rest += [] if node == self.later else self.attributes_among(node, tuple(COLOURS))
         if self.dice.chance(25):
             rest.reverse()
         other = [a for n, a in self.graph.attributes if n == node and a not in ATTRIBUTES]
@@ -239,14 +252,14 @@ class _Speaker:
         if node in self.named:
             return "the " + self.noun(node)
         self.named.add(node)
-        some = ["some"] if self.many(node) or name in MASS else []
-        number = (self.has(node, _COUNTED) or some)[:1]
-        words = self.modified(node)
+        some = ["some"] if self.is_plural(node) or name in MASS else []
+        number = (self.attributes_among(node, _COUNTED) or some)[:1]
+        words = self.modified_noun(node)
         return f"{number[0]} {words}" if number else article(words)
 
     def verb(self, subject: int, relation: str) -> str:
         """Return a verb for the clause: is, sits, stands, flies or is parked, agreeing in number."""
-        name, many = self.graph.objects[subject], self.many(subject)
+        name, many = self.graph.objects[subject], self.is_plural(subject)
         options = [("is", "are")] * 2
         if relation == "above" and name in _FLYING:
             options += [("flies", "fly"), ("is flying", "are flying")]
@@ -270,14 +283,14 @@ class _Speaker:
         """Subject, verb and relation."""
         return f"{self.phrase(triple[0])} {self.verb(triple[0], triple[1])} {self.tie(triple)}"
 
-    def exist(self, nodes: list[int]) -> str:
+    def existence_clause(self, nodes: list[int]) -> str:
         """Return a clause that says that things are there."""
         self.verbs += 1
-        verb = "are" if self.many(nodes[0]) else "is"
+        verb = "are" if self.is_plural(nodes[0]) else "is"
         return f"there {verb} {listed([self.phrase(n) for n in nodes])}"
 
 
-def _framed(speaker: _Speaker, first: Triple | None, clauses: bool) -> tuple[str, bool]:
+def _frame_clause(speaker: _Speaker, first: Triple | None, clauses: bool) -> tuple[str, bool]:
     """Return the first clause, and whether it is a sentence that a place may stand before ("at night,
     ...").
     """
@@ -287,13 +300,15 @@ def _framed(speaker: _Speaker, first: Triple | None, clauses: bool) -> tuple[str
         return speaker.clause(first), True
     things = [n for n, name in enumerate(names) if name not in BACKDROPS] or list(range(len(names)))
     named = [first[0]] if first else things
-    core = speaker.exist(named) if frame == "there is" else listed([speaker.phrase(n) for n in named])
+    core = (
+        speaker.existence_clause(named) if frame == "there is" else listed([speaker.phrase(n) for n in named])
+    )
     core += f" {speaker.tie(first)}" if first else ""
     speaker.verbs += frame in ("we see", "this picture shows")
     return core if frame in ("", "there is") else f"{frame} {core}", frame in ("there is", "we see")
 
 
-def _connected(ties: list[Triple]) -> list[Triple]:
+def _order_connected(ties: list[Triple]) -> list[Triple]:
     """Return the relations in an order in which each one after the first names something already told, as far
     as that is possible.
     """
@@ -323,13 +338,15 @@ def verbalise(graph: SceneGraph, dice: Dice) -> str:
     """
     speaker = _Speaker(dice, graph)
     stages = [t for t in graph.relations if graph.objects[t[2]] in BACKDROPS]
-    ties = _connected([t for t in graph.relations if t not in stages])
+    ties = _order_connected([t for t in graph.relations if t not in stages])
     later = ties[1:] + stages[1:]
-    coloured = [n for n in range(len(graph.objects)) if speaker.has(n, tuple(COLOURS))]
+    coloured = [n for n in range(len(graph.objects)) if speaker.attributes_among(n, tuple(COLOURS))]
     if ties and coloured and dice.chance(15):
         # now and then one thing's colour gets a sentence of its own
         speaker.later = dice.pick(coloured)
-    text, sentence = _framed(speaker, ties[0] if ties else None, bool(later) or speaker.later is not None)
+    text, sentence = _frame_clause(
+        speaker, ties[0] if ties else None, bool(later) or speaker.later is not None
+    )
     if stages:
         place = speaker.tie(stages[0])
         text = f"{place}, {text}" if sentence and dice.chance(55) else f"{text} {place}"
@@ -337,10 +354,10 @@ def verbalise(graph: SceneGraph, dice: Dice) -> str:
         text += dice.pick((", and ", ". ", ". ")) + speaker.clause(triple)
     linked = _nodes_of(graph.relations)
     lone = [n for n in range(len(graph.objects)) if n not in linked]
-    text += f". {speaker.exist(lone)}" if lone and ties else ""
+    text += f". {speaker.existence_clause(lone)}" if lone and ties else ""
     if speaker.later is not None:
-        colours = " and ".join(speaker.has(speaker.later, tuple(COLOURS)))
-        verb = "are" if speaker.many(speaker.later) else "is"
+        colours = " and ".join(speaker.attributes_among(speaker.later, tuple(COLOURS)))
+        verb = "are" if speaker.is_plural(speaker.later) else "is"
         text += f". {speaker.phrase(speaker.later)} {verb} {colours}"
     if not speaker.verbs:
         return text
@@ -351,4 +368,4 @@ def short_phrase(graph: SceneGraph, dice: Dice) -> str:
     """Return a one-object graph as a bare phrase without article, e.g. ``"white rabbit"``; the style of the
     upper levels of a chain.
     """
-    return _Speaker(dice, graph).modified(0)
+    return _Speaker(dice, graph).modified_noun(0)

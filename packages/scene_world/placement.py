@@ -22,7 +22,7 @@ SIDE = {("small", False): 205, ("large", False): 345, ("small", True): 180, ("la
 # the nouns that may be in a place, as often as their entry says
 
 
-def _who(place: str) -> tuple[str, ...]:
+def _nouns_of_place(place: str) -> tuple[str, ...]:
     """Return the nouns of things that may be in a place, a noun as often as it names the place."""
     nouns: list[str] = []
     for name, noun in NOUNS.items():
@@ -30,7 +30,7 @@ def _who(place: str) -> tuple[str, ...]:
     return tuple(nouns)
 
 
-_WHO = {place: _who(place) for place in ("ground", "air", "top", "inside")}
+_WHO = {place: _nouns_of_place(place) for place in ("ground", "air", "top", "inside")}
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Thing:
         w, h = self.item()
         return max(x for x, _ in self.offsets()) + w, max(y for _, y in self.offsets()) + h
 
-    def at(self, x: int, bottom: int) -> "Thing":
+    def move_to(self, x: int, bottom: int) -> "Thing":
         """Return the same thing with its left edge and its bottom in these places."""
         w, h = self.extent()
         return replace(self, box=(x, bottom - h, x + w, bottom))
@@ -81,21 +81,21 @@ def _thing(dice: Dice, names: tuple[str, ...], row: str, sizes: tuple[str, ...],
     return Thing(dice.pick(names), *looks, dice.pick(sizes), count, row, flipped=dice.chance(50))
 
 
-def single(dice: Dice) -> list[Thing]:
+def single_column(dice: Dice) -> list[Thing]:
     """Return a column with one thing, on the ground or in the air."""
     row = dice.pick(("ground", "ground", "ground", "ground", "air"))
     thing = _thing(dice, _WHO[row], row, tuple(SIZES), True)
     height = thing.extent()[1]
     bottoms = (870, 910) if row == "ground" else (height + 40, max(height + 60, 480))
-    return [thing.at(0, dice.between(*bottoms))]
+    return [thing.move_to(0, dice.between(*bottoms))]
 
 
-def _perched(dice: Dice, surface: str, row: str, sunk: int) -> list[Thing]:
+def _perched_column(dice: Dice, surface: str, row: str, sunk: int) -> list[Thing]:
     """Return a small thing on or in a large one, ``sunk`` percent of its height below the large one's
     ``surface`` (``"carries"`` or ``"holds"``); empty where it does not fit.
     """
     hosts = tuple(name for name, noun in NOUNS.items() if getattr(noun, surface))
-    host = _thing(dice, hosts, "ground", ("large",), False).at(0, dice.between(870, 910))
+    host = _thing(dice, hosts, "ground", ("large",), False).move_to(0, dice.between(870, 910))
     guest = _thing(dice, _WHO[row], row, ("small",), False)
     height, left, right = getattr(NOUNS[host.noun], surface)
     if host.flipped:
@@ -106,38 +106,41 @@ def _perched(dice: Dice, surface: str, row: str, sunk: int) -> list[Thing]:
     slack, bottom = right - left - w, y0 + height * (y1 - y0) // 100 + sunk * h // 100
     if sunk and (slack < 0 or bottom > y1):
         return []
-    return [guest.at(left + dice.between(0, slack) if slack > 0 else (left + right - w) // 2, bottom), host]
+    return [
+        guest.move_to(left + dice.between(0, slack) if slack > 0 else (left + right - w) // 2, bottom),
+        host,
+    ]
 
 
-def _front(dice: Dice) -> list[Thing]:
+def _front_column(dice: Dice) -> list[Thing]:
     """Return a small thing in front of a large one: it covers part of it, and at most two fifths."""
-    back = _thing(dice, _WHO["ground"], "ground", ("large",), False).at(0, dice.between(850, 880))
+    back = _thing(dice, _WHO["ground"], "ground", ("large",), False).move_to(0, dice.between(850, 880))
     front = _thing(dice, _WHO["ground"], "front", ("small",), True)
     w, (x0, y0, x1, y1) = front.extent()[0], back.box
     x = dice.between(x0 - w // 3, x1 - w + w // 3) if x1 - x0 > w // 3 else x0
-    front = front.at(x, y1 + dice.between(60, 85))
+    front = front.move_to(x, y1 + dice.between(60, 85))
     wide, high = min(x1, x + w) - max(x0, x), y1 - max(y0, front.box[1])
     seen = wide * 2 >= min(w, x1 - x0) and wide * high * 5 <= (x1 - x0) * (y1 - y0) * 2
     return [front, back] if seen else []
 
 
-def _above(dice: Dice) -> list[Thing]:
+def _above_column(dice: Dice) -> list[Thing]:
     """Return a thing in the air over one on the ground, with air between."""
-    low = _thing(dice, _WHO["ground"], "ground", tuple(SIZES), True).at(0, dice.between(870, 910))
+    low = _thing(dice, _WHO["ground"], "ground", tuple(SIZES), True).move_to(0, dice.between(870, 910))
     high = _thing(dice, _WHO["air"], "air", tuple(SIZES), True)
     w, h = high.extent()
     top, shift = low.box[1] - 60, low.box[2] // 6
     if h + 30 > top:
         return []
     x = low.box[2] // 2 - w // 2 + dice.between(-shift, shift)
-    return [high.at(x, dice.between(h + 30, min(top, max(h + 30, 500)))), low]
+    return [high.move_to(x, dice.between(h + 30, min(top, max(h + 30, 500)))), low]
 
 
 PAIRS: dict[str, Callable[[Dice], list[Thing]]] = {
-    "on": partial(_perched, surface="carries", row="top", sunk=0),
-    "in": partial(_perched, surface="holds", row="inside", sunk=30),
-    "in front of": _front,
-    "above": _above,
+    "on": partial(_perched_column, surface="carries", row="top", sunk=0),
+    "in": partial(_perched_column, surface="holds", row="inside", sunk=30),
+    "in front of": _front_column,
+    "above": _above_column,
 }
 
 
@@ -175,7 +178,7 @@ def _columns(dice: Dice) -> list[tuple[str, list[Thing]]]:
     nouns: list[str] = []
     for size in shape:
         relation = dice.pick(tuple(PAIRS)) if size == 2 else ""
-        if not (things := PAIRS[relation](dice) if relation else single(dice)):
+        if not (things := PAIRS[relation](dice) if relation else single_column(dice)):
             return []
         columns.append((relation, things))
         nouns += [thing.noun for thing in things]
@@ -196,7 +199,7 @@ def _gaps(dice: Dice, spans: list[tuple[int, int]]) -> list[int]:
     return [EDGE + dice.between(0, room), *gaps] if room >= 0 else []
 
 
-def _attempt(dice: Dice) -> Scene | None:
+def _try_scene(dice: Dice) -> Scene | None:
     columns = _columns(dice)
     spans = [_span(things) for _, things in columns]
     gaps = _gaps(dice, spans) if columns else []
@@ -223,7 +226,7 @@ def _span(things: Iterable[Thing]) -> tuple[int, int]:
 def make_scene(dice: Dice) -> Scene:
     """One random scene; layouts with too little room or with a doubtful relation are thrown again."""
     while True:
-        scene = _attempt(dice)
+        scene = _try_scene(dice)
         if scene is not None and not any(NEAR < gap < FAR for _, _, gap in _pairs(scene)):
             return scene
 

@@ -9,13 +9,13 @@ Colour = tuple[int, int, int]
 Points = list[tuple[int, int]]
 
 
-def mixed(a: Colour, b: Colour, percent: int) -> Colour:
+def mix_colours(a: Colour, b: Colour, percent: int) -> Colour:
     """Colour ``a`` with this percentage of ``b`` in it."""
     red, green, blue = ((x * (100 - percent) + y * percent) // 100 for x, y in zip(a, b, strict=True))
     return red, green, blue
 
 
-def smooth(points: Points, rounds: int = 3) -> Points:
+def smooth_polygon(points: Points, rounds: int = 3) -> Points:
     """Return a closed polygon with its corners cut (Chaikin), in integers."""
     for _ in range(rounds):
         cut: Points = []
@@ -26,7 +26,7 @@ def smooth(points: Points, rounds: int = 3) -> Points:
     return points
 
 
-def polygon(image: Image.Image, points: Points, fill: Colour | int) -> None:
+def fill_polygon(image: Image.Image, points: Points, fill: Colour | int) -> None:
     """Fill a polygon: a pixel belongs to it if its centre lies inside, by the even-odd rule.
 
     Args:
@@ -52,7 +52,7 @@ def polygon(image: Image.Image, points: Points, fill: Colour | int) -> None:
     image.paste(fill, (left, top, right, bottom), Image.fromarray(inside * np.uint8(255)))
 
 
-def rounded(
+def fill_rounded(
     draw: ImageDraw.ImageDraw, box: tuple[int, int, int, int], radius: int, fill: Colour | int
 ) -> None:
     """Fill a rectangle whose corners are quarters of circles.

@@ -35,12 +35,12 @@ _NUMBER = {name: i for i, name in enumerate(_NAMES)}
 WORDS = (*_NAMES, *KINDS)
 
 
-def _kinds_of(word: str) -> NDArray[np.bool_]:
+def _names_matching(word: str) -> NDArray[np.bool_]:
     """Which names are a word, and no name, which is none."""
     return np.array([*(is_a(name, word) for name in _NAMES), False])
 
 
-_IS_A = {word: _kinds_of(word) for word in WORDS}
+_IS_A = {word: _names_matching(word) for word in WORDS}
 _BIT = {a: np.uint32(1 << i) for i, a in enumerate(ATTRIBUTES)}
 _LINK = {r: np.uint16(1 << i) for i, r in enumerate(RELATIONS)}
 MOST = 7
@@ -100,12 +100,12 @@ def _assignments(fits: tuple[tuple[bool, ...], ...]) -> NDArray[np.int64]:
     return np.array(sorted(ways), dtype=np.int64).T
 
 
-def statements(graph: SceneGraph) -> int:
+def count_statements(graph: SceneGraph) -> int:
     """How many statements a caption makes: objects, distinct attributes of an object, distinct relations."""
     return len(graph.objects) + len(set(graph.attributes)) + len(set(graph.relations))
 
 
-def satisfied(caption: SceneGraph, world: World) -> NDArray[np.uint8]:
+def count_satisfied(caption: SceneGraph, world: World) -> NDArray[np.uint8]:
     """How many of a caption's statements hold in each scene, at the best assignment of its nodes.
 
     Args:
@@ -143,14 +143,16 @@ def satisfied(caption: SceneGraph, world: World) -> NDArray[np.uint8]:
     return np.asarray(total.max(axis=0))
 
 
-def shares(captions: Sequence[SceneGraph], images: Sequence[SceneGraph]) -> Iterator[NDArray[np.float32]]:
+def satisfied_shares(
+    captions: Sequence[SceneGraph], images: Sequence[SceneGraph]
+) -> Iterator[NDArray[np.float32]]:
     """For each caption the ``(I,)`` share of it that holds in each scene."""
     world = World.from_graphs(images)
     for caption in captions:
-        yield satisfied(caption, world).astype(np.float32) / np.float32(statements(caption))
+        yield count_satisfied(caption, world).astype(np.float32) / np.float32(count_statements(caption))
 
 
-def truth(
+def exact_and_graded(
     captions: Sequence[SceneGraph], images: Sequence[SceneGraph]
 ) -> tuple[NDArray[np.bool_], NDArray[np.float32]]:
     """Whether each caption is true of each scene, and which share of it.
@@ -166,7 +168,11 @@ def truth(
     Raises:
         ValueError: a caption has no object, or more than seven.
     """
-    graded = np.array([*shares(captions, images)], dtype=np.float32).reshape(len(captions), len(images)).T
+    graded = (
+        np.array([*satisfied_shares(captions, images)], dtype=np.float32)
+        .reshape(len(captions), len(images))
+        .T
+    )
     return graded == 1, graded
 
 
@@ -177,10 +183,10 @@ _RULES = {
 }
 
 
-def _judged(name: str, captions: Sequence[SceneGraph], images: Sequence[SceneGraph]) -> Judgements:
+def _judgements_named(name: str, captions: Sequence[SceneGraph], images: Sequence[SceneGraph]) -> Judgements:
     """Return the judgements ``"exact"`` or ``"graded"`` of a split."""
     rows, grades = list[Rows](), list[NDArray[np.float32]]()
-    for share in shares(captions, images):
+    for share in satisfied_shares(captions, images):
         rows.append(np.flatnonzero(share == 1 if name == "exact" else share))
         grades.append(share[rows[-1]])
     columns = np.repeat(np.arange(len(captions), dtype=np.int64), [len(r) for r in rows])
@@ -192,15 +198,15 @@ def _judged(name: str, captions: Sequence[SceneGraph], images: Sequence[SceneGra
 def judgements(own: Rows, captions: Sequence[SceneGraph], images: Sequence[SceneGraph]) -> LazyJudgements:
     """``"own"``, ``"exact"`` and ``"graded"`` of a split, computed when asked for."""
 
-    def graded(image_rows: Rows, caption_rows: Rows) -> NDArray[np.float32]:
-        return truth([captions[t] for t in caption_rows], [images[i] for i in image_rows])[1]
+    def grade_pairs(image_rows: Rows, caption_rows: Rows) -> NDArray[np.float32]:
+        return exact_and_graded([captions[t] for t in caption_rows], [images[i] for i in image_rows])[1]
 
-    def exact(image_rows: Rows, caption_rows: Rows) -> NDArray[np.float32]:
-        return np.asarray(graded(image_rows, caption_rows) == 1, dtype=np.float32)
+    def judge_pairs(image_rows: Rows, caption_rows: Rows) -> NDArray[np.float32]:
+        return np.asarray(grade_pairs(image_rows, caption_rows) == 1, dtype=np.float32)
 
     tables = {
         "own": lambda: Judgements.from_own(own, len(images)),
-        "exact": lambda: _judged("exact", captions, images),
-        "graded": lambda: _judged("graded", captions, images),
+        "exact": lambda: _judgements_named("exact", captions, images),
+        "graded": lambda: _judgements_named("graded", captions, images),
     }
-    return LazyJudgements((len(images), len(captions)), tables, {"exact": exact, "graded": graded})
+    return LazyJudgements((len(images), len(captions)), tables, {"exact": judge_pairs, "graded": grade_pairs})

@@ -1,7 +1,7 @@
 """What people type or edit, in the words of this world, and its truth.
 
-``canonical`` folds the many words of captions into those of the world. A graph is then graded as captions
-are. A sentence is graded by the graph that is read from it only if the graph, said again in the world's own
+``canonical_graph`` folds the many words of captions into those of the world. A graph is then graded as
+captions are. A sentence is graded by the graph that is read from it only if the graph, said again in the world's own
 language, gives the sentence back, apart from articles, synonyms, the order of adjectives, where the backdrop
 is named, and openings such as "there is". A sentence that says something else than its graph ("a dog not next
 to a tree", "a cat or a dog") has words that no saying of the graph has.
@@ -19,7 +19,7 @@ import numpy as np
 
 from scene_world.dice import Dice
 from scene_world.language import FRAMES, verbalise
-from scene_world.truth import MOST, WORDS, shares
+from scene_world.truth import MOST, WORDS, satisfied_shares
 from scene_world.vocabulary import (
     ATTRIBUTES,
     BACKDROPS,
@@ -64,7 +64,7 @@ _EXCLUSIVE = (set(COLOURS), set(SIZES), set(PATTERNS), set(COUNTS.values()))
 _PLACES = ("in", "on", "at")
 
 
-def canonical(graph: SceneGraph) -> SceneGraph:
+def canonical_graph(graph: SceneGraph) -> SceneGraph:
     """Return a graph in canonical words: *bunny* is a rabbit, *little* is small, *sits beside* is next to.
 
     A backdrop is behind all that a picture shows, and a caption ties it to one thing at random (*at night, a
@@ -78,7 +78,7 @@ def canonical(graph: SceneGraph) -> SceneGraph:
         A graph with the same nodes; the attribute that marks a plural is left out, since no word of a caption
         says it.
     """
-    words = folded(graph)
+    words = fold_graph(graph)
     looks = tuple((node, look) for node, look in words.attributes if look != PLURAL)
     # a thing is in one place, so that its last one counts
     ties = []
@@ -87,16 +87,21 @@ def canonical(graph: SceneGraph) -> SceneGraph:
     return SceneGraph(words.objects, looks, tuple(ties))
 
 
-def folded(graph: SceneGraph) -> SceneGraph:
+def fold_graph(graph: SceneGraph) -> SceneGraph:
     """Return a graph in the words of this world, each statement about the same nodes as before."""
-    names, words = map(_plain, graph.objects), ((node, _plain(look)) for node, look in graph.attributes)
+    names, words = (
+        map(_plain_text, graph.objects),
+        ((node, _plain_text(look)) for node, look in graph.attributes),
+    )
     objects = tuple(_OBJECTS.get(name, name) for name in names)
     looks = ((node, _LOOKS.get(look, look)) for node, look in words)
-    ties = ((subject, _tie(_plain(tie), objects[thing]), thing) for subject, tie, thing in graph.relations)
+    ties = (
+        (subject, _tie(_plain_text(tie), objects[thing]), thing) for subject, tie, thing in graph.relations
+    )
     return SceneGraph(objects, tuple(looks), tuple(ties))
 
 
-def _plain(word: str) -> str:
+def _plain_text(word: str) -> str:
     """Return a word in small letters with single spaces, as in the vocabulary."""
     return " ".join(word.lower().split())
 
@@ -129,21 +134,21 @@ def grade(statement: SceneGraph | str, scenes: Sequence[SceneGraph]) -> Truth:
     """
     nothing = np.full(len(scenes), np.nan, dtype=np.float32)
     graph = _parser().of([statement]).graphs[0] if isinstance(statement, str) else statement
-    known, unknown, unclear = _checked(graph)
-    refused = isinstance(statement, str) and (bool(unknown) or not says(statement, folded(graph)))
+    known, unknown, unclear = _checkable_part(graph)
+    refused = isinstance(statement, str) and (bool(unknown) or not says(statement, fold_graph(graph)))
     if refused or len(known.objects) > MOST:
         return Truth(nothing, nothing, unknown)
-    share = next(shares([known], scenes)) if known.objects else nothing
+    share = next(satisfied_shares([known], scenes)) if known.objects else nothing
     if unknown or unclear:
         return Truth(np.where(share < 1, np.float32(0), nothing), nothing, unknown, unclear)
     return Truth((share == 1).astype(np.float32), share)
 
 
-def _checked(graph: SceneGraph) -> tuple[SceneGraph, tuple[str, ...], tuple[str, ...]]:
+def _checkable_part(graph: SceneGraph) -> tuple[SceneGraph, tuple[str, ...], tuple[str, ...]]:
     """Return what of a graph can be checked, its words that this world has not, and those that are not
     checked.
     """
-    words = folded(graph)
+    words = fold_graph(graph)
     backdrop = [name in BACKDROPS for name in words.objects]
     # all backdrops are written with or without a plural: "the mountains"
     looks = [
@@ -152,32 +157,32 @@ def _checked(graph: SceneGraph) -> tuple[SceneGraph, tuple[str, ...], tuple[str,
         if look != PLURAL or not backdrop[n]
     ]
     ties = [(*new, old[1]) for new, old in zip(words.relations, graph.relations, strict=True)]
-    denied = {n for n, look, _ in looks if look in _DENIED} | {o for _, r, o, _ in ties if _denies(r)}
+    denied = {n for n, look, _ in looks if look in _DENIED} | {o for _, r, o, _ in ties if _is_denial(r)}
     checked = [n for n, name in enumerate(words.objects) if name in WORDS and n not in denied]
     number = {n: i for i, n in enumerate(checked)}
-    twice = _exclusive(words)
+    twice = _exclusive_attributes(words)
 
-    def sound(s: int, tie: str, o: int) -> bool:
+    def is_sound(s: int, tie: str, o: int) -> bool:
         # a backdrop is a place of things, and of no other backdrop
         return tie in RELATIONS and (not (backdrop[s] or backdrop[o]) or (tie in _PLACES and not backdrop[s]))
 
     good = {(n, a) for n, a, _ in looks if a in ATTRIBUTES and (n, a) not in twice and not backdrop[n]}
-    joined = [(s, r, o) for s, r, o, _ in ties if {s, o} <= number.keys() and sound(s, r, o)]
+    joined = [(s, r, o) for s, r, o, _ in ties if {s, o} <= number.keys() and is_sound(s, r, o)]
     known_looks = tuple((number[n], a) for n, a, _ in looks if n in number and (n, a) in good)
     known_ties = tuple((number[s], r, number[o]) for s, r, o in joined)
     known = SceneGraph(tuple(words.objects[n] for n in checked), known_looks, known_ties)
     nameless = [old for old, new in zip(graph.objects, words.objects, strict=True) if new not in WORDS]
     open_ = [(word, a in ATTRIBUTES or a in _DENIED) for n, a, word in looks if (n, a) not in good]
-    open_ += [(word, r in RELATIONS or _denies(r)) for s, r, o, word in ties if not sound(s, r, o)]
+    open_ += [(word, r in RELATIONS or _is_denial(r)) for s, r, o, word in ties if not is_sound(s, r, o)]
     unknown = dict.fromkeys([*nameless, *(word for word, meant in open_ if not meant)])
     return known, tuple(unknown), tuple(dict.fromkeys(word for word, meant in open_ if meant))
 
 
-def _denies(relation: str) -> bool:
+def _is_denial(relation: str) -> bool:
     return relation.split(" ")[0] in _DENIED
 
 
-def _exclusive(graph: SceneGraph) -> set[tuple[int, str]]:
+def _exclusive_attributes(graph: SceneGraph) -> set[tuple[int, str]]:
     """Attributes of which a thing has two, though no thing has more than one such."""
     looks: dict[int, set[str]] = defaultdict(set)
     for node, look in graph.attributes:
@@ -212,18 +217,18 @@ def says(sentence: str, graph: SceneGraph) -> bool:
         sentence: as it was typed.
         graph: read from it, in canonical words.
     """
-    if not graph.objects or _named_twice(graph):
+    if not graph.objects or _may_be_named_twice(graph):
         return False
     # all things are before the backdrop, and it is said of one
     ties: dict[Any, tuple[int, str, int]] = {}
     for tie in graph.relations:
         place = tie[2] if graph.objects[tie[2]] in BACKDROPS else tie
         ties[place] = tie
-    graph, plain = replace(graph, relations=tuple(ties.values())), _plainly(sentence)
-    return any(_plainly(verbalise(graph, Dice(number))) == plain for number in range(SAYINGS))
+    graph, plain = replace(graph, relations=tuple(ties.values())), _plain_words(sentence)
+    return any(_plain_words(verbalise(graph, Dice(number))) == plain for number in range(SAYINGS))
 
 
-def _named_twice(graph: SceneGraph) -> bool:
+def _may_be_named_twice(graph: SceneGraph) -> bool:
     """Whether a thing may be named by its noun and by its kind: "two animals, a dog and a cat" are two or
     four.
     """
@@ -253,7 +258,7 @@ def _words(sentence: str) -> list[str]:
     return words
 
 
-def _any(phrases: Iterable[str]) -> str:
+def _any_of_pattern(phrases: Iterable[str]) -> str:
     """Return a pattern of any of these phrases, the longest first."""
     return "|".join(re.escape(phrase) for phrase in sorted(phrases, key=len, reverse=True) if phrase)
 
@@ -262,14 +267,14 @@ _STAYS = "is|sits?|sitting|stands?|standing|fly|flies|flying|parked|lies?|lying|
 
 
 @cache
-def _rules() -> list[tuple[re.Pattern[str], Any]]:
+def _rewriting_rules() -> list[tuple[re.Pattern[str], Any]]:
     """Return what is put in the place of what, one after the other, in a text that begins with "and"."""
-    openings = _any(" ".join(_words(phrase)) for phrase in _OPENINGS)
-    stays = rf"\b(?:(?:{_STAYS}) )+(?=(?:{_any(RELATIONS)})\b)"
+    openings = _any_of_pattern(" ".join(_words(phrase)) for phrase in _OPENINGS)
+    stays = rf"\b(?:(?:{_STAYS}) )+(?=(?:{_any_of_pattern(RELATIONS)})\b)"
     starts = rf"(?:\band )+(?:(?:{openings}) (?:and )*)*"
-    look_after = rf"(\w+) is ((?:(?:{_any(ATTRIBUTES)})\b ?)+)(?=and\b|$)"
+    look_after = rf"(\w+) is ((?:(?:{_any_of_pattern(ATTRIBUTES)})\b ?)+)(?=and\b|$)"
     rules: dict[str, Any] = {
-        rf"\b({_any(_synonyms())})\b": lambda match: _synonyms()[match[1]],
+        rf"\b({_any_of_pattern(_synonyms())})\b": lambda match: _synonyms()[match[1]],
         r"\bare\b": "is",
         stays: "",
         starts: "and ",
@@ -278,16 +283,17 @@ def _rules() -> list[tuple[re.Pattern[str], Any]]:
     return [(re.compile(pattern), new) for pattern, new in rules.items()]
 
 
-def _plainly(sentence: str) -> list[str]:
+def _plain_words(sentence: str) -> list[str]:
     """Return the words and signs of a sentence, without what may be said in several ways.
 
-    >>> " ".join(_plainly("At night, there is a big bunny. The bunny sits to the left of a small red box!"))
+    >>> sentence = "At night, there is a big bunny. The bunny sits to the left of a small red box!"
+    >>> " ".join(_plain_words(sentence))
     'night and large rabbit and rabbit left of red small box'
     """
     text = " ".join(["and", *_words(sentence.rstrip(".!? "))])
-    for pattern, new in _rules():
+    for pattern, new in _rewriting_rules():
         text = pattern.sub(new, text)
-    place = re.compile(rf"(?:\b(?:in|on|at) )?\b({_any(BACKDROPS)})\b")
+    place = re.compile(rf"(?:\b(?:in|on|at) )?\b({_any_of_pattern(BACKDROPS)})\b")
     things = re.sub(r"\band (?: *and )+", "and ", place.sub(" ", f"{text} ")).removesuffix("and ")
     plain = sorted(place.findall(text))
     for looks, run in groupby(things.split(), lambda word: word in ATTRIBUTES):

@@ -49,7 +49,7 @@ def test_candidates_are_labelled_by_keyboard(browser: Any, lab: Lab) -> None:
 
     for _ in in_themes(page, page, lab.folder / "audit"):
         assert view.is_visible()
-    assert list(Labels(lab.folder / "labels.json", "ann").mine().values()) == ["valid", "unsure"]
+    assert list(Labels(lab.folder / "labels.json", "ann").own_labels().values()) == ["valid", "unsure"]
     assert page.locator(".jp-Notebook h1, .jp-Notebook h2, .jp-Notebook h3").count() == 0, (
         "no key reached the notebook"
     )

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import open_clip
 import torch
-from machine_bench import loss, seconds
+from machine_bench import loss_seconds, median_seconds
 from open_clip_train.train import train_one_epoch
 from PIL import Image
 from torch.utils.data import DataLoader, Dataset
@@ -152,7 +152,7 @@ def on_a_batch(folder: Path, size: int, steps: int) -> dict[str, float]:
                 training.train_step(shard)
 
         with deterministic_algorithms(deterministic):
-            found[name] = seconds(several) / steps
+            found[name] = median_seconds(several) / steps
     pixels = torch.randn(size, 3, 224, 224, device=DEVICE)
     tokens = open_clip.get_tokenizer(MODEL)([" ".join(WORDS)] * size).to(DEVICE)
     found["open_clip's step"] = theirs([(pixels, tokens)] * steps, size, 3) / steps
@@ -164,7 +164,7 @@ def losses(size: int, step: float) -> dict[str, float | str]:
     found: dict[str, float | str] = {}
     for name in objectives.names():
         try:
-            found[name] = loss(name, size, rounds=3) / step
+            found[name] = loss_seconds(name, size, rounds=3) / step
         except torch.cuda.OutOfMemoryError:
             found[name] = "no memory"
         torch.cuda.empty_cache()
@@ -188,9 +188,9 @@ def evaluation(folder: Path, images: int) -> dict[str, float]:
         source.of_images(np.arange(start, min(start + 256, images)))
     found["pictures are read from files"] = time.perf_counter() - began
     # they are kept now
-    found["encoding of what lies in memory, float32"] = seconds(lambda: model.embed(source), 2)
+    found["encoding of what lies in memory, float32"] = median_seconds(lambda: model.embed(source), 2)
     image, text = model.embed(source)
-    found["numbers with intervals, from vectors"] = seconds(
+    found["numbers with intervals, from vectors"] = median_seconds(
         lambda: evaluate(images=image.mean.numpy(), texts=text.mean.numpy(), own=split.own), 1
     )
     return found

@@ -22,7 +22,7 @@ from tools.benchmarks.recorded import record
 from workbench import objectives
 
 WIDTH, SLICE, ROUNDS = 1024, 16, 5
-seconds_of = partial(bench.loss, width=WIDTH, rounds=ROUNDS)
+seconds_of = partial(bench.loss_seconds, width=WIDTH, rounds=ROUNDS)
 
 
 def main(threads: int) -> None:
@@ -32,7 +32,7 @@ def main(threads: int) -> None:
         threads: of PyTorch.
     """
     torch.set_num_threads(threads)
-    slice_seconds = bench.vit_step(SLICE)
+    slice_seconds = bench.vit_seconds(SLICE)
     say(f"{threads} thread(s), {SLICE} pairs of ViT-B/32 in {slice_seconds:.2f} s")
     shares: dict[str, float] = {}
     for size in (128, 512):

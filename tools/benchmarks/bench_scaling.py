@@ -11,7 +11,7 @@ from functools import partial
 
 import numpy as np
 import torch
-from machine_bench import loss, seconds, unit
+from machine_bench import loss_seconds, median_seconds, random_unit_vectors
 from threadpoolctl import threadpool_limits
 
 from tools.benchmarks.recorded import record
@@ -25,15 +25,15 @@ SIZES = (1, 2, 4)
 
 def search(vectors: int) -> float:
     """One question to a gallery."""
-    gallery = unit(vectors)
-    return seconds(lambda: top_k(gallery[:1], gallery, 10))
+    gallery = random_unit_vectors(vectors)
+    return median_seconds(lambda: top_k(gallery[:1], gallery, 10))
 
 
 def evaluation(images: int) -> float:
     """Recalls with intervals, from vectors."""
-    scores = products(unit(images), unit(5 * images))
+    scores = products(random_unit_vectors(images), random_unit_vectors(5 * images))
     judged = Judgements.from_own(np.repeat(np.arange(images), 5), images)
-    return seconds(lambda: evaluate(Evidence(scores, judged), ["R", "rsum"]))
+    return median_seconds(lambda: evaluate(Evidence(scores, judged), ["R", "rsum"]))
 
 
 def cider(images: int) -> float:
@@ -44,13 +44,13 @@ def cider(images: int) -> float:
         for _ in text.load("cider").fit(split.captions, split.own).of(split.captions, split.own).blocks():
             pass
 
-    return seconds(every)
+    return median_seconds(every)
 
 
 def graphs(captions: int) -> float:
     """The graphs of captions."""
     some = data.load("scenes", split="train", size=captions).captions[:captions]
-    return seconds(lambda: text.load("scene_graph").of(some))
+    return median_seconds(lambda: text.load("scene_graph").of(some))
 
 
 # what -> what its size counts, the smallest size, what measures it
@@ -59,9 +59,9 @@ PARTS: Mapping[str, tuple[str, int, Callable[[int], float]]] = {
     "recalls with intervals, from vectors": ("images, with five captions each", 2_500, evaluation),
     "CIDEr-D of all pairs": ("images, with five captions each", 1_000, cider),
     "scene graphs": ("captions", 250, graphs),
-    "loss of InfoNCE": ("pairs of a batch", 256, partial(loss, "infonce", rounds=3)),
-    "loss of DITM": ("pairs of a batch", 256, partial(loss, "ditm", rounds=3)),
-    "loss of DIAS": ("pairs of a batch", 256, partial(loss, "dias", rounds=3)),
+    "loss of InfoNCE": ("pairs of a batch", 256, partial(loss_seconds, "infonce", rounds=3)),
+    "loss of DITM": ("pairs of a batch", 256, partial(loss_seconds, "ditm", rounds=3)),
+    "loss of DIAS": ("pairs of a batch", 256, partial(loss_seconds, "dias", rounds=3)),
 }
 
 

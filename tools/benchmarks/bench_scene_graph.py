@@ -26,7 +26,7 @@ from statistics import median
 from tempfile import TemporaryDirectory
 
 from caption_graphs import tree
-from machine_bench import spacy_alone
+from machine_bench import run_spacy_alone
 
 from tools.benchmarks.recorded import record
 from tools.caption_graphs.annotations import TEXTS, agreement, annotated, texts
@@ -131,7 +131,7 @@ def main(root: Path, number: int) -> None:
     ours, shares, plainly = 0.0, list[float](), list[float]()
     for _ in range(TURNS):
         plain = speed("spaCy as it is installed", captions, installed)
-        spacy = speed("spaCy alone, with NumPy's product", captions, spacy_alone)
+        spacy = speed("spaCy alone, with NumPy's product", captions, run_spacy_alone)
         one = speed("ours", captions, lambda c: text.load("scene_graph").of(c))
         ours, shares = max(ours, one), [*shares, one / spacy]
         plainly.append(one / plain)

@@ -21,16 +21,16 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 import typer
 from caption_graphs import split
-from caption_graphs.placement import placed
+from caption_graphs.placement import place_phrases
 from caption_graphs.read import read_graph
 from caption_graphs.tree import (
     Tree,
-    labels,
+    label_names,
     lemma,
     model,
+    parse_trees,
     plain_model,
     put_weights,
-    trees,
     weights,
 )
 from caption_graphs.vocabulary import STAND_INS, known, plural
@@ -131,7 +131,9 @@ def right(
         readings = teacher.read([[word.token for word in words] for words, _ in single])
         for (words, graph), one in zip(single, readings, strict=True):
             if one and len(words) > 2:
-                parsed = read_graph([placed(Tree(words, one.tags.copy(), one.deps.copy(), one.heads.copy()))])
+                parsed = read_graph(
+                    [place_phrases(Tree(words, one.tags.copy(), one.deps.copy(), one.heads.copy()))]
+                )
                 found += [one] if parsed and parsed.tuples() == graph.tuples() else []
     return found
 
@@ -147,7 +149,7 @@ def proofread(root: Path) -> list[Reading]:
     lines = PROOFREAD.read_text("utf-8").splitlines()
     captions = [by_id[source][name] for source, name in (line.split() for line in lines)]
     sentences = [sentence for caption in captions for sentence in split(caption) if len(sentence) > 2]
-    read = zip(sentences, trees(sentences), strict=True)
+    read = zip(sentences, parse_trees(sentences), strict=True)
     return [Reading([word.token for word in words], one.tags, one.deps, one.heads) for words, one in read]
 
 
@@ -268,7 +270,7 @@ def make(
     learn(pipeline, [*own, *world, *readings], lesson, "corrected")
     kept = {name: value.astype(np.float16) for name, value in weights(pipeline).items()}
     with replacing(out) as file:
-        save_file(kept, file, {"labels": labels(pipeline)})
+        save_file(kept, file, {"labels": label_names(pipeline)})
 
 
 if __name__ == "__main__":

@@ -35,7 +35,7 @@ MEASURING: tuple[Part, ...] = ("test", "held", "last")
 
 def annotated(root: Path | str = "", part: Part = "test") -> Annotated:
     """Those of a part, see ``caption_graphs.annotations``."""
-    return annotations.annotated(DATA / "annotated.jsonl", root, part)
+    return annotations.read_annotated(DATA / "annotated.jsonl", root, part)
 
 
 def records() -> list[dict[str, Any]]:

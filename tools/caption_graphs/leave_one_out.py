@@ -68,7 +68,7 @@ def measured(root: str = "") -> dict[str, Worth]:
     parts = [annotated(root, part) for part in PARTS]
     captions = [caption for part in parts for caption in part.captions]
     truth = [graph for part in parts for graph in part.graphs]
-    with patch.object(tree, "trees", _remembered(tree.trees)):
+    with patch.object(tree, "trees", _remembered(tree.parse_trees)):
         whole = _parse(captions)
         best = [part.f1 for part in agreement(whole, truth).values()]
         worth = {}
@@ -82,9 +82,9 @@ def measured(root: str = "") -> dict[str, Worth]:
 
 
 def _parse(captions: Sequence[str]) -> tuple[SceneGraph, ...]:
-    spelling.spelt.cache_clear()
+    spelling.spell.cache_clear()
     graphs = caption_graphs.parse(captions)
-    spelling.spelt.cache_clear()
+    spelling.spell.cache_clear()
     return graphs
 
 

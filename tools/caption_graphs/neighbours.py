@@ -29,7 +29,7 @@ def counted(root: Path) -> Counter[int]:
     picture = pictures(root)
     kept = {picture(row["source"], row["id"]) for row in records() if row["part"] in MEASURING}
     captions = {
-        tuple(spelling.alone(text))
+        tuple(spelling.corrected_alone(text))
         for source, file in TEXTS.items()
         for name, text in texts(root / file, source).items()
         if picture(source, name) not in kept
@@ -39,7 +39,7 @@ def counted(root: Path) -> Counter[int]:
     found = Counter[int]()
     for words, count in (alone | beside).items():
         if count >= LEAST:
-            found[spelling.number(*words)] += count
+            found[spelling.word_number(*words)] += count
     return found
 
 

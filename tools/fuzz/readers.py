@@ -243,7 +243,7 @@ def _checkpoint(folder: Path) -> tuple[str, list[bytes]]:
 def _labels(folder: Path) -> tuple[str, list[bytes]]:
     from relevance_audit import Labels
 
-    Labels(folder / "labels.json", "me").give_all([("a", "c1", "valid"), ("b", "c2", "unsure")])
+    Labels(folder / "labels.json", "me").add_all([("a", "c1", "valid"), ("b", "c2", "unsure")])
     return "labels.json", []
 
 

@@ -47,7 +47,9 @@ def from_files(folder: Path | str, words: Iterable[str] | None = None) -> Lexico
         with reading_errors(files[1], "holds no data of WordNet"):
             direct |= dict(_data(files[1], kind))
     whole = Lexicon(senses, direct)
-    used = whole.above(one for words_ in senses.values() for found in words_.values() for one in found)
+    used = whole.broader_synsets(
+        one for words_ in senses.values() for found in words_.values() for one in found
+    )
     return Lexicon(senses, {one: direct[one] for one in sorted(used) if direct.get(one)})
 
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from safetensors.torch import save_file
 from scene_world import SIZES as COUNTS
 from scene_world import placements
-from scene_world.drawing import DEPTH, picture
+from scene_world.drawing import DEPTH, draw_scene
 from scene_world.placement import Scene
 from scene_world.recognition import FINER, GRID, SIDE, Recognition, backbone
 from scene_world.vocabulary import BACKDROPS, COLOURS, NOUNS, PATTERNS, SIZES
@@ -64,7 +64,7 @@ def targets(scene: Scene) -> NDArray[np.int64]:
 
 def batch(scenes: Iterable[Scene]) -> tuple[Tensor, Tensor]:
     """Pixels ``(n, 3, 192, 192)`` uint8 and targets ``(n, 5, 12, 12)``."""
-    pairs = [(np.asarray(picture(scene, SIDE)), targets(scene)) for scene in scenes]
+    pairs = [(np.asarray(draw_scene(scene, SIDE)), targets(scene)) for scene in scenes]
     pixels, wanted = (torch.from_numpy(np.stack(side)) for side in zip(*pairs, strict=True))
     return pixels.permute(0, 3, 1, 2), wanted
 

@@ -25,7 +25,7 @@ class Change:
     word: str = ""
 
 
-def changed(graph: SceneGraph, change: Change) -> SceneGraph:
+def apply_change(graph: SceneGraph, change: Change) -> SceneGraph:
     """Return the graph with one part dropped or renamed.
 
     Raises:
@@ -34,22 +34,22 @@ def changed(graph: SceneGraph, change: Change) -> SceneGraph:
     if change.part not in PARTS or not 0 <= change.index < len(getattr(graph, change.part)):
         raise ValueError(f"the graph has no {change.part} number {change.index}; it reads: {sentence(graph)}")
     if not change.word and change.part == "objects":
-        return _without(graph, change.index)
+        return _drop_node(graph, change.index)
     values = list(getattr(graph, change.part))
     old = values.pop(change.index)
     if change.word:
-        values.insert(change.index, _renamed(change.part, old, change.word))
+        values.insert(change.index, _rename_part(change.part, old, change.word))
     return replace(graph, **{change.part: tuple(values)})
 
 
-def _renamed(part: Part, old: tuple[int, str, int], word: str) -> object:
+def _rename_part(part: Part, old: tuple[int, str, int], word: str) -> object:
     """Return an object, an attribute or a relation with another word."""
     if part == "objects":
         return word
     return (old[0], word) if part == "attributes" else (old[0], word, old[2])
 
 
-def _without(graph: SceneGraph, node: int) -> SceneGraph:
+def _drop_node(graph: SceneGraph, node: int) -> SceneGraph:
     # the objects behind the one that is dropped move up by one
     rest = [other for other in range(len(graph.objects)) if other != node]
     place = {other: number for number, other in enumerate(rest)}
@@ -59,7 +59,7 @@ def _without(graph: SceneGraph, node: int) -> SceneGraph:
     return SceneGraph(objects, attributes, relations)
 
 
-def drops(graph: SceneGraph) -> list[Change]:
+def possible_drops(graph: SceneGraph) -> list[Change]:
     """Return every part that can be dropped alone; the only object of a graph cannot, since nothing would be
     left to say.
     """
@@ -69,17 +69,17 @@ def drops(graph: SceneGraph) -> list[Change]:
     return changes
 
 
-def described(graph: SceneGraph, change: Change) -> str:
+def describe_change(graph: SceneGraph, change: Change) -> str:
     """Say a change in words.
 
-    >>> described(SceneGraph(("cup",), ((0, "red"),)), Change("attributes", 0, "blue"))
+    >>> describe_change(SceneGraph(("cup",), ((0, "red"),)), Change("attributes", 0, "blue"))
     'red cup → blue cup'
     """
-    before = _phrase(graph, change, "")
-    return f"{before} → {_phrase(graph, change, change.word)}" if change.word else f"without {before}"
+    before = _changed_phrase(graph, change, "")
+    return f"{before} → {_changed_phrase(graph, change, change.word)}" if change.word else f"without {before}"
 
 
-def _phrase(graph: SceneGraph, change: Change, word: str) -> str:
+def _changed_phrase(graph: SceneGraph, change: Change, word: str) -> str:
     """Return the part that is changed, with another word if one is given."""
     names = graph.objects
     if change.part == "objects":

@@ -11,7 +11,7 @@ from functools import cached_property
 from itertools import accumulate, pairwise
 from typing import Any
 
-from caption_graphs.panels.edits import Change, changed, described, drops
+from caption_graphs.panels.edits import Change, apply_change, describe_change, possible_drops
 from caption_graphs.sentences import sentence
 from workbench.records import SceneGraph, require
 from workbench.views.explorer import Panel, Question, Term
@@ -58,16 +58,16 @@ class Graph(Panel):
         graphs = self._graphs(question, Edits(changes))
         edits: list[dict[str, Any]] = []
         if watched is not None and question.seeks == "images" and self.engine.encodes:
-            edits = self._scored(_rows(question.words, graphs, changes), watched)
+            edits = self._score_rows(_compared_rows(question.words, graphs, changes), watched)
         return {"graph": graphs[-1], "edits": edits, "vocabulary": self.vocabulary}
 
     def _graphs(self, question: Question, settings: Edits) -> list[SceneGraph]:
         """Return the graph of the words, and the one after each edit."""
         require(question.words, "only a question that is a text alone has a scene graph to edit")
         graph = self.engine.reader.of([question.words]).graphs[0]
-        return list(accumulate(settings.changes, changed, initial=graph))
+        return list(accumulate(settings.changes, apply_change, initial=graph))
 
-    def _scored(self, rows: list[tuple[str, str, str]], watched: int) -> list[dict[str, Any]]:
+    def _score_rows(self, rows: list[tuple[str, str, str]], watched: int) -> list[dict[str, Any]]:
         sentences = [words for _, _, words in rows]
         scores = [asker.sentences(sentences) for asker in self.engine.askers]
         edits = []
@@ -95,7 +95,9 @@ class Graph(Panel):
         return {part: list(dict(words.most_common(OFFERED))) for part, words in counts.items()}
 
 
-def _rows(words: str, graphs: list[SceneGraph], changes: Iterable[Change]) -> list[tuple[str, str, str]]:
+def _compared_rows(
+    words: str, graphs: list[SceneGraph], changes: Iterable[Change]
+) -> list[tuple[str, str, str]]:
     """Return kind, label and sentence of what is compared.
 
     Args:
@@ -108,7 +110,7 @@ def _rows(words: str, graphs: list[SceneGraph], changes: Iterable[Change]) -> li
         ("remade", "rewritten from the graph", sentence(graphs[0])),
     ]
     for (old, new), change in zip(pairwise(graphs), changes, strict=True):
-        rows.append(("edited", described(old, change), sentence(new)))
-    for drop in drops(graphs[-1]):
-        rows.append(("drop", described(graphs[-1], drop), sentence(changed(graphs[-1], drop))))
+        rows.append(("edited", describe_change(old, change), sentence(new)))
+    for drop in possible_drops(graphs[-1]):
+        rows.append(("drop", describe_change(graphs[-1], drop), sentence(apply_change(graphs[-1], drop))))
     return rows

@@ -24,7 +24,7 @@ class Walk:
     walk: Share = 0.0
 
 
-def between(start: NDArray[Any], end: NDArray[Any], share: float) -> NDArray[np.float32]:
+def point_between(start: NDArray[Any], end: NDArray[Any], share: float) -> NDArray[np.float32]:
     """Return the point on the great circle from ``start`` to ``end``, unit vectors.
 
     Args:
@@ -35,7 +35,7 @@ def between(start: NDArray[Any], end: NDArray[Any], share: float) -> NDArray[np.
     Returns:
         ``(D,)`` unit vector. Of opposite vectors no circle is the shortest, and the straight way is taken.
 
-    >>> [round(float(value), 4) for value in between(np.array([1.0, 0.0]), np.array([0.0, 1.0]), 0.5)]
+    >>> [round(float(value), 4) for value in point_between(np.array([1.0, 0.0]), np.array([0.0, 1.0]), 0.5)]
     [0.7071, 0.7071]
     """
     angle = float(np.arccos(np.clip(float(start @ end), -1, 1)))
@@ -73,12 +73,12 @@ class Way(Panel):
         """Return the point on the way in the space of a run; ``None`` where it has no model or no space."""
         if not asker.encodes or not asker.has_vectors:
             return None
-        return between(asker.point(question), asker.point(ROOT), walk)
+        return point_between(asker.point(question), asker.point(ROOT), walk)
 
     def _steps(self, run: int, asker: Asker, question: Question) -> Sequence[dict[str, Any]]:
         start = asker.point(question)
         root = asker.point(ROOT)
-        points = np.stack([between(start, root, step) for step in STEPS])
+        points = np.stack([point_between(start, root, step) for step in STEPS])
         captions, images = (asker.cosines(points, seeks) for seeks in SIDES)
         split = self.engine.split
         steps = []

@@ -58,7 +58,7 @@ def test_weights_of_a_model_that_is_built_otherwise_are_refused(tmp_path):
     save_file(
         weights | {"tagger.3.b": np.zeros(3, np.float32)},
         tmp_path / "sizes",
-        {"labels": tree.labels(pipeline)},
+        {"labels": tree.label_names(pipeline)},
     )
     for name in ("labels", "sizes"):
         with pytest.raises(
@@ -123,7 +123,7 @@ def test_proofread_captions_are_read_as_the_parser_reads_them(real_data, monkeyp
     (tmp_path / "few.txt").write_text("flickr8k 1000268201_693b08cb0e.jpg#2\n")
     monkeypatch.setattr(adaptation, "PROOFREAD", tmp_path / "few.txt")
     (proofread,) = adaptation.proofread(real_data)
-    (read,) = tree.trees([[Word(word) for word in proofread.words]])
+    (read,) = tree.parse_trees([[Word(word) for word in proofread.words]])
     assert (proofread.tags, proofread.deps, proofread.heads) == (read.tags, read.deps, read.heads)
 
 
@@ -170,7 +170,7 @@ def test_annotated_captions_that_a_teacher_reads_rightly_are_learnt(real_data):
     class Parser:
         def read(self, sentences):
             readings = []
-            for parsed in tree.trees([list(map(Word, words)) for words in sentences]):
+            for parsed in tree.parse_trees([list(map(Word, words)) for words in sentences]):
                 tokens = list(map(parsed.token, range(len(parsed.words))))
                 readings.append(Reading(tokens, parsed.tags, parsed.deps, parsed.heads))
             return readings

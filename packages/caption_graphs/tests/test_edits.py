@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 import scene_world as scenes
 from caption_graphs import parse
-from caption_graphs.panels.edits import Change, changed, described, drops
-from caption_graphs.sentences import participle, sentence
+from caption_graphs.panels.edits import Change, apply_change, describe_change, possible_drops
+from caption_graphs.sentences import sentence, write_participle
 
 from workbench.records import SceneGraph
 
@@ -33,20 +33,23 @@ def test_things_without_relations_are_joined():
 
 
 def test_a_dropped_object_takes_its_attributes_and_relations_along():
-    assert changed(RIDER, Change("objects", 1)) == SceneGraph(("man", "tree"), ((1, "big"),), ())
+    assert apply_change(RIDER, Change("objects", 1)) == SceneGraph(("man", "tree"), ((1, "big"),), ())
 
 
 def test_a_swap_changes_one_word():
     assert (
-        sentence(changed(RIDER, Change("objects", 1, "camel")))
+        sentence(apply_change(RIDER, Change("objects", 1, "camel")))
         == "a man riding a brown camel. The camel is next to a big tree."
     )
-    assert changed(RIDER, Change("attributes", 0, "white")).attributes == ((1, "white"), (2, "big"))
-    assert changed(RIDER, Change("relations", 0, "lead")).relations == ((0, "lead", 1), (1, "next to", 2))
+    assert apply_change(RIDER, Change("attributes", 0, "white")).attributes == ((1, "white"), (2, "big"))
+    assert apply_change(RIDER, Change("relations", 0, "lead")).relations == (
+        (0, "lead", 1),
+        (1, "next to", 2),
+    )
 
 
 def test_changes_are_said_in_words():
-    assert [described(RIDER, change) for change in drops(RIDER)] == [
+    assert [describe_change(RIDER, change) for change in possible_drops(RIDER)] == [
         "without man",
         "without horse",
         "without tree",
@@ -55,17 +58,17 @@ def test_changes_are_said_in_words():
         "without man ride horse",
         "without horse next to tree",
     ]
-    assert described(RIDER, Change("relations", 0, "lead")) == "man ride horse → man lead horse"
+    assert describe_change(RIDER, Change("relations", 0, "lead")) == "man ride horse → man lead horse"
 
 
 def test_the_last_object_cannot_be_dropped():
-    assert drops(SceneGraph(("cup",), ((0, "red"),))) == [Change("attributes", 0)]
+    assert possible_drops(SceneGraph(("cup",), ((0, "red"),))) == [Change("attributes", 0)]
 
 
 @pytest.mark.parametrize("change", [Change("objects", 3), Change("objects", -1), Change("names", 0)])
 def test_a_part_that_is_not_there_is_refused(change: Change):
     with pytest.raises(ValueError, match="the graph has no"):
-        changed(RIDER, change)
+        apply_change(RIDER, change)
 
 
 def test_most_captions_of_the_embedded_world_say_the_same_when_made_again():
@@ -98,4 +101,4 @@ def test_most_captions_of_the_embedded_world_say_the_same_when_made_again():
     ],
 )
 def test_verbs_stand_as_participles(relation: str, said: str):
-    assert participle(relation) == said
+    assert write_participle(relation) == said

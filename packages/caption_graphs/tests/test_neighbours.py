@@ -24,8 +24,8 @@ def test_the_shipped_counts_are_those_of_the_captions(real_data, tmp_path):
 @pytest.mark.real_data
 def test_no_caption_of_a_picture_for_measuring_is_counted(real_data, monkeypatch):
     read = []
-    alone = spelling.alone
-    monkeypatch.setattr(spelling, "alone", lambda text: read.append(text) or alone(text))
+    alone = spelling.corrected_alone
+    monkeypatch.setattr(spelling, "corrected_alone", lambda text: read.append(text) or alone(text))
     neighbours.counted(real_data)
     picture, known = annotations.pictures(real_data), {}
     for source, file in annotations.TEXTS.items():

@@ -224,7 +224,7 @@ def test_the_signal_keeps_order_counts_fallbacks_and_says_which_model_ran():
 def test_a_caption_is_parsed_once(monkeypatch):
     maker = text.load("scene_graph")
     first = maker.of(["a dog", "a cat"]).graphs
-    monkeypatch.setattr(tree, "trees", lambda sentences: iter([_ for _ in sentences if 1 / 0]))
+    monkeypatch.setattr(tree, "parse_trees", lambda sentences: iter([_ for _ in sentences if 1 / 0]))
     assert maker.of(["a cat", "a dog"]).graphs == first[::-1]
 
 

@@ -10,8 +10,8 @@ from itertools import chain
 import numpy as np
 import pytest
 from caption_graphs import parse
-from caption_graphs.swaps import exchanged, swapped
-from scene_world.typed import folded
+from caption_graphs.swaps import exchange_phrases, swapped
+from scene_world.typed import fold_graph
 
 from tests.oracles import scenes as oracle
 from workbench import data
@@ -37,7 +37,7 @@ def twins_of(split):
 
 def shares_held(pairs, world):
     """How much of each text its image shows, by the parser and the slow model checker."""
-    graphs = map(folded, parse([text for _, text in pairs]))
+    graphs = map(fold_graph, parse([text for _, text in pairs]))
     return [
         oracle.share_held(graph, world.image_graphs[image])
         for (image, _), graph in zip(pairs, graphs, strict=True)
@@ -61,8 +61,8 @@ def test_the_three_twins_of_a_caption():
 
 
 def test_what_is_not_said_once_is_not_exchanged():
-    assert exchanged("a red cat and a red dog", "red", "blue") == ""
-    assert exchanged("an apple by a cat", "apple", "cat") == "a cat by an apple"
+    assert exchange_phrases("a red cat and a red dog", "red", "blue") == ""
+    assert exchange_phrases("an apple by a cat", "apple", "cat") == "a cat by an apple"
     graph = SceneGraph(("cat", "dog"), ((0, "two"), (1, "blue")), ((0, "next to", 1),))
     measured = swapped(
         with_caption("two cat next to a blue dog", graph)

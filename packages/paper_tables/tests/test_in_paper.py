@@ -32,9 +32,9 @@ def elsewhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("WORKBENCH_DATA", str(tmp_path))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("paper_tables.needs.try_to_load_from_cache", lambda *_: None)
-    monkeypatch.setattr(forecast, "_speed", lambda: 1e12)
-    monkeypatch.setattr(forecast, "_photograph", lambda: 0.01)
-    monkeypatch.setattr(forecast, "_loss", lambda objective, images: 0.001)
+    monkeypatch.setattr(forecast, "_operations_per_second", lambda: 1e12)
+    monkeypatch.setattr(forecast, "_photograph_seconds", lambda: 0.01)
+    monkeypatch.setattr(forecast, "_loss_seconds", lambda objective, images: 0.001)
 
 
 def test_every_table_has_the_settings_of_its_paper() -> None:
@@ -129,6 +129,6 @@ def test_a_grid_without_a_paper_is_forecast_and_refused_in_its_paper() -> None:
 
 
 def test_towers_that_are_no_plain_transformers_are_made_and_counted() -> None:
-    both, text = forecast._towers("scenes")
+    both, text = forecast._tower_loads("scenes")
     assert both.weights == sum(weight.numel() for weight in encoders.load("towers").parameters())
     assert (text.weights, text.work) == (0, both.work / 2)

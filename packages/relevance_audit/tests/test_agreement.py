@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from relevance_audit import agreement
-from relevance_audit.agreement import order_differences, per_query, pooled
+from relevance_audit.agreement import order_differences, pooled_judgements, values_per_query
 
 from tests.metrics.families import plausible, ranking, recall, semantic
 from tests.oracles import semantic as oracle
@@ -102,7 +102,8 @@ def test_the_values_of_queries_have_the_metrics_as_their_means(truth, rng):
     codes = rng.random((8, 3)) < 0.6
     codes[:, 0] = True
     means = {
-        key: np.nanmean(v) for key, v in per_query(scores, OWN, truth, phi=phi, categories=codes).items()
+        key: np.nanmean(v)
+        for key, v in values_per_query(scores, OWN, truth, phi=phi, categories=codes).items()
     }
     several = recall(scores, Judgements.from_own(OWN, 8), rounds=0) + ranking(
         scores, truth, graded=False, rounds=0
@@ -118,7 +119,7 @@ def test_the_values_of_queries_have_the_metrics_as_their_means(truth, rng):
 
 def test_the_pool_finds_what_its_models_put_first_and_the_truth_confirms(truth, rng):
     first, second = rng.standard_normal((8, 16)), rng.standard_normal((8, 16))
-    labels = pooled(truth, OWN, [first, second], depth=2, images=0.5, captions=0.25, seed=3)
+    labels = pooled_judgements(truth, OWN, [first, second], depth=2, images=0.5, captions=0.25, seed=3)
     assert (len(labels.image_queries), len(labels.caption_queries)) == (4, 4)
     true, listed = truth.dense() == 1, set(zip(labels.images.tolist(), labels.captions.tolist(), strict=True))
     expected = {(int(OWN[t]), t) for t in range(16)}
@@ -128,12 +129,12 @@ def test_the_pool_finds_what_its_models_put_first_and_the_truth_confirms(truth, 
         for t in labels.caption_queries.tolist():
             expected |= {(i, t) for i in np.argsort(-scores[:, t])[:2].tolist() if true[i, t]}
     assert listed == expected
-    values = per_query(first, OWN, truth, labels=labels)["pooled:t2i/map_at_r"]
+    values = values_per_query(first, OWN, truth, labels=labels)["pooled:t2i/map_at_r"]
     assert_array_equal(np.flatnonzero(~np.isnan(values)), labels.caption_queries)
 
 
 def test_a_pool_of_everything_is_the_truth(truth, rng):
     scores = rng.standard_normal((8, 16))
-    labels = pooled(truth, OWN, [scores], depth=16, images=1, captions=1)
-    values = per_query(scores, OWN, truth, labels=labels)
+    labels = pooled_judgements(truth, OWN, [scores], depth=16, images=1, captions=1)
+    values = values_per_query(scores, OWN, truth, labels=labels)
     assert_allclose(values["pooled:i2t/map_at_r"], values[TRUE["i2t"]])

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from relevance_audit import candidates, select
+from relevance_audit import candidates, select_candidates
 
 from workbench.records import Judgements
 
@@ -58,18 +58,18 @@ def test_judgements_that_ask_some_queries_say_nothing_of_the_others(split, score
 
 def test_filters_choose_by_judgement_rank_and_whether_the_error_costs_recall(split, scores):
     table = candidates(scores, split, {"exact": split.judgements["exact"]}, k=3)
-    right = select(table, right_by=["exact"])
+    right = select_candidates(table, right_by=["exact"])
     assert set(right[["direction", "image", "caption"]].itertuples(index=False, name=None)) == {
         ("t2i", "a", "b0"),
         ("i2t", "a", "b0"),
     }
-    assert select(table, right_by=["exact"], ahead=True)["direction"].tolist() == ["t2i"]
-    assert select(table, votes=1, direction="i2t")["rank"].tolist() == [3]
-    assert (select(table, rank=1)["rank"] == 1).all()
-    assert len(select(table, sample=2, seed=1)) == 2
-    assert select(table, sample=2, seed=1).equals(select(table, sample=2, seed=1))
+    assert select_candidates(table, right_by=["exact"], ahead=True)["direction"].tolist() == ["t2i"]
+    assert select_candidates(table, votes=1, direction="i2t")["rank"].tolist() == [3]
+    assert (select_candidates(table, rank=1)["rank"] == 1).all()
+    assert len(select_candidates(table, sample=2, seed=1)) == 2
+    assert select_candidates(table, sample=2, seed=1).equals(select_candidates(table, sample=2, seed=1))
     with pytest.raises(ValueError, match="no judgement 'eccv' in the table; it has exact"):
-        select(table, right_by=["eccv"])
+        select_candidates(table, right_by=["eccv"])
 
 
 def test_bad_input_is_refused_where_it_enters(split, scores):

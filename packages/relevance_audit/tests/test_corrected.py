@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from relevance_audit import Labels, candidates, corrected, judged, recompute
+from relevance_audit import Labels, candidates, corrected_judgements, judgement_labels, recompute_metrics
 
 from tests.metrics.families import ranking, recall
 from workbench.records import Judgements
@@ -11,7 +11,7 @@ LABELS = {("a", "b0"): "valid", ("b", "c1"): "invalid", ("c", "a0"): "unsure"}
 
 def test_valid_pairs_become_relevant_and_unsure_ones_stay_as_they_were(split):
     own = split.judgements["own"]
-    after = corrected(own, LABELS, split)
+    after = corrected_judgements(own, LABELS, split)
     expected = own.relevant()
     expected[0, 2] = True
     np.testing.assert_array_equal(after.relevant(), expected)
@@ -22,7 +22,7 @@ def test_valid_pairs_become_relevant_and_unsure_ones_stay_as_they_were(split):
 
 def test_a_pair_that_a_judgement_called_relevant_can_be_taken_back(split):
     exact = split.judgements["exact"]
-    after = corrected(exact, {("a", "b0"): "invalid", ("a", "a0"): "valid"}, split)
+    after = corrected_judgements(exact, {("a", "b0"): "invalid", ("a", "a0"): "valid"}, split)
     expected = exact.relevant()
     expected[0, 2] = False
     np.testing.assert_array_equal(after.relevant(), expected)
@@ -41,7 +41,7 @@ def test_graded_judgements_keep_grades_that_the_labels_agree_with(split):
         unlisted=None,
     )
     labels = {("a", "a0"): "valid", ("a", "a1"): "valid", ("b", "b0"): "invalid", ("c", "c0"): "invalid"}
-    after = corrected(rated, labels, split).dense()
+    after = corrected_judgements(rated, labels, split).dense()
     # kept, raised to the least relevant grade, taken back, judged for the first time
     assert [after[0, 0], after[0, 1], after[1, 2], after[2, 4]] == [5.0, 3.0, 0.0, 0.0]
     assert np.isnan(after[2, 5])
@@ -49,14 +49,16 @@ def test_graded_judgements_keep_grades_that_the_labels_agree_with(split):
 
 def test_when_the_truth_labels_every_pair_the_corrected_labels_are_the_truth(split, scores, tmp_path):
     labels = Labels(tmp_path / "labels.json", "exact")
-    labels.give_all(judged(candidates(scores, split, {"exact": split.judgements["exact"]}, k=6), "exact"))
-    after = corrected(split.judgements["own"], labels.settled(), split)
+    labels.add_all(
+        judgement_labels(candidates(scores, split, {"exact": split.judgements["exact"]}, k=6), "exact")
+    )
+    after = corrected_judgements(split.judgements["own"], labels.settled_labels(), split)
     np.testing.assert_array_equal(after.relevant(), split.judgements["exact"].relevant())
 
 
 def test_ids_of_another_split_are_refused(split):
     with pytest.raises(ValueError, match=r"1 image ids are not in the split of 3, e.g. 'z'"):
-        corrected(split.judgements["own"], {("z", "a0"): "valid"}, split)
+        corrected_judgements(split.judgements["own"], {("z", "a0"): "valid"}, split)
 
 
 def test_every_metric_by_corrected_judgements_equals_that_of_judgements_made_by_hand(split, scores):
@@ -67,8 +69,8 @@ def test_every_metric_by_corrected_judgements_equals_that_of_judgements_made_by_
     judged_by_hand = Judgements(
         "made", "by hand", own.shape, images, captions, np.ones(len(images), dtype=np.float32)
     )
-    both = {"before": own, "after": corrected(own, LABELS, split)}
-    table = recompute({"toy": scores}, both, split.own, rounds=50)
+    both = {"before": own, "after": corrected_judgements(own, LABELS, split)}
+    table = recompute_metrics({"toy": scores}, both, split.own, rounds=50)
     for measure, options in ((recall, {}), (ranking, {"graded": False})):
         for name, judgements in (("before", own), ("after", judged_by_hand)):
             for measurement in measure(scores, judgements, own=split.own, rounds=50, **options):
@@ -83,6 +85,8 @@ def test_every_metric_by_corrected_judgements_equals_that_of_judgements_made_by_
 
 
 def test_several_runs_stand_in_one_table_in_their_order(split, scores):
-    table = recompute({"z": scores, "a": -scores}, {"own": split.judgements["own"]}, split.own, rounds=0)
+    table = recompute_metrics(
+        {"z": scores, "a": -scores}, {"own": split.judgements["own"]}, split.own, rounds=0
+    )
     assert table.index.get_level_values("run").unique().tolist() == ["z", "a"]
     assert table[("own", "low")].isna().all()

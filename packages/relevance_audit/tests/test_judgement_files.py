@@ -2,14 +2,23 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from relevance_audit import corrected, named, read_parquet, read_qrels, write_parquet, write_qrels
+from relevance_audit import (
+    corrected_judgements,
+    judgements_named,
+    read_parquet,
+    read_qrels,
+    write_parquet,
+    write_qrels,
+)
 
 from workbench.records import Judgements
 
 
 @pytest.fixture
 def after(split) -> Judgements:
-    return corrected(split.judgements["own"], {("a", "b0"): "valid", ("b", "c1"): "invalid"}, split)
+    return corrected_judgements(
+        split.judgements["own"], {("a", "b0"): "valid", ("b", "c1"): "invalid"}, split
+    )
 
 
 def pairs(judgements):
@@ -19,9 +28,9 @@ def pairs(judgements):
 
 
 def test_judgements_that_are_not_there_are_named(split):
-    assert named(split, "own") is split.judgements["own"]
+    assert judgements_named(split, "own") is split.judgements["own"]
     with pytest.raises(ValueError, match=r"has no judgements 'onw'; did you mean own.*see the data card"):
-        named(split, "onw")
+        judgements_named(split, "onw")
 
 
 @pytest.mark.parametrize(("direction", "line"), [("t2i", "b0 0 a 1"), ("i2t", "a 0 b0 1")])

@@ -74,7 +74,7 @@ def test_objectives_are_judged_in_the_direction_of_the_truth(monkeypatch):
     exact = pd.DataFrame(by_truth, columns=[*columns, "key", "value"])
     tables = {"judge_orders": ncs, "comparison_scenes": exact}
     monkeypatch.setattr(assets, "recorded", tables.__getitem__)
-    choices = audit.judges_choices("exact:t2i/map_at_r")
+    choices = audit.choices_by_judge("exact:t2i/map_at_r")
     assert choices.index.tolist() == ["exact:t2i/map_at_r", "t2i/ncs@10 by far", "t2i/ncs@10 by near"]
     assert choices.chosen.tolist() == ["a", "b, every true pair", "b, every true pair"]
     assert choices.tau.tolist() == pytest.approx([1, -1, -1])

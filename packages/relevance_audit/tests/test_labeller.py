@@ -79,7 +79,7 @@ def test_what_cannot_be_saved_is_said(widget, monkeypatch):
     def full(*_):
         raise OSError("no space left")
 
-    monkeypatch.setattr(widget.labels, "give", full)
+    monkeypatch.setattr(widget.labels, "add", full)
     widget.answer({"do": "label", "label": "valid", "at": 0})
     assert (widget.position, widget.view["status"]) == (0, "not saved: no space left")
 

@@ -6,16 +6,16 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from relevance_audit import Labels, candidates, judged
+from relevance_audit import Labels, candidates, judgement_labels
 
 
 def test_labels_are_on_disk_at_once_and_go_on_where_they_stopped(tmp_path):
     path = tmp_path / "labels.json"
     first = Labels(path, "ann")
-    first.give("a", "b0", "valid")
-    first.give("b", "c1", "invalid")
+    first.add("a", "b0", "valid")
+    first.add("b", "c1", "invalid")
     again = Labels(path, "ann")
-    again.give("c", "a0", "unsure")
+    again.add("c", "a0", "unsure")
     rows = Labels(path, "bob").table()[["image", "caption", "label", "annotator"]].values.tolist()
     assert rows[:2] == [["a", "b0", "valid", "ann"], ["b", "c1", "invalid", "ann"]]
     assert rows[2:] == [["c", "a0", "unsure", "ann"]]
@@ -25,8 +25,8 @@ def test_labels_are_on_disk_at_once_and_go_on_where_they_stopped(tmp_path):
 
 def test_a_later_label_holds_and_undo_brings_the_earlier_one_back(tmp_path):
     labels = Labels(tmp_path / "labels.json", "ann")
-    labels.give("a", "b0", "valid")
-    labels.give("a", "b0", "invalid")
+    labels.add("a", "b0", "valid")
+    labels.add("a", "b0", "invalid")
     assert (labels.label_of("a", "b0"), len(labels)) == ("invalid", 1)
     assert labels.undo().label == "invalid"
     assert labels.label_of("a", "b0") == "valid"
@@ -37,20 +37,20 @@ def test_a_later_label_holds_and_undo_brings_the_earlier_one_back(tmp_path):
 
 def test_undo_takes_back_ones_own_label_only(tmp_path):
     ann, bob = Labels(tmp_path / "labels.json", "ann"), Labels(tmp_path / "labels.json", "bob")
-    ann.give("a", "b0", "valid")
-    bob.give("a", "b0", "invalid")
+    ann.add("a", "b0", "valid")
+    bob.add("a", "b0", "invalid")
     ann.undo()
-    assert [decision.annotator for decision in ann.in_force()] == ["bob"]
+    assert [decision.annotator for decision in ann.labels_in_force()] == ["bob"]
 
 
 def test_two_annotators_share_a_file_and_the_majority_settles(tmp_path):
     people = [Labels(tmp_path / "labels.json", name) for name in ("ann", "bob", "cy")]
     for person, label in zip(people, ("valid", "invalid", "valid"), strict=True):
-        person.give("a", "b0", label)
-    people[0].give("b", "c1", "valid")
-    people[1].give("b", "c1", "invalid")
-    people[2].give("c", "a0", "unsure")
-    assert Labels(tmp_path / "labels.json", "dee").settled() == {
+        person.add("a", "b0", label)
+    people[0].add("b", "c1", "valid")
+    people[1].add("b", "c1", "invalid")
+    people[2].add("c", "a0", "unsure")
+    assert Labels(tmp_path / "labels.json", "dee").settled_labels() == {
         ("a", "b0"): "valid",
         ("b", "c1"): "unsure",
         ("c", "a0"): "unsure",
@@ -80,7 +80,7 @@ def test_a_killed_process_loses_no_label(tmp_path):
     labels = Labels(path, "ann")
     # the last one may lie on the disk though its process died before it said so
     assert printed <= len(labels) <= printed + 1
-    labels.give("b", "next", "invalid")
+    labels.add("b", "next", "invalid")
     assert json.loads(path.read_text())["decisions"][0]["caption"] == "c0"
     assert len(Labels(path, "ann")) == len(labels)
 
@@ -91,7 +91,7 @@ def test_two_people_who_label_at_the_same_time_lose_nothing(tmp_path):
     def label(name):
         labels = Labels(path, name)
         for number in range(25):
-            labels.give("a", f"c{number}", "valid")
+            labels.add("a", f"c{number}", "valid")
 
     with ThreadPoolExecutor(2) as people:
         list(people.map(label, ["ann", "bob"]))
@@ -101,16 +101,16 @@ def test_two_people_who_label_at_the_same_time_lose_nothing(tmp_path):
 def test_a_judgement_can_take_the_place_of_a_person(split, scores, tmp_path):
     table = candidates(scores, split, {"exact": split.judgements["exact"]}, k=3)
     labels = Labels(tmp_path / "labels.json", "exact")
-    labels.give_all(judged(table, "exact"))
-    assert labels.settled()["a", "b0"] == "valid"
-    assert set(labels.settled().values()) == {"valid", "invalid"}
+    labels.add_all(judgement_labels(table, "exact"))
+    assert labels.settled_labels()["a", "b0"] == "valid"
+    assert set(labels.settled_labels().values()) == {"valid", "invalid"}
     assert len(labels) == len(table.drop_duplicates(["image", "caption"]))
 
 
 def test_what_is_no_label_is_refused(tmp_path):
     labels = Labels(tmp_path / "labels.json", "ann")
     with pytest.raises(ValueError, match="'right' is none of valid, invalid, unsure"):
-        labels.give("a", "b0", "right")
+        labels.add("a", "b0", "right")
     with pytest.raises(ValueError, match="the annotator has no name"):
         Labels(tmp_path / "labels.json", " ")
     (tmp_path / "other.json").write_text("{}")

@@ -53,8 +53,8 @@ def test_a_folder_without_the_files_is_refused_with_the_remedy(tmp_path):
 
 
 def test_the_shipped_extract_knows_synonyms_and_what_is_broader():
-    known = lexicon.shipped()
+    known = lexicon.shipped_lexicon()
     puppy, dog, sofa = (known.synsets(word, "noun")[:1] for word in ("puppy", "dog", "sofa"))
-    assert known.above(puppy) > known.above(dog)
+    assert known.broader_synsets(puppy) > known.broader_synsets(dog)
     assert known.synsets("couch", "noun")[:1] == sofa
-    assert not known.above(sofa) >= known.above(dog)
+    assert not known.broader_synsets(sofa) >= known.broader_synsets(dog)

@@ -10,7 +10,7 @@ def test_metrics_before_and_after_have_a_hollow_and_a_filled_mark_with_their_int
     index = pd.MultiIndex.from_product([["a", "b"], ["t2i/R@1", "t2i/medr"]], names=["run", "key"])
     columns = pd.MultiIndex.from_product([["before", "after"], ["value", "low", "high"]])
     row, median = [0.4, 0.3, 0.6, 0.5, 0.45, 0.55], [1.0] * 6
-    fig = audit.before_and_after(pd.DataFrame([row, median, row, median], index, columns), title="t")
+    fig = audit.draw_before_and_after(pd.DataFrame([row, median, row, median], index, columns), title="t")
     assert [trace.name for trace in fig.data] == ["before", "after"] * 2
     assert [trace.marker.symbol for trace in fig.data[:2]] == ["circle-open", "circle"]
     assert [list(trace.y) for trace in fig.data] == [["t2i/R@1"]] * 4

@@ -10,7 +10,7 @@ from PIL import Image, ImageDraw
 from scene_world.backdrops import backdrop
 from scene_world.drawing import DRAWINGS, margin, sprite
 from scene_world.placement import VARIANTS
-from scene_world.raster import mixed, polygon, rounded, smooth
+from scene_world.raster import fill_polygon, fill_rounded, mix_colours, smooth_polygon
 from scene_world.vocabulary import BACKDROPS, COLOURS, NOUNS, PATTERNS
 
 
@@ -25,7 +25,7 @@ def inside(points: list[tuple[int, int]], x: float, y: float) -> bool:
 
 def test_a_rectangle_as_a_polygon_fills_the_pixels_whose_centres_it_holds():
     image = Image.new("L", (5, 4))
-    polygon(image, [(1, 1), (4, 1), (4, 3), (1, 3)], 9)
+    fill_polygon(image, [(1, 1), (4, 1), (4, 3), (1, 3)], 9)
     assert np.asarray(image).tolist() == [[0] * 5, [0, 9, 9, 9, 0], [0, 9, 9, 9, 0], [0] * 5]
 
 
@@ -34,7 +34,7 @@ def test_polygons_follow_the_even_odd_rule_also_where_they_cross_themselves_or_l
     rng = np.random.default_rng(seed)
     points = [(int(x), int(y)) for x, y in rng.integers(-8, 33, size=(3 + seed, 2))]
     image = Image.new("L", (24, 20))
-    polygon(image, points, 255)
+    fill_polygon(image, points, 255)
     expected = np.zeros((20, 24))
     for y, x in np.ndindex(20, 24):
         expected[y, x] = 255 * inside(points, x + 0.5, y + 0.5)
@@ -43,13 +43,13 @@ def test_polygons_follow_the_even_odd_rule_also_where_they_cross_themselves_or_l
 
 def test_a_polygon_outside_the_picture_draws_nothing():
     image = Image.new("L", (4, 4))
-    polygon(image, [(9, 9), (12, 9), (12, 12)], 255)
+    fill_polygon(image, [(9, 9), (12, 9), (12, 12)], 255)
     assert image.getextrema() == (0, 0)
 
 
 def test_a_rounded_rectangle_keeps_its_edges_and_loses_its_corners():
     image = Image.new("L", (20, 12))
-    rounded(ImageDraw.Draw(image), (2, 1, 17, 10), 4, 1)
+    fill_rounded(ImageDraw.Draw(image), (2, 1, 17, 10), 4, 1)
     pixels = np.asarray(image)
     assert pixels[5].tolist() == [0, 0] + [1] * 16 + [0, 0]
     assert (pixels[1, 2], pixels[10, 17], pixels[1, 9]) == (0, 0, 1)
@@ -57,11 +57,11 @@ def test_a_rounded_rectangle_keeps_its_edges_and_loses_its_corners():
 
 def test_smoothing_cuts_a_square_to_an_octagon_first():
     cut = ((2, 0), (6, 0), (8, 2), (8, 6), (6, 8), (2, 8), (0, 6), (0, 2))
-    assert smooth([(0, 0), (8, 0), (8, 8), (0, 8)], rounds=1) == list(cut)
+    assert smooth_polygon([(0, 0), (8, 0), (8, 8), (0, 8)], rounds=1) == list(cut)
 
 
 def test_a_mixture_lies_between_its_colours():
-    assert mixed((0, 100, 200), (100, 100, 0), 25) == (25, 100, 150)
+    assert mix_colours((0, 100, 200), (100, 100, 0), 25) == (25, 100, 150)
 
 
 def test_every_noun_has_a_drawing_that_fills_its_box():

@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from scene_world.truth import truth
+from scene_world.truth import exact_and_graded
 from scene_world.vocabulary import ATTRIBUTES, BACKDROPS, KINDS, NOUNS, RELATIONS
 
 from tests.oracles.scenes import share_held
@@ -22,7 +22,7 @@ TWO_ANIMALS = SceneGraph(
 
 
 def graded(caption: SceneGraph, scene: SceneGraph = CAT_AND_TREE) -> float:
-    return float(truth([caption], [scene])[1][0, 0])
+    return float(exact_and_graded([caption], [scene])[1][0, 0])
 
 
 @pytest.mark.parametrize(
@@ -66,9 +66,9 @@ def test_words_outside_the_vocabulary_hold_nowhere():
 
 def test_a_graph_with_no_object_or_with_too_many_is_refused():
     with pytest.raises(ValueError, match="0 objects"):
-        truth([SceneGraph(())], [CAT_AND_TREE])
+        exact_and_graded([SceneGraph(())], [CAT_AND_TREE])
     with pytest.raises(ValueError, match=r"8 objects.*split it"):
-        truth([SceneGraph(("cat",) * 8)], [CAT_AND_TREE])
+        exact_and_graded([SceneGraph(("cat",) * 8)], [CAT_AND_TREE])
 
 
 def random_graph(rng: np.random.Generator) -> SceneGraph:
@@ -95,7 +95,7 @@ def test_the_checker_agrees_with_a_recursive_one_on_random_graphs():
     scenes = data.load("scenes", split="val", size=30).image_graphs
     captions = [random_graph(rng) for _ in range(60)]
     slow = shares_held(captions, scenes)
-    binary, fast = truth(captions, scenes)
+    binary, fast = exact_and_graded(captions, scenes)
     np.testing.assert_allclose(fast, slow, atol=1e-6)
     np.testing.assert_array_equal(binary, slow == 1)
 

@@ -9,8 +9,8 @@ import pytest
 from caption_graphs import SceneGraphs
 from hypothesis import given
 from hypothesis import strategies as st
-from scene_world import canonical, grade
-from scene_world.typed import folded, says
+from scene_world import canonical_graph, grade
+from scene_world.typed import fold_graph, says
 
 from tools.caption_graphs.annotations import agreement
 from workbench import data
@@ -241,7 +241,7 @@ def test_the_parser_reads_the_world_with_an_f1_of_98_or_more():
     # 500 captions of all levels; measured 1, 1 and 1
     split = data.load("scenes", split="test", size=100)
     parsed = parser().of(split.captions).graphs
-    figures = agreement([*map(canonical, parsed)], [*map(canonical, split.caption_graphs)])
+    figures = agreement([*map(canonical_graph, parsed)], [*map(canonical_graph, split.caption_graphs)])
     assert {part: figure.f1 for part, figure in figures.items()} == pytest.approx(
         {"objects": 1, "attributes": 1, "relations": 1}, abs=0.005
     )
@@ -251,5 +251,6 @@ def test_nearly_every_caption_that_is_typed_is_graded(split):
     # in a sample of sayings the one that was chosen for a caption is missing now and then; measured .996
     graphs = parser().of(split.captions[:200]).graphs
     assert (
-        np.mean([says(*pair) for pair in zip(split.captions[:200], map(folded, graphs), strict=True)]) > 0.98
+        np.mean([says(*pair) for pair in zip(split.captions[:200], map(fold_graph, graphs), strict=True)])
+        > 0.98
     )

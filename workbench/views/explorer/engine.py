@@ -294,7 +294,7 @@ class Engine:
     def _unusual(self, worded: Question) -> dict[str, tuple[str, ...]]:
         """Return words that were typed and that captions do not use, with those near to them."""
         typed = " ".join(term.value for term in worded.terms if term.kind == "text")
-        return self.reader.unusual(typed, self.gallery.words) if self.reader and typed else {}
+        return self.reader.unusual_words(typed, self.gallery.words) if self.reader and typed else {}
 
     @cached_property
     def reader(self) -> Any:
@@ -408,7 +408,7 @@ class Engine:
             return sentence, ()
         if self.reader is None or not sentence or sentence in self.gallery.rows:
             return "", ()
-        return self.reader.restated(sentence), self.reader.unread(sentence)
+        return self.reader.restate(sentence), self.reader.unread_words(sentence)
 
     def _unseen(self, worded: Question) -> dict[str, tuple[str, ...]]:
         """Return the words of the question that each model has not met in training, by its name."""
