@@ -2,9 +2,9 @@
 what that does to the metrics.
 
 ``candidates`` and ``select_candidates`` find the errors, ``Labels`` keeps what annotators decide, and
-``Labeller`` is the view in which they decide it. ``judgements_named`` looks judgements up, ``corrected_judgements`` turns
-labels into judgements, ``recompute_metrics`` measures everything anew, ``write_qrels`` and
-``write_parquet`` pass them on.
+``Labeller`` is the view in which they decide it. ``judgements_named`` looks judgements up,
+``corrected_judgements`` turns labels into judgements, ``recompute_metrics`` measures everything anew,
+``write_qrels`` and ``write_parquet`` pass them on.
 ``false_negatives_in_batches`` counts the same thing where it does harm first: among the negatives of
 training. ``judge_advice`` says which judge to take, ``judge_agreement`` why, and ``choices_by_judge`` which
 objective each would choose. ``order_agreement`` and its like hold metrics against the truth, and ``models``

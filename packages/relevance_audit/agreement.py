@@ -8,7 +8,8 @@ models are too close together for any metric to order them. All metrics of one d
 resamples.
 
 ``pooled_judgements`` builds labels as ECCV Caption did on photographs: some queries are asked, and positives
-are looked for only among the items that a few models put first; here the truth answers in place of the annotators.
+are looked for only among the items that a few models put first; here the truth answers in place of the
+annotators.
 
 Source: M. Kendall, A new measure of rank correlation, Biometrika 30, 1938; S. Chun et al., ECCV Caption, ECCV
 2022 (pooling).

@@ -1,10 +1,10 @@
 """What people type or edit, in the words of this world, and its truth.
 
 ``canonical_graph`` folds the many words of captions into those of the world. A graph is then graded as
-captions are. A sentence is graded by the graph that is read from it only if the graph, said again in the world's own
-language, gives the sentence back, apart from articles, synonyms, the order of adjectives, where the backdrop
-is named, and openings such as "there is". A sentence that says something else than its graph ("a dog not next
-to a tree", "a cat or a dog") has words that no saying of the graph has.
+captions are. A sentence is graded by the graph that is read from it only if the graph, said again in the
+world's own language, gives the sentence back, apart from articles, synonyms, the order of adjectives, where
+the backdrop is named, and openings such as "there is". A sentence that says something else than its graph
+("a dog not next to a tree", "a cat or a dog") has words that no saying of the graph has.
 """
 
 import re
