@@ -19,11 +19,9 @@ from workbench.runs.resolve import resolve
 
 GRIDS = sorted((Path(__file__).parent.parent / "notebooks" / "grids").glob("*.yaml"))
 SHELVES = {"objective": objectives, "data": data, "image_encoder": encoders}
-# Numbers that may be anything by nature: an exponent and shifts of either sign, a cap that may be off, and a
-# start whose bound depends on another option, which the class checks.
+# Numbers that may be anything by nature: an exponent and shifts of either sign, and a cap that may be off.
 NO_RANGE = {
     "aahr.graph.alpha", "hrem.alpha", "pcme.shift", "pcmepp.shift", "siglip.shift", "sam.cap",
-    "infonce.initial",
     # grades of any scale
     "rince.ranks.thresholds", "rince.ranks.false_below",
     "three_ranks.ranks.thresholds", "three_ranks.ranks.false_below",

@@ -34,7 +34,7 @@ WIDTH = {"CLIP": 16, "SigLIP": 32, "SigLIP 2": 32, "ChineseCLIP": 16}
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory):
     """A folder of each kind, as ``save_pretrained`` leaves it."""
-    made = {}
+    places = {}
     for kind, make in KINDS.items():
         folder = saved(tmp_path_factory.mktemp(kind.replace(" ", "")), make)
         if kind == "SigLIP 2":
@@ -42,8 +42,8 @@ def folders(tmp_path_factory):
             images = transformers.Siglip2ImageProcessor(patch_size=16, max_num_patches=PATCHES)
             tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
             transformers.Siglip2Processor(images, tokenizer).save_pretrained(folder)
-        made[kind] = str(folder)
-    return made
+        places[kind] = str(folder)
+    return places
 
 
 def batch_of(encoder, folder, images):

@@ -11,13 +11,13 @@ import relevance_audit as audit
 from workbench import data, objectives, text
 from workbench.metrics.evaluation import Evidence, evaluate
 from workbench.runs.build import relevance
-from workbench.text.signal import Maker, RelevanceMaker, SignalMaker
+from workbench.text.signal import Maker, NegativeMaker, RelevanceMaker, SignalMaker
 
 
 @pytest.mark.parametrize("name", text.names())
-def test_a_member_makes_signals_or_relevance_under_the_name_of_its_file(name):
+def test_a_member_makes_signals_relevance_or_negatives_under_the_name_of_its_file(name):
     member = text.member(name)
-    assert issubclass(member, SignalMaker) != issubclass(member, RelevanceMaker)
+    assert sum(issubclass(member, kind) for kind in (SignalMaker, RelevanceMaker, NegativeMaker)) == 1
     assert member.name == name
 
 

@@ -55,8 +55,8 @@ def numbers(folder: Path, config: Config) -> dict[str, float]:
     if not (folder / runs.RESULTS).is_file():
         train(config, folder=folder, progress=False).save(folder)
     result = evaluate(folder, TWINS, rounds=0)
-    found = {m.label: m.value for m in result.measurements if "twin_accuracy" in m.label}
-    return found | {key: runs.read(folder).results["metrics"][key] for key in BESIDE}
+    values = {m.label: m.value for m in result.measurements if "twin_accuracy" in m.label}
+    return values | {key: runs.read(folder).results["metrics"][key] for key in BESIDE}
 
 
 def main(root: str = "runs/negatives") -> None:
@@ -65,10 +65,10 @@ def main(root: str = "runs/negatives") -> None:
     for seed in range(SEEDS):
         for label, negatives in ARMS.items():
             folder = Path(root) / f"{negatives or 'none'}-{seed}"
-            found = numbers(folder, configuration(negatives, seed))
+            values = numbers(folder, configuration(negatives, seed))
             arm = {"objective": label, "seed": seed}
-            rows += [arm | {"key": key, "value": float(f"{value:.6g}")} for key, value in found.items()]
-            sys.stdout.write(f"{label}, seed {seed}: {found}\n")
+            rows += [arm | {"key": key, "value": float(f"{value:.6g}")} for key, value in values.items()]
+            sys.stdout.write(f"{label}, seed {seed}: {values}\n")
             sys.stdout.flush()
     file = assets.path("results") / "negatives_scenes.tsv"
     write_recorded(file, pd.DataFrame(rows), "python -m tools.benchmarks.bench_negatives")

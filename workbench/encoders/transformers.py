@@ -233,13 +233,13 @@ class Prepared:
             ValueError: pixels of 0 to 255 cannot be had.
         """
         black, white = (Image.new("RGB", (64, 64), (value,) * 3) for value in (0, 255))
-        kept = [self._first(self(image)) for image in (black, white)]
+        raw = [self._first(self(image)) for image in (black, white)]
         read = [
             self._first(self.processor(images=[image], return_tensors="pt")["pixel_values"][0])
             for image in (black, white)
         ]
         require(
-            kept[0].eq(0).all() and kept[1].eq(255).all(),
+            raw[0].eq(0).all() and raw[1].eq(255).all(),
             f"transformers: {self.name} prepares images in a way of its own; open it by open_model instead",
         )
         std = 1 / (read[1] - read[0])
@@ -298,10 +298,8 @@ def _network(model: str, *, weights: bool) -> Any:
     with opening, text_models.refusing_code(model):
         network = text_models.read("AutoModel", source) if weights else _from_config(source)
     kind = type(network).__name__
-    methods = all(hasattr(network, f"get_{side}_features") for side in TOWERS)
-    towers = all(any(hasattr(network, name) for name in names) for names in TOWERS.values())
     require(
-        methods and towers,
+        _encodes_apart(network),
         f"transformers: {model} holds a {kind}, which does not encode images and texts apart; train a dual "
         "encoder, such as CLIP or SigLIP",
     )
@@ -309,6 +307,15 @@ def _network(model: str, *, weights: bool) -> Any:
     require(not broken, f"{model}: {', '.join(broken[:1])} holds numbers that are not finite")
     network.random_weights = not weights
     return network.float()
+
+
+def _encodes_apart(network: Any) -> bool:
+    """Say whether a model has a tower for each side, and gives vectors of each."""
+    for side, names in TOWERS.items():
+        tower = any(hasattr(network, name) for name in names)
+        if not tower or not hasattr(network, f"get_{side}_features"):
+            return False
+    return True
 
 
 def _mask_id(tokenizer: Any) -> int:
