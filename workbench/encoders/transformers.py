@@ -40,13 +40,13 @@ class Transformers(TwoTowers):
         model: a folder with a model, its tokenizer and what prepares its images, as ``save_pretrained``
             writes them, or a name of the hub.
         pretrained: ``"model"`` = the weights that come with it, ``""`` = random ones.
-        head: ``"pooled"`` or ``"tokens"``.
-        embed_dim: width of the embedding; 0 = the model's own for ``"pooled"``, 1024 for ``"tokens"``.
-        pooling: of ``head="tokens"``: ``"gpo"``, ``"mean"`` or ``"max"``.
         freeze_image, freeze_text: keep the weights of a tower, and its batch statistics, as they are.
+        lora: low-rank adapters, as of ``towers``.
+        head: ``"pooled"`` or ``"tokens"``, with ``embed_dim`` and ``pooling`` as of ``towers``.
+        embed_dim: width of the embedding; 0 = the model's own for ``"pooled"``, 1024 for ``"tokens"``.
+        pooling: of tokens: ``"gpo"``, ``"mean"`` or ``"max"``.
         size_augmentation: drop tokens in training; ``None`` = only with ``head="tokens"``.
         log_var: also say log sigma squared, by a head of its own that reads the same tokens.
-        lora: as of ``towers``.
 
     Raises:
         FileNotFoundError: there is no such folder; ValueError: it holds no dual encoder, or its images are
@@ -61,14 +61,14 @@ class Transformers(TwoTowers):
         *,
         model: str = "",
         pretrained: Literal["model", ""] = "model",
+        freeze_image: bool = False,
+        freeze_text: bool = False,
+        lora: Annotated[Options | None, Group(Lora)] = None,
         head: Literal["pooled", "tokens"] = "pooled",
         embed_dim: Count = 0,
         pooling: PoolingName = "gpo",
-        freeze_image: bool = False,
-        freeze_text: bool = False,
         size_augmentation: bool | None = None,
         log_var: bool = False,
-        lora: Annotated[Options | None, Group(Lora)] = None,
     ) -> None:
         super().__init__()
         self.by_tokens = head == "tokens"
