@@ -42,6 +42,9 @@ from workbench.records import require
 from workbench.runs import store as runs
 from workbench.runs.about import About
 
+WiseFt = Annotated[
+    float | None, typer.Option(help="Weights between those before (0) and after training (1).")
+]
 ONE_MODEL = "--pretrained belongs to one --model; name tags as MODEL:TAG"
 OF_NEW_RUN = "--name, --tag and --note are of a new run; `workbench tag RUN` changes those of a finished one"
 
@@ -66,9 +69,7 @@ def evaluate(  # noqa: PLR0913 - typer reads the options from the signature
     precision: Precision = "auto",
     rerank: Annotated[int, typer.Option(help="Score so many best items of each query again.")] = 0,
     reranker: Annotated[str, typer.Option(help="How --rerank scores; see `explain scorer`.")] = "cross",
-    wise_ft: Annotated[
-        float | None, typer.Option(help="Weights between those before (0) and after training (1).")
-    ] = None,
+    wise_ft: WiseFt = None,
     metrics: Metrics = None,
     judge: Judge = "",
     rounds: Rounds = None,
@@ -90,8 +91,7 @@ def evaluate(  # noqa: PLR0913 - typer reads the options from the signature
     """
     wb.use_device(device, precision)
     about = about_run(name, tag, note, root)
-    scoring: dict[str, Any] = {"rerank": rerank, "reranker": reranker} if rerank else {}
-    scoring |= {} if wise_ft is None else {"wise_ft": wise_ft}
+    scoring = _scoring(rerank, reranker, wise_ft)
     _require_one_kind(run, bool(model or images or texts or scores or lists), out, scoring, about)
     targets = _targets(data or [], parameter, split)
     how = _how(metrics or [], judge, rounds) | ({"qrels": qrels} if qrels else {})
@@ -99,11 +99,8 @@ def evaluate(  # noqa: PLR0913 - typer reads the options from the signature
         folders = [runs.find(name, root).folder for name in run]
         return _evaluate_runs(folders, targets, {"split": split, "scoring": scoring, **how}, out, as_json)
     require(targets, "name the data with --data: a name of `workbench list data`, or a path")
-    require(not pretrained or len(model or ()) == 1, ONE_MODEL)
     elsewhere = _made_elsewhere((images, texts), scores or [], lists or [])
-    results = (len(model or ()) + len(elsewhere)) * len(targets)
-    require(not name or results == 1, f"--name is of one result, and these are {results}; leave it out")
-    _require_room(out, root)
+    _require_room((out, root), name, (len(model or ()) + len(elsewhere)) * len(targets))
     opened = _opened(model or [], (pretrained, random_weights), elsewhere, how | asdict(about))
     return _evaluate_models(opened, targets, (out, root), as_json)
 
@@ -115,8 +112,16 @@ def _targets(data: list[str], parameter: list[str] | None, split: str) -> list[A
     return [wb.runs.Target.read(name, options, split) for name in data]
 
 
-def _require_room(out: str, root: str) -> None:
-    """Raise if results cannot be written, or would lie over others."""
+def _scoring(rerank: int, reranker: str, wise_ft: float | None) -> dict[str, Any]:
+    """How finished runs score, where they score otherwise than they were trained."""
+    scoring: dict[str, Any] = {"rerank": rerank, "reranker": reranker} if rerank else {}
+    return scoring if wise_ft is None else {**scoring, "wise_ft": wise_ft}
+
+
+def _require_room(place: tuple[str, str], name: str, results: int) -> None:
+    """Raise if results cannot be written or would lie over others, or several have one name."""
+    require(not name or results == 1, f"--name is of one result, and these are {results}; leave it out")
+    out, root = place
     there = out and any((Path(out) / number / runs.RESULTS).is_file() for number in ("", "1"))
     require(not there, f"{out} holds a result; choose another folder", FileExistsError)
     writable(out or root)
@@ -170,6 +175,7 @@ def _opened(
 
     resolve.check_measured(how["metrics"], how["judge"], how.get("rounds", 0))
     pretrained, random = weights
+    require(not pretrained or len(models) == 1, ONE_MODEL)
     require(models or not random, "--random-weights belongs to --model; name one")
     opened = [wb.open_model(name, pretrained, random_weights=random) for name in models]
     evaluators = [partial(wb.evaluate, model, **how) for model in opened]
