@@ -154,7 +154,7 @@ def test_adapters_are_merged_into_what_goes_out(tmp_path: Path, home: Path, pict
     options = {"model": str(home / "tiny.json"), "pretrained": str(home / "plain.safetensors")}
     lora = {"rank": 2, "sides": "text"}
     towers = {"image_encoder": {"name": "towers", **options, "lora": lora}, "text_encoder": "towers"}
-    config = wb.Config(objective="infonce", **{**SMALL, "lr": 0.01}, **towers)
+    config = wb.Config(objective="infonce", **{**SMALL, "lr": 0.01, "swa_from": 1}, **towers)
     wb.train(config, folder=tmp_path / "run", progress=False).save(tmp_path / "run")
     place = export(tmp_path / "run", "open_clip", tmp_path / "out")
     assert not [name for name in load_file(place / "open_clip_model.safetensors") if "lora" in name]
@@ -172,7 +172,7 @@ def test_a_model_of_transformers_is_trained_here_and_goes_back_with_its_adapters
     import transformers
 
     encoder = {"name": "transformers", "model": str(home / "clip"), "lora": {"rank": 2}}
-    config = wb.Config(objective="infonce", image_encoder=encoder, **{**SMALL, "lr": 0.01})
+    config = wb.Config(objective="infonce", image_encoder=encoder, **{**SMALL, "lr": 0.01, "swa_from": 1})
     result = wb.train(config, folder=tmp_path / "run", progress=False)
     assert result.config["text_encoder"] == {"name": "transformers"}
     result.save(tmp_path / "run")
