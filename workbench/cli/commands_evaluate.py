@@ -93,20 +93,21 @@ def evaluate(  # noqa: PLR0913 - typer reads the options from the signature
     about = about_run(name, tag, note, root)
     scoring = _scoring(rerank, reranker, wise_ft)
     _require_one_kind(run, bool(model or images or texts or scores or lists), out, scoring, about)
-    targets = _targets(data or [], parameter, split)
+    targets = _targets(data or [], parameter, split, needed=not run)
     how = _how(metrics or [], judge, rounds) | ({"qrels": qrels} if qrels else {})
     if run:
-        folders = [runs.find(name, root).folder for name in run]
-        return _evaluate_runs(folders, targets, {"split": split, "scoring": scoring, **how}, out, as_json)
-    require(targets, "name the data with --data: a name of `workbench list data`, or a path")
+        how = {"split": split, "scoring": scoring, **how}
+        return _evaluate_runs((run, root), targets, how, out, as_json)
     elsewhere = _made_elsewhere((images, texts), scores or [], lists or [])
     _require_room((out, root), name, (len(model or ()) + len(elsewhere)) * len(targets))
     opened = _opened(model or [], (pretrained, random_weights), elsewhere, how | asdict(about))
     return _evaluate_models(opened, targets, (out, root), as_json)
 
 
-def _targets(data: list[str], parameter: list[str] | None, split: str) -> list[Any]:
+def _targets(data: list[str], parameter: list[str] | None, split: str, *, needed: bool) -> list[Any]:
     """Read the data that were named, with the options that were typed."""
+    named = data or not needed
+    require(named, "name the data with --data: a name of `workbench list data`, or a path")
     options = parameters.options(pairs(parameter))
     require(data or not options, "-p gives options of other data; name these with --data")
     return [wb.runs.Target.read(name, options, split) for name in data]
@@ -183,11 +184,13 @@ def _opened(
 
 
 def _evaluate_runs(
-    folders: list[Path], targets: list[Any], how: dict[str, Any], out: str, as_json: bool
+    named: tuple[list[str], str], targets: list[Any], how: dict[str, Any], out: str, as_json: bool
 ) -> None:
     """Evaluate finished runs: one, or the mean of several; one on other data is kept beside the run."""
     from workbench.metrics import usual
 
+    names, root = named
+    folders = [runs.find(name, root).folder for name in names]
     require(len(targets) <= 1, "a run is evaluated on one data set at a time; give --data once")
     twice = len({folder.resolve() for folder in folders}) < len(folders)
     require(
