@@ -4,7 +4,7 @@ from caption_graphs.looks import NOTHING, Folded
 from caption_graphs.vocabulary import FINITE, Word, known, word_at
 
 # what may stand before pictures that are many, "a series of photos"
-_MANY = known.seen_mask | known.articles
+_MANY = known.seen | known.articles
 # what ends the beginning of a caption
 _GOES_ON = frozenset({"with", "on", "in", "at", "near", "holding"})
 
@@ -41,7 +41,7 @@ def _count_frame_words(words: list[str], at: int) -> int:
         return 0
     if (after, then) == ("is", "of"):
         return at + 3
-    bare = known.seen_mask | known.pictorial >= {*words[:at]}
+    bare = known.seen | known.pictorial >= {*words[:at]}
     taken = bare and after == "taken" and then not in known.particles | {"by"}
     seen = bare and (word, after) == ("view", "from")
     return at + 2 if taken or seen or after in known.showing or (after == "of" and then != "") else 0

@@ -96,8 +96,7 @@ def evaluate(  # noqa: PLR0913 - typer reads the options from the signature
     targets = _targets(data or [], parameter, split, needed=not run)
     how = _how(metrics or [], judge, rounds) | ({"qrels": qrels} if qrels else {})
     if run:
-        how = {"split": split, "scoring": scoring, **how}
-        return _evaluate_runs((run, root), targets, how, out, as_json)
+        return _evaluate_runs((run, root), targets, how | {"split": split, "scoring": scoring}, out, as_json)
     elsewhere = _made_elsewhere((images, texts), scores or [], lists or [])
     _require_room((out, root), name, (len(model or ()) + len(elsewhere)) * len(targets))
     opened = _opened(model or [], (pretrained, random_weights), elsewhere, how | asdict(about))
