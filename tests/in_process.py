@@ -23,7 +23,7 @@ def executed(path: Path, values: dict[str, Any], folder: Path) -> list[dict[str,
 
     The parameters are those that a kernel would get; no kernel starts, and nothing is imported twice.
     """
-    book, values = nbformat.read(path, 4), {**notebook.check(path, values), "out": str(folder)}
+    book, values = nbformat.read(path, 4), {**notebook.check_parameters(path, values), "out": str(folder)}
     options = Options({"HistoryManager": {"enabled": False}})
     shell = InteractiveShell.instance(user_module=ModuleType("notebook"), config=options)
     shell.display_pub = CapturingDisplayPublisher()
@@ -40,7 +40,7 @@ def executed(path: Path, values: dict[str, Any], folder: Path) -> list[dict[str,
 
 def ran(path: Path, given: dict[str, Any], *, root: Path, **_: Any) -> notebook.Outcome:
     """The run folder of a notebook, as ``run_notebook`` leaves it but for the notebook and its page."""
-    folder = store.new_run(path.stem, notebook.check(path, given), root, notebook.code(path))
+    folder = store.new_run(path.stem, notebook.check_parameters(path, given), root, notebook.read_code(path))
     executed(path, given, folder)
     write_json(folder / store.ENV, {**store.load(folder / store.ENV), "seconds": 0.0})
     return notebook.Outcome(store.write_status(folder, "ok").parent, "ok", 0)

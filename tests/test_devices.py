@@ -41,18 +41,18 @@ def _no_choice():
 
 def test_without_a_gpu_auto_is_the_cpu_and_with_one_the_gpu(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    assert devices.find() == torch.device("cpu")
+    assert devices.find_device() == torch.device("cpu")
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    assert devices.find() == torch.device("cuda")
-    assert devices.find("cpu") == torch.device("cpu")
+    assert devices.find_device() == torch.device("cuda")
+    assert devices.find_device("cpu") == torch.device("cpu")
 
 
 def test_what_is_chosen_holds_until_something_else_is():
     devices.use("cpu:0")
-    assert devices.find() == torch.device("cpu:0")
-    assert devices.find("cpu") == torch.device("cpu")
+    assert devices.find_device() == torch.device("cpu:0")
+    assert devices.find_device("cpu") == torch.device("cpu")
     devices.use()
-    assert devices.find().type in ("cpu", "cuda")
+    assert devices.find_device().type in ("cpu", "cuda")
 
 
 @pytest.mark.parametrize(
@@ -67,17 +67,17 @@ def test_what_is_chosen_holds_until_something_else_is():
 def test_a_choice_that_cannot_be_is_refused_and_changes_nothing(device, precision, message):
     with pytest.raises(ValueError, match=message):
         devices.use(device, precision)
-    assert devices.find().type in ("cpu", "cuda")
+    assert devices.find_device().type in ("cpu", "cuda")
 
 
 @pytest.mark.parametrize("device", ["meta", "vulkan", "hpu", "fpga", "privateuseone"])
 def test_a_device_that_pytorch_knows_and_the_machine_lacks_is_refused_by_name(device):
     with pytest.raises(ValueError, match=f"device='{device}'.*use device='auto' or 'cpu'"):
-        devices.find(device)
+        devices.find_device(device)
 
 
 def test_half_precision_is_for_gpus():
-    assert type(devices.precise(torch.device("cpu"))).__name__ == "nullcontext"
+    assert type(devices.in_precision(torch.device("cpu"))).__name__ == "nullcontext"
 
 
 # what a lookup finds: the CPU by its number, which PyTorch tells from the CPU that tensors are made on
@@ -121,7 +121,7 @@ def asked(monkeypatch) -> Asked:
         seen.names.append(device or devices._choice["device"])
         return THERE
 
-    monkeypatch.setattr(devices, "find", find)
+    monkeypatch.setattr(devices, "find_device", find)
     # Accelerate looks up the device that it trains on by itself
     monkeypatch.setattr(Accelerator, "device", property(lambda one: THERE))
     pretend_places(monkeypatch, seen)
@@ -287,7 +287,7 @@ def test_a_verb_refuses_a_device_in_one_line_and_writes_nothing(words, tmp_path,
 @pytest.mark.parametrize("device", ["cpu", "cuda"])
 def test_training_leaves_a_gpu_to_accelerate_and_nothing_else(device, monkeypatch):
     given = {}
-    monkeypatch.setattr(devices, "find", torch.device)
+    monkeypatch.setattr(devices, "find_device", torch.device)
     monkeypatch.setattr(processes, "Accelerator", lambda **options: given.update(options))
     processes.accelerator(Settings(device=device), None)
     assert given["cpu"] is (device == "cpu")
@@ -325,10 +325,10 @@ def test_what_trains_and_what_encodes_call_a_precision_the_same():
 def test_auto_follows_the_choice_of_the_process_in_training_too(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
-    assert devices.find("auto").type == "cuda"
+    assert devices.find_device("auto").type == "cuda"
     devices.use("cpu", "float32")
-    assert {devices.find(name).type for name in ("", "auto")} == {"cpu"}
+    assert {devices.find_device(name).type for name in ("", "auto")} == {"cpu"}
     assert [devices.precision_of(name) for name in ("", "auto", "bf16")] == ["float32", "float32", "bf16"]
     assert processes.accelerator(Settings(), None).device.type == "cpu"
     devices.use("auto")
-    assert devices.find().type == "cuda"
+    assert devices.find_device().type == "cuda"

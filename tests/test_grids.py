@@ -22,7 +22,7 @@ from tools.benchmarks import bench_arms
 from workbench import assets, data, text
 from workbench.cli import describe
 from workbench.execution import library, notebook, parameters
-from workbench.execution.grid import expand, plan, prepared, read_grid
+from workbench.execution.grid import expand, plan, prepare_grid, read_grid
 from workbench.io import read_options
 from workbench.runs import Config, spellings
 from workbench.runs import build as running
@@ -32,7 +32,7 @@ from workbench.runs.train import train
 from workbench.training import Settings
 
 NOTEBOOKS = Path(__file__).parent.parent / "notebooks"
-GRIDS = {path.stem: path for place in library.sources() for path in sorted(place.glob("grids/*.yaml"))}
+GRIDS = {path.stem: path for place in library.source_folders() for path in sorted(place.glob("grids/*.yaml"))}
 PRESETS = {path.stem: path for path in sorted((NOTEBOOKS / "configs").glob("*.yaml"))}
 # Published tables and how many arms each has; those of CORA, Table 3 are three questions and three files.
 TABLES = {
@@ -108,7 +108,7 @@ IN_PAPER = [name for name in GRIDS if {"table", "paper"} <= read_grid(GRIDS[name
 @pytest.mark.parametrize("name", IN_PAPER)
 def test_no_objective_of_the_registry_is_printed_only(name):
     """In the settings of its paper each printed row of an objective that can be trained here has an arm."""
-    layout = layouts.read(prepared(read_grid(GRIDS[name]), {}, name, paper=True), name)
+    layout = layouts.read(prepare_grid(read_grid(GRIDS[name]), {}, name, paper=True), name)
     printed = {row for part in layout.parts for row in part.values}
     without = sorted(printed - {*layout.rows.values()})
     assert [row for row in without if re.split(r"[ ,*(\[]", row)[0] in TITLES.values()] == []
@@ -178,20 +178,22 @@ def test_the_command_of_a_table_is_one_that_the_program_takes(name):
     program, verb, *words = LISTED[name]["command"].split()
     assert program == "workbench"
     if verb == "grid":
-        layout = layouts.read(read_grid(library.find(words[1], "grid")))
+        layout = layouts.read(read_grid(library.find_file(words[1], "grid")))
         kind = layout.number if layout.number.startswith("Fig") else f"Table {layout.number}"
         assert name.partition(",")[0] == f"{layout.paper} {kind}"
     elif verb == "figure":
         assert (words[0] in FIGURES, set(words[1:])) == (True, {"RUN"})
     else:
         assert verb == "run"
-        path, values = library.find(words[0]), {}
+        path, values = library.find_file(words[0]), {}
         if words[1:2] == ["-f"]:
-            values = read_options(library.find(words[2], "parameter file"))
+            values = read_options(library.find_file(words[2], "parameter file"))
         elif words[1:2] == ["-p"]:
             values = dict(word.split("=") for word in words[2::2])
             assert (set(words[1::2]), values.pop("runs", "RUNS")) == ({"-p"}, "RUNS")
-        assert notebook.check(path, values).keys() == parameters.inspect(path).keys() - {"out"}
+        assert notebook.check_parameters(path, values).keys() == parameters.read_parameters(path).keys() - {
+            "out"
+        }
 
 
 @pytest.mark.parametrize("name", GRIDS)

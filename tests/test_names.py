@@ -251,8 +251,8 @@ def test_a_run_that_was_cut_off_is_gone_on_with_under_its_name(
 ):
     monkeypatch.chdir(tmp_path)
     tiny_notebook("{'seed': seed}")
-    values = notebook.check("tiny.ipynb", {})
-    folder = runs.new_run("tiny", values, code=notebook.code("tiny.ipynb"))
+    values = notebook.check_parameters("tiny.ipynb", {})
+    folder = runs.new_run("tiny", values, code=notebook.read_code("tiny.ipynb"))
     write_about(folder, About("mine"))
     runs.write_status(folder, "interrupted")
     assert call("run", "tiny.ipynb", "--name", "mine", "--tag", "late").exit_code == 0

@@ -20,8 +20,8 @@ import workbench as wb
 from tests.data import fixtures
 from tests.in_process import executed
 from workbench import objectives
-from workbench.execution.notebook import check, run_notebook
-from workbench.execution.parameters import inspect
+from workbench.execution.notebook import check_parameters, run_notebook
+from workbench.execution.parameters import read_parameters
 from workbench.io import read_options
 from workbench.runs import Config
 from workbench.runs import store as runs
@@ -92,7 +92,7 @@ def test_imports_come_first_then_parameters_then_the_config_and_results_last(
 
 
 def test_parameters_are_typed_literals_with_help_and_the_last_is_the_run_folder(path: Path) -> None:
-    parameters = inspect(path)
+    parameters = read_parameters(path)
     assert [name for name, parameter in parameters.items() if not parameter.help] == []
     assert list(parameters)[-1] == "out"
     assert parameters["out"].default == ""
@@ -100,7 +100,7 @@ def test_parameters_are_typed_literals_with_help_and_the_last_is_the_run_folder(
 
 def test_papermill_reads_the_same_parameters(path: Path) -> None:
     """Its reader trips over an equals sign in a comment, and then ignores the parameter with a warning."""
-    ours, theirs = inspect(path), papermill.inspect_notebook(path)
+    ours, theirs = read_parameters(path), papermill.inspect_notebook(path)
     assert {name: (p.type, p.help) for name, p in ours.items()} == {
         name: (p["inferred_type_name"], p["help"]) for name, p in theirs.items()
     }
@@ -135,7 +135,7 @@ def test_prose_stands_before_code(book: nbformat.NotebookNode) -> None:
 
 
 def test_the_training_notebook_names_its_parameters_after_the_fields_of_config() -> None:
-    names = set(inspect(FOLDER / "03_train.ipynb")) - {"config", "out"}
+    names = set(read_parameters(FOLDER / "03_train.ipynb")) - {"config", "out"}
     assert names <= Config.model_fields.keys()
 
 
@@ -145,7 +145,7 @@ PARAMETERS = sorted((FOLDER / "parameters").glob("*.yaml"))
 @pytest.mark.parametrize("path", PARAMETERS, ids=lambda path: path.stem)
 def test_a_file_of_parameters_fits_the_notebook_of_its_number(path: Path) -> None:
     (book,) = FOLDER.glob(f"{path.stem[:2]}_*.ipynb")
-    assert set(check(book, read_options(path))) == set(inspect(book)) - {"out"}
+    assert set(check_parameters(book, read_options(path))) == set(read_parameters(book)) - {"out"}
 
 
 REAL = {"01_descriptiveness": "01_hierarcaps", "02_scene_graphs": "02_flickr8k"}
@@ -272,7 +272,7 @@ def test_the_notebook_of_findings_shows_what_was_recorded(tmp_path: Path) -> Non
 @pytest.mark.parametrize("name", ELSEWHERE)
 def test_other_data_that_are_not_there_are_refused_before_a_kernel_starts(name: str) -> None:
     with pytest.raises(KeyError, match="did you mean eccv_caption"):
-        check(FOLDER / f"{name}.ipynb", {"evaluate_on": {"data": "eccv_captions"}})
+        check_parameters(FOLDER / f"{name}.ipynb", {"evaluate_on": {"data": "eccv_captions"}})
 
 
 @pytest.mark.slow

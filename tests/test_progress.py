@@ -121,17 +121,17 @@ def test_nothing_is_shown_within_a_choice_against_it(monkeypatch, capsys):
         task.update()
         progress.note("epoch 1")
     assert capsys.readouterr().err == ""
-    assert progress.wanted()
+    assert progress.is_wanted()
 
 
 @pytest.mark.parametrize(("words", "shown"), [(["--json"], False), (["--quiet"], False), ([], True)])
 def test_json_and_quiet_turn_progress_off_for_the_verb_alone(words, shown, monkeypatch, tmp_path):
     seen = []
-    monkeypatch.setattr("workbench.runs.store.list_runs", lambda *_: seen.append(progress.wanted()) or [])
+    monkeypatch.setattr("workbench.runs.store.list_runs", lambda *_: seen.append(progress.is_wanted()) or [])
     monkeypatch.chdir(tmp_path)
     CliRunner().invoke(app, ["ls", *words])
     assert seen == [shown]
-    assert progress.wanted()
+    assert progress.is_wanted()
 
 
 def test_the_tasks_of_a_kernel_are_read_by_whoever_runs_it(tmp_path, monkeypatch):
@@ -140,17 +140,17 @@ def test_the_tasks_of_a_kernel_are_read_by_whoever_runs_it(tmp_path, monkeypatch
     with Task("training", 4, "steps") as task:
         task.update()
         progress._display.look()
-        (state,) = progress.reported(file)
+        (state,) = progress.read_states(file)
         assert (state.what, state.count, state.total) == ("training", 1, 4)
-    assert progress.reported(file) == []
+    assert progress.read_states(file) == []
 
 
 def test_a_report_that_is_cut_off_is_no_error(tmp_path):
     file = tmp_path / "progress.json"
     Report(str(file)).show([State("a", "training", 3)])
     file.write_text(file.read_text()[:9])
-    assert progress.reported(file) == []
-    assert progress.reported(tmp_path / "nothing.json") == []
+    assert progress.read_states(file) == []
+    assert progress.read_states(tmp_path / "nothing.json") == []
 
 
 def test_bars_make_room_for_what_is_printed(monkeypatch, capfd):

@@ -13,7 +13,7 @@ import pytest
 
 from workbench.execution.notebook import Outcome
 from workbench.execution.parameters import ParameterError
-from workbench.execution.summary import favourite
+from workbench.execution.summary import describe_leader
 from workbench.formatting import UNITS
 from workbench.records.measurement import unit_of
 from workbench.runs import Config, compare, open_runs
@@ -194,4 +194,4 @@ def test_headline_numbers_differ_beyond_chance_and_the_page_says_who_wins_by_whi
     apart = {row["key"] for row in results["differences"].values() if row["verdict"] in ("better", "worse")}
     assert len(apart & PAGE["rows"].keys()) >= 2
     page = html.unescape(real_tour.index.read_text(encoding="utf-8"))
-    assert page.count(favourite(results)) == 1
+    assert page.count(describe_leader(results)) == 1

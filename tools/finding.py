@@ -14,7 +14,7 @@ from playwright.sync_api import sync_playwright
 from tools.numbers import GROUPS, ROOT, recorded_points, same_list
 from workbench.english import listed
 from workbench.formatting import display_value, unit_heading
-from workbench.views.plots.theme import CATEGORIES, INK, SYMBOLS, dots, entry, panels
+from workbench.views.plots.theme import CATEGORIES, INK, SYMBOLS, draw_dots, legend_entry, panels
 
 FILE = ROOT / "docs" / "finding.png"
 SIZE = {"width": 1000, "height": 520}
@@ -52,7 +52,7 @@ def draw(points: pd.DataFrame) -> go.Figure:
         # a circle on a square shows both
         for number, group in reversed([*enumerate(GROUPS.values())]):
             look = CATEGORIES[number], SYMBOLS[number]
-            dots(fig, rows[rows.group == group], *look, **entry(fig, group, column))
+            draw_dots(fig, rows[rows.group == group], *look, **legend_entry(fig, group, column))
     for column, at in enumerate(same_list().values(), 2):
         fig.add_vline(
             display_value(at), line={"color": INK, "dash": "dot"}, row=1, col=column,

@@ -24,7 +24,7 @@ from tools.benchmarks import bench_arms
 from tools.benchmarks.recorded import read
 from workbench import assets, data
 from workbench.english import listed
-from workbench.execution.summary import favourite
+from workbench.execution.summary import describe_leader
 from workbench.formatting import format_count, format_interval, format_number, format_value
 from workbench.metrics import seeds
 from workbench.records import MetricKey
@@ -82,7 +82,7 @@ def tour() -> str:
     )
     values = {name: found["metrics"][f"{name}: {TRUTH}"] for name in found["models"]}
     below = compare.against_same_list({TRUTH: values}, found["same_list"])
-    said = f"{took} {favourite(found)} {below} Each is one run from one seed."
+    said = f"{took} {describe_leader(found)} {below} Each is one run from one seed."
     return "\n".join(textwrap.wrap(said, 130))
 
 

@@ -12,7 +12,7 @@ from paper_tables.search import FIELDS, GRIDS, same_of
 
 from workbench import assets
 from workbench.execution.grid import read_grid
-from workbench.execution.library import find
+from workbench.execution.library import find_file
 from workbench.formatting import format_number
 
 
@@ -46,7 +46,7 @@ def recipes(*names: str) -> dict[str, dict[str, Any]]:
     """
     found: dict[str, dict[str, Any]] = {}
     for name in names:
-        grid = read_grid(find(name, "grid"))
+        grid = read_grid(find_file(name, "grid"))
         same = same_of(grid)
         for objective, row in best(grid, assets.recorded(name)).to_dict("index").items():
             given: dict[str, Any] = {field: same[field] for field in FIELDS if field in same}

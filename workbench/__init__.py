@@ -144,6 +144,6 @@ def __dir__() -> list[str]:
 
 
 def __getattr__(name: str) -> Any:
-    from workbench.registry import lazily
+    from workbench.registry import lazy_getattr
 
-    return lazily(__name__, HOMES)(name)
+    return lazy_getattr(__name__, HOMES)(name)

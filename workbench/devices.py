@@ -32,13 +32,13 @@ def use(device: str = "auto", precision: str = "auto") -> None:
     before = dict(_choice)
     _choice.update(device=device, precision=precision)
     try:
-        _checked(precision, find())
+        _require_precision(precision, find_device())
     except ValueError:
         _choice.update(before)
         raise
 
 
-def find(device: str = "") -> "torch.device":
+def find_device(device: str = "") -> "torch.device":
     """Find the device of a name; that of the process's choice where the name is empty or ``"auto"``.
 
     Raises:
@@ -53,11 +53,11 @@ def find(device: str = "") -> "torch.device":
         device_of_name = torch.device(name)
     except RuntimeError:
         raise ValueError(f"device is {name!r}; use auto, cpu, cuda or cuda:1") from None
-    _require_there(name, device_of_name)
+    _require_available(name, device_of_name)
     return device_of_name
 
 
-def _require_there(name: str, device: "torch.device") -> None:
+def _require_available(name: str, device: "torch.device") -> None:
     """Raise if the device is not on this machine, or cannot hold numbers."""
     import torch
 
@@ -80,7 +80,7 @@ def precision_of(precision: str = "") -> str:
     return _choice["precision"] if precision in FOLLOWING else precision
 
 
-def precise(device: "torch.device", precision: str = "") -> AbstractContextManager[Any]:
+def in_precision(device: "torch.device", precision: str = "") -> AbstractContextManager[Any]:
     """Make a context in which models on the device encode in a precision, see ``precision_of``.
 
     Raises:
@@ -88,12 +88,12 @@ def precise(device: "torch.device", precision: str = "") -> AbstractContextManag
     """
     import torch
 
-    wanted = _checked(precision_of(precision), device)
+    wanted = _require_precision(precision_of(precision), device)
     kinds = {"bf16": torch.bfloat16, "fp16": torch.float16}
     return torch.autocast(device.type, kinds[wanted]) if wanted in kinds else nullcontext()
 
 
-def _checked(precision: str, device: "torch.device") -> str:
+def _require_precision(precision: str, device: "torch.device") -> str:
     require(precision in PRECISIONS, f"precision is {precision!r}; it is one of {', '.join(PRECISIONS)}")
     require(
         precision not in ("bf16", "fp16") or device.type != "cpu",

@@ -269,17 +269,17 @@ class Lines(Nowhere):
         self.last = clock()
 
     @contextmanager
-    def _noticed(self) -> Iterator[None]:
+    def _note_time(self) -> Iterator[None]:
         yield
         self.last = clock()
 
     def aside(self) -> AbstractContextManager[None]:
         """Take what others write for a line."""
-        return self._noticed()
+        return self._note_time()
 
 
 class Report(Nowhere):
-    """Writes tasks to a file, which another process shows (``reported``); lines go to stderr."""
+    """Writes tasks to a file, which another process shows (``read_states``); lines go to stderr."""
 
     every = 0.5
 
@@ -318,10 +318,10 @@ class Bars(Nowhere):
             row.close()
         for state in shown:
             if state.key not in self.rows:
-                self.rows[state.key] = self._row(state)
-            self._move(self.rows[state.key], state)
+                self.rows[state.key] = self._make_bar(state)
+            self._move_bar(self.rows[state.key], state)
 
-    def _row(self, state: State) -> Any:
+    def _make_bar(self, state: State) -> Any:
         from tqdm.auto import tqdm  # slow to import
 
         return tqdm(
@@ -331,7 +331,7 @@ class Bars(Nowhere):
             leave=False,
             delay=1,
             bar_format=self._layout(state),
-            ncols=self._columns(),
+            ncols=self._bar_width(),
             nrows=ROWS,
             file=sys.stderr,
         )
@@ -342,15 +342,15 @@ class Bars(Nowhere):
         layout = counted if state.total else WITHOUT_TOTAL
         return layout if self.threaded else layout.replace("{bar:10}", "{bar}")
 
-    def _columns(self) -> int | None:
+    def _bar_width(self) -> int | None:
         """How long a bar may be; some terminals do not say how wide they are, and a notebook has no end."""
         wide = 0
         with suppress(OSError, ValueError):
             wide = os.get_terminal_size(sys.stderr.fileno()).columns
         return (wide or 80) - 1 if self.threaded else None
 
-    def _move(self, row: Any, state: State) -> None:
-        row.bar_format, row.ncols = self._layout(state), self._columns()
+    def _move_bar(self, row: Any, state: State) -> None:
+        row.bar_format, row.ncols = self._layout(state), self._bar_width()
         row.total = state.total or None
         row.n = state.count
         row.unit = f" {state.unit}"
@@ -453,7 +453,7 @@ def _in_kernel() -> bool:
     return kernels is not None and kernels.IPKernelApp.initialized()
 
 
-def reported(file: Path | str) -> list[State]:
+def read_states(file: Path | str) -> list[State]:
     """The tasks that another process has written to a file; none while it is being written."""
     file = Path(file)
     with suppress(OSError, ValueError):
@@ -463,7 +463,7 @@ def reported(file: Path | str) -> list[State]:
     return []
 
 
-def wanted() -> bool:
+def is_wanted() -> bool:
     """Whether progress is shown."""
     return _display.wanted
 

@@ -134,7 +134,7 @@ def door(name: str, remedy: str = "") -> Callable[[Callable[P, T]], Callable[P, 
     return decorate
 
 
-def lazily(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
+def lazy_getattr(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
     """The ``__getattr__`` of a package whose public names are imported when they are first asked for.
 
     Args:
@@ -165,7 +165,7 @@ class Shelf:
         self.package = package
         self.bases = bases
         self.kind = package.rpartition(".")[2]
-        self.public = lazily(package, bases)
+        self.public = lazy_getattr(package, bases)
 
     def names(self) -> list[str]:
         """Names of the members, sorted: files of the folder, and entry points whose package is there. None is
@@ -188,7 +188,7 @@ class Shelf:
 
     @property
     def _entries(self) -> dict[str, EntryPoint]:
-        return _offered(self.package, entry_points)
+        return _entry_points_of(self.package, entry_points)
 
     def member(self, name: str) -> Any:
         """The class or function behind a name; a file of the folder goes before an entry point of its name.
@@ -202,7 +202,7 @@ class Shelf:
         if name in self._entries:
             member = self._entries[name].load()
         elif ":" in name:
-            member = from_outside(self.kind, name)
+            member = import_named(self.kind, name)
         else:
             raise KeyError(f"{self.kind}: no {name!r}; {did_you_mean(name, self.names())}")
         bases = tuple(self.public(base) for base in self.bases) or (Callable,)
@@ -227,12 +227,12 @@ class Shelf:
 
 
 @lru_cache
-def _offered(group: str, source: Callable[..., Iterable[EntryPoint]]) -> dict[str, EntryPoint]:
+def _entry_points_of(group: str, source: Callable[..., Iterable[EntryPoint]]) -> dict[str, EntryPoint]:
     """The entry points of a group by name, looked up once a process."""
     return {entry.name: entry for entry in source(group=group)}
 
 
-def from_outside(kind: str, name: str) -> Any:
+def import_named(kind: str, name: str) -> Any:
     """Import what ``"my_module:MyLoss"`` names; the working directory comes after the installed packages.
 
     Args:

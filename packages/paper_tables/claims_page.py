@@ -12,7 +12,7 @@ from paper_tables.claims_told import Line, told_of
 from paper_tables.judging import ALPHA
 from workbench.english import listed
 from workbench.formatting import format_count
-from workbench.views.pages import page
+from workbench.views.pages import fill_template
 
 TEMPLATE, SCRIPT = (Path(__file__).with_name(name) for name in ("claims.html.j2", "claims_filters.js"))
 JUDGES = {"labels": "by annotated pairs", "truth": "by the truth", "neither": "by other measures"}
@@ -35,7 +35,7 @@ def write(lines: Sequence[Line], notes: Sequence[str] = (), power: str = "") -> 
     script = Markup(SCRIPT.read_text(encoding="utf-8"))
     title = "What became of five papers' claims"
     about = {"title": title, "matters": _matters(), "notes": notes, "power": power, "script": script}
-    return page(TEMPLATE, **about, **table, places=list(places), **words, **choices)
+    return fill_template(TEMPLATE, **about, **table, places=list(places), **words, **choices)
 
 
 def columns(lines: Sequence[Line]) -> dict[str, list[str]]:

@@ -11,7 +11,7 @@ from paper_tables.judging import ALPHA, CHANCE_TIMES
 from workbench import assets
 from workbench.english import listed
 from workbench.execution.grid import read_grid
-from workbench.execution.library import find
+from workbench.execution.library import find_file
 from workbench.formatting import format_count, format_interval, format_number, format_p_value, unit_heading
 
 Line = Mapping[str, Any]
@@ -183,7 +183,7 @@ def _images(line: Line) -> int | None:
 
 @cache
 def _recorded_images(where: str) -> int:
-    return int(read_grid(find(claims.TABLES[where][0], "grid"))["fixed"]["train_images"])
+    return int(read_grid(find_file(claims.TABLES[where][0], "grid"))["fixed"]["train_images"])
 
 
 def _arms(contrast: str) -> list[str]:

@@ -49,7 +49,7 @@ def table(
     with usage():
         words, notes = pairs(parameter), list[str]()
         if not (words or paper):
-            words, paper = parameters.kept_words(root, library.find(file, "grid").stem)
+            words, paper = parameters.read_kept_words(root, library.find_file(file, "grid").stem)
             typed = [*(f"-p {name}={value}" for name, value in words.items()), *["--paper"] * paper]
             notes = [f"As the grid was run last: {' '.join(typed)}."] if typed else []
         table_, files, lines = write_table(file, words, root, paper=paper, notes=notes)
@@ -162,7 +162,7 @@ def claims_run(
 
     with usage():
         require_known("claims are trained on no", data, trained.PLACES)
-        executors.check(executor, {})
+        executors.require_executor(executor, {})
         writable(root)
         chosen = trained.askable(names or (), trained.PLACES[data])
         jobs = trained.plan(chosen, trained.PLACES[data], seeds, root, rates=rates)
@@ -247,7 +247,7 @@ def write_table(
     from paper_tables import table as tables
     from workbench.execution import grid
 
-    lacking = tables.complete(grid.read_grid(library.find(file, "grid")), ended)
+    lacking = tables.complete(grid.read_grid(library.find_file(file, "grid")), ended)
     table_ = tables.make(file, changes, root=root, measure=bool(ended), paper=paper)
     table_ = replace(table_, notes=[*table_.notes, *notes, *lacking])
     files = pages.write(table_, Path(root) / "tables")

@@ -16,8 +16,8 @@ from workbench.records.measurement import unit_of
 from workbench.runs.own import KeptVectors
 from workbench.runs.result import Result
 from workbench.training import checkpoint
-from workbench.views.plots.comparison import run_style
-from workbench.views.plots.theme import INK, escape, figure, on_axis, whiskers
+from workbench.views.plots.comparison import style_of_run
+from workbench.views.plots.theme import INK, axis_values, error_bars, escape, figure
 
 HEADINGS = {
     "step": "a training step, in the run",
@@ -121,13 +121,13 @@ def speed(table: pd.DataFrame, times: Mapping[str, str], *, y: str) -> go.Figure
         vertical_spacing=0.44 / rows,
     )
     for number, (name, row) in enumerate(table.iterrows()):
-        style = run_style(number, str(name))
-        bars = whiskers(row["value"], row["low"], row["high"], style["line_color"], unit)
+        style = style_of_run(number, str(name))
+        bars = error_bars(row["value"], row["low"], row["high"], style["line_color"], unit)
         for place, column in enumerate(known):
             panel = {"row": place // columns + 1, "col": place % columns + 1, "showlegend": not place}
             fig.add_scatter(
                 x=[row[column]],
-                y=on_axis(row["value"], unit),
+                y=axis_values(row["value"], unit),
                 mode="markers",
                 marker_size=12,
                 error_y=bars,

@@ -23,7 +23,7 @@ from workbench.records import require
 from workbench.registry import require_known
 from workbench.runs import compare
 from workbench.runs.result import Result
-from workbench.views.pages import page
+from workbench.views.pages import fill_template
 from workbench.views.plots import retrieval, tables
 
 TEMPLATE = Path(__file__).with_name("figures.html.j2")
@@ -46,7 +46,7 @@ def draw(name: str, runs: Sequence[Result]) -> str:
     pieces = FIGURES[name](runs) if name in FIGURES else printed_rows(name, runs)
     drawn = report.plotly_script() if any("Plotly" in piece for piece in pieces) else ""
     title = f"{_title(name)}: {', '.join(run.name for run in runs)}"
-    return page(TEMPLATE, title=title, pieces=pieces, plotly=Markup(drawn))
+    return fill_template(TEMPLATE, title=title, pieces=pieces, plotly=Markup(drawn))
 
 
 def _title(name: str) -> str:
@@ -95,7 +95,7 @@ def printed_rows(name: str, runs: Sequence[Result]) -> Pieces:
     """
     columns, remarks, reason = beside.with_printed(runs, name)
     about = {"paper": list(remarks), "which rows compare": list(remarks.values())}
-    rows = tables.printed(columns, title=f"{name}, in percent", reason=reason)
+    rows = tables.printed_table(columns, title=f"{name}, in percent", reason=reason)
     return [Markup(rows), Markup(tables.listing(about, title="Papers"))]
 
 
@@ -156,7 +156,7 @@ def _queries(runs: Sequence[Result], direction: compare.Direction, count: int) -
 
 
 def _drawn(figure: go.Figure) -> Markup:
-    return Markup(report.div(json.loads(figure.to_json()), "figure"))
+    return Markup(report.figure_div(json.loads(figure.to_json()), "figure"))
 
 
 def _listing(columns: dict[str, list[str]], title: str) -> Markup:

@@ -19,7 +19,7 @@ from workbench.metrics.seeds import compared_pairs, values_by_objective
 from workbench.records import require
 from workbench.records.measurement import unit_of
 from workbench.views.plots.comparison import ZERO
-from workbench.views.plots.theme import CATEGORIES, INK, dots, each, entry, escape, figure
+from workbench.views.plots.theme import CATEGORIES, INK, draw_dots, escape, figure, legend_entry, named_rows
 
 SECONDS = "seconds"
 VERDICTS = {1: "helps", -1: "harms", 0: "undecided"}
@@ -49,7 +49,7 @@ def over_seeds(
         face=unit,
         about=[f", mean of {format_count(seeds, 'seed')}" for seeds in table["seeds"]],
     )
-    dots(fig, rows, CATEGORIES[0], **entry(fig, "mean and interval"))
+    draw_dots(fig, rows, CATEGORIES[0], **legend_entry(fig, "mean and interval"))
     for name, place in (lines or {}).items():
         text = {"text": name, "font": {"color": INK}}
         fig.add_vline(
@@ -206,7 +206,9 @@ def component_rows(components: pd.DataFrame) -> dict[str, list[str]]:
     """Return the columns of a table of ``components``, for ``tables.listing``."""
     whole = components["with"].map(format_value)
     without = components["without"].map(format_value)
-    differences = [format_interval(row.difference, row.low, row.high, sign=True) for row in each(components)]
+    differences = [
+        format_interval(row.difference, row.low, row.high, sign=True) for row in named_rows(components)
+    ]
     return {
         "objective": components["objective"].tolist(),
         "component": components["component"].tolist(),
@@ -228,7 +230,7 @@ def helped(components: pd.DataFrame, key: str) -> str:
     for verdict, plural in (("helps", "help"), ("harms", "harm")):
         parts = [
             f"{row.objective}'s {row.component} ({format_value(row.difference, sign=True)})"
-            for row in each(components[components["verdict"] == verdict])
+            for row in named_rows(components[components["verdict"] == verdict])
         ]
         if parts:
             verb = verdict if len(parts) == 1 else plural
@@ -244,7 +246,7 @@ def results(measured: pd.DataFrame, keys: Sequence[str]) -> dict[str, Any]:
     """Return means with their intervals as ``results.json`` holds them.
 
     Args:
-        measured: as for ``by_objective``.
+        measured: as for ``is_scored_by_objective``.
         keys: the numbers.
     """
     metrics: dict[str, float] = {}

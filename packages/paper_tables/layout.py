@@ -128,7 +128,7 @@ def over_seeds(grid: Mapping[str, Any], changes: Mapping[str, Any] | None = None
     """
     axes = grid.get("grid") or {}
     somewhere = grids.SEED in axes or any(
-        parameters.gives(values or {}, grids.SEED) for values in (changes, grid.get("fixed"))
+        parameters.has_field(values or {}, grids.SEED) for values in (changes, grid.get("fixed"))
     )
     if "table" not in grid or somewhere:
         return grid
@@ -179,7 +179,7 @@ def _derived(
     grid: Mapping[str, Any], section: Mapping[str, Mapping[str, Any]], place: str
 ) -> dict[str, Derived]:
     """Return what rows are made from, checked."""
-    trained, out = set(grids.rows(grid).values()), dict[str, Derived]()
+    trained, out = set(grids.row_labels(grid).values()), dict[str, Derived]()
     for row, source in section.items():
         ways = [way for way in ("mean", "rescore") if way in source]
         one_way = len(ways) == 1 and source.keys() <= {*ways, "objective"} and row not in trained
@@ -192,7 +192,7 @@ def _derived(
 
 def _curve(grid: Mapping[str, Any], path: str, place: object) -> dict[str, float]:
     """Row -> the number that it sets a parameter to, of the rows that set it."""
-    rows, numbers = grids.rows(grid), dict[str, float]()
+    rows, numbers = grids.row_labels(grid), dict[str, float]()
     # what all rows share, a preset say, is no point of a curve
     for label, values in grids.expand({**grid, "fixed": {}}).items():
         number: Any = values
@@ -269,7 +269,7 @@ def _rows(
 ) -> dict[str, str | None]:
     """Every row of the grid and those made from them with their printed names, both sides checked."""
     printed_names: Mapping[str, str | None] = grid.get("table", {}).get("rows") or {}
-    own = list(dict.fromkeys([*grids.rows(grid).values(), *derived]))
+    own = list(dict.fromkeys([*grids.row_labels(grid).values(), *derived]))
     for row in printed_names:
         require_known(f"{place}: table.rows: no row", row, own, parameters.ParameterError)
     out: dict[str, str | None] = {name: printed_names.get(name, name) for name in own}

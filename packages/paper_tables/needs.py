@@ -83,7 +83,7 @@ def measured_on(grid: Mapping[str, Any], arms: Iterable[Mapping[str, Any]]) -> l
     not there; in the small form a table is made without them.
 
     Args:
-        grid: from ``grid.prepared``.
+        grid: from ``grid.prepare_grid``.
         arms: parameters of the notebook.
 
     Raises:

@@ -16,8 +16,8 @@ from workbench.execution import report
 from workbench.formatting import display_value, format_count, format_interval, unit_heading
 from workbench.io import write_text
 from workbench.metrics.comparison import Difference
-from workbench.views.pages import page
-from workbench.views.plots.theme import CATEGORIES, on_axis, panels, whiskers
+from workbench.views.pages import fill_template
+from workbench.views.plots.theme import CATEGORIES, axis_values, error_bars, panels
 
 # signs that LaTeX reads as something else, and those of the papers' tables that its fonts lack
 LATEX = {
@@ -277,13 +277,13 @@ def over_parameter(
     for column, by_value in enumerate(by_parameter.values(), 1):
         x = sorted(by_value)
         numbers = pd.DataFrame([by_value[at] for at in x], columns=["value", "low", "high"])
-        bars = whiskers(numbers["value"], numbers["low"], numbers["high"], CATEGORIES[0], unit, width=5)
+        bars = error_bars(numbers["value"], numbers["low"], numbers["high"], CATEGORIES[0], unit, width=5)
         hovers = [f"{at}: {format_interval(*by_value[at], unit)}" for at in x]
         marker = {"color": CATEGORIES[0], "size": 9}
         line = {"color": CATEGORIES[0], "width": 2.5}
         fig.add_scatter(
             x=x,
-            y=on_axis(numbers["value"], unit),
+            y=axis_values(numbers["value"], unit),
             error_y=bars,
             mode="lines+markers",
             marker=marker,
@@ -319,10 +319,10 @@ def write(table: Table, folder: Path | str) -> dict[str, Path]:
     heads, rows = texts(table)
     drawn = curves(table)
     about = {"title": table.title, "intro": "", "notes": _notes(table)}
-    script, figure = (report.plotly_script(), report.div(drawn, "curves")) if drawn else ("", "")
+    script, figure = (report.plotly_script(), report.figure_div(drawn, "curves")) if drawn else ("", "")
     heading, names, compared = differences(table)
     below = [{"heading": heading, "names": names, "rows": compared}] if compared else []
-    html = page(
+    html = fill_template(
         "views/pages/table.html.j2",
         **about,
         sortable=False,

@@ -8,7 +8,7 @@ import pandas as pd
 
 from workbench import assets, objectives
 from workbench.execution.grid import read_grid
-from workbench.execution.library import find
+from workbench.execution.library import find_file
 
 GRIDS = ("search_scenes", "search_longer_scenes", "search_cora_scenes", "search_seeds_scenes")
 FIELDS = ("epochs", "warmup_epochs", "lr")
@@ -34,7 +34,7 @@ def tried(*names: str) -> pd.DataFrame:
     """
     tables = []
     for name in names:
-        grid, recorded = read_grid(find(name, "grid")), assets.recorded(name)
+        grid, recorded = read_grid(find_file(name, "grid")), assets.recorded(name)
         same = same_of(grid)
         axes = [axis for axis in recorded if axis not in ("key", "value")]
         table = recorded.pivot(index=axes, columns="key", values="value").reset_index()
@@ -52,7 +52,7 @@ def around() -> pd.DataFrame:
     standard deviation over seeds that the number has on the test split of the recorded comparison.
     """
     every, recorded = tried(*GRIDS, *WIDER), assets.recorded("comparison_scenes")
-    key = read_grid(find(GRIDS[0], "grid"))["record"][0].removeprefix("val/")
+    key = read_grid(find_file(GRIDS[0], "grid"))["record"][0].removeprefix("val/")
     recorded = recorded[(recorded["positives"] == "own") & (recorded["key"] == key)]
     scatter = recorded.groupby("objective")["value"].std()
     values: dict[Any, float] = every["value"].to_dict()

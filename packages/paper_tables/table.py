@@ -30,7 +30,7 @@ from workbench import assets
 from workbench.data.reading import VARIABLE
 from workbench.execution import grid as grids
 from workbench.execution import parameters
-from workbench.execution.library import find
+from workbench.execution.library import find_file
 from workbench.formatting import format_count, format_value
 from workbench.io import json_value
 from workbench.metrics.comparison import Difference
@@ -132,12 +132,15 @@ def make(
         FileNotFoundError: no such grid, or no good run of any of its arms.
         ParameterError, KeyError, TypeError, ValueError: as ``read`` and ``grid.plan``.
     """
-    path = find(file, "grid")
+    path = find_file(file, "grid")
     described = grids.read_grid(path)
     notebook = str(described.get("notebook", "03_train"))
     words = {name: value for name, value in (changes or {}).items() if isinstance(value, str)}
-    changes = {**(changes or {}), **parameters.parse_values(parameters.inspect(find(notebook)), words)}
-    grid = grids.prepared(described, changes, path, paper=paper)
+    changes = {
+        **(changes or {}),
+        **parameters.parse_values(parameters.read_parameters(find_file(notebook)), words),
+    }
+    grid = grids.prepare_grid(described, changes, path, paper=paper)
     arms, layout = grids.plan(notebook, grid, changes), layouts.read(grid, path)
     by_arm = runs_of(arms, runs.list_runs(root, notebook))
     good = {label: run for label, run in by_arm.items() if run and run.status == "ok"}
@@ -153,7 +156,7 @@ def make(
     for label, run in by_arm.items():
         if label not in good:
             missing[label] = run.status if run else "no run"
-    rows = grids.rows(grid)
+    rows = grids.row_labels(grid)
     by_row: dict[str, list[runs.Run]] = {row: [] for row in rows.values()}
     for label, run in good.items():
         by_row[rows[label]].append(run)
@@ -170,7 +173,7 @@ def _trained(
 ) -> dict[str, Sequence[runs.Run]]:
     """Return the runs of the rows that are trained, those of a reference last."""
     references = grid.get("reference") or {}
-    names = list(dict.fromkeys(grids.rows(grid).values()))
+    names = list(dict.fromkeys(grids.row_labels(grid).values()))
     return {row: by_row[row] for row in sorted(names, key=references.__contains__)}
 
 

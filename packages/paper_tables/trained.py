@@ -20,7 +20,7 @@ from paper_tables import claims, probes
 from paper_tables.claims import Claim
 from workbench import assets
 from workbench.execution import executors, grid, parameters
-from workbench.execution.library import find
+from workbench.execution.library import find_file
 from workbench.formatting import format_number
 from workbench.progress import Task
 from workbench.records import Rows, Values, require
@@ -122,13 +122,16 @@ def _configs(name: str, labels: set[str], where: str) -> dict[Arm, Config]:
     """Return the configurations of some arms of a grid, with the budget of the data below what the grid
     says.
     """
-    described, known = grid.read_grid(find(name, "grid")), parameters.inspect(find(NOTEBOOK))
+    described, known = (
+        grid.read_grid(find_file(name, "grid")),
+        parameters.read_parameters(find_file(NOTEBOOK)),
+    )
     for label in labels:
         require_known(f"{name} has no arm", label, described["arms"])
     fixed = parameters.override(known, claims.budget(where), described.get("fixed") or {})
     arms = {label: values for label, values in described["arms"].items() if label in labels}
     planned = grid.plan(NOTEBOOK, {"fixed": fixed, "arms": arms}, {"device": "cpu"})
-    lacking = grid.missing({}, planned)
+    lacking = grid.missing_needs({}, planned)
     require(not lacking, "\n".join(lacking), FileNotFoundError)
     return {(name, label): Config(**fields(values)) for label, values in planned.items()}
 

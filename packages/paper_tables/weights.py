@@ -19,7 +19,7 @@ from workbench.records import Array, Rows
 from workbench.runs.model import EncoderModel
 from workbench.runs.result import Result
 from workbench.training import batches
-from workbench.views.pages import page, scaled
+from workbench.views.pages import fill_template, scale
 
 TEMPLATE = Path(__file__).with_name("weights.html.j2")
 # what stays visible of a region that counts least, and how strongly a word that counts most is shaded
@@ -140,7 +140,7 @@ def lit(picture: Image.Image, weights: Array, boxes: Array, *, frames: bool) -> 
         boxes: ``(K, 4)`` as shares of width and height; where boxes overlap, the greater weight is seen.
         frames: also draw the boxes of the three regions that count most.
     """
-    small = scaled(picture, SIDE)
+    small = scale(picture, SIDE)
     edges = np.clip(boxes, 0, 1) * np.tile(small.size, 2)
     light = np.zeros(small.size[::-1])
     for (left, top, right, bottom), share in zip(np.rint(edges).astype(int), shares(weights), strict=True):
@@ -169,7 +169,7 @@ def sheet(runs: Mapping[str, Sequence[PartWeights]], *, title: str) -> str:
     for name, rows in runs.items():
         blocks += [_block(name, row) for row in rows]
     silent = [name for name, rows in runs.items() if not rows]
-    return page(TEMPLATE, title=title, blocks=blocks, silent=silent, side=SIDE)
+    return fill_template(TEMPLATE, title=title, blocks=blocks, silent=silent, side=SIDE)
 
 
 def _block(run: str, row: PartWeights) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from relevance_audit.false_negatives import COLUMNS
 from relevance_audit.labels import LABELS, Labels
 from workbench.formatting import format_number
 from workbench.records import Split, require
-from workbench.views.pages import data_uri, page
+from workbench.views.pages import data_uri, fill_template
 from workbench.views.photographs import image_or_card
 
 HERE = Path(__file__).parent
@@ -162,7 +162,9 @@ class Labeller(anywidget.AnyWidget):
             for at, pair in enumerate(self.pairs[:most])
         ]
         some = "" if len(cards) == total else f", {len(cards)} of {total}"
-        return page(HERE / "audit.html.j2", cards=cards, title=f"Candidates for false negatives{some}")
+        return fill_template(
+            HERE / "audit.html.j2", cards=cards, title=f"Candidates for false negatives{some}"
+        )
 
     def _repr_mimebundle_(self, **options: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
         twin = {"text/html": self.sheet(), "text/plain": f"{len(self.pairs)} candidates"}

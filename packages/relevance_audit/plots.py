@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from workbench.formatting import format_count, format_interval, unit_heading
 from workbench.records import MetricKey
 from workbench.records.measurement import unit_of
-from workbench.views.plots.theme import CATEGORIES, INK, each, escape, on_axis, panels, whiskers
+from workbench.views.plots.theme import CATEGORIES, INK, axis_values, error_bars, escape, named_rows, panels
 
 # lines of runs that agree lie on one another: marks and dashes let the lower one be seen
 LOOKS = (
@@ -43,11 +43,11 @@ def draw_before_and_after(table: pd.DataFrame, *, title: str) -> go.Figure:
             value, low, high = (part[name, what] for what in ("value", "low", "high"))
             ends = zip(value, low, high, strict=True)
             texts = [f"{name}: {format_interval(*numbers)}" for numbers in ends]
-            bars = whiskers(value, low, high, colour, width=0)
+            bars = error_bars(value, low, high, colour, width=0)
             marker = {"symbol": symbol, "size": 10, "color": colour, "line": {"width": 2}}
             look = {"mode": "markers", "marker": marker, "hovertext": texts, "hoverinfo": "text+y"}
             entry = {"name": name, "legendgroup": name, "showlegend": column == 1}
-            place = {"x": on_axis(value), "y": part.index.tolist(), "row": 1, "col": column}
+            place = {"x": axis_values(value), "y": part.index.tolist(), "row": 1, "col": column}
             fig.add_scatter(error_x=bars, **place, **look, **entry)
     fig.update_layout(height=200 + 24 * len(drawn.index.unique(1)), margin={"t": 100})
     fig.update_layout(legend={"y": 1.06, "yanchor": "bottom"})
@@ -84,18 +84,24 @@ def _draw_shares(
     (colour, symbol, dash), seen = look, {trace.name for trace in fig.data}
     place: dict[str, Any] = {"x": part["size"], "row": 1, "col": column}
     texts = []
-    for row in each(part.rename(columns={"size": "captions"})):
+    for row in named_rows(part.rename(columns={"size": "captions"})):
         value = format_interval(row.value, row.low, row.high)
         texts.append(escape(f"{name}, {format_count(row.captions, 'caption')}: {value}"))
     line = {"color": colour, "width": 2.5, "dash": dash}
     style = {"mode": "lines+markers", "line": line, "marker": {"size": 8, "symbol": symbol}}
     entry = {"name": escape(name), "legendgroup": name, "showlegend": escape(name) not in seen}
-    bars = whiskers(part["value"], part["low"], part["high"], colour)
+    bars = error_bars(part["value"], part["low"], part["high"], colour)
     fig.add_scatter(
-        y=on_axis(part["value"]), error_y=bars, hovertext=texts, hoverinfo="text", **style, **entry, **place
+        y=axis_values(part["value"]),
+        error_y=bars,
+        hovertext=texts,
+        hoverinfo="text",
+        **style,
+        **entry,
+        **place,
     )
     if np.isfinite(part["expected"]).any():
         line = {"color": colour, "dash": "dot", "width": 1.5}
         entry = {"name": "expected", "legendgroup": "expected", "showlegend": "expected" not in seen}
-        expected = on_axis(part["expected"])
+        expected = axis_values(part["expected"])
         fig.add_scatter(y=expected, mode="lines", line=line, hoverinfo="skip", **entry, **place)

@@ -13,7 +13,7 @@ import pytest
 
 from tests.browser.conftest import trouble_on
 from workbench.execution import report
-from workbench.execution.library import find
+from workbench.execution.library import find_file
 from workbench.execution.notebook import run_notebook
 from workbench.tour import STOPS, TourResult
 from workbench.views.plots.tables import listing
@@ -83,7 +83,7 @@ SMALL = {"01_descriptiveness": {"images": 60}, "02_scene_graphs": {"images": 12,
 def captions_page(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The page of a notebook on captions, run on a little of the embedded world."""
     folder = tmp_path_factory.mktemp("runs") / request.param
-    result = run_notebook(find(request.param), SMALL[request.param], folder=folder)
+    result = run_notebook(find_file(request.param), SMALL[request.param], folder=folder)
     assert (result.status, result.error) == ("ok", "")
     return folder / "notebook.html"
 

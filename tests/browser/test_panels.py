@@ -64,7 +64,7 @@ def test_a_panel_that_fails_says_so_and_the_others_work(
 
 
 def test_without_packages_there_is_no_panel(browser: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(panels, "installed", lambda: ())
+    monkeypatch.setattr(panels, "installed_panels", lambda: ())
     alone = Alone(browser, Explorer(toy_spaces(12), k=4))
     alone.settle()
     alone.page.get_by_test_id("query").fill("a red bus")

@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from workbench.data.images import read_image
-from workbench.views.explorer.thumbnails import uploaded
+from workbench.views.explorer.thumbnails import read_upload
 
 GREY, COLOUR, COLOUR_AND_ALPHA = 0, 2, 6
 
@@ -95,8 +95,8 @@ def test_print_colours_become_screen_colours():
 def test_an_upload_is_turned_upright_and_its_transparency_is_white():
     exif = Image.Exif()
     exif[0x0112] = 6  # a quarter turn
-    assert uploaded("turned.jpg", saved(Image.new("L", (10, 4)), "JPEG", exif=exif)).size == (4, 10)
-    assert uploaded("a.png", saved(Image.new("RGBA", (1, 1)), "PNG")).getpixel((0, 0)) == (255, 255, 255)
+    assert read_upload("turned.jpg", saved(Image.new("L", (10, 4)), "JPEG", exif=exif)).size == (4, 10)
+    assert read_upload("a.png", saved(Image.new("RGBA", (1, 1)), "PNG")).getpixel((0, 0)) == (255, 255, 255)
 
 
 def test_a_picture_with_too_many_pixels_is_refused_before_it_is_decoded(tmp_path):

@@ -68,10 +68,10 @@ def test_a_file_that_says_something_else_is_refused(write, content, message):
 
 
 def test_a_time_limit_is_an_option_of_every_executor():
-    executors.check("local", {"jobs": 2, "time_limit": 0.5})
+    executors.require_executor("local", {"jobs": 2, "time_limit": 0.5})
     for name, wrong in (("local", 0), ("submitit", "long")):
         with pytest.raises(ValueError, match=f"time_limit is {wrong!r}; give seconds"):
-            executors.check(name, {"time_limit": wrong})
+            executors.require_executor(name, {"time_limit": wrong})
 
 
 def test_a_plan_checks_every_arm_before_anything_runs(make_notebook):
@@ -110,12 +110,12 @@ def test_fields_that_a_training_notebook_does_not_name_go_into_its_config():
 
 @pytest.mark.slow
 def test_a_preset_lies_below_all_that_the_grid_says():
-    known = parameters.inspect(library.find("03_train"))
+    known = parameters.read_parameters(library.find_file("03_train"))
     described = {"fixed": {"preset": "clip_daa", "epochs": 3}, "arms": {
         "DAA": {}, "SAM": {"preset": "clip_sam", "objective.tau": 5.0}}}  # fmt: skip
     arms = grid.expand(described, {"seed": 4}, known)
     assert [name_of(arms[label]["objective"]) for label in ("DAA", "SAM")] == ["daa", "sam"]
-    found, kept = arms["SAM"], Config.read(library.find("clip_sam", "configuration"))
+    found, kept = arms["SAM"], Config.read(library.find_file("clip_sam", "configuration"))
     assert (found["data"], found["seed"], found["config"]["epochs"]) == ("coco", 4, 3)
     assert found["objective"] == kept.objective.model_dump() | {"tau": 5.0}
     assert found["config"]["image_encoder"] == kept.image_encoder.model_dump()
@@ -144,7 +144,7 @@ def test_the_options_of_a_preset_go_where_its_objective_stands(objective, option
 def test_all_data_that_are_missing_are_named_at_once(monkeypatch, tmp_path):
     monkeypatch.setenv("WORKBENCH_DATA", str(tmp_path))
     arms = {name: {"data": name} for name in ("coco", "scenes", "flickr30k")}
-    assert [line.partition(":")[0] for line in grid.missing({}, arms)] == ["coco", "flickr30k"]
+    assert [line.partition(":")[0] for line in grid.missing_needs({}, arms)] == ["coco", "flickr30k"]
 
 
 def test_every_arm_is_run_and_a_good_one_is_not_repeated(make_notebook, tmp_path):
@@ -242,13 +242,13 @@ def test_an_executor_that_refuses_its_options_ends_in_one_line(name, package, mo
 
 def test_an_executor_that_is_not_there_says_how_to_get_it(monkeypatch, tmp_path):
     with pytest.raises(KeyError, match="no executor 'slurm'; known: local, submitit, dask"):
-        executors.check("slurm", {})
+        executors.require_executor("slurm", {})
     monkeypatch.setattr(executors, "find_spec", lambda package: None)
     with pytest.raises(
         ModuleNotFoundError,
         match=r"'dask' needs distributed; install it with: pip install 'itm-workbench\[cluster\]'",
     ):
-        executors.check("dask", {})
+        executors.require_executor("dask", {})
 
 
 def test_a_full_disk_ends_an_arm_in_one_line_and_another_error_in_its_traceback(tmp_path, monkeypatch):

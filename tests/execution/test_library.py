@@ -16,17 +16,17 @@ ROOT = Path(__file__).parents[2]
 
 def test_a_name_is_found_among_what_comes_with_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
-    assert library.find("03_train", "notebook") == library.shipped() / "03_train.ipynb"
-    assert library.find("ditm_table4", "grid").read_text()
-    assert library.find("flickr8k_ditm.yaml", "configuration").is_file()
+    assert library.find_file("03_train", "notebook") == library.shipped_folder() / "03_train.ipynb"
+    assert library.find_file("ditm_table4", "grid").read_text()
+    assert library.find_file("flickr8k_ditm.yaml", "configuration").is_file()
 
 
 def test_ones_own_copy_is_found_first_and_a_path_before_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
-    library.lay_out("notebooks")
-    assert library.find("03_train", "notebook") == Path("notebooks/03_train.ipynb")
+    library.copy_shipped("notebooks")
+    assert library.find_file("03_train", "notebook") == Path("notebooks/03_train.ipynb")
     (tmp_path / "03_train.ipynb").write_text("mine")
-    assert library.find("03_train", "notebook").read_text() == "mine"
+    assert library.find_file("03_train", "notebook").read_text() == "mine"
 
 
 @pytest.mark.parametrize(
@@ -39,21 +39,21 @@ def test_ones_own_copy_is_found_first_and_a_path_before_it(tmp_path: Path, monke
 )
 def test_a_name_that_is_not_there_lists_the_near_ones(name: str, kind: str, near: str):
     with pytest.raises(FileNotFoundError, match=f"no {kind} '{name}'.*{near}"):
-        library.find(name, kind)
+        library.find_file(name, kind)
 
 
 def test_everything_is_laid_out_and_nothing_is_overwritten(tmp_path: Path):
-    written = library.lay_out(tmp_path / "mine")
+    written = library.copy_shipped(tmp_path / "mine")
     assert {path.suffix for path in written} == {".ipynb", ".yaml"}
     assert len(written) == sum(
         path.suffix in (".ipynb", ".yaml")
         and path.parent.name in ("notebooks", "configs", "grids", "parameters")
-        for place in library.sources()
+        for place in library.source_folders()
         for path in place.rglob("*")
     )
     (tmp_path / "mine" / "01_descriptiveness.ipynb").unlink()
     with pytest.raises(FileExistsError, match="is there already; name another folder"):
-        library.lay_out(tmp_path / "mine")
+        library.copy_shipped(tmp_path / "mine")
     assert not (tmp_path / "mine" / "01_descriptiveness.ipynb").exists()
 
 

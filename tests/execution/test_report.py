@@ -35,7 +35,7 @@ def test_plotly_js_is_in_a_page_once_however_many_figures_it_has() -> None:
 
 
 def test_text_in_a_figure_cannot_end_its_script() -> None:
-    made = report.div({"data": [{"text": "</script> <!--<script>"}], "layout": {}}, "a")
+    made = report.figure_div({"data": [{"text": "</script> <!--<script>"}], "layout": {}}, "a")
     assert made.count("</script>") == made.count("<script>") == 1
     assert "<!--" not in made
 

@@ -88,14 +88,14 @@ def test_the_address_of_a_served_explorer_is_opened_with_its_token(put, monkeypa
 
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_the_server_too(put, monkeypatch: pytest.MonkeyPatch, sent: signal.Signals):
-    passed = servers._write
+    passed = servers._write_line
 
     def stop(line: str) -> None:
         passed(line)
         if line.startswith("http"):
             os.kill(os.getpid(), sent)
 
-    monkeypatch.setattr(servers, "_write", stop)
+    monkeypatch.setattr(servers, "_write_line", stop)
     before, began = signal.getsignal(signal.SIGTERM), time.monotonic()
     assert servers.open_app(put(STAYS, "voila"), allow_root=True, browser=False) == 0
     assert time.monotonic() - began < 30

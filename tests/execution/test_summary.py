@@ -2,7 +2,7 @@
 
 import pytest
 
-from workbench.execution.summary import favourite, summary
+from workbench.execution.summary import describe_leader, summary
 
 
 def compared(sums, truth):
@@ -22,19 +22,19 @@ def compared(sums, truth):
     ],
 )
 def test_the_first_sentence_says_what_the_favourite_of_the_labels_finds(truth, said):
-    assert favourite(compared((4.168, 3.819, 2.0), truth)) == f"By RSUM A leads.{said}"
+    assert describe_leader(compared((4.168, 3.819, 2.0), truth)) == f"By RSUM A leads.{said}"
 
 
 def test_models_that_do_not_differ_significantly_share_the_lead():
     near = compared((4.168, 4.15, 2.0), (0.22, 0.26, 0.7))
-    assert favourite(near) == "By RSUM two models tie. By the truth C is the best."
+    assert describe_leader(near) == "By RSUM two models tie. By the truth C is the best."
     best = compared((4.168, 4.15, 2.0), (0.22, 0.71, 0.7))
-    assert favourite(best).endswith("no model is significantly better than B.")
+    assert describe_leader(best).endswith("no model is significantly better than B.")
     below = near | {"same_list": {"exact:i2t/map_at_r": 0.3}}
-    assert favourite(below).endswith("By the truth both lose to a list that never looks at the image.")
+    assert describe_leader(below).endswith("By the truth both lose to a list that never looks at the image.")
     # the paired comparison goes before intervals, which may overlap all the same
     near["differences"] = {"": {"key": "rsum", "run": "B", "verdict": "worse"}}
-    assert favourite(near).startswith("By RSUM A leads. By the truth C")
+    assert describe_leader(near).startswith("By RSUM A leads. By the truth C")
 
 
 def test_a_formula_that_orders_against_the_levels_is_said_to():

@@ -71,4 +71,4 @@ def test_vectors_without_ids_are_explored_beside_a_run(tmp_path: Path):
         write_json(tmp_path / "x" / name / runs.KIND, {"kind": "evaluation"})
         write_json(tmp_path / "x" / name / runs.PARAMS, {})
     names = [str(tmp_path / "x" / name) for name in "ab"]
-    assert jupyter.explorer(names, root=str(tmp_path), on=("cpu", "auto")).is_file()
+    assert jupyter.write_explorer(names, root=str(tmp_path), on=("cpu", "auto")).is_file()

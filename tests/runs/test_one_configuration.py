@@ -30,7 +30,7 @@ NAMED = {"train_images": 30, "epochs": 2, "batch_size": 16, "lr": 1e-3, "seed": 
 
 def of_notebook(values):
     """The configuration that the code of 03_train builds from its parameters."""
-    cells = nbformat.read(library.find("03_train"), 4).cells
+    cells = nbformat.read(library.find_file("03_train"), 4).cells
     (code,) = [cell.source for cell in cells if " = wb.Config(" in cell.source]
     space = {**values, "wb": workbench}
     exec(code.partition("\nfolder = ")[0], space)
@@ -41,7 +41,7 @@ def of_notebook(values):
 def test_python_a_file_a_notebook_and_a_grid_complete_one_configuration(name, tmp_path, monkeypatch):
     given = {**NAMED, "objective": name, "val_images": 7}
     wanted = resolve(Config(**given))
-    assert of_notebook(notebook.check(library.find("03_train"), given)) == wanted
+    assert of_notebook(notebook.check_parameters(library.find_file("03_train"), given)) == wanted
     described = {"fixed": NAMED, "arms": {"a": {"objective": name, "val_images": 7}}}
     (arm,) = grid.plan("03_train", described).values()
     assert of_notebook(arm) == wanted
@@ -169,7 +169,7 @@ def test_a_number_that_a_run_does_not_have_is_not_recorded(outcomes, tmp_path):
 )
 def test_the_columns_and_keys_of_a_recorded_table_are_those_of_its_grid(name):
     table = assets.recorded(name)
-    described = grid.read_grid(library.find(name, "grid"))
+    described = grid.read_grid(library.find_file(name, "grid"))
     assert set(table.key) == {*described["record"], "seconds"}
     axes = list(described["grid"])
     arms = "arm" if "arm" in table else "objective"

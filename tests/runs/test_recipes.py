@@ -75,7 +75,7 @@ def test_an_optimiser_that_does_nothing_gains_nothing(name, monkeypatch):
 
 
 def test_the_defaults_of_train_and_of_its_notebook_are_those_of_the_comparison():
-    arms = grid.plan("03_train", grid.read_grid(library.find("comparison_scenes", "grid")))
+    arms = grid.plan("03_train", grid.read_grid(library.find_file("comparison_scenes", "grid")))
     # these are younger than the recorded comparison
     for name in set(objectives.names()) - {"hrem", "rince", "three_ranks"}:
         values = arms[f"objective={name}, seed=0, positives=own"]

@@ -16,13 +16,13 @@ from typer.testing import CliRunner
 from workbench.cli import app
 from workbench.cli.base import pairs
 from workbench.execution import grid, parameters
-from workbench.execution.library import find
+from workbench.execution.library import find_file
 from workbench.runs import Config
 from workbench.runs.config import Objective
 from workbench.runs.resolve import resolve
 from workbench.runs.spellings import MEMBERS, fields, lay, nested
 
-KNOWN = parameters.inspect(find("03_train"))
+KNOWN = parameters.read_parameters(find_file("03_train"))
 PLAIN = Config().as_dict()
 # two values of each field whose type does not say them
 VALUES: dict[str, list[Any]] = {
@@ -267,7 +267,9 @@ def test_a_notebook_of_ones_own_reads_dots_as_mappings_and_nothing_twice():
     assert parameters.override(data, {"data.size": 3, "data": "coco"}) == {
         "data": {"size": 3, "name": "coco"}
     }
-    assert parameters.complete(data, {"data": {"size": 3}}) == {"data": {"name": "scenes", "size": 3}}
+    assert parameters.complete_parameters(data, {"data": {"size": 3}}) == {
+        "data": {"name": "scenes", "size": 3}
+    }
 
 
 def test_an_arm_and_its_combination_do_not_give_one_field():

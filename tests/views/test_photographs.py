@@ -11,7 +11,7 @@ from PIL import ImageColor
 from tests.data import fixtures
 from workbench import data
 from workbench.views import photographs
-from workbench.views.photographs import card, image_or_card
+from workbench.views.photographs import caption_card, image_or_card
 
 
 def pixels(image):
@@ -29,14 +29,16 @@ def test_regions_without_photographs_have_a_card_and_other_data_an_error(tmp_pat
     shown = image_or_card(split, 1)
     assert shown.size == (photographs.WIDTH, photographs.HEIGHT)
     captions = [caption for caption, row in zip(split.captions, split.own, strict=True) if row == 1]
-    assert pixels(shown).tobytes() == pixels(card(captions, split.open_boxes(1))).tobytes()
+    assert pixels(shown).tobytes() == pixels(caption_card(captions, split.open_boxes(1))).tobytes()
     with pytest.raises(FileNotFoundError, match="no image file"):
         image_or_card(replace(split, regions=None), 1)
 
 
 def test_the_boxes_of_regions_are_framed_where_they_are():
     frame = np.array(ImageColor.getrgb(photographs.FRAME))
-    plain, framed = (pixels(card(["a dog"], boxes)) for boxes in (None, np.array([[0.5, 0.5, 1.0, 1.0]])))
+    plain, framed = (
+        pixels(caption_card(["a dog"], boxes)) for boxes in (None, np.array([[0.5, 0.5, 1.0, 1.0]]))
+    )
     # the word above the frames ends at row 20; they fill the next 120 rows
     inside = (framed[21:140] == frame).all(axis=2)
     assert not (plain[21:140] == frame).all(axis=2).any()
@@ -46,4 +48,4 @@ def test_the_boxes_of_regions_are_framed_where_they_are():
 
 
 def test_letters_that_the_font_lacks_and_long_captions_do_no_harm():
-    assert card(["\u732b " * 400] * 9, np.full((50, 4), 2.0)).size == (320, 240)
+    assert caption_card(["\u732b " * 400] * 9, np.full((50, 4), 2.0)).size == (320, 240)

@@ -28,7 +28,7 @@ import torch
 
 from workbench import assets
 from workbench.execution import grid
-from workbench.execution.library import find, sources
+from workbench.execution.library import find_file, source_folders
 from workbench.formatting import format_number
 from workbench.records import Split
 from workbench.runs import Config, prepare, spellings
@@ -68,14 +68,14 @@ def names() -> list[str]:
     """The grids that are a paper's ablation."""
     found = {
         path.stem: grid.read_grid(path)
-        for path in sorted(path for place in sources() for path in place.glob("grids/*.yaml"))
+        for path in sorted(path for place in source_folders() for path in place.glob("grids/*.yaml"))
     }
     return [name for name, described in found.items() if {"table", "fixed"} <= described.keys()]
 
 
 def arms(name: str, data: str) -> dict[str, Config]:
     """The configurations of a grid's arms with the small budget, by label."""
-    described, slow = grid.read_grid(find(name, "grid")), name.startswith("cora") and data == "scenes"
+    described, slow = grid.read_grid(find_file(name, "grid")), name.startswith("cora") and data == "scenes"
     fixed = {"train_images": IMAGES, **(described.get("fixed") or {})}
     given = {
         **BUDGET,

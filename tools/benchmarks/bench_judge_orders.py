@@ -16,7 +16,7 @@ from paper_tables.table import runs_of
 from workbench import assets, data, text
 from workbench import runs as experiment
 from workbench.execution import grid
-from workbench.execution.library import find
+from workbench.execution.library import find_file
 from workbench.io import write_recorded
 from workbench.metrics import Evidence, evaluate, load
 from workbench.runs import store as runs
@@ -27,7 +27,7 @@ K = 10
 
 def main(root: str = "runs") -> None:
     """Measure every run of the comparison and record its numbers by judge."""
-    arms = grid.plan("03_train", grid.read_grid(find("comparison_scenes", "grid")))
+    arms = grid.plan("03_train", grid.read_grid(find_file("comparison_scenes", "grid")))
     found = runs_of(arms, runs.list_runs(root, "03_train"))
     there = {label: str(run.folder) for label, run in found.items() if run and run.status == "ok"}
     if missing := [label for label in arms if label not in there]:

@@ -20,7 +20,7 @@ from typing import Any
 
 from tests.data import fixtures
 from tools.benchmarks.recorded import record
-from workbench.execution.library import find
+from workbench.execution.library import find_file
 from workbench.execution.notebook import run_notebook
 
 OBJECTIVES, NOTEBOOKS = ("dias", "aahr"), ("04_embedding_map", "07_compare", "08_relevance")
@@ -73,7 +73,7 @@ def notebook(name: str, given: dict[str, Any], folder: Path) -> tuple[float, flo
     """GiB at most and seconds of one notebook."""
     began = time.perf_counter()
     with Peak() as peak:
-        result = run_notebook(find(name, "notebook"), given, folder=folder)
+        result = run_notebook(find_file(name, "notebook"), given, folder=folder)
     if result.status != "ok":
         raise RuntimeError(f"{name}: {result.error}")
     return peak.most / 2**30, time.perf_counter() - began

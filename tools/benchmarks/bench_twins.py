@@ -14,7 +14,7 @@ from paper_tables.table import runs_of
 
 from workbench import assets
 from workbench.execution import grid
-from workbench.execution.library import find
+from workbench.execution.library import find_file
 from workbench.io import write_recorded
 from workbench.runs import Target
 from workbench.runs import store as runs
@@ -27,7 +27,7 @@ BESIDE = ("rsum", "exact:i2t/map_at_r", "exact:t2i/map_at_r")
 
 def main(root: str = "runs") -> None:
     """Measure every run with annotated pairs, and record its numbers by kind of twin."""
-    rows, arms = [], grid.plan("03_train", grid.read_grid(find(GRID, "grid")), {})
+    rows, arms = [], grid.plan("03_train", grid.read_grid(find_file(GRID, "grid")), {})
     for label, run in runs_of(arms, runs.list_runs(root, "03_train")).items():
         if not run or run.status != "ok":
             raise SystemExit(f"{label} is not below {root}; workbench grid 03_train {GRID} trains it")

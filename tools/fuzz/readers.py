@@ -344,9 +344,9 @@ def _regions_read(folder: Path) -> Any:
 
 def _uploaded(name: str) -> Callable[[Path], Any]:
     def read(folder: Path) -> Any:
-        from workbench.views.explorer.thumbnails import uploaded
+        from workbench.views.explorer.thumbnails import read_upload
 
-        return uploaded(name, (folder / name).read_bytes())
+        return read_upload(name, (folder / name).read_bytes())
 
     return read
 

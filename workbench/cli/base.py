@@ -148,7 +148,7 @@ def _print_example(asked: bool) -> None:
     if asked:
         from workbench.execution import library
 
-        typer.echo(library.find("example", "grid").read_text(encoding="utf-8"), nl=False)
+        typer.echo(library.find_file("example", "grid").read_text(encoding="utf-8"), nl=False)
         raise typer.Exit
 
 
@@ -285,7 +285,7 @@ def emit(value: Any, as_json: bool, lines: Iterable[str]) -> None:
 
 def told() -> Callable[[str], None]:
     """What takes a line of progress."""
-    return lambda line: echo(line, err=True) if progress.wanted() else None
+    return lambda line: echo(line, err=True) if progress.is_wanted() else None
 
 
 def pairs(parameter: list[str] | None) -> dict[str, str]:

@@ -107,7 +107,7 @@ def _targets(data: list[str], parameter: list[str] | None, split: str, *, needed
     """Read the data that were named, with the options that were typed."""
     named = data or not needed
     require(named, "name the data with --data: a name of `workbench list data`, or a path")
-    options = parameters.options(pairs(parameter))
+    options = parameters.read_data_options(pairs(parameter))
     require(data or not options, "-p gives options of other data; name these with --data")
     return [wb.runs.Target.read(name, options, split) for name in data]
 

@@ -132,10 +132,10 @@ def _notebook(
 
     if own[0]:
         jupyter.require_model(*own)
-        return jupyter.model_explorer(*own, root=root, on=on, in_tab=in_tab)
+        return jupyter.write_model_explorer(*own, root=root, on=on, in_tab=in_tab)
     if in_tab:
-        return jupyter.run_explorer(names, root=root, on=on)
-    return jupyter.explorer(names, root=root, on=on)
+        return jupyter.write_run_explorer(names, root=root, on=on)
+    return jupyter.write_explorer(names, root=root, on=on)
 
 
 def _with_tagged(names: list[str], tags: list[str], root: str) -> list[str]:
@@ -176,7 +176,9 @@ def _page(
 @usage()
 def params(notebook: str, as_json: AsJson = False) -> None:
     """List the parameters of a notebook: name, type, default, help."""
-    rows = [asdict(parameter) for parameter in parameters.inspect(library.find(notebook)).values()]
+    rows = [
+        asdict(parameter) for parameter in parameters.read_parameters(library.find_file(notebook)).values()
+    ]
     emit(rows, as_json, columns((p["name"], p["type"], repr(p["default"]), p["help"]) for p in rows))
 
 
@@ -356,7 +358,7 @@ def data(name: str, parameter: Pairs = None, split: str = "", as_json: AsJson = 
     """
     from workbench.data.opening import doubts
 
-    options = parameters.options(pairs(parameter))
+    options = parameters.read_data_options(pairs(parameter))
     if path := wb.data.path_of(name):
         options = {"check_images": False, **options}
     found = wb.load_data(name, split=split or ("all" if path else "test"), **options)

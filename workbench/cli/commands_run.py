@@ -90,9 +90,9 @@ def run(  # noqa: PLR0913 - typer reads the options from the signature
     from workbench.execution import notebook as execution
 
     with usage():
-        path = library.find(notebook)
-        shared = read_options(library.find(file, "parameter file")) if file else {}
-        values = execution.check(path, shared, pairs(parameter))
+        path = library.find_file(notebook)
+        shared = read_options(library.find_file(file, "parameter file")) if file else {}
+        values = execution.check_parameters(path, shared, pairs(parameter))
         _require_machine(values)
         about = about_run(name, tag, note, root, next(iter(execution.resumable(path, values, root)), ""))
         writable(root)
@@ -121,7 +121,7 @@ def _require_machine(values: Mapping[str, Any]) -> None:
 def notebooks(folder: Path, as_json: AsJson = False) -> None:
     """Copy notebooks, configurations and grids, to change them."""
     writable(folder.parent)
-    written = library.lay_out(folder)
+    written = library.copy_shipped(folder)
     emit([str(path) for path in written], as_json, [f"{len(written)} files  {folder}"])
 
 
@@ -152,10 +152,10 @@ def grid(  # noqa: PLR0913 - typer reads the options from the signature
     from workbench.execution import grid as execution
 
     with usage():
-        path = library.find(file, "grid")
+        path = library.find_file(file, "grid")
         about = about_run("", tag, note)
         given = pairs(parameter)
-        changes, described, arms = execution.planned(notebook, path, given, paper=paper, dry=dry_run)
+        changes, described, arms = execution.plan_file(notebook, path, given, paper=paper, dry=dry_run)
         if dry_run:
             return _forecast(described, arms, as_json)
         options = _options(executor, described.get("executor") or {}, jobs, time_limit)
@@ -177,7 +177,7 @@ def _finished(described: Any, path: Path, changes: Mapping[str, Any], root: str,
     from workbench.execution import grid as execution
 
     good = [one.folder for one in done if not one.exit_code]
-    return execution.finished(described, path, changes, root, good) if good else []
+    return execution.finish_grid(described, path, changes, root, good) if good else []
 
 
 def _typed(notebook: str, file: Path, parameter: list[str] | None, paper: bool) -> list[str]:
@@ -206,7 +206,7 @@ def _options(executor: str, said: dict[str, Any], jobs: int, time_limit: float |
     """Options of an executor: what the grid says, and over it what was typed."""
     given = {"jobs": jobs if executor == "local" else None, executors.TIME_LIMIT: time_limit}
     options = {**said, **{name: one for name, one in given.items() if one is not None}}
-    executors.check(executor, options)
+    executors.require_executor(executor, options)
     return options
 
 
@@ -227,8 +227,8 @@ def _forecast(described: Any, arms: Any, as_json: bool) -> None:
     """What arms will take, and what they lack."""
     from workbench.execution import grid as execution
 
-    rows, lines = needs.forecast(arms, execution.rows(described))
-    lacking = execution.missing(described, arms)
+    rows, lines = needs.forecast(arms, execution.row_labels(described))
+    lacking = execution.missing_needs(described, arms)
     lines += ["", "Missing on this machine:", *(f"- {one}" for one in lacking)] if lacking else []
     emit({"arms": rows, "missing": lacking}, as_json, lines)
 
@@ -258,7 +258,7 @@ def train(
     from workbench.training import NonFiniteLossError, processes
 
     with usage():
-        values = read_options(library.find(config, "configuration")) if config else {}
+        values = read_options(library.find_file(config, "configuration")) if config else {}
         of_grid = {"notebook", "arms", "grid", "table"} & values.keys()
         require(
             not of_grid,

@@ -136,7 +136,7 @@ def explain(name: str) -> list[str]:
             wanted, about = near, _about_key(key, metrics.member(near))
     pages = [_page(shelf, wanted, member) for shelf, member in _members(wanted)]
     with suppress(FileNotFoundError):
-        pages.append(_preset(library.find(name, "configuration")))
+        pages.append(_preset(library.find_file(name, "configuration")))
     if pages:
         for page in pages:
             about += [*page, ""]
@@ -148,7 +148,7 @@ def explain(name: str) -> list[str]:
         return lines_of_option
     for kind, words in TOLD_ELSEWHERE.items():
         with suppress(FileNotFoundError):
-            library.find(name, kind)
+            library.find_file(name, kind)
             raise KeyError(f"{name} is a {kind}; `workbench {words.format(name)}` tells of it")
     remedy = did_you_mean(near, [*_member_names(), *known_fields], "`workbench list` names what there is")
     raise KeyError(f"no shelf has {name!r}; {remedy}")
@@ -210,7 +210,7 @@ def _field(name: str) -> Iterator[str]:
 
 def files(kind: str) -> tuple[list[dict[str, str]], list[str]]:
     """The configurations or grids that there are, each with the first line of its comment, and as lines."""
-    rows = [{"name": path.stem, "what": _comment(path)} for path in library.every(kind)]
+    rows = [{"name": path.stem, "what": _comment(path)} for path in library.list_files(kind)]
     return rows, lines([{**row, "needs": ""} for row in rows], 110)
 
 

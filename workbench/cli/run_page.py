@@ -83,7 +83,7 @@ def _settings(run: store.Run, every: bool) -> dict[str, Any]:
 def _defaults(run: store.Run) -> dict[str, Any]:
     """The values that a run has without being given any: those of its notebook, or of a configuration."""
     with suppress(FileNotFoundError):
-        notebook = parameters.inspect(library.find(run.notebook))
+        notebook = parameters.read_parameters(library.find_file(run.notebook))
         return {name: parameter.default for name, parameter in notebook.items()}
     from workbench.runs.config import Config  # slow to import
 

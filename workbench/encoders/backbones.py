@@ -294,7 +294,7 @@ def extract(
     file = folder / f"{re.sub(r'[^A-Za-z0-9_.-]+', '-', backbone)[-60:]}-{cache_key(split, model)}.npy"
 
     def write(temporary: Path) -> dict[str, Any]:
-        model.network.to(devices.find())
+        model.network.to(devices.find_device())
         _write(temporary, split, model, batch_size, progress)
         return {"backbone": backbone, "weights": model.identity(), "images": len(split.image_ids)}
 
@@ -315,7 +315,7 @@ def image_features(images: Sequence[Image.Image], backbone: str) -> Tensor:
         ValueError, ImportError, FileNotFoundError: as ``load``.
     """
     model = _cached(backbone)
-    model.network.to(devices.find())
+    model.network.to(devices.find_device())
     pixels = torch.stack([model.preparation(image) for image in images])
     return model.features(pixels).half().float().cpu()
 

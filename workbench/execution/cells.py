@@ -11,7 +11,7 @@ from typing import Any, Self
 import nbformat
 from traitlets.config import Config
 
-from workbench.progress import BATCH, REPORT, Task, reported
+from workbench.progress import BATCH, REPORT, Task, read_states
 
 HEADING = re.compile(r"^#+\s+(.+?)\s*$", re.MULTILINE)
 # Figures as data, not as 5 MB of script in the notebook; bars off, since a batch run has nobody to watch
@@ -58,7 +58,7 @@ class Cells:
         self.task.detail = "the kernel starts"
         self._folder = TemporaryDirectory()
         self._report = str(Path(self._folder.name) / "progress.json")
-        self.task.within = partial(reported, self._report)
+        self.task.within = partial(read_states, self._report)
 
     def __enter__(self) -> Self:
         self.task.__enter__()

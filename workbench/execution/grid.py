@@ -14,7 +14,7 @@ place of the other, and the rest is laid over what stands beside it.
 
 An annex gives a meaning to a key of its own by an entry point of the group ``workbench.grids``. The entry has
 the name of the key and names a module with three functions: ``prepare(grid, changes, path)`` returns the grid
-that is run, ``missing(grid, arms)`` what it needs beside the data of its arms, a line a thing, and
+that is run, ``missing_needs(grid, arms)`` what it needs beside the data of its arms, a line a thing, and
 ``finish(path, changes, root, folders, paper)`` lines to print after it has run.
 """
 
@@ -35,9 +35,17 @@ import pandas as pd
 from workbench.execution import parameters
 from workbench.execution.executors import TIME_LIMIT
 from workbench.execution.executors import executor as open_executor
-from workbench.execution.library import find
+from workbench.execution.library import find_file
 from workbench.execution.needs import check_encoders, missing_data
-from workbench.execution.notebook import FAILED, KILLED, OK, Outcome, check, code, run_notebook
+from workbench.execution.notebook import (
+    FAILED,
+    KILLED,
+    OK,
+    Outcome,
+    check_parameters,
+    read_code,
+    run_notebook,
+)
 from workbench.formatting import format_number
 from workbench.io import read_options, reading_errors, write_recorded
 from workbench.progress import Task
@@ -109,7 +117,7 @@ def _points(grid: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any], dict[
     return points
 
 
-def prepared(
+def prepare_grid(
     grid: Mapping[str, Any], changes: Mapping[str, Any], path: Path | str, *, paper: bool = False
 ) -> Mapping[str, Any]:
     """The grid that is run: a seed that is given takes the place of all others, and annexes prepare theirs.
@@ -123,10 +131,10 @@ def prepared(
     Raises:
         ParameterError: the grid has no settings of a paper.
 
-    >>> prepared({"grid": {"x": [1], "seed": [0, 1]}}, {"seed": 5}, "")["grid"]
+    >>> prepare_grid({"grid": {"x": [1], "seed": [0, 1]}}, {"seed": 5}, "")["grid"]
     {'x': [1]}
     >>> both = {"fixed": {"epochs": 1}, "arms": {"a": {"x": 1}}, "paper": {"arms": {"a": {"preset": "ditm"}}}}
-    >>> [prepared(both, {}, "", paper=paper)["arms"] for paper in (True, False)]
+    >>> [prepare_grid(both, {}, "", paper=paper)["arms"] for paper in (True, False)]
     [{'a': {'x': 1, 'preset': 'ditm'}}, {'a': {'x': 1}}]
     """
     none = f"{path} has no settings of a paper, no key `paper`; leave out --paper"
@@ -136,14 +144,14 @@ def prepared(
     else:
         grid = {key: value for key, value in grid.items() if key != PAPER}
     axes = grid.get("grid") or {}
-    if parameters.gives(changes, SEED) and SEED in axes and (len(axes) > 1 or grid.get("arms")):
+    if parameters.has_field(changes, SEED) and SEED in axes and (len(axes) > 1 or grid.get("arms")):
         grid = {**grid, "grid": {axis: values for axis, values in axes.items() if axis != SEED}}
     for entry in _annexes(grid):
         grid = entry.load().prepare(grid, changes, path)
     return grid
 
 
-def finished(
+def finish_grid(
     grid: Mapping[str, Any], path: Path, changes: Mapping[str, Any], root: str, folders: Sequence[Path]
 ) -> list[str]:
     """What annexes make of the good runs of a grid, as lines to print.
@@ -167,11 +175,11 @@ def _annexes(grid: Container[str] | None = None) -> EntryPoints:
     return entries if grid is None else EntryPoints(entry for entry in entries if entry.name in grid)
 
 
-def missing(grid: Container[str], arms: Mapping[str, Mapping[str, Any]]) -> list[str]:
+def missing_needs(grid: Container[str], arms: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """What arms need and this machine lacks, a line a thing, which says where it comes from.
 
     Args:
-        grid: from ``prepared``; annexes say what else is missing.
+        grid: from ``prepare_grid``; annexes say what else is missing.
         arms: parameters by label, from ``plan``.
 
     Raises:
@@ -183,22 +191,22 @@ def missing(grid: Container[str], arms: Mapping[str, Mapping[str, Any]]) -> list
     return list(dict.fromkeys(lacking))
 
 
-def _label(name: str, point: Mapping[str, Any]) -> str:
+def _arm_label(name: str, point: Mapping[str, Any]) -> str:
     parts = (name, *(f"{axis.rpartition('.')[2]}={value}" for axis, value in point.items()))
     return ", ".join(filter(None, parts))
 
 
-def rows(grid: Mapping[str, Any]) -> dict[str, str]:
+def row_labels(grid: Mapping[str, Any]) -> dict[str, str]:
     """The label of every arm -> what tells it from others: without the seed, and without what all have.
 
-    >>> rows({"arms": {"a": {}}, "grid": {"x": [1], "seed": [0, 1]}})
+    >>> row_labels({"arms": {"a": {}}, "grid": {"x": [1], "seed": [0, 1]}})
     {'a, x=1, seed=0': 'a', 'a, x=1, seed=1': 'a'}
     """
     same = {axis for axis, values in (grid.get("grid") or {}).items() if len(values) == 1 or axis == SEED}
     out = {}
     for name, _, point in _points(grid):
         differ = {axis: value for axis, value in point.items() if axis not in same}
-        out[_label(name, point)] = _label(name, differ) or _label(name, point)
+        out[_arm_label(name, point)] = _arm_label(name, differ) or _arm_label(name, point)
     return out
 
 
@@ -237,13 +245,13 @@ def expand(
         names = {key: name_of(value) for key, value in merged.items()}
         presets = []
         for template in named[-1:]:
-            preset = nested(read_options(find(str(template).format(**names), "configuration")))
-            presets.append(_fitted(preset, names.get("objective")))
-        out[_label(name, point)] = parameters.override(known, *presets, *layers)
+            preset = nested(read_options(find_file(str(template).format(**names), "configuration")))
+            presets.append(_fit_preset(preset, names.get("objective")))
+        out[_arm_label(name, point)] = parameters.override(known, *presets, *layers)
     return out
 
 
-def _fitted(preset: dict[str, Any], objective: str | None) -> dict[str, Any]:
+def _fit_preset(preset: dict[str, Any], objective: str | None) -> dict[str, Any]:
     """Return a preset whose options of the objective lie by its name where that is one of a sum; the name of
     another objective begins it anew, as everywhere.
     """
@@ -271,17 +279,17 @@ def plan(notebook: Path | str, grid: Mapping[str, Any], changes: Mapping[str, An
             Changes that take away all that tells two arms apart.
         KeyError, TypeError, ValueError: a configuration that is refused. The message names the arm.
     """
-    path = find(notebook)
+    path = find_file(notebook)
     require(
         grid.get("notebook", path.stem) == path.stem,
         f"the grid is for the notebook {grid.get('notebook')!r}, not for {path.stem!r}",
         parameters.ParameterError,
     )
-    out, known = Arms(), parameters.inspect(path)
+    out, known = Arms(), parameters.read_parameters(path)
     for label, values in expand(grid, changes, known).items():
         try:
             check_encoders(values, known)
-            out[label] = check(path, values)
+            out[label] = check_parameters(path, values)
         except (KeyError, TypeError, ValueError) as error:
             error.args = (f"arm {label!r}: {error.args[0]}",)
             raise
@@ -291,7 +299,7 @@ def plan(notebook: Path | str, grid: Mapping[str, Any], changes: Mapping[str, An
     return out
 
 
-def planned(
+def plan_file(
     notebook: Path | str, file: Path, words: Mapping[str, str], *, paper: bool = False, dry: bool = False
 ) -> tuple[dict[str, Any], Mapping[str, Any], Arms]:
     """A grid file before anything runs, with what it needs looked for.
@@ -309,10 +317,10 @@ def planned(
     Raises:
         FileNotFoundError: something is not there; the message names all of it.
     """
-    changes = parameters.parse_values(parameters.inspect(find(notebook)), words)
-    grid = prepared(read_grid(file), changes, file, paper=paper)
+    changes = parameters.parse_values(parameters.read_parameters(find_file(notebook)), words)
+    grid = prepare_grid(read_grid(file), changes, file, paper=paper)
     arms = plan(notebook, grid, changes)
-    lacking = [] if dry else missing(grid, arms)
+    lacking = [] if dry else missing_needs(grid, arms)
     require(not lacking, "\n".join(lacking), FileNotFoundError)
     return changes, grid, arms
 
@@ -370,7 +378,7 @@ def run_grid(  # noqa: PLR0913
         KeyError: no such executor.
         KeyboardInterrupt: Ctrl-C or SIGTERM; the arms that ran on this machine are ``killed`` then.
     """
-    path, place = find(notebook).resolve(), Path(root).resolve()
+    path, place = find_file(notebook).resolve(), Path(root).resolve()
     named = {label: {name: label} for label in arms if name}
     about = about or About()
     results = _good_runs(path, root, arms) if skip_existing else {}
@@ -395,7 +403,7 @@ def _good_runs(path: Path, root: Path | str, arms: Arms) -> dict[str, Outcome]:
     good = [run for run in runs.list_runs(root, path.stem) if run.status == "ok"]
     results = {}
     for label, values in arms.items():
-        key = runs.run_key(values, code(path))
+        key = runs.run_key(values, read_code(path))
         for run in good:
             if f"-{key}" in run.id:
                 results[label] = Outcome(run.folder, "ok", OK, label=label, skipped=True)

@@ -31,7 +31,7 @@ LASSO = "Draw a lasso on the map: the explorer can show its images alone."
 CHECKPOINTS = (".safetensors", ".pt", ".pth", ".bin")
 
 
-def explorer(names: Sequence[str], *, root: str, on: tuple[str, str]) -> Path:
+def write_explorer(names: Sequence[str], *, root: str, on: tuple[str, str]) -> Path:
     """A copy of the explorer's notebook that opens these runs, below ``<root>/explore/``.
 
     Args:
@@ -44,7 +44,7 @@ def explorer(names: Sequence[str], *, root: str, on: tuple[str, str]) -> Path:
     """
     import papermill  # slow to import
 
-    opened = _opened(names, root)
+    opened = _open_with_models(names, root)
     target = Path(root) / "explore" / f"{EXPLORER}.ipynb"
     target.parent.mkdir(parents=True, exist_ok=True)
     chosen: dict[str, Any] = {
@@ -52,10 +52,10 @@ def explorer(names: Sequence[str], *, root: str, on: tuple[str, str]) -> Path:
         "device": on[0],
         "precision": on[1],
     }
-    if _first_images(opened) != FIRST_IMAGES:
-        chosen["images"] = _first_images(opened)
+    if _image_limit(opened) != FIRST_IMAGES:
+        chosen["images"] = _image_limit(opened)
     papermill.execute_notebook(
-        library.find(EXPLORER),
+        library.find_file(EXPLORER),
         target,
         chosen,
         prepare_only=True,
@@ -65,7 +65,7 @@ def explorer(names: Sequence[str], *, root: str, on: tuple[str, str]) -> Path:
     return target
 
 
-def _opened(names: Sequence[str], root: str) -> list[runs.Run]:
+def _open_with_models(names: Sequence[str], root: str) -> list[runs.Run]:
     """The runs, each with a model, all of one data set."""
     opened = [runs.find(name, root) for name in names]
     for run in opened:
@@ -98,20 +98,20 @@ def _require_one_split(opened: Sequence[runs.Run]) -> None:
     )
 
 
-def _first_images(opened: Sequence[runs.Run]) -> int:
+def _image_limit(opened: Sequence[runs.Run]) -> int:
     """How many images of the test split are shown; 0, all of them, where a run was measured on fewer."""
-    few = (0 < _images(run) < FIRST_IMAGES for run in opened)
+    few = (0 < _images_measured(run) < FIRST_IMAGES for run in opened)
     return 0 if any(few) else FIRST_IMAGES
 
 
-def _images(run: runs.Run) -> int:
+def _images_measured(run: runs.Run) -> int:
     """How many images a run was measured on; 0 = it does not say."""
     split = run.results.get("split")
     images = split.get("images") if isinstance(split, dict) else run.params.get("test_images")
     return int(images or 0)
 
 
-def model_explorer(
+def write_model_explorer(
     model: str,
     images: str,
     pretrained: str,
@@ -132,7 +132,7 @@ def model_explorer(
         on: device and precision.
         in_tab: it is shown in a tab without its code.
     """
-    model, pretrained, images = map(_absolute, (model, pretrained, images))
+    model, pretrained, images = map(_absolute_path, (model, pretrained, images))
     name = Path(model).stem
     if random_weights and lacks_weights(model, pretrained):
         name = with_note(name)
@@ -153,29 +153,29 @@ def model_explorer(
     return _write_notebook(Path(root) / "explore" / "own_model.ipynb", title, prose, code, in_tab=in_tab)
 
 
-def _absolute(name: str) -> str:
+def _absolute_path(name: str) -> str:
     """A path that is there in full, from whichever folder it is opened; a name as it is."""
     return str(Path(name).resolve()) if name and Path(name).exists() else name
 
 
-def run_explorer(names: Sequence[str], *, root: str, on: tuple[str, str]) -> Path:
+def write_run_explorer(names: Sequence[str], *, root: str, on: tuple[str, str]) -> Path:
     """Write a short notebook with nothing but the explorer on these runs and their map,
     ``<root>/explore/app.ipynb``.
 
     Args:
-        names: as for ``explorer``.
+        names: as for ``write_explorer``.
         root: where runs lie.
         on: device and precision.
 
     Raises:
-        FileNotFoundError, ValueError: as ``explorer``.
+        FileNotFoundError, ValueError: as ``write_explorer``.
     """
-    opened = _opened(names, root)
+    opened = _open_with_models(names, root)
     folders = [str(run.folder.resolve()) for run in opened]
     title = " and ".join(run.name for run in opened) or "The shipped encoder"
     code = (
         f"import workbench as wb\n\nwb.use_device{on}\n"
-        f"explorer = wb.explore(*wb.open_runs({folders!r}, images={_first_images(opened)}))\nexplorer.show()"
+        f"explorer = wb.explore(*wb.open_runs({folders!r}, images={_image_limit(opened)}))\nexplorer.show()"
     )
     return _write_notebook(Path(root) / "explore" / "app.ipynb", title, LASSO, code, in_tab=True)
 
@@ -198,7 +198,7 @@ def require_model(model: str, images: str, pretrained: str, random_weights: bool
     """Refuse names that stand for nothing; open_clip is looked into and not loaded, which would take seconds.
 
     Args:
-        model: as for ``model_explorer``.
+        model: as for ``write_model_explorer``.
         images: likewise.
         pretrained: likewise.
         random_weights: likewise.

@@ -3,8 +3,8 @@ and a user's own.
 
 In a repository they lie in ``notebooks/`` beside the package, in an installed package inside it; those of an
 annex lie in folders of the same names in its package. A name is looked for below ``notebooks/`` of the
-current folder first, so that a user's own copy is found before the one that was shipped; ``lay_out`` makes
-such a copy.
+current folder first, so that a user's own copy is found before the one that was shipped; ``copy_shipped``
+makes such a copy.
 """
 
 import shutil
@@ -24,18 +24,18 @@ KINDS = {
 }
 
 
-def shipped() -> Path:
+def shipped_folder() -> Path:
     """The folder of notebooks that comes with the package."""
     inside = Path(__file__).parents[1] / "notebooks"
     return inside if inside.is_dir() else inside.parents[1] / "notebooks"
 
 
-def sources() -> list[Path]:
+def source_folders() -> list[Path]:
     """Where shipped files lie: the folder of notebooks, then the packages of the annexes."""
-    return [shipped(), *assets.annex_folders()]
+    return [shipped_folder(), *assets.annex_folders()]
 
 
-def find(name: Path | str, kind: str = "notebook") -> Path:
+def find_file(name: Path | str, kind: str = "notebook") -> Path:
     """A file by its path, or by its name among one's own and then among those that come with the package.
 
     Args:
@@ -56,29 +56,29 @@ def find(name: Path | str, kind: str = "notebook") -> Path:
         f"{name} is a folder; name a {kind} in it",
         FileNotFoundError,
     )
-    folders = [Path(), *(folder / below for folder in (Path("notebooks"), *sources()))]
+    folders = [Path(), *(folder / below for folder in (Path("notebooks"), *source_folders()))]
     for folder, suffix in product(folders, ("", *suffixes)):
         path = folder / f"{name}{suffix}"
         if path.suffix in suffixes and path.is_file():
             return path
     require("=" not in str(name), f"{name} is no {kind}; write a setting as -p {name}", FileNotFoundError)
-    known = [path.stem for path in every(kind)]
+    known = [path.stem for path in list_files(kind)]
     raise FileNotFoundError(
         f"no {kind} {str(name)!r}, neither as a path nor by name; {did_you_mean(Path(name).stem, known)}"
     )
 
 
-def every(kind: str) -> list[Path]:
+def list_files(kind: str) -> list[Path]:
     """The files of a kind of ``KINDS``, by name; one's own go before those that come with the package."""
     below, suffixes = KINDS[kind]
-    folders = [source / below for source in (*reversed(sources()), Path("notebooks"))]
+    folders = [source / below for source in (*reversed(source_folders()), Path("notebooks"))]
     by_name = dict[str, Path]()
     for folder in folders:
         by_name |= {path.stem: path for path in folder.glob("*") if path.suffix in suffixes}
     return [by_name[name] for name in sorted(by_name)]
 
 
-def lay_out(target: Path | str) -> list[Path]:
+def copy_shipped(target: Path | str) -> list[Path]:
     """Copy all that is shipped into a folder, for a user to change.
 
     Args:
@@ -97,7 +97,7 @@ def lay_out(target: Path | str) -> list[Path]:
         FileExistsError,
     )
     files = dict[Path, Path]()
-    for source, (below, suffixes) in product(sources(), KINDS.values()):
+    for source, (below, suffixes) in product(source_folders(), KINDS.values()):
         paths = [path for path in sorted((source / below).glob("*")) if path.suffix in suffixes]
         files |= {place / path.relative_to(source): path for path in paths}
     if there := [path for path in files if path.exists()]:

@@ -73,7 +73,7 @@ class Outcome:
     skipped: bool = False
 
 
-def check(
+def check_parameters(
     path: Path | str, given: Mapping[str, Any], words: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
     """All parameters of a notebook but its run folder, with the given ones in place, and the experiment that
@@ -89,7 +89,7 @@ def check(
         ParameterError: an unknown or ill-typed parameter, or a notebook without the parameter ``out``.
         KeyError, TypeError, ValueError: a configuration that is refused.
     """
-    known = parameters.inspect(path)
+    known = parameters.read_parameters(path)
     given = parameters.override(known, given, parameters.parse_values(known, words or {}))
     require(
         "out" in known,
@@ -102,7 +102,7 @@ def check(
         parameters.ParameterError,
     )
     try:
-        values = parameters.complete(known, given)
+        values = parameters.complete_parameters(known, given)
     except parameters.ParameterError:
         # a path that leads nowhere is said before a name that is misspelt
         spellings.require_data(given)
@@ -124,7 +124,7 @@ def check(
     return values
 
 
-def code(path: Path | str) -> str:
+def read_code(path: Path | str) -> str:
     """The code of a notebook, by which a run is known beside its parameters."""
     return "\n".join(cell.source for cell in nbformat.read(path, 4).cells if cell.cell_type == "code")
 
@@ -157,18 +157,19 @@ def run_notebook(
     Raises:
         FileNotFoundError: no such notebook, or one of the ``runs`` it is given is not there.
         FileExistsError: ``folder`` holds something that is not a run, or is being written.
-        ParameterError, KeyError, TypeError, ValueError: as ``check``; no kernel was started, no folder made.
+        ParameterError, KeyError, TypeError, ValueError: as ``check_parameters``; no kernel was started, no
+            folder made.
         OSError: the folder cannot be written.
         KeyboardInterrupt: Ctrl-C or SIGTERM; the run is ``interrupted`` then.
     """
-    path, values = Path(path), check(path, given or {})
+    path, values = Path(path), check_parameters(path, given or {})
     began = time.perf_counter()
     spellings.require_data(values)
     for name in names if isinstance(names := values.get("runs"), list) else ():
         runs.find(str(name))
     called = ", ".join((arms or {}).values()) or (about or About()).name or path.stem
     with sigterm_raises(), ExitStack() as stack:
-        target = _claim(stack, path, values, root, folder)
+        target = _claim_folder(stack, path, values, root, folder)
         runs.name_arm(target, arms or {})
         add_about(target, about or About())
         result = Outcome(target, "interrupted", FAILED, error="stopped by a signal")
@@ -184,15 +185,15 @@ def run_notebook(
     return result
 
 
-def _claim(
+def _claim_folder(
     stack: ExitStack, path: Path, values: Mapping[str, Any], root: Path | str, folder: Path | str | None
 ) -> Path:
     """The folder of a run, in which no other process runs a notebook until the stack is closed."""
-    for target in _places(path, values, root, folder):
+    for target in _candidate_folders(path, values, root, folder):
         # the watcher of a run that was just cut off may still be writing how it ended
         with suppress(BlockingIOError):
             stack.enter_context(only_writer(target, runs.WATCHED, wait=GRACE))
-            if folder is None and not _cut_off(target):
+            if folder is None and not _is_cut_off(target):
                 continue
             for file in target.iterdir():
                 if file.is_dir() and folder is not None:
@@ -204,7 +205,7 @@ def _claim(
     raise FileExistsError(f"{folder or root} is being written by another process; choose another folder")
 
 
-def _places(
+def _candidate_folders(
     path: Path, values: Mapping[str, Any], root: Path | str, folder: Path | str | None
 ) -> Iterator[Path]:
     """Where the run may lie: what was cut off, the latest first, then a new folder."""
@@ -215,24 +216,24 @@ def _places(
         require(ours, f"{target} is not empty and not a run folder; choose another", FileExistsError)
         yield target
         return
-    yield from resumable(path, values, root)
-    yield runs.new_run(path.stem, values, root, code(path))
+    yield from resumable_runs(path, values, root)
+    yield runs.new_run(path.stem, values, root, read_code(path))
 
 
-def resumable(path: Path, values: Mapping[str, Any], root: Path | str) -> list[Path]:
+def resumable_runs(path: Path, values: Mapping[str, Any], root: Path | str) -> list[Path]:
     """List the runs of a notebook that were cut off and that a run with the same parameters and code resumes,
     the latest first.
 
     Args:
         path: the notebook.
-        values: of its parameters, from ``check``.
+        values: of its parameters, from ``check_parameters``.
         root: where run folders lie.
     """
-    earlier = (Path(root).resolve() / path.stem).glob(f"*-{runs.run_key(values, code(path))}*")
-    return [folder for folder in sorted(earlier, reverse=True) if _cut_off(folder)]
+    earlier = (Path(root).resolve() / path.stem).glob(f"*-{runs.run_key(values, read_code(path))}*")
+    return [folder for folder in sorted(earlier, reverse=True) if _is_cut_off(folder)]
 
 
-def _cut_off(folder: Path) -> bool:
+def _is_cut_off(folder: Path) -> bool:
     try:
         return runs.read(folder).status in CUT_OFF
     except ValueError:
@@ -275,10 +276,10 @@ def _execute(
         return ended("killed", KILLED, error=f"the kernel {when}: {error}")
     except OSError as error:  # a full disk
         return ended(f"failed:{cells.number}", FAILED, error=f"cell {cells.number}: {error}")
-    return _checked(target)
+    return _outcome_of_cells(target)
 
 
-def _checked(target: Path) -> Outcome:
+def _outcome_of_cells(target: Path) -> Outcome:
     """How a run ended in which no cell raised."""
     # Code cells counted from 1: the number that a reader sees in "In [n]".
     cells = [cell for cell in nbformat.read(target / NOTEBOOK, 4).cells if cell.cell_type == "code"]

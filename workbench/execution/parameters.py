@@ -110,7 +110,7 @@ class Parameter:
         return self.check(value)
 
 
-def inspect(path: Path | str) -> dict[str, Parameter]:
+def read_parameters(path: Path | str) -> dict[str, Parameter]:
     """The parameters of a notebook, in the order of its cell.
 
     Args:
@@ -159,11 +159,11 @@ def _parameter(line: ast.stmt, source: str, place: str) -> Parameter:
     return parameter
 
 
-def complete(parameters: Mapping[str, Parameter], given: Mapping[str, Any]) -> dict[str, Any]:
+def complete_parameters(parameters: Mapping[str, Parameter], given: Mapping[str, Any]) -> dict[str, Any]:
     """Return all parameters, the given ones checked and the others at their defaults.
 
     Args:
-        parameters: from ``inspect``.
+        parameters: from ``read_parameters``.
         given: name -> value of the declared type, or text to parse where the type is not ``str``.
 
     Raises:
@@ -184,7 +184,7 @@ def parse_values(known: Mapping[str, Parameter], words: Mapping[str, str]) -> di
     """Values typed on the command line: a parameter's has its declared type, any other as ``parse_value``.
 
     Args:
-        known: parameters of a notebook, from ``inspect``; nothing where there is none.
+        known: parameters of a notebook, from ``read_parameters``; nothing where there is none.
         words: name -> text; a name may point into a mapping, ``objective.tau``.
 
     Raises:
@@ -246,16 +246,16 @@ def override(known: Mapping[str, Parameter], *layers: Layer) -> dict[str, Any]:
     return {**values, REST: rest} if rest else values
 
 
-def gives(values: Mapping[str, Any], field: str) -> bool:
+def has_field(values: Mapping[str, Any], field: str) -> bool:
     """Say whether a field of ``Config`` is among values.
 
-    >>> [gives(values, "seed") for values in ({"seed": 1}, {"config": {"seed": 1}}, {"epochs": 1})]
+    >>> [has_field(values, "seed") for values in ({"seed": 1}, {"config": {"seed": 1}}, {"epochs": 1})]
     [True, True, False]
     """
     return field in lay(values, rest=REST)
 
 
-def options(words: Mapping[str, str]) -> dict[str, Any]:
+def read_data_options(words: Mapping[str, str]) -> dict[str, Any]:
     """Read options of data that were typed on the command line, ``data.size``.
 
     Args:
@@ -287,7 +287,7 @@ def keep_words(root: Path | str, name: str, words: Mapping[str, str], *, paper: 
     write_json(Path(root) / WORDS / f"{name}.json", {"parameters": dict(words), "paper": paper})
 
 
-def kept_words(root: Path | str, name: str) -> tuple[dict[str, str], bool]:
+def read_kept_words(root: Path | str, name: str) -> tuple[dict[str, str], bool]:
     """Return what was typed when a grid was last run, as ``keep_words`` has it; nothing for one that was not.
 
     Raises:

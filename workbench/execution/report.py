@@ -55,7 +55,7 @@ def plotly_script() -> str:
     return _templates().get_template("plotly.html.j2").render(source=get_plotlyjs())
 
 
-def div(figure: dict[str, Any], key: str, *, static: bool = False) -> str:
+def figure_div(figure: dict[str, Any], key: str, *, static: bool = False) -> str:
     """A place on a page, and the script that draws a figure there.
 
     Args:
@@ -88,7 +88,7 @@ def to_html(
     notebook = copy.deepcopy(notebook)
     drawn = [output for output in _outputs(notebook) if PLOTLY in output.get("data", {})]
     for number, output in enumerate(drawn, 1):
-        output["data"] = {"text/html": div(output["data"][PLOTLY], f"figure-{number}")}
+        output["data"] = {"text/html": figure_div(output["data"][PLOTLY], f"figure-{number}")}
     exporter = HTMLExporter(raw_template=(HERE / "report.html.j2").read_text(encoding="utf-8"))
     resources = {
         "plotly_js": plotly_script() if drawn else "",

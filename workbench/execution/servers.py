@@ -54,7 +54,7 @@ def open_lab(path: Path, *, allow_root: bool = False, port: int = 0, browser: bo
     """
     flags = {"--allow-root": allow_root, "--no-browser": not browser}
     command = [sys.executable, "-m", "jupyterlab", str(path), *(flag for flag, on in flags.items() if on)]
-    return _serve("JupyterLab", [*command, *_listening(port)], pass_on=_write)
+    return _serve("JupyterLab", [*command, *_port_options(port)], pass_on=_write_line)
 
 
 def open_app(path: Path, *, allow_root: bool = False, port: int = 0, browser: bool = True) -> int:
@@ -75,15 +75,15 @@ def open_app(path: Path, *, allow_root: bool = False, port: int = 0, browser: bo
         OSError: it did not start, with the last that it said, or the port is taken.
     """
     require_app(allow_root=allow_root)
-    command = [sys.executable, "-m", "voila", str(path), *VOILA, *_listening(port)]
+    command = [sys.executable, "-m", "voila", str(path), *VOILA, *_port_options(port)]
     paths = [str(TEMPLATES), os.environ.get("JUPYTER_PATH", "")]
     environment = {**os.environ, "JUPYTER_PATH": os.pathsep.join(filter(None, paths))}
 
     def pass_on(line: str) -> None:
         if SERVES in line:
-            _write("The explorer runs until Ctrl-C at:\n")
+            _write_line("The explorer runs until Ctrl-C at:\n")
         elif VOILA_ERROR.match(line):
-            _write(line)
+            _write_line(line)
         if browser and line.startswith("http"):
             # a browser of the terminal comes back only when it is closed
             Thread(target=webbrowser.open, args=[line.strip()], daemon=True).start()
@@ -107,7 +107,7 @@ def require_app(*, allow_root: bool) -> None:
     require(allow_root or not is_root, reason, PermissionError)
 
 
-def _listening(port: int) -> list[str]:
+def _port_options(port: int) -> list[str]:
     """The options that choose a port, which must be free."""
     if not port:
         return []
@@ -120,7 +120,7 @@ def _listening(port: int) -> list[str]:
     return [f"--port={port}"]
 
 
-def _write(line: str) -> None:
+def _write_line(line: str) -> None:
     sys.stderr.write(line)
     sys.stderr.flush()
 

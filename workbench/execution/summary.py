@@ -31,7 +31,7 @@ def summary(notebook: str, results: Results) -> str:
         return ""
 
 
-def favourite(results: Results) -> str:
+def describe_leader(results: Results) -> str:
     """Who leads by RSUM, and whether they also lead by the truth, from image to text.
 
     Args:
@@ -45,12 +45,14 @@ def favourite(results: Results) -> str:
     sums = {name: metrics[f"{name}: {RSUM}"] for name in names}
     truths = {name: metrics[f"{name}: {TRUE['i2t']}"] for name in names}
     first, best = max(names, key=sums.__getitem__), max(names, key=truths.__getitem__)
-    leaders = [name for name in names if name == first or not _apart(results, RSUM, name, first)]
+    leaders = [
+        name for name in names if name == first or not _differ_significantly(results, RSUM, name, first)
+    ]
     top, count = max(leaders, key=truths.__getitem__), len(leaders)
     who, they = {1: (top, "it"), 2: ("two models", "both")}.get(count, (f"{count} models", "all of them"))
     verb = "tie" if count > 1 else "leads"
     leads = f"By RSUM {who} {verb}."
-    if top == best or not _apart(results, TRUE["i2t"], top, best):
+    if top == best or not _differ_significantly(results, TRUE["i2t"], top, best):
         than = f" than {top}" if count > 1 else ""
         return f"{leads} By the truth no model is significantly better{than}."
     if truths[top] < results.get("same_list", {}).get(TRUE["i2t"], 0):
@@ -59,7 +61,7 @@ def favourite(results: Results) -> str:
     return f"{leads} By the truth {best} is the best."
 
 
-def _apart(results: Results, key: str, name: str, other: str) -> bool:
+def _differ_significantly(results: Results, key: str, name: str, other: str) -> bool:
     """Whether two models differ significantly: by the paired comparison with the first model, of two others
     where their intervals do not overlap.
     """
@@ -70,7 +72,7 @@ def _apart(results: Results, key: str, name: str, other: str) -> bool:
     return bool(max(end["low"] for end in intervals) > min(end["high"] for end in intervals))
 
 
-def _descriptiveness(results: Results) -> str:
+def _summarise_descriptiveness(results: Results) -> str:
     tau, chosen = results["metrics"], results["scorer"]
     printed = format_value(tau["tau/printed"], "correlation")
     other = format_value(tau[f"tau/{chosen}"], "correlation")
@@ -81,7 +83,7 @@ def _descriptiveness(results: Results) -> str:
     )
 
 
-def _scene_graphs(results: Results) -> str:
+def _summarise_scene_graphs(results: Results) -> str:
     kinds = ("objects", "attributes", "relations")
     scores = [f"{format_value(results['metrics'][f'F1/{kind}'])} for {kind}" for kind in kinds]
     none = results["coverage"]["no relation"] / results["facts"]["captions"]
@@ -91,7 +93,7 @@ def _scene_graphs(results: Results) -> str:
     )
 
 
-def _train(results: Results) -> str:
+def _summarise_training(results: Results) -> str:
     sums, metrics = [row["val/rsum"] for row in results["history"]], results["metrics"]
     last_kept = (results["kept"] or [-1])[-1]
     start, end = format_value(sums[0], "sum"), format_value(sums[last_kept], "sum")
@@ -106,7 +108,7 @@ def _train(results: Results) -> str:
     )
 
 
-def _compare(results: Results) -> str:
+def _summarise_comparison(results: Results) -> str:
     return " ".join(better_and_worse(results, run) for run in results["models"][1:])
 
 
@@ -122,7 +124,7 @@ def better_and_worse(results: Results, run: str) -> str:
     return f"{run} is significantly better than {first} in {better}, and worse in {verdicts[WORSE]}."
 
 
-def _relevance(results: Results) -> str:
+def _summarise_relevance(results: Results) -> str:
     every = {MetricKey.parse(key): row["tau"] for key, row in results["orders"].items()}
     taus = {key: tau for key, tau in every.items() if key.judgements != "truth"}
     same = [key for key, tau in taus.items() if tau == 1]
@@ -142,19 +144,19 @@ def _relevance(results: Results) -> str:
     ]
     orders = format_count(len(taus), "order")
     sentences.append(f"The other metrics give {orders}, one for each metric and direction.")
-    sentences.append(f"{_that_are(same)} the order of the reference.")
+    sentences.append(f"{_count_phrase(same)} the order of the reference.")
     example = f", such as {usual.title}" if usual else ""
-    sentences.append(f"{_that_are(reverse)} its reverse{example}.")
+    sentences.append(f"{_count_phrase(reverse)} its reverse{example}.")
     return " ".join(sentences)
 
 
-def _that_are(keys: Sized) -> str:
+def _count_phrase(keys: Sized) -> str:
     """How many there are, as the beginning of a sentence."""
     verb = "is" if len(keys) < 2 else "are"
     return f"{len(keys) or 'None'} {verb}"
 
 
-def _hierarchy(results: Results) -> str:
+def _summarise_hierarchy(results: Results) -> str:
     own, exact = (results["texts_answered@5"][name] for name in ("own", "exact"))
     true, annotated = format_value(exact[0]), format_value(own[0])
     generic = (
@@ -166,23 +168,23 @@ def _hierarchy(results: Results) -> str:
     return f"{generic} For the most specific captions, {shares} percent."
 
 
-def _map(results: Results) -> str:
+def _summarise_map(results: Results) -> str:
     gaps = [f"{format_number(results['metrics'][f'gap[{name}]'], 2)} in {name}" for name in results["models"]]
     return f"The distance between the centres of images and captions is {listed(gaps)}."
 
 
-def _explorer(results: Results) -> str:
+def _summarise_explorer(results: Results) -> str:
     ranks = [f"{results['metrics'][f'{name}: {OWN_RANK}']} in {name}" for name in results["models"]]
     return f"The annotated image of \u201c{results['question']}\u201d has rank {listed(ranks)}."
 
 
 SENTENCES = {
-    "01_descriptiveness": _descriptiveness,
-    "02_scene_graphs": _scene_graphs,
-    "03_train": _train,
-    "04_embedding_map": _map,
-    "05_hierarchy": _hierarchy,
-    "06_retrieval_explorer": _explorer,
-    "07_compare": _compare,
-    "08_relevance": _relevance,
+    "01_descriptiveness": _summarise_descriptiveness,
+    "02_scene_graphs": _summarise_scene_graphs,
+    "03_train": _summarise_training,
+    "04_embedding_map": _summarise_map,
+    "05_hierarchy": _summarise_hierarchy,
+    "06_retrieval_explorer": _summarise_explorer,
+    "07_compare": _summarise_comparison,
+    "08_relevance": _summarise_relevance,
 }

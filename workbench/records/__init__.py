@@ -8,7 +8,7 @@ misaligned array fails where it enters and not three files later.
 
 from typing import TYPE_CHECKING
 
-from workbench.registry import lazily, require
+from workbench.registry import lazy_getattr, require
 
 if TYPE_CHECKING:
     from workbench.records._arrays import Array, Mask, Rows, Values
@@ -62,4 +62,4 @@ MODULES = {
     "Split": "split",
 }
 # each name is imported when it is first asked for: numpy is slow to import
-__getattr__ = lazily(__name__, MODULES)
+__getattr__ = lazy_getattr(__name__, MODULES)

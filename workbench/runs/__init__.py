@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from workbench.registry import lazily
+from workbench.registry import lazy_getattr
 
 if TYPE_CHECKING:
     from workbench.runs.build import load_split, load_target, prepare
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Config", "Target", "load_model", "load_split", "load_target", "open_runs", "prepare"]
 
-__getattr__ = lazily(
+__getattr__ = lazy_getattr(
     __name__,
     {
         "Config": "config",

@@ -112,7 +112,7 @@ class Model:
         Raises:
             ValueError: no such precision, or no such device on this machine.
         """
-        devices.find(device)
+        devices.find_device(device)
         self.precision = precision
         return self
 
@@ -259,7 +259,7 @@ class EncoderModel(Model):
 
     def to(self, device: str = "", precision: str = "") -> Self:
         """Move the weights, and choose the precision; the model is then in evaluation mode."""
-        self.pair.to(devices.find(device)).eval()
+        self.pair.to(devices.find_device(device)).eval()
         self.precision = precision
         return self
 
@@ -388,7 +388,7 @@ class EncoderModel(Model):
         step = SLOWLY if slow else BATCH
         with Task(f"encoding with {self.name}" if self.name else "encoding", count, unit) as task:
             for read in read_ahead(batch, np.split(np.arange(count), range(step, count, step))):
-                with devices.precise(self.device, self.precision):
+                with devices.in_precision(self.device, self.precision):
                     embedded = encode(batches.to(read, self.device))
                 if not parts:
                     embedded = replace(embedded, parts=None, mask=None)
@@ -412,7 +412,7 @@ class TrainedModel(EncoderModel):
 
     def to(self, device: str = "", precision: str = "") -> Self:
         """Move the weights of encoders and objective, see ``EncoderModel``."""
-        self.objective.to(devices.find(device)).eval()
+        self.objective.to(devices.find_device(device)).eval()
         return super().to(device, precision)
 
     @property

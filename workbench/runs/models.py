@@ -23,7 +23,7 @@ from workbench.encoders.base import Pair
 from workbench.io import ChecksumError, read_options, require_real_file, resolve_input
 from workbench.progress import Task
 from workbench.records import Split, require
-from workbench.registry import class_of, did_you_mean, door, from_outside
+from workbench.registry import class_of, did_you_mean, door, import_named
 from workbench.runs import store as runs
 from workbench.runs.adapters.dual_encoders import HuggingFace
 from workbench.runs.adapters.sentences import SENTENCES, Sentences
@@ -192,7 +192,7 @@ def _is_module(name: str) -> bool:
 def _from_module(model: str, pretrained: str) -> Model:
     """An object of a module, or what its class or function makes without arguments."""
     require(not pretrained, f"{model} has its own weights; leave out pretrained={pretrained!r}")
-    named = from_outside("models", model)
+    named = import_named("models", model)
     encoder = named() if isinstance(named, type | FunctionType) else named
     return own_model(encoder, origin={"model": model})
 

@@ -91,7 +91,7 @@ class OwnModel(Model):
 
     def to(self, device: str = "", precision: str = "") -> Self:
         """Move the object where it is a module of PyTorch; one of another kind stays where it is."""
-        self.precision, self._place = precision, devices.find(device)
+        self.precision, self._place = precision, devices.find_device(device)
         if isinstance(self.subject, nn.Module):
             self.subject.to(self._place).eval()
         return self
@@ -180,7 +180,7 @@ class ObjectModel(OwnModel):
     def _encoded(self, method: str, part: list[Any]) -> Any:
         """What a method of the encoder returns for some images or texts."""
         try:
-            with devices.precise(self._place, self.precision):
+            with devices.in_precision(self._place, self.precision):
                 return getattr(self.subject, method)(part)
         except (TypeError, AttributeError) as error:
             raise TypeError(

@@ -97,6 +97,6 @@ class PairModel(OwnModel):
         return out
 
     def _block(self, images: list[Any], texts: list[Any]) -> Array:
-        with devices.precise(self._place, self.precision):
+        with devices.in_precision(self._place, self.precision):
             output = called(self.subject.scores, f"{self.name}.scores", images, texts, remedy=OF_PAIRS)
         return score_matrix(output, f"{self.name}.scores", len(images), len(texts))

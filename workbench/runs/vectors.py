@@ -86,7 +86,7 @@ def _write(
     count = len(split.image_ids if side == "image" else split.captions)
     encode: Callable[[Batch], Embedding] = encoder.images if side == "image" else encoder.texts
     home, was_training = next(encoder.parameters()).device, encoder.training
-    device = devices.find()
+    device = devices.find_device()
     encoder.eval().to(device)
     shown = Task(f"frozen vectors of {split.name}", count, UNITS[side])
     with shown:

@@ -98,7 +98,7 @@ class WordFeatures(SignalMaker):
         """Tokenizer and model."""
         tokenizer = text_models.read("AutoTokenizer", self.source, self.requested_revision)
         model = text_models.read("AutoModel", self.source, self.requested_revision)
-        return tokenizer, model.eval().to(devices.find(self.device))
+        return tokenizer, model.eval().to(devices.find_device(self.device))
 
     def of(self, captions: Sequence[str]) -> WordFeatureSignal:
         """Features of the captions, from the cache where they lie there."""

@@ -19,9 +19,9 @@ from markupsafe import Markup
 from workbench import data
 from workbench.execution import report
 from workbench.execution.executors import executor
-from workbench.execution.library import find
-from workbench.execution.notebook import NOTEBOOK, Outcome, check, run_notebook
-from workbench.execution.summary import FIRST, RSUM, TRUE, better_and_worse, favourite, summary
+from workbench.execution.library import find_file
+from workbench.execution.notebook import NOTEBOOK, Outcome, check_parameters, run_notebook
+from workbench.execution.summary import FIRST, RSUM, TRUE, better_and_worse, describe_leader, summary
 from workbench.formatting import format_number, format_path, format_value
 from workbench.io import read_options, write_text
 from workbench.metrics.comparison import BETTER, stated
@@ -32,7 +32,7 @@ from workbench.runs import store as runs
 from workbench.runs.about import About
 from workbench.runs.compare import against_same_list
 from workbench.runs.result import Result
-from workbench.views.pages import Cell, page
+from workbench.views.pages import Cell, fill_template
 from workbench.views.photographs import image_or_card
 from workbench.views.plots.relevance import two_verdicts
 from workbench.views.plots.retrieval import MARKS, sheet
@@ -115,7 +115,7 @@ def tour(
     folder = Path(root).resolve() / "tour"
     began = time.perf_counter()
     started: dict[str, Any] = {}
-    write_text(folder / "index.html", page("views/pages/base.html.j2", title="The tour is running"))
+    write_text(folder / "index.html", fill_template("views/pages/base.html.j2", title="The tour is running"))
     with executor("local", folder, {"jobs": JOBS}) as pool, Task("tour", len(stops), "notebooks") as task:
         for number, stop in enumerate(stops, 1):
             for name in stop.models_of:
@@ -134,7 +134,7 @@ def _run(stop: Stop, folder: Path, place: str, say: Callable[[str], None], task:
     say(f"{place} {stop.name}: {stop.says}")
     about = About(stop.title or stop.name)
     parameters = _parameters(stop, folder)
-    result = run_notebook(find(stop.notebook), parameters, folder=folder / stop.name, about=about)
+    result = run_notebook(find_file(stop.notebook), parameters, folder=folder / stop.name, about=about)
     task.update()
     ended = f"{result.status} after {format_number(result.seconds, 0)} s"
     say("    " + ": ".join(filter(None, (stop.name, ended, result.error))))
@@ -158,7 +158,7 @@ def check_stops(root: Path | str = "runs", stops: tuple[Stop, ...] = STOPS) -> N
         FileNotFoundError: a notebook is missing; ParameterError: it does not take a parameter of its stop.
     """
     for stop in stops:
-        check(find(stop.notebook), _parameters(stop, Path(root).resolve() / "tour"))
+        check_parameters(find_file(stop.notebook), _parameters(stop, Path(root).resolve() / "tour"))
 
 
 def _parameters(stop: Stop, folder: Path) -> dict[str, Any]:
@@ -192,9 +192,9 @@ def render(stops: Sequence[Stop], results: Sequence[Outcome], seconds: float) ->
     trained = [entry["result"] for entry in notebooks if entry["stop"].notebook == "03_train"]
     of_comparison: dict[str, Any] = {"headline": "", "verdicts": ""}
     if compared:
-        of_comparison["headline"] = favourite(compared)
+        of_comparison["headline"] = describe_leader(compared)
         of_comparison["verdicts"] = Markup(_verdicts(compared, stops))
-    return page(
+    return fill_template(
         "tour/index.html.j2",
         **of_comparison,
         minutes=format_number(seconds / 60, 1),
@@ -275,7 +275,7 @@ def _verdicts(compared: Mapping[str, Any], stops: Sequence[Stop]) -> str:
         points, title="", x="RSUM, by annotated pairs", y="mAP@R, by the truth", line=same_list
     )
     fig.update_yaxes(range=[0, 100]).update_layout(margin={"t": 70}, height=434)
-    return report.div(json.loads(fig.to_json()), "verdicts", static=True)
+    return report.figure_div(json.loads(fig.to_json()), "verdicts", static=True)
 
 
 def _rows(models: Mapping[str, Mapping[str, Any]], compared: Mapping[str, Any]) -> list[list[Cell]]:
@@ -328,7 +328,7 @@ def _figures(stop: Stop, folder: Path) -> Iterator[dict[str, Any]]:
         number = next((n for n, title in enumerate(titles) if title.startswith(begin)), None)
         if number is None:
             continue
-        html = report.div(figures[number], f"{stop.name}-{number + 1}", static=True)
+        html = report.figure_div(figures[number], f"{stop.name}-{number + 1}", static=True)
         yield {"title": titles[number], "drawn": Markup(html)}
 
 

@@ -116,7 +116,7 @@ def check_machine(device: str, tracker: str = "") -> None:
     Raises:
         ValueError: a GPU is asked for and there is none; ImportError: the tracker is not installed.
     """
-    devices.find(device)
+    devices.find_device(device)
     require(
         not tracker or find_spec(tracker),
         f"tracker={tracker!r} is not installed; pip install 'itm-workbench[trackers]'",
@@ -135,7 +135,7 @@ def accelerator(settings: Settings, folder: Path | None) -> Accelerator:
         ValueError, ImportError: as ``check_machine``.
     """
     check_machine(settings.device, settings.tracker)
-    cpu = devices.find(settings.device).type == "cpu"
+    cpu = devices.find_device(settings.device).type == "cpu"
     precision = devices.precision_of(settings.precision)
     if precision == "auto":
         precision = "float32" if cpu else "bf16"

@@ -38,10 +38,10 @@ def image_or_card(split: Split, row: int) -> Image.Image:
             raise
     boxes = split.open_boxes(row) if split.open_boxes else None
     captions = [split.captions[caption] for caption in np.flatnonzero(split.own == row)]
-    return card(captions, boxes)
+    return caption_card(captions, boxes)
 
 
-def card(captions: list[str], boxes: Array | None = None) -> Image.Image:
+def caption_card(captions: list[str], boxes: Array | None = None) -> Image.Image:
     """A card in the place of a photograph: the frames of the regions, where they are known, and the captions.
 
     Args:

@@ -81,7 +81,7 @@ def first_answers(result: Result) -> go.Figure:
         result: measured on data that know the truth; of others the figure says that they do not.
     """
     require_results(result)
-    own, true = training.found_first(result.measurements)
+    own, true = training.first_answer_shares(result.measurements)
     if not (own and true):
         return _only_a_title("First answers: these data do not say which other pairs are true")
     return training.first_answers(own, true)

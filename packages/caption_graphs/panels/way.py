@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from workbench.registry import Share
 from workbench.views.explorer import Panel, Question, Term
-from workbench.views.explorer.engine import Asker, unit
+from workbench.views.explorer.engine import Asker, unit_vector
 from workbench.views.explorer.questions import Seeks
 
 SIDES: tuple[Seeks, ...] = ("captions", "images")
@@ -40,8 +40,8 @@ def point_between(start: NDArray[Any], end: NDArray[Any], share: float) -> NDArr
     """
     angle = float(np.arccos(np.clip(float(start @ end), -1, 1)))
     if np.sin(angle) < 1e-6:
-        return unit((1 - share) * start + share * end)
-    return unit((np.sin((1 - share) * angle) * start + np.sin(share * angle) * end) / np.sin(angle))
+        return unit_vector((1 - share) * start + share * end)
+    return unit_vector((np.sin((1 - share) * angle) * start + np.sin(share * angle) * end) / np.sin(angle))
 
 
 class Way(Panel):
@@ -61,7 +61,7 @@ class Way(Panel):
 
     def answer(self, question: Question, settings: Walk | None, watched: int | None) -> Mapping[str, Any]:
         """Return the caption and the image that each run finds nearest at each step."""
-        question = self.engine.reworded(question)
+        question = self.engine.reword(question)
         steps: list[dict[str, Any]] = []
         if self.engine.encodes:
             for run, asker in enumerate(self.engine.askers):

@@ -17,13 +17,13 @@ class Words(Panel):
 
     def answer(self, question: Question, settings: Any, watched: int | None) -> Mapping[str, Any]:
         """Return each word with its effect in every run."""
-        question = self.engine.reworded(question)
+        question = self.engine.reword(question)
         words = question.words.split()
         if watched is None or question.seeks != "images" or len(words) < 2 or not self.engine.encodes:
             return {"words": []}
         sentences = [" ".join(words)]
         for place in range(len(words)):
             sentences.append(" ".join([*words[:place], *words[place + 1 :]]))
-        scores = [asker.sentences(sentences, watched)[0] for asker in self.engine.askers]
+        scores = [asker.score_sentences(sentences, watched)[0] for asker in self.engine.askers]
         effects = np.stack([of_run[0] - of_run[1:] for of_run in scores], axis=1).tolist()
         return {"words": [{"text": word, "effects": of_word} for word, of_word in zip(words, effects)]}

@@ -28,7 +28,7 @@ def test_every_table_is_named_and_every_arm_is_one_of_its_grid() -> None:
     for claim in every.values():
         assert claim.arms or claim.recorded or claim.needs or claim.text or claim.models, claim.id
         for name, label in chain.from_iterable(claim.contrasts):
-            assert label in grid.read_grid(library.find(name, "grid"))["arms"], claim.id
+            assert label in grid.read_grid(library.find_file(name, "grid"))["arms"], claim.id
 
 
 def test_verdicts_of_the_ledger_follow_from_its_values_and_these_from_the_records() -> None:
@@ -57,7 +57,8 @@ def test_every_line_of_trained_runs_has_its_threads_and_a_claim_is_trained_with_
     budgets = [claims.budget(where) for where in "WFH"]
     assert {settings["threads"] for settings in budgets} == {claims.RECORDED_THREADS}
     grids = (
-        grid.read_grid(library.find(name, "grid")) for name in (*claims.TABLES["W"][:2], *claims.TABLES["F"])
+        grid.read_grid(library.find_file(name, "grid"))
+        for name in (*claims.TABLES["W"][:2], *claims.TABLES["F"])
     )
     assert {described["fixed"]["threads"] for described in grids} == {claims.RECORDED_THREADS}
 

@@ -18,7 +18,7 @@ from workbench.runs.spellings import name_of, options_of
 
 FILES = {
     path.stem: path
-    for path in library.every("grid")
+    for path in library.list_files("grid")
     if "table" in (described := grid.read_grid(path)) and described["table"].get("paper")
 }
 # settings that the papers print, which no arm of the small form may change
@@ -50,9 +50,9 @@ def test_a_dry_run_of_a_table_says_what_it_takes_and_all_that_is_missing(name: s
     )
     assert result.exit_code == 0, result.output
     answer = json.loads(result.stdout)
-    _, _, arms = grid.planned("03_train", FILES[name], {"seed": "0"}, paper=True, dry=True)
-    described = grid.prepared(grid.read_grid(FILES[name]), {"seed": 0}, name, paper=True)
-    assert [arm["arm"] for arm in answer["arms"]] == list(dict.fromkeys(grid.rows(described).values()))
+    _, _, arms = grid.plan_file("03_train", FILES[name], {"seed": "0"}, paper=True, dry=True)
+    described = grid.prepare_grid(grid.read_grid(FILES[name]), {"seed": 0}, name, paper=True)
+    assert [arm["arm"] for arm in answer["arms"]] == list(dict.fromkeys(grid.row_labels(described).values()))
     needed = set()
     for arm, values in zip(answer["arms"], arms.values(), strict=True):
         settings = values["config"]
@@ -99,11 +99,11 @@ def remedy_of(line: str) -> bool:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in FILES if not name.startswith("sam")])
 def test_no_arm_of_the_small_form_changes_a_printed_setting(name: str) -> None:
-    described = grid.prepared(grid.read_grid(FILES[name]), {"seed": 0}, name, paper=True)
-    _, _, arms = grid.planned("03_train", FILES[name], {"seed": "0"}, paper=True, dry=True)
+    described = grid.prepare_grid(grid.read_grid(FILES[name]), {"seed": 0}, name, paper=True)
+    _, _, arms = grid.plan_file("03_train", FILES[name], {"seed": "0"}, paper=True, dry=True)
     for label, arm in described["arms"].items():
         preset = arm.get("preset", described["fixed"].get("preset")).format(data=described["fixed"]["data"])
-        preset_values = read_options(library.find(preset, "configuration"))
+        preset_values = read_options(library.find_file(preset, "configuration"))
         settings = arms[f"{label}, seed=0" if f"{label}, seed=0" in arms else label]["config"]
         assert {field: settings.get(field) for field in PRINTED} == {
             field: preset_values.get(field) for field in PRINTED

@@ -92,8 +92,8 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def trained(path: Path, params: dict[str, Any], *, root: Path, arms: Any = None, **_: Any) -> Outcome:
     """A run folder as 03_train leaves it."""
-    values = notebook.check(path, params)
-    folder = runs.new_run(path.stem, values, root, notebook.code(path))
+    values = notebook.check_parameters(path, params)
+    folder = runs.new_run(path.stem, values, root, notebook.read_code(path))
     runs.name_arm(folder, arms or {})
     config = Config(**fields(values))
     train(config, folder=folder, progress=False).save(folder)
@@ -133,7 +133,7 @@ def test_a_grid_ends_in_the_table_of_its_paper(
     words = options_of(FEW)
     done = CliRunner().invoke(app, [*COMMANDS[name], *words, "--skip-existing", "--root", str(root)])
     assert done.exit_code == 0, done.output
-    file = library.find(COMMANDS[name][2], "grid")
+    file = library.find_file(COMMANDS[name][2], "grid")
     written = table.make(file, {option: str(value) for option, value in FEW.items()}, root=root)
     assert written.missing == {}
     titled = written.title.replace(", Table", " Table").replace(", Fig", " Fig")
@@ -166,7 +166,7 @@ def test_table_4_of_cora_trains_each_model_once_and_its_rows_are_those_of_a_doub
 
     monkeypatch.setattr(grid, "run_notebook", counted)
     seeded = tmp_path / "cora_table4.yaml"
-    described = grid.read_grid(library.find("cora_table4", "grid"))
+    described = grid.read_grid(library.find_file("cora_table4", "grid"))
     few = {name: value for name, value in FEW.items() if name != "seed"} | {"val_images": 12}
     described = {
         **described,
@@ -233,7 +233,7 @@ def rsum(scores: Any, own: Any) -> float:
 @pytest.fixture(scope="module")
 def pair(root: Path) -> list[str]:
     """Two runs."""
-    path = library.find("03_train")
+    path = library.find_file("03_train")
     few = {name: value for name, value in FEW.items() if not name.startswith("clusters")}
     arms = ({"objective": objective, **few} for objective in ("aahr", "ditm"))
     return [str(trained(path, params, root=root).folder) for params in arms]
@@ -245,8 +245,8 @@ def shown(pair: list[str], tmp_path_factory: pytest.TempPathFactory) -> Iterator
 
     @cache
     def cell(name: str) -> tuple[dict[str, Any], str]:
-        path, more = library.find(name), dict[str, Any]()
-        if "runs" in notebook.check(path, {}):
+        path, more = library.find_file(name), dict[str, Any]()
+        if "runs" in notebook.check_parameters(path, {}):
             more["runs"] = pair
         if name == "09_relevance_audit":
             more["ratings"] = {"cxc:sits": fixtures.cxc(tmp_path_factory.mktemp("cxc"))}

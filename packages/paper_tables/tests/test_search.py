@@ -11,7 +11,7 @@ from workbench import assets, objectives
 from workbench.execution import grid, library
 
 KEY = "val/exact:t2i/map_at_r"
-SEARCH = grid.read_grid(library.find(search.GRIDS[0], "grid"))
+SEARCH = grid.read_grid(library.find_file(search.GRIDS[0], "grid"))
 
 
 def test_the_best_mean_over_seeds_is_found_for_each_objective():

@@ -440,7 +440,7 @@ def test_the_table_of_a_grid_takes_what_was_typed_for_the_grid(tmp_path):
 def test_a_seed_that_is_given_is_the_only_one():
     seeded = layouts.over_seeds(GRID)
     assert list(grid.expand(seeded))[:4] == ["HARD, seed=0", "HARD, seed=1", "HARD, seed=2", "mine, seed=0"]
-    assert set(grid.rows(seeded).values()) == {"HARD", "mine", "CON"}
+    assert set(grid.row_labels(seeded).values()) == {"HARD", "mine", "CON"}
     assert list(grid.expand(layouts.over_seeds(GRID, {"seed": 7}), {"seed": 7})) == ["HARD", "mine", "CON"]
     assert layouts.over_seeds({"arms": {"a": {}}}) == {"arms": {"a": {}}}
 

@@ -144,7 +144,7 @@ def test_a_walk_begins_at_the_query_and_ends_at_the_root(engine, long):
     ends = []
     for share in (0.0, 1.0):
         question = engine.with_settings(Question((long,), settings=walked(share)))
-        ends.append(asker.point(engine.moved(question)))
+        ends.append(asker.point(engine.move(question)))
     assert np.allclose(ends[0], asker.run.model.vector(long.value), atol=1e-6)
     assert np.allclose(ends[1], asker.run.model.vector(""), atol=1e-6)
 
@@ -155,7 +155,7 @@ def test_every_step_of_the_way_names_the_nearest_caption_and_image(engine, long)
     assert len(steps) == 2 * 11
     step = steps[4]
     asked = engine.with_settings(Question((long,), "captions", k=1, settings=walked(step["walk"])))
-    nearest = int(engine.scores(engine.moved(asked))[0].argmax())
+    nearest = int(engine.scores(engine.move(asked))[0].argmax())
     assert (step["text"], step["level"]) == (engine.split.captions[nearest], engine.split.level[nearest])
 
 
@@ -176,7 +176,7 @@ def test_edits_are_scored_and_ranked_against_the_sentence_made_again(engine):
     assert [edit["kind"] for edit in edits] == ["asked", "remade", *["drop"] * 4]
     without = next(edit for edit in edits if edit["label"] == "without red bus")
     assert without["sentence"] == "a bus next to a tree"
-    scores = engine.askers[0].sentences([without["sentence"]])[:, 0]
+    scores = engine.askers[0].score_sentences([without["sentence"]])[:, 0]
     assert without["scores"][0] == pytest.approx(float(scores[5]), abs=1e-6)
     assert without["ranks"][0] == 1 + int((scores > scores[5]).sum())
 

@@ -13,7 +13,7 @@ from workbench.records import Truth
 from workbench.text import load
 from workbench.text.tokens import Tokens
 from workbench.views.explorer import notes
-from workbench.views.explorer.engine import Asker, Engine, counted
+from workbench.views.explorer.engine import Asker, Engine, count_true_images
 from workbench.views.explorer.questions import Filters, Question, Term
 
 nan = np.nan
@@ -147,7 +147,7 @@ def test_nothing_is_claimed_where_the_data_know_no_truth():
 
 def test_the_line_by_hand():
     found = Truth(np.array([1, 0, nan]), np.array([nan] * 3), ("furry",), ("or", "one"))
-    assert notes.truth_line(counted(found, (0,))) == (
+    assert notes.truth_line(count_true_images(found, (0,))) == (
         "True of 1 of the 3 images, not known of 1; the pinned one is among them. "
         "The world has no word for: “furry”. Not checked here: what “or”, “one” say."
     )
@@ -158,12 +158,12 @@ def test_words_that_a_model_has_not_met_are_named_for_each_model():
     models = [{"tokens": maker} for maker in makers] + [{"word_features": SimpleNamespace()}]
     runs = [SimpleNamespace(model=SimpleNamespace(makers=of_model)) for of_model in models]
     one, two, pieces = (Asker(run, 0, None).unseen(["a", "red", "unicorn", "a"]) for run in runs)
-    assert notes.unseen({"one": one}) == "The model has never seen: “red”, “unicorn”."
-    assert notes.unseen({"one": one, "two": one}) == "The models have never seen: “red”, “unicorn”."
-    assert notes.unseen({"one": one, "two": two, "three": pieces}) == (
+    assert notes.unseen_note({"one": one}) == "The model has never seen: “red”, “unicorn”."
+    assert notes.unseen_note({"one": one, "two": one}) == "The models have never seen: “red”, “unicorn”."
+    assert notes.unseen_note({"one": one, "two": two, "three": pieces}) == (
         "one has never seen: “red”, “unicorn”. two has never seen: “unicorn”."
     )
-    assert notes.unseen({"one": Asker(runs[0], 0, None).unseen(["a", "cat"])}) == ""
+    assert notes.unseen_note({"one": Asker(runs[0], 0, None).unseen(["a", "cat"])}) == ""
 
 
 def test_a_typed_question_has_the_grades_of_the_same_caption_of_the_data():

@@ -55,11 +55,11 @@ def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 @pytest.fixture
 def no_packages(monkeypatch: pytest.MonkeyPatch):
     """As where no package with a panel or a parser is installed."""
-    panels.installed.cache_clear()
+    panels.installed_panels.cache_clear()
     monkeypatch.setattr(panels, "find_spec", lambda name: None)
     monkeypatch.setattr(text, "names", lambda: ["tokens"])
     yield
-    panels.installed.cache_clear()
+    panels.installed_panels.cache_clear()
 
 
 def test_without_packages_the_explorer_answers_and_has_no_panel(no_packages, tmp_path: Path):
@@ -75,7 +75,7 @@ def test_without_packages_the_explorer_answers_and_has_no_panel(no_packages, tmp
 
 
 def test_the_panels_of_the_package_of_scene_graphs_are_found():
-    assert [panel.name for panel in panels.installed()] == ["graph", "way", "words"]
+    assert [panel.name for panel in panels.installed_panels()] == ["graph", "way", "words"]
 
 
 def test_a_panel_rewords_a_question_and_adds_to_its_answer(make):
@@ -98,7 +98,7 @@ def test_what_a_page_has_set_is_checked_by_the_panel(make, settings):
 
 def test_scripts_of_panels_are_closed_in_themselves(make):
     script = 'import { h } from "workbench";\nconst LOCAL = 1;\nexport default class Own {}\n'
-    joined = panels.scripts([make("one", script), make("two", script)])
+    joined = panels.join_scripts([make("one", script), make("two", script)])
     assert joined.count("(() => {") == 2
     assert "import" not in joined
     assert "PANELS.one = class Own {}" in joined

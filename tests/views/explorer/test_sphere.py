@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 import torch
 
-from workbench.views.explorer.engine import unit
+from workbench.views.explorer.engine import unit_vector
 from workbench.views.explorer.gallery import cosines
 
 
 def test_what_cancels_out_has_no_direction():
     with pytest.raises(ValueError, match="cancel out"):
-        unit(np.zeros(4))
+        unit_vector(np.zeros(4))
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16])

@@ -44,15 +44,18 @@ def test_groups_that_lie_apart_in_the_space_lie_apart_on_the_map(vectors):
 
 def test_the_same_seed_gives_the_same_places(vectors):
     settings = Settings(steps=400, neighbours=5)
-    assert (coordinates.compute(vectors, settings) == coordinates.compute(vectors, settings)).all()
+    assert (
+        coordinates.compute_places(vectors, settings) == coordinates.compute_places(vectors, settings)
+    ).all()
 
 
 def test_a_second_map_that_starts_from_the_first_is_nearer_to_it_than_one_that_does_not():
     vectors = np.random.default_rng(0).normal(size=(150, 5)).astype(np.float32)
     settings = Settings(steps=400, neighbours=15)
-    first = coordinates.compute(vectors, settings, vectors[:, 3:])
+    first = coordinates.compute_places(vectors, settings, vectors[:, 3:])
     left = [
-        procrustes(first, coordinates.compute(vectors, settings, start)).disparity for start in (first, None)
+        procrustes(first, coordinates.compute_places(vectors, settings, start)).disparity
+        for start in (first, None)
     ]
     assert left[0] < left[1]
 
@@ -87,7 +90,7 @@ def test_without_a_folder_nothing_is_kept(vectors, computed, tmp_path, monkeypat
 
 @pytest.mark.slow
 def test_umap_keeps_groups_apart_as_well(vectors):
-    found = coordinates.compute(vectors, Settings("umap", neighbours=8))
+    found = coordinates.compute_places(vectors, Settings("umap", neighbours=8))
     near = np.linalg.norm(found[:, None] - found[None], axis=2) + np.diag(np.full(40, np.inf))
     assert ((near.argmin(axis=1) < 20) == (np.arange(40) < 20)).all()
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.spatial import procrustes as of_scipy
 
-from workbench.views.maps.coordinates import most_moved, procrustes
+from workbench.views.maps.coordinates import most_moved_rows, procrustes
 
 SQUARE = np.array([[0.0, 0], [2, 0], [2, 2], [0, 2]])
 
@@ -40,7 +40,7 @@ def test_the_one_item_that_moved_comes_first():
     first = rng.normal(size=(40, 2))
     second = first.copy()
     second[17] += 3
-    assert most_moved(procrustes(first, second).moved, 3)[0] == 17
+    assert most_moved_rows(procrustes(first, second).moved, 3)[0] == 17
 
 
 @pytest.mark.parametrize(("points", "says"), [(SQUARE[:3], "shapes"), (np.ones((4, 2)), "coincide")])

@@ -11,7 +11,7 @@ import torch
 
 from workbench.records import Embedding
 from workbench.views.maps import coordinates, space_map
-from workbench.views.maps.space_map import change, map_runs, metrics
+from workbench.views.maps.space_map import map_runs, metrics, space_change
 
 
 @pytest.fixture
@@ -76,14 +76,14 @@ def test_the_exemplar_of_a_cluster_is_its_middle_image():
 
 def test_a_map_of_one_kind_holds_its_items_alone(space, stand_in):
     (one,) = map_runs([space], k=3, clusters=2)
-    points, marks = one.alone("caption")
+    points, marks = one.map_of_kind("caption")
     np.testing.assert_array_equal(points, one.vectors[12:, :2])
     assert marks.kind == ["caption"] * 24
     assert (list(marks.text), list(marks.values)) == (
         list(space.split.captions),
         one.items["cluster"].tolist()[12:],
     )
-    assert len(one.alone("image", "hubness")[0]) == 12
+    assert len(one.map_of_kind("image", "hubness")[0]) == 12
 
 
 def test_a_run_that_only_turned_its_space_has_moved_nothing(space, stand_in):
@@ -93,7 +93,7 @@ def test_a_run_that_only_turned_its_space_has_moved_nothing(space, stand_in):
     vectors = [replace(one, mean=one.mean @ turned) for one in (space.image, space.text)]
     other = space.with_embeddings("turned", *vectors)
     first, second = map_runs([space, other], k=5, clusters=3)
-    found = change(first, second)
+    found = space_change(first, second)
     assert found["neighbours_kept"] == 1
     assert found["moved"] == pytest.approx(0, abs=1e-5)
     np.testing.assert_allclose(second.items["moved"], 0, atol=1e-5)
@@ -112,7 +112,7 @@ def test_the_one_item_that_another_run_moves_is_told_even_where_spaces_have_othe
 
 def test_a_colour_of_which_nothing_is_known_is_refused_by_name(space, stand_in):
     (found,) = map_runs([replace(space, split=replace(space.split, level=None, chain=None))], k=5, clusters=3)
-    assert found.marks("hubness").numeric
+    assert found.marks("hubness").is_numeric
     with pytest.raises(ValueError, match=r"the map of toy has no colour 'level'; .*kind"):
         found.marks("level")
 

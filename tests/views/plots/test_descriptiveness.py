@@ -54,7 +54,7 @@ def test_a_long_caption_is_cut_with_a_mark_and_no_markup_gets_through():
 
 @pytest.mark.parametrize("share", np.linspace(0, 1, 11))
 def test_words_can_be_read_on_every_shade(share):
-    lights = sorted(luminance(colour) for colour in plots._shade(share))
+    lights = sorted(luminance(colour) for colour in plots._segment_colours(share))
     assert (lights[1] + 0.05) / (lights[0] + 0.05) >= 3.9
 
 
@@ -89,7 +89,7 @@ def test_each_scorer_has_one_box_a_level_coloured_from_generic_to_specific():
 
 def test_the_line_by_length_is_the_median_and_the_band_its_quantiles():
     values = {"l2_sum": np.array([0.0, 1.0, 2.0, 7.0])}
-    low, high, median = plots.by_length(values, np.array([3, 3, 3, 5]), title="t", y="y").data
+    low, high, median = plots.medians_by_length(values, np.array([3, 3, 3, 5]), title="t", y="y").data
     assert (median.x.tolist(), median.y.tolist()) == ([3, 5], [1.0, 7.0])
     assert (low.y[0], high.y[0]) == pytest.approx((0.1, 1.9))
     assert high.fill == "tonexty"

@@ -72,7 +72,7 @@ def test_captions_are_shown_as_text():
 
 def test_the_way_of_each_moved_item_is_a_line_from_its_first_to_its_second_place():
     second = POINTS + 1
-    fig = plots.moved(
+    fig = plots.moves_between(
         POINTS,
         second,
         marks(KIND, "kind"),
@@ -104,7 +104,7 @@ def test_large_maps_have_one_shape_a_trace():
 
 def test_gap_and_hubs_have_one_line_a_run_and_kind():
     pair = np.array([0.1, 0.2, 0.3]), np.array([-0.1, 0.0])
-    assert len(plots.along_gap({"one": pair, "two": pair}).data) == 4
+    assert len(plots.gap_profiles({"one": pair, "two": pair}).data) == 4
     fig = plots.hubness(
         {"one": (np.array([0, 3, 1]), np.array([2, 2])), "two": (np.array([1, 1, 1]), np.array([2, 2]))}, k=3
     )

@@ -43,7 +43,7 @@ def apart(one, other):
 
 # By hand: a word of three letters is 3 * 7.3 + 22 = 43.9 pixels wide.
 def test_objects_stand_in_a_row_attributes_above_and_a_relation_below_between_its_ends():
-    drawing = layout.arrange(SceneGraph(("man", "dog"), ((1, "wet"),), ((0, "pet", 1),)))
+    drawing = layout.place_graph(SceneGraph(("man", "dog"), ((1, "wet"),), ((0, "pet", 1),)))
     man, dog, wet, pet = drawing.boxes
     assert (man.width, wet.width) == (pytest.approx(43.9), pytest.approx(43.9))
     # the relation needs 43.9 and 16 for its two ends: 59.9; the boxes alone need (43.9 + 43.9) / 2 + 28 =
@@ -59,7 +59,7 @@ def test_objects_stand_in_a_row_attributes_above_and_a_relation_below_between_it
 
 
 def test_a_long_relation_runs_below_the_short_ones_inside_it():
-    boxes = [box for box in layout.arrange(GRAPH).boxes if box.kind == "relation"]
+    boxes = [box for box in layout.place_graph(GRAPH).boxes if box.kind == "relation"]
     heights = {box.label: box.centre[1] for box in boxes}
     assert (
         heights["in"] == heights["run through"] > heights["throw to"] > heights["look at"] > heights["watch"]
@@ -68,7 +68,7 @@ def test_a_long_relation_runs_below_the_short_ones_inside_it():
 
 def test_a_great_graph_is_cut_and_says_by_how_much():
     graph = SceneGraph(("dog",) * 300, ((0, "wet"),) * 20, tuple((0, "see", i) for i in range(1, 300)))
-    drawing = layout.arrange(graph, limit=12)
+    drawing = layout.place_graph(graph, limit=12)
     # 12 objects, 8 attributes, 11 relations are drawn of 300 + 20 + 299
     assert drawing.left_out == 619 - 31
     notes = [note.text for note in plots.draw(graph).layout.annotations]
@@ -112,7 +112,7 @@ def test_an_image_is_matched_with_the_caption_and_with_each_object_and_its_attri
 def test_two_captions_share_what_both_say():
     left = SceneGraph(("man", "dog"), ((1, "wet"),), ((0, "pet", 1),))
     right = SceneGraph(("man", "cat"), (), ((0, "pet", 1),))
-    fig = plots.compared(left, right, names=("a", "b"), score=0.25)
+    fig = plots.statement_comparison(left, right, names=("a", "b"), score=0.25)
     places = {(trace.x[0], trace.y[0]): trace.hovertext[0] for trace in fig.data}
     assert places == {
         (0, 0): "object: dog", (0, 1): "attribute: dog | wet", (0, 2): "relation: man | pet | dog",
@@ -135,11 +135,11 @@ def test_statistics_count_captions():
         SceneGraph(("cat",)),
         SceneGraph(("dog", "cat"), (), ((0, "see", 1),)),
     ]
-    objects, attributes, _ = plots.per_caption(graphs).data
+    objects, attributes, _ = plots.graph_sizes(graphs).data
     # one, two and two objects; one, none and no attribute
     assert objects.y.tolist() == pytest.approx([0, 1 / 3, 2 / 3])
     assert attributes.y.tolist() == pytest.approx([2 / 3, 1 / 3])
-    bars = plots.most_frequent(graphs, k=2)
+    bars = plots.most_frequent_words(graphs, k=2)
     assert [list(bar.x) for bar in bars.data] == [[2, 2], [1], [1]]
     assert bars.layout.yaxis.ticktext == ("cat", "dog")
 
@@ -176,7 +176,7 @@ LONG_NAME = SceneGraph(
 @example(LONG_NAME)
 @given(any_graph())
 def test_no_boxes_of_a_row_touch_and_all_lie_inside_the_edges(graph):
-    drawing = layout.arrange(graph)
+    drawing = layout.place_graph(graph)
     boxes = drawing.boxes
     assert all(apart(a, b) for i, a in enumerate(boxes) for b in boxes[:i])
     for box in boxes:
@@ -204,9 +204,9 @@ def figures_of(text):
     graph = graph_of(text)
     yield plots.draw(graph, caption=text, title=text)
     yield plots.composition(graph, IMAGE, text, title=text)
-    yield plots.compared(graph, SceneGraph(("dog",)), names=(text, text), score=0.5)
-    yield plots.per_caption([graph])
-    yield plots.most_frequent([graph])
+    yield plots.statement_comparison(graph, SceneGraph(("dog",)), names=(text, text), score=0.5)
+    yield plots.graph_sizes([graph])
+    yield plots.most_frequent_words([graph])
 
 
 def strings(value):
@@ -242,7 +242,7 @@ def check(text):
                 left = left.replace(tag, "")
             assert "<" not in left
             assert not any(ord(sign) < 32 or sign in "\x7f\u202e\ud800" for sign in left)
-        page = report.div(made, "figure-1")
+        page = report.figure_div(made, "figure-1")
         page.encode()
         parser = Tags()
         parser.feed(page)

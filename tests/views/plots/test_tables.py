@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.records import Measurement, MetricKey
-from workbench.views.plots.tables import LONGEST, listing, numbers, printed
+from workbench.views.plots.tables import LONGEST, listing, numbers, printed_table
 
 
 def body(page):
@@ -50,7 +50,7 @@ COLUMNS = {
 
 
 def test_rows_stand_under_the_heading_of_their_paper_and_group():
-    page = body(printed(COLUMNS, title="MS-COCO 5K"))
+    page = body(printed_table(COLUMNS, title="MS-COCO 5K"))
     assert page.count("<tbody>") == 2
     assert '<th scope="rowgroup" colspan="3">DITM, table I, ViT-B/32</th>' in page
     assert (
@@ -62,14 +62,14 @@ def test_rows_stand_under_the_heading_of_their_paper_and_group():
 
 
 def test_it_says_whether_the_rows_compare():
-    assert "Measured alike" in printed(COLUMNS, title="t")
-    page = printed(COLUMNS, title="t", reason="yours is smaller")
+    assert "Measured alike" in printed_table(COLUMNS, title="t")
+    page = printed_table(COLUMNS, title="t", reason="yours is smaller")
     assert "\N{WARNING SIGN} Not comparable: yours is smaller." in page
     assert "Measured alike" not in page
 
 
 def test_texts_of_papers_are_escaped():
-    page = body(printed(COLUMNS, title="<t>"))
+    page = body(printed_table(COLUMNS, title="<t>"))
     assert "my &lt;run&gt;" in page
     assert "a &amp; b" in page
     assert "<b>&lt;t&gt;</b>" in page

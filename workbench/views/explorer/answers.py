@@ -138,10 +138,10 @@ class Answer:
         lines = []
         for run, column in enumerate(self.columns):
             rows = dict.fromkeys([*column, *self.pins])
-            lines += [self._line(run, items[row]) for row in rows]
+            lines += [self._table_row(run, items[row]) for row in rows]
         return pd.DataFrame(lines, columns=COLUMNS).astype({"rank": "Int64"})
 
-    def _line(self, run: int, item: Item) -> dict[str, Any]:
+    def _table_row(self, run: int, item: Item) -> dict[str, Any]:
         query = self.query
         return {
             "query": query.label,

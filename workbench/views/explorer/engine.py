@@ -22,7 +22,7 @@ from workbench.views.explorer.answers import Answer, Item, Query
 from workbench.views.explorer.disagreements import disagreements
 from workbench.views.explorer.gallery import Entities, Gallery, Grader, cosines, ranking
 from workbench.views.explorer.notes import Facts, Truths
-from workbench.views.explorer.panels import Panel, chosen, require_panels
+from workbench.views.explorer.panels import Panel, panels_by_name, require_panels
 from workbench.views.explorer.questions import Filters, Question, Seeks, Term
 
 # ``(N,)`` one run's scores of the whole gallery, or several lines of them
@@ -35,7 +35,7 @@ READERS = ("tokens", "graph_tokens")
 OTHER = {"text": "images", "caption": "images", "image": "captions", "pixels": "captions"}
 
 
-def unit(vector: NDArray[Any]) -> NDArray[np.float32]:
+def unit_vector(vector: NDArray[Any]) -> NDArray[np.float32]:
     """The vector at length 1.
 
     Raises:
@@ -63,11 +63,11 @@ class Asker:
         self.entities = entities
         self._text = lru_cache(TEXTS)(lambda text: run.model.embed_texts([text]))
 
-    def answers(self, question: Question) -> bool:
+    def can_answer(self, question: Question) -> bool:
         """Whether the run can answer: vectors without their model know images and captions of the data, and a
         model without vectors scores one item of one kind against the other kind.
         """
-        if not by_objective(question) and not self.has_vectors:
+        if not is_scored_by_objective(question) and not self.has_vectors:
             return False
         if any(self._vector(term) is None for term in question.terms if term.kind == "embedding"):
             return False
@@ -87,28 +87,28 @@ class Asker:
         """``(N,)`` scores of the gallery; by the objective where one item is asked for the other kind, else
         cosines.
         """
-        if not by_objective(question):
+        if not is_scored_by_objective(question):
             return np.asarray(self.cosines(self.point(question)[None], question.seeks)[0])
         query = question.terms[0]
         images = question.seeks == "images"
         if self.run.config.get("rerank") and query.kind in ("image", "caption"):
             return self.run.scores[:, query.value] if images else self.run.scores[query.value]
-        embedding = self.embedding(query)
+        embedding = self.embed(query)
         if images:
             return np.asarray(self.run.model.scores(self.run.image, embedding)[:, 0])
         return np.asarray(self.run.model.scores(embedding, self.run.text)[0])
 
     def point(self, question: Question) -> NDArray[np.float32]:
         """``(D,)`` unit vector of the sum of the terms."""
-        terms = [term.sign * self.embedding(term).mean[0].float().cpu().numpy() for term in question.terms]
-        return unit(np.sum(terms, axis=0))
+        terms = [term.sign * self.embed(term).mean[0].float().cpu().numpy() for term in question.terms]
+        return unit_vector(np.sum(terms, axis=0))
 
-    def sentences(self, sentences: Sequence[str], row: int | None = None) -> Scores:
+    def score_sentences(self, sentences: Sequence[str], row: int | None = None) -> Scores:
         """``(I, S)`` scores of all images with loose sentences, by the objective; of one image ``(1, S)``."""
         image = self.run.image if row is None else self.run.image.take(np.array([row]))
         return self.run.model.scores(image, self.run.model.embed_texts(sentences))
 
-    def embedding(self, term: Term) -> Embedding:
+    def embed(self, term: Term) -> Embedding:
         """What a term is in the space of this run, one row.
 
         Raises:
@@ -128,7 +128,7 @@ class Asker:
             vector.shape == (width,),
             f"{self.run.name} embeds to {width} dimensions, the given embedding has {vector.shape}",
         )
-        return Embedding(torch.from_numpy(unit(vector))[None])
+        return Embedding(torch.from_numpy(unit_vector(vector))[None])
 
     def unseen(self, words: Iterable[str]) -> tuple[str, ...]:
         """Return the words that the model has not met in training; none of one that reads pieces of words,
@@ -155,7 +155,7 @@ class Asker:
         return vectors[0] if len(vectors) == 1 else vectors[self.number]
 
 
-def by_objective(question: Question) -> bool:
+def is_scored_by_objective(question: Question) -> bool:
     """Whether the objective itself scores the question: one item of one kind asks for the other kind."""
     return len(question.terms) == 1 and OTHER.get(question.terms[0].kind) == question.seeks
 
@@ -186,7 +186,7 @@ class Engine:
         self.gallery = Gallery(self.split, entities)
         self.grader = Grader(self.gallery, grades)
         self.askers = tuple(Asker(run, number, entities) for number, run in enumerate(runs))
-        self.panels = {name: panel(self) for name, panel in chosen(panels).items()}
+        self.panels = {name: panel(self) for name, panel in panels_by_name(panels).items()}
         self.disagreements = cache(partial(disagreements, runs))
         self._scores: Callable[[Question], tuple[Scores, ...]] = lru_cache(QUESTIONS)(self._all_scores)
 
@@ -204,15 +204,15 @@ class Engine:
             f"a pinned or watched row lies outside of 0..{size - 1}",
         )
         question = self.with_settings(question)
-        worded = self.reworded(question)
-        scored = self.moved(worded)
+        worded = self.reword(question)
+        scored = self.move(worded)
         scores = self.scores(scored)
-        passes = self._passes(worded)
-        columns = self._columns(question, scores, passes)
-        watched = self._watched(question, worded, columns)
-        rows = self._rows(question, columns, None if worded == question else watched)
+        passes = self._passing_items(worded)
+        columns = self._top_rows(question, scores, passes)
+        watched = self._watched_item(question, worded, columns)
+        rows = self._described_rows(question, columns, None if worded == question else watched)
         image = next((str(term.value) for term in question.terms if term.kind == "image"), "")
-        measure = "score of the objective" if by_objective(scored) else "cosine"
+        measure = "score of the objective" if is_scored_by_objective(scored) else "cosine"
         query = Query(worded.label, question.seeks, worded.words, image, measure)
         return Answer(
             query,
@@ -224,20 +224,20 @@ class Engine:
             self.grader.name,
             question.pins,
             watched,
-            panels=self._drawn(question, watched),
+            panels=self._panel_drawings(question, watched),
             facts=self._facts(question, worded, scored),
             partners=self._partners(worded, scores),
             skip=question.skip,
-            unusual=self._unusual(worded),
+            unusual=self._unusual_words(worded),
         )
 
-    def reworded(self, question: Question) -> Question:
+    def reword(self, question: Question) -> Question:
         """Return the question as panels word it, which is asked and graded."""
         for name, settings in question.settings.items():
             question = self.panels[name].reword(question, settings)
         return question
 
-    def moved(self, question: Question) -> Question:
+    def move(self, question: Question) -> Question:
         """Return the question as panels move it, whose vectors are scored."""
         for name, settings in question.settings.items():
             question = self.panels[name].move(question, settings)
@@ -253,22 +253,22 @@ class Engine:
         settings = {name: self.panels[name].read(value) for name, value in question.settings.items()}
         return replace(question, settings=settings)
 
-    def _drawn(self, question: Question, watched: int | None) -> dict[str, Mapping[str, Any]]:
+    def _panel_drawings(self, question: Question, watched: int | None) -> dict[str, Mapping[str, Any]]:
         """Return what the panels that are shown draw."""
         return {
             name: self.panels[name].answer(question, question.settings.get(name), watched)
             for name in sorted(question.shown)
         }
 
-    def _columns(
+    def _top_rows(
         self, question: Question, scores: Iterable[Scores], passes: NDArray[np.bool_]
     ) -> tuple[tuple[int, ...], ...]:
         """Return the rows that each run puts first among those that pass."""
-        orders = [order for order, _ in self._places(question.seeks, scores)]
+        orders = [order for order, _ in self._orders_and_ranks(question.seeks, scores)]
         here = slice(question.skip, question.skip + question.k)
         return tuple(tuple(order[passes[order]][here].tolist()) for order in orders)
 
-    def _rows(
+    def _described_rows(
         self, question: Question, columns: Sequence[Sequence[int]], watched: int | None
     ) -> Sequence[int]:
         """Return the rows that are described: what is pinned, the item that a reworded question is measured
@@ -281,17 +281,19 @@ class Engine:
             rows += column
         return list(dict.fromkeys(rows))
 
-    def _watched(self, question: Question, worded: Question, columns: Sequence[Sequence[int]]) -> int | None:
+    def _watched_item(
+        self, question: Question, worded: Question, columns: Sequence[Sequence[int]]
+    ) -> int | None:
         """Return the item that panels speak of: it stays the same while a sentence is reworded."""
         if question.watched is not None:
             return question.watched
         if worded != question:
-            scores = self.scores(self.moved(question))
+            scores = self.scores(self.move(question))
             first = replace(question, skip=0, k=1)
-            columns = self._columns(first, scores, self._passes(question))
+            columns = self._top_rows(first, scores, self._passing_items(question))
         return next((column[0] for column in columns if column), None)
 
-    def _unusual(self, worded: Question) -> dict[str, tuple[str, ...]]:
+    def _unusual_words(self, worded: Question) -> dict[str, tuple[str, ...]]:
         """Return words that were typed and that captions do not use, with those near to them."""
         typed = " ".join(term.value for term in worded.terms if term.kind == "text")
         return self.reader.unusual_words(typed, self.gallery.words) if self.reader and typed else {}
@@ -318,31 +320,31 @@ class Engine:
         silent = np.full(len(self.gallery.ids(question.seeks)), np.nan, np.float32)
         scores = []
         for asker in self.askers:
-            scores.append(asker.scores(question) if asker.answers(question) else silent)
+            scores.append(asker.scores(question) if asker.can_answer(question) else silent)
         return tuple(scores)
 
-    def _passes(self, question: Question) -> NDArray[np.bool_]:
-        passes = self.gallery.passes(question.seeks, question.filters)
+    def _passing_items(self, question: Question) -> NDArray[np.bool_]:
+        passes = self.gallery.passing_items(question.seeks, question.filters)
         if question.filters.marks:
             marks = self.grader.grades(question, np.arange(len(passes)))[1]
             passes &= np.isin(marks, question.filters.marks)
         if question.seeks == "captions":
-            about = self.grader.about(question)
-            passes = self.gallery.once(passes, about and about[2])
+            about = self.grader.subject(question)
+            passes = self.gallery.distinct_captions(passes, about and about[2])
         return passes
 
-    def _places(self, seeks: Seeks, scores: Iterable[Scores]) -> list[tuple[Rows, Rows]]:
+    def _orders_and_ranks(self, seeks: Seeks, scores: Iterable[Scores]) -> list[tuple[Rows, Rows]]:
         """Order and ranks of the gallery in each run; captions that read the same share the best of their
         ranks.
         """
         places = [ranking(of_run) for of_run in scores]
         if seeks == "captions":
-            return [self.gallery.shared(order, ranks) for order, ranks in places]
+            return [self.gallery.share_ranks(order, ranks) for order, ranks in places]
         return places
 
     def _items(self, question: Question, rows: Sequence[int], scores: tuple[Scores, ...]) -> tuple[Item, ...]:
         grades, marks = self.grader.grades(question, np.array(rows, dtype=np.int64))
-        ranks = [ranks for _, ranks in self._places(question.seeks, scores)]
+        ranks = [ranks for _, ranks in self._orders_and_ranks(question.seeks, scores)]
         items = []
         for row, grade, mark in zip(rows, grades, marks, strict=True):
             known = [_number(of_run[row]) for of_run in scores]
@@ -360,10 +362,10 @@ class Engine:
 
     def _partners(self, question: Question, scores: tuple[Scores, ...]) -> tuple[Item, ...]:
         """What the data pair with the question, the best of the first run first; nothing among entities."""
-        about = self.grader.about(question)
+        about = self.grader.subject(question)
         rows: list[int] = []
         if about and question.seeks != "entities":
-            rows = self.gallery.of_image(about[2], question.seeks)
+            rows = self.gallery.rows_of_image(about[2], question.seeks)
         return self._items(question, sorted(rows, key=lambda row: -float(scores[0][row])), scores)
 
     def _facts(self, question: Question, worded: Question, scored: Question) -> Facts:
@@ -376,20 +378,20 @@ class Engine:
         """
         truth = self.grader.truth(worded)
         reads = truth is not None or any(self.panels[name].reads for name in question.shown)
-        reading, unread = self._reading(question, worded) if reads else ("", ())
-        repeats = question.seeks == "captions" and self.gallery.repeats
-        silent = [asker for asker in self.askers if not asker.answers(scored)]
+        reading, unread = self._read_back(question, worded) if reads else ("", ())
+        repeats = question.seeks == "captions" and self.gallery.has_repeats
+        silent = [asker for asker in self.askers if not asker.can_answer(scored)]
         known = truth is not None and not np.isnan(truth.holds).all()
         encoding = any(self.panels[name].encodes for name in question.shown)
         without_model = [asker.run.name for asker in silent if asker.has_vectors]
         without_vectors = [asker.run.name for asker in silent if not asker.has_vectors]
-        judged = known or self.grader.about(worded) is not None
+        judged = known or self.grader.subject(worded) is not None
         summed = truth is not None and len(question.terms) > 1
         return Facts(
-            truths=truth and counted(truth, question.pins),
+            truths=truth and count_true_images(truth, question.pins),
             reading=reading,
             unread=unread,
-            unseen=self._unseen(worded),
+            unseen=self._unseen_words(worded),
             silent=tuple(without_model),
             without_vectors=tuple(without_vectors),
             filtered=question.filters != Filters(),
@@ -399,18 +401,18 @@ class Engine:
             panels_silent=encoding and not self.encodes,
         )
 
-    def _reading(self, question: Question, worded: Question) -> tuple[str, tuple[str, ...]]:
+    def _read_back(self, question: Question, worded: Question) -> tuple[str, tuple[str, ...]]:
         """Return how a typed sentence was read, and which of its words the reading leaves out; nothing of a
         caption of the data.
         """
         sentence = worded.words
         if worded != question:
             return sentence, ()
-        if self.reader is None or not sentence or sentence in self.gallery.rows:
+        if self.reader is None or not sentence or sentence in self.gallery.row_by_caption:
             return "", ()
         return self.reader.restate(sentence), self.reader.unread_words(sentence)
 
-    def _unseen(self, worded: Question) -> dict[str, tuple[str, ...]]:
+    def _unseen_words(self, worded: Question) -> dict[str, tuple[str, ...]]:
         """Return the words of the question that each model has not met in training, by its name."""
         spoken = [term.name for term in worded.terms if term.kind in ("text", "caption")]
         return {asker.run.name: asker.unseen(words(" ".join(spoken))) for asker in self.askers}
@@ -420,7 +422,7 @@ def _number(score: np.float32) -> float | None:
     return None if np.isnan(score) else float(score)
 
 
-def counted(truth: Truth, pins: Sequence[int] = ()) -> Truths:
+def count_true_images(truth: Truth, pins: Sequence[int] = ()) -> Truths:
     """Count the images of which a question is true, those that are pinned among them."""
     holds = truth.holds == 1
     unknown = np.isnan(truth.holds).sum()

@@ -31,7 +31,7 @@ from workbench.views import photographs
 from workbench.views.explorer import twin
 from workbench.views.explorer.answers import Answer, Item
 from workbench.views.explorer.engine import Engine
-from workbench.views.explorer.panels import Panel, scripts, styles
+from workbench.views.explorer.panels import Panel, panel_scripts, panel_styles
 from workbench.views.explorer.questions import (
     MARKS,
     SEEKS,
@@ -39,11 +39,11 @@ from workbench.views.explorer.questions import (
     Question,
     Seeks,
     Term,
-    asked_by,
-    checked,
+    check_question,
+    read_question,
 )
-from workbench.views.explorer.thumbnails import Thumbnails, uploaded
-from workbench.views.pages import module
+from workbench.views.explorer.thumbnails import Thumbnails, read_upload
+from workbench.views.pages import join_scripts
 
 HERE = Path(__file__).parent
 PARTS = ("parts.js",)
@@ -115,20 +115,22 @@ class Explorer(anywidget.AnyWidget):
         self.answer: Answer | None = None
         self._map: Any = None
         self._k = k
-        words, row = self._opening(start)
-        self._start = self._spoken(words, row)
+        words, row = self._first_words(start)
+        self._start = self._term_of_words(words, row)
         self._panels = [type(panel) for panel in self.engine.panels.values()]
         style = (HERE / "explorer.css").read_text(encoding="utf-8")
-        self._esm = "\n".join([module(HERE, PARTS), scripts(self._panels), module(HERE, SCRIPTS)])
-        self._css = "\n".join([style, styles(self._panels)])
+        self._esm = "\n".join(
+            [join_scripts(HERE, PARTS), panel_scripts(self._panels), join_scripts(HERE, SCRIPTS)]
+        )
+        self._css = "\n".join([style, panel_styles(self._panels)])
         super().__init__(config=self._config(words, row))
         self.on_msg(self._on_message)
 
-    def _opening(self, start: str | int) -> tuple[str, int | None]:
+    def _first_words(self, start: str | int) -> tuple[str, int | None]:
         """The words of the first question, and the row of the caption that they are."""
         gallery = self.engine.gallery
         if isinstance(start, str) and start:
-            return start, gallery.rows.get(start)
+            return start, gallery.row_by_caption.get(start)
         row = gallery.item("images", 0)["rows"][0] if start == "" else int(start)
         return self.engine.split.captions[row], row
 
@@ -190,9 +192,9 @@ class Explorer(anywidget.AnyWidget):
         usual: Seeks = "captions" if text is None and embedding is None else "images"
         answer = self.ask(Question(terms, seeks or usual, k or self._k))
         items = {item.row: item for item in answer.items}
-        return [self._record(items[row], run) for row in answer.columns[run]]
+        return [self._as_record(items[row], run) for row in answer.columns[run]]
 
-    def _record(self, item: Item, run: int) -> dict[str, Any]:
+    def _as_record(self, item: Item, run: int) -> dict[str, Any]:
         """An item as ``query`` returns it."""
         image = photographs.image_or_card(self.engine.split, int(item.thumbnail)) if item.thumbnail else None
         return {
@@ -209,12 +211,12 @@ class Explorer(anywidget.AnyWidget):
         Raises:
             TypeError, ValueError: a value of the question is of another type, or out of its range.
         """
-        self.answer = self.engine.answer(checked(question))
+        self.answer = self.engine.answer(check_question(question))
         return self.answer
 
-    def _spoken(self, words: str, row: int | None = None) -> Term:
+    def _term_of_words(self, words: str, row: int | None = None) -> Term:
         """Words as a term: the caption of the data that they are, or loose words."""
-        row = self.engine.gallery.rows.get(words) if row is None else row
+        row = self.engine.gallery.row_by_caption.get(words) if row is None else row
         return Term("text", words) if row is None else Term("caption", row, name=words)
 
     def _term(self, kind: Kind, value: Any) -> Term:
@@ -282,7 +284,7 @@ class Explorer(anywidget.AnyWidget):
 
     def table(self) -> pd.DataFrame:
         """The last answer as ``export`` writes it: one line for each item and run."""
-        return self._answered().table()
+        return self._last_answer().table()
 
     def _export_below(self, path: str, overwrite: bool) -> Path:
         """An export that the page asked for, which may lie in ``folder`` alone."""
@@ -326,7 +328,7 @@ class Explorer(anywidget.AnyWidget):
             tag: only those that carry it; ``""`` = all.
         """
         saved = [entry["question"] for entry in self.saved if not tag or tag in entry["tags"]]
-        return tuple(asked_by(question, [], self.engine.split) for question in saved)
+        return tuple(read_question(question, [], self.engine.split) for question in saved)
 
     def differing(self, most: int = 10) -> tuple[Question, ...]:
         """The captions on which the runs disagree most, by the rank of their own image, as questions.
@@ -347,7 +349,7 @@ class Explorer(anywidget.AnyWidget):
             ValueError: no run can answer a question.
         """
         answers = [self.engine.answer(self._question(question)) for question in questions]
-        return tuple(map(self.thumbnails.inside, answers or [self._answered()]))
+        return tuple(map(self.thumbnails.with_thumbnails, answers or [self._last_answer()]))
 
     def _question(self, question: Question | str) -> Question:
         """A question, or words as one, which a run can answer.
@@ -356,9 +358,9 @@ class Explorer(anywidget.AnyWidget):
             ValueError: none can.
         """
         if isinstance(question, str):
-            question = Question((self._spoken(question),), k=self._k)
-        question = checked(question)
-        if not any(asker.answers(question) for asker in self.engine.askers):
+            question = Question((self._term_of_words(question),), k=self._k)
+        question = check_question(question)
+        if not any(asker.can_answer(question) for asker in self.engine.askers):
             names = " and ".join(self.engine.names)
             what = "vectors without a model"
             hint = f"ask an image or, word for word, a caption of {self.engine.split.name}"
@@ -368,7 +370,7 @@ class Explorer(anywidget.AnyWidget):
             raise ValueError(f"{names}: {what} cannot be asked “{question.label}”; {hint}")
         return question
 
-    def _answered(self) -> Answer:
+    def _last_answer(self) -> Answer:
         return self.answer or self.ask(Question((self._start,), k=self._k))
 
     def _on_message(self, _: Any, message: dict[str, Any], buffers: list[memoryview]) -> None:
@@ -385,15 +387,15 @@ class Explorer(anywidget.AnyWidget):
     ) -> tuple[dict[str, Any], list[bytes]]:
         kind = message["kind"]
         if kind == "ask":
-            return self._asked(message)
+            return self._answer_message(message)
         if kind == "disagreements":
-            return self._differing(message)
+            return self._differences_message(message)
         if kind == "open":
             row = int(message["row"])
-            return {"kind": "opened", "row": row}, [self.thumbnails.large(row)]
+            return {"kind": "opened", "row": row}, [self.thumbnails.large_thumbnail(row)]
         if kind == "upload":
             name = str(message["name"])
-            self.uploads.append(uploaded(name, bytes(buffers[0])))
+            self.uploads.append(read_upload(name, bytes(buffers[0])))
             return {"kind": "uploaded", "index": len(self.uploads) - 1, "name": name}, []
         if kind == "suggest":
             suggestions = self.engine.gallery.suggestions(str(message["text"]))
@@ -402,8 +404,8 @@ class Explorer(anywidget.AnyWidget):
         path = self._export_below(str(message["path"]), message.get("overwrite") is True)
         return {"kind": "exported", "path": format_from_user(path)}, []
 
-    def _asked(self, message: dict[str, Any]) -> tuple[dict[str, Any], list[bytes]]:
-        question = asked_by(message["question"], self.uploads, self.engine.split)
+    def _answer_message(self, message: dict[str, Any]) -> tuple[dict[str, Any], list[bytes]]:
+        question = read_question(message["question"], self.uploads, self.engine.split)
         answer = self.engine.answer(question)
         before = self.answer
         follows = question.skip and before and before.query == answer.query
@@ -413,7 +415,7 @@ class Explorer(anywidget.AnyWidget):
         keys, blobs = self.thumbnails.new_to(str(message["page"]), answer.keys)
         return {"kind": "answer", "answer": answer.as_dict(), "keys": keys}, blobs
 
-    def _differing(self, message: dict[str, Any]) -> tuple[dict[str, Any], list[bytes]]:
+    def _differences_message(self, message: dict[str, Any]) -> tuple[dict[str, Any], list[bytes]]:
         differences = self.engine.disagreements(message["by"])
         thumbnails = [difference["thumbnail"] for difference in differences]
         keys, blobs = self.thumbnails.new_to(str(message["page"]), thumbnails)

@@ -100,7 +100,7 @@ class Gallery:
             rows = [row]
             image = int(split.own[row])
             level = None if split.level is None else int(split.level[row])
-            count = int(self.counts[row])
+            count = int(self.wording_counts[row])
         return {
             "id": name,
             "captions": tuple(split.captions[caption] for caption in rows),
@@ -116,13 +116,13 @@ class Gallery:
         counts = np.bincount(self.split.own, minlength=len(self.split.image_ids))
         return np.split(np.argsort(self.split.own, kind="stable"), np.cumsum(counts)[:-1])
 
-    def of_image(self, image: int, seeks: Seeks) -> list[int]:
+    def rows_of_image(self, image: int, seeks: Seeks) -> list[int]:
         """Rows of the items that the data pair with an image: itself, its captions, or their entities."""
         if seeks == "entities":
             return [row for row, images in enumerate(self.entities.images) if image in images]
         return [image] if seeks == "images" else self.captions_of[image].tolist()
 
-    def passes(self, seeks: Seeks, filters: Filters) -> NDArray[np.bool_]:
+    def passing_items(self, seeks: Seeks, filters: Filters) -> NDArray[np.bool_]:
         """``(N,)`` which items pass the filters of captions. An entity is filtered by its words."""
         wanted = filters.text.lower()
         if seeks == "entities":
@@ -135,7 +135,7 @@ class Gallery:
         if filters.images:
             passes &= np.isin(self.split.own, filters.images)
         if wanted:
-            passes &= np.array([wanted in caption for caption in self._lower])
+            passes &= np.array([wanted in caption for caption in self._lower_captions])
         images = np.bincount(self.split.own[passes], minlength=len(self.split.image_ids)) > 0
         return passes if seeks == "captions" else images
 
@@ -152,16 +152,16 @@ class Gallery:
         return np.asarray(pd.factorize(np.array(self.split.captions, dtype=object))[0], dtype=np.int64)
 
     @cached_property
-    def counts(self) -> Rows:
+    def wording_counts(self) -> Rows:
         """``(T,)`` how many captions read as each one does."""
         return np.bincount(self.wordings)[self.wordings]
 
     @property
-    def repeats(self) -> bool:
+    def has_repeats(self) -> bool:
         """Whether two captions read the same."""
-        return bool((self.counts > 1).any())
+        return bool((self.wording_counts > 1).any())
 
-    def once(self, passes: NDArray[np.bool_], image: int | None) -> NDArray[np.bool_]:
+    def distinct_captions(self, passes: NDArray[np.bool_], image: int | None) -> NDArray[np.bool_]:
         """``(T,)`` one caption of each that read the same among those that pass: that of this image, or the
         first one.
         """
@@ -170,7 +170,7 @@ class Gallery:
         first = rows[np.unique(self.wordings[rows], return_index=True)[1]]
         return np.isin(np.arange(len(passes)), first)
 
-    def shared(self, order: Rows, ranks: Rows) -> tuple[Rows, Rows]:
+    def share_ranks(self, order: Rows, ranks: Rows) -> tuple[Rows, Rows]:
         """A ranking of all captions in which those that read the same have the best of their ranks.
 
         Args:
@@ -190,7 +190,7 @@ class Gallery:
         wanted = words.lower()
         captions = self.split.captions
         ids = self.split.image_ids
-        caption_rows = (row for row, caption in enumerate(self._lower) if wanted in caption)
+        caption_rows = (row for row, caption in enumerate(self._lower_captions) if wanted in caption)
         image_rows = (row for row, name in enumerate(ids) if wanted in name.lower())
         terms: list[dict[str, Any]] = []
         for row in islice(caption_rows, most):
@@ -205,11 +205,11 @@ class Gallery:
         return frozenset(words(" ".join(self.split.captions)))
 
     @cached_property
-    def _lower(self) -> tuple[str, ...]:
+    def _lower_captions(self) -> tuple[str, ...]:
         return tuple(caption.lower() for caption in self.split.captions)
 
     @cached_property
-    def rows(self) -> dict[str, int]:
+    def row_by_caption(self) -> dict[str, int]:
         """Row of the first caption that reads so."""
         return {caption: row for row, caption in reversed(list(enumerate(self.split.captions)))}
 
@@ -236,7 +236,7 @@ class Grader:
         require_known(f"{self.split.name} has no judgements", self.name, known, ValueError)
         self._truth = lru_cache(TRUTHS)(self._truth_of)
 
-    def about(self, question: Question) -> tuple[str, int, int] | None:
+    def subject(self, question: Question) -> tuple[str, int, int] | None:
         """Kind and row of the caption or image that a question is about, so that its answers can be graded,
         and the row of the image itself or of the caption's own.
 
@@ -252,7 +252,7 @@ class Grader:
 
     def _row(self, term: Term) -> Any:
         """The row that a term names; of words, that of the caption which reads so, or ``None``."""
-        return self.gallery.rows.get(term.value) if term.kind == "text" else term.value
+        return self.gallery.row_by_caption.get(term.value) if term.kind == "text" else term.value
 
     def truth(self, question: Question) -> Truth | None:
         """Of which images a question made of words is true: a sum where every added sentence holds and no
@@ -290,13 +290,13 @@ class Grader:
 
     def grades(self, question: Question, rows: Rows) -> tuple[list[float | None], list[Mark]]:
         """Grade and mark of each of these rows of the gallery."""
-        about = self.about(question)
+        about = self.subject(question)
         own: list[int] = []
         grades = np.full(len(rows), np.nan, dtype=np.float32)
         if about:
             kind, row, image = about
             grades = self._grades(kind, row, question.seeks, rows)
-            own = self.gallery.of_image(image, question.seeks)
+            own = self.gallery.rows_of_image(image, question.seeks)
         elif (truth := self.truth(question)) is not None:
             grades = (truth.share if self.name == "graded" else truth.holds)[rows]
         least = getattr(self.relevance, "relevant_from", 1.0)

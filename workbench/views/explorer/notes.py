@@ -75,7 +75,7 @@ class Facts:
 def truth(facts: Facts) -> str:
     """Say what is true of the images, how a typed sentence was read, and which words nobody knows here."""
     truths = "" if facts.truths is None else truth_line(facts.truths)
-    return " ".join(filter(None, [truths, _reading(facts), unseen(facts.unseen)]))
+    return " ".join(filter(None, [truths, _reading_note(facts), unseen_note(facts.unseen)]))
 
 
 def note(facts: Facts) -> str:
@@ -102,16 +102,16 @@ def note(facts: Facts) -> str:
 
 def truth_line(truths: Truths) -> str:
     """Say of how many images a question is true, whether of the pinned ones, and what words mean nothing."""
-    line = _graded(truths)
+    line = _grade_note(truths)
     if truths.meaningless:
-        line += f". The world has no word for: {_quoted(truths.meaningless)}"
+        line += f". The world has no word for: {_quote(truths.meaningless)}"
     if truths.unclear:
         says = "says" if len(truths.unclear) == 1 else "say"
-        line += f". Not checked here: what {_quoted(truths.unclear)} {says}"
+        line += f". Not checked here: what {_quote(truths.unclear)} {says}"
     return f"{line}."
 
 
-def _graded(truths: Truths) -> str:
+def _grade_note(truths: Truths) -> str:
     if truths.unknown == truths.images:
         return "Not graded" if truths.meaningless else "Not graded: the data would not say it like this"
     line = f"True of {format_count(truths.true)} of the {format_count(truths.images, 'image')}"
@@ -126,14 +126,14 @@ def _graded(truths: Truths) -> str:
     return line
 
 
-def _reading(facts: Facts) -> str:
+def _reading_note(facts: Facts) -> str:
     if not facts.reading:
         return ""
     line = f"Read as: {facts.reading.rstrip('.')}."
-    return f"{line} The reading leaves out: {_quoted(facts.unread)}." if facts.unread else line
+    return f"{line} The reading leaves out: {_quote(facts.unread)}." if facts.unread else line
 
 
-def unseen(words: Mapping[str, tuple[str, ...]]) -> str:
+def unseen_note(words: Mapping[str, tuple[str, ...]]) -> str:
     """Say which words a model has not met in training, in a sentence for each set of models.
 
     Args:
@@ -146,15 +146,15 @@ def unseen(words: Mapping[str, tuple[str, ...]]) -> str:
     for missing, names in models.items():
         if missing:
             has = "has" if len(names) == 1 else "have"
-            lines.append(f"{_named(names, len(words))} {has} never seen: {_quoted(missing)}.")
+            lines.append(f"{_model_names(names, len(words))} {has} never seen: {_quote(missing)}.")
     return " ".join(lines)
 
 
-def _named(names: list[str], count: int) -> str:
+def _model_names(names: list[str], count: int) -> str:
     if len(names) < count:
         return " and ".join(names)
     return "The model" if count == 1 else "The models"
 
 
-def _quoted(words: Iterable[str]) -> str:
+def _quote(words: Iterable[str]) -> str:
     return ", ".join(f"“{word}”" for word in words)

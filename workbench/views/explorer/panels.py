@@ -18,7 +18,7 @@ from workbench.io import validate
 from workbench.records import require
 from workbench.registry import require_known
 from workbench.views.explorer.questions import Question
-from workbench.views.pages import module
+from workbench.views.pages import join_scripts
 
 GROUP = "workbench.panels"
 
@@ -91,13 +91,13 @@ class Panel:
 
 
 @cache
-def installed() -> tuple[type[Panel], ...]:
+def installed_panels() -> tuple[type[Panel], ...]:
     """Return the panels of installed packages, by name."""
     entries = sorted(entry_points(group=GROUP), key=lambda entry: entry.name)
     return tuple(entry.load() for entry in entries if find_spec(entry.module.partition(".")[0]))
 
 
-def chosen(panels: Iterable[type[Panel]] = ()) -> dict[str, type[Panel]]:
+def panels_by_name(panels: Iterable[type[Panel]] = ()) -> dict[str, type[Panel]]:
     """Return the panels of installed packages and these, by name.
 
     Raises:
@@ -105,7 +105,7 @@ def chosen(panels: Iterable[type[Panel]] = ()) -> dict[str, type[Panel]]:
         ValueError: one has no usable name, two have the same one, or a script is missing.
     """
     named: dict[str, type[Panel]] = {}
-    for panel in (*installed(), *panels):
+    for panel in (*installed_panels(), *panels):
         is_panel = isinstance(panel, type) and issubclass(panel, Panel)
         require(is_panel, f"{panel!r} is no class derived from Panel", TypeError)
         require(panel.name.isidentifier(), f"{panel.__name__} needs a name of letters, digits and _")
@@ -123,19 +123,19 @@ def require_panels(names: Iterable[str], panels: Mapping[str, object]) -> None:
         require_known("no panel", name, panels, ValueError, "; its package may not be installed")
 
 
-def scripts(panels: Iterable[type[Panel]]) -> str:
+def panel_scripts(panels: Iterable[type[Panel]]) -> str:
     """Return the scripts of panels, each closed in itself, as entries of ``PANELS``."""
     return "\n".join(map(_script, panels))
 
 
 def _script(panel: type[Panel]) -> str:
     file = panel.file(".js")
-    text = module(file.parent, [file.name])
+    text = join_scripts(file.parent, [file.name])
     require("export default " in text, f"panel {panel.name}: {file.name} has no default export")
     return f"(() => {{\n{text.replace('export default ', f'PANELS.{panel.name} = ')}\n}})();"
 
 
-def styles(panels: Iterable[type[Panel]]) -> str:
+def panel_styles(panels: Iterable[type[Panel]]) -> str:
     """Return the stylesheets of the panels that have one."""
     files = [panel.file(".css") for panel in panels]
     return "\n".join(file.read_text(encoding="utf-8") for file in files if file.is_file())

@@ -57,7 +57,7 @@ class Term:
     def _key(self) -> Any:
         """Return what tells the term apart: neither an array nor an image has a hash of its own."""
         if self.kind == "embedding":
-            return tuple(map(_bytes, self.vectors))
+            return tuple(map(_vector_bytes, self.vectors))
         return id(self.value) if self.kind == "pixels" else self.value
 
     @property
@@ -71,7 +71,7 @@ def _vector(values: Any) -> NDArray[np.float32] | None:
     return None if values is None else np.asarray(values, dtype=np.float32)
 
 
-def _bytes(vector: NDArray[np.float32] | None) -> bytes | None:
+def _vector_bytes(vector: NDArray[np.float32] | None) -> bytes | None:
     return None if vector is None else vector.tobytes()
 
 
@@ -152,7 +152,7 @@ class Question:
         return " ".join(parts).removeprefix("+ ")
 
 
-def checked(question: Any) -> Question:
+def check_question(question: Any) -> Question:
     """Return a question whose values are of the types and in the ranges that ``Question`` says.
 
     Args:
@@ -169,7 +169,7 @@ def checked(question: Any) -> Question:
     return valid
 
 
-def asked_by(message: Mapping[str, Any], uploads: Sequence[Any], split: Split) -> Question:
+def read_question(message: Mapping[str, Any], uploads: Sequence[Any], split: Split) -> Question:
     """Return the question in a message of the browser, checked.
 
     Args:
@@ -181,7 +181,7 @@ def asked_by(message: Mapping[str, Any], uploads: Sequence[Any], split: Split) -
         ValueError, KeyError, IndexError, TypeError: the message is not one that ``exchange.js`` sends.
     """
     terms = tuple(_term(term, uploads, split) for term in message["terms"])
-    return checked({**message, "terms": terms})
+    return check_question({**message, "terms": terms})
 
 
 def _term(message: dict[str, Any], uploads: Sequence[Any], split: Split) -> Term:

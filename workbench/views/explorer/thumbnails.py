@@ -20,7 +20,7 @@ from workbench.io.ahead import in_threads
 from workbench.records import Split, require
 from workbench.views import photographs
 from workbench.views.explorer.answers import Answer
-from workbench.views.pages import encoded
+from workbench.views.pages import encode
 
 SIDE = 224
 LARGE = 512
@@ -48,9 +48,9 @@ class Thumbnails:
         try:
             image = photographs.image_or_card(self.split, row)
         except (OSError, ValueError) as error:
-            image = photographs.card([f"{type(error).__name__}: {error}"])
+            image = photographs.caption_card([f"{type(error).__name__}: {error}"])
         # JPEG and not WebP: it is made eight times faster, and a page waits for it
-        return encoded(image, SIDE, "JPEG", quality=72)
+        return encode(image, SIDE, "JPEG", quality=72)
 
     def new_to(self, page: str, keys: Sequence[str]) -> tuple[list[str], list[bytes]]:
         """Those keys that a page has not got yet, with their thumbnails.
@@ -65,26 +65,26 @@ class Thumbnails:
         sent.update(new)
         return new, blobs
 
-    def inside(self, answer: Answer) -> Answer:
+    def with_thumbnails(self, answer: Answer) -> Answer:
         """The answer with its thumbnails as data URLs."""
         blobs = zip(answer.keys, self._bytes(answer.keys), strict=True)
         urls = {key: f"data:image/jpeg;base64,{base64.b64encode(blob).decode()}" for key, blob in blobs}
         return replace(answer, thumbnails=urls)
 
-    def large(self, row: int) -> bytes:
+    def large_thumbnail(self, row: int) -> bytes:
         """An image at most 512 pixels wide and high, as WebP.
 
         Raises:
             IndexError: there is no such image.
         """
         require(0 <= row < len(self.split.image_ids), f"there is no image number {row}", IndexError)
-        return encoded(photographs.image_or_card(self.split, row), LARGE, "WEBP", quality=85)
+        return encode(photographs.image_or_card(self.split, row), LARGE, "WEBP", quality=85)
 
     def _bytes(self, keys: Sequence[str]) -> list[bytes]:
         return in_threads(self.thumbnail, map(int, keys))
 
 
-def uploaded(name: str, content: bytes) -> Any:
+def read_upload(name: str, content: bytes) -> Any:
     """An image in RGB, as ``read_image`` has it, or the vector of an ``.npy`` file.
 
     Args:

@@ -12,9 +12,9 @@ from markupsafe import Markup
 
 from workbench.io import write_text
 from workbench.views.explorer.answers import Answer, Item
-from workbench.views.explorer.panels import Panel, installed, scripts, styles
+from workbench.views.explorer.panels import Panel, installed_panels, panel_scripts, panel_styles
 from workbench.views.explorer.questions import MARKS
-from workbench.views.pages import module, page
+from workbench.views.pages import fill_template, join_scripts
 
 HERE = Path(__file__).parent
 PARTS = ("parts.js",)
@@ -41,21 +41,21 @@ def html(
     """
     if not answers:
         raise ValueError("a page needs at least one answer")
-    panels = installed() if panels is None else panels
+    panels = installed_panels() if panels is None else panels
     thumbnails: dict[str, str] = {}
     for answer in answers:
         thumbnails |= answer.thumbnails
     shown = {key: thumbnails.pop(key) for key in answers[0].keys}
     records = [{**answer.as_dict(), "thumbnails": {}} for answer in answers]
-    script = "\n".join([module(HERE, PARTS), scripts(panels), module(HERE, SCRIPTS)])
-    return page(
+    script = "\n".join([join_scripts(HERE, PARTS), panel_scripts(panels), join_scripts(HERE, SCRIPTS)])
+    return fill_template(
         "views/explorer/twin.html.j2",
         title=title,
         answer=answers[0],
-        first=sorted(answers[0].items, key=_best),
+        first=sorted(answers[0].items, key=_best_rank),
         marks=MARKS,
         thumbnails=shown,
-        panel_style=Markup(styles(panels)),
+        panel_style=Markup(panel_styles(panels)),
         script=Markup(script),
         data={"marks": MARKS, "answers": records, "thumbnails": thumbnails},
     )
@@ -80,9 +80,11 @@ def write(
     body = html(answers, title=", ".join(names), panels=panels)
     return write_text(
         Path(path),
-        page("views/explorer/twin_page.html.j2", title=title, body=body, links=pages_near(Path(path))),
+        fill_template(
+            "views/explorer/twin_page.html.j2", title=title, body=body, links=pages_near(Path(path))
+        ),
     )
 
 
-def _best(item: Item) -> int:
+def _best_rank(item: Item) -> int:
     return min((rank for rank in item.ranks if rank is not None), default=0)

@@ -2,18 +2,18 @@
 two runs.
 """
 
-from workbench.views.maps.coordinates import Settings, most_moved, procrustes
-from workbench.views.maps.space_map import SpaceMap, change, exemplars, map_runs, metrics
+from workbench.views.maps.coordinates import Settings, most_moved_rows, procrustes
+from workbench.views.maps.space_map import SpaceMap, exemplars, map_runs, metrics, space_change
 from workbench.views.maps.widget import EmbeddingMap
 
 __all__ = [
     "EmbeddingMap",
     "Settings",
     "SpaceMap",
-    "change",
     "exemplars",
     "map_runs",
     "metrics",
-    "most_moved",
+    "most_moved_rows",
     "procrustes",
+    "space_change",
 ]

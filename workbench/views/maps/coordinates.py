@@ -71,10 +71,10 @@ def places(
             must, so that the maps can be compared; ``None`` = the method's own start.
 
     Raises:
-        ValueError: as ``compute`` raises it.
+        ValueError: as ``compute_places`` raises it.
     """
     if folder is None:
-        return compute(vectors, settings, start)
+        return compute_places(vectors, settings, start)
     import pandas as pd
 
     facts = _facts(vectors, settings, start)
@@ -83,7 +83,7 @@ def places(
         table = pd.read_parquet(path)
         if table.attrs == facts and table["id"].tolist() == list(ids):
             return table[["x", "y"]].to_numpy()
-    points = compute(vectors, settings, start)
+    points = compute_places(vectors, settings, start)
     table = pd.DataFrame({"id": list(ids), "x": points[:, 0], "y": points[:, 1]})
     # the table says inside what it was made from, so that it and the settings cannot come apart
     table.attrs = facts
@@ -92,7 +92,7 @@ def places(
     return points
 
 
-def compute(vectors: Array, settings: Settings, start: Array | None = None) -> Array:
+def compute_places(vectors: Array, settings: Settings, start: Array | None = None) -> Array:
     """Places by the method, whatever lies on the disk; for the arguments see ``places``.
 
     Raises:
@@ -207,10 +207,10 @@ def procrustes(reference: Array, points: Array) -> Aligned:
     )
 
 
-def most_moved(moved: Array, count: int) -> Rows:
+def most_moved_rows(moved: Array, count: int) -> Rows:
     """Rows of the items that moved most, the farthest first; of equal ones the lower row first.
 
-    >>> most_moved(np.array([0.1, 0.9, 0.4]), 2).tolist()
+    >>> most_moved_rows(np.array([0.1, 0.9, 0.4]), 2).tolist()
     [1, 2]
     """
     return np.argsort(-moved, kind="stable")[:count].astype(np.int64)

@@ -32,10 +32,10 @@ def nearest_on_map(points: Array, k: int) -> Rows:
     return _without_itself(np.asarray(scipy.spatial.cKDTree(points).query(points, k + 1)[1], dtype=np.int64))
 
 
-def overlap(first: Rows, second: Rows) -> Array:
+def neighbour_overlap(first: Rows, second: Rows) -> Array:
     """``(N,)`` share of each row's neighbours that both ``(N, k)`` lists name.
 
-    >>> overlap(np.array([[1, 2], [0, 2]]), np.array([[2, 1], [3, 0]])).tolist()
+    >>> neighbour_overlap(np.array([[1, 2], [0, 2]]), np.array([[2, 1], [3, 0]])).tolist()
     [1.0, 0.5]
     """
     return np.asarray((first[:, :, None] == second[:, None, :]).any(axis=2).mean(axis=1))
@@ -50,16 +50,16 @@ def _without_itself(near: Rows) -> Rows:
     return np.asarray(near[~itself].reshape(len(near), -1))
 
 
-def quality(
+def map_quality(
     vectors: Array, points: Array, near: Rows, *, sample: int = 2000, seed: int = 0
 ) -> dict[str, float]:
     """What a map keeps of the space that it shows, ``near`` being the ``(N, k)`` nearest others in the space.
 
     Returns:
         ``trustworthiness``: 1 = no point has a neighbour on the map that is far away in the space, about 0.5
-        = at random; it is that of a ``sample`` of so many points where there are more. ``overlap``: share of
-        the ``k`` nearest in the space that are among the ``k`` nearest on the map. ``chance``: what the
-        overlap would be for a map drawn at random.
+        = at random; it is that of a ``sample`` of so many points where there are more.
+        ``neighbour_overlap``: share of the ``k`` nearest in the space that are among the ``k`` nearest on
+        the map. ``chance``: what the overlap would be for a map drawn at random.
 
     Source:
         Venna, Kaski, "Neighborhood preservation in nonlinear projection methods", ICANN 2001, Eq. 1.
@@ -71,7 +71,7 @@ def quality(
     # it is defined for fewer neighbours than half of the points
     fewer = min(k, (len(rows) - 1) // 2)
     trusted = trustworthiness(vectors[rows], points[rows], n_neighbors=fewer, metric="cosine")
-    shared = overlap(near, nearest_on_map(points, k))
+    shared = neighbour_overlap(near, nearest_on_map(points, k))
     return {"trustworthiness": float(trusted), "overlap": float(shared.mean()), "chance": k / (size - 1)}
 
 

@@ -40,7 +40,7 @@ class SpaceMap:
         points: ``(N, 2)`` places.
         neighbours: ``(N, k)`` nearest others in the full space by cosine, of both kinds.
         gap: the modality gap.
-        quality: what the map keeps of the space, see ``measures.quality``.
+        quality: what the map keeps of the space, see ``measures.map_quality``.
         settings: how the places were computed.
     """
 
@@ -65,7 +65,7 @@ class SpaceMap:
         kind, text, values = (self.items[name].tolist() for name in ("kind", "text", colour))
         return Marks(kind, text, values, colour)
 
-    def alone(self, kind: str, colour: str = "cluster") -> tuple[Array, Marks]:
+    def map_of_kind(self, kind: str, colour: str = "cluster") -> tuple[Array, Marks]:
         """A map of one kind of item, ``"image"`` or ``"caption"``, by itself (AAHR, Fig. 5): places, computed
         when asked, and what is drawn.
 
@@ -130,7 +130,7 @@ def map_runs(
     cluster = clusters_of(runs[0].image.mean.numpy(), runs[0].text.mean.numpy(), clusters, settings.seed)
     names = cluster_names(cluster, shared["kind"].tolist(), shared["text"].tolist())
     shared["cluster"] = [names[number] for number in cluster]
-    for run, moved in zip(runs, _moved(runs), strict=True):
+    for run, moved in zip(runs, _distances_moved(runs), strict=True):
         image = run.image.mean.numpy()
         texts = run.text.mean.numpy()
         vectors = vectors_of(run)
@@ -143,12 +143,12 @@ def map_runs(
         items = shared.assign(hubness=hubness, gap=np.concatenate([gap.image, gap.text]))
         if moved is not None:
             items["moved"] = moved
-        quality = measures.quality(vectors, points, near, seed=settings.seed)
+        quality = measures.map_quality(vectors, points, near, seed=settings.seed)
         maps.append(SpaceMap(run.name, run, items, vectors, points, near, gap, quality, settings))
     return maps
 
 
-def change(first: SpaceMap, other: SpaceMap) -> dict[str, float]:
+def space_change(first: SpaceMap, other: SpaceMap) -> dict[str, float]:
     """How far two runs differ, in the full space and on the map of the same items.
 
     Returns:
@@ -158,8 +158,8 @@ def change(first: SpaceMap, other: SpaceMap) -> dict[str, float]:
         does not explain.
     """
     k = min(first.neighbours.shape[1], other.neighbours.shape[1])
-    shared = measures.overlap(first.neighbours[:, :k], other.neighbours[:, :k])
-    moved: Any = _moved([first.run, other.run])[-1]
+    shared = measures.neighbour_overlap(first.neighbours[:, :k], other.neighbours[:, :k])
+    moved: Any = _distances_moved([first.run, other.run])[-1]
     return {
         "neighbours_kept": float(shared.mean()),
         "moved": float(np.median(moved)),
@@ -175,7 +175,7 @@ def metrics(maps: Sequence[SpaceMap]) -> dict[str, float]:
     """
     facts = {space.name: space.facts() for space in maps}
     for other in maps[1:]:
-        facts[f"{maps[0].name} to {other.name}"] = change(maps[0], other)
+        facts[f"{maps[0].name} to {other.name}"] = space_change(maps[0], other)
     numbers: dict[str, float] = {}
     for subset, values in facts.items():
         numbers |= {str(MetricKey(fact, subset=subset)): value for fact, value in values.items()}
@@ -187,7 +187,7 @@ def vectors_of(run: Result) -> Array:
     return np.concatenate([run.image.mean.numpy(), run.text.mean.numpy()])
 
 
-def _moved(runs: Sequence[Result]) -> list[Array | None]:
+def _distances_moved(runs: Sequence[Result]) -> list[Array | None]:
     """How far each item lies from where the first space has it, in the full space; nothing where there is one
     run only.
     """

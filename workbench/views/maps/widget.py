@@ -18,9 +18,9 @@ from workbench.formatting import format_number, format_value
 from workbench.io import write_table
 from workbench.records import require
 from workbench.registry import require_known
-from workbench.views.maps.coordinates import most_moved
+from workbench.views.maps.coordinates import most_moved_rows
 from workbench.views.maps.space_map import SpaceMap
-from workbench.views.pages import data_uri, module
+from workbench.views.pages import data_uri, join_scripts
 from workbench.views.photographs import image_or_card
 from workbench.views.plots.embedding_map import Marks, common_ends, common_looks
 from workbench.views.plots.theme import INK, LEVELS
@@ -56,7 +56,7 @@ class EmbeddingMap(anywidget.AnyWidget):
         question: the sentence that was asked last, and the rows nearest to it on each map.
     """
 
-    _esm = module(HERE, SCRIPTS)
+    _esm = join_scripts(HERE, SCRIPTS)
     _css = HERE / "map.css"
     config = traitlets.Dict().tag(sync=True)
     selected_rows = traitlets.List(traitlets.Int()).tag(sync=True)
@@ -78,7 +78,7 @@ class EmbeddingMap(anywidget.AnyWidget):
 
         Columns that differ between runs carry the run's name: ``hubness of ditm``.
         """
-        return rows(self.maps, self.selected_rows)
+        return table_of_rows(self.maps, self.selected_rows)
 
     def ask(self, text: str, *, select: bool = True) -> None:
         """Mark where a sentence lies, and select the images and captions that the first run finds for it.
@@ -138,7 +138,7 @@ class EmbeddingMap(anywidget.AnyWidget):
         Raises:
             ValueError: another ending.
         """
-        return write_table(path, rows(self.maps, self.selected_rows or range(len(self._ids))))
+        return write_table(path, table_of_rows(self.maps, self.selected_rows or range(len(self._ids))))
 
     @traitlets.observe("selected_rows")
     def _rows_changed(self, change: dict[str, Any]) -> None:
@@ -204,17 +204,17 @@ def config(maps: Sequence[SpaceMap], first: str) -> dict[str, Any]:
         "own": own.tobytes(),
         "captions": captions,
         "k": k,
-        "colours": [_colour(maps, name) for name in names],
+        "colours": [_colour_values(maps, name) for name in names],
         "ramp": list(LEVELS),
         "unknown": INK,
-        "maps": [_map(space, k) for space in maps],
+        "maps": [_map_values(space, k) for space in maps],
     }
     if "moved" in items:
-        values["moved"] = most_moved(items["moved"].to_numpy(), FARTHEST).astype(np.int32).tobytes()
+        values["moved"] = most_moved_rows(items["moved"].to_numpy(), FARTHEST).astype(np.int32).tobytes()
     return values
 
 
-def rows(maps: Sequence[SpaceMap], chosen: Iterable[int]) -> pd.DataFrame:
+def table_of_rows(maps: Sequence[SpaceMap], chosen: Iterable[int]) -> pd.DataFrame:
     """Some rows of the items as a table: what all maps share, and of each map the other columns and the
     places ``x`` and ``y``, named by the run where there are several.
     """
@@ -226,7 +226,7 @@ def rows(maps: Sequence[SpaceMap], chosen: Iterable[int]) -> pd.DataFrame:
     return pd.concat(parts, axis=1).iloc[list(chosen)].rename_axis("row").reset_index()
 
 
-def _map(space: SpaceMap, k: int) -> dict[str, Any]:
+def _map_values(space: SpaceMap, k: int) -> dict[str, Any]:
     trust = format_number(space.quality["trustworthiness"], 3)
     overlap = format_value(space.quality["overlap"])
     gap = format_number(space.gap.distance, 2)
@@ -241,9 +241,9 @@ def _map(space: SpaceMap, k: int) -> dict[str, Any]:
     }
 
 
-def _colour(maps: Sequence[SpaceMap], name: str) -> dict[str, Any]:
+def _colour_values(maps: Sequence[SpaceMap], name: str) -> dict[str, Any]:
     marks = [Marks(space.items["kind"].tolist(), (), space.items[name].tolist(), name) for space in maps]
-    if marks[0].numeric:
+    if marks[0].is_numeric:
         values = [np.asarray(of_map.values, dtype=np.float32).tobytes() for of_map in marks]
         return {"name": name, "ends": list(common_ends(marks)), "data": values}
     unknown: set[str] = set()
@@ -261,12 +261,12 @@ def _colour(maps: Sequence[SpaceMap], name: str) -> dict[str, Any]:
     nothing = "image" if unknown == {"image"} else "unknown"
     return {
         "name": name,
-        "labels": [_label(name, category) or nothing for category in looks],
+        "labels": [_category_label(name, category) or nothing for category in looks],
         "looks": [list(look) for look in looks.values()],
         "data": data,
     }
 
 
-def _label(colour: str, category: str) -> str:
+def _category_label(colour: str, category: str) -> str:
     """A category as the legend has it: a bare number with the name of the colour before it."""
     return f"{colour} {category}" if category.isdigit() else category

@@ -53,12 +53,13 @@ class Cell:
     hover: str = ""
 
 
-def page(template: str | Path, **values: Any) -> Markup:
+def fill_template(template: str | Path, **values: Any) -> Markup:
     """A template filled with values: a whole page, or a piece of one.
 
     Args:
         template: path below ``workbench/``, e.g. ``"views/explorer/twin.html.j2"``, or a file elsewhere.
-        values: what the template names; texts are escaped, what ``page`` has returned is taken as it is.
+        values: what the template names; texts are escaped, what ``fill_template`` has returned is taken as
+            it is.
 
     Raises:
         jinja2.TemplateNotFound: there is no such template.
@@ -84,42 +85,42 @@ def escape(text: str) -> str:
     >>> escape("one\ntwo\x00") == "one two\ufffd"
     True
     """
-    plain = "".join(map(_printable, text))
+    plain = "".join(map(_printable_sign, text))
     # plotly reads numeric entities but not "&quot;".
     return html.escape(plain).replace("&quot;", "&#34;").replace("$", "&#36;")
 
 
-def lines(texts: Sequence[str]) -> str:
+def join_lines(texts: Sequence[str]) -> str:
     """Texts one below the other for a label or the hover box of a figure, each escaped.
 
-    >>> lines(["a", "<b>"])
+    >>> join_lines(["a", "<b>"])
     'a<br>&lt;b&gt;'
     """
     return "<br>".join(map(escape, texts))
 
 
-def scaled(image: "Image.Image", side: int) -> "Image.Image":
+def scale(image: "Image.Image", side: int) -> "Image.Image":
     """A picture in RGB of at most ``side`` pixels, never enlarged."""
     small = image.convert("RGB")
     small.thumbnail((side, side))
     return small
 
 
-def encoded(image: "Image.Image", side: int, kind: str, **options: Any) -> bytes:
+def encode(image: "Image.Image", side: int, kind: str, **options: Any) -> bytes:
     """A picture of at most so many pixels a side, as the bytes of a ``"PNG"``, ``"JPEG"`` or ``"WEBP"`` file;
     the options are those of Pillow.
     """
     file = io.BytesIO()
-    scaled(image, side).save(file, format=kind, **options)
+    scale(image, side).save(file, format=kind, **options)
     return file.getvalue()
 
 
 def data_uri(image: "Image.Image", side: int = 112) -> str:
     """A thumbnail inside the page: a PNG of at most ``side`` pixels as a data URI."""
-    return "data:image/png;base64," + base64.b64encode(encoded(image, side, "PNG", optimize=True)).decode()
+    return "data:image/png;base64," + base64.b64encode(encode(image, side, "PNG", optimize=True)).decode()
 
 
-def module(folder: Path, names: Sequence[str]) -> str:
+def join_scripts(folder: Path, names: Sequence[str]) -> str:
     """The scripts of a folder as one module, in this order, without what they import from one another."""
     scripts = "\n".join((folder / name).read_text(encoding="utf-8") for name in names)
     return re.sub(r"(?m)^import [^;]*;\n|^/\*\* @import .*\n|^export (?!default)", "", scripts)
@@ -145,7 +146,7 @@ def _environment() -> "Environment":
         loader=loader,
         autoescape=True,
         undefined=StrictUndefined,
-        finalize=_printed,
+        finalize=_print_value,
         trim_blocks=True,
         lstrip_blocks=True,
     )
@@ -165,16 +166,16 @@ def _environment() -> "Environment":
     return environment
 
 
-def _printed(value: Any) -> Any:
+def _print_value(value: Any) -> Any:
     """What a template prints: markup of ours as it is, everything else by the rules of ``escape``."""
     return value if hasattr(value, "__html__") else Markup(escape(str(value)))
 
 
-def _printable(sign: str) -> str:
+def _printable_sign(sign: str) -> str:
     if sign.isspace():
         return " "
-    return "\ufffd" if _controls(sign) else sign
+    return "\ufffd" if _is_control(sign) else sign
 
 
-def _controls(sign: str) -> bool:
+def _is_control(sign: str) -> bool:
     return unicodedata.category(sign) in ("Cc", "Cs") or unicodedata.bidirectional(sign) in TURNING

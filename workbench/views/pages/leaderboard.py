@@ -25,7 +25,7 @@ from workbench.records.measurement import contracts_of, measurement_row, unit_of
 from workbench.runs import by_query
 from workbench.runs import store as runs
 from workbench.runs.spellings import typed
-from workbench.views.pages import Cell, page
+from workbench.views.pages import Cell, fill_template
 
 # columns around the numbers, with their heads: the first two always, the others where rows differ in them
 BEFORE = {"run": "run", "objective": "model", "seed": "seed"}
@@ -105,7 +105,7 @@ def build(
     left_out: dict[str, str] = {}
     for listed in runs.list_runs(root, notebook, tags):
         for run in (listed, *listed.elsewhere()):
-            reason = _unfit(run, known)
+            reason = _reason_left_out(run, known)
             if reason:
                 left_out[str(run.folder)] = reason
             else:
@@ -118,15 +118,15 @@ def build(
     ascending = [True] * len(SPLIT) + [False]
     table = table.sort_values([*SPLIT, FIRST], ascending=ascending, kind="stable")
     groups = table.groupby(list(SPLIT), sort=False)
-    parts = [part.assign(options=_options(part["of"].tolist())) for _, part in groups]
+    parts = [part.assign(options=_differing_settings(part["of"].tolist())) for _, part in groups]
     folder = Path(out or root)
     links = {"Table as CSV": "leaderboard.csv"} | ({"Tour": TOUR} if (folder / TOUR).is_file() else {})
     notes = [f"{Path(name).name} is left out: {reason}" for name, reason in left_out.items()]
-    text = page(
+    text = fill_template(
         "views/pages/table.html.j2",
         title="Leaderboard",
         intro=INTRO,
-        tables=[_group(part, folder) for part in parts],
+        tables=[_table_group(part, folder) for part in parts],
         notes=notes,
         sortable=True,
         links=links,
@@ -138,7 +138,7 @@ def build(
     return Leaderboard(html, csv, len(table), left_out)
 
 
-def _unfit(run: runs.Run, known: Collection[str]) -> str:
+def _reason_left_out(run: runs.Run, known: Collection[str]) -> str:
     if run.status not in ("ok", "unwatched"):
         return run.status
     try:  # what is read of it below, so that one bad file costs its own run alone
@@ -169,7 +169,7 @@ def _row(run: runs.Run) -> dict[str, Any]:
     split = {"name": "", "images": 0, "captions": 0, **run.results.get("split", {})}
     # a field as the run was made with it: of its configuration, else of its parameters
     settings = run.params | runs.load(run.folder / runs.CONFIG)
-    dataset = _short(run.results.get("dataset", ""))
+    dataset = _short_value(run.results.get("dataset", ""))
     arms = [f"{grid}: {label}" for grid, label in run.arms.items()]
     checksums = split.get("checksums", {})
     content = " ".join(checksums.get(part, "") for part in CONTENT)
@@ -177,7 +177,7 @@ def _row(run: runs.Run) -> dict[str, Any]:
     row |= {"objective": _model(run), "seed": run.results.get("seed", "")}
     row |= {name: settings.get(name, "") for name in ("train_images", "epochs")}
     row |= {"arm": "; ".join(arms), "tags": " ".join(run.about.tags), "note": run.about.note}
-    row |= {"dataset": dataset, "training": _short(run.results.get("training", dataset))}
+    row |= {"dataset": dataset, "training": _short_value(run.results.get("training", dataset))}
     row |= {"split": split["name"], "content": content.strip()}
     row |= {name: split[name] for name in ("images", "captions")}
     for label, contract in contracts_of(run.results):
@@ -186,7 +186,7 @@ def _row(run: runs.Run) -> dict[str, Any]:
     return row
 
 
-def _short(value: Any) -> Any:
+def _short_value(value: Any) -> Any:
     """A path by its last part, as of data that were named by different paths; any other value as it is."""
     path = Path(value) if isinstance(value, str) else None
     is_path = path and (path.is_absolute() or value.endswith("/") or value.startswith((".", "~")))
@@ -197,10 +197,10 @@ def _settings(run: runs.Run) -> dict[str, Any]:
     """The settings that decide the numbers of a run on its test split, by name."""
     known = typed(run.params) | typed(runs.load(run.folder / runs.CONFIG))
     names = OF_EVALUATION if run.kind == "evaluation" else [name for name in known if name not in ELSEWHERE]
-    return {name: _short(known[name]) for name in names if name in known}
+    return {name: _short_value(known[name]) for name in names if name in known}
 
 
-def _options(alike: Sequence[runs.Run]) -> list[str]:
+def _differing_settings(alike: Sequence[runs.Run]) -> list[str]:
     """Of every run the settings in which the runs differ, of those that any of them was given; the others
     follow from these.
     """
@@ -220,7 +220,7 @@ def _options(alike: Sequence[runs.Run]) -> list[str]:
     return texts
 
 
-def _group(part: pd.DataFrame, page_folder: Path) -> dict[str, Any]:
+def _table_group(part: pd.DataFrame, page_folder: Path) -> dict[str, Any]:
     """The table of one test split: a row for each run and one for the mean of runs that differ in their seed
     alone, the best RSUM first.
     """
@@ -235,14 +235,14 @@ def _group(part: pd.DataFrame, page_folder: Path) -> dict[str, Any]:
         run = row["of"]
         about = run.about.lines() if run else []
         notes = [row["arm"], *about, "reference" if len(part) > 1 and run is first else ""]
-        link = _link(run, page_folder) if run else ""
+        link = _report_link(run, page_folder) if run else ""
         of_run = marks.get(run.folder, {}) if run else {}
         cells: list[str | Cell] = [Cell(row["run"], note="; ".join(filter(None, notes)), link=link)]
         cells += [str(row[name]) for name in before[1:]]
-        cells += [_number(row, label, of_run.get(label, Mark())) for label in labels]
+        cells += [_number_cell(row, label, of_run.get(label, Mark())) for label in labels]
         cells += [str(row[name]) for name in behind]
         lines.append(cells)
-    heads = [Cell(MetricKey.parse(label).title, hover=_hover(part, label)) for label in labels]
+    heads = [Cell(MetricKey.parse(label).title, hover=_hover_text(part, label)) for label in labels]
     names = [*(BEFORE[name] for name in before), *heads, *(BEHIND[name] for name in behind)]
     return {"heading": _heading(part), "names": names, "rows": lines}
 
@@ -280,7 +280,7 @@ def _marks(part: pd.DataFrame, labels: Sequence[str]) -> dict[Path, dict[str, Ma
     return marks | {reference.folder: dict.fromkeys(leads, Mark(stated(BETTER, "all others"), best=True))}
 
 
-def _hover(part: pd.DataFrame, label: str) -> str:
+def _hover_text(part: pd.DataFrame, label: str) -> str:
     """The key of a number, and what counts as a hit."""
     hits = [_contract(run, label).get("hit", "") for run in part["of"]]
     return ": ".join(filter(None, [label, *hits[:1]]))
@@ -323,7 +323,7 @@ def _means(part: pd.DataFrame, labels: Sequence[str]) -> list[dict[Any, Any]]:
     return means
 
 
-def _link(run: runs.Run, page_folder: Path) -> str:
+def _report_link(run: runs.Run, page_folder: Path) -> str:
     """Where the run's report lies, seen from the page; empty where there is none."""
     # what was measured on other data lies within the run
     inside = run.folder.parent.name == runs.EVALUATIONS
@@ -331,7 +331,7 @@ def _link(run: runs.Run, page_folder: Path) -> str:
     return Path(os.path.relpath(report, page_folder)).as_posix() if report.is_file() else ""
 
 
-def _number(row: Mapping[Any, Any], label: str, mark: Mark) -> Cell:
+def _number_cell(row: Mapping[Any, Any], label: str, mark: Mark) -> Cell:
     """A number with its interval, sorted by its value."""
     if pd.isna(row[label]):
         return Cell("", order=-1e9)  # the last in falling order

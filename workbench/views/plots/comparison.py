@@ -13,13 +13,13 @@ from workbench.views.plots.theme import (
     CATEGORIES,
     INK,
     SYMBOLS,
-    broken,
-    dots,
-    each,
-    entry,
+    axis_values,
+    break_name,
+    draw_dots,
     escape,
     figure,
-    on_axis,
+    legend_entry,
+    named_rows,
 )
 
 ZERO = {"color": INK, "dash": "dot", "width": 2}
@@ -56,28 +56,28 @@ def differences(table: pd.DataFrame, *, against: str) -> go.Figure:
     fig.set_subplots(len(heads), 1, subplot_titles=heads, vertical_spacing=0.5 / len(heads))
     fig.update_annotations(font={"size": 13, "color": INK})
     fig.update_layout(legend={"y": 1 + 0.2 / len(heads)}, margin={"r": 64})
-    table = table.assign(about=[_about(row, against) for row in each(table)])
+    table = table.assign(about=[_hover_ending(row, against) for row in named_rows(table)])
     # each panel has a scale that fits it, and zero stands in the middle of all
     farthest = table[["low", "high", "value"]].abs().max(axis=1).groupby(table["key"]).max()
     for row, (key, unit) in enumerate(units.items(), 1):
         for verdict, look in APART.items():
             part = table[(table["key"] == key) & (table["verdict"] == verdict)]
-            dots(fig, part, *look, **entry(fig, verdict, 1, row))
+            draw_dots(fig, part, *look, **legend_entry(fig, verdict, 1, row))
         fig.add_vline(0, line=ZERO, row=row, col=1)
         end = 1.08 * display_value(farthest[key], unit) or 1
         fig.update_xaxes(range=[-end, end], row=row)
-        _values(fig, table[table["key"] == key], row)
-    return fig.update_xaxes(tickangle=0).update_yaxes(**_named(names))
+        _write_values(fig, table[table["key"] == key], row)
+    return fig.update_xaxes(tickangle=0).update_yaxes(**_name_axis(names))
 
 
-def _about(row: Any, against: str) -> str:
+def _hover_ending(row: Any, against: str) -> str:
     """What the hover text of a difference says after its value."""
     test = f"sign test: p (Holm) {format_p_value(row.p_holm)}"
     images = f"better on {row.wins}, worse on {row.losses} images"
     return f", {stated(row.verdict, against)}; {test}, {images} ({row.key})"
 
 
-def _named(names: Sequence[str]) -> dict[str, Any]:
+def _name_axis(names: Sequence[str]) -> dict[str, Any]:
     """A vertical axis with a name a row, the first at the top, long ones in several lines."""
     rows = [escape(name) for name in names[::-1]]
     return {
@@ -85,14 +85,14 @@ def _named(names: Sequence[str]) -> dict[str, Any]:
         "categoryarray": rows,
         "range": [-0.6, len(names) - 0.3],
         "tickvals": rows,
-        "ticktext": [broken(name) for name in names[::-1]],
+        "ticktext": [break_name(name) for name in names[::-1]],
     }
 
 
-def _values(fig: go.Figure, table: pd.DataFrame, row: int) -> None:
+def _write_values(fig: go.Figure, table: pd.DataFrame, row: int) -> None:
     """Write each difference at the right of its panel."""
     place = {"x": 1.01, "xref": "x domain", "xanchor": "left", "row": row, "col": 1}
-    for difference in each(table):
+    for difference in named_rows(table):
         # with the minus that the axis has
         text = format_value(difference.value, difference.face, sign=True).replace("-", "\u2212")
         fig.add_annotation(
@@ -122,8 +122,13 @@ def learning_curves(histories: Mapping[str, Sequence[Mapping[str, float]]]) -> g
         table = pd.DataFrame(history)
         loss = losses[name]
         share = loss["loss"] / (loss["loss"].iloc[0] or 1.0)
-        look = {"mode": "lines+markers", "line": {"width": 2.5}, "marker_size": 9, **run_style(number, name)}
-        rsum = on_axis(table["val/rsum"], "sum")
+        look = {
+            "mode": "lines+markers",
+            "line": {"width": 2.5},
+            "marker_size": 9,
+            **style_of_run(number, name),
+        }
+        rsum = axis_values(table["val/rsum"], "sum")
         fig.add_scatter(x=table["epoch"], y=rsum, showlegend=True, row=1, col=1, **look)
         if columns > 1:
             fig.add_scatter(x=loss["epoch"], y=share, showlegend=False, row=1, col=2, **look)
@@ -133,7 +138,7 @@ def learning_curves(histories: Mapping[str, Sequence[Mapping[str, float]]]) -> g
     return fig.update_yaxes(title=f"validation RSUM, {unit_heading('sum')}", col=1)
 
 
-def run_style(number: int, name: str) -> dict[str, Any]:
+def style_of_run(number: int, name: str) -> dict[str, Any]:
     """Return colour and symbol of the run with this number, and its name in the legend."""
     colour = CATEGORIES[number % 7]
     return {

@@ -15,13 +15,13 @@ from workbench.views.plots.theme import (
     CATEGORIES,
     INK,
     add_picture,
-    entry,
+    draw_steps,
     escape,
     figure,
-    lines,
+    join_lines,
+    legend_entry,
     panels,
-    steps,
-    wrapped,
+    wrap,
 )
 
 # from a word that adds nothing to the word that adds most
@@ -56,7 +56,7 @@ def word_bars(
     least = 1 if image is None else 4
     fig = figure(title, x, height=120 + ROW * max(len(captions), least))
     start, letters = (0.36, 50) if image is None else (0.52, 42)
-    _segments(fig, contributions, 1 - start)
+    _draw_segments(fig, contributions, 1 - start)
     look = {"showarrow": False, "font": {"color": INK}, "xanchor": "left", "xshift": 4}
     for row, value in enumerate([] if values is None else values):
         end = sum(weight for _, weight in contributions[row])
@@ -64,12 +64,14 @@ def word_bars(
     if image is not None:
         add_picture(fig, image, sizex=0.17)
     fig.update_layout(showlegend=False, barmode="overlay", margin={"t": 50}, xaxis={"domain": [start, 1]})
-    names = [lines(wrapped(caption, letters, 3)) for caption in captions]
+    names = [join_lines(wrap(caption, letters, 3)) for caption in captions]
     rows = list(range(len(captions)))
     return fig.update_yaxes(autorange="reversed", tickvals=rows, tickfont={"size": 11}, ticktext=names)
 
 
-def _segments(fig: go.Figure, contributions: Sequence[Sequence[tuple[str, float]]], width: float) -> None:
+def _draw_segments(
+    fig: go.Figure, contributions: Sequence[Sequence[tuple[str, float]]], width: float
+) -> None:
     """Draw the words of all captions end to end into so much of the page's width."""
     rows: list[int] = []
     words: list[str] = []
@@ -84,7 +86,7 @@ def _segments(fig: go.Figure, contributions: Sequence[Sequence[tuple[str, float]
             starts.append(end)
             end += weight
     weights = np.array(added)
-    shades = [_shade(weight / weights.max(initial=TINY)) for weight in weights]
+    shades = [_segment_colours(weight / weights.max(initial=TINY)) for weight in weights]
     # About 130 letters fit into the page; a word that its segment cannot hold is left to the hover text.
     room = 130 * width * weights / (starts + weights).max(initial=TINY)
     fits = np.array([len(word) + 0.5 for word in words]) < room
@@ -129,11 +131,11 @@ def distributions(
     for column, splits in enumerate(by_scorer.values(), 1):
         edges = np.histogram_bin_edges(np.concatenate(list(splits.values())), bins)
         for (name, values), colour, dash in zip(splits.items(), cycle(CATEGORIES), cycle(DASHES)):
-            steps(fig, values, edges, {"color": colour, "dash": dash}, **entry(fig, name, column))
+            draw_steps(fig, values, edges, {"color": colour, "dash": dash}, **legend_entry(fig, name, column))
     return fig.update_yaxes(tickformat=".0%", rangemode="tozero")
 
 
-def by_length(by_scorer: Mapping[str, Array], length: Array, *, title: str, y: str) -> go.Figure:
+def medians_by_length(by_scorer: Mapping[str, Array], length: Array, *, title: str, y: str) -> go.Figure:
     """One panel a scorer: the median by number of words, and the band that holds nine captions of ten;
     ``by_scorer`` and ``length`` have one value a caption.
     """
@@ -158,7 +160,7 @@ def by_length(by_scorer: Mapping[str, Array], length: Array, *, title: str, y: s
     return fig
 
 
-def _shade(share: float) -> tuple[str, str]:
+def _segment_colours(share: float) -> tuple[str, str]:
     """Colour of a segment, and an ink that can be read on it."""
     red, green, blue = np.rint(FAINT + (STRONG - FAINT) * share).astype(int).tolist()
     ink = "#ffffff" if share > 0.74 else "#1a1a1a"

@@ -22,13 +22,13 @@ from workbench.views.plots.theme import (
     INK,
     LEVELS,
     data_uri,
-    entry,
     escape,
     figure,
+    join_lines,
+    legend_entry,
     level_colour,
-    lines,
     panels,
-    wrapped,
+    wrap,
 )
 
 Looks = Mapping[str, tuple[str, str]]
@@ -59,7 +59,7 @@ class Marks:
     name: str
 
     @property
-    def numeric(self) -> bool:
+    def is_numeric(self) -> bool:
         """Whether the values are a scale and not categories: a fraction among them, or more than eight
         numbers.
         """
@@ -73,14 +73,14 @@ class Marks:
         """The values as names; missing ones are ``""``."""
         return [_category(value) for value in self.values]
 
-    def about(self, row: int) -> str:
+    def hover_text(self, row: int) -> str:
         """The hover text of a point."""
-        about = [self.kind[row], *wrapped(self.text[row], 60, 3)]
+        about = [self.kind[row], *wrap(self.text[row], 60, 3)]
         value = self.values[row]
         if value == value:
             shown = value if isinstance(value, str) else format_number(value, 3 * bool(value % 1))
             about.append(f"{self.name}: {shown}")
-        return lines([line for line in about if line])
+        return join_lines([line for line in about if line])
 
 
 def _category(value: Any) -> str:
@@ -93,7 +93,7 @@ def common_looks(marks: Sequence[Marks]) -> Looks:
     """Colour and shape of each category of all panels; a missing value is none."""
     known: set[Any] = set()
     for of_panel in marks:
-        if not of_panel.numeric:
+        if not of_panel.is_numeric:
             known |= {value for value in of_panel.values if value == value}
     if known and not any(isinstance(value, str) for value in known):
         levels = sorted(int(value) for value in known)
@@ -111,7 +111,7 @@ def common_ends(marks: Sequence[Marks]) -> tuple[float, float]:
     """Ends of the common scale; a hundredth at the upper end is cut, so that single hubs leave colours for
     the others.
     """
-    numbers = list(chain.from_iterable(of_panel.values for of_panel in marks if of_panel.numeric)) or [0.0]
+    numbers = list(chain.from_iterable(of_panel.values for of_panel in marks if of_panel.is_numeric)) or [0.0]
     return float(np.nanmin(numbers)), float(np.nanquantile(numbers, 0.99))
 
 
@@ -126,29 +126,29 @@ class Panel:
     marks: Marks
     column: int | None = None
 
-    def categories(self, looks: Looks) -> None:
+    def draw_categories(self, looks: Looks) -> None:
         """Draw all points, each category in its own look, the rarer ones on top; hollow where the value is
         missing. The legend keeps the order of the looks.
         """
         names = np.array(self.marks.categories())
-        self._unknown(names == "")
+        self._draw_unknown(names == "")
         for name in sorted(looks, key=lambda category: -int(np.sum(names == category))):
             label = f"{self.marks.name} {name}" if name.isdigit() else name
             colour, shape = looks[name]
             rank = 1000 + list(looks).index(name)
-            self.put(np.flatnonzero(names == name), {"color": colour}, label, shape, legendrank=rank)
+            self.draw_points(np.flatnonzero(names == name), {"color": colour}, label, shape, legendrank=rank)
 
-    def scale(self, ends: tuple[float, float]) -> None:
+    def draw_scale(self, ends: tuple[float, float]) -> None:
         """Draw all points in colours of a scale; hollow where the value is missing."""
         values = np.asarray(self.marks.values, dtype=float)
-        self._unknown(np.isnan(values))
-        self.put(np.flatnonzero(~np.isnan(values)), {"color": values, "coloraxis": "coloraxis"})
+        self._draw_unknown(np.isnan(values))
+        self.draw_points(np.flatnonzero(~np.isnan(values)), {"color": values, "coloraxis": "coloraxis"})
         title = {"text": escape(self.marks.name)}
         bar = {"title": title, "thickness": 12, "len": 0.8, "outlinewidth": 0, "x": 1}
         axis = {"colorscale": RAMP, "cmin": ends[0], "cmax": ends[1], "colorbar": bar}
         self.fig.update_layout(coloraxis=axis)
 
-    def put(
+    def draw_points(
         self, rows: Rows, look: Mapping[str, Any], name: str = "", shape: str = SHAPES[0], **trace: Any
     ) -> None:
         """Draw some points: captions in their shape, and images as dots on top, a trace each, since WebGL
@@ -156,10 +156,10 @@ class Panel:
         """
         is_image = np.array([self.marks.kind[row] == "image" for row in rows.tolist()], dtype=bool)
         usual = {"opacity": 0.8, "line": {"width": 0}}
-        self._trace(rows[~is_image], {**usual, "size": 6, "symbol": shape, **look}, name, trace)
-        self._trace(rows[is_image], {**usual, "size": 8, "symbol": "circle", **look}, name, trace)
+        self._draw_trace(rows[~is_image], {**usual, "size": 6, "symbol": shape, **look}, name, trace)
+        self._draw_trace(rows[is_image], {**usual, "size": 8, "symbol": "circle", **look}, name, trace)
 
-    def _trace(self, rows: Rows, look: Mapping[str, Any], name: str, trace: Mapping[str, Any]) -> None:
+    def _draw_trace(self, rows: Rows, look: Mapping[str, Any], name: str, trace: Mapping[str, Any]) -> None:
         if not len(rows):
             return
         marker = dict(look)
@@ -167,11 +167,11 @@ class Panel:
             marker["color"] = marker["color"][rows]
         draw = self.fig.add_scattergl if len(self.points) > MANY else self.fig.add_scatter
         x, y = self.points[rows].T
-        texts = [self.marks.about(row) for row in rows.tolist()]
-        place = entry(self.fig, name, self.column)
+        texts = [self.marks.hover_text(row) for row in rows.tolist()]
+        place = legend_entry(self.fig, name, self.column)
         draw(x=x, y=y, mode="markers", hoverinfo="text", marker=marker, hovertext=texts, **place, **trace)
 
-    def pictures(self, pictures: Mapping[int, Image.Image]) -> None:
+    def draw_thumbnails(self, pictures: Mapping[int, Image.Image]) -> None:
         """Draw thumbnails beside the points of a few rows, and keep both axes to one scale."""
         axis = self.column or ""
         side = float(np.ptp(self.points, axis=0).max()) * 0.09
@@ -183,10 +183,10 @@ class Panel:
             images.append({"source": source, "x": x, "y": y, "sizex": side, "sizey": side, **on_axes})
         self.fig.update_layout({"images": images, f"yaxis{axis}": {"scaleanchor": f"x{axis}", **HIDDEN}})
 
-    def _unknown(self, missing: Array) -> None:
+    def _draw_unknown(self, missing: Array) -> None:
         rows = np.flatnonzero(missing)
         kinds = {self.marks.kind[row] for row in rows.tolist()}
-        self.put(rows, HOLLOW, "image" if kinds == {"image"} else "unknown")
+        self.draw_points(rows, HOLLOW, "image" if kinds == {"image"} else "unknown")
 
 
 def side_by_side(
@@ -212,17 +212,17 @@ def side_by_side(
     ends = common_ends(list(marks.values()))
     for column, (name, points) in enumerate(maps.items(), 1):
         panel = Panel(fig, points, marks[name], column if split_up else None)
-        if marks[name].numeric:
-            panel.scale(ends)
+        if marks[name].is_numeric:
+            panel.draw_scale(ends)
         else:
-            panel.categories(looks)
-        panel.pictures(pictures or {})
+            panel.draw_categories(looks)
+        panel.draw_thumbnails(pictures or {})
     legend = {"y": -0.02, "yanchor": "top", "itemsizing": "constant"}
     fig.update_layout(height=height, hovermode="closest", margin=MARGIN, legend=legend)
     return fig.update_xaxes(**HIDDEN)
 
 
-def moved(
+def moves_between(
     first: Array,
     second: Array,
     marks: Marks,
@@ -247,18 +247,18 @@ def moved(
     chosen = np.asarray(rows)
     old = Panel(fig, first, marks)
     new = Panel(fig, second, marks)
-    new.put(np.arange(len(second)), {"color": INK, "opacity": 0.18, "size": 5}, "all others")
+    new.draw_points(np.arange(len(second)), {"color": INK, "opacity": 0.18, "size": 5}, "all others")
     gap = np.full((len(chosen), 2), np.nan)
     x, y = np.stack([first[chosen], second[chosen], gap], 1).reshape(-1, 2).T
     line = {"color": INK, "width": 1.5}
     fig.add_scatter(x=x, y=y, mode="lines", line=line, hoverinfo="skip", showlegend=False)
-    old.put(chosen, {**HOLLOW, "size": 9, "line": {"color": CATEGORIES[0], "width": 2}}, names[0])
-    new.put(chosen, {"color": CATEGORIES[3], "size": 10}, names[1])
-    new.pictures(pictures or {})
+    old.draw_points(chosen, {**HOLLOW, "size": 9, "line": {"color": CATEGORIES[0], "width": 2}}, names[0])
+    new.draw_points(chosen, {"color": CATEGORIES[3], "size": 10}, names[1])
+    new.draw_thumbnails(pictures or {})
     return fig.update_xaxes(**HIDDEN).update_layout(hovermode="closest", margin=MARGIN)
 
 
-def along_gap(by_run: Mapping[str, tuple[Array, Array]]) -> go.Figure:
+def gap_profiles(by_run: Mapping[str, tuple[Array, Array]]) -> go.Figure:
     """One panel a run: places ``(I,)`` of the images and ``(T,)`` of the captions along the line from the
     captions' centre to that of the images; 0 = half way.
     """
@@ -287,5 +287,5 @@ def hubness(by_run: Mapping[str, tuple[Array, Array]], *, k: int) -> go.Figure:
         for column, counts in enumerate(pair, 1):
             share = np.arange(1, len(counts) + 1) / len(counts)
             falling = -np.sort(-np.asarray(counts))
-            fig.add_scatter(x=share, y=falling, mode="lines", line=line, **entry(fig, run, column))
+            fig.add_scatter(x=share, y=falling, mode="lines", line=line, **legend_entry(fig, run, column))
     return fig.update_xaxes(tickformat=".0%", title="share of the items").update_yaxes(rangemode="tozero")

@@ -63,32 +63,32 @@ class Drawing:
     left_out: int
 
 
-def letters(text: str) -> int:
+def letter_width(text: str) -> int:
     """Width of a text in letters; signs of East Asian scripts and emoji count twice.
 
-    >>> letters("dog"), letters("狗")
+    >>> letter_width("dog"), letter_width("狗")
     (3, 2)
     """
     wide = sum(unicodedata.east_asian_width(sign) in "WF" for sign in text)
     return len(text) + wide
 
 
-def cut(text: str, longest: int = LONGEST) -> str:
+def shorten(text: str, longest: int = LONGEST) -> str:
     """The text, or its beginning with a mark where it is longer.
 
-    >>> cut("dog"), cut("a very very long name", 8)
+    >>> shorten("dog"), shorten("a very very long name", 8)
     ('dog', 'a very …')
     """
     flat = " ".join(text.split())
     return flat if len(flat) <= longest else flat[: longest - 2].rstrip() + " …"
 
 
-def width_of(text: str) -> float:
+def box_width(text: str) -> float:
     """Width of the box around a text."""
-    return LETTER * letters(cut(text)) + ENDS
+    return LETTER * letter_width(shorten(text)) + ENDS
 
 
-def arrange(graph: SceneGraph, limit: int = 12) -> Drawing:
+def place_graph(graph: SceneGraph, limit: int = 12) -> Drawing:
     """Place a graph: the first ``limit`` objects, and twice as many of the relations between them."""
     names = graph.objects[:limit]
     attributes: list[list[str]] = [[] for _ in names]
@@ -96,17 +96,17 @@ def arrange(graph: SceneGraph, limit: int = 12) -> Drawing:
         if node < limit:
             attributes[node].append(word)
     ties = [tie for tie in graph.relations if tie[0] < limit and tie[2] < limit][: 2 * limit]
-    widths = [max(width_of(name), PORT * (_ports(ties, i) + 1)) for i, name in enumerate(names)]
-    depths = _depths(ties)
+    widths = [max(box_width(name), PORT * (_count_ports(ties, i) + 1)) for i, name in enumerate(names)]
+    depths = _relation_depths(ties)
     ports = _port_offsets(ties, depths, len(names))
-    places = _places(widths, attributes, ties, ports)
+    places = _object_middles(widths, attributes, ties, ports)
     boxes: list[Box] = []
     paths: list[str] = []
     arrows: list[Point] = []
     for name, x, width, words in zip(names, places, widths, attributes, strict=True):
         boxes.append(Box("object", name, (x, 0.0), width, ", ".join(words)))
         for i, word in enumerate(words[:MANY], 1):
-            boxes.append(Box("attribute", word, (x, ROW * i), width_of(word), f"of {name}"))
+            boxes.append(Box("attribute", word, (x, ROW * i), box_width(word), f"of {name}"))
         paths.append(f"M {x},0 V {ROW * len(words[:MANY])}")
     for (s, label, o), depth, (leaves, arrives) in zip(ties, depths, ports, strict=True):
         start = places[s] + leaves
@@ -115,13 +115,13 @@ def arrange(graph: SceneGraph, limit: int = 12) -> Drawing:
         paths.append(_bracket(start, end, y))
         arrows.append((end, -BOX / 2 - 6))
         boxes.append(
-            Box("relation", label, ((start + end) / 2, y), width_of(label), f"{names[s]} → {names[o]}")
+            Box("relation", label, ((start + end) / 2, y), box_width(label), f"{names[s]} → {names[o]}")
         )
     parts = len(graph.objects) + len(graph.attributes) + len(graph.relations)
-    return Drawing(tuple(boxes), tuple(paths), tuple(arrows), *_edges(boxes), parts - len(boxes))
+    return Drawing(tuple(boxes), tuple(paths), tuple(arrows), *_bounding_box(boxes), parts - len(boxes))
 
 
-def _edges(boxes: Sequence[Box]) -> tuple[float, float, float, float]:
+def _bounding_box(boxes: Sequence[Box]) -> tuple[float, float, float, float]:
     """Left, right, bottom and top of all boxes."""
     if not boxes:
         return 0.0, 0.0, -BOX / 2, BOX / 2
@@ -131,32 +131,32 @@ def _edges(boxes: Sequence[Box]) -> tuple[float, float, float, float]:
     return left, right, min(heights) - BOX / 2, max(heights) + BOX / 2
 
 
-def _ports(ties: list[Tie], i: int) -> int:
+def _count_ports(ties: list[Tie], i: int) -> int:
     """Ends of relations at an object."""
     return sum((s == i) + (o == i) for s, _, o in ties)
 
 
-def _places(
+def _object_middles(
     widths: list[float], attributes: list[list[str]], ties: list[Tie], ports: list[Point]
 ) -> list[float]:
     """The middle of each object: no boxes touch, and every relation has room between its ends."""
-    rooms = [max(width, *map(width_of, attributes[i][:MANY]), 0.0) for i, width in enumerate(widths)]
+    rooms = [max(width, *map(box_width, attributes[i][:MANY]), 0.0) for i, width in enumerate(widths)]
     for (s, label, o), (leaves, arrives) in zip(ties, ports, strict=True):
         # a relation of a thing to itself hangs below it, beside its middle where there are several
         if s == o:
-            rooms[s] = max(rooms[s], width_of(label) + abs(leaves + arrives))
+            rooms[s] = max(rooms[s], box_width(label) + abs(leaves + arrives))
     places: list[float] = []
     for i, room in enumerate(rooms):
         least = [places[i - 1] + (rooms[i - 1] + room) / 2 + GAP] if i else [room / 2]
         for s, label, o in ties:
             if (first := min(s, o)) < i == max(s, o):
-                ends = PORT * (_ports(ties, first) + _ports(ties, i)) / 2
-                least.append(places[first] + width_of(label) + ends)
+                ends = PORT * (_count_ports(ties, first) + _count_ports(ties, i)) / 2
+                least.append(places[first] + box_width(label) + ends)
         places.append(max(least))
     return places
 
 
-def _depths(ties: list[Tie]) -> list[int]:
+def _relation_depths(ties: list[Tie]) -> list[int]:
     """The row below the objects in which each relation runs; short ones first, so that no bracket cuts one
     inside it.
     """

@@ -21,16 +21,16 @@ from workbench.views.plots.theme import (
     GRID,
     INK,
     add_picture,
-    entry,
+    axis_values,
+    draw_steps,
+    error_bars,
     escape,
     figure,
+    join_lines,
+    legend_entry,
     level_colour,
-    lines,
-    on_axis,
     panels,
-    steps,
-    whiskers,
-    wrapped,
+    wrap,
 )
 
 MARKERS = ("circle", "diamond", "square", "triangle-up")
@@ -64,8 +64,10 @@ def histogram_by_level(
         for number in levels:
             chosen = values[level == number]
             colour = level_colour(number, levels)
-            place = entry(fig, _level_name(number, levels), column)
-            steps(fig, chosen, edges, {"color": colour}, fill="tozeroy", fillcolor=_pale(colour), **place)
+            place = legend_entry(fig, _level_name(number, levels), column)
+            draw_steps(
+                fig, chosen, edges, {"color": colour}, fill="tozeroy", fillcolor=_pale_colour(colour), **place
+            )
             median = float(np.median(chosen))
             fig.add_vline(x=median, line={"color": colour, "dash": "dot", "width": 1.5}, row=1, col=column)
     return fig.update_yaxes(tickformat=".0%", rangemode="tozero")
@@ -84,7 +86,7 @@ def boxes_by_level(by_name: Mapping[str, Array], level: Array, *, title: str, y:
             fig.add_box(
                 x=[str(number)],
                 line={"color": colour},
-                fillcolor=_pale(colour),
+                fillcolor=_pale_colour(colour),
                 name=_level_name(number, levels),
                 row=1,
                 col=column,
@@ -100,20 +102,20 @@ def recall_by_level(measurements: Mapping[str, Sequence[Measurement]]) -> go.Fig
     """
     rows = []
     for run, of_run in measurements.items():
-        rows += [_by_level(run, number) for number in of_run if number.key.metric.endswith(BY_LEVEL)]
+        rows += [_level_row(run, number) for number in of_run if number.key.metric.endswith(BY_LEVEL)]
     protocols = {str(name): table for name, table in pd.DataFrame(rows).groupby("protocol", sort=False)}
     names = [name.removeprefix("hierarcaps_") for name in protocols]
     fig = panels(names, "Recall by level", "level, 1 = most generic", f"images, {unit_heading()}")
     for column, table in enumerate(protocols.values(), 1):
         for (name, part), colour in zip(table.groupby("run", sort=False), cycle(CATEGORIES)):
-            bars = whiskers(part["value"], part["low"], part["high"], INK)
-            place = entry(fig, str(name), column)
-            y_values = on_axis(part["value"])
+            bars = error_bars(part["value"], part["low"], part["high"], INK)
+            place = legend_entry(fig, str(name), column)
+            y_values = axis_values(part["value"])
             fig.add_bar(x=part["level"], y=y_values, marker={"color": colour}, error_y=bars, **place)
     return fig.update_yaxes(rangemode="tozero").update_xaxes(type="category").update_layout(barmode="group")
 
 
-def _by_level(run: str, number: Measurement) -> dict[str, Any]:
+def _level_row(run: str, number: Measurement) -> dict[str, Any]:
     return {
         "run": run,
         "protocol": number.key.metric.removesuffix(BY_LEVEL),
@@ -151,14 +153,14 @@ def share_by_value(
         texts = [f"{escape(name)}: {format_value(part)} % of {count}" for part, count in of_groups]
         fig.add_scatter(
             x=np.bincount(group, values) / sizes,
-            y=on_axis(share),
+            y=axis_values(share),
             name=escape(name),
             mode="lines+markers",
             line={"color": colour, "width": 2.5},
             marker={"size": 9, "symbol": symbol},
             hovertext=texts,
             hoverinfo="text",
-            error_y=whiskers(share, low, high, colour),
+            error_y=error_bars(share, low, high, colour),
         )
     return fig.update_yaxes(rangemode="tozero")
 
@@ -214,7 +216,7 @@ def traversal(paths: Sequence[Path], *, levels: Sequence[int] = (1, 2, 3, 4)) ->
 
 def _draw_path(fig: go.Figure, path: Path, top: float, levels: Sequence[int]) -> float:
     """Draw one path from ``top`` downwards; returns where the next begins."""
-    texts = [wrapped(text, 84) for text in [*path.texts, "root: the empty text"]]
+    texts = [wrap(text, 84) for text in [*path.texts, "root: the empty text"]]
     heights = np.array([0.4 + 0.6 * len(rows) for rows in texts])
     places = top - np.cumsum(heights) + heights / 2 + 0.5
     fig.add_scatter(
@@ -222,8 +224,8 @@ def _draw_path(fig: go.Figure, path: Path, top: float, levels: Sequence[int]) ->
         y=places,
         mode="lines+markers+text",
         line={"color": GRID, "width": 3},
-        marker=_markers(path, levels),
-        text=[_indented(rows) for rows in texts],
+        marker=_text_markers(path, levels),
+        text=[_indent(rows) for rows in texts],
         textposition="middle right",
         showlegend=False,
         hoverinfo="skip",
@@ -238,7 +240,7 @@ def _draw_path(fig: go.Figure, path: Path, top: float, levels: Sequence[int]) ->
     return top - max(float(heights.sum()), PICTURE) - 1
 
 
-def _markers(path: Path, levels: Sequence[int]) -> dict[str, Any]:
+def _text_markers(path: Path, levels: Sequence[int]) -> dict[str, Any]:
     """The marks of a path's texts, and a square for the root."""
     colours = []
     edges = []
@@ -252,8 +254,8 @@ def _markers(path: Path, levels: Sequence[int]) -> dict[str, Any]:
     return {"size": 11, "color": [*colours, INK], "symbol": [*symbols, "square"], "line": line}
 
 
-def _indented(rows: Sequence[str]) -> str:
-    return lines([f"  {row}" for row in rows])
+def _indent(rows: Sequence[str]) -> str:
+    return join_lines([f"  {row}" for row in rows])
 
 
 def _level_name(level: int, levels: Sequence[int]) -> str:
@@ -261,6 +263,6 @@ def _level_name(level: int, levels: Sequence[int]) -> str:
     return f"level {level}{ends.get(level, '')}"
 
 
-def _pale(colour: str) -> str:
+def _pale_colour(colour: str) -> str:
     red, green, blue = bytes.fromhex(colour.removeprefix("#"))
     return f"rgba({red}, {green}, {blue}, 0.15)"

@@ -26,15 +26,15 @@ from workbench.views.plots.theme import (
     GRID,
     INK,
     SYMBOLS,
-    broken,
-    dots,
-    each,
-    entry,
+    axis_values,
+    break_name,
+    draw_dots,
+    error_bars,
     escape,
     figure,
-    on_axis,
+    legend_entry,
+    named_rows,
     panels,
-    whiskers,
 )
 
 DIRECTIONS = {side: WAYS[side] for side in ("i2t", "t2i")}
@@ -84,7 +84,7 @@ def recall_by_m(
             if side in values:
                 fig.add_scatter(
                     x=list(ms),
-                    y=on_axis(values[side]),
+                    y=axis_values(values[side]),
                     mode="lines",
                     line=line,
                     name=escape(label),
@@ -115,22 +115,22 @@ def labels_against_truth(own: pd.DataFrame, true: pd.DataFrame) -> go.Figure:
         for place, (name, colour) in enumerate(zip(list(own.columns), CATEGORIES, strict=False)):
             shift = (place - (count - 1) / 2) * 0.8 / count
             rows = np.arange(len(keys)) + shift
-            _joined(fig, own[name][keys], true[name][keys], rows, colour, column)
-        titles = [escape(_metric(key)) for key in keys]
+            _draw_joined(fig, own[name][keys], true[name][keys], rows, colour, column)
+        titles = [escape(_metric_title(key)) for key in keys]
         fig.update_yaxes(tickvals=np.arange(len(keys)), ticktext=titles, col=column)
     fig.update_layout(height=180 + 14 * len(own) * max(2, count), legend={"y": -0.2})
     fig.update_yaxes(autorange="reversed", showgrid=False, zeroline=False)
     return fig.update_xaxes(range=[-2, 102], dtick=25, title=unit_heading())
 
 
-def _joined(
+def _draw_joined(
     fig: go.Figure, own: "pd.Series[float]", true: "pd.Series[float]", rows: Array, colour: str, column: int
 ) -> None:
     """One model's values by the labels and by the truth, joined by a line."""
     name = str(own.name)
     group = {"legendgroup": name, "row": 1, "col": column}
     gap = [np.nan] * len(rows)
-    ends = np.stack([on_axis(own), on_axis(true), gap], 1).ravel()
+    ends = np.stack([axis_values(own), axis_values(true), gap], 1).ravel()
     line = {"color": colour, "width": 1.5}
     fig.add_scatter(
         x=ends, y=np.repeat(rows, 3), mode="lines", line=line, showlegend=False, hoverinfo="skip", **group
@@ -140,7 +140,7 @@ def _joined(
         numbers = values.items()
         texts = [escape(f"{name}, {what}: {format_value(value)} ({key})") for key, value in numbers]
         fig.add_scatter(
-            x=on_axis(values),
+            x=axis_values(values),
             y=rows,
             mode="markers",
             hoverinfo="text",
@@ -152,7 +152,7 @@ def _joined(
         )
 
 
-def _metric(key: str) -> str:
+def _metric_title(key: str) -> str:
     """A key in words, without its direction, which the panel's heading says."""
     return replace(MetricKey.parse(key), direction="").title
 
@@ -166,18 +166,18 @@ def agreement(orders: pd.DataFrame, *, truth: str, models: int = 0) -> go.Figure
         truth: the key, without direction, that decides; drawn first, as the ceiling.
         models: how many there are; below ``FEWEST`` the axis counts the pairs, since tau has few values then.
     """
-    ceiling = _metric(truth)
-    others = orders[[_metric(key) != ceiling for key in orders.index]]
+    ceiling = _metric_title(truth)
+    others = orders[[_metric_title(key) != ceiling for key in orders.index]]
     pairs = models * (models - 1) // 2
     same = int((others["tau"] >= 1).sum())
     title = f"Orders of the models: {same} of {len(others)} agree with the truth"
     fig = panels(list(DIRECTIONS.values()), title, "", "", spacing=0.06)
     for column, side in enumerate(DIRECTIONS, start=1):
         table = orders[[MetricKey.parse(key).direction == side for key in orders.index]]
-        names = [_metric(key) for key in table.index]
+        names = [_metric_title(key) for key in table.index]
         colours = np.where(np.array(names) == ceiling, INK, CATEGORIES[5])
         looks = table.assign(run=names, value=table.tau, face="correlation", colour=colours, key=table.index)
-        _dots(fig, looks, column)
+        _draw_dots(fig, looks, column)
     fig.update_layout(showlegend=False, height=150 + 32 * (len(orders) // 2))
     fig.update_yaxes(autorange="reversed")
     fig.update_xaxes(range=[-1.1, 1.1], zeroline=True, title="Kendall's tau")
@@ -208,11 +208,11 @@ def differences(pairs: pd.DataFrame, *, truth: str) -> go.Figure:
     for note, ((better, worse), _) in zip(fig.layout.annotations, neighbours, strict=False):
         note.text = f"{escape(str(better))}<br>less {escape(str(worse))}"
     for column, (_, table) in enumerate(neighbours, start=1):
-        names = [_metric(key) for key in table.key]
-        decides = np.array(names) == _metric(truth)
+        names = [_metric_title(key) for key in table.key]
+        decides = np.array(names) == _metric_title(truth)
         colours = np.select([decides, table.high < 0], [INK, CATEGORIES[3]], CATEGORIES[5])
         units = table.key.map(unit_of)
-        _dots(fig, table.assign(run=names, value=table.difference, face=units, colour=colours), column)
+        _draw_dots(fig, table.assign(run=names, value=table.difference, face=units, colour=colours), column)
         fig.add_vline(x=0, line={"color": INK, "width": 1}, row=1, col=column)
     return (
         fig.update_layout(showlegend=False, height=150 + 32 * len(neighbours[0][1]))
@@ -221,11 +221,11 @@ def differences(pairs: pd.DataFrame, *, truth: str) -> go.Figure:
     )
 
 
-def _dots(fig: go.Figure, table: pd.DataFrame, column: int) -> None:
+def _draw_dots(fig: go.Figure, table: pd.DataFrame, column: int) -> None:
     """One panel of dots in the order of the table, each in its ``colour``; hover shows its ``key``."""
     table = table.assign(about=" (" + table["key"] + ")")
     for (colour, _), part in table.groupby(["colour", "face"], sort=False):
-        dots(fig, part, str(colour), **entry(fig, "", column))
+        draw_dots(fig, part, str(colour), **legend_entry(fig, "", column))
     fig.update_yaxes(categoryorder="array", categoryarray=[escape(run) for run in table["run"]], col=column)
 
 
@@ -252,12 +252,14 @@ def correlations(
             ends = {"low": number.low, "high": number.high}
             rows.append({"run": name, "key": number.key.local, "value": number.value, **ends})
     table = pd.DataFrame(rows).assign(face="correlation", about="")
-    dots(fig, table[table["key"] == key], CATEGORIES[0], **entry(fig, "all pairs"))
-    dots(fig, table[table["key"] == f"{key}{without}"], CATEGORIES[1], **entry(fig, "without own pairs"))
+    draw_dots(fig, table[table["key"] == key], CATEGORIES[0], **legend_entry(fig, "all pairs"))
+    draw_dots(
+        fig, table[table["key"] == f"{key}{without}"], CATEGORIES[1], **legend_entry(fig, "without own pairs")
+    )
     return fig.update_yaxes(autorange="reversed", type="category").update_xaxes(zeroline=True)
 
 
-def _both(row: Any, x: str, y: str) -> str:
+def _both_values(row: Any, x: str, y: str) -> str:
     """A model with both of its values and their intervals."""
     across = format_interval(row.x, row.x_low, row.x_high, "sum")
     up = format_interval(row.y, row.y_low, row.y_high)
@@ -280,15 +282,15 @@ def two_verdicts(points: pd.DataFrame, *, title: str, x: str, y: str, line: floa
     end = display_value(RANGES["sum"][1], "sum")
     for number, (group, part) in enumerate(points.groupby("group", sort=False)):
         colour = CATEGORIES[number]
-        across = on_axis(part["x"], "sum")
+        across = axis_values(part["x"], "sum")
         sides = np.where(np.array(across) > end / 2, "top left", "top right")
-        names = [broken(str(name)) for name in part.index]
-        x_bars = whiskers(part["x"], part["x_low"], part["x_high"], colour, "sum", width=3)
-        y_bars = whiskers(part["y"], part["y_low"], part["y_high"], colour, width=3)
+        names = [break_name(str(name)) for name in part.index]
+        x_bars = error_bars(part["x"], part["x_low"], part["x_high"], colour, "sum", width=3)
+        y_bars = error_bars(part["y"], part["y_low"], part["y_high"], colour, width=3)
         look = {"color": colour, "size": 11, "symbol": SYMBOLS[number % len(SYMBOLS)]}
         fig.add_scatter(
             x=across,
-            y=on_axis(part["y"]),
+            y=axis_values(part["y"]),
             mode="markers+text",
             name=escape(str(group)),
             text=names,
@@ -297,7 +299,7 @@ def two_verdicts(points: pd.DataFrame, *, title: str, x: str, y: str, line: floa
             marker=look,
             error_x=x_bars,
             error_y=y_bars,
-            hovertext=[_both(row, x, y) for row in each(part)],
+            hovertext=[_both_values(row, x, y) for row in named_rows(part)],
             hoverinfo="text",
         )
     if line is not None:

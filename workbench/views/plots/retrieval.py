@@ -8,7 +8,7 @@ import numpy as np
 from workbench.formatting import format_count, format_number, format_value
 from workbench.metrics.ranks import rank
 from workbench.records import Array, Rows, Split, require
-from workbench.views.pages import page
+from workbench.views.pages import fill_template
 from workbench.views.photographs import image_or_card
 
 Grade = Callable[[Rows, Rows], Array]
@@ -74,14 +74,16 @@ def sheet(
     for why, query in queries:
         results = []
         for name, scores in runs.items():
-            result = _line(scores, query, split, direction, grade, phi, notes, k)
+            result = _query_line(scores, query, split, direction, grade, phi, notes, k)
             results.append({"run": name, **result})
-        blocks.append({"why": why, "query": _item(split, query, direction[0], notes), "lines": results})
+        blocks.append(
+            {"why": why, "query": _item_values(split, query, direction[0], notes), "lines": results}
+        )
     title = f"{TITLES[direction]} ({split.name}: {sizes})"
-    return page("views/plots/retrieval.html.j2", title=title, blocks=blocks, k=k)
+    return fill_template("views/plots/retrieval.html.j2", title=title, blocks=blocks, k=k)
 
 
-def _line(
+def _query_line(
     scores: Array,
     query: int,
     split: Split,
@@ -110,7 +112,7 @@ def _line(
     items = []
     for place, value in enumerate(graded(grade, order[:k]).tolist()):
         item = int(order[place])
-        kind = "own" if own[place] else _kind(value)
+        kind = "own" if own[place] else _kind_of_item(value)
         note = MARKS[kind]
         if kind in ("partly", ""):
             note = "✕ another's" if grade is None else f"{note}, {format_value(value)} % true"
@@ -119,19 +121,19 @@ def _line(
             note += f", phi {format_number(phis[place], 2)}"
             share = float(phis[place] / (phis.max() or 1))
         note += f", score {format_number(line[item], 3)}"
-        shown = _item(split, item, direction[-1], notes)
+        shown = _item_values(split, item, direction[-1], notes)
         items.append({"shown": shown, "kind": kind, "note": note, "share": share})
     return {"rank": format_number(rank(line[None, order], own[None]).first[0], 0), "items": items}
 
 
-def _kind(grade: float) -> str:
+def _kind_of_item(grade: float) -> str:
     """What an item that is not the query's own is, by its grade."""
     if grade >= 1:
         return "true"
     return "partly" if grade >= 0.5 else ""
 
 
-def _item(split: Split, row: int, kind: str, notes: Sequence[str]) -> dict[str, Any]:
+def _item_values(split: Split, row: int, kind: str, notes: Sequence[str]) -> dict[str, Any]:
     """What a page shows of an image (``"i"``) or a caption (``"t"``)."""
     if kind == "t":
         return {"image": None, "text": split.captions[row], "note": notes[row] if len(notes) else ""}

@@ -16,17 +16,17 @@ from PIL import Image
 
 from workbench.formatting import display_value, format_number, format_value, unit_heading
 from workbench.records import SceneGraph
-from workbench.views.plots.graph_layout import BOX, Box, Drawing, Kind, Point, arrange, cut
+from workbench.views.plots.graph_layout import BOX, Box, Drawing, Kind, Point, place_graph, shorten
 from workbench.views.plots.theme import (
     CATEGORIES,
     INK,
     add_picture,
+    axis_values,
     escape,
     figure,
-    lines,
-    on_axis,
+    join_lines,
     panels,
-    wrapped,
+    wrap,
 )
 
 # colour of the box, ink on it, symbol in the legend
@@ -60,7 +60,7 @@ def canvas(title: str, drawing: Drawing, width: float, top: float) -> go.Figure:
     fig = figure(title, height=round(y[1] - y[0]) + TITLE + MARGIN, width=round(width) + 2 * MARGIN)
     legend = {"y": 0, "yanchor": "bottom", "itemclick": False, "itemdoubleclick": False}
     margin = {"l": MARGIN, "r": MARGIN, "t": TITLE, "b": MARGIN}
-    fig.update_layout(margin=margin, hovermode="closest", legend=legend, shapes=_shapes(drawing))
+    fig.update_layout(margin=margin, hovermode="closest", legend=legend, shapes=_graph_shapes(drawing))
     fig.update_xaxes(visible=False, range=x, fixedrange=True)
     fig.update_yaxes(visible=False, range=y, fixedrange=True)
     arrow = {"symbol": "triangle-up", "size": 11, "color": INK}
@@ -71,7 +71,7 @@ def canvas(title: str, drawing: Drawing, width: float, top: float) -> go.Figure:
     for kind in KINDS:
         boxes = [box for box in drawing.boxes if box.kind == kind]
         if boxes:
-            _labels(fig, kind, boxes)
+            _write_labels(fig, kind, boxes)
     if drawing.left_out:
         note = f"{drawing.left_out} more not drawn"
         place = {"x": drawing.right, "y": drawing.bottom - NOTE, "xanchor": "right", "yanchor": "bottom"}
@@ -79,21 +79,21 @@ def canvas(title: str, drawing: Drawing, width: float, top: float) -> go.Figure:
     return fig
 
 
-def _shapes(drawing: Drawing) -> list[dict[str, Any]]:
+def _graph_shapes(drawing: Drawing) -> list[dict[str, Any]]:
     """Lines and boxes of a graph, the boxes on top."""
     below: dict[str, Any] = {"type": "path", "layer": "below"}
     shapes = [{**below, "path": path, "line": {"color": INK, "width": 1.5}} for path in drawing.lines]
     for box in drawing.boxes:
         colour = LOOK[box.kind][0]
-        shapes.append({**below, "path": _outline(box), "fillcolor": colour, "line": {"color": colour}})
+        shapes.append({**below, "path": _box_outline(box), "fillcolor": colour, "line": {"color": colour}})
     return shapes
 
 
-def _labels(fig: go.Figure, kind: Kind, boxes: Sequence[Box]) -> None:
+def _write_labels(fig: go.Figure, kind: Kind, boxes: Sequence[Box]) -> None:
     """Write the words of all boxes of a kind, and name the kind in the legend."""
     colour, ink, symbol = LOOK[kind]
     x, y = zip(*(box.centre for box in boxes), strict=True)
-    texts = [escape(cut(box.label)) for box in boxes]
+    texts = [escape(shorten(box.label)) for box in boxes]
     hover = {"bgcolor": colour, "font": {"color": ink}}
     fig.add_scatter(
         x=x,
@@ -105,26 +105,26 @@ def _labels(fig: go.Figure, kind: Kind, boxes: Sequence[Box]) -> None:
         hoverinfo="text",
         cliponaxis=False,
         showlegend=False,
-        hovertext=[_about(box) for box in boxes],
+        hovertext=[_hover_text(box) for box in boxes],
         hoverlabel=hover,
     )
     look = {"color": colour, "symbol": symbol, "size": 15}
     fig.add_scatter(x=[None], y=[None], mode="markers", marker=look, name=kind)
 
 
-def _about(box: Box) -> str:
-    return lines([*wrapped(f"{box.kind}: {box.label}", 60, 4), *wrapped(box.about, 60, 4)])
+def _hover_text(box: Box) -> str:
+    return join_lines([*wrap(f"{box.kind}: {box.label}", 60, 4), *wrap(box.about, 60, 4)])
 
 
-def write(fig: go.Figure, corner: Point, texts: Sequence[str]) -> None:
+def write_lines(fig: go.Figure, corner: Point, texts: Sequence[str]) -> None:
     """Lines of text below and to the right of a corner."""
     if texts:
         look = {"showarrow": False, "font": {"size": 13, "color": INK}, "align": "left", "borderpad": 0}
         x, y = corner
-        fig.add_annotation(text=lines(texts), x=x, y=y, xanchor="left", yanchor="top", **look)
+        fig.add_annotation(text=join_lines(texts), x=x, y=y, xanchor="left", yanchor="top", **look)
 
 
-def _outline(box: Box) -> str:
+def _box_outline(box: Box) -> str:
     """A box with corners, a pill, or a hexagon."""
     x, y = box.centre
     half = BOX / 2
@@ -165,12 +165,12 @@ def draw(graph: SceneGraph, *, caption: str = "", title: str = "Scene graph", li
         title: what the figure shows.
         limit: the first so many objects are drawn; a note counts what is left out.
     """
-    drawing = arrange(graph, limit)
+    drawing = place_graph(graph, limit)
     width = max(drawing.right - drawing.left, NARROWEST)
-    texts = wrapped(caption, max(round(width / SIGN), 12), 3)
+    texts = wrap(caption, max(round(width / SIGN), 12), 3)
     top = drawing.top + 14 + LINE * len(texts)
     fig = canvas(title, drawing, width, top)
-    write(fig, (drawing.left, top), texts)
+    write_lines(fig, (drawing.left, top), texts)
     return fig
 
 
@@ -183,7 +183,7 @@ def composition(
     Source: after Figure 1 of Pham et al., "Composing Object Relations and Attributes for Image-Text
     Matching", CVPR 2024.
     """
-    drawing = arrange(graph, limit)
+    drawing = place_graph(graph, limit)
     width = max(drawing.right - drawing.left, IMAGE + 420)
     # what is matched with the image besides the caption, e.g. "two brown dog"
     entities = []
@@ -191,7 +191,7 @@ def composition(
         words = [word for owner, word in graph.attributes if owner == node]
         entities.append(" ".join([*words, name]))
     letters = max(round((width - IMAGE - 110) / SIGN), 12)
-    texts = [wrapped(text, letters, 3) for text in [caption, *entities]]
+    texts = [wrap(text, letters, 3) for text in [caption, *entities]]
     heights = [LINE * len(text) + 20 for text in texts]
     base = drawing.top + 26
     tall = max(sum(heights), IMAGE)
@@ -211,11 +211,13 @@ def composition(
         fig.add_shape(type="path", path=bend, line={"color": colour, "width": thick}).add_shape(
             type="rect", line_color=colour, x0=right, x1=end, y0=y + 4, y1=y + height - 4
         )
-        write(fig, (right + 10, y + height - 8), text)
+        write_lines(fig, (right + 10, y + height - 8), text)
     return fig
 
 
-def compared(left: SceneGraph, right: SceneGraph, *, names: tuple[str, str], score: float) -> go.Figure:
+def statement_comparison(
+    left: SceneGraph, right: SceneGraph, *, names: tuple[str, str], score: float
+) -> go.Figure:
     """The statements of two graphs: what only the first makes, what both make, what only the second makes;
     ``names`` says what they are called, ``score`` is their tuple F1.
     """
@@ -234,8 +236,8 @@ def compared(left: SceneGraph, right: SceneGraph, *, names: tuple[str, str], sco
         fig.add_annotation(x=column, y=-1, text=text, font={"color": INK}, **look)
         in_order = sorted(statements, key=lambda statement: (len(statement), statement))
         for row, statement in enumerate(in_order):
-            _statement(fig, statement, column, row)
-    captions = lines([f"first: {cut(names[0], 110)}", f"second: {cut(names[1], 110)}"])
+            _write_statement(fig, statement, column, row)
+    captions = join_lines([f"first: {shorten(names[0], 110)}", f"second: {shorten(names[1], 110)}"])
     below = {"xref": "paper", "yref": "paper", "x": 0, "y": 0, "yanchor": "top", "yshift": -6}
     fig.add_annotation(text=captions, align="left", font={"size": 12, "color": INK}, **below, **look)
     across = {"visible": False, "range": [-0.06, 2.95], "fixedrange": True}
@@ -243,13 +245,13 @@ def compared(left: SceneGraph, right: SceneGraph, *, names: tuple[str, str], sco
     return fig.update_layout(showlegend=False, margin={"t": 50}, xaxis=across, yaxis=down)
 
 
-def _statement(fig: go.Figure, statement: tuple[str, ...], column: int, row: int) -> None:
+def _write_statement(fig: go.Figure, statement: tuple[str, ...], column: int, row: int) -> None:
     """Write one statement of a graph with the mark of its kind."""
     kind = KINDS[len(statement) - 1]
     # an attribute is said before its object
     words = statement[::-1] if len(statement) == 2 else statement
     colour, _, symbol = LOOK[kind]
-    text = escape(cut(" ".join(words), 34))
+    text = escape(shorten(" ".join(words), 34))
     fig.add_scatter(
         x=[column],
         y=[row],
@@ -263,7 +265,7 @@ def _statement(fig: go.Figure, statement: tuple[str, ...], column: int, row: int
     )
 
 
-def per_caption(graphs: Sequence[SceneGraph]) -> go.Figure:
+def graph_sizes(graphs: Sequence[SceneGraph]) -> go.Figure:
     """How many objects, attributes and relations a caption has: one panel each, the means in the title."""
     counts = {}
     for part in PARTS:
@@ -288,7 +290,7 @@ def per_caption(graphs: Sequence[SceneGraph]) -> go.Figure:
     )
 
 
-def most_frequent(graphs: Sequence[SceneGraph], k: int = 12) -> go.Figure:
+def most_frequent_words(graphs: Sequence[SceneGraph], k: int = 12) -> go.Figure:
     """The ``k`` most frequent objects, attributes and relations: the number of captions that have each; equal
     numbers in alphabetical order.
     """
@@ -308,7 +310,7 @@ def most_frequent(graphs: Sequence[SceneGraph], k: int = 12) -> go.Figure:
         fig.add_bar(
             x=counts, y=rows, orientation="h", hoverinfo="text", marker=look, hovertext=texts, **place
         )
-        names = [escape(cut(word, 18)) for word, _ in top]
+        names = [escape(shorten(word, 18)) for word, _ in top]
         fig.update_yaxes(autorange="reversed", tickvals=rows, ticktext=names, **place)
     return fig.update_layout(showlegend=False, height=120 + 24 * k)
 
@@ -329,7 +331,7 @@ def agreement(figures: Mapping[str, Sequence[float]], bars: Mapping[str, float],
         values = [figures[part][number] for part in PARTS]
         fig.add_bar(
             x=list(PARTS),
-            y=on_axis(values),
+            y=axis_values(values),
             name=name,
             textposition="outside",
             marker={"color": colours, "opacity": shade},

@@ -12,8 +12,8 @@ from workbench.formatting import format_interval, format_p_value, unit_heading
 from workbench.metrics.comparison import stated, widened
 from workbench.records.measurement import measurement_rows as readable_rows
 from workbench.records.measurement import remarks
-from workbench.views.pages import page
-from workbench.views.plots.theme import each
+from workbench.views.pages import fill_template
+from workbench.views.plots.theme import named_rows
 
 LONGEST = 600
 ABOUT = ("paper", "group", "method", "beside")
@@ -63,10 +63,12 @@ def numbers(runs: Mapping[str, Iterable[object]], *, title: str) -> str:
 
 
 def _listing(names: Sequence[str], rows: Sequence[Sequence[str]], caption: str) -> str:
-    return page("views/plots/listing.html.j2", names=names, rows=rows, caption=caption, longest=LONGEST)
+    return fill_template(
+        "views/plots/listing.html.j2", names=names, rows=rows, caption=caption, longest=LONGEST
+    )
 
 
-def printed(columns: Mapping[str, Sequence[str]], *, title: str, reason: str = "") -> str:
+def printed_table(columns: Mapping[str, Sequence[str]], *, title: str, reason: str = "") -> str:
     """Rows of several papers under headings, one column a number, and what is to be said beside a row.
 
     Args:
@@ -82,14 +84,16 @@ def printed(columns: Mapping[str, Sequence[str]], *, title: str, reason: str = "
     groups = groupby(rows, lambda row: ", ".join(filter(None, (row["paper"], row["group"]))))
     blocks = [(head, list(part)) for head, part in groups]
     names = [name for name in columns if name not in ABOUT]
-    return page("views/plots/printed.html.j2", names=names, blocks=blocks, title=title, reason=reason)
+    return fill_template(
+        "views/plots/printed.html.j2", names=names, blocks=blocks, title=title, reason=reason
+    )
 
 
 def verdicts(differences: pd.DataFrame, *, title: str) -> str:
     """Runs compared with one run, one line a number and run: rows of ``metrics.comparison.Difference``. The
     caption says for how many comparisons the intervals are widened.
     """
-    rows = [_verdict(row) for row in each(differences)]
+    rows = [_verdict(row) for row in named_rows(differences)]
     caption = "; ".join(filter(None, (title, widened(len(rows)))))
     names = list(rows[0]) if rows else []
     return _listing(names, [list(row.values()) for row in rows], caption)

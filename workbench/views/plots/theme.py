@@ -18,9 +18,9 @@ from numpy.typing import ArrayLike, NDArray
 from PIL import Image
 
 from workbench.formatting import display_value, format_interval
-from workbench.views.pages import data_uri, escape, lines
+from workbench.views.pages import data_uri, escape, join_lines
 
-__all__ = ["data_uri", "escape", "lines"]
+__all__ = ["data_uri", "escape", "join_lines"]
 
 LETTERS = 16  # in a line of a name
 INK = "#767676"
@@ -104,27 +104,27 @@ def panels(
     return fig.update_xaxes(title=escape(x), col=(len(names) + 1) // 2)
 
 
-def broken(name: str) -> str:
+def break_name(name: str) -> str:
     """A name, escaped, in lines that leave a narrow page room for the plot."""
     return "<br>".join(map(escape, textwrap.wrap(name, LETTERS)))
 
 
-def on_axis(values: ArrayLike, unit: str = "share") -> list[float]:
+def axis_values(values: ArrayLike, unit: str = "share") -> list[float]:
     """Stored values as an axis shows them, e.g. in percent; what is not known (``None``, NaN) stays a gap.
 
-    >>> on_axis([0.5, None])
+    >>> axis_values([0.5, None])
     [50.0, nan]
     """
     numbers = np.atleast_1d(np.asarray(values, dtype=float))
     return [display_value(number, unit) for number in numbers.tolist()]
 
 
-def each(table: pd.DataFrame) -> Iterable[Any]:
+def named_rows(table: pd.DataFrame) -> Iterable[Any]:
     """The rows of a table as named tuples, whose fields may hold anything."""
     return table.itertuples()
 
 
-def entry(fig: go.Figure, name: str, column: int | None = None, row: int = 1) -> dict[str, Any]:
+def legend_entry(fig: go.Figure, name: str, column: int | None = None, row: int = 1) -> dict[str, Any]:
     """What a trace needs to stand once in the legend, however many panels draw it: its name, escaped, and its
     panel; a trace without a name is not in the legend.
     """
@@ -133,7 +133,7 @@ def entry(fig: go.Figure, name: str, column: int | None = None, row: int = 1) ->
     return {"name": escape(name), "legendgroup": name, "showlegend": name not in shown, **panel}
 
 
-def dots(fig: go.Figure, table: pd.DataFrame, colour: str, symbol: str = "circle", **place: Any) -> None:
+def draw_dots(fig: go.Figure, table: pd.DataFrame, colour: str, symbol: str = "circle", **place: Any) -> None:
     """Draw named values with their intervals from left to right; an interval that is not known is not drawn.
 
     Args:
@@ -142,20 +142,20 @@ def dots(fig: go.Figure, table: pd.DataFrame, colour: str, symbol: str = "circle
             ``face``; nothing is drawn of an empty one.
         colour: of dots and intervals.
         symbol: of the dots.
-        place: from ``entry``.
+        place: from ``legend_entry``.
     """
     if table.empty:
         return
     unit = table["face"].iloc[0]
     texts = []
-    for row in each(table):
+    for row in named_rows(table):
         interval = format_interval(row.value, row.low, row.high, unit)
         texts.append(escape(f"{row.run}: {interval}{row.about}"))
     names = [escape(run) for run in table["run"]]
-    bars = whiskers(table["value"], table["low"], table["high"], colour, unit, width=5)
+    bars = error_bars(table["value"], table["low"], table["high"], colour, unit, width=5)
     look = {"color": colour, "symbol": symbol, "size": 11, "line": {"width": 2, "color": colour}}
     fig.add_scatter(
-        x=on_axis(table["value"], unit),
+        x=axis_values(table["value"], unit),
         y=names,
         mode="markers",
         error_x=bars,
@@ -166,13 +166,13 @@ def dots(fig: go.Figure, table: pd.DataFrame, colour: str, symbol: str = "circle
     )
 
 
-def whiskers(
+def error_bars(
     value: ArrayLike, low: ArrayLike, high: ArrayLike, colour: str, unit: str = "share", **look: Any
 ) -> dict[str, Any]:
     """Error bars from values to the ends of their intervals, all as they are stored; an interval that is not
     known (``None``, NaN) is not drawn.
     """
-    middle, below, above = (np.array(on_axis(part, unit)) for part in (value, low, high))
+    middle, below, above = (np.array(axis_values(part, unit)) for part in (value, low, high))
     return {
         "type": "data",
         "color": colour,
@@ -183,7 +183,7 @@ def whiskers(
     }
 
 
-def steps(
+def draw_steps(
     fig: go.Figure, values: NDArray[Any], edges: NDArray[Any], line: dict[str, Any], **look: Any
 ) -> None:
     """Draw the outline of a histogram: the share of the values in each bin between ``edges``, in percent."""
@@ -198,7 +198,7 @@ def add_picture(fig: go.Figure, image: Image.Image, side: int = 224, **place: An
     fig.add_layout_image({"source": data_uri(image, side), "sizing": "contain", **page, **place})
 
 
-def wrapped(text: str, letters: int, most: int | None = None) -> list[str]:
+def wrap(text: str, letters: int, most: int | None = None) -> list[str]:
     """A text in lines of so many letters, at most so many of them; what is left out is marked."""
     return textwrap.wrap(text, letters, max_lines=most, placeholder=" …")
 

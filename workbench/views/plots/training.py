@@ -10,7 +10,7 @@ from workbench.formatting import format_value, unit_heading
 from workbench.records import Measurement, MetricKey, require
 from workbench.records.measurement import unit_of
 from workbench.records.metric_key import WAYS
-from workbench.views.plots.theme import CATEGORIES, INK, escape, figure, on_axis
+from workbench.views.plots.theme import CATEGORIES, INK, axis_values, escape, figure
 
 ANSWERS = (
     ("annotated", CATEGORIES[0], "white"),
@@ -43,14 +43,14 @@ def curves(
     first, best = (format_value(value, "sum") for value in rsum)
     fig = figure(f"Training: validation RSUM from {first} to {best} of 600")
     fig.set_subplots(1, 1 + len(keys), horizontal_spacing=0.12)
-    _terms(fig, [row for row in history if "loss" in row])
+    _draw_terms(fig, [row for row in history if "loss" in row])
     epochs = [row["epoch"] for row in history]
     colour = CATEGORIES[4]
     line = {"width": 2.5, "color": colour}
     for col, key in enumerate(keys, 2):
         unit = unit_of(key)
         name = MetricKey.parse(key).title
-        values = on_axis([row[f"val/{key}"] for row in history], unit)
+        values = axis_values([row[f"val/{key}"] for row in history], unit)
         place = {"row": 1, "col": col}
         label = f"validation {escape(name)}"
         fig.add_scatter(x=epochs, y=values, name=label, hovertext=key, line=line, **place, **LOOK)
@@ -64,7 +64,7 @@ def curves(
     return fig.update_xaxes(title="epoch", dtick=max(1, len(epochs) // 10))
 
 
-def _terms(fig: go.Figure, trained: Sequence[Mapping[str, float]]) -> None:
+def _draw_terms(fig: go.Figure, trained: Sequence[Mapping[str, float]]) -> None:
     """The terms of the loss in the first panel."""
     terms = [name for name in trained[0] if name not in NOT_A_TERM and "/" not in name] if trained else []
     lines_of = {
@@ -83,7 +83,7 @@ def _terms(fig: go.Figure, trained: Sequence[Mapping[str, float]]) -> None:
     fig.update_yaxes(title="loss and its terms", rangemode="tozero", col=1)
 
 
-def found_first(measurements: Sequence[Measurement]) -> tuple[dict[str, float], dict[str, float]]:
+def first_answer_shares(measurements: Sequence[Measurement]) -> tuple[dict[str, float], dict[str, float]]:
     """Shares of queries whose best item is their own (``own@1``), and whose best item is true (``true@1``,
     where the data have exact truth), by direction and subset.
     """
@@ -95,14 +95,14 @@ def found_first(measurements: Sequence[Measurement]) -> tuple[dict[str, float], 
     return shares["own"], shares["true"]
 
 
-def _readable(share: float) -> str:
+def _share_label(share: float) -> str:
     """A share, where its bar has room for it."""
     return format_value(share) if share > 0.06 else ""
 
 
 def first_answers(own: Mapping[str, float], true: Mapping[str, float]) -> go.Figure:
     """What the best scored item is: the query's own, another one that is truly relevant, or a wrong one; for
-    the arguments see ``found_first``.
+    the arguments see ``first_answer_shares``.
     """
     shares = [f"{format_value(share)} % from {way}" for way, share in true.items() if "," not in way]
     title = f"First answers that are true: {listed(shares)}"
@@ -111,12 +111,12 @@ def first_answers(own: Mapping[str, float], true: Mapping[str, float]) -> go.Fig
     ways = [escape(way) for way in own]
     for (name, colour, ink), values in zip(ANSWERS, zip(*parts, strict=True), strict=True):
         fig.add_bar(
-            x=on_axis(values),
+            x=axis_values(values),
             y=ways,
             orientation="h",
             width=0.6,
             name=name,
-            text=[_readable(value) for value in values],
+            text=[_share_label(value) for value in values],
             textposition="inside",
             insidetextanchor="middle",
             textangle=0,
