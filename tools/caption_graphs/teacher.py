@@ -43,13 +43,13 @@ class Biaffine(nn.Module):
 
     def __init__(self, width: int, inner: int, labels: int) -> None:
         super().__init__()
-        self.below, self.broader_synsets = nn.Linear(width, inner), nn.Linear(width, inner)
+        self.below, self.above = nn.Linear(width, inner), nn.Linear(width, inner)
         self.product = nn.Parameter(torch.randn(labels, inner + 1, inner + 1) * 0.01)
         self.drop = nn.Dropout(0.2)
 
     def forward(self, words: Tensor) -> Tensor:
         """Scores; each layer's output is joined by a 1, which makes the biases."""
-        sides = [self.drop(functional.gelu(layer(words))) for layer in (self.below, self.broader_synsets)]
+        sides = [self.drop(functional.gelu(layer(words))) for layer in (self.below, self.above)]
         below, above = [functional.pad(side, (0, 1), value=1.0) for side in sides]
         return torch.einsum("bik,okl,bjl->bijo", below, self.product, above)
 

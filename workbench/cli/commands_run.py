@@ -94,7 +94,7 @@ def run(  # noqa: PLR0913 - typer reads the options from the signature
         shared = read_options(library.find_file(file, "parameter file")) if file else {}
         values = execution.check_parameters(path, shared, pairs(parameter))
         _require_machine(values)
-        about = about_run(name, tag, note, root, next(iter(execution.resumable(path, values, root)), ""))
+        about = about_run(name, tag, note, root, next(iter(execution.resumable_runs(path, values, root)), ""))
         writable(root)
     with usage((OSError,)):
         result = execution.run_notebook(

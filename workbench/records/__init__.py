@@ -56,7 +56,7 @@ MODULES = {
     "Truth": "judgements",
     "Measurement": "measurement",
     "MetricKey": "metric_key",
-    "densest": "metric_key",
+    "densest_judgements": "metric_key",
     "SceneGraph": "scene_graph",
     "NoPictureError": "split",
     "Split": "split",

@@ -37,7 +37,7 @@ def test_the_score_of_a_head_is_the_bilinear_form_with_a_one_at_each_end():
     assert scores.shape == (1, 5, 5, 2)
     for i, j, label in ((0, 3, 0), (4, 1, 1), (2, 2, 0)):
         below = torch.cat([torch.nn.functional.gelu(layer.below(words[0, i])), torch.ones(1)])
-        above = torch.cat([torch.nn.functional.gelu(layer.broader_synsets(words[0, j])), torch.ones(1)])
+        above = torch.cat([torch.nn.functional.gelu(layer.above(words[0, j])), torch.ones(1)])
         torch.testing.assert_close(scores[0, i, j, label], below @ layer.product[label] @ above)
 
 
