@@ -153,3 +153,22 @@ def test_an_archive_of_torchscript_is_read_and_takes_quickgelu_whatever_the_name
         )
     torch.save(weights, tmp_path / "other.pt")
     assert fitting_model("ViT-B-32", str(tmp_path / "other.pt")) == "ViT-B-32"
+
+
+def test_the_two_position_tables_of_long_clip_are_read_as_its_encoder_adds_them(tmp_path: Path):
+    # 20 positions of the first table and the others of the second, each under a mask of zeros and ones
+    long = TINY | {"text_cfg": TINY["text_cfg"] | {"context_length": 248}}
+    file = tmp_path / "long.json"
+    file.write_text(json.dumps(long))
+    weights = build(describe(str(file)), "").state_dict()
+    first, second = torch.randn(2, 248, 16)
+    mask = (torch.arange(248) < 20)[:, None]
+    torch.save(
+        {**weights, "positional_embedding": first, "positional_embedding_res": second}, tmp_path / "l.pt"
+    )
+    network = build(describe(str(file)), str(tmp_path / "l.pt"))
+    torch.testing.assert_close(network.positional_embedding.detach(), first * mask + second * ~mask)
+    assert "text positions of l.pt beyond 20 are those of positional_embedding_res" in network.notes
+    file.write_text(json.dumps(TINY))
+    with pytest.raises(ValueError, match="holds 248 text positions, and the model has 77; give a JSON"):
+        build(describe(str(file)), str(tmp_path / "l.pt"))

@@ -127,7 +127,7 @@ def test_all_candidates_are_the_scorer_itself(folder):
     np.testing.assert_allclose(by_rows(scored(model, image, text)).rows(), expected, atol=1e-5)
 
 
-@pytest.mark.parametrize("form", ["cross", "scan_t2i", "scan_i2t", "entities"])
+@pytest.mark.parametrize("form", ["cross", "scan_t2i", "scan_i2t", "maxsim", "entities"])
 def test_each_scorer_scores_a_pair_alone_as_among_others(form):
     image, text, scorer = padded(5, 1), padded(7, 2), scorer_of(form)
     whole = scorer.scores(image, text)

@@ -56,7 +56,7 @@ def read(kind: str, source: str | Path, revision: str | None = None) -> Any:
     hub.
 
     Args:
-        kind: class of transformers, e.g. ``"AutoTokenizer"``.
+        kind: class of transformers, e.g. ``"AutoTokenizer"``, or that of a model.
         source: what ``locate_model`` gave.
         revision: of a Hugging Face name; ``None`` = the newest.
 
@@ -66,9 +66,11 @@ def read(kind: str, source: str | Path, revision: str | None = None) -> Any:
     """
     import transformers
 
+    reader = getattr(transformers, kind)
+    weighs = kind == "AutoModel" or issubclass(reader, transformers.PreTrainedModel)
     with _silence(transformers.utils.logging), hub_access(source):
-        how: dict[str, Any] = {"output_loading_info": True} if kind == "AutoModel" else {}
-        part = getattr(transformers, kind).from_pretrained(
+        how: dict[str, Any] = {"output_loading_info": True} if weighs else {}
+        part = reader.from_pretrained(
             source,
             local_files_only=isinstance(source, Path),
             revision=revision,

@@ -38,10 +38,14 @@ from workbench.cli.base import (
 )
 from workbench.cli.output import columns, evaluated, learnt, made_elsewhere, numbers
 from workbench.execution import parameters
+from workbench.io import parse_json
 from workbench.records import require
 from workbench.runs import store as runs
 from workbench.runs.about import About
 
+Scorer = Annotated[
+    str, typer.Option(help="How several vectors an item are scored: a name, or name and options as JSON.")
+]
 WiseFt = Annotated[
     float | None, typer.Option(help="Weights between those before (0) and after training (1).")
 ]
@@ -67,6 +71,7 @@ def evaluate(  # noqa: PLR0913 - typer reads the options from the signature
     split: Annotated[str, typer.Option(help="Split of the data; empty takes test.")] = "",
     device: Device = "auto",
     precision: Precision = "auto",
+    scorer: Scorer = "",
     rerank: Annotated[int, typer.Option(help="Score so many best items of each query again.")] = 0,
     reranker: Annotated[str, typer.Option(help="How --rerank scores; see `explain scorer`.")] = "cross",
     wise_ft: WiseFt = None,
@@ -91,12 +96,11 @@ def evaluate(  # noqa: PLR0913 - typer reads the options from the signature
     """
     wb.use_device(device, precision)
     about = about_run(name, tag, note, root)
-    scoring = _scoring(rerank, reranker, wise_ft)
-    _require_one_kind(run, bool(model or images or texts or scores or lists), out, scoring, about)
+    how = _how(metrics or [], judge, rounds, qrels) | {"scoring": _scoring(scorer, rerank, reranker, wise_ft)}
+    _require_one_kind(run, bool(model or images or texts or scores or lists), out, how["scoring"], about)
     targets = _targets(data or [], parameter, split, needed=not run)
-    how = _how(metrics or [], judge, rounds) | ({"qrels": qrels} if qrels else {})
     if run:
-        return _evaluate_runs((run, root), targets, how | {"split": split, "scoring": scoring}, out, as_json)
+        return _evaluate_runs((run, root), targets, how | {"split": split}, out, as_json)
     elsewhere = _made_elsewhere((images, texts), scores or [], lists or [])
     _require_room((out, root), name, (len(model or ()) + len(elsewhere)) * len(targets))
     opened = _opened(model or [], (pretrained, random_weights), elsewhere, how | asdict(about))
@@ -112,10 +116,16 @@ def _targets(data: list[str], parameter: list[str] | None, split: str, *, needed
     return [wb.runs.Target.read(name, options, split) for name in data]
 
 
-def _scoring(rerank: int, reranker: str, wise_ft: float | None) -> dict[str, Any]:
-    """How finished runs score, where they score otherwise than they were trained."""
+def _scoring(scorer: str, rerank: int, reranker: str, wise_ft: float | None) -> dict[str, Any]:
+    """How pairs are scored where that is not the way of the model, as ``wb.evaluate`` takes it."""
     scoring: dict[str, Any] = {"rerank": rerank, "reranker": reranker} if rerank else {}
-    return scoring if wise_ft is None else {**scoring, "wise_ft": wise_ft}
+    if wise_ft is not None:
+        scoring["wise_ft"] = wise_ft
+    if scorer.startswith("{"):
+        scoring["scorer"] = parse_json(scorer, f"--scorer {scorer!r:.60}", "is not JSON")
+    elif scorer:
+        scoring["scorer"] = scorer
+    return scoring
 
 
 def _require_room(place: tuple[str, str], name: str, results: int) -> None:
@@ -140,15 +150,15 @@ def _require_one_kind(
     stored = "a run keeps its numbers itself; --out is of runs that score otherwise, by --rerank or --wise-ft"
     require(not (run and out) or scoring, stored)
     require(not run or not about, OF_NEW_RUN)
-    require(run or not scoring, "--rerank and --wise-ft are for finished runs; name one")
+    require(run or not scoring.keys() - {"scorer"}, "--rerank and --wise-ft are for finished runs; name one")
 
 
-def _how(metrics: list[str], judge: str, rounds: int | None) -> dict[str, Any]:
-    """What else is measured, as ``wb.evaluate`` takes it."""
+def _how(metrics: list[str], judge: str, rounds: int | None, qrels: list[str] | None) -> dict[str, Any]:
+    """What is measured, as ``wb.evaluate`` takes it."""
     names = list[str]()
     for word in metrics:
         names += map(str.strip, word.split(","))
-    how: dict[str, Any] = {"metrics": names, "judge": judge}
+    how: dict[str, Any] = {"metrics": names, "judge": judge, **({"qrels": qrels} if qrels else {})}
     return how if rounds is None else {**how, "rounds": rounds}
 
 

@@ -19,6 +19,7 @@ from zipfile import ZipFile, is_zipfile
 
 import numpy as np
 import open_clip
+import torch
 from open_clip.convert import convert_state_dict
 from open_clip.hf_model import HFTextEncoder
 from open_clip.model import (
@@ -55,6 +56,9 @@ PREPARED = {
 TOKENIZED = ("hf_model_name", "hf_tokenizer_name", "tokenizer_mode", "tokenizer_kwargs")
 TEXT_POSITIONS = "positional_embedding"
 IMAGE_POSITIONS = "visual.positional_embedding"
+# LongCLIP keeps so many positions of the model that it began from, and learns the others in a second table
+# (Zhang et al., "Long-CLIP: Unlocking the long-text capability of CLIP", ECCV 2024, section 3.1)
+LONG_POSITIONS, KEPT_POSITIONS = f"{TEXT_POSITIONS}_res", 20
 CHECKPOINTS = (".safetensors", ".pt", ".pth", ".bin", ".ckpt")
 # names under which training tools write weights beside other things
 WRAPPERS = ("state_dict", "model_state_dict", "model", "module")
@@ -238,7 +242,8 @@ def load_weights(network: Any, file: Path) -> tuple[str, ...]:
         file: of the weights.
 
     Returns:
-        What was changed to make them fit, in words: image positions are resized to another resolution.
+        What was changed to make them fit, in words: image positions are resized to another resolution, and
+        LongCLIP's two tables of text positions become the one that it adds to its tokens.
 
     Raises:
         FileNotFoundError, ValueError: as ``read_weights``, or the weights are those of another model, or of
@@ -250,6 +255,7 @@ def load_weights(network: Any, file: Path) -> tuple[str, ...]:
     prefixes = (name.removesuffix(first) for name in content if name.endswith(first))
     prefix = min(prefixes, key=len, default="")
     weights = {name.removeprefix(prefix): content[name] for name in content if name.startswith(prefix)}
+    long = _join_positions(weights)
     with reading_errors(
         file, "holds the weights of another model", RuntimeError, LookupError, AssertionError
     ):
@@ -266,7 +272,20 @@ def load_weights(network: Any, file: Path) -> tuple[str, ...]:
     _require_same_model(network, weights, file)
     network.load_state_dict(weights, strict=False)
     resized = f"the {before} image positions of {file.name} were resized to {after}"
-    return (resized,) if before != after else ()
+    joined = f"text positions of {file.name} beyond {KEPT_POSITIONS} are those of {LONG_POSITIONS}"
+    notes = {resized: before != after, joined: long}
+    return tuple(note for note, holds in notes.items() if holds)
+
+
+def _join_positions(weights: dict[str, Tensor]) -> bool:
+    """Put LongCLIP's two tables of text positions in one, as its encoder reads them; return whether there are
+    two.
+    """
+    if not {TEXT_POSITIONS, LONG_POSITIONS} <= weights.keys():
+        return False
+    first, second = weights[TEXT_POSITIONS], weights.pop(LONG_POSITIONS)
+    weights[TEXT_POSITIONS] = torch.cat([first[:KEPT_POSITIONS], second[KEPT_POSITIONS:]])
+    return True
 
 
 def _require_same_model(network: Any, weights: Mapping[str, Tensor], file: Path) -> None:

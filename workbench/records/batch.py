@@ -68,6 +68,21 @@ class Embedding:
     def __len__(self) -> int:
         return int(self.mean.shape[0])
 
+    @classmethod
+    def of_parts(cls, parts: "torch.Tensor", mask: "torch.Tensor | None" = None) -> "Embedding":
+        """Make an embedding of several vectors an item; ``mean`` is their mean direction.
+
+        Args:
+            parts: ``(N, P, D)``, of any length.
+            mask: ``(N, P)`` True where a part is real; ``None`` = all are.
+        """
+        import torch
+
+        normalize = torch.nn.functional.normalize
+        mask = torch.ones(parts.shape[:2], dtype=torch.bool, device=parts.device) if mask is None else mask
+        unit = normalize(parts, dim=-1).masked_fill(~mask[..., None], 0)
+        return cls(normalize(unit.sum(dim=1), dim=-1), parts=parts, mask=mask)
+
     def present_fields(self) -> "dict[str, torch.Tensor]":
         """Return the fields that are not ``None``, by name."""
         return {name: value for name, value in vars(self).items() if value is not None}

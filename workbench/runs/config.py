@@ -71,15 +71,15 @@ class Encoder(Member):
 
 
 class Scorer(Member):
-    """``"cosine"`` of the pooled vectors, or a form of ``CrossAttention`` with its options, which compares
-    parts, or ``"entities"``.
+    """``"cosine"`` of the pooled vectors, or a form of ``CrossAttention`` or ``MaxSim`` with its options,
+    which compares parts, or ``"entities"``.
     """
 
     name: Literal["cosine", Form] = "cosine"
 
 
 class Reranker(Member):
-    """A form of ``CrossAttention`` with its options, or ``"entities"``."""
+    """A form of ``CrossAttention`` or ``MaxSim`` with its options, or ``"entities"``."""
 
     name: Form = "cross"
 
@@ -96,7 +96,7 @@ class Config(Settings):
         image_encoder, text_encoder: the same name twice is one module for both sides, made with the options
             of ``image_encoder``.
         scorer: how an objective scores pairs, in training and in evaluation: ``"cosine"``, a form of
-            ``CrossAttention`` or ``"entities"``, e.g. ``{"name": "cross", "attention": "relu"}``.
+            ``CrossAttention``, ``"maxsim"`` or ``"entities"``, e.g. ``{"name": "maxsim", "query": "both"}``.
         random_weights: a tower without pre-trained weights may be frozen, which is refused otherwise.
         rerank: evaluation scores the best so many items of every query again; 0 = none.
         reranker: how, as ``scorer``.

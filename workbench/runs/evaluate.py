@@ -23,7 +23,7 @@ from workbench.runs.by_query import changed_since
 from workbench.runs.kinds import Evaluation, Training, read_kind
 from workbench.runs.lists import KeptLists, known_numbers, open_lists
 from workbench.runs.measure import measure
-from workbench.runs.model import Model, Say, TrainedModel, require_one_width, silent
+from workbench.runs.model import EncoderModel, Model, Say, TrainedModel, require_one_width, silent
 from workbench.runs.models import open_model, run_folder
 from workbench.runs.opening import open_runs, same_rows
 from workbench.runs.own import Encodes, Ensemble, Joint, KeptVectors, is_object_model
@@ -33,6 +33,7 @@ from workbench.runs.rescoring import rescored
 from workbench.runs.resolve import check_measured
 from workbench.runs.result import Result
 from workbench.runs.scores import open_scores
+from workbench.runs.scoring import note_of, require_several, scoring_of
 from workbench.runs.spellings import name_of
 from workbench.runs.target import Target
 from workbench.runs.vector_files import (
@@ -113,8 +114,8 @@ def evaluate(  # noqa: PLR0913
             ``{"name": "coco", "root": "mine"}``, a table, a ``Split``, or what else ``load_data`` reads; left
             out, a run or a result is measured on its own data.
         split: of the data; empty = ``test``, and of a path the part that ``load_data`` takes.
-        images: ``(I, D)`` vectors as an array, a tensor, a table or a file, see ``vector_files``; in the
-            order of the data where they have no ids.
+        images: ``(I, D)`` vectors as an array, a tensor, a table or a file, or several an image, ``(I, P,
+            D)``, see ``vector_files``; in the order of the data where they have no ids.
         texts: ``(T, D)`` vectors, likewise.
         own: ``(T,)`` row of each text's image, where vectors or scores come without data.
         scores: ``(I, T)`` scores that were made elsewhere, larger = more alike, see ``read_scores``.
@@ -128,7 +129,8 @@ def evaluate(  # noqa: PLR0913
         precision: see there.
         scoring: fields of the configuration by which a model that was trained here scores in place of those
             that it was trained with: options of the objective, ``scorer``, ``rerank`` and ``reranker``; and
-            ``wise_ft``, the share of its weights after training in the mean with those before (WiSE-FT).
+            ``wise_ft``, the share of its weights after training in the mean with those before (WiSE-FT). Of
+            any other model and of vectors ``scorer`` alone, which compares several vectors an item.
         metrics: beyond the usual ones, see ``evaluate_split``; none = those of a run's configuration.
         judge: see there; empty = that of a run, where its metrics are taken.
         name: how tables call the result; empty = the model's own, of vectors those of their files.
@@ -157,21 +159,32 @@ def evaluate(  # noqa: PLR0913
     how: dict[str, Any] = {"pretrained": pretrained, "random_weights": random_weights}
     how |= {"device": device, "precision": precision}
     models, where = _several(model), Where(data, split)
-    vectors = _require_sides(images, texts)
-    others = {"scores": scores is not None, "runs": runs is not None}
-    _require_one_way({"a model": bool(models), **vectors, **others}, data, own)
-    _require_owners(models, where, scoring=scoring, **how)
-    if models:
-        subject = _of_models(models, where, scoring or {}, how)
-    elif any(others.values()):
-        subject = _of_scores(where, scores, runs, own)
-    else:
-        subject = _of_vectors(where, images, texts, own)
+    sources = {"images": images, "texts": texts, "scores": scores, "runs": runs, "own": own}
+    _require_one_way(_ways(models, sources), data, own)
+    _require_owners(models, where, **how)
+    subject = _subject(models, where, sources, scoring or {}, how)
     if qrels is not None:
         subject = subject._replace(split=with_ground_truth(subject.split, qrels))
-    identity = _identity(subject, split=split, precision=precision, scoring=dict(scoring or {}))
-    identity = replace(identity, metrics=tuple(metrics), judge=judge)
+    asked = {"split": split, "precision": precision, "scoring": scoring or {}}
+    identity = replace(_identity(subject, asked), metrics=tuple(metrics), judge=judge)
     return _measured(subject, identity, about, rounds, say)
+
+
+def _subject(
+    models: Sequence[Any],
+    where: Where,
+    sources: Mapping[str, Any],
+    scoring: Mapping[str, Any],
+    how: Mapping[str, Any],
+) -> Subject:
+    """What is measured: models, else vectors, else scores."""
+    if models:
+        return _of_models(models, where, scoring, how)
+    own = sources["own"]
+    if sources["images"] is not None:
+        return _of_vectors(where, sources["images"], sources["texts"], own, scoring)
+    subject = _of_scores(where, sources["scores"], sources["runs"], own)
+    return subject._replace(model=rescored(subject.model, scoring))
 
 
 def _several(model: Any) -> list[Any]:
@@ -231,14 +244,15 @@ def _of_chains(subject: Subject, rounds: int) -> list[Measurement]:
     return hierarchy.hierarchy_scores(chains, rounds=rounds)
 
 
-def _identity(subject: Subject, **asked: Any) -> Evaluation:
+def _identity(subject: Subject, asked: Mapping[str, Any]) -> Evaluation:
     """What was evaluated, and on what.
 
     Args:
         subject: with how its data are named, if they have a name.
-        asked: further fields.
+        asked: further fields; how a model scores that was not trained here is known by the model.
     """
     model = subject.model
+    asked = {**asked, "scoring": scoring_of(model) or dict(asked["scoring"])}
     target, run = subject.target, subject.run
     if isinstance(run, Evaluation) and target is None:
         return replace(run, **{name: value for name, value in asked.items() if value})
@@ -251,11 +265,12 @@ def _identity(subject: Subject, **asked: Any) -> Evaluation:
     return Evaluation(data=data, target=target.model_dump(mode="json") if target else None, **fields)
 
 
-def _require_sides(images: Any, texts: Any) -> dict[str, bool]:
-    """Raise if vectors of one side alone are given; else return whether there are any."""
-    sides = images is not None, texts is not None
+def _ways(models: Sequence[Any], sources: Mapping[str, Any]) -> dict[str, bool]:
+    """Say which of the things that are evaluated were given; raise if it is vectors of one side alone."""
+    sides = sources["images"] is not None, sources["texts"] is not None
     require(sides[0] == sides[1], "give the vectors of images and of texts")
-    return {"vectors as images and texts": all(sides)}
+    others = {name: sources[name] is not None for name in ("scores", "runs")}
+    return {"a model": bool(models), "vectors as images and texts": all(sides), **others}
 
 
 def _require_one_way(ways: Mapping[str, bool], data: Any, own: Any) -> None:
@@ -291,9 +306,9 @@ def _require_owners(models: Sequence[Any], where: Where, **of_model: Any) -> Non
         require(not values[name], f"{name}={values[name]!r:.200} belongs to {owner}; leave it out")
 
 
-def _of_vectors(where: Where, images: Any, texts: Any, own: Any) -> Subject:
+def _of_vectors(where: Where, images: Any, texts: Any, own: Any, scoring: Mapping[str, Any]) -> Subject:
     """Vectors in the order of the data, or with rows of their own."""
-    model = KeptVectors()
+    model: Model = KeptVectors()
     part = target = None
     if where.data is not None:
         # images need not be there, of which nothing is read
@@ -305,13 +320,13 @@ def _of_vectors(where: Where, images: Any, texts: Any, own: Any) -> Subject:
     else:
         notes += without_ids(image, text, part)
     part = replace(part, notes=(*part.notes, *notes))
-    image_values, text_values = in_order(image, text, part)
-    sides = Embedding(image_values), Embedding(text_values)
-    require_one_width(*sides)
+    sides = in_order(image, text, part)
+    several = any(side.parts is not None for side in sides)
+    model = rescored(model, scoring or ({"scorer": "maxsim"} if several else {}))
     name = name_of_sources({"images": images, "texts": texts})
-    from_files: dict[str, Any] = {"images": origin(images, image_values), "texts": origin(texts, text_values)}
+    from_files: dict[str, Any] = {"images": origin(images, sides[0]), "texts": origin(texts, sides[1])}
     from_files |= {"name": name} if name else {}
-    return Subject(model, part, *sides, target, origin=from_files)
+    return _checked(Subject(model, part, *sides, target, origin=from_files))
 
 
 def _of_scores(where: Where, scores: Any, runs: Any, own: Any) -> Subject:
@@ -371,10 +386,12 @@ def _run_of(model: Any, data: Any) -> Path | None:
 def _of_result(result: Result, where: Where, scoring: Mapping[str, Any], how: Mapping[str, Any]) -> Subject:
     """A result on its own rows, with its own embeddings, or its model on other data."""
     own = where.data is None and not where.split
-    model = open_model(result.model, **how)
-    if own and not scoring:
-        return Subject(model, result.split, result.image, result.text, result.target, result.run)
-    model = rescored(model, scoring)
+    opened = open_model(result.model, **how)
+    model = rescored(opened, scoring)
+    # what other scores of an encoder of this library read is not kept
+    if own and not (scoring and isinstance(model, EncoderModel)):
+        sides = result.image, result.text
+        return _checked(Subject(model, result.split, *sides, result.target, result.run))
     part, target = (result.split, result.target) if own else _data_of(model, where)
     return _embedded(model, part, target, result.run)
 
@@ -394,9 +411,23 @@ def _embedded(
     """A split as a model embeds it, with notes of both."""
     source = model.source(split)
     image, text = model.embed(source)
-    require_one_width(image, text)
     split = replace(split, notes=(*split.notes, *notes_of(model, source)))
-    return Subject(model, split, image, text, target, run)
+    return _checked(Subject(model, split, image, text, target, run))
+
+
+def _checked(subject: Subject) -> Subject:
+    """The subject with a note of how its several vectors an item are compared.
+
+    Raises:
+        ValueError: both sides have different widths, or one vector an item where several are compared.
+    """
+    model, split = subject.model, subject.split
+    require_one_width(subject.image, subject.text)
+    require_several(model, subject.image, subject.text)
+    if model.scorer is None:
+        return subject
+    notes = dict.fromkeys((*split.notes, note_of(model.scorer)))
+    return subject._replace(split=replace(split, notes=tuple(notes)))
 
 
 def _together(subjects: Sequence[Subject]) -> Subject:

@@ -7,6 +7,7 @@ where they fit into memory, by blocks of rows where they do not.
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -82,6 +83,9 @@ class Model:
         precision: in which it computes, see ``devices``; empty = as chosen there.
         encodes: whether it takes images and texts that are not of the data.
         of_unit_length: whether ``Embedding.mean`` holds vectors whose products are cosines.
+        scorer: how several vectors an item are compared; ``None`` = the vectors are one an item, or the model
+            scores in its own way.
+        scores_itself: whether it has scores of its own, which no scorer replaces.
         makers: fitted signal makers by name, of what it reads of texts.
         extras: what of an embedding beside the mean it was trained for; ``compares`` = what its scores read.
         embed_dim: width of its vectors; ``None`` = it does not say so before it embeds.
@@ -97,6 +101,8 @@ class Model:
     precision: str = ""
     encodes: bool = True
     of_unit_length: bool = True
+    scorer: Scorer | None = None
+    scores_itself: bool = False
     makers: Mapping[str, SignalMaker] = {}
     extras: Sequence[str] = ()
     compares: Sequence[str] = ()
@@ -155,10 +161,28 @@ class Model:
 
     @torch.no_grad()
     def scores(self, image: Embedding, text: Embedding) -> Array:
-        """``(I, T)`` scores of embeddings: cosines, unless a model has others."""
-        sides = image.in_float32(self.device).mean, text.in_float32(self.device).mean
-        cosines: Array = similarity.cosine(*sides).cpu().numpy()
-        return cosines
+        """``(I, T)`` scores of embeddings: cosines, unless there is a scorer, or a model has others."""
+        images, texts = image.in_float32(self.device), text.in_float32(self.device)
+        scores = (
+            self.scorer.scores(images, texts) if self.scorer else similarity.cosine(images.mean, texts.mean)
+        )
+        matrix: Array = scores.cpu().numpy()
+        return matrix
+
+    def scored_by(self, scorer: Scorer) -> Self:
+        """Return the model with several vectors an item compared by a scorer.
+
+        Args:
+            scorer: takes the place of the cosine.
+
+        Raises:
+            ValueError: the model has scores of its own.
+        """
+        own = f"scorer={scorer.name!r}: {self.name} makes its scores itself; leave scorer out"
+        require(not self.scores_itself, own)
+        changed = copy(self)
+        changed.scorer = scorer
+        return changed
 
     def scores_of_split(self, image: Embedding, text: Embedding, *, say: Say = silent) -> AnyScores:
         """``(I, T)`` scores of a whole split, see ``in_blocks``.
@@ -201,6 +225,13 @@ def require_one_width(image: Embedding, text: Embedding) -> None:
         widths[0] == widths[1],
         f"images have {widths[0]} dimensions and texts {widths[1]}; both sides need the same",
     )
+    if image.parts is not None and text.parts is not None:
+        widths = image.parts.shape[2], text.parts.shape[2]
+        require(
+            widths[0] == widths[1],
+            f"the vectors of images have {widths[0]} dimensions and those of texts {widths[1]}; both sides "
+            "need the same",
+        )
 
 
 def in_blocks(model: ModelProtocol, image: Embedding, text: Embedding) -> AnyScores:
@@ -247,6 +278,7 @@ class EncoderModel(Model):
         reads: names of the signals that the text encoder reads.
         name, origin, precision: see ``Model``.
         features: frozen backbone whose features the image encoder reads; empty = none.
+        scorer: see ``Model``; it compares patch tokens and word tokens in the joint space.
     """
 
     pair: Pair
@@ -256,12 +288,20 @@ class EncoderModel(Model):
     origin: Mapping[str, Any] = field(default_factory=dict)
     precision: str = ""
     features: str = ""
+    scorer: Scorer | None = None
 
     def to(self, device: str = "", precision: str = "") -> Self:
         """Move the weights, and choose the precision; the model is then in evaluation mode."""
         self.pair.to(devices.find_device(device)).eval()
         self.precision = precision
         return self
+
+    @property
+    def compares(self) -> Sequence[str]:  # type: ignore[override]
+        """What scores compare beside the pooled vectors."""
+        return self.scorer.reads if self.scorer else ()
+
+    extras = compares
 
     def source(self, split: Split, *, every_signal: bool = False) -> Source:
         """Make a split ready for batches: its inputs, and its signals computed.

@@ -26,13 +26,24 @@ from workbench.records import Split, require
 from workbench.registry import class_of, did_you_mean, door, import_named
 from workbench.runs import store as runs
 from workbench.runs.adapters.dual_encoders import HuggingFace
+from workbench.runs.adapters.late_interaction import LateInteraction, saved_class
 from workbench.runs.adapters.sentences import SENTENCES, Sentences
 from workbench.runs.build import build, facts_of, fitted
 from workbench.runs.config import Config
 from workbench.runs.kinds import Evaluation, read_kind
 from workbench.runs.lists import open_kept
 from workbench.runs.model import EncoderModel, Model
-from workbench.runs.own import ENCODE, HAS, PAIRED, Encodes, Ensemble, KeptVectors, ObjectModel, first_method
+from workbench.runs.own import (
+    ENCODE,
+    HAS,
+    PAIRED,
+    Adapter,
+    Encodes,
+    Ensemble,
+    KeptVectors,
+    ObjectModel,
+    first_method,
+)
 from workbench.runs.pairs import PairModel, Pairs
 from workbench.runs.rescoring import rescored
 from workbench.runs.store import verify_files
@@ -215,8 +226,10 @@ def _in_folder(folder: Path, pretrained: str) -> Model:
 
 
 def _in_library(reader: str, name: str) -> Model:
-    encoder = HuggingFace(name) if reader == "transformers" else Sentences(name)
-    return own_model(encoder, Path(name).name, {"model": name})
+    kind: type[Adapter] = Sentences
+    if reader == "transformers":
+        kind = LateInteraction if saved_class(name) else HuggingFace
+    return own_model(kind(name), Path(name).name, {"model": name})
 
 
 def _of_open_clip(model: str, pretrained: str, random_weights: bool = False) -> EncoderModel:
@@ -285,7 +298,7 @@ def _of_run(path: Path) -> Model:
         if kind.scores or kind.runs:
             return open_kept(path)
         named = kind.model, kind.pretrained, kind.random_weights
-        return rescored(_named(*named), kind.scoring) if kind.model else KeptVectors()
+        return rescored(_named(*named) if kind.model else KeptVectors(), kind.scoring)
     if missing := [name for name in (runs.CONFIG, runs.STATES, runs.MODEL) if not (path / name).exists()]:
         raise FileNotFoundError(
             f"{path} holds no checkpoint: {', '.join(missing)} missing; name the folder of a finished run"

@@ -33,6 +33,7 @@ from workbench.runs.scores import kept_file
 from workbench.runs.spellings import typed
 from workbench.runs.store import BARE, verify_files
 from workbench.runs.target import Target
+from workbench.runs.vector_parts import unpacked
 from workbench.runs.vectors import known
 from workbench.runs.weights import with_note
 
@@ -365,4 +366,26 @@ def _of_side(width: int | None, folder: Path, side: str, ids: Sequence[str]) -> 
         ChecksumError,
     )
     rows = known.get_indexer(pd.Index(ids))
-    return Embedding(torch.from_numpy(array[rows])) if (rows >= 0).all() else None
+    if (rows < 0).any():
+        return None
+    return replace(_with_parts(vectors, len(known)), mean=torch.from_numpy(array)).take(rows)
+
+
+def _with_parts(vectors: Path, items: int) -> Embedding:
+    """The several vectors an item that a run kept beside its means, without these; none where it kept none.
+
+    Raises:
+        ChecksumError: they are not those of so many items.
+    """
+    empty = torch.empty(items, 0)
+    places = [vectors.with_stem(f"{vectors.stem}_{what}") for what in ("parts", "counts")]
+    if not all(place.is_file() for place in places):
+        return Embedding(empty)
+    verify_files(vectors.parents[1], *places)
+    array, counts = (np.load(place) for place in places)
+    fits = len(counts) == items and counts.sum() == len(array) and np.isfinite(array).all()
+    require(
+        fits, f"{places[0]} holds no vectors of {items} items; delete it, and evaluate again", ChecksumError
+    )
+    parts, mask = unpacked(array, counts)
+    return Embedding(empty, parts=parts, mask=mask)

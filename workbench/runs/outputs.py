@@ -1,15 +1,19 @@
 """What the methods of a model of one's own give: read as vectors, or refused by the method's name."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from workbench.records import Array, require
+from workbench.records import Array, Embedding, require
+from workbench.runs.vector_parts import padded
 
 NEEDED = "(N, D) numbers are needed"
+SEVERAL = "(N, P, D) numbers are needed"
+NOT_FINITE = "numbers that are not finite"
 SCORES = "(I, T) numbers are needed, a row an image and a column a text"
 
 
@@ -28,7 +32,7 @@ def unit_vectors(output: Any, method: str, items: Sequence[str]) -> Tensor:
         TypeError, ValueError: as ``vectors``, or a vector is zero; the message names it.
     """
     numbers = vectors(output, method, items)
-    _require_all((numbers != 0).any(1), "zeros alone, which have no direction,", method, items)
+    _require_all((numbers != 0).any(1).tolist(), "zeros alone, which have no direction,", method, items)
     # in double precision neither large nor small numbers lose their length
     exact = numbers.double()
     unit: Tensor = exact / exact.norm(dim=1, keepdim=True)
@@ -54,14 +58,74 @@ def vectors(output: Any, method: str, items: Sequence[str]) -> Tensor:
     numbers = _stacked(output, method) if listed else _numbers(output, method)
     shape, count = tuple(numbers.shape), len(items)
     fits = len(shape) == 2 and shape[0] == count and shape[1] > 0
-    require(fits, f"{method}() of {count} gave shape {shape}; ({count}, D) is needed")
-    _require_all(numbers.isfinite().all(1), "numbers that are not finite", method, items)
+    more = f", or ({count}, P, D) for several vectors an item" if len(shape) > 2 else ""
+    require(fits, f"{method}() of {count} gave shape {shape}; ({count}, D) is needed{more}")
+    _require_all(numbers.isfinite().all(1).tolist(), NOT_FINITE, method, items)
     return numbers
 
 
-def _require_all(fine: Tensor, wrong: str, method: str, items: Sequence[str]) -> None:
+def is_several(output: Any) -> bool:
+    """Whether a method gave several vectors an item: ``(N, P, D)``, or ``N`` times ``(P_i, D)``."""
+    return _axes(output) == 3
+
+
+def _axes(output: Any) -> int:
+    """How many axes an output has, of lists by their first elements."""
+    if isinstance(output, list | tuple):
+        return 1 + _axes(output[0]) if output else 1
+    return int(getattr(output, "ndim", 0))
+
+
+def several_vectors(output: Any, method: str, items: Sequence[str]) -> Embedding:
+    """Read several vectors an item, of any length.
+
+    Args:
+        output: what the method gave: ``(N, P, D)``, or a list of ``N`` times ``(P_i, D)``.
+        method: its name, for messages.
+        items: ``N`` names of what was encoded, for messages.
+
+    Returns:
+        Parts with their mask in float32, and their mean direction.
+
+    Raises:
+        TypeError: it gave something else than numbers; the message says what.
+        ValueError: there are not ``N`` items, an item has no vector, one is not finite, or their widths
+            differ; the message names the item.
+    """
+    listed = isinstance(output, list | tuple)
+    rows = output if listed else _numbers(output, method, needed=SEVERAL)
+    count = len(items)
+    require(len(rows) == count, f"{method}() of {count} gave {len(rows)} times several vectors")
+    tensors = [_numbers(row, method, "several vectors an item, of them ", SEVERAL) for row in rows]
+    for item, tensor in zip(items, tensors, strict=True):
+        shape = tuple(tensor.shape)
+        fits = len(shape) == 2 and all(shape) and shape[1] == tensors[0].shape[-1]
+        require(fits, f"{method}() gave shape {shape} for {item}; (P, {tensors[0].shape[-1]}) is needed")
+    _require_all([bool(tensor.isfinite().all()) for tensor in tensors], NOT_FINITE, method, items)
+    return Embedding.of_parts(*padded(tensors))
+
+
+def checked_parts(embedding: Embedding, method: str, items: Sequence[str]) -> Embedding:
+    """Return an embedding whose real parts are finite and whose padding is zero.
+
+    Args:
+        embedding: of ``N`` items, with parts.
+        method: that gave it, for messages.
+        items: ``N`` names of what was encoded, for messages.
+
+    Raises:
+        ValueError: the message names the item.
+    """
+    if embedding.parts is None or embedding.mask is None:
+        return embedding
+    parts = embedding.parts.masked_fill(~embedding.mask[..., None], 0)
+    _require_all(parts.isfinite().flatten(1).all(1).tolist(), NOT_FINITE, method, items)
+    return replace(embedding, parts=parts)
+
+
+def _require_all(fine: Iterable[Any], wrong: str, method: str, items: Sequence[str]) -> None:
     """Raise if a row is not fine; the message names the first one."""
-    first = next((item for item, good in zip(items, fine.tolist(), strict=True) if not good), "")
+    first = next((item for item, good in zip(items, fine, strict=True) if not good), "")
     require(not first, f"{method}() gave {wrong} for {first}")
 
 

@@ -15,11 +15,20 @@ from workbench import devices
 from workbench.data.images import read_image
 from workbench.io.ahead import in_threads, read_ahead
 from workbench.metrics.blocks import by_rows
+from workbench.objectives.parts.attention import Scorer
+from workbench.objectives.parts.maxsim import MaxSim
 from workbench.progress import Task
 from workbench.records import Array, Embedding, Rows, require
 from workbench.registry import require_list
 from workbench.runs.model import Model, Say, scored, silent
-from workbench.runs.outputs import score_matrix, unit_vectors, vectors
+from workbench.runs.outputs import (
+    checked_parts,
+    is_several,
+    score_matrix,
+    several_vectors,
+    unit_vectors,
+    vectors,
+)
 from workbench.training.batches import Source
 
 # images or texts that are encoded at a time
@@ -38,12 +47,13 @@ class Encodes(Protocol):
     """What a model of one's own offers.
 
     With ``scores(image, text)``, which takes two embeddings and gives ``(I, T)`` numbers, larger = more
-    alike, it is scored by that and not by the cosine; its vectors then keep their length.
+    alike, it is scored by that and not by the cosine; its vectors then keep their length. Without it, several
+    vectors an item are scored by ``MaxSim``.
     """
 
     def encode_image(self, images: Sequence[Image.Image]) -> Any:
-        """``(N, D)`` tensor or array for images in RGB, of any size, a list of ``N`` vectors, or an
-        ``Embedding``.
+        """``(N, D)`` tensor or array for images in RGB, of any size, or a list of ``N`` vectors; for several
+        vectors an image ``(N, P, D)``, a list of ``N`` times ``(P_i, D)``, or an ``Embedding`` with parts.
         """
 
     def encode_text(self, texts: Sequence[str]) -> Any:
@@ -53,10 +63,20 @@ class Encodes(Protocol):
 class Adapter(nn.Module):
     """A model of another library that encodes images and texts, and knows where it cuts a text.
 
-    ``longest`` is the most tokens of a text, 0 where that is not known.
+    ``longest`` is the most tokens of a text, 0 where that is not known; ``scorer`` how several vectors an
+    item are compared, ``None`` where there is one.
     """
 
     longest: int = 0
+    scorer: Scorer | None = None
+
+    def encode_image(self, images: Sequence[Image.Image]) -> Any:
+        """Encode images, see ``Encodes``."""
+        raise NotImplementedError(f"{type(self).__name__} encodes no images")
+
+    def encode_text(self, texts: Sequence[str]) -> Any:
+        """Encode texts, see ``Encodes``."""
+        raise NotImplementedError(f"{type(self).__name__} encodes no texts")
 
     def cut(self, texts: Sequence[str]) -> int:
         """Count the texts that are longer than ``longest`` tokens."""
@@ -112,7 +132,9 @@ class ObjectModel(OwnModel):
     ) -> None:
         super().__init__(subject, name, origin)
         self.methods = methods
-        self.of_unit_length = not callable(getattr(subject, "scores", None))
+        self.scores_itself = callable(getattr(subject, "scores", None))
+        self.of_unit_length = not self.scores_itself
+        self.scorer = subject.scorer if isinstance(subject, Adapter) else None
 
     def cut(self, source: Source) -> tuple[int, int]:
         """Count how many captions the encoder cuts, and say at which length, where it says so itself."""
@@ -138,8 +160,10 @@ class ObjectModel(OwnModel):
         return embedding.take(np.argsort(order))
 
     def scores(self, image: Embedding, text: Embedding) -> Array:
-        """``(I, T)`` scores: what the object says of the embeddings, else cosines."""
-        if self.of_unit_length:
+        """``(I, T)`` scores: what the object says of the embeddings, else cosines, or what ``scorer`` makes
+        of several vectors an item.
+        """
+        if not self.scores_itself:
             return super().scores(image, text)
         with torch.no_grad():
             output = called(self.subject.scores, f"{self.name}.scores", image, text, remedy=OF_EMBEDDINGS)
@@ -172,10 +196,15 @@ class ObjectModel(OwnModel):
     def _read(self, output: Any, method: str, names: Sequence[str]) -> Embedding:
         """What a method gave, as an embedding on the processor."""
         read = unit_vectors if self.of_unit_length else vectors
+        if is_several(output):
+            output = several_vectors(output, method, names)
         if not isinstance(output, Embedding):
             return Embedding(read(output, method, names))
+        if output.parts is not None and not self.scores_itself:
+            # means of several vectors are not what is compared, and need no direction
+            self.scorer, self.of_unit_length, read = self.scorer or MaxSim(), False, vectors
         mean = read(output.mean, method, names)
-        return replace(output.in_float32(mean.device), mean=mean)
+        return checked_parts(replace(output.in_float32(mean.device), mean=mean), method, names)
 
     def _encoded(self, method: str, part: list[Any]) -> Any:
         """What a method of the encoder returns for some images or texts."""
@@ -225,6 +254,11 @@ class KeptVectors(Model):
 
     def __init__(self, sides: tuple[Embedding, Embedding] | None = None) -> None:
         self.sides = sides
+
+    @property
+    def of_unit_length(self) -> bool:  # type: ignore[override]
+        """Whether products of vectors are what is scored."""
+        return self.scorer is None
 
     def embed(self, source: Source) -> tuple[Embedding, Embedding]:
         """Return the vectors, which belong to the images and captions that were measured.
@@ -291,6 +325,7 @@ class Ensemble(Model):
     """
 
     of_unit_length = False
+    scores_itself = True
 
     def __init__(self, members: Sequence[Model]) -> None:
         require(members, "an ensemble needs at least one model")

@@ -65,6 +65,7 @@ class PairModel(OwnModel):
     """An object that reads an image and a text together and says how well they match. It has no vectors."""
 
     of_unit_length = False
+    scores_itself = True
 
     def embed_images_of(self, source: Source) -> Embedding:
         """Name the images of a split, which are opened when they are scored."""

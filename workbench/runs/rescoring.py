@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from workbench.formatting import format_count
+from workbench.objectives.parts.attention import scorer_of
 from workbench.records import require
 from workbench.registry import Share, check_value
 from workbench.runs.build import build, check_reads, load_split
@@ -29,21 +30,24 @@ RANDOM = ".lora_A."
 
 
 def rescored(model: Model, scoring: Mapping[str, Any]) -> Model:
-    """Let a trained model score otherwise, with the weights that it has learnt and what its objective then
-    chooses on the validation split.
+    """Let a model score otherwise: a trained one with the weights that it has learnt and what its objective
+    then chooses on the validation split, any other by several vectors an item.
 
     Args:
-        model: of a run.
+        model: any.
         scoring: fields of the configuration, and ``wise_ft``, see ``between``; nothing changes nothing.
 
     Raises:
-        KeyError, TypeError, ValueError: a model without an objective of its own, options that the objective
-            does not take, or that read what the encoders do not give.
+        KeyError, TypeError, ValueError: options that the objective does not take, or that read what the
+            encoders do not give; of a model that was not trained here, anything but ``scorer``.
     """
     if not scoring:
         return model
     if not isinstance(model, TrainedModel):
-        raise ValueError(f"{model.name} was not trained here; it has no objective whose scores could change")
+        unread = ", ".join(name for name in scoring if name != "scorer")
+        lacks = "it has no objective whose scores could change, and takes scorer alone"
+        require(not unread, f"{unread}: {model.name} was not trained here; {lacks}")
+        return model.scored_by(scorer_of(scoring["scorer"]))
     fields = dict(scoring)
     share = fields.pop(WISE_FT, None)
     if share is not None:

@@ -28,7 +28,7 @@ from workbench.runs.by_query import ByQuery
 from workbench.runs.environment import environment
 from workbench.runs.history import training_summary
 from workbench.runs.kinds import Evaluation, Training
-from workbench.runs.model import WHOLE, Model, TrainedModel, scored
+from workbench.runs.model import WHOLE, EncoderModel, Model, TrainedModel, scored
 from workbench.runs.place import runs_folder
 from workbench.runs.qrels import NAME as QRELS
 from workbench.runs.qrels import ground_truth, kept_ground_truth
@@ -37,6 +37,7 @@ from workbench.runs.run_files import DEPTH, GRADES, LISTS, write_pairs
 from workbench.runs.same_data import facts_of
 from workbench.runs.spellings import name_of
 from workbench.runs.target import Target
+from workbench.runs.vector_parts import packed
 from workbench.training import checkpoint
 from workbench.training.averaging import best_epoch
 from workbench.training.settings import changed
@@ -452,9 +453,13 @@ class Result:
             ("text", self.text, split.caption_ids),
         ):
             # a model that scores pairs has no vectors
-            if embedding.mean.shape[1]:
-                with replacing(path / "embeddings" / f"{side}.npy") as temporary:
-                    np.save(temporary, embedding.mean.numpy())
+            arrays = {side: embedding.mean.numpy()} if embedding.mean.shape[1] else {}
+            # an encoder of this library makes them again
+            if embedding.parts is not None and not isinstance(model, EncoderModel):
+                arrays |= dict(zip((f"{side}_parts", f"{side}_counts"), packed(embedding), strict=True))
+            for name, array in arrays.items():
+                with replacing(path / "embeddings" / f"{name}.npy") as temporary:
+                    np.save(temporary, array)
             write_table(path / "embeddings" / f"{side}_ids.parquet", pd.DataFrame({"id": list(ids)}))
 
 

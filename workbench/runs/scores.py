@@ -301,6 +301,7 @@ class KeptScores(KeptVectors):
 
     name = "scores"
     of_unit_length = False
+    scores_itself = True
 
     def __init__(self, values: AnyScores, ids: Sides) -> None:
         super().__init__()

@@ -67,16 +67,20 @@ class Field(NamedTuple):
 
     @property
     def is_matrix(self) -> bool:
-        """Whether it has rows of numbers, as an array ``(N, D)`` or a list of lists has."""
+        """Whether it has rows of numbers, as an array ``(N, D)`` or a list of lists has, or several rows an
+        item, as ``(N, P, D)`` has.
+        """
         value = self.value
         if isinstance(value, Tensor):
-            return value.ndim == 2
+            return value.ndim == 2 or (value.ndim == 3 and value.is_floating_point())
         if isinstance(value, np.ndarray) and value.dtype != object:
-            return value.ndim == 2 and value.dtype.kind in NUMBERS
+            # whole numbers (N, H, W) are pixels
+            several = value.ndim == 3 and value.dtype.kind == "f"
+            return several or (value.ndim == 2 and value.dtype.kind in NUMBERS)
         first = _first(value)
-        if isinstance(first, Tensor):
-            return first.ndim == 1
-        return isinstance(first, list | tuple | np.ndarray) and np.asarray(first[:1]).dtype.kind in NUMBERS
+        if is_listed(first) and len(first) and is_listed(first[0]):
+            return np.asarray(first[0][:1]).dtype.kind in NUMBERS
+        return is_listed(first) and np.asarray(first[:1]).dtype.kind in NUMBERS
 
     def __str__(self) -> str:
         if isinstance(self.value, np.ndarray | Tensor):
@@ -88,8 +92,17 @@ class Field(NamedTuple):
 
 def _first(value: Any) -> Any:
     """The first of some values; of anything else ``None``."""
-    listed = isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim > 0)
+    listed = is_listed(value) and not isinstance(value, Tensor)
     return value[0] if listed and len(value) else None
+
+
+def is_listed(value: Any) -> bool:
+    """Whether a value has a first and a last, as lists, arrays and tensors with an axis have.
+
+    Args:
+        value: any.
+    """
+    return isinstance(value, list | tuple) or (isinstance(value, np.ndarray | Tensor) and value.ndim > 0)
 
 
 def fields_of(source: Any, name: str, wanted: str = "vectors") -> list[Field]:

@@ -8,6 +8,8 @@ vectors  numbers ``(N, D)``: the field ``images`` or ``texts``, else the one who
          lists, or a column for each dimension, numbered without a gap from 0 or 1
 ids      ``N`` texts or whole numbers: ``image_ids`` or ``caption_ids``, else ``ids``; of images also the
          names of their files
+several  ``(N, P, D)`` floating-point numbers in place of ``(N, D)``, with ``mask`` or ``lengths`` where some
+         items have fewer than ``P``, see ``vector_parts``
 =======  =================================================================================================
 
 Whatever else is there is named in a note. Where two fields may be meant, the source is refused. So it is
@@ -30,9 +32,10 @@ from workbench.data.columns import NAMES
 from workbench.data.images import raise_no_image
 from workbench.formatting import format_count
 from workbench.io import checksum, reading_errors, resolve_input
-from workbench.records import Array, Rows, Split, require
+from workbench.records import Array, Embedding, Rows, Split, require
 from workbench.runs.store import BARE
 from workbench.runs.vector_fields import IDS, VECTORS, Field, fields_of, side_of
+from workbench.runs.vector_parts import mask_of, packed, ragged, says_what_is_real
 
 Side = Literal["image", "text"]
 OTHER: dict[Side, Side] = {"image": "text", "text": "image"}
@@ -66,29 +69,33 @@ def name_of_sources(sources: Mapping[Any, Any]) -> str:
     return " + ".join(names)
 
 
-def origin(source: Any, values: Tensor) -> dict[str, str]:
+def origin(source: Any, values: Embedding) -> dict[str, str]:
     """Say where vectors are from: the path of their file and its checksum; of those in memory that of the
     vectors.
 
     Args:
         source: as ``read_vectors`` takes it.
-        values: ``(N, D)`` vectors that were read there.
+        values: vectors that were read there.
     """
     if isinstance(source, str | Path):
         file = resolve_input(source).resolve()
         return {"file": str(file), "checksum": checksum(file)}
-    return {"checksum": hashlib.sha256(values.numpy().tobytes()).hexdigest()}
+    digest = hashlib.sha256(values.mean.numpy().tobytes())
+    if values.parts is not None:
+        digest.update(b"".join(array.tobytes() for array in packed(values)))
+    return {"checksum": digest.hexdigest()}
 
 
 class SideVectors(NamedTuple):
     """The vectors of one side.
 
     Args:
-        values: ``(N, D)`` float32, each of length 1.
+        values: ``(N, D)`` float32, each of length 1, or ``(N, P, D)``, likewise.
         ids: ``(N,)``; none = the source holds none.
         notes: how the source was read, where that is not plain.
         unread: names of its fields that were not read.
         like_ids: those of them that hold another text or number for each vector, where there are no ids.
+        mask: ``(N, P)`` which of several vectors an item are real; ``None`` = there is one an item.
     """
 
     values: Tensor
@@ -96,6 +103,11 @@ class SideVectors(NamedTuple):
     notes: tuple[str, ...]
     unread: tuple[str, ...]
     like_ids: tuple[str, ...] = ()
+    mask: Tensor | None = None
+
+    def embedding(self) -> Embedding:
+        """Return the vectors as an embedding."""
+        return Embedding(self.values) if self.mask is None else Embedding.of_parts(self.values, self.mask)
 
 
 def read_both(images: Any, texts: Any) -> tuple[SideVectors, SideVectors]:
@@ -126,8 +138,9 @@ def read_vectors(source: Any, side: Side) -> SideVectors:
     """Read vectors that were made elsewhere, and bring them to length 1.
 
     Args:
-        source: ``(N, D)`` array, tensor or list, a mapping or a table that holds one, or a file: ``.npy``,
-            ``.npz``, ``.pt``, ``.safetensors``, ``.json``, ``.parquet``, ``.feather`` or ``.csv``.
+        source: ``(N, D)`` or ``(N, P, D)`` array, tensor or list, ``N`` times ``(P_i, D)``, a mapping or a
+            table that holds one, or a file: ``.npy``, ``.npz``, ``.pt``, ``.safetensors``, ``.json``,
+            ``.parquet``, ``.feather`` or ``.csv``.
         side: of the vectors, ``"image"`` or ``"text"``.
 
     Raises:
@@ -138,17 +151,21 @@ def read_vectors(source: Any, side: Side) -> SideVectors:
     name = str(source) if isinstance(source, str | Path) else f"{side}s"
     fields = fields_of(source, name)
     if len(fields) == 1 and not fields[0].name:
-        values, remarks = _numbers(fields[0].value, name)
-        return SideVectors(values, (), _notes(source, side, remarks), ())
+        values, mask, remarks = _numbers(*_arrays(fields[0].value, name), name)
+        return SideVectors(values, (), _notes(source, side, remarks), (), mask=mask)
     field = _field_of_vectors(fields, side, name)
-    values, remarks = _numbers(field.value, f"{name}, {field.name}")
+    array, mask = _arrays(field.value, f"{name}, {field.name}")
+    real_field, real = mask_of(fields, side, tuple(array.shape), name)
+    masks = [each for each in (mask, real) if each is not None]
+    mask = torch.stack(masks).all(dim=0) if masks else None
+    values, mask, remarks = _numbers(array, mask, f"{name}, {field.name}")
     ids_field, ids = _ids(fields, side, name, len(values))
     if field.numbered or not (side_of(field.name) or field.word in VECTORS):
-        remarks = [f"{field.name} are {values.shape[1]} dimensions", *remarks]
-    unread = [other for other in fields if other.name not in (field.name, ids_field)]
+        remarks = [f"{field.name} are {values.shape[-1]} dimensions", *remarks]
+    unread = [other for other in fields if other.name not in (field.name, ids_field, real_field)]
     like_ids = [other.name for other in unread if not ids and _is_like_ids(other, side, len(values))]
     names = tuple(other.name for other in unread)
-    return SideVectors(values, ids, _notes(source, side, remarks), names, tuple(like_ids))
+    return SideVectors(values, ids, _notes(source, side, remarks), names, tuple(like_ids), mask)
 
 
 def _is_like_ids(field: Field, side: Side, count: int) -> bool:
@@ -189,6 +206,7 @@ def _field_of_vectors(fields: Sequence[Field], side: Side, name: str) -> Field:
         field
         for field in fields
         if field.is_matrix and side_of(field.name) != OTHER[side] and field.word not in IDS_ALONE
+        if not says_what_is_real(field)
     ]
     named = [field for field in able if side_of(field.name) == side]
     usual = [field for field in able if field.word in VECTORS]
@@ -207,20 +225,42 @@ def _field_of_vectors(fields: Sequence[Field], side: Side, name: str) -> Field:
     return candidates[0]
 
 
-def _numbers(value: Any, name: str) -> tuple[Tensor, list[str]]:
-    """``(N, D)`` float32 at length 1, and what is to be remarked of their kind."""
+def _arrays(value: Any, name: str) -> tuple[Array | Tensor, Tensor | None]:
+    """A value as one array or tensor, and which vectors are real where items have different numbers."""
     with reading_errors(name, "holds no vectors", TypeError, RuntimeError):
-        array = _array(value)
+        return ragged(value, name) or (_array(value), None)
+
+
+def _numbers(
+    array: Array | Tensor, mask: Tensor | None, name: str
+) -> tuple[Tensor, Tensor | None, list[str]]:
+    """Vectors as float32 at length 1, which of several an item are real, and what is to be remarked."""
     kind, shape = str(array.dtype).removeprefix("torch."), tuple(array.shape)
     real = not array.is_complex() if isinstance(array, Tensor) else array.dtype.kind in "biuf"
     require(real, f"{name} holds {kind} {shape}; real numbers (N, D) are needed")
-    require(len(shape) == 2 and all(shape), f"{name} has the shape {shape}; (N, D) is needed")
+    fits = len(shape) in (2, 3) and all(shape)
+    require(
+        fits, f"{name} has the shape {shape}; (N, D), or (N, P, D) for several vectors an item, is needed"
+    )
     vectors = array.float() if isinstance(array, Tensor) else torch.from_numpy(_single(array))
-    lengths = vectors.norm(dim=1)
+    remarks = [REMARKS[kind]] if kind in REMARKS else []
+    if len(shape) == 2:
+        _require_directions(vectors, name)
+        return normalize(vectors, dim=1), None, remarks
+    mask = torch.ones(shape[:2], dtype=torch.bool) if mask is None else mask
+    _require_directions(vectors.masked_fill(~mask[..., None], 1), name)
+    counts = mask.sum(dim=1)
+    span = dict.fromkeys([str(int(counts.min())), str(int(counts.max()))])
+    unit = normalize(vectors, dim=2).masked_fill(~mask[..., None], 0)
+    return unit, mask, [f"{' to '.join(span)} vectors an item", *remarks]
+
+
+def _require_directions(vectors: Tensor, name: str) -> None:
+    """Raise if a vector of ``(N, D)`` or ``(N, P, D)`` has no direction; the message names the row."""
+    lengths = vectors.norm(dim=-1)
     bad = torch.nonzero(~(lengths.isfinite() & (lengths > 0)))
     if len(bad):
-        raise ValueError(f"{name}: row {int(bad[0])} is not finite, or has no direction")
-    return normalize(vectors, dim=1), [REMARKS[kind]] if kind in REMARKS else []
+        raise ValueError(f"{name}: row {int(bad[0, 0])} is not finite, or has no direction")
 
 
 def _array(value: Any) -> Array | Tensor:
@@ -310,7 +350,7 @@ def without_ids(image: SideVectors, text: SideVectors, split: Split) -> list[str
     return [f"vectors without ids stand in the order of the data: {', '.join(ends)}"] if ends else []
 
 
-def in_order(image: SideVectors, text: SideVectors, split: Split) -> tuple[Tensor, Tensor]:
+def in_order(image: SideVectors, text: SideVectors, split: Split) -> tuple[Embedding, Embedding]:
     """Bring vectors into the order of a split; those without ids are in it.
 
     Args:
@@ -319,7 +359,7 @@ def in_order(image: SideVectors, text: SideVectors, split: Split) -> tuple[Tenso
         split: its images and captions are wanted, each once.
 
     Returns:
-        ``(I, D)`` and ``(T, D)``.
+        ``I`` images and ``T`` captions.
 
     Raises:
         ValueError: an image or caption of the split has no vector, or vectors without ids are more or fewer.
@@ -328,7 +368,7 @@ def in_order(image: SideVectors, text: SideVectors, split: Split) -> tuple[Tenso
     return images, _taken(text, split.caption_ids, "caption", split.name)
 
 
-def _taken(vectors: SideVectors, wanted: Sequence[str], what: str, split: str) -> Tensor:
+def _taken(vectors: SideVectors, wanted: Sequence[str], what: str, split: str) -> Embedding:
     count = len(vectors.values)
     if not vectors.ids:
         require(
@@ -336,8 +376,8 @@ def _taken(vectors: SideVectors, wanted: Sequence[str], what: str, split: str) -
             f"{split}: {format_count(count, 'vector')} of {what}s and {format_count(len(wanted), what)}; "
             "give one each, in the order of the data",
         )
-        return vectors.values
-    return vectors.values[match_rows(vectors.ids, wanted, what, split, "vectors")]
+        return vectors.embedding()
+    return vectors.embedding().take(match_rows(vectors.ids, wanted, what, split, "vectors"))
 
 
 def match_rows(ids: Sequence[str], wanted: Sequence[str], what: str, split: str, of_ids: str) -> Rows:

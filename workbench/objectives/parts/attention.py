@@ -5,9 +5,10 @@ of the regions, and a pair's score is the cosine of the two means. ``chan`` keep
 that fits it best (Pan, Wu and Zhang, "Fine-Grained Image-Text Matching by Cross-Modal Hard Aligning Network",
 CVPR 2023). ``scan_t2i`` and ``scan_i2t`` compare each word, or each region, with what it sees on the other
 side, and take the mean (Lee et al., "Stacked Cross Attention for Image-Text Matching", ECCV 2018, Eqs. 1-8).
-``entities`` compares the image with the things that a caption names as well (CORA, Table 4).
+``entities`` compares the image with the things that a caption names as well (CORA, Table 4). ``maxsim`` is
+the late interaction of ColBERT and FILIP.
 
-Reads with: objectives/base.py, objectives/dias.py.
+Reads with: objectives/base.py, objectives/dias.py, objectives/parts/maxsim.py.
 Departures: the weights of Eq. 1 of DIAS divide a cosine by the sum of the cosines, which may be zero or
 negative; the default is their softmax at temperature 0.1 (``attention="printed"`` is the formula). SCAN's
 other pooling, a log-sum-exp whose scores have another scale, is left out.
@@ -23,8 +24,9 @@ from torch.nn.functional import normalize
 
 from workbench.losses import similarity
 from workbench.losses.terms import full_precision
+from workbench.objectives.parts.maxsim import MaxSim
 from workbench.records import Embedding
-from workbench.registry import Positive, Share, make, options_of
+from workbench.registry import Positive, Share, make, options_of, require_known
 
 # cosines that are held at a time, and captions of like length that are scored together: few on a CPU, whose
 # cache they fit, and many where each call costs more than its work
@@ -33,7 +35,7 @@ EPS = 1e-12
 # images whose cosines with all entities are held at a time
 BLOCK = 512
 ByParts = Literal["cross", "chan", "scan_t2i", "scan_i2t"]
-Form = Literal[ByParts, "entities"]
+Form = Literal[ByParts, "maxsim", "entities"]
 # SCAN multiplies by 9 where words ask, and by 4 where regions do.
 TEMPERATURES = {"cross": 0.1, "chan": 0.1, "scan_t2i": 1 / 9, "scan_i2t": 1 / 4}
 
@@ -170,7 +172,12 @@ class EntityScorer:
         return with_entities(similarity.cosine(image.mean, text.mean), image, text, self.beta)
 
 
-Scorer = CrossAttention | EntityScorer
+Scorer = CrossAttention | EntityScorer | MaxSim
+KINDS: Mapping[str, type[Scorer]] = {
+    **dict.fromkeys(get_args(ByParts), CrossAttention),
+    "maxsim": MaxSim,
+    "entities": EntityScorer,
+}
 
 
 def scorer_of(given: Form | Mapping[str, Any], what: str = "scorer") -> Scorer:
@@ -181,19 +188,19 @@ def scorer_of(given: Form | Mapping[str, Any], what: str = "scorer") -> Scorer:
         what: how messages call it, and where it stands in a configuration.
 
     Raises:
-        ValueError: no such form; TypeError: no such field.
+        ValueError: no such form, with the near ones; TypeError: no such field.
     """
     fields = {"name": given} if isinstance(given, str) else given
-    if fields.get("name") == "entities":
-        return make(what, EntityScorer, fields, what)
-    return make(what, CrossAttention, fields, what)
+    name = fields.get("name", "cross")
+    require_known(f"{what}: no form", name, KINDS, ValueError)
+    kind: Any = KINDS[name]
+    scorer: Scorer = make(what, kind, fields, what)
+    return scorer
 
 
 def takers(option: str) -> dict[str, Any]:
-    """Find the scorers that take an option, by name: the forms of cross attention, and entities."""
-    kinds: dict[str, Any] = {"entities": EntityScorer}
-    kinds |= dict.fromkeys(get_args(ByParts), CrossAttention)
-    return {name: kind for name, kind in kinds.items() if option in options_of(kind)}
+    """Find the scorers that take an option, by name."""
+    return {name: kind for name, kind in KINDS.items() if option in options_of(kind)}
 
 
 def with_entities(scores: Tensor, image: Embedding, text: Embedding, beta: float) -> Tensor:

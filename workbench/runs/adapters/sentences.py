@@ -44,7 +44,9 @@ class Sentences(Adapter):
         """``(N, D)`` vectors."""
         return self.model.encode(list(images), convert_to_tensor=True, show_progress_bar=False)
 
-    encode_text = encode_image
+    def encode_text(self, texts: Sequence[str]) -> Any:
+        """``(N, D)`` vectors."""
+        return self.encode_image(texts)
 
     def cut(self, texts: Sequence[str]) -> int:
         """Count the texts that are longer than ``longest`` tokens."""
