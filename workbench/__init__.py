@@ -35,18 +35,24 @@ for each of them::
     to change                 see
     an objective              a file like objectives/vsepp.py; objectives/base.py lists what it may say,
                               objectives/contract.py tests it
-    a metric                  a file like metrics/map_at_r.py; metrics/registry.py lists what it may say, and
-                              runs/measure.py which judgements it meets
-    a layout of data          data/opening.py: Layout, KNOWN, ORDER, _ways_in_folders, where one layout alone
-                              claim a file; a reader in data/layouts.py
-    how equal scores count    metrics/ranks.py: _not_below, _ranks; metrics/compiled.py: _reached; for grades
-                              metrics/grades.py; in words records/measurement.py: TIES
+    a metric                  a function of ranks and a depth, and one line: MEMBER = Metric.row(...), as in
+                              metrics/kendall_tau.py; with parts or baselines a class, as in metrics/recall.py;
+                              metrics/registry.py lists what it may say, runs/measure.py its judgements
+    a data set                a function with @loader in a file like data/flickr30k.py, which returns a Split,
+                              and a card in data_cards/; data/reading.py makes a Split of rows. A folder or a
+                              table needs none: data=its path
+    a layout of data          data/opening.py: Layout, KNOWN, ORDER, and _ways_in_folders for files that one
+                              layout alone claims; a reader in data/layouts.py
+    how equal scores count    the rule is at the head of metrics/ranks.py. Ranks: _not_below, _ranks there and
+                              _reached in metrics/compiled.py. Lists of grades: metrics/grades.py. Lists for
+                              people: blocks.best. Pairs: AUROC in calibration.py, counterfactuals in
+                              twin_accuracy.py (half each), correlations in correlation.py (average ranks).
+                              In words: records/measurement.py: TIES
     an interval               metrics/intervals.py: interval, Draws; of a difference metrics/comparison.py:
                               _adjusted; over seeds metrics/seeds.py: t_interval
     a kind of model           runs/model.py: Model; runs/own.py has those of objects and vectors, and
                               runs/pairs.py those that read pairs
-    what a run folder holds   runs/result.py: Result.save, CHECKSUMMED; names, readers: runs/store.py,
-                              runs/kinds.py
+    what a run folder holds   the list at the head of runs/store.py; Result.save in runs/result.py writes it
     how captions are parsed   packages/caption_graphs, by its entry point scene_graph in workbench.text; what
                               a parser offers: text/graph_tokens.py: cached_graphs
     how the explorer asks     views/explorer/__init__.py tells the way from the page to the scores and back

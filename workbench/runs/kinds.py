@@ -1,8 +1,8 @@
 """The two kinds of run, a training and an evaluation, as ``run.json`` of a folder says. Nothing here needs
 torch.
 
-A training is known by its configuration, which ``config.json`` next to it holds; an evaluation by the model,
-the data and how both were read.
+A training is known by its configuration, an evaluation by the model, the data and how both were read;
+``store`` lists the files of a run folder.
 """
 
 from collections.abc import Mapping

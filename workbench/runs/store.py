@@ -1,5 +1,26 @@
 """The run folder: ``runs/<notebook>/<run id>/``, written atomically, read, listed and compared.
 
+What a run folder holds, each file where there is something to write::
+
+    run.json             kind of run: a training, or an evaluation with its model, its data and how they are read
+    config.json          of a training: the resolved configuration; given.json the fields that were given
+    params.json          parameters of the notebook; arms.json the grids and configurations that a run serves
+    results.json         numbers with intervals and contracts, and the history of a training
+    values.npz           the values by query that the numbers are made of, with ids and checksums of the split
+    rankings.parquet     the ten best items of every query
+    embeddings/          vectors of images and captions, with their ids
+    model.safetensors    weights of encoders and objective; text.json what the signal makers learnt
+    captions.parquet     of an evaluation: captions; qrels.parquet its ground truth; scores.npy or lists.parquet
+                         scores that were made elsewhere
+    evaluations/         results on other data, each a folder like this one
+    about.json           the name, tags and note of a user
+    env.json             versions, device, threads, commit
+    checksums.json       of the files that later runs read
+    STATUS               how the run ended
+
+``Result.save`` writes what was measured, ``execution.notebook`` the notebook and its page beside it, and
+``training.checkpoint`` the weights.
+
 A run id is ``yyyymmdd-hhmmss-<8 hex>``; equal hex digits mean equal parameters and equal code. ``STATUS`` is
 written last, by the process that watched the run, and is one of ``ok``, ``failed:<cell>``, ``killed`` (the
 kernel died), ``interrupted`` (by a signal) and ``timeout``. Nothing here needs torch.
