@@ -36,7 +36,7 @@ for each of them::
     an objective              a file like objectives/vsepp.py; objectives/base.py lists what it may say,
                               objectives/contract.py tests it
     a metric                  a function of ranks and a depth, and one line: MEMBER = Metric.row(...), as in
-                              metrics/kendall_tau.py; with parts or baselines a class, as in metrics/recall.py;
+                              metrics/kendall_tau.py; with parts or baselines a class, as metrics/recall.py;
                               metrics/registry.py lists what it may say, runs/measure.py its judgements
     a data set                a function with @loader in a file like data/flickr30k.py, which returns a Split,
                               and a card in data_cards/; data/reading.py makes a Split of rows. A folder or a

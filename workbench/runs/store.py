@@ -2,7 +2,7 @@
 
 What a run folder holds, each file where there is something to write::
 
-    run.json             kind of run: a training, or an evaluation with its model, its data and how they are read
+    run.json             a training, or an evaluation: its model, its data and how both are read
     config.json          of a training: the resolved configuration; given.json the fields that were given
     params.json          parameters of the notebook; arms.json the grids and configurations that a run serves
     results.json         numbers with intervals and contracts, and the history of a training
@@ -10,8 +10,8 @@ What a run folder holds, each file where there is something to write::
     rankings.parquet     the ten best items of every query
     embeddings/          vectors of images and captions, with their ids
     model.safetensors    weights of encoders and objective; text.json what the signal makers learnt
-    captions.parquet     of an evaluation: captions; qrels.parquet its ground truth; scores.npy or lists.parquet
-                         scores that were made elsewhere
+    captions.parquet     of an evaluation: captions; qrels.parquet its ground truth; scores.npy and
+                         lists.parquet scores and lists that were made elsewhere
     evaluations/         results on other data, each a folder like this one
     about.json           the name, tags and note of a user
     env.json             versions, device, threads, commit
