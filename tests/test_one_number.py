@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from workbench import formatting
 from workbench.cli import app
 from workbench.io import write_json
-from workbench.metrics.comparison import stated, widened
+from workbench.metrics.comparison import explain_widening, state_verdict
 from workbench.records.measurement import contracts_of
 from workbench.runs import Config, by_query, compare, open_runs
 from workbench.runs import store as runs
@@ -92,7 +92,7 @@ def test_a_diff_prints_both_values_and_the_interval_of_their_paired_difference(r
             values = [formatting.format_value(kept[key]["value"], one.face) for kept in (first, second)]
             paired = formatting.format_interval(one.value, one.low, one.high, one.face, sign=True)
             assert rows[key][1:3] == values
-            verdict = stated(one.verdict, "A")
+            verdict = state_verdict(one.verdict, "A")
             assert f"{paired} {formatting.unit_heading(one.face)} {verdict}" in " ".join(rows[key])
         as_json = json.loads(printed(root, "diff", *names, *more, "--json"))
         assert as_json["differences"] == {key: one.row() for key, one in told.items()}
@@ -104,7 +104,7 @@ def test_a_diff_and_a_comparison_have_the_same_numbers_and_intervals_and_say_how
     told = compare.compare(*(one.folder for one in pair))
     wanted = told.differences.set_index("key")[["value", "low", "high", "verdict", "comparisons"]]
     assert pd.DataFrame(as_json).T[wanted.columns].to_dict("index") == wanted.to_dict("index")
-    said = widened(len(wanted))
+    said = explain_widening(len(wanted))
     assert f"the {len(wanted)} comparisons" in said
     assert said in repr(told)
     assert said in told._repr_html_()

@@ -108,11 +108,11 @@ def comparison_table() -> str:
 def comparison() -> str:
     """What each number would choose of the recorded comparison."""
     rows = _comparison()
-    arms = seeds.arms(rows[rows.key != "seconds"])
+    arms = seeds.table_over_seeds(rows[rows.key != "seconds"])
     hours = rows[rows.key == "seconds"].value.sum() / 3600
     own_rows = rows[rows.positives == "own"]
     own = own_rows[own_rows.key == TRUTH].groupby("objective").value.mean().to_dict()
-    pairs = [seeds.pairs(own_rows, way) for way in WAYS]
+    pairs = [seeds.pairwise_tests(own_rows, way) for way in WAYS]
     compared, searched = {*rows.objective}, {*search.around().index}
     later = [title for name, title in TITLES.items() if title in compared and name not in searched]
     apart = [int(of.apart.sum()) for of in pairs]
@@ -120,7 +120,8 @@ def comparison() -> str:
         f"Numbers are means over {format_count(rows.seed.nunique(), 'seed')}; mAP@R is by the truth. "
         f"All runs took {format_number(hours, 1)} hours of one core. Each objective"
         f"{f' but {listed(later)}' if later else ''} has the recipe that was searched with annotated pairs. "
-        f"{chosen(seeds.choices(arms, TRUTH), TRUTH, seeds.pairs(arms, TRUTH))} {_turned(arms, *WAYS)} "
+        f"{chosen(seeds.choice_by_number(arms, TRUTH), TRUTH, seeds.pairwise_tests(arms, TRUTH))} "
+        f"{_turned(arms, *WAYS)} "
         f"With annotated pairs, {apart[0]} of {format_count(len(pairs[0]), 'pair')} of objectives differ "
         f"significantly by `{WAYS[0]}`, and {apart[1]} by `{WAYS[1]}` "
         "(Welch's t test over seeds, Holm's rule). " + compare.against_same_list({TRUTH: own}, same_list())
@@ -161,12 +162,12 @@ def twins() -> str:
 
 def _turned(arms: pd.DataFrame, way: str, other: str) -> str:
     """What the truth of the other direction would choose, and what becomes of it by this one."""
-    best = seeds.choices(arms, way).loc[other]
+    best = seeds.choice_by_number(arms, way).loc[other]
     means = arms[arms.key == other].groupby("objective").value.mean()
     sentences = (
         f"The other direction is another question: `{other}` chooses {best['chosen']}, with "
         f"{format_value(means[best['chosen']])} percent.",
-        not_apart(seeds.pairs(arms, other), best["chosen"]),
+        not_apart(seeds.pairwise_tests(arms, other), best["chosen"]),
         f"By `{way}`, {best['chosen']} has {format_value(best['truth'])} percent.",
     )
     return " ".join(filter(None, sentences))

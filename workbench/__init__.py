@@ -43,13 +43,13 @@ for each of them::
                               table needs none: data=its path
     a layout of data          data/opening.py: Layout, KNOWN, ORDER, and _ways_in_folders for files that one
                               layout alone claims; a reader in data/layouts.py
-    how equal scores count    the rule is at the head of metrics/ranks.py. Ranks: _not_below, _ranks there and
-                              _reached in metrics/compiled.py. Lists of grades: metrics/grades.py. Lists for
-                              people: blocks.best. Pairs: AUROC in calibration.py, counterfactuals in
-                              twin_accuracy.py (half each), correlations in correlation.py (average ranks).
+    how equal scores count    the rule is at the head of metrics/ranks.py. Ranks: _count_not_below there,
+                              _count_reached in metrics/compiled.py. Lists of grades: metrics/grades.py.
+                              Lists for people: blocks.best_items. Pairs: AUROC in calibration.py and
+                              twin_accuracy.py (half each), correlation.py (average ranks).
                               In words: records/measurement.py: TIES
-    an interval               metrics/intervals.py: interval, Draws; of a difference metrics/comparison.py:
-                              _adjusted; over seeds metrics/seeds.py: t_interval
+    an interval               metrics/intervals.py: percentile_interval, Draws; of a difference
+                              metrics/comparison.py: _adjust; over seeds metrics/seeds.py: t_interval
     a kind of model           runs/model.py: Model; runs/own.py has those of objects and vectors, and
                               runs/pairs.py those that read pairs
     what a run folder holds   the list at the head of runs/store.py; Result.save in runs/result.py writes it

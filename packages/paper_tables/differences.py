@@ -6,7 +6,7 @@ from itertools import chain
 import numpy as np
 
 from workbench.execution import grid as grids
-from workbench.metrics.comparison import Difference, paired_differences, widened
+from workbench.metrics.comparison import Difference, explain_widening, paired_differences
 from workbench.metrics.intervals import Draws
 from workbench.records import MetricKey, Values
 from workbench.records.measurement import FIRST
@@ -58,7 +58,7 @@ def about(differences: Sequence[Difference], rest: Sequence[str], seeds: int) ->
     scope = "other images and other seeds" if seeds > 1 else "other images, not other seeds"
     mean = ", as means over the seeds that both have" if seeds > 1 else ""
     notes = [f"Differences are paired by image{mean}; their intervals cover {scope}."]
-    if widening := widened(len(differences)):
+    if widening := explain_widening(len(differences)):
         notes.append(f"{widening[0].upper()}{widening[1:]}.")
     if rest:
         reason = "other images, no seed in common or no values by query"

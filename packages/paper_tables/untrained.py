@@ -12,7 +12,7 @@ import numpy as np
 from paper_tables import claims
 from workbench import data, text
 from workbench.metrics import load
-from workbench.metrics.correlation import at_pairs, pearson, spearman
+from workbench.metrics.correlation import grades_at_pairs, pearson, spearman
 from workbench.metrics.grades import Lists
 from workbench.records import Split, Values
 
@@ -100,7 +100,7 @@ def people(split: Split, *, unlabelled: bool = False) -> Found:
     """
     rated, own = split.judgements["human"], split.judgements["own"]
     judge = text.load("cider").fit(split.captions, split.own).of(split.captions, split.own)
-    scored, labelled = (at_pairs(judgements, rated) for judgements in (judge, own))
+    scored, labelled = (grades_at_pairs(judgements, rated) for judgements in (judge, own))
     counted = labelled == 0 if unlabelled else np.ones(len(labelled), bool)
     groups = [counted & (rated.images * GROUPS // rated.shape[0] == group) for group in range(GROUPS)]
     sides = {"more": scored} if unlabelled else {"more": scored, "less": labelled}

@@ -22,10 +22,10 @@ from itertools import combinations, pairwise
 import numpy as np
 import pandas as pd
 
-from workbench.metrics.blocks import AnyScores, RowScores, best, by_rows
+from workbench.metrics.blocks import AnyScores, RowScores, best_items, by_rows
 from workbench.metrics.categories import Categories
 from workbench.metrics.evaluation import Evidence, walk
-from workbench.metrics.intervals import ROUNDS, SEED, Draws, interval
+from workbench.metrics.intervals import ROUNDS, SEED, Draws, percentile_interval
 from workbench.metrics.ranks import Ranked
 from workbench.metrics.registry import Metric, load
 from workbench.records import Judgements, Mask, MetricKey, Rows, Values, require
@@ -77,7 +77,7 @@ def pooled_judgements(
 def _best_pairs(scores: RowScores, queries: Rows, depth: int) -> tuple[Rows, Rows]:
     """Return the best scored items of some queries, as pairs."""
     depth = min(depth, scores.shape[1])
-    items = [best(scores.rows(slice(q, q + 1)), depth)[1][0] for q in queries.tolist()]
+    items = [best_items(scores.rows(slice(q, q + 1)), depth)[1][0] for q in queries.tolist()]
     return np.repeat(queries, [len(row) for row in items]), np.concatenate(items)
 
 
@@ -163,8 +163,8 @@ def order_agreement(
     for key, (value, drawn, queries) in means.items():
         right, right_drawn, _ = means[_truth_key(key, truth)]
         taus, apart = _tau_by_round(drawn, right), (drawn - right_drawn).mean(axis=1)
-        low, high = interval(taus)
-        (near, far), top = interval(apart), int(right.argmax())
+        low, high = percentile_interval(taus)
+        (near, far), top = percentile_interval(apart), int(right.argmax())
         alone_on_top = drawn[:, top] > np.delete(drawn, top, axis=1).max(axis=1)
         rows[key] = {"tau": float(_tau_by_round(value[None], right)[0]), "low": low, "high": high}
         rows[key] |= {
@@ -191,7 +191,7 @@ def order_differences(
     means = _means_by_key(table, Draws(own, int(own.max()) + 1, rounds, seed))
     for key, (value, drawn, _) in means.items():
         for better, worse in pairwise(np.argsort(-means[_truth_key(key, truth)][0], kind="stable").tolist()):
-            low, high = interval(drawn[:, better] - drawn[:, worse])
+            low, high = percentile_interval(drawn[:, better] - drawn[:, worse])
             ends = {"difference": float(value[better] - value[worse]), "low": low, "high": high}
             rows.append({"key": key, "better": names[better], "worse": names[worse], **ends})
     return pd.DataFrame(rows)

@@ -29,8 +29,8 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from workbench.metrics.blocks import best
-from workbench.metrics.intervals import Draws, interval
+from workbench.metrics.blocks import best_items
+from workbench.metrics.intervals import Draws, percentile_interval
 from workbench.metrics.ranks import ranks_of
 from workbench.records import Array, Judgements, MetricKey, Rows, Split
 from workbench.training.samplers import epoch
@@ -115,7 +115,7 @@ def _require_free_names(scores: Array, judged: Sequence[Judgements], by: Mapping
 def _errors(scores: Array, labels: Judgements, k: int, direction: Direction) -> pd.DataFrame:
     turned = direction == "t2i"
     rows, queries = (scores.T, labels.caption_queries) if turned else (scores, labels.image_queries)
-    values, items = best(rows, min(k, rows.shape[1]))
+    values, items = best_items(rows, min(k, rows.shape[1]))
     query, place = (axis.ravel() for axis in np.indices(items.shape))
     images, captions = (items.ravel(), query) if turned else (query, items.ravel())
     # a NaN, a pair that nobody judged, is not relevant
@@ -209,7 +209,7 @@ def false_negatives_in_batches(
         resamples = Draws(np.arange(len(table)), len(table), rounds, seed)
         for key in map(str, table):
             shares = table[key].to_numpy()
-            low, high = interval(resamples.of(shares, "i2t"))
+            low, high = percentile_interval(resamples.of(shares, "i2t"))
             measured = {"size": size, "key": key, "value": shares.mean(), "low": low, "high": high}
             rows.append({**measured, "expected": expected.get(key, np.nan), "batches": len(table)})
     return pd.DataFrame(rows, columns=["size", "key", "value", "low", "high", "expected", "batches"])

@@ -73,4 +73,4 @@ def choices_by_judge(truth: str) -> pd.DataFrame:
     judged = judged[[MetricKey.parse(key).direction == direction for key in judged.key]]
     named = judged.assign(key=judged.key + " by " + judged.judge).drop(columns="judge")
     both = pd.concat([named, exact[exact.key == truth]], ignore_index=True)
-    return seeds.choices(seeds.arms(both), truth)
+    return seeds.choice_by_number(seeds.table_over_seeds(both), truth)

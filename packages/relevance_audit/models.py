@@ -19,7 +19,7 @@ from workbench import data, text
 from workbench.formatting import format_count, format_number
 from workbench.metrics import correlation, semantic
 from workbench.metrics.blocks import AnyScores
-from workbench.metrics.categories import presence
+from workbench.metrics.categories import category_presence
 from workbench.metrics.evaluation import Evidence, evaluate
 from workbench.metrics.intervals import ROUNDS, SEED
 from workbench.metrics.registry import Metric, load
@@ -82,7 +82,7 @@ def recall_by_size(
     """Semantic Recall at k, and the share of queries with one of the m best among k, as ``semantic.curves``
     gives them; ``without`` takes the pairs of these image rows out.
     """
-    curves = partial(semantic.curves, phi=phi, ms=ms, k=k, without=without)
+    curves = partial(semantic.recall_curves, phi=phi, ms=ms, k=k, without=without)
     recall = {name: curves(matrix, of=semantic.sr_top) for name, matrix in scores.items()}
     return recall, {name: curves(matrix, of=semantic.any_top) for name, matrix in scores.items()}
 
@@ -195,7 +195,7 @@ def correlations(
     rounds = min(rounds, 200)
     numbers = {}
     for name, relevance in kinds.items():
-        pairs = correlation.at_pairs(relevance, judged)
+        pairs = correlation.grades_at_pairs(relevance, judged)
         numbers[name] = correlation.correlations(pairs, judged, own, rows=rows, rounds=rounds, seed=seed)
     return numbers
 
@@ -214,7 +214,7 @@ def correlation_table(measured: Measured) -> pd.DataFrame:
 def shown_kinds(split: Split) -> Mask | None:
     """``(I, C)`` which kinds of things each image shows, for PMRP; ``None`` where no graphs are known."""
     graphs = split.image_graphs
-    return presence([graph.objects for graph in graphs]) if graphs else None
+    return category_presence([graph.objects for graph in graphs]) if graphs else None
 
 
 def direction_of(key: str) -> str:

@@ -4,7 +4,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from tests.metrics.families import by_key, crossed, errors, order, ranking, recall
 from workbench.metrics import blocks
-from workbench.metrics.blocks import best, by_rows, products
+from workbench.metrics.blocks import best_items, by_rows, products
 from workbench.metrics.ranks import Ranked, Relevant, rank, rank_all
 from workbench.records import Judgements
 
@@ -104,7 +104,7 @@ def test_the_compiled_read_gives_what_numpy_gives(world, monkeypatch, few, dtype
         found = {}
         for cached in (0, 2**30):
             monkeypatch.setattr("workbench.metrics.ranks.CACHED", cached)
-            found[cached] = rank_all(table, [Relevant.of(truth)], k=10, block=9)
+            found[cached] = rank_all(table, [Relevant.from_pairs(truth)], k=10, block=9)
         monkeypatch.setattr("workbench.metrics.ranks.CACHED", 0)
         with pytest.raises(ValueError, match="1 scores are NaN among queries 0 to 8; a NaN has no rank"):
             rank(np.where(np.arange(table.size).reshape(table.shape) == 3, np.nan, table), truth, block=9)
@@ -164,7 +164,7 @@ def test_the_best_items_are_those_of_a_stable_sort():
     many[0], many[1, 700:] = 0.5, -np.inf
     for scores, ks in ((rng.integers(-2, 3, (9, 14)) / 2, (1, 4, 14)), (many, (1, 10, 93, 94, 1501))):
         for k in ks:
-            found, items = best(scores, k)
+            found, items = best_items(scores, k)
             expected = np.argsort(-scores, axis=1, kind="stable")[:, :k]
             assert_array_equal(items, expected)
             assert_array_equal(found, np.take_along_axis(scores, expected, 1))

@@ -10,7 +10,7 @@ from scipy.stats import ttest_rel
 
 from tests.oracles import comparison as oracle
 from workbench.metrics import comparison, load
-from workbench.metrics.comparison import Difference, holm, levels, most_different, sign_test
+from workbench.metrics.comparison import Difference, holm, holm_levels, most_different_queries, sign_test
 from workbench.metrics.crossed import crossed
 from workbench.metrics.intervals import Draws
 from workbench.metrics.registry import Metric
@@ -123,9 +123,9 @@ def test_the_worked_correction():
 
 def test_the_worked_levels():
     # .005 <= .05/4 and .01 <= .05/3 are told apart, .03 > .05/2 is not: it and all after it keep .05/2
-    assert_allclose(levels([0.01, 0.04, 0.03, 0.005], 0.05), [0.05 / 3, 0.05 / 2, 0.05 / 2, 0.05 / 4])
-    assert_allclose(levels([0.01, 0.02], 0.05), [0.025, 0.05])
-    assert len(levels([], 0.05)) == 0
+    assert_allclose(holm_levels([0.01, 0.04, 0.03, 0.005], 0.05), [0.05 / 3, 0.05 / 2, 0.05 / 2, 0.05 / 4])
+    assert_allclose(holm_levels([0.01, 0.02], 0.05), [0.025, 0.05])
+    assert len(holm_levels([], 0.05)) == 0
 
 
 @given(st.integers(0, 40), st.integers(0, 40))
@@ -143,7 +143,7 @@ def test_the_correction_equals_the_step_down_and_keeps_the_order(p):
 
 @given(st.lists(st.floats(0, 1), max_size=8))
 def test_a_difference_is_below_its_level_exactly_where_holm_tells_it_apart(p):
-    assert [a <= b for a, b in zip(p, levels(p, 0.05))] == [value <= 0.05 for value in oracle.holm(p)]
+    assert [a <= b for a, b in zip(p, holm_levels(p, 0.05))] == [value <= 0.05 for value in oracle.holm(p)]
 
 
 def test_the_spread_is_that_of_all_possible_draws():
@@ -289,13 +289,13 @@ def test_runs_on_different_queries_are_refused():
 def test_the_queries_on_which_runs_differ_most_come_first():
     # ratios 8, 1, 3, 8, not a number: the first beats the fourth, since some run answers it at rank 1
     ranks = np.array([[1.0, 3.0, 9.0, 16.0, np.nan], [8.0, 3.0, 3.0, 2.0, 1.0]])
-    assert most_different(ranks, 2) == [0, 3]
-    assert most_different(ranks, 9) == [0, 3, 2]
+    assert most_different_queries(ranks, 2) == [0, 3]
+    assert most_different_queries(ranks, 9) == [0, 3, 2]
 
 
 def test_one_query_of_a_group_is_chosen():
     ranks = np.array([[1.0, 1.0, 1.0], [9.0, 8.0, 2.0]])
-    assert most_different(ranks, 2, np.array([0, 0, 1])) == [0, 2]
+    assert most_different_queries(ranks, 2, np.array([0, 0, 1])) == [0, 2]
 
 
 def test_values_of_several_seeds_cover_their_scatter_and_need_no_order_of_seeds():

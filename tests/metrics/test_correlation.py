@@ -12,7 +12,7 @@ from workbench.metrics.correlation import (
     Spearman,
     SpearmanHalf,
     TauC,
-    at_pairs,
+    grades_at_pairs,
     judged_sample,
     kendall_tau_c,
     pearson,
@@ -105,10 +105,10 @@ def test_resamples_of_images_give_the_correlation_of_their_pairs(row, statistic,
     draws = Draws(np.arange(10), 10, rounds=6)
     drawn = [weights[image].astype(int) for weights in np.concatenate(list(draws.blocks()))]
     expected = [statistic(np.repeat(x, weights), np.repeat(y, weights)) for weights in drawn]
-    assert_allclose(row.of_resamples(x, y, image, draws), expected)
+    assert_allclose(row.correlate_resamples(x, y, image, draws), expected)
     # two images, each with one value: a resample of one of them has no correlation
     draws, image = Draws(np.arange(2), 2, rounds=40), np.array([0, 0, 1, 1])
-    found = row.of_resamples(np.array([0.1, 0.1, 0.3, 0.3]), np.arange(4.0), image, draws)
+    found = row.correlate_resamples(np.array([0.1, 0.1, 0.3, 0.3]), np.arange(4.0), image, draws)
     assert 0.2 < np.isnan(found).mean() < 0.8
 
 
@@ -191,9 +191,9 @@ def test_values_at_pairs_come_from_a_matrix_a_relevance_or_judgements():
     expected = [0, 3, 1, 2, 4]
     other = judged(matrix.ravel(), [0, 0, 1, 1, 2, 2], [0, 1, 0, 1, 0, 1], (3, 2))
     for phi in (matrix, Captions(), other):
-        assert_allclose(at_pairs(phi, TOY), expected)
+        assert_allclose(grades_at_pairs(phi, TOY), expected)
     with pytest.raises(ValueError, match=r"values are \(2, 2\), the judgements 'human' are \(3, 2\)"):
-        at_pairs(np.eye(2), TOY)
+        grades_at_pairs(np.eye(2), TOY)
     with pytest.raises(ValueError, match="4 values for the 5 pairs"):
         correlation.correlations(np.zeros(4), TOY, OWN)
 
@@ -217,7 +217,7 @@ def test_pairs_of_one_kind_ask_with_their_first(tmp_path):
     )
     assert (found["spearman"].value, found["spearman"].gallery) == (1.0, 2)
     # ratings 4.8 (own), 2.9, 3.0 of the table, and binary labels
-    binary = at_pairs(split.judgements["own"], sits)
+    binary = grades_at_pairs(split.judgements["own"], sits)
     expected = oracle.pearson(binary.tolist(), sits.grades.tolist())
     assert_allclose(
         by_key(correlation.correlations(binary, sits, split.own, rounds=0))["pearson"].value, expected

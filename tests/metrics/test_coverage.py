@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from workbench import metrics
-from workbench.metrics.intervals import Draws, interval
+from workbench.metrics.intervals import Draws, percentile_interval
 from workbench.metrics.ranks import Ranks
 
 SAMPLES, IMAGES, CAPTIONS = 1000, 200, 5
@@ -54,7 +54,7 @@ def coverage(world, key, draws, direction):
     """Share of the samples whose interval holds the truth."""
     truth, samples = world
     ends = np.array(
-        [interval(draws[n % len(draws)].of(one, direction)) for n, one in enumerate(samples[key])]
+        [percentile_interval(draws[n % len(draws)].of(one, direction)) for n, one in enumerate(samples[key])]
     )
     return float(((ends[:, 0] <= truth[key]) & (truth[key] <= ends[:, 1])).mean())
 

@@ -26,15 +26,15 @@ def test_image_to_image_by_hand():
     # 0-1 rated 4, 2-0 rated 1: images 0 and 1 are asked; 0 prefers 2, then 1; 1 prefers 0
     sis = rated("sis", (3, 3), [(0, 1), (2, 0)], [4, 1], 2.5)
     scores = np.array([[9.0, 0.1, 0.3], [0.2, 9.0, 0.1], [0.3, 0.1, 9.0]])
-    assert cxc.within(scores, sis).first[:2].tolist() == [2, 1]
-    assert np.isnan(cxc.within(scores, sis).first[2])
+    assert cxc.ranks_within(scores, sis).first[:2].tolist() == [2, 1]
+    assert np.isnan(cxc.ranks_within(scores, sis).first[2])
 
 
 def test_co_captions_are_positive_and_the_query_itself_is_not():
     # captions 0 1 of image 0, 2 of image 1; 2 is rated 3 with 0; every caption would find itself first
     sts = rated("sts", (3, 3), [(2, 0), (1, 1)], [3, 5])
     scores = np.array([[1.0, 0.4, 0.6], [0.4, 1.0, 0.7], [0.6, 0.7, 1.0]])
-    ranks = cxc.within(scores, sts, np.array([0, 0, 1]))
+    ranks = cxc.ranks_within(scores, sts, np.array([0, 0, 1]))
     assert ranks.counts.tolist() == [2, 1, 1]
     # 0: 2 then 1, both positive; 1: 2 then 0; 2: 1 then 0
     assert ranks.rank.tolist() == [1, 2, 2, 2]
@@ -43,13 +43,13 @@ def test_co_captions_are_positive_and_the_query_itself_is_not():
 def test_the_query_is_removed_where_all_scores_are_negative():
     # a diagonal of 0 would still beat the others
     scores, sis = np.array([[-0.1, -0.9], [-0.8, -0.1]]), rated("sis", (2, 2), [(0, 1)], [5])
-    assert cxc.within(scores, sis).first.tolist() == [1, 1]
+    assert cxc.ranks_within(scores, sis).first.tolist() == [1, 1]
     assert scores.min() == -0.9
 
 
 def test_either_of_two_ratings_of_a_pair_makes_it_positive():
     sis = rated("sis", (3, 3), [(0, 1), (1, 0)], [1, 3])
-    assert cxc.within(np.zeros((3, 3)), sis).counts.tolist() == [1, 1, 0]
+    assert cxc.ranks_within(np.zeros((3, 3)), sis).counts.tolist() == [1, 1, 0]
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -60,7 +60,7 @@ def test_hits_within_a_modality_equal_the_double_loop_with_ties(seed, k):
     scores, own = rng.integers(-3, 3, (12, 12)) / 4, np.sort(rng.integers(0, 6, 12))
     for group in (None, own):
         expected = oracle.within(scores, set(pairs), group, k)
-        found = hit_at_k(cxc.within(scores, rated("sts", (12, 12), pairs, [4] * len(pairs)), group), k)
+        found = hit_at_k(cxc.ranks_within(scores, rated("sts", (12, 12), pairs, [4] * len(pairs)), group), k)
         assert_allclose(found, [np.nan if value is None else value for value in expected])
 
 
@@ -68,7 +68,10 @@ def test_all_four_directions_are_measured_with_their_counts_and_their_sum(rng):
     image, text, own = vectors(rng, 6, 8), vectors(rng, 12, 8), np.arange(12) // 2
     sits = rated("sits", (6, 12), [(0, 0), (1, 2), (1, 3), (5, 11), (2, 9)], [5, 4, 3, 3, 2])
     sis, sts = rated("sis", (6, 6), [(0, 1), (4, 1)], [3, 2.5], 2.5), rated("sts", (12, 12), [(0, 5)], [4])
-    images, captions = cxc.within(products(image, image), sis), cxc.within(products(text, text), sts, own)
+    images, captions = (
+        cxc.ranks_within(products(image, image), sis),
+        cxc.ranks_within(products(text, text), sts, own),
+    )
     found = by_key(crossed(products(image, text), sits, own=own, within={"i2i": images, "t2t": captions}))
     assert set(found) == {f"{d}/R@{k}" for d in ("i2t", "t2i", "i2i", "t2t") for k in (1, 5, 10)} | {"rsum"}
     counts = {

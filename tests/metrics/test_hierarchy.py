@@ -8,7 +8,13 @@ from tests.oracles import metrics as oracle
 from workbench import metrics
 from workbench.metrics import hierarchy
 from workbench.metrics.hierarchy import ROOT as NO_TEXT
-from workbench.metrics.hierarchy import Chains, described, hierarcaps_radius, hierarcaps_traversal, recall
+from workbench.metrics.hierarchy import (
+    Chains,
+    describe_retrieval,
+    hierarcaps_radius,
+    hierarcaps_traversal,
+    recall,
+)
 from workbench.metrics.hierarchy import precision as share_of_retrieved
 from workbench.records import Split
 
@@ -200,10 +206,10 @@ def test_the_first_retrieved_text_is_the_nearest_and_the_last_is_the_root(rng):
 
 def test_what_was_retrieved_is_told_in_words_with_levels(toy):
     found = hierarcaps_traversal(toy)
-    texts, levels, true = described(toy, found[1], 1)
+    texts, levels, true = describe_retrieval(toy, found[1], 1)
     assert (texts, levels, true) == (["b3", "b2", "a1", "b1"], [3, 2, 0, 1], [True, True, False, True])
     everything = np.ones((2, 8), dtype=bool)
-    assert described(toy, found[1], 1, everything)[2] == [True] * 4
+    assert describe_retrieval(toy, found[1], 1, everything)[2] == [True] * 4
 
 
 def test_an_unknown_start_is_refused(toy):

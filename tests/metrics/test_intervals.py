@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from workbench.metrics import intervals
-from workbench.metrics.intervals import Draws, interval
+from workbench.metrics.intervals import Draws, percentile_interval
 
 OWN = np.array([0, 0, 0, 1, 2, 2])
 
@@ -70,20 +70,20 @@ def test_queries_that_do_not_count_are_left_out_and_a_draw_without_any_is_nan():
     found = draws.of(np.array([0.5, np.nan]), "t2i")
     assert set(found[~np.isnan(found)]) == {0.5}
     assert 0.15 < np.isnan(found).mean() < 0.35  # the second image twice: a quarter
-    assert interval(found) == (0.5, 0.5)
+    assert percentile_interval(found) == (0.5, 0.5)
     assert np.isnan(draws.value(np.full(2, np.nan), "t2i"))
 
 
 def test_equal_values_have_an_interval_of_no_width_and_no_rounds_none():
     draws = Draws(np.arange(9), 9, rounds=100)
-    assert interval(draws.of(np.full(9, 0.25), "i2t")) == (0.25, 0.25)
-    assert interval(Draws(np.arange(9), 9, rounds=0).of(np.full(9, 0.25), "i2t")) == (None, None)
+    assert percentile_interval(draws.of(np.full(9, 0.25), "i2t")) == (0.25, 0.25)
+    assert percentile_interval(Draws(np.arange(9), 9, rounds=0).of(np.full(9, 0.25), "i2t")) == (None, None)
 
 
 def test_the_interval_of_a_mean_has_the_width_that_theory_gives():
     # 400 coin flips: the standard error is .025, so that the 95 % interval is 2 * 1.96 * .025 = .098 wide
     draws = Draws(np.arange(400), 400, rounds=4000)
-    low, high = interval(draws.of(np.tile([0.0, 1.0], 200), "i2t"))
+    low, high = percentile_interval(draws.of(np.tile([0.0, 1.0], 200), "i2t"))
     assert_allclose(high - low, 0.098, rtol=0.06)
 
 
@@ -156,7 +156,7 @@ def test_a_number_that_moves_has_the_bootstraps_interval(rng):
     scores, own = rng.random((40, 40)), np.arange(40)
     found = measured(scores, own, ["R"])["i2t/R@10"]
     hits = (np.argsort(-scores, axis=1)[:, :10] == own[:, None]).any(axis=1).astype(float)
-    assert (found.low, found.high) == interval(Draws(own, 40).of(hits, "i2t"))
+    assert (found.low, found.high) == percentile_interval(Draws(own, 40).of(hits, "i2t"))
     assert "percentiles" in found.interval
 
 

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 from tests.metrics.test_within import judged
 from workbench.metrics.evaluation import Columns, Evidence, walk
 from workbench.metrics.map_at_r import map_at_r
-from workbench.metrics.offset import _refined, coefficient
+from workbench.metrics.offset import _refine, best_coefficient
 from workbench.metrics.ranks import Relevant, rank
 
 OWN = np.arange(150) // 5
@@ -87,14 +87,14 @@ def test_an_image_is_measured_with_an_offset_that_other_images_made(world, rng):
 
 def test_the_coefficient_is_the_best_of_those_around_it(world):
     scores, relevant = world
-    known, column = Relevant.of(relevant), -(LEVEL - 3.0)
-    best = coefficient(scores, known, column)
+    known, column = Relevant.from_pairs(relevant), -(LEVEL - 3.0)
+    best = best_coefficient(scores, known, column)
     around = [np.nanmean(map_at_r(rank(scores + a * column, known))) for a in np.linspace(-3, 3, 61)]
     assert np.nanmean(map_at_r(rank(scores + best * column, known))) >= max(around) - 0.01
 
 
 def test_the_best_value_is_refined_between_its_neighbours():
-    found = _refined(lambda value: -abs(value - 1.3), [0.0, 1.0, 2.0])
+    found = _refine(lambda value: -abs(value - 1.3), [0.0, 1.0, 2.0])
     assert found == pytest.approx(1.3, abs=1 / 16)
 
 

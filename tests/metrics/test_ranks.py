@@ -64,7 +64,10 @@ def test_sparse_judgements_and_their_matrix_give_the_same_pairs_in_both_directio
     grades = rng.integers(0, 4, (6, 9)).astype(np.float32)
     images, captions = np.nonzero(grades)
     judged = Judgements("some", "grade", (6, 9), images, captions, grades[images, captions], relevant_from=2)
-    for pairs, matrix in ((Relevant.of(judged), grades >= 2), (Relevant.of(judged).T, (grades >= 2).T)):
+    for pairs, matrix in (
+        (Relevant.from_pairs(judged), grades >= 2),
+        (Relevant.from_pairs(judged).T, (grades >= 2).T),
+    ):
         assert_array_equal(pairs.query, np.nonzero(matrix)[0])
         assert_array_equal(pairs.item, np.nonzero(matrix)[1])
         assert pairs.shape == matrix.shape
@@ -74,7 +77,7 @@ def test_pairs_that_are_not_listed_may_be_relevant():
     judged = Judgements(
         "all but one", "grade", (1, 3), np.array([0]), np.array([1]), np.zeros(1, np.float32), unlisted=1.0
     )
-    assert Relevant.of(judged).item.tolist() == [0, 2]
+    assert Relevant.from_pairs(judged).item.tolist() == [0, 2]
 
 
 def test_unjudged_items_stand_at_the_end_of_a_graded_order():

@@ -73,7 +73,7 @@ def test_a_table_that_cannot_be_read_is_refused_by_name():
 
 def test_pairs_are_told_apart_by_welchs_test_adjusted_by_holm():
     table = long_table({"a": [0.5, 0.6, 0.7], "b": [0.90, 0.91, 0.92], "c": [0.52, 0.61, 0.68]})
-    found = seeds.pairs(table, "rsum").set_index(["objective", "against"])
+    found = seeds.pairwise_tests(table, "rsum").set_index(["objective", "against"])
     # by hand, b - a: difference 0.31, standard error sqrt((0.01 + 0.0001) / 3) = 0.058023
     assert found.loc[("b", "a"), "difference"] == pytest.approx(0.31)
     t, df = 0.31 / 0.058023, 2 * (0.01 + 0.0001) ** 2 / (0.01**2 + 0.0001**2)
@@ -86,25 +86,25 @@ def test_pairs_are_told_apart_by_welchs_test_adjusted_by_holm():
 
 def test_a_do_nothing_comparison_tells_nothing_apart():
     same = [0.5, 0.6, 0.7]
-    assert not seeds.pairs(long_table({"a": same, "b": same, "c": same}), "rsum")["apart"].any()
+    assert not seeds.pairwise_tests(long_table({"a": same, "b": same, "c": same}), "rsum")["apart"].any()
 
 
 def test_the_choice_of_a_metric_costs_what_the_truth_says():
     # the truth's order is c b a, RSUM's is a b c: tau -1, and a is chosen instead of c
     true = long_table({"a": [0.1, 0.3], "b": [0.4, 0.4], "c": [0.7, 0.7]}, key="exact:i2t/map_at_r")
     binary = long_table({"a": [4.0, 4.2], "b": [3.0, 3.0], "c": [2.0, 2.0]})
-    found = seeds.choices(pd.concat([true, binary]), "exact:i2t/map_at_r")
+    found = seeds.choice_by_number(pd.concat([true, binary]), "exact:i2t/map_at_r")
     assert found.loc["rsum", "chosen"] == "a"
     assert found.loc["rsum", ["tau", "truth", "lost"]].tolist() == pytest.approx([-1.0, 0.2, 0.5])
     assert found.loc["exact:i2t/map_at_r", ["tau", "lost"]].tolist() == pytest.approx([1.0, 0.0])
     with pytest.raises(KeyError, match="it has rsum"):
-        seeds.choices(binary, "exact:i2t/map_at_r")
+        seeds.choice_by_number(binary, "exact:i2t/map_at_r")
 
 
 def test_every_true_pair_as_positive_makes_another_arm_of_an_objective():
     table = pd.concat([long_table({"a": [0.5]}).assign(positives=name) for name in ("own", "exact")])
-    assert seeds.arms(table)["objective"].tolist() == ["a", "a, every true pair"]
-    assert seeds.seed_statistics(seeds.arms(table)).loc["rsum", "mean"].tolist() == [0.5, 0.5]
+    assert seeds.table_over_seeds(table)["objective"].tolist() == ["a", "a, every true pair"]
+    assert seeds.seed_statistics(seeds.table_over_seeds(table)).loc["rsum", "mean"].tolist() == [0.5, 0.5]
 
 
 @pytest.mark.parametrize(("key", "values", "expected"), [

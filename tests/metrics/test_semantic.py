@@ -8,7 +8,7 @@ from workbench import metrics
 from workbench.metrics.blocks import by_rows, without
 from workbench.metrics.evaluation import Evidence
 from workbench.metrics.grades import Lists
-from workbench.metrics.semantic import any_top, curves, ncs_top, votes
+from workbench.metrics.semantic import any_top, ncs_top, recall_curves, voted_images
 from workbench.metrics.semantic import sr_top as semantic_recall
 from workbench.records import Judgements
 
@@ -96,7 +96,7 @@ def test_the_worked_asp():
 def test_released_semantic_recall_by_hand():
     # by its captions image 0 votes for itself, then image 1 (.100164 of caption 1; image 2 has .087219 of
     # caption 0)
-    assert votes(by_rows(PHI), OWN, 2).tolist() == [[0, 1], [1, 0], [2, 0]]
+    assert voted_images(by_rows(PHI), OWN, 2).tolist() == [[0, 1], [1, 0], [2, 0]]
     found = by_key(semantic(SCORES, PHI, own=OWN, ks=(2,), ms=(2,), rounds=0))
     # two best of image 0: captions 0 and 2, both of images 0 and 1: 2 of 4; of image 1: 2 and 3; of image 2:
     # 5 and 4
@@ -109,7 +109,7 @@ def test_released_semantic_recall_by_hand():
 def test_without_ground_truth_the_own_image_leaves_the_vote_and_not_what_was_voted_for():
     # m = 1: image 0 votes for image 1, images 1 and 2 for image 0, so that captions 2 3, 0 1 and 0 1 are
     # relevant; the best scored of the others are captions 2, 1 and 3: one, one and none of 2
-    assert votes(by_rows(PHI), OWN, 1, without_own=True).tolist() == [[1], [0], [0]]
+    assert voted_images(by_rows(PHI), OWN, 1, without_own=True).tolist() == [[1], [0], [0]]
     found = by_key(semantic(SCORES, PHI, own=OWN, ground_truth=False, ks=(1,), ms=(1,), rounds=0))
     assert_allclose(found["i2t/sr_votes1@1[without own]"].value, 1 / 3)
 
@@ -176,7 +176,7 @@ def test_votes_equal_the_double_loops(case, ground_truth):
     scores, grades = case
     grades, own = np.nan_to_num(grades), np.arange(14) % 9
     kept = [oracle.voted_images(grades, own, i, 3, ballots=4) for i in range(9)]
-    assert_array_equal(votes(by_rows(grades), own, 3, ballots=4), kept)
+    assert_array_equal(voted_images(by_rows(grades), own, 3, ballots=4), kept)
     kept = [oracle.voted_images(grades, own, i, 3, gone=not ground_truth) for i in range(9)]
     found = by_key(semantic(scores, grades, own=own, ground_truth=ground_truth, ks=(4,), rounds=0))
     gone = [[] if ground_truth else np.flatnonzero(own == i) for i in range(9)]
@@ -193,7 +193,7 @@ def test_votes_equal_the_double_loops(case, ground_truth):
 
 def test_curves_are_semantic_recall_by_m(case):
     scores, grades = case
-    found = curves(scores, grades, [1, 3, 7], k=4)
+    found = recall_curves(scores, grades, [1, 3, 7], k=4)
     for direction, rows, worth in (("i2t", scores, grades), ("t2i", scores.T, grades.T)):
         several = [
             numbers(oracle.semantic_recall(s, g, 4, m) for s, g in zip(rows, listed(worth), strict=True))
@@ -205,8 +205,8 @@ def test_curves_are_semantic_recall_by_m(case):
 def test_curves_without_own_pairs_and_of_queries_with_one_hit(case):
     scores, grades = case
     own = np.arange(grades.shape[1]) % grades.shape[0]
-    found = curves(scores, grades, [1, 4], k=3, without=own)
-    hits = curves(scores, grades, [1, 4], k=3, of=any_top, without=own)
+    found = recall_curves(scores, grades, [1, 4], k=3, without=own)
+    hits = recall_curves(scores, grades, [1, 4], k=3, of=any_top, without=own)
     for direction, rows, worth in (("i2t", scores, grades), ("t2i", scores.T, grades.T)):
         several = []
         for query, (s, g) in enumerate(zip(rows, listed(worth), strict=True)):

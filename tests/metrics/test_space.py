@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 from workbench.metrics import load
 from workbench.metrics.intervals import Draws
 from workbench.metrics.ranks import Ranked
-from workbench.metrics.space import Uniformity, potentials, space_numbers
+from workbench.metrics.space import Uniformity, pair_potentials, space_numbers
 from workbench.records import Judgements
 
 NAMES = ("skew", "modality_gap", "alignment", "uniformity")
@@ -113,9 +113,9 @@ def test_a_resample_of_uniformity_pairs_no_vector_with_itself(rng):
 
 def test_potentials_by_blocks_are_those_of_the_whole(rng, monkeypatch):
     vectors, rows = unit(rng, 30, 4), np.arange(30) % 8
-    whole = potentials(vectors, rows, 8)
+    whole = pair_potentials(vectors, rows, 8)
     monkeypatch.setattr("workbench.metrics.space.BLOCK", 7)
-    assert_allclose(potentials(vectors, rows, 8), whole, atol=1e-12)
+    assert_allclose(pair_potentials(vectors, rows, 8), whole, atol=1e-12)
 
 
 def test_many_vectors_are_read_in_part(rng, monkeypatch):

@@ -9,7 +9,7 @@ import pytest
 
 from workbench.formatting import RANGES
 from workbench.metrics import load
-from workbench.metrics.intervals import Draws, interval
+from workbench.metrics.intervals import Draws, percentile_interval
 from workbench.records.measurement import CERTAIN, WILSON
 from workbench.runs import Config, by_query, compare, open_runs
 from workbench.runs import store as runs
@@ -124,7 +124,7 @@ def test_the_intervals_of_a_run_follow_from_the_values_that_it_keeps(folders):
         if m.label in kept.values:
             row = load(m.key.metric)
             value, resampled = row.number(kept.values[m.label], m.key.direction, draws)
-            ends = interval(resampled)
+            ends = percentile_interval(resampled)
             if m.interval == CERTAIN:
                 ends = None, None
             if m.interval == WILSON:

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 
 from workbench import data, metrics
 from workbench.cli import output
-from workbench.metrics import usual
+from workbench.metrics import usual_names
 from workbench.metrics.map_at_r import same_list
 from workbench.records import Split
 from workbench.records.measurement import baseline_remarks, headline
@@ -99,7 +99,7 @@ def test_a_table_has_the_parts_where_they_are_asked_for(scenes, vectors):
     found = list(numbers(scenes, vectors).values())
 
     def table(asked=()):
-        lines = output.numbers(found, every=True, usual=usual(asked))
+        lines = output.numbers(found, every=True, usual=usual_names(asked))
         return {line.split()[0] for line in lines}, lines[-1]
 
     shown, last = table()

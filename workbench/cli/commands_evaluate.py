@@ -196,7 +196,7 @@ def _evaluate_runs(
     named: tuple[list[str], str], targets: list[Any], how: dict[str, Any], out: str, as_json: bool
 ) -> None:
     """Evaluate finished runs: one, or the mean of several; one on other data is kept beside the run."""
-    from workbench.metrics import usual
+    from workbench.metrics import usual_names
 
     names, root = named
     folders = [runs.find(name, root).folder for name in names]
@@ -223,7 +223,7 @@ def _evaluate_runs(
         about = ["the run's own numbers stay as they are: nothing is stored"]
     if not target:
         about = [*result.split.notes, *about]
-    shown = numbers(result.measurements, every=True, usual=usual(how["metrics"]))
+    shown = numbers(result.measurements, every=True, usual=usual_names(how["metrics"]))
     lines = [*shown, *about]
     emit([m.as_dict() for m in result.measurements], as_json, lines)
 
@@ -232,7 +232,7 @@ def _evaluate_models(
     evaluators: list[Any], targets: list[Any], place: tuple[str, str], as_json: bool
 ) -> None:
     """Models or vectors on data sets: each result a run, those of one data set one table."""
-    from workbench.metrics import usual
+    from workbench.metrics import usual_names
 
     out, root = place
     results, lines = list[Any](), list[str]()
@@ -252,7 +252,7 @@ def _evaluate_models(
         first = on_target[0]
         lines.append(first.split.name)
         if len(on_target) == 1:
-            own = usual(first.config["metrics"])
+            own = usual_names(first.config["metrics"])
             lines += numbers(first.measurements, every=len(targets) == 1, usual=own)
             lines += learnt(first.as_dict())
             continue

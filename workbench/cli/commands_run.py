@@ -295,7 +295,7 @@ def _prepared(config: Any) -> Any:
 
 def _trained(done: Any, as_json: bool) -> None:
     """What a training has come to; metrics that it asks for stand last."""
-    from workbench.metrics import usual
+    from workbench.metrics import usual_names
 
-    lines = [*numbers(done.results, usual=usual(done.params.get("metrics", ()))), *learnt(done.results)]
+    lines = [*numbers(done.results, usual=usual_names(done.params.get("metrics", ()))), *learnt(done.results)]
     emit(asdict(done), as_json, [*lines, f"{done.status}  {done.folder}"])

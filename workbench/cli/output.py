@@ -110,7 +110,7 @@ def changed(first: Any, second: Any, every: bool) -> tuple[list[str], dict[str, 
         every: all numbers; else those that every comparison takes.
     """
     # what the help of a verb need not load
-    from workbench.metrics.comparison import widened
+    from workbench.metrics.comparison import explain_widening
 
     of_a, of_b = dict(contracts_of(first.results)), dict(contracts_of(second.results))
     shared = of_a.keys() & of_b.keys()
@@ -129,18 +129,18 @@ def changed(first: Any, second: Any, every: bool) -> tuple[list[str], dict[str, 
     left = [label for label in shared - set(labels) if of_a[label] != of_b[label]]
     if left:
         lines.append(f"and {format_count(len(left), 'other number')} that differ; --all compares them too")
-    lines += filter(None, [widened(len(paired))])
+    lines += filter(None, [explain_widening(len(paired))])
     lines += _notes_on(first.results, second.results)
     return lines, {label: difference.row() for label, difference in paired.items()}
 
 
 def _difference(a: float | None, b: float | None, unit: str, paired: Any) -> tuple[str, str, str]:
     """By how much B is above A, the unit, and the verdict of the paired comparison where there is one."""
-    from workbench.metrics.comparison import stated
+    from workbench.metrics.comparison import state_verdict
 
     if paired:
         interval = format_interval(paired.value, paired.low, paired.high, unit, sign=True)
-        return interval, unit_heading(unit), stated(paired.verdict, "A")
+        return interval, unit_heading(unit), state_verdict(paired.verdict, "A")
     value = None if a is None or b is None else b - a
     return format_interval(value, None, None, unit, sign=True), unit_heading(unit), ""
 

@@ -3,6 +3,6 @@ measures.
 """
 
 from workbench.metrics.evaluation import Evidence, evaluate
-from workbench.metrics.registry import Metric, load, member, names, rows, usual
+from workbench.metrics.registry import Metric, load, member, names, rows, usual_names
 
-__all__ = ["Evidence", "Metric", "evaluate", "load", "member", "names", "rows", "usual"]
+__all__ = ["Evidence", "Metric", "evaluate", "load", "member", "names", "rows", "usual_names"]

@@ -20,7 +20,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from workbench.metrics.evaluation import Evidence, JudgedSide
-from workbench.metrics.map_at_r import map_at_r, one_list
+from workbench.metrics.map_at_r import map_at_r, rank_alike
 from workbench.metrics.ranks import Relevant, ratio
 from workbench.metrics.registry import Metric
 from workbench.records import Values
@@ -40,7 +40,7 @@ def top_of_images(found: Relevant, k: int) -> Values:
     Of two captions that are both true of two images, either may be the image's own: three in four images
     have an own caption at all, and two of them at the first place.
 
-    >>> top_of_images(Relevant.of(np.ones((2, 2), dtype=bool)), 1).round(6).tolist()
+    >>> top_of_images(Relevant.from_pairs(np.ones((2, 2), dtype=bool)), 1).round(6).tolist()
     [0.666667, 0.666667]
     """
     images = np.bincount(found.item, minlength=found.shape[1])[found.item]
@@ -105,7 +105,7 @@ class TopRsum(TopRecall):
 
 def same_list(found: JudgedSide, k: int | None = None) -> Values:
     """``(queries,)`` mAP@R of one list for all queries; NaN where nothing is relevant."""
-    return map_at_r(one_list(found.relevant))
+    return map_at_r(rank_alike(found.relevant))
 
 
 MEMBER = (

@@ -146,7 +146,7 @@ def reranked(scores: AnyScores, k: int, score: Callable[[Rows, Rows], Array]) ->
            [-1.8, -1.7,  1. ]])
     """
     rows = by_rows(scores)
-    (image, caption), (other, turned) = _of_the_best(rows, k), _of_the_best(rows.T, k)
+    (image, caption), (other, turned) = _best_pairs(rows, k), _best_pairs(rows.T, k)
     captions = scores.shape[1]
     pairs = np.unique(np.concatenate([image * captions + caption, turned * captions + other]))
     image, caption = np.divmod(pairs, captions)
@@ -157,7 +157,7 @@ def reranked(scores: AnyScores, k: int, score: Callable[[Rows, Rows], Array]) ->
     return overlaid(rest, image, caption, values)
 
 
-def _of_the_best(scores: RowScores, k: int) -> tuple[Rows, Rows]:
+def _best_pairs(scores: RowScores, k: int) -> tuple[Rows, Rows]:
     """Query and item of the pairs that score at least as much as the ``k``-th best of the query."""
     kept, last = [], -min(k, scores.shape[1])
     for first, rows in blocks(scores, scores.shape):
@@ -214,25 +214,25 @@ def at_pairs(scores: AnyScores, queries: Rows, items: Rows) -> Array:
     return np.asarray(np.concatenate(parts)[np.argsort(order, kind="stable")])
 
 
-def best(scores: AnyScores, k: int) -> tuple[Array, Rows]:
+def best_items(scores: AnyScores, k: int) -> tuple[Array, Rows]:
     """The ``k`` best items of every query: scores, largest first, and gallery rows ``(queries, k)``; among
     equal scores the lower row first.
 
     Raises:
         ValueError: a score is NaN.
 
-    >>> best(np.array([[0.1, 0.9, 0.9]]), 2)[1].tolist()
+    >>> best_items(np.array([[0.1, 0.9, 0.9]]), 2)[1].tolist()
     [[1, 2]]
     """
-    parts = [best_of(rows, k) for _, rows in blocks(scores, scores.shape)]
-    found, items = map(np.concatenate, zip(*parts or [best_of(np.empty(scores.shape), k)], strict=True))
+    parts = [best_of_block(rows, k) for _, rows in blocks(scores, scores.shape)]
+    found, items = map(np.concatenate, zip(*parts or [best_of_block(np.empty(scores.shape), k)], strict=True))
     return found, items
 
 
-def best_of(rows: Array, k: int) -> tuple[Array, Rows]:
-    """``best`` of a block of rows."""
+def best_of_block(rows: Array, k: int) -> tuple[Array, Rows]:
+    """``best_items`` of a block of rows."""
     items = np.empty((len(rows), k), np.int64)
-    for at, (row, bound) in enumerate(zip(rows, _bounds(rows, k), strict=True)) if k else ():
+    for at, (row, bound) in enumerate(zip(rows, _score_bounds(rows, k), strict=True)) if k else ():
         kept = np.flatnonzero(row >= bound)
         items[at] = kept[np.argsort(-row[kept], kind="stable")[:k]]
     return np.take_along_axis(rows, items, axis=1), items
@@ -253,10 +253,10 @@ def top_k(query: Array, gallery: Any, k: int) -> tuple[Array, Rows]:
         scores, rows = gallery.search(query, k)
         return scores, rows
     require(1 <= k <= len(gallery), f"k = {k} must lie in 1..{len(gallery)}, the size of the gallery")
-    return best(products(query, gallery), k)
+    return best_items(products(query, gallery), k)
 
 
-def _bounds(rows: Array, k: int) -> Array:
+def _score_bounds(rows: Array, k: int) -> Array:
     """For every row a score that at least ``k`` of its items reach, and few more: the ``k``-th largest of the
     greatest scores of its parts, or in short rows of the scores themselves.
     """

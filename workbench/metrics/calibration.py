@@ -23,7 +23,7 @@ from scipy.special import expit
 from scipy.stats import rankdata
 
 from workbench.metrics.blocks import AnyScores, at_pairs, by_rows
-from workbench.metrics.evaluation import report
+from workbench.metrics.evaluation import report_number
 from workbench.metrics.intervals import ROUNDS, SEED, Draws
 from workbench.metrics.ranks import ratio
 from workbench.metrics.registry import Metric
@@ -63,8 +63,8 @@ class Auroc(PairMetric):
         place = np.searchsorted(ends, score)
         counts = np.zeros((2, draws.images, COUNTED))
         np.add.at(counts, (right.astype(np.int64), at, place), 1)
-        whole = _area(counts.sum(axis=1, keepdims=True))[0]
-        resampled = [_area(counts_of(block, counts)) for block in draws.blocks()]
+        whole = _areas(counts.sum(axis=1, keepdims=True))[0]
+        resampled = [_areas(counts_of(block, counts)) for block in draws.blocks()]
         return value, np.concatenate([np.zeros(0), *resampled]) + (value - whole)
 
 
@@ -86,7 +86,7 @@ def counts_of(weights: Values, counts: Values) -> Values:
     return np.stack([weights @ side for side in counts])
 
 
-def _area(counts: Values) -> Values:
+def _areas(counts: Values) -> Values:
     """``(rounds,)`` area of counted pairs; two of one range count half."""
     wrong, right = counts
     below = np.cumsum(wrong, axis=1) - wrong / 2
@@ -181,7 +181,7 @@ def calibrations(
     draws = Draws(own, judgements.shape[0], rounds, seed)
     for row in chosen:
         key = MetricKey(row.name, "", judgements.name)
-        measurement = report(row, key, row.per_query(pairs), image, draws, len(pairs))
+        measurement = report_number(row, key, row.per_query(pairs), image, draws, len(pairs))
         if not np.isnan(measurement.value):
             yield measurement
 

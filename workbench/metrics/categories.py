@@ -10,11 +10,11 @@ from workbench.records import Array, Mask, Rows
 FAR = 3  # differing categories from which on the grade is 0
 
 
-def presence(categories: Sequence[Collection[str]]) -> Mask:
+def category_presence(categories: Sequence[Collection[str]]) -> Mask:
     """Return ``(N, C)`` which categories each of N images shows, one column for each that occurs, in
     alphabetical order.
 
-    >>> presence([["dog", "cat"], ["cat"], []]).astype(int).tolist()
+    >>> category_presence([["dog", "cat"], ["cat"], []]).astype(int).tolist()
     [[1, 1], [1, 0], [0, 0]]
     """
     from sklearn.preprocessing import MultiLabelBinarizer  # seconds to import
@@ -28,7 +28,7 @@ class Categories:
     the caption's image differ.
 
     Args:
-        codes: ``(I, C)`` which categories each image shows, e.g. from ``presence``.
+        codes: ``(I, C)`` which categories each image shows, e.g. from ``category_presence``.
         own: ``(T,)`` row of each caption's image.
         far: differing categories from which on the grade is 0.
     """

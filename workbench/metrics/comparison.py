@@ -60,7 +60,7 @@ MARKS = {BETTER: "▲", WORSE: "▼", ALIKE: "=", UNDECIDED: "?"}
 BESIDE = {BETTER: "than", WORSE: "than", ALIKE: "from", UNDECIDED: "against"}
 
 
-def stated(verdict: str, against: str) -> str:
+def state_verdict(verdict: str, against: str) -> str:
     """State a verdict as every page, figure and table prints it: with its mark, and with the other run.
 
     Args:
@@ -70,19 +70,19 @@ def stated(verdict: str, against: str) -> str:
     Raises:
         KeyError: there is no such verdict.
 
-    >>> stated("worse", "VSE++")
+    >>> state_verdict("worse", "VSE++")
     '▼ worse than VSE++'
     """
     return f"{MARKS[verdict]} {verdict} {BESIDE[verdict]} {against}"
 
 
-def widened(comparisons: int) -> str:
+def explain_widening(comparisons: int) -> str:
     """State for how many comparisons the intervals of differences are widened; empty for a single one.
 
     Args:
         comparisons: made together, as ``Difference.comparisons`` counts them.
 
-    >>> widened(3)  # doctest: +ELLIPSIS
+    >>> explain_widening(3)  # doctest: +ELLIPSIS
     "intervals of differences are widened for the 3 comparisons made together (Holm's rule), ..."
     """
     if comparisons < 2:
@@ -170,11 +170,11 @@ def holm(p: Sequence[float]) -> list[float]:
     return [float(value) for value in np.minimum(1.0, raised)[np.argsort(order)]]
 
 
-def levels(p: Sequence[float], alpha: float) -> Values:
+def holm_levels(p: Sequence[float], alpha: float) -> Values:
     """The level at which Holm's procedure tests each difference, ``alpha`` being that of all together; those
     after the first that is not told apart keep its level.
 
-    >>> levels([0.04, 0.001, 0.03], 0.06).round(6).tolist()
+    >>> holm_levels([0.04, 0.001, 0.03], 0.06).round(6).tolist()
     [0.06, 0.02, 0.03]
     """
     step, told = np.argsort(np.argsort(p, kind="stable")), int(np.sum(np.array(holm(p)) <= alpha))
@@ -217,7 +217,9 @@ def paired_differences(
         there = ", ".join(by_run)
         require(against in by_run, f"{text}: no run {against!r} to compare with; there are {there}", KeyError)
         seeds = {name: np.atleast_2d(by_seed) for name, by_seed in by_run.items()}
-        numbers = {name: _by_seed(row, by_seed, key.direction, within) for name, by_seed in seeds.items()}
+        numbers = {
+            name: _values_by_seed(row, by_seed, key.direction, within) for name, by_seed in seeds.items()
+        }
         for name in (run for run in by_run if run != against):
             both = _same_queries(text, (name, against), (seeds[name], seeds[against]))
             single, drawn = (mine[both] - base[both] for mine, base in zip(numbers[name], numbers[against]))
@@ -232,15 +234,15 @@ def paired_differences(
                 smallest=smallest * SCALE[row.face],
             )
             by_query = seeds[name][both].mean(axis=0) - seeds[against][both].mean(axis=0)
-            difference, images, largest = _signs(difference, by_query, within)
+            difference, images, largest = _count_signs(difference, by_query, within)
             spread = float(np.nanstd(drawn.mean(axis=0))) if draws.rounds else np.nan
             free, imagined = max(images - 1, 1), 2 * largest**2 if row.statistic == "mean" else 0.0
-            errors.append(_with_seeds(spread**2 * images / free + imagined, free, single, drawn))
+            errors.append(_error_with_seeds(spread**2 * images / free + imagined, free, single, drawn))
             differences.append(difference)
-    return _adjusted(differences, errors, 1 - confidence)
+    return _adjust(differences, errors, 1 - confidence)
 
 
-def _by_seed(row: Metric, seeds: Values, direction: str, draws: Draws) -> tuple[Values, Values]:
+def _values_by_seed(row: Metric, seeds: Values, direction: str, draws: Draws) -> tuple[Values, Values]:
     """``(seeds,)`` number of each seed and ``(seeds, rounds)`` that of each resample; NaN for no values."""
     numbers, drawn = np.full(len(seeds), np.nan), np.full((len(seeds), draws.rounds), np.nan)
     for seed, values in enumerate(seeds):
@@ -249,7 +251,7 @@ def _by_seed(row: Metric, seeds: Values, direction: str, draws: Draws) -> tuple[
     return numbers, drawn
 
 
-def _with_seeds(variance: float, free: int, by_seed: Values, drawn: Values) -> tuple[float, float]:
+def _error_with_seeds(variance: float, free: int, by_seed: Values, drawn: Values) -> tuple[float, float]:
     """The standard error of a mean difference over images and seeds, and its degrees of freedom.
 
     Args:
@@ -280,7 +282,7 @@ def _same_queries(key: str, names: tuple[str, str], values: tuple[Values, Values
     return both
 
 
-def _signs(difference: Difference, by_query: Values, draws: Draws) -> tuple[Difference, int, float]:
+def _count_signs(difference: Difference, by_query: Values, draws: Draws) -> tuple[Difference, int, float]:
     """The difference with its sign test, the images that count, and how far one image moves it at most."""
     direction, known = difference.key.direction, ~np.isnan(by_query)
     by_image = draws.by_image(by_query, direction)
@@ -300,7 +302,7 @@ def _signs(difference: Difference, by_query: Values, draws: Draws) -> tuple[Diff
     return signed, images, float(np.abs(by_image).max()) / (known.sum() if direction else draws.images)
 
 
-def _adjusted(
+def _adjust(
     differences: Sequence[Difference], errors: Sequence[tuple[float, float]], alpha: float
 ) -> list[Difference]:
     """The differences with intervals at Holm's levels, from the standard error (NaN = no interval) and the
@@ -310,15 +312,15 @@ def _adjusted(
     error, free = np.array(errors, np.float64).reshape(-1, 2).T
     with np.errstate(divide="ignore", invalid="ignore"):
         alone = np.nan_to_num(2 * stdtr(free, -np.abs(value) / error), nan=1.0)
-    half = stdtrit(free, 1 - levels(alone.tolist(), alpha) / 2) * error
+    half = stdtrit(free, 1 - holm_levels(alone.tolist(), alpha) / 2) * error
     adjusted = holm([one.p for one in differences])
     return [
-        replace(_between(one, float(width)), p_holm=p, comparisons=len(differences))
+        replace(_with_interval(one, float(width)), p_holm=p, comparisons=len(differences))
         for one, width, p in zip(differences, half, adjusted, strict=True)
     ]
 
 
-def _between(one: Difference, half: float) -> Difference:
+def _with_interval(one: Difference, half: float) -> Difference:
     """The difference with an interval of this half width, which ends where no difference is larger; NaN = no
     interval.
     """
@@ -329,7 +331,7 @@ def _between(one: Difference, half: float) -> Difference:
     return replace(one, low=max(one.value - half, -reach), high=min(one.value + half, reach))
 
 
-def most_different(ranks: Values, count: int, groups: Rows | None = None) -> list[int]:
+def most_different_queries(ranks: Values, count: int, groups: Rows | None = None) -> list[int]:
     """The queries on which runs differ most, by the ratio of the worst to the best rank; among equals the one
     that some run answers best, then the lower row.
 
@@ -338,7 +340,7 @@ def most_different(ranks: Values, count: int, groups: Rows | None = None) -> lis
         count: queries wanted; fewer are given where fewer differ.
         groups: ``(queries,)`` at most one query of a group is chosen; ``None`` = any.
 
-    >>> most_different(np.array([[1.0, 3.0, 9.0], [8.0, 3.0, 3.0]]), 2)
+    >>> most_different_queries(np.array([[1.0, 3.0, 9.0], [8.0, 3.0, 3.0]]), 2)
     [0, 2]
     """
     best, worst = ranks.min(axis=0), ranks.max(axis=0)

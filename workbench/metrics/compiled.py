@@ -20,7 +20,7 @@ compiled: Callable[[Callable[..., Any]], Callable[..., Any]] = njit(nogil=True, 
 
 
 @compiled
-def _reached(part: Array, bound: float) -> int:
+def _count_reached(part: Array, bound: float) -> int:
     count = 0
     for at in range(len(part)):
         count += part[at] >= bound
@@ -28,7 +28,7 @@ def _reached(part: Array, bound: float) -> int:
 
 
 @compiled
-def _unequal(part: Array) -> int:
+def _count_unequal(part: Array) -> int:
     count = 0
     for at in range(len(part)):
         count += part[at] != part[at]
@@ -48,7 +48,9 @@ def _insert(scores: Array, items: Rows, kept: int, score: float, item: int) -> i
 
 
 @compiled
-def _fill(rows: Array, start: Rows, item: Rows, few: int, not_below: Rows, scores: Array, items: Rows) -> int:
+def _fill_row(
+    rows: Array, start: Rows, item: Rows, few: int, not_below: Rows, scores: Array, items: Rows
+) -> int:
     """Fill the last three and count NaN, which alone differs from itself; see ``read``."""
     k, nan = items.shape[1], 0
     for query in range(len(rows)):
@@ -58,14 +60,14 @@ def _fill(rows: Array, start: Rows, item: Rows, few: int, not_below: Rows, score
         not_below[first:last] = 0
         for begin in range(0, len(row), PART):
             part = row[begin : begin + PART]
-            nan += _unequal(part)
+            nan += _count_unequal(part)
             for pair in range(first, last if last - first <= few else first):
-                not_below[pair] += _reached(part, row[item[pair]])
-            if k == 0 or (kept == k and _reached(part, best[k - 1]) == 0):
+                not_below[pair] += _count_reached(part, row[item[pair]])
+            if k == 0 or (kept == k and _count_reached(part, best[k - 1]) == 0):
                 continue
             for at in range(0, len(part), STEP):
                 step = part[at : at + STEP]
-                if kept == k and _reached(step, best[k - 1]) == 0:
+                if kept == k and _count_reached(step, best[k - 1]) == 0:
                     continue
                 for one in range(len(step)):
                     if kept < k or step[one] > best[k - 1]:
@@ -74,7 +76,7 @@ def _fill(rows: Array, start: Rows, item: Rows, few: int, not_below: Rows, score
 
 
 @compiled
-def _discordant(codes: Rows, size: int, discordant: Rows, pairs: Rows) -> None:
+def _count_discordant(codes: Rows, size: int, discordant: Rows, pairs: Rows) -> None:
     """Fill the last two; see ``discordant_pairs``. ``tree`` sums how often smaller codes stood before, in a
     time that grows as the logarithm of their number (Fenwick, 1994).
     """
@@ -108,7 +110,7 @@ def discordant_pairs(codes: Rows, size: int) -> tuple[Rows, Rows]:
         Both counts, ``(queries,)``.
     """
     discordant, pairs = np.zeros((2, len(codes)), np.int64)
-    _discordant(codes, size, discordant, pairs)
+    _count_discordant(codes, size, discordant, pairs)
     return discordant, pairs
 
 
@@ -133,7 +135,7 @@ def read(rows: Array, start: Rows, item: Rows, k: int, few: int) -> tuple[Rows, 
     def fill_part(query: Rows) -> int:
         of = slice(query[0], query[-1] + 1)
         return int(
-            _fill(rows[of], start[of.start : of.stop + 1], item, few, not_below, scores[of], items[of])
+            _fill_row(rows[of], start[of.start : of.stop + 1], item, few, not_below, scores[of], items[of])
         )
 
     cores = config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]  # set when it is imported

@@ -20,10 +20,10 @@ import scipy
 
 from workbench.metrics import blocks
 from workbench.metrics.blocks import AnyScores, by_rows
-from workbench.metrics.evaluation import WITHOUT_OWN, report
+from workbench.metrics.evaluation import WITHOUT_OWN, report_number
 from workbench.metrics.intervals import ROUNDS, SEED, Draws
 from workbench.metrics.ranks import ratio
-from workbench.metrics.registry import Metric, loaded
+from workbench.metrics.registry import Metric, load_all
 from workbench.records import Array, Judgements, Measurement, MetricKey, Rows, Values, require
 
 EMPTY = 1e-12  # share of the sum of squares that is rounding alone
@@ -73,7 +73,7 @@ def kendall_tau_c(first: Array, second: Array) -> float:
     return float(scipy.stats.kendalltau(first, second, variant="c").statistic)
 
 
-def at_pairs(graded: AnyScores, judgements: Judgements) -> Values:
+def grades_at_pairs(graded: AnyScores, judgements: Judgements) -> Values:
     """``(N,)`` the values of any grades ``(I, T)`` at the pairs that the judgements list.
 
     Raises:
@@ -127,9 +127,9 @@ class Correlation(Metric):
         x, y, _ = values.T
         if isinstance(at, str) or min(np.ptp(x), np.ptp(y)) == 0:
             return float("nan"), np.zeros(0)
-        return self.coefficient(x, y), self.of_resamples(x, y, at, draws)
+        return self.coefficient(x, y), self.correlate_resamples(x, y, at, draws)
 
-    def of_resamples(self, x: Values, y: Values, image: Rows, draws: Draws) -> Values:
+    def correlate_resamples(self, x: Values, y: Values, image: Rows, draws: Draws) -> Values:
         """``(rounds,)`` each over its pairs, as often as their image was drawn."""
         resamples = chain.from_iterable(draws.blocks())
         drawn = (np.repeat(np.arange(len(x)), times[image].astype(int)) for times in resamples)
@@ -142,7 +142,7 @@ class Pearson(Correlation):
     name, hit = "pearson", "pearson correlation over the pairs; gallery = pairs"
     coefficient = staticmethod(pearson)
 
-    def of_resamples(self, x: Values, y: Values, image: Rows, draws: Draws) -> Values:
+    def correlate_resamples(self, x: Values, y: Values, image: Rows, draws: Draws) -> Values:
         """``(rounds,)`` from sums over each image's pairs."""
         x, y = x - x.mean(), y - y.mean()
         n, sx, sy, sxx, syy, sxy = draws.sums((np.ones(len(x)), x, y, x * x, y * y, x * y), image).T
@@ -158,7 +158,7 @@ class Spearman(Correlation):
     name, hit = "spearman", "spearman correlation over the pairs; gallery = pairs"
     coefficient = staticmethod(spearman)
 
-    def of_resamples(self, x: Values, y: Values, image: Rows, draws: Draws) -> Values:
+    def correlate_resamples(self, x: Values, y: Values, image: Rows, draws: Draws) -> Values:
         """``(rounds,)`` ranked anew in each resample, by counting: seven times as fast as sorting."""
         first, second = (np.unique(side, return_inverse=True)[1] for side in (x, y))
         weights = (times[image] for times in chain.from_iterable(draws.blocks()))
@@ -235,7 +235,7 @@ def correlations(
         ValueError: shapes differ.
     """
     listed = isinstance(values, np.ndarray) and values.ndim == 1
-    at = np.asarray(values, dtype=np.float64) if listed else at_pairs(values, judgements)
+    at = np.asarray(values, dtype=np.float64) if listed else grades_at_pairs(values, judgements)
     require(
         len(at) == len(judgements.grades),
         f"{len(at)} values for the {len(judgements.grades)} pairs of the judgements {judgements.name!r}",
@@ -246,7 +246,7 @@ def correlations(
     if "t2i" in directions:
         subsets[WITHOUT_OWN] = own[judgements.captions] != judgements.images
     numbers: list[tuple[Metric, str]] = []
-    for row in loaded(rows):
+    for row in load_all(rows):
         numbers += [(row, way) for way in row.directions if way in ("", *directions)]
     out = []
     for part, pairs in subsets.items():
@@ -255,7 +255,7 @@ def correlations(
             query = (judgements.captions if way == "t2i" else judgements.images)[pairs]
             key = MetricKey(row.name, way, judgements.name, subset=part)
             by_pair = row.per_query(np.column_stack([x, y, query]))
-            measured = report(row, key, by_pair, image[pairs], draws, len(x))
+            measured = report_number(row, key, by_pair, image[pairs], draws, len(x))
             # a number of one direction that four queries are too few for is none
             if not (way and np.isnan(measured.value)):
                 out.append(replace(measured, queries=len(np.unique(query))))

@@ -28,7 +28,7 @@ from workbench.records import Judgements, Rows
 NAME = "cxc"
 
 
-def within(scores: AnyScores, rated: Judgements, group: Rows | None = None) -> Ranks:
+def ranks_within(scores: AnyScores, rated: Judgements, group: Rows | None = None) -> Ranks:
     """Ranks of an item's positives among all others of its kind.
 
     Args:
@@ -37,7 +37,7 @@ def within(scores: AnyScores, rated: Judgements, group: Rows | None = None) -> R
         group: ``(N,)``; items of the same group are positives of one another, as captions of one image are.
 
     >>> pairs = Judgements("sis", "x", (3, 3), np.array([2]), np.array([0]), np.ones(1, np.float32))
-    >>> within(np.array([[9.0, 3.0, 1.0], [0.0, 9.0, 0.0], [2.0, 1.0, 9.0]]), pairs).first.tolist()
+    >>> ranks_within(np.array([[9.0, 3.0, 1.0], [0.0, 9.0, 0.0], [2.0, 1.0, 9.0]]), pairs).first.tolist()
     [2.0, nan, 1.0]
     """
     listed = sparse.csr_array(
@@ -53,7 +53,7 @@ def within(scores: AnyScores, rated: Judgements, group: Rows | None = None) -> R
     # in both directions, with those of the group and without an item itself
     positives = replace(rated, images=first, captions=second, grades=ones, relevant_from=1.0, unlisted=0.0)
     itself = np.arange(rated.shape[0])
-    return rank(without(by_rows(scores), itself, itself), Relevant.of(positives))
+    return rank(without(by_rows(scores), itself, itself), Relevant.from_pairs(positives))
 
 
 class FourWaySum(Rsum):

@@ -11,9 +11,9 @@ import numpy as np
 from workbench.formatting import RANGES
 from workbench.metrics.blocks import AnyScores, RowScores, by_rows, without
 from workbench.metrics.grades import lists
-from workbench.metrics.intervals import ROUNDS, SEED, UNIT, Draws, interval
+from workbench.metrics.intervals import ROUNDS, SEED, UNIT, Draws, percentile_interval
 from workbench.metrics.ranks import Ranked, Ranks, Relevant, rank, ranks_of
-from workbench.metrics.registry import Metric, Need, loaded
+from workbench.metrics.registry import Metric, Need, load_all
 from workbench.records import Judgements, Mask, Measurement, MetricKey, Rows, Values, require
 from workbench.records.measurement import CERTAIN, WILSON
 
@@ -170,7 +170,7 @@ class Evidence:
         out = []
         for rows in np.split(images, self.folds):
             of_fold = np.flatnonzero(np.isin(self.whose, rows))
-            judged = _among(self.judged, rows, of_fold)
+            judged = _restrict_grades(self.judged, rows, of_fold)
             out.append((rows, of_fold, scores.cut(rows, of_fold), judged, by_rows(judged)))
         return out
 
@@ -212,7 +212,7 @@ class Evidence:
         """The relevant pairs by direction, queries first; empty where grades are no judgements."""
         if not isinstance(self.judged, Judgements):
             return {}
-        relevant = Relevant.of(self.judged)
+        relevant = Relevant.from_pairs(self.judged)
         return {"i2t": relevant, "t2i": relevant.T}
 
     def ranks(self, direction: str) -> Iterator[tuple[Rows, Ranks]]:
@@ -249,21 +249,21 @@ class Evidence:
             if ranks:
                 yield np.arange(len(next(iter(ranks.values())).counts)), ranks
         elif direction in ("i2t", "t2i"):
-            yield from self._graded(need, direction, rows)
+            yield from self._graded_sides(need, direction, rows)
 
-    def _with_relevant(self, direction: str, rows: Sequence[Metric]) -> Iterator[tuple[Rows, JudgedSide]]:
+    def _judged_sides(self, direction: str, rows: Sequence[Metric]) -> Iterator[tuple[Rows, JudgedSide]]:
         """Everything of one direction with what is relevant; nothing in folds, or where grades are no
         judgements.
         """
         if self.folds > 1 or not self.relevant:
             return
         more: dict[str, Any] = {"relevant": self.relevant[direction], "columns": self.columns}
-        for queries, side in self._graded("scores", direction, rows):
+        for queries, side in self._graded_sides("scores", direction, rows):
             yield queries, JudgedSide(**vars(side), **more)
 
-    def _graded(self, need: Need, direction: str, rows: Sequence[Metric]) -> Iterator[tuple[Rows, Any]]:
+    def _graded_sides(self, need: Need, direction: str, rows: Sequence[Metric]) -> Iterator[tuple[Rows, Any]]:
         if need == "relevant":
-            yield from self._with_relevant(direction, rows)
+            yield from self._judged_sides(direction, rows)
             return
         width = max(row.width for row in rows)
         depths = []
@@ -298,7 +298,7 @@ class Evidence:
         return self.name or str(getattr(self.judged, "name", "grades"))
 
 
-def _among(judged: AnyScores, images: Rows, captions: Rows) -> AnyScores:
+def _restrict_grades(judged: AnyScores, images: Rows, captions: Rows) -> AnyScores:
     """The grades of some images and captions."""
     if isinstance(judged, Judgements):
         return judged.restrict(images, captions)
@@ -326,7 +326,7 @@ def walk(
     Raises:
         ValueError: a score is NaN.
     """
-    metrics = [*chain.from_iterable(row.parts(evidence) for row in loaded(rows))]
+    metrics = [*chain.from_iterable(row.parts(evidence) for row in load_all(rows))]
     draws = Draws(evidence.whose, evidence.judged.shape[0], rounds, seed, evidence.folds)
     directions = [
         way for way in ("i2t", "t2i", *evidence.within) if subset is None or way in subset.directions
@@ -350,7 +350,7 @@ def walk(
             marked = ", ".join(filter(None, [row.subset, subset_name, corrected]))
             key = MetricKey(row.name, way, evidence.label, k, marked, evidence.folds)
             gallery = sum(row.gallery(evidence, side) for side in sides)
-            yield report(row, key, values, way, draws, gallery, chance, best), values
+            yield report_number(row, key, values, way, draws, gallery, chance, best), values
 
 
 def evaluate(
@@ -413,7 +413,7 @@ def _counted(evidence: Evidence, direction: str, subset: Subset | None, size: in
     return rows if mask is None else mask & rows
 
 
-def report(
+def report_number(
     row: Metric,
     key: MetricKey,
     values: Values,
@@ -436,7 +436,7 @@ def report(
         best: what the best order has; NaN = the end of the range of such numbers.
     """
     value, resampled = row.number(values, at, draws)
-    low, high = interval(resampled)
+    low, high = percentile_interval(resampled)
     method = "" if low is None else row.interval
     if row.face in SHARES and low is not None and high == low:
         most = RANGES[row.face][1] if np.isnan(best) else best

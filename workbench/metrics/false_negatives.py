@@ -22,12 +22,12 @@ from workbench.records import Values
 BothRanks = tuple[Ranks, Ranks]
 
 
-def own(found: BothRanks, k: int | None = None) -> Values:
+def own_first(found: BothRanks, k: int | None = None) -> Values:
     """``(queries,)`` 1 where the best scored item is relevant by the labels; NaN where nothing is."""
     return np.where(np.isnan(found[0].first), np.nan, found[0].first == 1)
 
 
-def true(found: BothRanks, k: int | None = None) -> Values:
+def true_first(found: BothRanks, k: int | None = None) -> Values:
     """``(queries,)`` 1 where the best scored item is relevant by the better judgements; NaN where nothing is
     relevant by the labels.
     """
@@ -35,9 +35,9 @@ def true(found: BothRanks, k: int | None = None) -> Values:
     return np.where(np.isnan(found[0].first), np.nan, found[1].first == 1)
 
 
-def errors(found: BothRanks, k: int | None = None) -> Values:
+def first_errors(found: BothRanks, k: int | None = None) -> Values:
     """``(queries,)`` 1 where the best scored item is not relevant by the labels; NaN where nothing is."""
-    return 1 - own(found)
+    return 1 - own_first(found)
 
 
 def false_negatives(found: BothRanks, k: int | None = None) -> Values:
@@ -50,7 +50,7 @@ def false_negatives(found: BothRanks, k: int | None = None) -> Values:
     >>> false_negatives((rank(scores, labels), rank(scores, truth))).tolist()
     [nan, 1.0]
     """
-    return np.where(found[0].first > 1, true(found), np.nan)
+    return np.where(found[0].first > 1, true_first(found), np.nan)
 
 
 SHARED: dict[str, Any] = {"requires": "labels", "directions": ("i2t", "t2i"), "by": ("exact",)}
@@ -59,8 +59,8 @@ TRUE_HIT = "the best scored item is relevant by {judgements}"
 ERROR = "the best scored item is not relevant by the data set's own pairs"
 FALSE_NEGATIVE = f"{TRUE_HIT}; queries = errors by the data set's own pairs, left out = the other queries"
 MEMBER = (
-    Metric.row("own", own, OWN_HIT, ks=(1,), **SHARED),
-    Metric.row("true", true, TRUE_HIT, ks=(1,), **SHARED),
-    Metric.row("errors", errors, ERROR, smaller_is_better=True, **SHARED),
+    Metric.row("own", own_first, OWN_HIT, ks=(1,), **SHARED),
+    Metric.row("true", true_first, TRUE_HIT, ks=(1,), **SHARED),
+    Metric.row("errors", first_errors, ERROR, smaller_is_better=True, **SHARED),
     Metric.row("false_negatives", false_negatives, FALSE_NEGATIVE, **SHARED),
 )

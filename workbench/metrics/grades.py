@@ -47,7 +47,7 @@ class Lists:
         ``known``: among equal scores the lower grade stands first, pairs that nobody judged (0) last.
         """
         codes = np.where(np.isnan(self.grades), 0, np.searchsorted(self.known[1:], self.grades) + 1)
-        return _in_order(self.scores, codes, len(self.known)).astype(np.min_scalar_type(len(self.known)))
+        return _order_codes(self.scores, codes, len(self.known)).astype(np.min_scalar_type(len(self.known)))
 
     @cached_property
     def listed(self) -> Mask:
@@ -73,7 +73,7 @@ class Lists:
                 f"grades must be at least 0 to be summed, the least is {grades.min()}: shift them, and say so"
             )
         depth, width = (min(size, grades.shape[1]) for size in (self.depth, max(self.depth, self.width)))
-        top = _best(scores, grades, depth)
+        top = _best_rows(scores, grades, depth)
         grade, place = np.take_along_axis(grades, top, axis=1), np.empty(top.shape, dtype=np.int64)
         rows = np.arange(grades.shape[1])
         for k in range(depth):
@@ -108,7 +108,7 @@ def lists(
         yield first, Lists(part, rows.rows(slice(first, first + len(part))), depth, width)
 
 
-def _in_order(scores: Array, codes: Rows, size: int) -> Rows:
+def _order_codes(scores: Array, codes: Rows, size: int) -> Rows:
     by_score = np.argsort(-scores, axis=1)
     sorted_scores = np.take_along_axis(scores, by_score, 1)
     sorted_codes = np.take_along_axis(codes, by_score, 1)
@@ -119,7 +119,7 @@ def _in_order(scores: Array, codes: Rows, size: int) -> Rows:
     return np.asarray(np.sort(group * size + sorted_codes, axis=1) % size)
 
 
-def _best(scores: Array, grades: Values, depth: int) -> Rows:
+def _best_rows(scores: Array, grades: Values, depth: int) -> Rows:
     """``(queries, depth)`` rows of the best items: larger score, then smaller grade, then later row first."""
     top = np.argpartition(-scores, depth - 1, axis=1)[:, :depth]
     least = np.take_along_axis(scores, top, axis=1).min(axis=1)

@@ -29,9 +29,9 @@ from typing import Any, Literal
 import numpy as np
 
 from workbench.formatting import Unit, format_number
-from workbench.metrics.evaluation import report
+from workbench.metrics.evaluation import report_number
 from workbench.metrics.intervals import ROUNDS, SEED, Draws
-from workbench.metrics.registry import Metric, loaded
+from workbench.metrics.registry import Metric, load_all
 from workbench.records import Array, Mask, Measurement, MetricKey, Rows, Split, Values, require
 from workbench.registry import Natural
 
@@ -137,7 +137,7 @@ def hierarcaps_radius(chains: Chains, *, steps: int = 50) -> list[Rows]:
         scores = images @ chains.text[chains.pool].T
         return np.stack([np.where(within, scores, -np.inf).argmax(axis=1) for within in inside], axis=1)
 
-    return _retrieved(chains, picks)
+    return _distinct_picks(chains, picks)
 
 
 @lru_cache(maxsize=2)
@@ -166,10 +166,10 @@ def hierarcaps_traversal(
         index = np.stack(found, axis=1)
         return np.where(index < len(pool), index, ROOT)
 
-    return _retrieved(chains, picks)
+    return _distinct_picks(chains, picks)
 
 
-def _retrieved(chains: Chains, picks: Callable[[Values], Rows], block: int = 256) -> list[Rows]:
+def _distinct_picks(chains: Chains, picks: Callable[[Values], Rows], block: int = 256) -> list[Rows]:
     """Distinct picks of each chain as caption rows, in order; by blocks, since a block is scored against the
     whole pool.
     """
@@ -182,7 +182,7 @@ def _retrieved(chains: Chains, picks: Callable[[Values], Rows], block: int = 256
     return out
 
 
-def described(
+def describe_retrieval(
     chains: Chains, retrieved: Rows, chain: int, true: Mask | None = None
 ) -> tuple[list[str], list[int], list[bool]]:
     """What one chain's image retrieved, in words: the texts without the root, their levels in the chain (0 =
@@ -235,14 +235,14 @@ class Retrieval(Metric):
 
 def d_corr_radius(found: Chains, k: int | None = None) -> Values:
     """``(C,)`` Kendall tau between a text's level and its distance from the root, in [-1, 1]."""
-    return _tau(found.radius[found.rows])
+    return _tau_of_rows(found.radius[found.rows])
 
 
 def d_corr_image(found: Chains, k: int | None = None) -> Values:
     """``(C,)`` Kendall tau between a text's level and its nearness to the image: 1 = the most specific is
     nearest, -1 = the most generic.
     """
-    return _tau(found.cosine[found.rows])
+    return _tau_of_rows(found.cosine[found.rows])
 
 
 # two numbers read it
@@ -288,7 +288,7 @@ def recall(retrieved: list[Rows], chains: Rows, k: int | None = None) -> Values:
     return np.asarray(levels.mean(axis=1) if k is None else levels[:, k - 1])
 
 
-def _tau(values: Values) -> Values:
+def _tau_of_rows(values: Values) -> Values:
     """Kendall tau of each row with its columns' order."""
     earlier, later = np.triu_indices(values.shape[1], k=1)
     return np.asarray(np.sign(values[:, later] - values[:, earlier]).mean(axis=1))
@@ -305,16 +305,18 @@ HIT = "a text of the image's chain, compared as a string"
 LEVELS = (1, 2, 3, 4)
 
 
-def _correlation(values: Callable[..., Values], what: str, face: Unit = "correlation") -> type[Metric]:
+def _correlation_metric(values: Callable[..., Values], what: str, face: Unit = "correlation") -> type[Metric]:
     hit = f"Kendall tau of level and {what}, mean over chains"
     return Metric.row(values.__name__, values, hit, face=face, **SHARED)
 
 
 CORRELATIONS = (
-    _correlation(d_corr_radius, "distance from the root"),
-    _correlation(d_corr_image, "nearness to the image"),
-    _correlation(d_corr_other, "nearness to the images of other chains"),
-    _correlation(d_corr_gain, "nearness to the image, less that to the images of other chains", "number"),
+    _correlation_metric(d_corr_radius, "distance from the root"),
+    _correlation_metric(d_corr_image, "nearness to the image"),
+    _correlation_metric(d_corr_other, "nearness to the images of other chains"),
+    _correlation_metric(
+        d_corr_gain, "nearness to the image, less that to the images of other chains", "number"
+    ),
 )
 RETRIEVALS = (
     Retrieval.row("hierarcaps_radius_P", precision, HIT, way="radius", **SHARED),
@@ -352,7 +354,7 @@ def hierarchy_scores(
     rows: list[Metric] = [
         *(row() for row in CORRELATIONS),
         *(row(steps=steps, start=start, root_in_pool=root_in_pool) for row in RETRIEVALS),
-        *loaded(more),
+        *load_all(more),
     ]
     measurements = []
     for row in rows:
@@ -360,5 +362,5 @@ def hierarchy_scores(
         for k in levels:
             key = MetricKey(row.name, judgements="chains", k=k)
             values = row.per_query(chains, k)
-            measurements.append(report(row, key, values, chains.image_of, draws, len(chains.pool)))
+            measurements.append(report_number(row, key, values, chains.image_of, draws, len(chains.pool)))
     return measurements

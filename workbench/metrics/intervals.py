@@ -37,7 +37,7 @@ CHUNK = 2**22
 
 
 @lru_cache(maxsize=8)
-def _counts(images: int, rounds: int, seed: int, folds: int) -> NDArray[np.uint16]:
+def _resample_counts(images: int, rounds: int, seed: int, folds: int) -> NDArray[np.uint16]:
     """``(rounds, images)`` how often each resample holds each image; every fold is drawn by itself."""
     rng, size = np.random.default_rng(seed), images // folds
     out = np.empty((rounds, images), dtype=np.uint16)
@@ -47,7 +47,7 @@ def _counts(images: int, rounds: int, seed: int, folds: int) -> NDArray[np.uint1
     return out
 
 
-def interval(draws: Values, confidence: float = CONFIDENCE) -> tuple[float | None, float | None]:
+def percentile_interval(draws: Values, confidence: float = CONFIDENCE) -> tuple[float | None, float | None]:
     """Percentile interval of the resampled values; ``(None, None)`` where there are none.
 
     Args:
@@ -120,7 +120,7 @@ class Draws:
     def value(self, values: Values, direction: str | Rows, statistic: Statistic = "mean") -> float:
         """The statistic of the queries at hand, ``median`` rounded down as the field prints it."""
         total = 0.0
-        for folds in self._parts(values, direction):
+        for folds in self._known_values(values, direction):
             if not folds:
                 return float("nan")
             if statistic == "median":
@@ -133,7 +133,7 @@ class Draws:
     def of(self, values: Values, direction: str | Rows, statistic: Statistic = "mean") -> Values:
         """``(rounds,)`` the statistic of each resample; NaN where a resample holds no query that counts."""
         found, resampled = np.zeros(self.rounds), self._medians if statistic == "median" else self._means
-        for folds in self._parts(values, direction):
+        for folds in self._known_values(values, direction):
             found += np.mean([resampled(*fold) for fold in folds] or [np.full(self.rounds, np.nan)], axis=0)
         return found
 
@@ -145,7 +145,7 @@ class Draws:
             direction: as for ``value``; of parts that are added, the lower and the upper ends are added.
             most: the largest possible number, 1 for a share; every part has the same share of it.
         """
-        parts = list(self._parts(values, direction))
+        parts = list(self._known_values(values, direction))
         low = high = 0.0
         for folds in parts:
             mean = float(np.mean([one.mean() for one, _ in folds]))
@@ -158,7 +158,7 @@ class Draws:
         """``(images,)`` sum of the values of each image's queries; of several parts, each divided by its
         queries an image, so that the mean over images is the statistic where every image has equally many.
         """
-        parts = list(self._parts(values, direction))
+        parts = list(self._known_values(values, direction))
         found = np.zeros(self.images)
         for folds in parts:
             share = self.images / max(1, sum(len(one) for one, _ in folds)) if len(parts) > 1 else 1.0
@@ -168,7 +168,7 @@ class Draws:
 
     def blocks(self) -> Iterator[Values]:
         """Resamples, some at a time: ``(some rounds, images)`` how often each image was drawn."""
-        counts = _counts(self.images, self.rounds, self.seed, self.folds)
+        counts = _resample_counts(self.images, self.rounds, self.seed, self.folds)
         step = max(1, CHUNK // max(self.images, len(self.own), 1))
         with Task("intervals", self.rounds, "resamples", shown=step < self.rounds) as task:
             for first in range(0, self.rounds, step):
@@ -182,7 +182,7 @@ class Draws:
         by_image = np.stack([np.bincount(rows, one, self.images) for one in columns], axis=1)
         return np.concatenate([np.zeros((0, len(columns))), *(block @ by_image for block in self.blocks())])
 
-    def _parts(self, values: Values, direction: str | Rows) -> Iterator[list[tuple[Values, Rows]]]:
+    def _known_values(self, values: Values, direction: str | Rows) -> Iterator[list[tuple[Values, Rows]]]:
         """For each statistic that is added, the known values of every fold that has some, with the image row
         of each.
         """

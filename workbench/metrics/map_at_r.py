@@ -65,7 +65,7 @@ def random_r_precision(found: Ranks, k: int | None = None) -> Values:
     return random_recall(found, found.counts)
 
 
-def one_list(relevant: Relevant) -> Ranks:
+def rank_alike(relevant: Relevant) -> Ranks:
     """Rank all items alike for every query: what is relevant to most queries first."""
     common = np.bincount(relevant.item, minlength=relevant.shape[1])
     places = np.empty(len(common), dtype=np.int64)
@@ -83,8 +83,8 @@ def same_list(pairs: Judgements | Mask, direction: str) -> float:
     >>> round(same_list(pairs, "i2t"), 6)  # (1 + 1/2 + 1) / 3: the first caption, the second, the third
     0.833333
     """
-    relevant = Relevant.of(pairs) if direction == "i2t" else Relevant.of(pairs).T
-    return float(np.nanmean(map_at_r(one_list(relevant))))
+    relevant = Relevant.from_pairs(pairs) if direction == "i2t" else Relevant.from_pairs(pairs).T
+    return float(np.nanmean(map_at_r(rank_alike(relevant))))
 
 
 MEMBER = (

@@ -35,7 +35,7 @@ STEPS = (0.0, 0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 REFINED = 4
 
 
-def coefficient(scores: Array, relevant: Relevant, column: Values) -> float:
+def best_coefficient(scores: Array, relevant: Relevant, column: Values) -> float:
     """The ``a`` with the largest mAP@R of ``scores + a * column``; of equally good ones the first tried.
 
     Args:
@@ -50,10 +50,10 @@ def coefficient(scores: Array, relevant: Relevant, column: Values) -> float:
     spread = scores.std()
     above = spread * np.array(STEPS)
     tried: list[float] = np.unique([-above, above]).tolist()
-    return _refined(quality, tried)
+    return _refine(quality, tried)
 
 
-def _refined(quality: Callable[[float], float], tried: list[float]) -> float:
+def _refine(quality: Callable[[float], float], tried: list[float]) -> float:
     """The best of the values, and then of those halfway to its neighbours, several times."""
     found = {value: quality(value) for value in tried}
     for _ in range(REFINED):
@@ -66,7 +66,7 @@ def _refined(quality: Callable[[float], float], tried: list[float]) -> float:
     return max(found, key=lambda value: found[value])
 
 
-def offset(
+def caption_offsets(
     scores: RowScores, relevant: Relevant, column: Values, images: Rows, *, centred: bool = True
 ) -> Values:
     """``(T,)`` the offset of each caption, as some images say.
@@ -87,7 +87,7 @@ def offset(
     if spread == 0 or not asked.counts.any():
         return np.asarray(-mean)
     standard = (column - column.mean()) / spread
-    return np.asarray(coefficient(part[few] - mean, asked, standard) * standard - mean)
+    return np.asarray(best_coefficient(part[few] - mean, asked, standard) * standard - mean)
 
 
 class OffsetMapAtR(Metric):
@@ -122,7 +122,7 @@ class OffsetMapAtR(Metric):
         for number in range(HALVES):
             inside, outside = np.flatnonzero(half == number), np.flatnonzero(half != number)
             column = found.columns[self.column]
-            added = offset(found.scores, found.relevant, column, outside, centred=self.centred)
+            added = caption_offsets(found.scores, found.relevant, column, outside, centred=self.centred)
             scores = found.scores.cut(inside, every).rows().astype(np.float64) + added
             out[inside] = map_at_r(rank(scores, found.relevant.asking(inside)))
         return out

@@ -19,7 +19,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from workbench.metrics.blocks import CACHED, AnyScores, best_of, blocks, by_rows, refuse_nan
+from workbench.metrics.blocks import CACHED, AnyScores, best_of_block, blocks, by_rows, refuse_nan
 from workbench.records import Array, Judgements, Mask, Rows, Values
 
 # up to so many relevant items of a query are counted one by one; sorting the row is faster beyond
@@ -51,14 +51,17 @@ class Relevant:
     missing: CountPair = (None, None)
 
     @staticmethod
-    def of(pairs: Judgements | Mask) -> "Relevant":
+    def from_pairs(pairs: Judgements | Mask) -> "Relevant":
         """Relevant pairs of judgements (images as queries) or of a matrix ``(queries, gallery)`` of truth
         values.
         """
         if not isinstance(pairs, Judgements):
             query, item = np.nonzero(pairs)
             return Relevant(query, item, (pairs.shape[0], pairs.shape[1]))
-        asked = (_mask(pairs.image_queries, pairs.shape[0]), _mask(pairs.caption_queries, pairs.shape[1]))
+        asked = (
+            _row_mask(pairs.image_queries, pairs.shape[0]),
+            _row_mask(pairs.caption_queries, pairs.shape[1]),
+        )
         absent = pairs.missing_captions
         missing = (None if absent is None else np.bincount(absent, minlength=pairs.shape[0]), None)
         if pairs.unlisted is not None and pairs.unlisted >= pairs.relevant_from:
@@ -66,12 +69,12 @@ class Relevant:
         else:
             good = pairs.grades >= pairs.relevant_from
             images, captions = pairs.images[good], pairs.captions[good]
-        return _sorted(images, captions, pairs.shape, asked, missing)
+        return _sort_pairs(images, captions, pairs.shape, asked, missing)
 
     @property
     def T(self) -> "Relevant":  # noqa: N802  the name that numpy gives it
         """The other direction: items become queries."""
-        return _sorted(self.item, self.query, self.shape[::-1], self.asked[::-1], self.missing[::-1])
+        return _sort_pairs(self.item, self.query, self.shape[::-1], self.asked[::-1], self.missing[::-1])
 
     @property
     def start(self) -> Rows:
@@ -113,11 +116,13 @@ class Relevant:
         return Relevant(self.query[kept], self.item[kept], self.shape, self.asked, self.missing)
 
 
-def _mask(rows: Rows | None, size: int) -> Mask | None:
+def _row_mask(rows: Rows | None, size: int) -> Mask | None:
     return None if rows is None else np.isin(np.arange(size), rows)
 
 
-def _sorted(query: Rows, item: Rows, shape: tuple[int, int], asked: MaskPair, missing: CountPair) -> Relevant:
+def _sort_pairs(
+    query: Rows, item: Rows, shape: tuple[int, int], asked: MaskPair, missing: CountPair
+) -> Relevant:
     order = np.lexsort((item, query))
     return Relevant(query[order], item[order], shape, asked, missing)
 
@@ -181,7 +186,7 @@ def rank(scores: AnyScores, relevant: Relevant | Mask, *, block: int | None = No
     [2, 3]
     """
     return rank_all(
-        scores, [relevant if isinstance(relevant, Relevant) else Relevant.of(relevant)], block=block
+        scores, [relevant if isinstance(relevant, Relevant) else Relevant.from_pairs(relevant)], block=block
     )[0][0]
 
 
@@ -199,25 +204,26 @@ def rank_all(
     query, item = np.divmod(pairs, max(gallery, 1))
     start = np.searchsorted(query, np.arange(queries + 1))
     parts = blocks(scores, relevant[0].shape, block, checked=False)
-    passed = [_read(first, rows, start, item, k) for first, rows in parts]
+    passed = [_read_block(first, rows, start, item, k) for first, rows in parts]
     if not passed:
-        passed = [_read(0, np.empty((0, gallery)), start, item, k)]
+        passed = [_read_block(0, np.empty((0, gallery)), start, item, k)]
     not_below, *best = map(np.concatenate, zip(*passed, strict=True))
     ranks = [
-        _ranks(one, not_below[np.searchsorted(pairs, name)]) for one, name in zip(listed, names, strict=True)
+        _ranks_from_counts(one, not_below[np.searchsorted(pairs, name)])
+        for one, name in zip(listed, names, strict=True)
     ]
     return ranks, (best[0], best[1])
 
 
-def _read(first: int, rows: Array, start: Rows, item: Rows, k: int) -> tuple[Rows, Array, Rows]:
+def _read_block(first: int, rows: Array, start: Rows, item: Rows, k: int) -> tuple[Rows, Array, Rows]:
     """See ``compiled.read``; compiled where the block is larger than the cache."""
     start = start[first : first + len(rows) + 1]
     items, bounds = item[start[0] : start[-1]], start - start[0]
     each = zip(rows, pairwise(bounds.tolist()), strict=True)
     if rows.size <= CACHED:
         refuse_nan(first, rows)
-        parts = [_not_below(row, items[a:b]) for row, (a, b) in each if a < b]
-        return np.concatenate([np.zeros(0, np.int64), *parts]), *best_of(rows, k)
+        parts = [_count_not_below(row, items[a:b]) for row, (a, b) in each if a < b]
+        return np.concatenate([np.zeros(0, np.int64), *parts]), *best_of_block(rows, k)
     from workbench.metrics import compiled  # slow to import
 
     not_below, *best, bad = compiled.read(rows, bounds, items, k, FEW)
@@ -225,11 +231,11 @@ def _read(first: int, rows: Array, start: Rows, item: Rows, k: int) -> tuple[Row
         refuse_nan(first, rows)
     for row, (a, b) in each if np.diff(bounds).max() > FEW else ():
         if b - a > FEW:
-            not_below[a:b] = _not_below(row, items[a:b])
+            not_below[a:b] = _count_not_below(row, items[a:b])
     return not_below, best[0], best[1]
 
 
-def _not_below(scores: Array, items: Rows) -> Rows:
+def _count_not_below(scores: Array, items: Rows) -> Rows:
     """How many of all scores are at least those of these items."""
     own = scores[items]
     if len(own) <= FEW:
@@ -237,7 +243,7 @@ def _not_below(scores: Array, items: Rows) -> Rows:
     return np.asarray(len(scores) - np.searchsorted(np.sort(scores), own, "left"))
 
 
-def _ranks(relevant: Relevant, not_below: Rows) -> Ranks:
+def _ranks_from_counts(relevant: Relevant, not_below: Rows) -> Ranks:
     """Ranks from the number of items that score at least as much: more of them = a smaller score, as many =
     an equal one.
     """
@@ -259,7 +265,7 @@ class Ranked:
 
     def __init__(self, scores: AnyScores, judgements: Sequence[Judgements], k: int = 0) -> None:
         self.scores, self.judgements = scores, tuple(judgements)
-        relevant = list(map(Relevant.of, self.judgements))
+        relevant = list(map(Relevant.from_pairs, self.judgements))
         self.shape = relevant[0].shape
         rows = by_rows(scores)
         i2t, best_captions = rank_all(rows, relevant, k=k)
@@ -283,5 +289,5 @@ class Ranked:
 
 def ranks_of(scores: AnyScores, judgements: Judgements, direction: str) -> Ranks:
     """Ranks of scores ``(I, T)`` by judgements in one direction, ``"i2t"`` or ``"t2i"``."""
-    rows, relevant = by_rows(scores), Relevant.of(judgements)
+    rows, relevant = by_rows(scores), Relevant.from_pairs(judgements)
     return rank(rows, relevant) if direction == "i2t" else rank(rows.T, relevant.T)

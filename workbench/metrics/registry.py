@@ -138,20 +138,20 @@ class Metric:
 
 def rows() -> dict[str, type[Metric]]:
     """All metrics of the shelf and of installed packages, by name."""
-    return _offered(_shelf.names())
+    return _load_offered(_shelf.names())
 
 
-def usual(asked: Iterable[str] = ()) -> set[str]:
+def usual_names(asked: Iterable[str] = ()) -> set[str]:
     """Name the metrics that every evaluation measures and that nobody asks for.
 
     Args:
         asked: names of metrics that somebody asks for.
     """
-    wanted = _offered(name for name in asked if name in _shelf.names())
+    wanted = _load_offered(name for name in asked if name in _shelf.names())
     return {name for name, row in rows().items() if row.default} - {*wanted, *asked}
 
 
-def _offered(places: Iterable[str]) -> dict[str, type[Metric]]:
+def _load_offered(places: Iterable[str]) -> dict[str, type[Metric]]:
     """The metrics that files and entry points of these names offer."""
     out: dict[str, type[Metric]] = {}
     for place in places:
@@ -172,7 +172,7 @@ def member(name: str) -> type[Metric]:
         KeyError: no such metric; the message lists the near names.
     """
     # installed packages are asked only where no file of the folder knows the name, which takes time
-    known = _offered(_shelf.files)
+    known = _load_offered(_shelf.files)
     known = known if name in known else rows()
     if name not in known and ":" not in name:
         raise KeyError(f"metrics: no {name!r}; {did_you_mean(name, list(known))}")
@@ -192,7 +192,7 @@ def load(name: str, **options: Any) -> Metric:
     return make(f"metric {name!r}", member(name), options)
 
 
-def loaded(rows: Iterable[str | Metric]) -> list[Metric]:
+def load_all(rows: Iterable[str | Metric]) -> list[Metric]:
     """Return metrics, of which some are given by their names alone.
 
     Raises:

@@ -65,7 +65,7 @@ def seed_statistics(table: pd.DataFrame, *, confidence: float = CONFIDENCE) -> p
     Raises:
         ValueError: a column is missing, a value is not finite, or a seed comes twice.
     """
-    _check(table)
+    _require_single_values(table)
     grouped = table.groupby(["key", "objective"])["value"]
     out = pd.DataFrame(grouped.agg(seeds="count", mean="mean", sd="std"))
     units = out.index.get_level_values("key").map(unit_of)
@@ -105,11 +105,11 @@ def compared_pairs(pairs: list[tuple[pd.Series, pd.Series]], alpha: float) -> pd
 
 def values_by_objective(table: pd.DataFrame, key: str) -> dict[str, pd.Series]:
     """Return the values of one number by objective, in the order of the table."""
-    _check(table)
+    _require_single_values(table)
     return {str(name): one["value"] for name, one in table[table.key == key].groupby("objective", sort=False)}
 
 
-def pairs(table: pd.DataFrame, key: str, *, alpha: float = 0.05) -> pd.DataFrame:
+def pairwise_tests(table: pd.DataFrame, key: str, *, alpha: float = 0.05) -> pd.DataFrame:
     """Which objectives a number tells apart: every pair by Welch's t test over seeds, with Holm's rule, where
     ``alpha`` is the chance of a single false difference among all pairs.
 
@@ -124,7 +124,7 @@ def pairs(table: pd.DataFrame, key: str, *, alpha: float = 0.05) -> pd.DataFrame
     return out[["objective", "against", "difference", "p", "p_holm", "apart"]]
 
 
-def arms(table: pd.DataFrame) -> pd.DataFrame:
+def table_over_seeds(table: pd.DataFrame) -> pd.DataFrame:
     """A recorded comparison as one table over seeds, from the column ``positives``: ``own`` (binary labels)
     or ``exact`` (every true pair). ``objective`` becomes e.g. ``"infonce"`` or ``"infonce, every true
     pair"``.
@@ -133,7 +133,7 @@ def arms(table: pd.DataFrame) -> pd.DataFrame:
     return table.assign(objective=names)
 
 
-def choices(table: pd.DataFrame, truth: str) -> pd.DataFrame:
+def choice_by_number(table: pd.DataFrame, truth: str) -> pd.DataFrame:
     """Which objective each number would choose, and how its order of the objectives agrees with the truth's.
 
     Args:
@@ -149,7 +149,7 @@ def choices(table: pd.DataFrame, truth: str) -> pd.DataFrame:
     Raises:
         KeyError: the table does not have the true key.
     """
-    _check(table)
+    _require_single_values(table)
     means = table.pivot_table(index="objective", columns="key", values="value", aggfunc="mean")
     require(truth in means, f"no {truth!r} in the table; it has {', '.join(map(str, means))}", KeyError)
     out = pd.DataFrame({"chosen": means.idxmax(), "tau": means.corrwith(means[truth], method="kendall")})
@@ -158,7 +158,7 @@ def choices(table: pd.DataFrame, truth: str) -> pd.DataFrame:
     return out.assign(among=len(means)).sort_values("tau", ascending=False, kind="stable")
 
 
-def _check(table: pd.DataFrame) -> None:
+def _require_single_values(table: pd.DataFrame) -> None:
     missing = [name for name in COLUMNS if name not in table]
     require(
         len(table) and not missing,

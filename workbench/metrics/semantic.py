@@ -98,8 +98,8 @@ def sr_votes(found: Side, k: int | None, m: int) -> Values:
     lists lack a query's own items, its own image leaves the vote before the m are taken.
     """
     grades, without = found.grades.T if found.direction == "t2i" else found.grades, found.without_own
-    kept = votes(grades, found.own, m, without_own=without)
-    relevant = voted(kept, found.own, found.direction, without_own=without)
+    kept = voted_images(grades, found.own, m, without_own=without)
+    relevant = relevant_by_votes(kept, found.own, found.direction, without_own=without)
     return recall(rank(found.scores, relevant), k)
 
 
@@ -131,7 +131,7 @@ def asp(found: Lists, k: int | None = None) -> Values:
     return ratio((shares * counted).sum(axis=1), counted.sum(axis=1))
 
 
-def curves(
+def recall_curves(
     scores: AnyScores,
     phi: AnyScores,
     ms: Sequence[int],
@@ -164,14 +164,16 @@ def curves(
     return out
 
 
-def votes(phi: RowScores, own: Rows, m: int, *, ballots: int = BALLOTS, without_own: bool = False) -> Rows:
+def voted_images(
+    phi: RowScores, own: Rows, m: int, *, ballots: int = BALLOTS, without_own: bool = False
+) -> Rows:
     """``(I, m)`` the images that an image's captions vote for, most votes first; among equal votes the
     earlier row first. Each caption gives its ``ballots`` best images its grade with them, and the votes of an
     image's captions are summed. Without own, an image comes last in its own captions' vote.
     """
     images = phi.shape[0]
     parts = [
-        blocks.best_of(np.nan_to_num(rows), min(ballots, images))
+        blocks.best_of_block(np.nan_to_num(rows), min(ballots, images))
         for _, rows in blocks.blocks(phi.T, phi.T.shape, BLOCK, checked=False)
     ]
     given, voted_for = map(np.concatenate, zip(*parts, strict=True))
@@ -182,19 +184,19 @@ def votes(phi: RowScores, own: Rows, m: int, *, ballots: int = BALLOTS, without_
         part = box[first : first + BLOCK].toarray()
         if without_own:
             part[np.arange(len(part)), np.arange(first, first + len(part))] = -1
-        kept.append(blocks.best_of(part, min(m, images))[1])
+        kept.append(blocks.best_of_block(part, min(m, images))[1])
     return np.concatenate(kept)
 
 
-def voted(kept: Rows, own: Rows, direction: str, *, without_own: bool = False) -> Relevant:
-    """The relevant pairs by ``votes``: an image's captions are those of its voted images, a caption's images
-    those that its image voted for, with or without a query's own items.
+def relevant_by_votes(kept: Rows, own: Rows, direction: str, *, without_own: bool = False) -> Relevant:
+    """The relevant pairs by ``voted_images``: an image's captions are those of its voted images, a caption's
+    images those that its image voted for, with or without a query's own items.
     """
     member = np.zeros((len(kept), len(kept)), dtype=bool)
     np.put_along_axis(member, kept, True, axis=1)
     if without_own:
         np.fill_diagonal(member, False)
-    return Relevant.of(member[own] if direction == "t2i" else member[:, own])
+    return Relevant.from_pairs(member[own] if direction == "t2i" else member[:, own])
 
 
 SHARED: dict[str, Any] = {

@@ -1,8 +1,8 @@
 """Numbers of the space in which images and captions lie, whatever is relevant to what.
 
-``skew`` at K: "the standardised third moment of the k-occurrence, which is the number of queries that have an
-item among their K best" (Radovanovic et al., Hubs in space, JMLR 2010). A few items that stand in many lists,
-hubs, make it large. Where all lists are drawn at random it is that of a binomial distribution.
+``third_moment`` at K: "the standardised third moment of the k-occurrence, which is the number of queries
+that have an item among their K best" (Radovanovic et al., Hubs in space, JMLR 2010). A few items that stand
+in many lists, hubs, make it large. Where all lists are drawn at random it is that of a binomial distribution.
 
 ``modality_gap``: "the distance between the mean vector of the images and that of the captions" (Liang et al.,
 Mind the gap, NeurIPS 2022). ``alignment``: "the mean squared distance of annotated pairs", and
@@ -22,7 +22,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from workbench.metrics import blocks
-from workbench.metrics.evaluation import report
+from workbench.metrics.evaluation import report_number
 from workbench.metrics.intervals import ROUNDS, SEED, Draws
 from workbench.metrics.ranks import Ranked, ratio
 from workbench.metrics.registry import Metric
@@ -79,21 +79,21 @@ class Skew(SpaceMetric):
             return known[:, :depth].astype(np.float64)
         rows = blocks.by_rows(space.ranked.scores)
         rows = rows if direction == "i2t" else rows.T
-        return blocks.best(rows, min(depth, rows.shape[1]))[1].astype(np.float64)
+        return blocks.best_items(rows, min(depth, rows.shape[1]))[1].astype(np.float64)
 
     def number(self, values: Values, at: str | Rows, draws: Draws) -> tuple[float, Values]:
         """The skew, and numbers whose percentiles are the ends of the normal interval."""
         items, size = values.astype(np.int64), len(draws.own) if at == "i2t" else draws.images
-        group = _groups(draws)[np.arange(draws.images) if at == "i2t" else draws.own]
+        group = _image_groups(draws)[np.arange(draws.images) if at == "i2t" else draws.own]
         counts = np.zeros((group.max() + 1, size))
         np.add.at(counts, (np.repeat(group, items.shape[1]), items.ravel()), 1)
         every = counts.sum(axis=0)
         if len(counts) == 1:
-            return skew(every), np.zeros(0)
-        return jackknife(skew(every), [skew(every - part) for part in counts], draws.rounds)
+            return third_moment(every), np.zeros(0)
+        return jackknife(third_moment(every), [third_moment(every - part) for part in counts], draws.rounds)
 
 
-def _groups(draws: Draws) -> Rows:
+def _image_groups(draws: Draws) -> Rows:
     """``(I,)`` the group of each image, of as many equal ones as there may be."""
     return np.arange(draws.images) * min(GROUPS, draws.images) // draws.images
 
@@ -110,10 +110,10 @@ def jackknife(value: float, without: Sequence[float], rounds: int) -> tuple[floa
     return value, value + error * ndtri((np.arange(rounds) + 0.5) / rounds)
 
 
-def skew(counts: Values) -> float:
+def third_moment(counts: Values) -> float:
     """Compute the standardised third moment; 0 where all counts are equal.
 
-    >>> skew(np.array([0.0, 0.0, 0.0, 4.0])).__round__(6)  # deviations -1 -1 -1 3: 6 / 3 ** 1.5
+    >>> third_moment(np.array([0.0, 0.0, 0.0, 4.0])).__round__(6)  # deviations -1 -1 -1 3: 6 / 3 ** 1.5
     1.154701
     """
     deviation = counts - counts.mean()
@@ -134,7 +134,7 @@ class ModalityGap(SpaceMetric):
     def number(self, values: Values, at: str | Rows, draws: Draws) -> tuple[float, Values]:
         """The distance, and numbers whose percentiles are the ends of the normal interval."""
         sides = values[: draws.images], values[draws.images :]
-        group = _groups(draws)
+        group = _image_groups(draws)
         groups = group, group[draws.own]
 
         def gap(kept: Sequence[Array]) -> float:
@@ -185,18 +185,18 @@ class Uniformity(SpaceMetric):
         most = max(1, MOST * draws.images // len(values))
         kept = np.unique(np.linspace(0, draws.images - 1, min(most, draws.images)).astype(np.int64))
         inside = np.isin(rows, kept)
-        pairs = potentials(values[inside], rows[inside], draws.images)[np.ix_(kept, kept)]
+        pairs = pair_potentials(values[inside], rows[inside], draws.images)[np.ix_(kept, kept)]
         size = np.bincount(rows[inside], minlength=draws.images)[kept]
         number = np.outer(size, size) - np.diag(size)
         found = [np.log(ratio(np.array([pairs.sum()]), np.array([number.sum()])))]
         for block in draws.blocks():
             weights = block[:, kept]
-            total, count = (_distinct(weights, table.astype(np.float64)) for table in (pairs, number))
+            total, count = (_distinct_sums(weights, table.astype(np.float64)) for table in (pairs, number))
             found.append(np.log(ratio(total, count)))
         return float(found[0][0]), np.concatenate([np.zeros(0), *found[1:]])
 
 
-def _distinct(weights: Values, table: Values) -> Values:
+def _distinct_sums(weights: Values, table: Values) -> Values:
     """``(rounds,)`` sums of a table ``(I, I)`` over pairs of images that were drawn, of which an image makes
     those within itself as often as it was drawn.
     """
@@ -205,7 +205,7 @@ def _distinct(weights: Values, table: Values) -> Values:
     return np.asarray(((weights @ across) * weights).sum(axis=1) + weights @ within)
 
 
-def potentials(vectors: Array, rows: Rows, images: int) -> Values:
+def pair_potentials(vectors: Array, rows: Rows, images: int) -> Values:
     """``(I, I)`` sums of ``exp(-2 |x - y|^2)`` over the vectors of two images, without a vector and itself.
 
     Args:
@@ -255,7 +255,7 @@ def space_numbers(
             values = row.read(space, way)
             if values is not None:
                 key = MetricKey(row.name, way, k=row.ks[0])
-                yield report(row, key, values, way, draws, sizes.get(way, sum(ranked.shape)))
+                yield report_number(row, key, values, way, draws, sizes.get(way, sum(ranked.shape)))
 
 
 MEMBER = (Skew, ModalityGap, Alignment, Uniformity)

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from workbench.metrics.blocks import AnyScores, at_pairs
-from workbench.metrics.evaluation import report
+from workbench.metrics.evaluation import report_number
 from workbench.metrics.intervals import ROUNDS, SEED, Draws
 from workbench.metrics.ranks import ratio
 from workbench.metrics.registry import Metric
@@ -69,7 +69,7 @@ def twin_accuracies(
         for row in rows:
             values = row.per_query((above, image, scores.shape[0]))
             key = MetricKey(row.name, "i2t", subset=kind)
-            yield report(row, key, values, "i2t", draws, 2, CHANCE), values
+            yield report_number(row, key, values, "i2t", draws, 2, CHANCE), values
 
 
 MEMBER = TwinAccuracy

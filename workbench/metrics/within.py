@@ -26,12 +26,12 @@ from workbench.records import Values
 Grouped = Mapping[str, Ranks]
 
 
-def in_group(found: Ranks, k: int | None = None) -> Values:
+def map_at_r_in_group(found: Ranks, k: int | None = None) -> Values:
     """``(queries,)`` mAP@R in the gallery of one group of captions; NaN where nothing in it is relevant."""
     return map_at_r(found)
 
 
-def precision_in_group(found: Ranks, k: int | None = None) -> Values:
+def r_precision_in_group(found: Ranks, k: int | None = None) -> Values:
     """``(queries,)`` R-Precision in the gallery of one group of captions; NaN where nothing in it is
     relevant.
     """
@@ -60,11 +60,11 @@ class Within(Metric):
 
     def per_query(self, found: Grouped, k: int | None = None) -> Values:
         """``(queries,)`` values in the group, or their mean over groups; NaN where nothing is relevant."""
-        return self._in_group([self.of(ranks) for ranks in self._ranks(found)])
+        return self._mean_over_groups([self.of(ranks) for ranks in self._group_ranks(found)])
 
     def by_chance(self, found: Grouped, k: int | None = None) -> Values:
         """``(queries,)`` the same of a random order."""
-        return self._in_group([self.expected(ranks) for ranks in self._ranks(found)])
+        return self._mean_over_groups([self.expected(ranks) for ranks in self._group_ranks(found)])
 
     def gallery(self, evidence: Evidence, direction: str) -> int:
         """Captions of the group, or of the largest group."""
@@ -72,10 +72,10 @@ class Within(Metric):
             return evidence.gallery(direction)
         return max(len(rows) for name, rows in evidence.groups.items() if self.subset in ("", name))
 
-    def _ranks(self, found: Grouped) -> list[Ranks]:
+    def _group_ranks(self, found: Grouped) -> list[Ranks]:
         return [found[self.subset]] if self.subset else [*found.values()]
 
-    def _in_group(self, columns: list[Values]) -> Values:
+    def _mean_over_groups(self, columns: list[Values]) -> Values:
         values = np.stack(columns)
         return ratio(np.nansum(values, axis=0), (~np.isnan(values)).sum(axis=0))
 
@@ -83,13 +83,13 @@ class Within(Metric):
 MEMBER = (
     Within.row(
         "within_map_at_r",
-        in_group,
+        map_at_r_in_group,
         "precision at each relevant item among the R best, with captions of one group alone, summed and "
         "divided by R",
     ),
     Within.row(
         "within_r_precision",
-        precision_in_group,
+        r_precision_in_group,
         "share of relevant items among the R best, with captions of one group alone",
         expected=staticmethod(random_r_precision),
     ),

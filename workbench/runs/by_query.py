@@ -151,10 +151,10 @@ def compared(labels: Iterable[str]) -> list[str]:
     >>> compared(["rsum", "i2t/R@1", "i2t/R@5", "i2t/recall@1", "i2t/twin_accuracy[things]"])
     ['rsum', 'i2t/R@1', 'i2t/twin_accuracy[things]']
     """
-    from workbench.metrics import usual
+    from workbench.metrics import usual_names
 
     known, chosen = list(labels), list[str]()
-    for label in headline(known, usual=usual()):
+    for label in headline(known, usual=usual_names()):
         key = MetricKey.parse(label)
         if key.k in (None, 1) or key.metric not in FIRST:
             chosen.append(label)

@@ -247,7 +247,7 @@ class Comparison:
         for row in differences:
             unit = unit_of(row["key"], row)
             value = format_interval(row["value"], row["low"], row["high"], unit, sign=True)
-            verdict = comparison.stated(row["verdict"], row["against"])
+            verdict = comparison.state_verdict(row["verdict"], row["against"])
             rows[row["key"]][f"{row['run']} - {row['against']}"] = f"{value}, {verdict}"
         return pd.DataFrame.from_dict(rows, orient="index")
 
@@ -255,7 +255,7 @@ class Comparison:
         """Explain the intervals: for how many comparisons they are widened, and which are no bootstrap's."""
         contracts: Any = self.numbers.reset_index().to_dict("records")
         lines = remarks((contract["label"], contract) for contract in contracts)
-        return list(filter(None, [*lines, comparison.widened(len(self.differences))]))
+        return list(filter(None, [*lines, comparison.explain_widening(len(self.differences))]))
 
     def against_same_list(self) -> str:
         """Say which results that baseline beats; empty where the data have annotated pairs alone."""
@@ -386,7 +386,7 @@ def chosen(
         near = did_you_mean(name, known, f"there is {', '.join(known[:3])}")
         raise KeyError(f"no image or caption {name!r} in {split.name}; {near}")
     queries = [("asked for", ids.index(name)) for name in asked if name in ids]
-    for row in comparison.most_different(ranked, count, split.own if direction == "t2i" else None):
+    for row in comparison.most_different_queries(ranked, count, split.own if direction == "t2i" else None):
         first, last = (format_number(end, 0) for end in (ranked[:, row].min(), ranked[:, row].max()))
         queries.append((f"the runs differ: ranks {first} to {last}", row))
     return queries

@@ -14,7 +14,7 @@ from workbench import text as signals
 from workbench.formatting import format_count
 from workbench.metrics import calibration, correlation, cxc, space, twin_accuracy
 from workbench.metrics.blocks import AnyScores, at_pairs, products
-from workbench.metrics.categories import Categories, presence
+from workbench.metrics.categories import Categories, category_presence
 from workbench.metrics.evaluation import Columns, Evidence, Subset, walk
 from workbench.metrics.evaluation import evaluate as measured
 from workbench.metrics.intervals import ROUNDS
@@ -226,7 +226,7 @@ def _walks(
     parted = Evidence(scores, dense, split.own, labels, ranked=ranked, columns=columns_of(split))
     yield parted, rows("densest"), None
     if split.image_graphs is not None and rows("categories"):
-        classes = presence([graph.objects for graph in split.image_graphs])
+        classes = category_presence([graph.objects for graph in split.image_graphs])
         yield Evidence(scores, Categories(classes, split.own), split.own), rows("categories"), None
 
 
@@ -255,12 +255,12 @@ def _within(split: Split, vectors: tuple[Array, Array] | None) -> dict[str, Rank
     """Retrieval of Crisscrossed Captions within a modality, where its ratings and the vectors are there."""
     found: dict[str, Ranks] = {}
     if vectors is not None and "sis" in split.image_judgements:
-        images = cxc.within(products(vectors[0], vectors[0]), split.image_judgements["sis"])
+        images = cxc.ranks_within(products(vectors[0], vectors[0]), split.image_judgements["sis"])
         # a small part of the split may have no pair of images that is positive
         found |= {"i2i": images} if images.counts.any() else {}
     if vectors is not None and "sts" in split.caption_judgements:
         rated = split.caption_judgements["sts"]
-        found["t2t"] = cxc.within(products(vectors[1], vectors[1]), rated, split.own)
+        found["t2t"] = cxc.ranks_within(products(vectors[1], vectors[1]), rated, split.own)
     return found
 
 

@@ -15,9 +15,9 @@ import pandas as pd
 import torch
 
 from workbench.io import only_writer, replacing, resolve_output, write_checksums, write_json, write_table
-from workbench.metrics.blocks import AnyScores, best, by_rows
+from workbench.metrics.blocks import AnyScores, best_items, by_rows
 from workbench.metrics.ranks import Best, ranks_of
-from workbench.metrics.registry import usual
+from workbench.metrics.registry import usual_names
 from workbench.progress import during
 from workbench.records import Array, Embedding, Measurement, Split, Values, require
 from workbench.records.measurement import baseline_remarks, headline, measurement_rows, remarks
@@ -96,7 +96,7 @@ class Result:
         """
         rows = {row["number"]: row for row in measurement_rows(self.measurements)}
         heads = ["value", "in", "chance", "queries", "gallery"]
-        first = headline(rows, usual=usual(self.config.get("metrics", ())))
+        first = headline(rows, usual=usual_names(self.config.get("metrics", ())))
         labels = rows if every else first
         shown = [rows[label] for label in labels]
         return pd.DataFrame(shown, columns=["number", *heads]).set_index("number")
@@ -303,7 +303,7 @@ class Result:
             (scores, self.split.caption_ids) if direction == "i2t" else (scores.T, self.split.image_ids)
         )
         queries = self.split.image_ids if direction == "i2t" else self.split.caption_ids
-        values, items = best(scores, min(k, scores.shape[1]))
+        values, items = best_items(scores, min(k, scores.shape[1]))
         query, rank = np.indices(values.shape)
         table = pd.DataFrame({"query": np.array(queries, dtype=object)[query.ravel()]})
         table["item"] = np.array(ids, dtype=object)[items.ravel()]
@@ -341,7 +341,7 @@ class Result:
             return dict(self.best)
         scores = by_rows(self.any_scores())
         sides = {"i2t": scores, "t2i": scores.T}
-        return {way: best(side, min(k, side.shape[1])) for way, side in sides.items()}
+        return {way: best_items(side, min(k, side.shape[1])) for way, side in sides.items()}
 
     def as_dict(self) -> dict[str, Any]:
         """Return what ``results.json`` holds. The same seed and threads give the same values, so no time is

@@ -24,7 +24,7 @@ from workbench.execution.notebook import NOTEBOOK, Outcome, check_parameters, ru
 from workbench.execution.summary import FIRST, RSUM, TRUE, better_and_worse, describe_leader, summary
 from workbench.formatting import format_number, format_path, format_value
 from workbench.io import read_options, write_text
-from workbench.metrics.comparison import BETTER, stated
+from workbench.metrics.comparison import BETTER, state_verdict
 from workbench.progress import Task, during
 from workbench.records.measurement import measurement_row
 from workbench.runs import compare, open_runs
@@ -299,7 +299,7 @@ def _row(key: str, says: str, models: Sequence[Mapping[str, Any]], compared: Map
         notes = [f"{row['queries']} queries"] if row["queries"] else []
         difference = verdicts.get(name, {})
         if difference:
-            notes.append(stated(difference["verdict"], difference["against"]))
+            notes.append(state_verdict(difference["verdict"], difference["against"]))
         best = difference.get("verdict") == BETTER
         cells.append(Cell(row["value"], note="; ".join(filter(None, notes)), best=best))
     return cells

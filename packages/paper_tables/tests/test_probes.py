@@ -9,7 +9,7 @@ import torch
 from paper_tables import probes
 from scipy.stats import norm
 
-from workbench.metrics.semantic import curves
+from workbench.metrics.semantic import recall_curves
 from workbench.records import Embedding
 from workbench.runs import open_runs
 
@@ -50,7 +50,7 @@ def test_steps_to_nine_tenths_lie_on_the_line_between_epochs() -> None:
 
 def test_what_is_found_by_relevance_is_what_the_curves_say(run) -> None:
     phi = probes._cider(run.split.captions, tuple(run.split.own.tolist()))
-    recalls = curves(run.scores, phi, (1, 30), k=5)
+    recalls = recall_curves(run.scores, phi, (1, 30), k=5)
     for column, probe in enumerate((probes.sets, probes.PROBES["sets_30"])):
         both = [recalls[way][column] for way in ("i2t", "t2i")]
         assert np.nanmean(probe(run)) == pytest.approx(np.mean(both), abs=1e-6)

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from workbench.metrics.blocks import best, by_rows
+from workbench.metrics.blocks import best_items, by_rows
 from workbench.records import require
 from workbench.registry import require_known
 from workbench.runs import compare
@@ -59,7 +59,7 @@ def _first_grades(runs: Sequence[Result]) -> dict[int, list[float | None]]:
     grade = compare.grader(split)
     if grade is None:
         raise ValueError(f"{split.name} knows no grades; ask for disagreements by rank")
-    first = np.stack([best(by_rows(run.any_scores()).T, 1)[1][:, 0] for run in runs])
+    first = np.stack([best_items(by_rows(run.any_scores()).T, 1)[1][:, 0] for run in runs])
     differ = np.flatnonzero((first != first[0]).any(axis=0))
     graded = [grade(first[:, row], np.array([row]))[:, 0] for row in differ]
     table = pd.DataFrame(graded, differ, range(len(runs)), dtype=float)

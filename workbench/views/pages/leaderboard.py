@@ -17,7 +17,7 @@ import pandas as pd
 from workbench import metrics
 from workbench.formatting import format_count
 from workbench.io import write_text
-from workbench.metrics.comparison import BETTER, WORSE, stated
+from workbench.metrics.comparison import BETTER, WORSE, state_verdict
 from workbench.metrics.seeds import t_interval
 from workbench.progress import during
 from workbench.records import MetricKey, require
@@ -274,10 +274,12 @@ def _marks(part: pd.DataFrame, labels: Sequence[str]) -> dict[Path, dict[str, Ma
         of_run = marks.setdefault(run.folder, {})
         for difference in by_query.differences(reference, run, labels, read=read):
             verdict = difference.verdict
-            of_run[difference.label] = Mark(stated(verdict, name), verdict == BETTER)
+            of_run[difference.label] = Mark(state_verdict(verdict, name), verdict == BETTER)
             worse[difference.label] += verdict == WORSE
     leads = [label for label, count in worse.items() if count == len(others)]
-    return marks | {reference.folder: dict.fromkeys(leads, Mark(stated(BETTER, "all others"), best=True))}
+    return marks | {
+        reference.folder: dict.fromkeys(leads, Mark(state_verdict(BETTER, "all others"), best=True))
+    }
 
 
 def _hover_text(part: pd.DataFrame, label: str) -> str:

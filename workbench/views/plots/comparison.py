@@ -7,7 +7,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from workbench.formatting import display_value, format_p_value, format_value, unit_heading
-from workbench.metrics.comparison import ALIKE, BETTER, UNDECIDED, WORSE, stated
+from workbench.metrics.comparison import ALIKE, BETTER, UNDECIDED, WORSE, state_verdict
 from workbench.records import MetricKey, require
 from workbench.views.plots.theme import (
     CATEGORIES,
@@ -74,7 +74,7 @@ def _hover_ending(row: Any, against: str) -> str:
     """What the hover text of a difference says after its value."""
     test = f"sign test: p (Holm) {format_p_value(row.p_holm)}"
     images = f"better on {row.wins}, worse on {row.losses} images"
-    return f", {stated(row.verdict, against)}; {test}, {images} ({row.key})"
+    return f", {state_verdict(row.verdict, against)}; {test}, {images} ({row.key})"
 
 
 def _name_axis(names: Sequence[str]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from workbench.formatting import format_interval, format_p_value, unit_heading
-from workbench.metrics.comparison import stated, widened
+from workbench.metrics.comparison import explain_widening, state_verdict
 from workbench.records.measurement import measurement_rows as readable_rows
 from workbench.records.measurement import remarks
 from workbench.views.pages import fill_template
@@ -94,7 +94,7 @@ def verdicts(differences: pd.DataFrame, *, title: str) -> str:
     caption says for how many comparisons the intervals are widened.
     """
     rows = [_verdict(row) for row in named_rows(differences)]
-    caption = "; ".join(filter(None, (title, widened(len(rows)))))
+    caption = "; ".join(filter(None, (title, explain_widening(len(rows)))))
     names = list(rows[0]) if rows else []
     return _listing(names, [list(row.values()) for row in rows], caption)
 
@@ -105,7 +105,7 @@ def _verdict(row: Any) -> dict[str, str]:
         "run": row.run,
         "difference": format_interval(row.value, row.low, row.high, row.face, sign=True),
         "in": unit_heading(row.face),
-        "verdict": stated(row.verdict, row.against),
+        "verdict": state_verdict(row.verdict, row.against),
         "images on which it is better / worse / equal": f"{row.wins} / {row.losses} / {row.ties}",
         "p of the sign test (Holm)": format_p_value(row.p_holm),
     }
