@@ -36,7 +36,7 @@ def test_the_vocabulary_of_the_shipped_model_covers_the_world():
         for c in data.load("scenes", split="val", size=100, texts=texts).captions
     ]
     tokens = load_signal("tokens", **Towers.text_features(model="scenes")["tokens"]).fit(captions)
-    ids = tokens.of(captions).take(torch.arange(len(captions)).numpy())
+    ids = tokens.transform(captions).take(torch.arange(len(captions)).numpy())
     assert not (ids == 1).any()
     assert int((ids != 0).sum(1).max()) < tokens.max_length
 
@@ -52,7 +52,11 @@ def test_the_command_that_makes_the_model_again_reads_the_shipped_configuration(
 def test_the_shipped_model_knows_the_embedded_world():
     split = data.load("scenes", split="test", size=40)
     encoder = load("towers").eval()
-    tokens = load_signal("tokens", **Towers.text_features()["tokens"]).fit(split.captions).of(split.captions)
+    tokens = (
+        load_signal("tokens", **Towers.text_features()["tokens"])
+        .fit(split.captions)
+        .transform(split.captions)
+    )
     rows = torch.arange(len(split.captions)).numpy()
     with torch.no_grad():
         pixels = torch.stack([encoder.transform(split.open_image(i)) for i in range(40)])

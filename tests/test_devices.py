@@ -227,7 +227,7 @@ def test_vectors_of_a_frozen_encoder_are_made_on_the_device_and_it_goes_home(ask
 
 
 def test_a_judge_that_encodes_sentences_does_it_on_the_device(asked):
-    text.load("sentence").of(["a dog"], np.array([0]))
+    text.load("sentence").transform(["a dog"], np.array([0]))
     assert asked.names == ["cuda"]
     assert len(asked.modules) == 1
 

@@ -85,7 +85,7 @@ class SceneGraphs(SignalMaker):
         self.corrects = corrects
         self._parsed: dict[str, SceneGraph | None] = {}
 
-    def of(self, captions: Sequence[str]) -> SceneGraphSignal:
+    def transform(self, captions: Sequence[str]) -> SceneGraphSignal:
         """Return the graphs of the captions.
 
         Raises:
@@ -111,7 +111,7 @@ class SceneGraphs(SignalMaker):
         >>> SceneGraphs().unread_words("A cat and a hous")
         ('hous',)
         """
-        return unread_words(caption, self.of([caption]).graphs[0])
+        return unread_words(caption, self.transform([caption]).graphs[0])
 
     def restate(self, caption: str) -> str:
         """Return what the graph of a caption says, as a plain sentence.
@@ -119,7 +119,7 @@ class SceneGraphs(SignalMaker):
         >>> SceneGraphs().restate("Look, two cats on a big box!")
         'two cats on a big box'
         """
-        return sentence(self.of([caption]).graphs[0])
+        return sentence(self.transform([caption]).graphs[0])
 
     def unusual_words(self, caption: str, usual: Set[str] = frozenset()) -> dict[str, tuple[str, ...]]:
         """Return the words of a caption that captions do not use, each with those near to it, the nearest
@@ -160,7 +160,7 @@ def parse(captions: Sequence[str]) -> tuple[SceneGraph, ...]:
     """
     several = not isinstance(captions, str)
     require(several, "parse: give a list of captions, such as [caption], not one text", TypeError)
-    return SceneGraphs().of(captions).graphs
+    return SceneGraphs().transform(captions).graphs
 
 
 def _parse_distinct(captions: Sequence[str], processes: int, read: Reader) -> list[SceneGraph | None]:

@@ -79,7 +79,7 @@ class Counterfactuals(NegativeMaker):
     ) -> None:
         self.kinds = kinds
 
-    def of(self, split: Split) -> tuple[tuple[str, ...], ...]:
+    def transform(self, split: Split) -> tuple[tuple[str, ...], ...]:
         """``(T,)`` twins of each caption, none where there are none."""
         texts: list[list[str]] = [[] for _ in split.captions]
         for row, text, _ in _twins(split, {kind: WAYS[kind] for kind in self.kinds}):

@@ -144,7 +144,7 @@ def figures() -> Iterator[Figure]:
     yield from pass_figures()
     if find_spec("caption_graphs"):
         some = split.captions[:CAPTIONS]
-        parsed = median_seconds(lambda: text.load("scene_graph").of(some))
+        parsed = median_seconds(lambda: text.load("scene_graph").transform(some))
         spacy = median_seconds(partial(run_spacy_alone, some))
         yield Figure(f"scene graphs of {CAPTIONS} captions", parsed, "spaCy's tagger and parser", spacy)
     yield search_figure()

@@ -133,7 +133,7 @@ def _weights(runs: Sequence[Result]) -> Pieces:
 def _by_descriptiveness(runs: Sequence[Result]) -> Pieces:
     """DITM Fig. 6: what the captions of one image find, from the least to the most descriptive."""
     split = runs[0].split
-    values = text.load("descriptiveness").fit(split.captions).of(split.captions).values
+    values = text.load("descriptiveness").fit(split.captions).transform(split.captions).values
     image = split.own[_queries(runs, "t2i", 1)[0][1]]
     rows = sorted(np.flatnonzero(split.own == image).tolist(), key=values.__getitem__)
     notes = [f"descriptiveness {format_number(value, 2)}" for value in values]

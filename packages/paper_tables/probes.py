@@ -141,7 +141,9 @@ def growth(run: Result) -> Values:
 
 def order(run: Result) -> Values:
     """Kendall's tau of descriptiveness and score among the captions that are true of an image."""
-    descriptiveness = text.load("descriptiveness").fit(run.split.captions).of(run.split.captions).values
+    descriptiveness = (
+        text.load("descriptiveness").fit(run.split.captions).transform(run.split.captions).values
+    )
     true, scores = run.split.judgements["exact"].dense() > 0, run.scores
     return np.array(
         [
@@ -316,7 +318,7 @@ def _alone(graph: SceneGraph, node: int) -> SceneGraph:
 @lru_cache(maxsize=2)
 def _cider(captions: tuple[str, ...], own: tuple[int, ...]) -> Array:
     rows = np.array(own)
-    return by_rows(text.load("cider").fit(captions, rows).of(captions, rows)).rows()
+    return by_rows(text.load("cider").fit(captions, rows).transform(captions, rows)).rows()
 
 
 @cache

@@ -90,7 +90,7 @@ def _ranges(values: Values) -> Values:
 def graphs(split: Split) -> Found:
     """Percent of captions without a graph, beside the one percent that is called rare."""
     lacking = np.zeros(len(split.captions))
-    lacking[text.load("scene_graph").of(split.captions).fallbacks] = 100.0
+    lacking[text.load("scene_graph").transform(split.captions).fallbacks] = 100.0
     yield "captions without a graph", {"more": _means(lacking), "less": np.ones(GROUPS)}
 
 
@@ -99,7 +99,7 @@ def people(split: Split, *, unlabelled: bool = False) -> Found:
     label names, of which the labels say nothing.
     """
     rated, own = split.judgements["human"], split.judgements["own"]
-    judge = text.load("cider").fit(split.captions, split.own).of(split.captions, split.own)
+    judge = text.load("cider").fit(split.captions, split.own).transform(split.captions, split.own)
     scored, labelled = (grades_at_pairs(judgements, rated) for judgements in (judge, own))
     counted = labelled == 0 if unlabelled else np.ones(len(labelled), bool)
     groups = [counted & (rated.images * GROUPS // rated.shape[0] == group) for group in range(GROUPS)]
@@ -126,7 +126,7 @@ def _deltas(pool: Split, split: Split) -> Iterator[tuple[str, Values]]:
     for reading in READINGS:
         yield (
             reading,
-            text.load("descriptiveness", scorer=reading).fit(pool.captions).of(split.captions).values,
+            text.load("descriptiveness", scorer=reading).fit(pool.captions).transform(split.captions).values,
         )
 
 

@@ -207,7 +207,7 @@ def _means_by_key(table: Table, draws: Draws) -> dict[str, tuple[Values, Values,
         known, direction = np.asarray(~np.isnan(values).any(axis=1)), MetricKey.parse(key).direction
         columns = np.where(known[:, None], values, np.nan).T
         means = np.array([draws.value(column, direction) for column in columns])
-        drawn = np.stack([draws.of(column, direction) for column in columns], axis=1)
+        drawn = np.stack([draws.resample(column, direction) for column in columns], axis=1)
         out[key] = (means, drawn, int(known.sum()))
     return out
 

@@ -209,7 +209,7 @@ def false_negatives_in_batches(
         resamples = Draws(np.arange(len(table)), len(table), rounds, seed)
         for key in map(str, table):
             shares = table[key].to_numpy()
-            low, high = percentile_interval(resamples.of(shares, "i2t"))
+            low, high = percentile_interval(resamples.resample(shares, "i2t"))
             measured = {"size": size, "key": key, "value": shares.mean(), "low": low, "high": high}
             rows.append({**measured, "expected": expected.get(key, np.nan), "batches": len(table)})
     return pd.DataFrame(rows, columns=["size", "key", "value", "low", "high", "expected", "batches"])

@@ -45,7 +45,7 @@ CIDER: Judges = {
 def judge(name: str, options: Mapping[str, Any], split: Split) -> Relevance:
     """Return what a registered judge of texts, fitted on the split's captions, says of every pair of it."""
     maker = text.load(name, **options).fit(split.captions, split.own)
-    relevance: Relevance = maker.of(split.captions, split.own)
+    relevance: Relevance = maker.transform(split.captions, split.own)
     return relevance
 
 
@@ -175,7 +175,7 @@ def kinds_of_relevance(rated: Split, judges: Judges, runs: Sequence[Result]) -> 
     """Return what is held against the ratings: the labels, three kinds of CIDEr, tuple F1 of the scene
     graphs, the other judges, and the scores of the runs on these images.
     """
-    graphs = rated.caption_graphs or text.load("scene_graph").of(rated.captions).graphs
+    graphs = rated.caption_graphs or text.load("scene_graph").transform(rated.captions).graphs
     kinds: dict[str, AnyScores] = {"annotated pair": rated.judgements["own"]}
     kinds |= {title: judge("cider", options, rated) for title, options in CIDER.items()}
     kinds["tuple F1"] = TupleF1Relevance(graphs, graphs, rated.own)

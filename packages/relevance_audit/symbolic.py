@@ -239,11 +239,11 @@ class Symbolic(RelevanceMaker):
     def _idf(self, statement: str) -> float:
         return float(np.log(self.documents / self.holding.get(statement, 1)))
 
-    def of(self, captions: Sequence[str], own: Rows, images: int | None = None) -> SymbolicRelevance:
+    def transform(self, captions: Sequence[str], own: Rows, images: int | None = None) -> SymbolicRelevance:
         """Every caption against every image, whose references are its own captions."""
-        return self.against(captions, captions, own, images)
+        return self.compare(captions, captions, own, images)
 
-    def against(
+    def compare(
         self, hypotheses: Sequence[str], references: Sequence[str], own: Rows, images: int | None = None
     ) -> SymbolicRelevance:
         """Texts from elsewhere against every image.
@@ -255,7 +255,7 @@ class Symbolic(RelevanceMaker):
         own, images = image_rows(self.name, len(references), own, images)
         truth = self._read(references)
         stated = truth if hypotheses is references else self._read(hypotheses)
-        cider = Cider(tokens="words").restore(self.ngrams).against(hypotheses, references, own, images)
+        cider = Cider(tokens="words").restore(self.ngrams).compare(hypotheses, references, own, images)
         return SymbolicRelevance(self, stated, self._unite_statements(truth, own, images), cider)
 
     def _read(self, captions: Sequence[str]) -> list[Statements]:

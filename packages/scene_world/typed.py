@@ -133,7 +133,7 @@ def grade(statement: SceneGraph | str, scenes: Sequence[SceneGraph]) -> Truth:
 
     """
     nothing = np.full(len(scenes), np.nan, dtype=np.float32)
-    graph = _parser().of([statement]).graphs[0] if isinstance(statement, str) else statement
+    graph = _parser().transform([statement]).graphs[0] if isinstance(statement, str) else statement
     known, unknown, unclear = _checkable_part(graph)
     refused = isinstance(statement, str) and (bool(unknown) or not says(statement, fold_graph(graph)))
     if refused or len(known.objects) > MOST:

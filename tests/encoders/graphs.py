@@ -43,7 +43,7 @@ def signal(graphs, **options):
     """The signal ``graph_tokens`` of these graphs."""
     maker = text.load("graph_tokens", **{"tokens": {"vocabulary": WORDS}, **options})
     maker.graphs = lambda captions: tuple(graphs)
-    return maker.of([""] * len(graphs))
+    return maker.transform([""] * len(graphs))
 
 
 def batch(*graphs, rows=None):

@@ -239,7 +239,7 @@ HOSTILE = [
 def test_every_caption_has_an_embedding_whatever_it_says():
     maker = text.load("graph_tokens").fit(["A brown dog chases a ball."])
     encoder = made(vocabulary=maker.vocabulary)
-    taken = maker.of(HOSTILE).take(np.arange(len(HOSTILE)))
+    taken = maker.transform(HOSTILE).take(np.arange(len(HOSTILE)))
     for mode in (True, False):
         given = Batch(
             [], HOSTILE, torch.zeros(len(HOSTILE), dtype=torch.long), signals={"graph_tokens": taken}
@@ -424,7 +424,7 @@ def test_a_phrase_may_be_read_by_the_text_tower_as_a_caption():
     assert encoder.embed_dim == towers.embed_dim
     given = signal(GRAPHS, tokens=wanted["tokens"]).take(np.arange(4))
     phrases = [signal(GRAPHS).phrases[n - 1] for n in given["phrases"]]
-    ids = text.load("tokens", **wanted["tokens"]).of(phrases).take(np.arange(len(phrases)))
+    ids = text.load("tokens", **wanted["tokens"]).transform(phrases).take(np.arange(len(phrases)))
     expected = towers.texts(
         Batch([], phrases, torch.zeros(len(phrases), dtype=torch.long), signals={"tokens": ids})
     ).mean
@@ -440,14 +440,14 @@ def test_the_graph_may_add_to_what_the_tower_makes_of_the_whole_caption():
     graphs = (SceneGraph(("dog",), ((0, "brown"), (0, "big"))), SceneGraph(("man",)))
     taken = {
         "graph_tokens": signal(graphs, tokens=wanted["graph_tokens"]["tokens"]).take(np.arange(2)),
-        "tokens": text.load("tokens", **wanted["tokens"]).of(captions).take(np.arange(2)),
+        "tokens": text.load("tokens", **wanted["tokens"]).transform(captions).take(np.arange(2)),
     }
     given = Batch([], captions, torch.arange(2), signals=taken)
     encoder = made(vocabulary=None, concepts=concepts, pretrained="scenes", embed_dim=0)
     tower = encoders.load("towers").eval().texts(given).mean
     torch.testing.assert_close(encoder.texts(given).mean, tower)
     read = encoder.reader.read(
-        text.load("tokens", **wanted["tokens"]).of(["dog", "brown", "big"]).take(np.arange(3))
+        text.load("tokens", **wanted["tokens"]).transform(["dog", "brown", "big"]).take(np.arange(3))
     )
     torch.testing.assert_close(
         encoder.texts(given).entities[0], torch.nn.functional.normalize(read.mean(0), dim=0)

@@ -32,7 +32,7 @@ def of_features(values, mask):
 
 @pytest.fixture
 def ids():
-    return text.load("tokens", vocabulary=WORDS).of(CAPTIONS).take(np.arange(3))
+    return text.load("tokens", vocabulary=WORDS).transform(CAPTIONS).take(np.arange(3))
 
 
 @pytest.fixture
@@ -209,7 +209,7 @@ def test_word_vectors_of_another_width_are_refused_with_the_remedy(tmp_path):
 
 
 def of_pieces(bert, captions=CAPTIONS):
-    ids = text.load("word_pieces", model=bert).of(captions).take(np.arange(len(captions)))
+    ids = text.load("word_pieces", model=bert).transform(captions).take(np.arange(len(captions)))
     own = torch.zeros(len(ids), dtype=torch.long)
     return Batch([], [str(row) for row in range(len(ids))], own, signals={"word_pieces": ids})
 
@@ -227,7 +227,7 @@ def test_a_text_encoder_that_trains_reads_a_caption_as_it_would_alone(bert):
     for caption, parts, mask in zip(CAPTIONS, found.parts, found.mask, strict=True):
         alone = own(**tokenizer(caption, return_tensors="pt")).last_hidden_state[0]
         torch.testing.assert_close(parts[mask], encoder.layer.projection.linear(alone))
-    frozen = text.load("word_features", model=bert).of(CAPTIONS).take(np.arange(3))
+    frozen = text.load("word_features", model=bert).transform(CAPTIONS).take(np.arange(3))
     still = made(features=bert, word_dim=8, layer="linear").eval()
     still.load_state_dict(encoder.state_dict(), strict=False)
     mean = still.texts(of_features(frozen["values"], frozen["mask"])).mean

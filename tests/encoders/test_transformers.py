@@ -57,7 +57,7 @@ def batch_of(encoder, folder, images):
         [f"c{row}" for row in rows],
         own,
         {"pixels": pixels},
-        {"word_pieces": signal.of(CAPTIONS).take(rows)},
+        {"word_pieces": signal.transform(CAPTIONS).take(rows)},
     )
 
 

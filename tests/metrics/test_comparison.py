@@ -181,7 +181,7 @@ def test_the_pair_is_told_apart_where_two_separate_intervals_overlap(rng):
     hard = rng.random(400)
     first, second = (hard < 0.5).astype(float), (hard < 0.56).astype(float)
     (found,) = comparison.paired_differences(by_run(a=first, b=second), "a", alone(400))
-    ends = [np.quantile(alone(400).of(one, "t2i"), [0.025, 0.975]) for one in (first, second)]
+    ends = [np.quantile(alone(400).resample(one, "t2i"), [0.025, 0.975]) for one in (first, second)]
     assert ends[0][1] > ends[1][0]
     assert found.low > 0
     assert found.told_apart

@@ -54,7 +54,10 @@ def coverage(world, key, draws, direction):
     """Share of the samples whose interval holds the truth."""
     truth, samples = world
     ends = np.array(
-        [percentile_interval(draws[n % len(draws)].of(one, direction)) for n, one in enumerate(samples[key])]
+        [
+            percentile_interval(draws[n % len(draws)].resample(one, direction))
+            for n, one in enumerate(samples[key])
+        ]
     )
     return float(((ends[:, 0] <= truth[key]) & (truth[key] <= ends[:, 1])).mean())
 

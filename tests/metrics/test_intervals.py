@@ -37,8 +37,8 @@ def test_a_resample_repeats_all_captions_of_an_image_and_serves_both_directions(
     draws, rng = Draws(OWN, 3, rounds=30), np.random.default_rng(0)
     captions, images = rng.random(6), rng.random(3)
     for row, text, image, both in zip(
-        weights(draws).astype(int), draws.of(captions, "t2i"), draws.of(images, "i2t"),
-        draws.of(np.concatenate([images, captions]), ""), strict=True,
+        weights(draws).astype(int), draws.resample(captions, "t2i"), draws.resample(images, "i2t"),
+        draws.resample(np.concatenate([images, captions]), ""), strict=True,
     ):  # fmt: skip
         assert_allclose(text, np.repeat(captions, row[OWN]).mean())
         assert_allclose(image, np.repeat(images, row).mean())
@@ -48,7 +48,7 @@ def test_a_resample_repeats_all_captions_of_an_image_and_serves_both_directions(
 def test_the_median_of_a_resample_is_that_of_the_drawn_ranks():
     draws, ranks = Draws(OWN, 3, rounds=40), np.array([3.0, 1.0, 8.0, 2.0, 2.0, 30.0])
     expected = [np.floor(np.median(np.repeat(ranks, row[OWN]))) for row in weights(draws).astype(int)]
-    assert_array_equal(draws.of(ranks, "t2i", "median"), expected)
+    assert_array_equal(draws.resample(ranks, "t2i", "median"), expected)
 
 
 def test_a_median_between_two_ranks_is_rounded_down():
@@ -61,13 +61,13 @@ def test_a_number_over_folds_is_the_mean_of_the_folds_draw_by_draw(rng):
     draws = Draws(own, 6, rounds=25, folds=2)
     by_fold = weights(draws).reshape(25, 2, 3)
     mine = values.reshape(2, 3, 2).mean(axis=2)
-    assert_allclose(draws.of(values, "t2i"), ((by_fold * mine).sum(axis=2) / 3).mean(axis=1))
+    assert_allclose(draws.resample(values, "t2i"), ((by_fold * mine).sum(axis=2) / 3).mean(axis=1))
     assert_allclose(draws.value(values, "t2i"), values.mean())
 
 
 def test_queries_that_do_not_count_are_left_out_and_a_draw_without_any_is_nan():
     draws = Draws(np.array([0, 1]), 2, rounds=200)
-    found = draws.of(np.array([0.5, np.nan]), "t2i")
+    found = draws.resample(np.array([0.5, np.nan]), "t2i")
     assert set(found[~np.isnan(found)]) == {0.5}
     assert 0.15 < np.isnan(found).mean() < 0.35  # the second image twice: a quarter
     assert percentile_interval(found) == (0.5, 0.5)
@@ -76,14 +76,17 @@ def test_queries_that_do_not_count_are_left_out_and_a_draw_without_any_is_nan():
 
 def test_equal_values_have_an_interval_of_no_width_and_no_rounds_none():
     draws = Draws(np.arange(9), 9, rounds=100)
-    assert percentile_interval(draws.of(np.full(9, 0.25), "i2t")) == (0.25, 0.25)
-    assert percentile_interval(Draws(np.arange(9), 9, rounds=0).of(np.full(9, 0.25), "i2t")) == (None, None)
+    assert percentile_interval(draws.resample(np.full(9, 0.25), "i2t")) == (0.25, 0.25)
+    assert percentile_interval(Draws(np.arange(9), 9, rounds=0).resample(np.full(9, 0.25), "i2t")) == (
+        None,
+        None,
+    )
 
 
 def test_the_interval_of_a_mean_has_the_width_that_theory_gives():
     # 400 coin flips: the standard error is .025, so that the 95 % interval is 2 * 1.96 * .025 = .098 wide
     draws = Draws(np.arange(400), 400, rounds=4000)
-    low, high = percentile_interval(draws.of(np.tile([0.0, 1.0], 200), "i2t"))
+    low, high = percentile_interval(draws.resample(np.tile([0.0, 1.0], 200), "i2t"))
     assert_allclose(high - low, 0.098, rtol=0.06)
 
 
@@ -96,15 +99,15 @@ def test_the_sum_of_each_image_adds_up_to_the_number(rng):
 
 def test_an_interval_depends_on_values_own_rounds_and_seed_alone(rng):
     values = rng.random(6)
-    first = Draws(OWN, 3, rounds=50).of(values, "t2i")
-    Draws(OWN, 3, rounds=50).of(rng.random(3), "i2t")
-    assert_array_equal(Draws(OWN, 3, rounds=50).of(values, "t2i"), first)
-    assert (Draws(OWN, 3, rounds=50, seed=1).of(values, "t2i") != first).any()
+    first = Draws(OWN, 3, rounds=50).resample(values, "t2i")
+    Draws(OWN, 3, rounds=50).resample(rng.random(3), "i2t")
+    assert_array_equal(Draws(OWN, 3, rounds=50).resample(values, "t2i"), first)
+    assert (Draws(OWN, 3, rounds=50, seed=1).resample(values, "t2i") != first).any()
 
 
 def test_values_of_the_wrong_length_and_folds_that_cannot_be_cut_are_refused():
     with pytest.raises(ValueError, match="t2i: 5 values for 6 queries; there are 3 images and 6 captions"):
-        Draws(OWN, 3).of(np.ones(5), "t2i")
+        Draws(OWN, 3).resample(np.ones(5), "t2i")
     with pytest.raises(ValueError, match="2 folds do not divide 3 images"):
         Draws(OWN, 3, folds=2)
 
@@ -156,7 +159,7 @@ def test_a_number_that_moves_has_the_bootstraps_interval(rng):
     scores, own = rng.random((40, 40)), np.arange(40)
     found = measured(scores, own, ["R"])["i2t/R@10"]
     hits = (np.argsort(-scores, axis=1)[:, :10] == own[:, None]).any(axis=1).astype(float)
-    assert (found.low, found.high) == percentile_interval(Draws(own, 40).of(hits, "i2t"))
+    assert (found.low, found.high) == percentile_interval(Draws(own, 40).resample(hits, "i2t"))
     assert "percentiles" in found.interval
 
 

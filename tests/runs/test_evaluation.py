@@ -39,8 +39,8 @@ class Fixed:
 def mean(members):
     """The scores of an ensemble."""
     sides = (
-        Joint.of([one.embed_images(()) for one in members]),
-        Joint.of([one.embed_texts(()) for one in members]),
+        Joint.from_members([one.embed_images(()) for one in members]),
+        Joint.from_members([one.embed_texts(()) for one in members]),
     )
     return Ensemble(members).scores(*sides)
 
@@ -128,7 +128,7 @@ def test_a_judges_grades_measure_what_reads_grades_with_own_items_and_without():
     assert {label for label in judged if label.startswith("cider:i2t")} == {
         f"cider:i2t/ncs@{k}{part}" for k in (1, 5, 10) for part in ("", "[without own]")
     }
-    phi = text.load("cider").fit(split.captions, split.own).of(split.captions, split.own)
+    phi = text.load("cider").fit(split.captions, split.own).transform(split.captions, split.own)
     for part, without in (("", False), ("[without own]", True)):
         evidence = Evidence(scores, phi, split.own, without_own=without)
         (alone,) = by_table(evidence, ["nsum"], rounds=0)

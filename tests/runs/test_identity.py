@@ -142,7 +142,7 @@ def test_a_run_that_is_opened_over_changed_data_says_what_changed(saved, change)
 def test_a_model_is_asked_anew_about_images_that_were_exchanged(tmp_path):
     folder = photographs(tmp_path / "photos")
     result = wb.evaluate(Mean(), folder, rounds=20)
-    kept = ByQuery.of(result.split, result.values)
+    kept = ByQuery.from_split(result.split, result.values)
     assert kept.changes(wb.load_data(folder)) == ""
     assert kept.changes(wb.load_data(folder).first(5), part=True) == ""
     own = np.roll(result.split.own, EACH)

@@ -34,7 +34,7 @@ def test_one_pair_gives_what_the_formula_gives_by_hand():
     # Two images, {"x y"} and {"z"}; every n-gram stands in one of them, idf = log 2. "x" against "x y":
     # unigrams: h = (log 2) and (log 2, log 2), cosine 1 / sqrt 2; the other orders of "x" are empty. Lengths
     # 0 and 1.
-    found = fitted(["x y", "z"], [0, 1]).against(["x"], ["x y", "z"], [0, 1]).dense()
+    found = fitted(["x y", "z"], [0, 1]).compare(["x"], ["x y", "z"], [0, 1]).dense()
     np.testing.assert_allclose(found[:, 0], [10 * np.exp(-1 / 72) / np.sqrt(2) / 4, 0], rtol=1e-6)
 
 
@@ -48,13 +48,13 @@ def test_one_pair_gives_what_the_formula_gives_by_hand():
     ],
 )  # fmt: skip
 def test_three_images_of_two_captions_give_the_worked_matrix(variant, expected):
-    found = fitted(variant=variant).of(CAPTIONS, OWN)
+    found = fitted(variant=variant).transform(CAPTIONS, OWN)
     assert (found.name, found.shape) == (variant, (3, 6))
     np.testing.assert_allclose(found.dense().T, expected, atol=1e-6)
 
 
 def test_texts_from_elsewhere_give_the_worked_rows():
-    found = fitted().against(["a dog on the table", "horse"], CAPTIONS, OWN).dense()
+    found = fitted().compare(["a dog on the table", "horse"], CAPTIONS, OWN).dense()
     np.testing.assert_allclose(found.T, [[1.681047, 0, 0.427315], [0, 1.076664, 0]], atol=1e-6)
 
 
@@ -64,8 +64,8 @@ def test_it_equals_a_loop_over_ngrams_with_frequencies_of_any_corpus(variant, wo
     captions, own = flat(world)
     maker = fitted(*flat(corpus), variant=variant)
     for texts, found in (
-        (loose, maker.against(loose, captions, own).dense()),
-        (captions, maker.of(captions, own).dense()),
+        (loose, maker.compare(loose, captions, own).dense()),
+        (captions, maker.transform(captions, own).dense()),
     ):
         expected = [[oracle.cider(one, references, corpus, variant) for one in texts] for references in world]
         np.testing.assert_allclose(found, np.array(expected).reshape(found.shape), atol=1e-6)
@@ -76,7 +76,9 @@ def test_a_batch_and_a_block_are_cut_from_the_whole_matrix(world, seed):
     captions, own = flat(world)
     rng = np.random.default_rng(seed)
     for leave_one_out in (False, True):
-        found = fitted(captions, own, leave_one_out=leave_one_out).of(captions, own, images=len(world) + 1)
+        found = fitted(captions, own, leave_one_out=leave_one_out).transform(
+            captions, own, images=len(world) + 1
+        )
         whole = found.dense()
         images, rows = rng.integers(0, len(world) + 1, 4), rng.integers(0, len(captions), 5)
         np.testing.assert_allclose(found.take(images, rows), whole[np.ix_(images, rows)], atol=1e-6)
@@ -89,7 +91,7 @@ def test_a_batch_and_a_block_are_cut_from_the_whole_matrix(world, seed):
 @given(world=WORLDS)
 def test_a_caption_that_is_left_out_is_compared_with_the_others_of_its_image(world):
     captions, own = flat(world)
-    found = fitted(captions, own, leave_one_out=True).of(captions, own).dense()
+    found = fitted(captions, own, leave_one_out=True).transform(captions, own).dense()
     for t, caption in enumerate(captions):
         for image in range(len(world)):
             references = [captions[r] for r in np.flatnonzero(own == image) if r != t]
@@ -97,7 +99,7 @@ def test_a_caption_that_is_left_out_is_compared_with_the_others_of_its_image(wor
 
 
 def test_a_batch_is_an_array_of_float32():
-    taken = fitted().of(CAPTIONS, OWN).take(np.array([2, 0]), np.array([5, 0, 0]))
+    taken = fitted().transform(CAPTIONS, OWN).take(np.array([2, 0]), np.array([5, 0, 0]))
     assert (taken.dtype, taken.shape) == (np.float32, (2, 3))
     np.testing.assert_allclose(
         taken, [[6.489371, 0.087219, 0.087219], [0.046622, 5.342274, 5.342274]], atol=1e-6
@@ -107,7 +109,7 @@ def test_a_batch_is_an_array_of_float32():
 @pytest.mark.parametrize("variant", ["cider-d", "cider"])
 def test_a_caption_like_the_only_reference_scores_10_if_it_has_ngrams_of_all_orders(variant):
     captions = ["two dogs run on sand", "one cat"]
-    found = fitted(captions, [0, 1], variant=variant).of(captions, [0, 1]).dense()
+    found = fitted(captions, [0, 1], variant=variant).transform(captions, [0, 1]).dense()
     # "one cat" has unigrams and bigrams only: two orders of four.
     np.testing.assert_allclose(found, [[10, 0], [0, 5]], rtol=1e-6)
 
@@ -118,7 +120,7 @@ def test_repeats_are_clipped_by_cider_d_alone():
     # lengths 3 and 0 differ.
     captions, own = ["dog", "cat"], [0, 1]
     score = {
-        v: fitted(captions, own, variant=v).against(["dog dog dog dog"], captions, own).dense()[0, 0]
+        v: fitted(captions, own, variant=v).compare(["dog dog dog dog"], captions, own).dense()[0, 0]
         for v in ("cider", "cider-d")
     }
     assert score["cider"] == pytest.approx(2.5)
@@ -127,29 +129,29 @@ def test_repeats_are_clipped_by_cider_d_alone():
 
 def test_a_word_of_every_image_is_worth_nothing_and_one_image_has_no_scores():
     captions = ["a dog", "a cat"]
-    assert fitted(captions, [0, 1]).against(["a"], captions, [0, 1]).dense().tolist() == [[0], [0]]
-    assert not fitted(CAPTIONS, np.zeros(6, int)).of(CAPTIONS, np.zeros(6, int)).dense().any()
+    assert fitted(captions, [0, 1]).compare(["a"], captions, [0, 1]).dense().tolist() == [[0], [0]]
+    assert not fitted(CAPTIONS, np.zeros(6, int)).transform(CAPTIONS, np.zeros(6, int)).dense().any()
 
 
 def test_the_order_of_references_and_an_image_without_any_do_not_matter():
     order = np.array([3, 0, 5, 1, 4, 2])
     shuffled = fitted([CAPTIONS[i] for i in order], OWN[order])
-    again = shuffled.against(CAPTIONS, [CAPTIONS[i] for i in order], OWN[order], images=4).dense()
-    np.testing.assert_allclose(again[:3], fitted().of(CAPTIONS, OWN).dense(), rtol=1e-6)
+    again = shuffled.compare(CAPTIONS, [CAPTIONS[i] for i in order], OWN[order], images=4).dense()
+    np.testing.assert_allclose(again[:3], fitted().transform(CAPTIONS, OWN).dense(), rtol=1e-6)
     assert not again[3].any()
 
 
 def test_signs_belong_to_words_unless_the_words_of_the_other_signals_are_asked_for():
     captions, own = ["A dog.", "a cat"], [0, 1]
     score = {
-        t: fitted(captions, own, tokens=t).against(["dog"], captions, own).dense()[0, 0]
+        t: fitted(captions, own, tokens=t).compare(["dog"], captions, own).dense()[0, 0]
         for t in ("whitespace", "words")
     }
     assert score["whitespace"] == 0 < score["words"]
 
 
 def test_judgements_list_the_pairs_from_a_minimum_on():
-    found = fitted().of(CAPTIONS, OWN)
+    found = fitted().transform(CAPTIONS, OWN)
     made = found.judgements(minimum=0.08, size=4)
     assert (made.name, made.shape, made.relevant_from, made.unlisted) == ("cider-d", (3, 6), 0.08, 0)
     whole = found.dense()
@@ -162,7 +164,7 @@ def test_judgements_list_the_pairs_from_a_minimum_on():
 def test_what_was_learnt_survives_json():
     maker = fitted()
     again = text.load("cider").restore(json.loads(json.dumps(maker.state())))
-    assert again.of(CAPTIONS, OWN).dense().tolist() == maker.of(CAPTIONS, OWN).dense().tolist()
+    assert again.transform(CAPTIONS, OWN).dense().tolist() == maker.transform(CAPTIONS, OWN).dense().tolist()
     assert maker.state()["holding"]["brown"] == 2
 
 
@@ -177,10 +179,10 @@ def test_hostile_texts_are_scored_like_any_other():
         "🐕 🐕",
         "a\u2028b",
     ]
-    found = fitted().against([*texts, *CAPTIONS], CAPTIONS, OWN).dense()
+    found = fitted().compare([*texts, *CAPTIONS], CAPTIONS, OWN).dense()
     assert np.isfinite(found).all()
     assert not found[:, : len(texts)].any()
-    assert np.isfinite(fitted(texts, np.arange(8)).of(texts, np.arange(8)).dense()).all()
+    assert np.isfinite(fitted(texts, np.arange(8)).transform(texts, np.arange(8)).dense()).all()
 
 
 def test_mistakes_are_refused_by_name():
@@ -191,11 +193,11 @@ def test_mistakes_are_refused_by_name():
     with pytest.raises(ValueError, match="sigma is 0"):
         text.load("cider", sigma=0)
     with pytest.raises(ValueError, match=r"call fit\(captions, own\)"):
-        text.load("cider").of(CAPTIONS, OWN)
+        text.load("cider").transform(CAPTIONS, OWN)
     with pytest.raises(ValueError, match=r"own has shape \(5,\) for 6 captions"):
-        fitted().of(CAPTIONS, OWN[:5])
+        fitted().transform(CAPTIONS, OWN[:5])
     with pytest.raises(ValueError, match=r"own holds rows 0..2, there are 2 images"):
-        fitted().of(CAPTIONS, OWN, images=2)
+        fitted().transform(CAPTIONS, OWN, images=2)
     with pytest.raises(ValueError, match="made with tokens 'whitespace', this one has 'words'"):
         text.load("cider", tokens="words").restore(fitted().state())
 
@@ -215,7 +217,7 @@ def reference_scores(hypotheses, references):
 def test_it_equals_pycocoevalcap_on_the_worked_texts():
     references = [CAPTIONS[:2], CAPTIONS[2:4], CAPTIONS[4:]]
     hypotheses = ["a dog a dog a dog on the grass", "horse", ""]
-    found = fitted().against(hypotheses, CAPTIONS, OWN).dense()
+    found = fitted().compare(hypotheses, CAPTIONS, OWN).dense()
     np.testing.assert_allclose(np.diag(found), reference_scores(hypotheses, references), atol=1e-6)
 
 
@@ -241,7 +243,7 @@ def test_it_equals_pycocoevalcap_on_5000_real_pairs_with_repeats_and_short_and_e
         ][n % 6]
         hypotheses[image] = " ".join(changed)
     maker = fitted(captions, own)
-    found = maker.against(hypotheses, captions, own)
+    found = maker.compare(hypotheses, captions, own)
     images = np.arange(len(references))
     diagonal = np.empty(len(references))
     for block, scores in found.blocks(1000):

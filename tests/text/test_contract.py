@@ -47,7 +47,7 @@ def test_relevance_of_any_name_is_whole_matrices_blocks_and_batches(name):
         maker = text.load(name).fit(CAPTIONS, OWN)
     except ImportError as error:
         pytest.skip(str(error))
-    made = maker.of(CAPTIONS, OWN, images=5)
+    made = maker.transform(CAPTIONS, OWN, images=5)
     whole = made.dense()
     assert whole.dtype == np.float32
     assert whole.shape == made.shape == (5, 5)
@@ -60,7 +60,7 @@ def test_relevance_of_any_name_is_whole_matrices_blocks_and_batches(name):
     np.testing.assert_allclose(made.take(images, captions), whole[images][:, captions], atol=1e-6)
     parts = np.concatenate([scores for _, scores in made.blocks(2)], axis=1)
     np.testing.assert_allclose(parts, whole, atol=1e-6)
-    np.testing.assert_allclose(maker.against(CAPTIONS, CAPTIONS, OWN, 5).dense(), whole, atol=1e-6)
+    np.testing.assert_allclose(maker.compare(CAPTIONS, CAPTIONS, OWN, 5).dense(), whole, atol=1e-6)
     assert made.name
     assert len(made.rule.split()) > 5
 

@@ -43,7 +43,7 @@ def test_the_pool_of_five_sentences_gives_the_worked_scores(scorer, raw, scaled)
     maker = fitted(scorer)
     np.testing.assert_allclose(maker.raw_scores(POOL), raw, atol=1e-6)
     if scaled is not None:
-        np.testing.assert_allclose(maker.of(POOL).values, scaled, atol=1e-6)
+        np.testing.assert_allclose(maker.transform(POOL).values, scaled, atol=1e-6)
 
 
 def test_a_repeated_word_tells_the_two_readings_of_the_printed_formula_apart():
@@ -68,7 +68,7 @@ def test_it_equals_a_loop_over_words_inside_and_outside_the_pool(scorer, pool):
 
 @pytest.mark.parametrize("scorer", SCORERS)
 def test_the_least_of_the_pool_is_exactly_0_and_the_greatest_exactly_1(scorer):
-    values = fitted(scorer).of(POOL).values
+    values = fitted(scorer).transform(POOL).values
     assert (values.min(), values.max()) == (0, 1)
 
 
@@ -113,19 +113,19 @@ def test_an_unseen_word_counts_as_if_one_sentence_of_the_pool_held_it():
 @pytest.mark.parametrize("scorer", SCORERS)
 def test_a_caption_without_words_scores_0_and_may_lie_below_the_pool(scorer):
     assert fitted(scorer).raw_scores(["", "...", "!?"]).tolist() == [0, 0, 0]
-    assert fitted("l2_sum").of([""]).values[0] < 0
-    assert fitted("l2_sum", clip=True).of([""]).values[0] == 0
+    assert fitted("l2_sum").transform([""]).values[0] < 0
+    assert fitted("l2_sum", clip=True).transform([""]).values[0] == 0
 
 
 def test_a_batch_takes_what_was_asked_for_and_nothing_requires_a_gradient():
     rows = np.array([4, 2])
-    both = fitted("l2_sum", scale="both").of(POOL).take(rows)
+    both = fitted("l2_sum", scale="both").transform(POOL).take(rows)
     assert both["minmax"].tolist() == [0, 1]
     assert both["raw"].tolist() == pytest.approx([1.0, 2.595113], abs=1e-6)
-    assert fitted("l2_sum", scale="raw").of(POOL).take(rows).tolist() == both["raw"].tolist()
-    taken = fitted("l2_sum").of(POOL).take(rows)
+    assert fitted("l2_sum", scale="raw").transform(POOL).take(rows).tolist() == both["raw"].tolist()
+    taken = fitted("l2_sum").transform(POOL).take(rows)
     assert (taken.tolist(), str(taken.dtype), taken.requires_grad) == ([0, 1], "torch.float32", False)
-    assert len(fitted("l2_sum").of(POOL).values) == 5
+    assert len(fitted("l2_sum").transform(POOL).values) == 5
 
 
 @pytest.mark.parametrize("scorer", SCORERS)
@@ -133,7 +133,7 @@ def test_what_was_learnt_survives_json(scorer):
     maker = fitted(scorer)
     again = text.load("descriptiveness", scorer=scorer).restore(json.loads(json.dumps(maker.state())))
     captions = [*POOL, "a zebra on the grass"]
-    assert again.of(captions).values.tolist() == maker.of(captions).values.tolist()
+    assert again.transform(captions).values.tolist() == maker.transform(captions).values.tolist()
 
 
 def test_mistakes_are_refused_by_name():
@@ -142,7 +142,7 @@ def test_mistakes_are_refused_by_name():
     with pytest.raises(ValueError, match="scale is 'row'; did you mean raw"):
         text.load("descriptiveness", scale="row")
     with pytest.raises(ValueError, match="call fit"):
-        text.load("descriptiveness").of(["a dog"])
+        text.load("descriptiveness").transform(["a dog"])
     with pytest.raises(ValueError, match="all 2 captions of the pool score the same"):
         fitted("l2_sum", ["a dog", "a dog"])
     with pytest.raises(ValueError, match="made with scorer 'l2_sum', this one has 'printed'"):
@@ -187,19 +187,19 @@ def test_the_printed_formula_contradicts_the_papers_figure_and_the_sums_agree_wi
     assert (len(chains), len(pool)) == (1000, 23_479)
     means, tau, increasing, margin = TABLE[scorer]
     maker = fitted(scorer, pool)
-    levels = maker.of([level for chain in chains for level in chain]).values.reshape(-1, 4)
+    levels = maker.transform([level for chain in chains for level in chain]).values.reshape(-1, 4)
     np.testing.assert_allclose(levels.mean(axis=0), means, atol=0.001)
     assert np.mean([kendalltau([1, 2, 3, 4], row).statistic for row in levels]) == pytest.approx(
         tau, abs=0.001
     )
     assert (np.diff(levels, axis=1) > 0).all(axis=1).mean() == pytest.approx(increasing, abs=0.001)
     # The mean margin of DITM at tau = 6 is twice the mean descriptiveness of the pool over 6.
-    assert 2 * maker.of(pool).values.mean() / 6 == pytest.approx(margin, abs=0.001)
+    assert 2 * maker.transform(pool).values.mean() / 6 == pytest.approx(margin, abs=0.001)
 
 
 @pytest.mark.real_data
 @pytest.mark.parametrize("scorer", OWN_POOL)
 def test_with_the_chains_as_their_own_pool_the_sums_rise_from_near_zero(scorer, chains):
     texts = [level for chain in chains for level in chain]
-    levels = fitted(scorer, texts).of(texts).values.reshape(-1, 4)
+    levels = fitted(scorer, texts).transform(texts).values.reshape(-1, 4)
     np.testing.assert_allclose(levels.mean(axis=0), OWN_POOL[scorer], atol=0.002)

@@ -27,7 +27,7 @@ def made(graphs=GRAPHS, **options):
 
 
 def signal(graphs=GRAPHS, **options):
-    return made(graphs, **options).fit([""] * len(graphs)).of([""] * len(graphs))
+    return made(graphs, **options).fit([""] * len(graphs)).transform([""] * len(graphs))
 
 
 def test_phrases_are_numbered_from_one_and_graphs_are_padded_with_zero():
@@ -79,8 +79,8 @@ def test_a_phrase_without_words_is_a_start_and_an_end():
 
 def test_vectors_of_a_frozen_encoder_are_the_mean_of_its_tokens():
     maker = made(features="minilm-package")
-    taken = maker.of([""] * 3).take(np.array([1, 2]))
-    alone = text.load("word_features", model="minilm-package").of(["hot dog"]).take(np.array([0]))
+    taken = maker.transform([""] * 3).take(np.array([1, 2]))
+    alone = text.load("word_features", model="minilm-package").transform(["hot dog"]).take(np.array([0]))
     row = taken["phrases"].tolist().index(7)
     torch.testing.assert_close(taken["words"][row], alone["values"][0].mean(0), atol=2e-3, rtol=0)
     assert maker.vocabulary == []
@@ -96,7 +96,7 @@ class Parser:
     def identity(self):
         return self.name
 
-    def of(self, captions):
+    def transform(self, captions):
         self.asked += captions
         return type(
             "Signal",

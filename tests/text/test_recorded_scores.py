@@ -27,12 +27,12 @@ def test_descriptiveness_is_what_it_was_to_the_last_digits(scorer):
 def test_cider_is_what_it_was_to_the_last_digit_of_single_precision(options):
     variant, tokens, left_out = options.split()
     maker = text.load("cider", variant=variant, tokens=tokens, leave_one_out=left_out == "True")
-    found = maker.fit(CAPTIONS, OWN).of(CAPTIONS, OWN).dense().T
+    found = maker.fit(CAPTIONS, OWN).transform(CAPTIONS, OWN).dense().T
     np.testing.assert_allclose(found, RECORDED["cider"][options], rtol=2e-7, atol=0)
 
 
 def test_the_cosine_of_words_is_what_it_was_to_the_last_digit_of_single_precision():
-    found = text.load("tfidf").fit(CAPTIONS, OWN).of(CAPTIONS, OWN).dense().T
+    found = text.load("tfidf").fit(CAPTIONS, OWN).transform(CAPTIONS, OWN).dense().T
     np.testing.assert_allclose(found, RECORDED["tfidf"], rtol=2e-7, atol=0)
 
 

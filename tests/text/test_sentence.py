@@ -84,7 +84,7 @@ def test_it_is_the_slow_double_loop(folder, over, left_out):
 
 @pytest.mark.parametrize("over", OVER)
 def test_blocks_and_batches_are_parts_of_the_whole_however_few_cosines_are_held(folder, over, monkeypatch):
-    made = load(folder, over=over).of(CAPTIONS, IMAGES, images=4)
+    made = load(folder, over=over).transform(CAPTIONS, IMAGES, images=4)
     whole = made.dense()
     monkeypatch.setattr(module, "CELLS", 1)
     np.testing.assert_allclose(made.dense(), whole, atol=1e-6)
@@ -129,10 +129,10 @@ def test_a_vector_is_the_mean_of_the_tokens_or_the_first_and_has_length_1(folder
 
 def test_texts_from_elsewhere_are_compared_like_those_of_the_images(folder):
     maker = load(folder)
-    whole = maker.of(CAPTIONS, IMAGES).dense()
-    np.testing.assert_allclose(maker.against(CAPTIONS, CAPTIONS, IMAGES).dense(), whole, atol=1e-6)
-    assert maker.against([], CAPTIONS, IMAGES).dense().shape == (3, 0)
-    assert maker.of([], np.zeros(0, int), images=2).dense().shape == (2, 0)
+    whole = maker.transform(CAPTIONS, IMAGES).dense()
+    np.testing.assert_allclose(maker.compare(CAPTIONS, CAPTIONS, IMAGES).dense(), whole, atol=1e-6)
+    assert maker.compare([], CAPTIONS, IMAGES).dense().shape == (3, 0)
+    assert maker.transform([], np.zeros(0, int), images=2).dense().shape == (2, 0)
 
 
 def test_vectors_are_kept_by_text_and_weights(folder, tmp_path, tmp_path_factory, monkeypatch):
@@ -151,7 +151,7 @@ def test_vectors_are_kept_by_text_and_weights(folder, tmp_path, tmp_path_factory
 
 
 def test_the_rule_says_what_the_packaged_encoder_was_trained_on(folder):
-    made = text.load("sentence").of(["a dog runs", "two people eat"], np.array([0, 1]))
+    made = text.load("sentence").transform(["a dog runs", "two people eat"], np.array([0, 1]))
     assert made.name == "sentence-best"
     assert made.rule.endswith("trained on captions, COCO's and Flickr30K's among them, though not on ratings")
     assert load(folder).trained == "whether the encoder was trained on captions stands in its own model card"
@@ -159,7 +159,7 @@ def test_the_rule_says_what_the_packaged_encoder_was_trained_on(folder):
 
 def test_the_packaged_encoder_puts_a_paraphrase_before_shared_words():
     references = ["A little boy is laughing on a swing", "A man is cooking on a stove"]
-    found = text.load("sentence").against(["A small child giggles at the playground"], references, [0, 1])
+    found = text.load("sentence").compare(["A small child giggles at the playground"], references, [0, 1])
     own, other = found.dense()[:, 0]
     assert own > 0.5 > 0.3 > other
 
@@ -179,7 +179,7 @@ def test_bad_options_are_refused_with_their_remedy(folder, tmp_path):
     with pytest.raises(FileNotFoundError, match=r"config\.json"):
         text.load("sentence", model=str(tmp_path))
     with pytest.raises(ValueError, match="own has shape"):
-        load(folder).of(CAPTIONS, OWN)
+        load(folder).transform(CAPTIONS, OWN)
     pooled = tmp_path / "first"
     (pooled / "1_Pooling").mkdir(parents=True)
     make(pooled, seed=0)

@@ -17,24 +17,24 @@ def test_words_get_ids_after_the_four_special_ones_the_most_frequent_first():
     # dog 3 times, a twice, then alphabetically: runs, the
     maker = text.load("tokens").fit(POOL)
     assert maker.vocabulary == ["dog", "a", "runs", "the"]
-    assert maker.of(POOL).take(ALL).tolist() == [[2, 5, 4, 3, 0], [2, 5, 4, 6, 3], [2, 7, 4, 3, 0]]
+    assert maker.transform(POOL).take(ALL).tolist() == [[2, 5, 4, 3, 0], [2, 5, 4, 6, 3], [2, 7, 4, 3, 0]]
 
 
 def test_an_unknown_word_is_1_and_the_empty_caption_is_a_start_and_an_end():
-    taken = text.load("tokens").fit(POOL).of(["a zebra", ""]).take(np.array([0, 1]))
+    taken = text.load("tokens").fit(POOL).transform(["a zebra", ""]).take(np.array([0, 1]))
     assert taken.tolist() == [[2, 5, 1, 3], [2, 3, 0, 0]]
     assert taken.dtype == torch.int64
 
 
 def test_a_batch_is_padded_to_its_own_longest_caption():
-    signal = text.load("tokens").fit(POOL).of([*POOL, "a dog runs the dog runs"])
+    signal = text.load("tokens").fit(POOL).transform([*POOL, "a dog runs the dog runs"])
     assert signal.take(np.array([0, 2])).shape == (2, 4)
     assert signal.take(np.array([3])).shape == (1, 8)
     assert len(signal) == 4
 
 
 def test_a_long_caption_is_cut_and_keeps_its_end():
-    signal = text.load("tokens", max_length=4).fit(POOL).of(["a dog runs the dog"])
+    signal = text.load("tokens", max_length=4).fit(POOL).transform(["a dog runs the dog"])
     assert signal.take(np.array([0])).tolist() == [[2, 5, 4, 3]]
 
 
@@ -42,7 +42,7 @@ def test_rare_words_may_be_left_out_and_a_fixed_vocabulary_is_not_fitted():
     assert text.load("tokens", min_count=2).fit(POOL).vocabulary == ["dog", "a"]
     fixed = text.load("tokens", vocabulary=["the", "dog"]).fit(POOL)
     assert fixed.vocabulary == ["the", "dog"]
-    assert fixed.of(["the a dog"]).take(np.array([0])).tolist() == [[2, 4, 1, 5, 3]]
+    assert fixed.transform(["the a dog"]).take(np.array([0])).tolist() == [[2, 4, 1, 5, 3]]
 
 
 def test_the_ids_of_a_caption_are_spelt():
@@ -57,7 +57,7 @@ def test_the_ids_of_a_caption_are_spelt():
 def test_the_vocabulary_survives_json():
     maker = text.load("tokens").fit(POOL)
     again = text.load("tokens").restore(json.loads(json.dumps(maker.state())))
-    assert again.of(POOL).take(ALL).tolist() == maker.of(POOL).take(ALL).tolist()
+    assert again.transform(POOL).take(ALL).tolist() == maker.transform(POOL).take(ALL).tolist()
 
 
 def test_open_clip_models_get_their_own_ids_without_padding_that_no_caption_needs():
@@ -66,7 +66,7 @@ def test_open_clip_models_get_their_own_ids_without_padding_that_no_caption_need
     captions = ["a dog!!", "", "a man riding a horse on a beach"]
     maker = text.load("tokens", tokenizer="open_clip:ViT-B-32").fit(captions)
     expected = open_clip.get_tokenizer("ViT-B-32")(captions)
-    taken = maker.of(captions).take(ALL)
+    taken = maker.transform(captions).take(ALL)
     assert torch.equal(taken, expected[:, :10])
     assert (expected[:, 10:] == 0).all()
     assert maker.vocabulary == []
@@ -74,7 +74,7 @@ def test_open_clip_models_get_their_own_ids_without_padding_that_no_caption_need
 
 def test_a_context_shorter_than_the_models_cuts_captions():
     maker = text.load("tokens", tokenizer="open_clip:ViT-B-32", max_length=4)
-    assert maker.of(["a man riding a horse"]).take(np.array([0])).shape == (1, 4)
+    assert maker.transform(["a man riding a horse"]).take(np.array([0])).shape == (1, 4)
 
 
 def test_a_tokenizer_that_pads_with_another_id_comes_out_padded_with_0():
@@ -105,4 +105,4 @@ def test_mistakes_are_refused_by_name(options, message):
 
 def test_words_without_a_vocabulary_are_refused():
     with pytest.raises(ValueError, match="call fit"):
-        text.load("tokens").of(["a dog"])
+        text.load("tokens").transform(["a dog"])

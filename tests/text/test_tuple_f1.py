@@ -89,7 +89,7 @@ def test_the_matrix_and_the_pairwise_function_equal_a_loop_over_tuples(candidate
 
 def test_a_batch_is_cut_from_the_whole_matrix():
     captions, own = ["a b", "b c", "c", "a a d"], np.array([0, 0, 1, 1])
-    found = text.load("tuple_f1", parser=words_as_objects).fit(captions, own).of(captions, own)
+    found = text.load("tuple_f1", parser=words_as_objects).fit(captions, own).transform(captions, own)
     # Image 0 has a, b, c; image 1 has c, a, d. "a b": 2 * 2 / (2 + 3) and 2 * 1 / (2 + 3)
     np.testing.assert_allclose(found.dense(), [[0.8, 0.8, 0.5, 0.4], [0.4, 0.4, 0.5, 0.8]], rtol=1e-6)
     taken = found.take(np.array([1, 0]), np.array([3, 3, 0]))
@@ -103,14 +103,14 @@ def test_a_batch_is_cut_from_the_whole_matrix():
 
 def test_texts_from_elsewhere_are_compared_with_every_image():
     maker = text.load("tuple_f1", parser=words_as_objects, synonyms=[["a", "x"]])
-    found = maker.against(["x", "y"], ["a", "b"], np.array([0, 1]), images=3)
+    found = maker.compare(["x", "y"], ["a", "b"], np.array([0, 1]), images=3)
     assert found.dense().tolist() == [[1, 0], [0, 0], [0, 0]]
 
 
 def test_captions_are_parsed_by_the_scene_graph_signal():
     captions = ["A young girl stands on a court.", "A young girl is on a tennis court.", "Two dogs."]
-    found = text.load("tuple_f1").of(captions, np.array([0, 0, 1])).dense()
-    parsed = text.load("scene_graph").of(captions).graphs
+    found = text.load("tuple_f1").transform(captions, np.array([0, 0, 1])).dense()
+    parsed = text.load("scene_graph").transform(captions).graphs
     assert found[0, 0] == pytest.approx(tuple_f1(parsed[0], parsed[:2]))
     assert found[1].tolist() == [0, 0, 1]
 

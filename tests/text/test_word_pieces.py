@@ -16,7 +16,7 @@ def folder(tmp_path_factory):
 
 def test_ids_are_those_of_the_tokenizer_plus_one_and_padding_is_zero(folder):
     # [CLS] a dog [SEP] is 2 4 5 3 in the vocabulary of the folder, an unknown word 1
-    made = text.load("word_pieces", model=str(folder)).of(["a dog", "dog runs zebra on", ""])
+    made = text.load("word_pieces", model=str(folder)).transform(["a dog", "dog runs zebra on", ""])
     assert made.take(np.arange(3)).tolist() == [[3, 5, 6, 4, 0, 0], [3, 6, 7, 2, 8, 4], [3, 4, 0, 0, 0, 0]]
 
 
@@ -29,13 +29,17 @@ def test_the_pieces_of_a_caption_are_spelt(folder):
 
 
 def test_long_captions_are_cut(folder):
-    made = text.load("word_pieces", model=str(folder), max_length=4).of(["a dog runs on grass"])
+    made = text.load("word_pieces", model=str(folder), max_length=4).transform(["a dog runs on grass"])
     assert made.take(np.arange(1)).tolist() == [[3, 5, 6, 4]]
 
 
 def test_a_state_belongs_to_its_vocabulary(folder, tmp_path, monkeypatch):
     state = text.load("word_pieces", model=str(folder)).state()
-    assert text.load("word_pieces", model=str(folder)).restore(state).of(["a"]).flat.tolist() == [3, 5, 4]
+    assert text.load("word_pieces", model=str(folder)).restore(state).transform(["a"]).flat.tolist() == [
+        3,
+        5,
+        4,
+    ]
     monkeypatch.setattr(tiny_bert, "WORDS", [*tiny_bert.WORDS, "cat"])
     with pytest.raises(ValueError, match="the state was made with fingerprint"):
         text.load("word_pieces", model=str(tiny_bert.make(tmp_path, seed=0))).restore(state)

@@ -58,7 +58,7 @@ def test_vsepp_takes_the_hardest_text_among_captions_and_further_ones():
 
 
 def test_one_text_is_drawn_for_each_caption_that_has_any_and_the_same_again():
-    further = Negatives.of([("a", "b"), (), ("c",), ("d", "e", "f")])
+    further = Negatives.from_texts([("a", "b"), (), ("c",), ("d", "e", "f")])
     assert further.texts == ("a", "b", "c", "d", "e", "f")
     rows = np.array([3, 1, 0, 2])
     drawn = [further.draw(rows, seed=seed) for seed in range(40)]
@@ -77,8 +77,8 @@ def world():
 def test_counterfactuals_are_texts_false_of_their_images(world):
     from caption_graphs.swaps import Counterfactuals
 
-    texts = Counterfactuals().of(world)
-    only = Counterfactuals(kinds=("attributes",)).of(world)
+    texts = Counterfactuals().transform(world)
+    only = Counterfactuals(kinds=("attributes",)).transform(world)
     assert len(texts) == len(world.captions)
     assert any(texts)
     for row, several in enumerate(texts):

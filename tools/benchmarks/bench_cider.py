@@ -33,7 +33,7 @@ def main(size: int) -> None:
     start = time.perf_counter()
     maker = text.load("cider").fit(captions, own)
     fitted = time.perf_counter()
-    relevance = maker.of(captions, own)
+    relevance = maker.transform(captions, own)
     made = time.perf_counter()
     ours, largest = np.empty(len(references)), 0.0
     for block, scores in relevance.blocks(size):

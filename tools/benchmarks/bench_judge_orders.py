@@ -35,7 +35,7 @@ def main(root: str = "runs") -> None:
     split = data.load("scenes", split="test")
     pool = (split.captions, split.own)
     # grades that lie in memory: a relevance that computes them again for every run takes minutes a run
-    phis = {title: text.load(name).fit(*pool).of(*pool).dense() for title, name in JUDGES.items()}
+    phis = {title: text.load(name).fit(*pool).transform(*pool).dense() for title, name in JUDGES.items()}
     rows = []
     for label, values in arms.items():
         space = experiment.open_runs([there[label]])[0]

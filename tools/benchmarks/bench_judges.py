@@ -83,7 +83,9 @@ def main() -> None:
                 }
             began = time.perf_counter()
             pool = (split.captions, split.own)
-            values = correlation.grades_at_pairs(text.load(name, **options).fit(*pool).of(*pool), rated)
+            values = correlation.grades_at_pairs(
+                text.load(name, **options).fit(*pool).transform(*pool), rated
+            )
             took = time.perf_counter() - began
             rows = ("pearson", "spearman", *([correlation.TauC()] if source == "levels" else []))
             found = correlation.correlations(values, rated, split.own, rows=rows, rounds=ROUNDS)

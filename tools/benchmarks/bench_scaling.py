@@ -41,7 +41,9 @@ def cider(images: int) -> float:
     split = data.load("scenes", split="train", size=images)
 
     def every() -> None:
-        for _ in text.load("cider").fit(split.captions, split.own).of(split.captions, split.own).blocks():
+        for _ in (
+            text.load("cider").fit(split.captions, split.own).transform(split.captions, split.own).blocks()
+        ):
             pass
 
     return median_seconds(every)
@@ -50,7 +52,7 @@ def cider(images: int) -> float:
 def graphs(captions: int) -> float:
     """The graphs of captions."""
     some = data.load("scenes", split="train", size=captions).captions[:captions]
-    return median_seconds(lambda: text.load("scene_graph").of(some))
+    return median_seconds(lambda: text.load("scene_graph").transform(some))
 
 
 # what -> what its size counts, the smallest size, what measures it

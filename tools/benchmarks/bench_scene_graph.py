@@ -97,7 +97,7 @@ def of_few(captions: list[str]) -> dict[str, object]:
         turns.append({})
         for processes in (1, 2) if turn % 2 else (2, 1):
             parser = text.load("scene_graph", processes=processes)
-            turns[-1][processes] = speed(f"ours, {count(processes)}", captions, parser.of)
+            turns[-1][processes] = speed(f"ours, {count(processes)}", captions, parser.transform)
     ratio = median(turn[2] / turn[1] for turn in turns)
     with TemporaryDirectory() as folder:
 
@@ -132,10 +132,10 @@ def main(root: Path, number: int) -> None:
     for _ in range(TURNS):
         plain = speed("spaCy as it is installed", captions, installed)
         spacy = speed("spaCy alone, with NumPy's product", captions, run_spacy_alone)
-        one = speed("ours", captions, lambda c: text.load("scene_graph").of(c))
+        one = speed("ours", captions, lambda c: text.load("scene_graph").transform(c))
         ours, shares = max(ours, one), [*shares, one / spacy]
         plainly.append(one / plain)
-    two = speed("ours, two processes", captions, lambda c: text.load("scene_graph", processes=2).of(c))
+    two = speed("ours, two processes", captions, lambda c: text.load("scene_graph", processes=2).transform(c))
     ours, share = max(ours, two), median(shares)
     few = captions[: number // 10]
     rate = speed("scenegraphparser", few, lambda c: [theirs(one) for one in c])
@@ -148,7 +148,7 @@ def main(root: Path, number: int) -> None:
     figures |= {"share_of_spacy": share, "share_of_installed": median(plainly), **of_few(captions[:FEW])}
     truth = annotated(root, "test")
     for what, graphs in (
-        ("ours", text.load("scene_graph").of(truth.captions).graphs),
+        ("ours", text.load("scene_graph").transform(truth.captions).graphs),
         ("scenegraphparser", [theirs(caption) for caption in truth.captions]),
     ):
         said = ", ".join(f"{part} {found.f1:.3f}" for part, found in agreement(graphs, truth.graphs).items())

@@ -28,7 +28,7 @@ def main(size: int) -> None:
     references, captions, own, sample = read.references, read.captions, read.own, read.sample
 
     start = time.perf_counter()
-    graphs = text.load("scene_graph").of(captions).graphs
+    graphs = text.load("scene_graph").transform(captions).graphs
     parsed = time.perf_counter()
     relevance = TupleF1Relevance(graphs, graphs, own)
     made = time.perf_counter()

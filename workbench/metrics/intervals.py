@@ -104,7 +104,7 @@ class Draws:
         ValueError: the images cannot be cut into equal folds.
 
     >>> draws = Draws(np.array([0, 0, 1, 1]), 2, rounds=3)
-    >>> draws.value(np.array([1.0, 0.0, 1.0, 1.0]), "t2i"), draws.of(np.ones(2), "i2t").tolist()
+    >>> draws.value(np.array([1.0, 0.0, 1.0, 1.0]), "t2i"), draws.resample(np.ones(2), "i2t").tolist()
     (0.75, [1.0, 1.0, 1.0])
     """
 
@@ -130,7 +130,7 @@ class Draws:
             total += float(np.mean(numbers))
         return total
 
-    def of(self, values: Values, direction: str | Rows, statistic: Statistic = "mean") -> Values:
+    def resample(self, values: Values, direction: str | Rows, statistic: Statistic = "mean") -> Values:
         """``(rounds,)`` the statistic of each resample; NaN where a resample holds no query that counts."""
         found, resampled = np.zeros(self.rounds), self._medians if statistic == "median" else self._means
         for folds in self._known_values(values, direction):

@@ -112,7 +112,7 @@ class Metric:
         """The statistic of the values by query, and ``(rounds,)`` that of each resample; ``at`` is the
         direction, or the image row of each value.
         """
-        return draws.value(values, at, self.statistic), draws.of(values, at, self.statistic)
+        return draws.value(values, at, self.statistic), draws.resample(values, at, self.statistic)
 
     def parts(self, evidence: Any) -> "Iterable[Metric]":
         """The metrics that are measured in its name, such as one for each group of captions; itself alone

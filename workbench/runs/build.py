@@ -438,7 +438,7 @@ def relevance(objective: Objective, train: Split) -> dict[str, Any]:
     graded: dict[str, Any] = {}
     for name, options in objective.relevance_sources().items():
         if name in makers:
-            graded[name] = text.load(name, **options).fit(*pool).of(*pool)
+            graded[name] = text.load(name, **options).fit(*pool).transform(*pool)
         else:
             wanted = f"the objective needs the relevance {name!r}; captions give {', '.join(makers)}, and"
             graded[name] = _judged(name, train, wanted)
@@ -474,15 +474,15 @@ def negatives(name: str, train: Split, model: TrainedModel) -> Negatives | None:
     """
     if not name:
         return None
-    texts = (train.negatives or ()) if name == "data" else text.load(name).of(train)
-    further = Negatives.of(texts)
+    texts = (train.negatives or ()) if name == "data" else text.load(name).transform(train)
+    further = Negatives.from_texts(texts)
     hint = "; give a column negatives, or name what makes them, such as counterfactuals"
     require(
         further.texts,
         f"negatives={name!r}, and no caption of {train.name} has one{hint if name == 'data' else ''}",
     )
     pool = (*train.captions, *further.texts)
-    return replace(further, signals={signal: model.makers[signal].of(pool) for signal in model.reads})
+    return replace(further, signals={signal: model.makers[signal].transform(pool) for signal in model.reads})
 
 
 def _judged(name: str, train: Split, wanted: str) -> Judgements | Computed:

@@ -41,7 +41,7 @@ class ByQuery:
     image_stamps: "Rows | None" = None
 
     @classmethod
-    def of(cls, split: "Split", values: "Mapping[str, Values]") -> Self:
+    def from_split(cls, split: "Split", values: "Mapping[str, Values]") -> Self:
         """Take values with what they were measured on."""
         stamps = split.caption_stamps(), split.stamps()
         return cls(split.image_ids, split.caption_ids, split.own, values, *stamps)

@@ -440,8 +440,8 @@ def _together(subjects: Sequence[Subject]) -> Subject:
     for subject in subjects[1:]:
         same_rows(f"{first.model.name} and {subject.model.name} read", first.split, subject.split)
     model = Ensemble([subject.model for subject in subjects])
-    image = Joint.of([subject.image for subject in subjects])
-    text = Joint.of([subject.text for subject in subjects])
+    image = Joint.from_members([subject.image for subject in subjects])
+    text = Joint.from_members([subject.text for subject in subjects])
     notes: list[str] = []
     for subject in subjects:
         notes += subject.split.notes

@@ -245,7 +245,7 @@ def columns_of(split: Split) -> Columns:
 def _judged(scores: AnyScores, split: Split, judge: str) -> Iterator[Evidence]:
     """A judge's grades of the split, its captions being the references of their images."""
     pool = split.captions, split.own
-    phi = signals.load(judge).fit(*pool).of(*pool, images=len(split.image_ids))
+    phi = signals.load(judge).fit(*pool).transform(*pool, images=len(split.image_ids))
     for folds in sorted({1, split.folds}):
         for without in (False, True):
             yield Evidence(scores, phi, split.own, name=judge, folds=folds, without_own=without)

@@ -323,7 +323,7 @@ class EncoderModel(Model):
         with Task(f"reading captions of {split.name}", len(names), "signals", even=False) as task:
             for name in names:
                 task.update(0, name)
-                signals[name] = self.makers[name].of(split.captions)
+                signals[name] = self.makers[name].transform(split.captions)
                 task.update()
         return Source(split, inputs, signals)
 
@@ -349,7 +349,7 @@ class EncoderModel(Model):
     def embed_texts(self, texts: Sequence[str]) -> Embedding:
         """Embed loose texts."""
         require_list("texts", texts)
-        signals = {name: self.makers[name].of(texts) for name in self.reads}
+        signals = {name: self.makers[name].transform(texts) for name in self.reads}
 
         def batch(rows: Rows) -> Batch:
             taken = {name: signal.take(rows) for name, signal in signals.items()}

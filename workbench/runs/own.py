@@ -299,17 +299,17 @@ class Joint(Embedding):
     members: tuple[Embedding, ...] = ()
 
     @classmethod
-    def of(cls, members: Sequence[Embedding]) -> "Joint":
+    def from_members(cls, members: Sequence[Embedding]) -> "Joint":
         """Put embeddings of the same items side by side."""
         return cls(torch.empty(len(members[0]), 0), members=tuple(members))
 
     def take(self, rows: Rows | Tensor | slice) -> "Joint":
         """Some rows ``(n,)``."""
-        return Joint.of([member.take(rows) for member in self.members])
+        return Joint.from_members([member.take(rows) for member in self.members])
 
     def in_float32(self, device: torch.device) -> "Joint":
         """Each embedding in float32, on a device."""
-        return Joint.of([member.in_float32(device) for member in self.members])
+        return Joint.from_members([member.in_float32(device) for member in self.members])
 
 
 class Ensemble(Model):
@@ -358,21 +358,21 @@ class Ensemble(Model):
             image, text = member.embed(member.source(source.split))
             images.append(image)
             texts.append(text)
-        return Joint.of(images), Joint.of(texts)
+        return Joint.from_members(images), Joint.from_members(texts)
 
     def embed_images_of(self, source: Source) -> Embedding:
         """Embed all images of a split by each model, as it reads them itself."""
         sources = [member.source(source.split) for member in self.members]
         pairs = zip(self.members, sources, strict=True)
-        return Joint.of([member.embed_images_of(own) for member, own in pairs])
+        return Joint.from_members([member.embed_images_of(own) for member, own in pairs])
 
     def embed_images(self, images: Sequence[Image.Image], *, features: str = "") -> Embedding:
         """Embed loose images by each model."""
-        return Joint.of([member.embed_images(images, features=features) for member in self.members])
+        return Joint.from_members([member.embed_images(images, features=features) for member in self.members])
 
     def embed_texts(self, texts: Sequence[str]) -> Embedding:
         """Embed loose texts by each model."""
-        return Joint.of([member.embed_texts(texts) for member in self.members])
+        return Joint.from_members([member.embed_texts(texts) for member in self.members])
 
     def scores(self, image: Embedding, text: Embedding) -> Array:
         """``(I, T)`` mean of the scores."""

@@ -44,13 +44,13 @@ class Items(Embedding):
     rows: Rows | None = None
 
     @classmethod
-    def of(cls, opened: Callable[[int], Any], rows: Rows) -> "Items":
+    def from_opener(cls, opened: Callable[[int], Any], rows: Rows) -> "Items":
         """Name rows by what opens them."""
         return cls(torch.empty(len(rows), 0), opened=opened, rows=rows)
 
     def take(self, rows: Rows | Tensor | slice) -> "Items":
         """Some rows ``(n,)``."""
-        return Items.of(self.opened, np.atleast_1d(np.asarray(self.rows)[rows]))
+        return Items.from_opener(self.opened, np.atleast_1d(np.asarray(self.rows)[rows]))
 
     def in_float32(self, device: torch.device) -> "Items":
         """The same, since there is nothing to move."""
@@ -69,17 +69,17 @@ class PairModel(OwnModel):
 
     def embed_images_of(self, source: Source) -> Embedding:
         """Name the images of a split, which are opened when they are scored."""
-        return Items.of(source.split.open_image, np.arange(len(source.split.image_ids)))
+        return Items.from_opener(source.split.open_image, np.arange(len(source.split.image_ids)))
 
     def embed_images(self, images: Sequence[Image.Image], *, features: str = "") -> Embedding:
         """Name loose images; ``features`` is not read."""
         require_list("images", images)
-        return Items.of(lambda row: loose(images[row]), np.arange(len(images)))
+        return Items.from_opener(lambda row: loose(images[row]), np.arange(len(images)))
 
     def embed_texts(self, texts: Sequence[str]) -> Embedding:
         """Name loose texts."""
         require_list("texts", texts)
-        return Items.of(lambda row: texts[row], np.arange(len(texts)))
+        return Items.from_opener(lambda row: texts[row], np.arange(len(texts)))
 
     @torch.no_grad()
     def scores(self, image: Embedding, text: Embedding) -> Array:

@@ -406,7 +406,7 @@ class Result:
                 self._begin_evaluation(path, self.run, over)
             add_about(path, self.about)
             self._save_model(path)
-            ByQuery.of(self.split, self.values).write(path)
+            ByQuery.from_split(self.split, self.values).write(path)
             results = runs.write_results(path, self.as_dict())
             files: set[Path] = set()
             for form in CHECKSUMMED:

@@ -332,7 +332,7 @@ class KeptScores(KeptVectors):
         wanted = {"image": split.image_ids, "caption": split.caption_ids}
         for ids, (what, names) in zip(self.ids, wanted.items(), strict=True):
             rows.append(match_rows(ids, names, what, split.name, "scores"))
-        return Items.of(str, rows[0]), Items.of(str, rows[1])
+        return Items.from_opener(str, rows[0]), Items.from_opener(str, rows[1])
 
     def scores(self, image: Embedding, text: Embedding) -> Array:
         """``(I, T)`` scores of some images and captions of the data."""

@@ -166,8 +166,8 @@ class Cider(RelevanceMaker):
         tokens: ``"whitespace"`` (lower-case and split, as NCS does; a sign that touches a word belongs to it)
             or ``"words"`` (the words of the other signals, without signs).
         sigma: width of CIDEr-D's length penalty, in words.
-        leave_one_out: in ``of``, compare a caption with the *other* captions of its image. An image with a
-            single caption then scores 0 against it.
+        leave_one_out: in ``transform``, compare a caption with the *other* captions of its image. An image
+            with a single caption then scores 0 against it.
     """
 
     name = "cider"
@@ -206,12 +206,12 @@ class Cider(RelevanceMaker):
         self.holding = {gram: n for gram, n in zip(counted.grams, documents, strict=False) if n > 1}
         return self
 
-    def of(self, captions: Sequence[str], own: Rows, images: int | None = None) -> CiderRelevance:
+    def transform(self, captions: Sequence[str], own: Rows, images: int | None = None) -> CiderRelevance:
         """Every caption against every image, whose references are its own captions."""
         own, images = image_rows(self.name, len(captions), own, images)
         return CiderRelevance(self, *self._features(captions), own, images, leave_one_out=self.leave_one_out)
 
-    def against(
+    def compare(
         self, hypotheses: Sequence[str], references: Sequence[str], own: Rows, images: int | None = None
     ) -> CiderRelevance:
         """Texts from elsewhere against every image."""

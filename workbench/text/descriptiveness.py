@@ -99,7 +99,7 @@ class Descriptiveness(SignalMaker):
         weights = dict(zip(known, weighted.toarray()[0].tolist(), strict=True))
         return [(word, weights[word]) for word in dict.fromkeys(words(caption))]
 
-    def of(self, captions: Sequence[str]) -> DescriptivenessSignal:
+    def transform(self, captions: Sequence[str]) -> DescriptivenessSignal:
         """Scores of the captions on the scale of the pool."""
         raw = self.raw_scores(captions)
         values = (raw - self.low) / (self.high - self.low)

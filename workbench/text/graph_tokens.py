@@ -138,11 +138,11 @@ class GraphTokens(SignalMaker):
     def graphs(self, captions: Sequence[str]) -> tuple[SceneGraph, ...]:
         """The scene graphs of the captions, from the cache where they lie there."""
         if self.cache is None or len(captions) < self.cache_from:
-            graphs: tuple[SceneGraph, ...] = self.parser.of(captions).graphs
+            graphs: tuple[SceneGraph, ...] = self.parser.transform(captions).graphs
             return graphs
         return cached_graphs(self.parser, Path(self.cache), captions)
 
-    def of(self, captions: Sequence[str]) -> GraphTokenSignal:
+    def transform(self, captions: Sequence[str]) -> GraphTokenSignal:
         """The graphs of the captions as numbers."""
         number: dict[str, int] = {}
         numbers = [self._numbers(graph, number) for graph in self.graphs(captions)]
@@ -180,8 +180,8 @@ class GraphTokens(SignalMaker):
 
     def _words(self, phrases: tuple[str, ...]) -> TokenSignal | Array:
         if not isinstance(self._reader, WordFeatures):
-            return self._reader.of(phrases)
-        features = self._reader.of(phrases)
+            return self._reader.transform(phrases)
+        features = self._reader.transform(phrases)
         sums = np.add.reduceat(features.flat.astype(np.float32), features.starts[:-1], axis=0)
         return np.asarray(sums / np.diff(features.starts)[:, None], dtype=np.float32)
 
@@ -205,15 +205,15 @@ def _phrases(graph: SceneGraph) -> list[str]:
 def cached_graphs(parser: Any, folder: Path, captions: Sequence[str]) -> tuple[SceneGraph, ...]:
     """Graphs of captions, from a database that processes may share; what it lacks is parsed and added. A
     parser is the member ``scene_graph`` of this shelf, a ``SignalMaker`` of this package or another. It takes
-    ``processes`` and ``plurals``, and has ``of(captions).graphs`` and ``identity()``, which tells it from
-    other parsers.
+    ``processes`` and ``plurals``, and has ``transform(captions).graphs`` and ``identity()``, which tells it
+    from other parsers.
 
     Raises:
         ChecksumError: the database is damaged; the message names it and the remedy.
     """
 
     def parse(new: list[str]) -> list[bytes]:
-        graphs = parser.of(new).graphs
+        graphs = parser.transform(new).graphs
         return [json.dumps([graph.objects, graph.attributes, graph.relations]).encode() for graph in graphs]
 
     rows = cached_texts(folder / f"scene_graphs-{parser.identity()}.sqlite", captions, parse)

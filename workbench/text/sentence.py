@@ -136,8 +136,8 @@ class Sentence(RelevanceMaker):
         pooling: a sentence is the ``"mean"`` of its token outputs or the output of its ``"first"`` token.
         over: what an image's captions make of their cosines: ``"best"``, ``"mean"`` or ``"soft-best"``.
         temperature: of soft-best, in units of the cosine.
-        leave_one_out: in ``of``, compare a caption with the *other* captions of its image. An image with a
-            single caption then scores 0 against it.
+        leave_one_out: in ``transform``, compare a caption with the *other* captions of its image. An image
+            with a single caption then scores 0 against it.
         cache: folder of a database of vectors, by text and weights; ``None`` keeps them in memory only.
         device: where the encoder runs; empty = see ``devices``.
 
@@ -176,13 +176,13 @@ class Sentence(RelevanceMaker):
         """What tells these weights from others."""
         return self._words.revision
 
-    def of(self, captions: Sequence[str], own: Rows, images: int | None = None) -> SentenceRelevance:
+    def transform(self, captions: Sequence[str], own: Rows, images: int | None = None) -> SentenceRelevance:
         """Every caption against every image, whose references are its own captions."""
         own, images = image_rows(self.name, len(captions), own, images)
         vectors = self.vectors(captions)
         return SentenceRelevance(self, vectors, vectors, own, images, leave_one_out=self.leave_one_out)
 
-    def against(
+    def compare(
         self, hypotheses: Sequence[str], references: Sequence[str], own: Rows, images: int | None = None
     ) -> SentenceRelevance:
         """Texts from elsewhere against every image."""

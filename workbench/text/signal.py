@@ -51,15 +51,15 @@ class Maker(Checked):
 
 
 class SignalMaker(Maker):
-    """Makes one signal. ``fit`` learns from a pool (usually the training captions), ``of`` applies what was
-    learnt.
+    """Makes one signal. ``fit`` learns from a pool (usually the training captions), ``transform`` applies
+    what was learnt.
     """
 
     def fit(self, captions: Sequence[str]) -> Self:
         """Learn from the pool; a maker without anything to learn returns itself."""
         return self
 
-    def of(self, captions: Sequence[str]) -> Signal:
+    def transform(self, captions: Sequence[str]) -> Signal:
         """The signal of these captions."""
         raise NotImplementedError
 
@@ -73,7 +73,7 @@ class SignalMaker(Maker):
 
         Args:
             captions: any.
-            signal: theirs, as ``of`` made it.
+            signal: theirs, as ``transform`` made it.
         """
         return 0
 
@@ -151,14 +151,14 @@ class RelevanceMaker(Maker):
         """Learn from a corpus; a maker without anything to learn returns itself."""
         return self
 
-    def of(self, captions: Sequence[str], own: Rows, images: int | None = None) -> Relevance:
+    def transform(self, captions: Sequence[str], own: Rows, images: int | None = None) -> Relevance:
         """Every caption against every image, whose references are its own captions, the caption itself
         among them. ``images`` is the greatest row and one where it is not given; an image without captions
         scores 0.
         """
-        return self.against(captions, captions, own, images)
+        return self.compare(captions, captions, own, images)
 
-    def against(
+    def compare(
         self, hypotheses: Sequence[str], references: Sequence[str], own: Rows, images: int | None = None
     ) -> Relevance:
         """Texts ``(T,)`` from elsewhere against every image, whose references ``(R,)`` ``own`` gives the
@@ -170,7 +170,7 @@ class RelevanceMaker(Maker):
 class NegativeMaker(Maker):
     """Makes texts that are false of images, for training."""
 
-    def of(self, split: Split) -> tuple[tuple[str, ...], ...]:
+    def transform(self, split: Split) -> tuple[tuple[str, ...], ...]:
         """``(T,)`` texts for each caption of a split, none where there are none."""
         raise NotImplementedError
 

@@ -64,7 +64,7 @@ class Tfidf(RelevanceMaker):
         self.idf = dict(zip(names, vectorizer.idf_.tolist(), strict=True))
         return self
 
-    def against(
+    def compare(
         self, hypotheses: Sequence[str], references: Sequence[str], own: Rows, images: int | None = None
     ) -> TfidfRelevance:
         """Texts from elsewhere against every image."""

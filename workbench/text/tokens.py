@@ -87,7 +87,7 @@ class Tokens(SignalMaker):
             self.vocabulary = [word for word, n in counts.most_common() if n >= self.min_count]
         return self
 
-    def of(self, captions: Sequence[str]) -> TokenSignal:
+    def transform(self, captions: Sequence[str]) -> TokenSignal:
         """Token ids of the captions; the empty string is a start and an end.
 
         Raises:
@@ -126,9 +126,9 @@ class Tokens(SignalMaker):
     def spelt(self, captions: Sequence[str]) -> list[list[str]]:
         """Return what each id of the captions stands for; special ids in brackets."""
         if self._open_clip is None:
-            return self.of(captions).spelt((*SPECIAL, *self.vocabulary).__getitem__)
+            return self.transform(captions).spelt((*SPECIAL, *self.vocabulary).__getitem__)
         decode = getattr(self._open_clip, "tokenizer", self._open_clip).decode
-        return self.of(captions).spelt(lambda token: str(decode([token])).strip())
+        return self.transform(captions).spelt(lambda token: str(decode([token])).strip())
 
 
 def _token_ids(tokenizer: Any, captions: Sequence[str]) -> list[list[int]]:

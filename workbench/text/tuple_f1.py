@@ -160,7 +160,7 @@ class TupleF1(RelevanceMaker):
         self.synonyms = synonyms
         self.parser = parser
 
-    def against(
+    def compare(
         self, hypotheses: Sequence[str], references: Sequence[str], own: Rows, images: int | None = None
     ) -> TupleF1Relevance:
         """Texts from elsewhere against every image."""
@@ -179,7 +179,7 @@ def package_parser() -> Parser:
     from workbench.text import load
 
     signal = load("scene_graph")
-    return lambda captions: signal.of(captions).graphs
+    return lambda captions: signal.transform(captions).graphs
 
 
 def _representatives(synonyms: Synonyms | None) -> dict[str, str]:

@@ -100,7 +100,7 @@ class WordFeatures(SignalMaker):
         model = text_models.read("AutoModel", self.source, self.requested_revision)
         return tokenizer, model.eval().to(devices.find_device(self.device))
 
-    def of(self, captions: Sequence[str]) -> WordFeatureSignal:
+    def transform(self, captions: Sequence[str]) -> WordFeatureSignal:
         """Features of the captions, from the cache where they lie there."""
         if self.cache is None or len(captions) < self.cache_from:
             return self._fill_features(captions, partial(np.empty, dtype=np.float16))

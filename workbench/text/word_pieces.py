@@ -50,7 +50,7 @@ class WordPieces(SignalMaker):
         known = json.dumps(sorted(self._tokenizer.get_vocab().items()))
         return hashlib.sha256(known.encode()).hexdigest()
 
-    def of(self, captions: Sequence[str]) -> TokenSignal:
+    def transform(self, captions: Sequence[str]) -> TokenSignal:
         """Ids of the captions: those of the tokenizer plus 1, so that 0 is padding in every vocabulary."""
         ids = self._tokenizer(list(captions), truncation=True, max_length=self.max_length)["input_ids"]
         signal = TokenSignal.from_rows(ids, np.int32)
@@ -63,7 +63,9 @@ class WordPieces(SignalMaker):
 
     def spelt(self, captions: Sequence[str]) -> list[list[str]]:
         """The pieces of each caption, as the tokenizer writes them."""
-        return self.of(captions).spelt(lambda number: str(self._tokenizer.convert_ids_to_tokens(number - 1)))
+        return self.transform(captions).spelt(
+            lambda number: str(self._tokenizer.convert_ids_to_tokens(number - 1))
+        )
 
 
 MEMBER = WordPieces

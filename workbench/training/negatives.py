@@ -27,7 +27,7 @@ class Negatives:
     signals: Mapping[str, Signal] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, texts: Sequence[Sequence[str]]) -> Self:
+    def from_texts(cls, texts: Sequence[Sequence[str]]) -> Self:
         """Collect the texts of each caption ``(T,)``."""
         flat: list[str] = []
         for several in texts:

@@ -207,7 +207,7 @@ def test_two_things_of_one_name_are_two_nodes_and_a_second_mention_is_the_first_
 
 
 def test_the_signal_keeps_order_counts_fallbacks_and_says_which_model_ran():
-    signal = text.load("scene_graph").of(["a dog", "", "a cat", "very quickly", "a dog"])
+    signal = text.load("scene_graph").transform(["a dog", "", "a cat", "very quickly", "a dog"])
     assert [graph.objects for graph in signal.graphs] == [
         ("dog",),
         ("",),
@@ -223,9 +223,9 @@ def test_the_signal_keeps_order_counts_fallbacks_and_says_which_model_ran():
 
 def test_a_caption_is_parsed_once(monkeypatch):
     maker = text.load("scene_graph")
-    first = maker.of(["a dog", "a cat"]).graphs
+    first = maker.transform(["a dog", "a cat"]).graphs
     monkeypatch.setattr(tree, "parse_trees", lambda sentences: iter([_ for _ in sentences if 1 / 0]))
-    assert maker.of(["a cat", "a dog"]).graphs == first[::-1]
+    assert maker.transform(["a cat", "a dog"]).graphs == first[::-1]
 
 
 def test_a_caption_alone_gives_what_it_gives_among_others(parsed):
@@ -237,7 +237,7 @@ def test_a_caption_alone_gives_what_it_gives_among_others(parsed):
 def test_two_processes_give_what_one_gives(parsed, monkeypatch):
     monkeypatch.setattr(scene_graph, "CHUNK", 16)
     monkeypatch.setattr(scene_graph, "WORTH", 9)
-    signal = text.load("scene_graph", processes=2).of(list(CAPTIONS))
+    signal = text.load("scene_graph", processes=2).transform(list(CAPTIONS))
     assert signal.graphs == tuple(parsed.values())
 
 
@@ -247,7 +247,7 @@ def test_few_captions_are_read_by_one_process(parsed, monkeypatch):
 
     monkeypatch.setattr(scene_graph, "CHUNK", 8)
     monkeypatch.setattr(scene_graph, "ProcessPoolExecutor", none)
-    assert text.load("scene_graph", processes=2).of(list(CAPTIONS)).graphs == tuple(parsed.values())
+    assert text.load("scene_graph", processes=2).transform(list(CAPTIONS)).graphs == tuple(parsed.values())
 
 
 def test_a_missing_model_is_named_with_its_remedy(monkeypatch):

@@ -59,7 +59,9 @@ def test_what_is_found_by_relevance_is_what_the_curves_say(run) -> None:
 def test_the_order_of_true_captions_by_a_double_loop(run) -> None:
     from workbench import text
 
-    descriptiveness = text.load("descriptiveness").fit(run.split.captions).of(run.split.captions).values
+    descriptiveness = (
+        text.load("descriptiveness").fit(run.split.captions).transform(run.split.captions).values
+    )
     row = 3
     true = np.flatnonzero(run.split.judgements["exact"].dense()[row] > 0)
     signs = []

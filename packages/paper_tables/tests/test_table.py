@@ -389,7 +389,7 @@ def with_values(path: Path, root: Path, hits: dict[str, list[float]]) -> None:
         values = np.array(hits[run.arms[path.stem]])
         ids = tuple(f"{n}" for n in range(len(values)))
         split = Split("x", ids, ids, ids, np.arange(len(ids)), lambda row: None)
-        ByQuery.of(split, {"i2t/R@1": values, "i2t/R@5": values}).write(run.folder)
+        ByQuery.from_split(split, {"i2t/R@1": values, "i2t/R@5": values}).write(run.folder)
 
 
 def test_rows_are_compared_with_the_first_by_what_their_runs_keep(tmp_path):

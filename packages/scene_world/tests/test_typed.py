@@ -37,7 +37,7 @@ def parser() -> SceneGraphs:
 
 def read(sentence: str):
     """Graded by the graph that is read from the sentence, whether it is what the sentence says or not."""
-    return grade(parser().of([sentence]).graphs[0], SCENES)
+    return grade(parser().transform([sentence]).graphs[0], SCENES)
 
 
 def typed(sentence: str):
@@ -217,7 +217,7 @@ def split():
 @given(rows=st.lists(st.integers(0, 499), min_size=1, max_size=4))
 def test_captions_that_are_typed_have_the_truth_that_the_data_have(split, rows):
     for row in rows:
-        grades = grade(parser().of([split.captions[row]]).graphs[0], split.image_graphs)
+        grades = grade(parser().transform([split.captions[row]]).graphs[0], split.image_graphs)
         caption, images = np.array([row]), np.arange(len(split.image_ids))
         exact = split.relevance("exact").take(images, caption)[:, 0]
         graded = split.relevance("graded").take(images, caption)[:, 0]
@@ -240,7 +240,7 @@ def test_true_graphs_of_captions_have_their_own_truth(split):
 def test_the_parser_reads_the_world_with_an_f1_of_98_or_more():
     # 500 captions of all levels; measured 1, 1 and 1
     split = data.load("scenes", split="test", size=100)
-    parsed = parser().of(split.captions).graphs
+    parsed = parser().transform(split.captions).graphs
     figures = agreement([*map(canonical_graph, parsed)], [*map(canonical_graph, split.caption_graphs)])
     assert {part: figure.f1 for part, figure in figures.items()} == pytest.approx(
         {"objects": 1, "attributes": 1, "relations": 1}, abs=0.005
@@ -249,7 +249,7 @@ def test_the_parser_reads_the_world_with_an_f1_of_98_or_more():
 
 def test_nearly_every_caption_that_is_typed_is_graded(split):
     # in a sample of sayings the one that was chosen for a caption is missing now and then; measured .996
-    graphs = parser().of(split.captions[:200]).graphs
+    graphs = parser().transform(split.captions[:200]).graphs
     assert (
         np.mean([says(*pair) for pair in zip(split.captions[:200], map(fold_graph, graphs), strict=True)])
         > 0.98

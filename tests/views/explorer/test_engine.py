@@ -213,7 +213,9 @@ def with_entities(space):
         owner=torch.tensor([0, 0, 5]),
         labels=torch.tensor([[1, 2], [3, 0], [1, 2]]),
     )
-    space.model.makers["graph_tokens"] = SimpleNamespace(of=lambda captions: SimpleNamespace(phrases=phrases))
+    space.model.makers["graph_tokens"] = SimpleNamespace(
+        transform=lambda captions: SimpleNamespace(phrases=phrases)
+    )
     return space.with_embeddings(space.name, space.image, text)
 
 

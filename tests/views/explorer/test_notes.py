@@ -180,7 +180,7 @@ def test_a_judge_of_the_text_shelf_grades_answers_by_the_captions():
     run = toy_spaces(12, runs=1)[0]
     judged, split = Engine([run], grades="cider"), run.split
     items = judged.answer(Question((Term("caption", 7),))).items
-    phi = load("cider").fit(split.captions, split.own).of(split.captions, split.own).dense()
+    phi = load("cider").fit(split.captions, split.own).transform(split.captions, split.own).dense()
     assert [item.grade for item in items] == pytest.approx([phi[item.row, 7] for item in items])
     assert {item.mark for item in items} <= {"own", "relevant", "not"}
     # what was typed is no caption of the data, and the exact truth is not the judge's word

@@ -65,12 +65,12 @@ class CrossAttention:
         of like length, so that little padding is compared.
         """
         (regions, seen), (words, read) = parts_of(image), parts_of(text)
-        of_image = _Side.of(full_precision(regions), seen)
+        of_image = _Side.from_parts(full_precision(regions), seen)
         ends = (read * torch.arange(1, read.shape[1] + 1, device=read.device)).amax(dim=1)
         order, columns = ends.argsort(stable=True), []
         for rows in torch.split(order, _limit(GROUP, words)):
             longest = max(1, *ends[rows].tolist())
-            of_text = _Side.of(full_precision(words[rows, :longest]), read[rows, :longest])
+            of_text = _Side.from_parts(full_precision(words[rows, :longest]), read[rows, :longest])
             blocks = blocks_of(of_image, seen, of_text.mask)
             columns.append(torch.cat([self._rows(_Side(*block), of_text) for block in blocks]))
         return torch.cat(columns, dim=1)[:, order.argsort()]
@@ -292,7 +292,7 @@ class _Side(NamedTuple):
     mask: Tensor
 
     @classmethod
-    def of(cls, parts: Tensor, mask: Tensor) -> "_Side":
+    def from_parts(cls, parts: Tensor, mask: Tensor) -> "_Side":
         unit = normalize(parts, dim=-1)
         return cls(unit, parts.norm(dim=-1), unit @ unit.mT, mask)
 

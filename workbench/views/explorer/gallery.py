@@ -61,7 +61,7 @@ def _phrases(run: Result) -> list[str]:
     maker = run.model.makers.get("graph_tokens")
     if run.text.entities is None or labels is None or maker is None:
         return []
-    signal: Any = maker.of(run.split.captions)
+    signal: Any = maker.transform(run.split.captions)
     phrases = ("", *signal.phrases)
     names = []
     for thing, *attributes in labels.tolist():
@@ -144,7 +144,7 @@ class Gallery:
         """``(T,)`` on the scale of this split's captions, in [0, 1]."""
         captions = self.split.captions
         maker = text.load("descriptiveness").fit(captions)
-        return np.asarray(maker.of(captions).values)
+        return np.asarray(maker.transform(captions).values)
 
     @cached_property
     def wordings(self) -> Rows:
@@ -314,7 +314,7 @@ class Grader:
         if not self._by_judge:
             return self.split.relevance(self.name)
         pool = self.split.captions, self.split.own
-        return text.load(self.name).fit(*pool).of(*pool)
+        return text.load(self.name).fit(*pool).transform(*pool)
 
     def _grades(self, kind: str, row: int, seeks: Seeks, rows: Rows) -> NDArray[np.float32]:
         """NaN where nobody judged; within one kind by the judgements of pairs of that kind, where the data

@@ -214,7 +214,7 @@ def items_of(split: Split) -> pd.DataFrame:
     descriptiveness: Any = np.full(captions, np.nan)
     # captions that say equally much cannot be told apart
     with suppress(ValueError):
-        descriptiveness = maker.fit(split.captions).of(split.captions).values
+        descriptiveness = maker.fit(split.captions).transform(split.captions).values
     unknown = np.full(images, np.nan)
     items = pd.DataFrame({"id": [*split.image_ids, *split.caption_ids]})
     items["kind"] = ["image"] * images + ["caption"] * captions
