@@ -25,7 +25,7 @@ from workbench.formatting import format_count, format_number
 from workbench.io import read_options
 from workbench.runs import spellings
 from workbench.runs.build import load_split
-from workbench.runs.config import Config, Encoder
+from workbench.runs.config import Config, EncoderConfig
 from workbench.runs.resolve import make_objective, resolve
 from workbench.training import samplers
 
@@ -168,7 +168,7 @@ def _side_loads(of_images: str, of_texts: str) -> tuple[Load, Load]:
     """Return what the encoder of images takes, and that of captions, each as JSON; one that serves both
     counts half at each.
     """
-    images, texts = Encoder.model_validate_json(of_images), Encoder.model_validate_json(of_texts)
+    images, texts = EncoderConfig.model_validate_json(of_images), EncoderConfig.model_validate_json(of_texts)
     if images.name == "towers":
         image, text = _tower_loads(str(images.options.get("model", "scenes")))
         return image, text if texts.name == "towers" else _encoder_load(texts.name, texts.options, WORDS)

@@ -18,7 +18,7 @@ from workbench.cli.base import pairs
 from workbench.execution import grid, parameters
 from workbench.execution.library import find_file
 from workbench.runs import Config
-from workbench.runs.config import Objective
+from workbench.runs.config import ObjectiveConfig
 from workbench.runs.resolve import resolve
 from workbench.runs.spellings import MEMBERS, fields, lay, nested
 
@@ -234,8 +234,8 @@ def test_options_of_scorers_are_checked_where_none_is_used():
 
 def test_a_copy_lays_changes_over_its_fields_and_checks_them():
     config = Config(objective={"name": "vsepp", "margin": 0.2}, seed=3)
-    assert config.replace(objective={"margin": 0.3}).objective == Objective(name="vsepp", margin=0.3)
-    assert config.replace(objective=Objective(name="vsepp")).objective.options == {}
+    assert config.replace(objective={"margin": 0.3}).objective == ObjectiveConfig(name="vsepp", margin=0.3)
+    assert config.replace(objective=ObjectiveConfig(name="vsepp")).objective.options == {}
     assert Config(data="flickr8k").replace(data={"size": 8}).data.name == "flickr8k"
     assert config.replace(seed=1).given() == {"objective": {"name": "vsepp", "margin": 0.2}, "seed": 1}
     assert config.replace(objective="dias").objective.options == {}

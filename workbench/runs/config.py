@@ -50,7 +50,7 @@ class Member(Section):
         return dict(self.model_extra or {})
 
 
-class Data(Member):
+class DataConfig(Member):
     """A data set with its options, the same for every split, but for those that are about the training split
     alone, such as ``share``.
     """
@@ -58,19 +58,19 @@ class Data(Member):
     name: str = "scenes"
 
 
-class Objective(Member):
+class ObjectiveConfig(Member):
     """An objective, or a sum such as ``"ditm+0.5*dias.dim"``, with its options; of a sum by paper."""
 
     name: str = "infonce"
 
 
-class Encoder(Member):
+class EncoderConfig(Member):
     """An encoder with its options."""
 
     name: str = "towers"
 
 
-class Scorer(Member):
+class ScorerConfig(Member):
     """``"cosine"`` of the pooled vectors, or a form of ``CrossAttention`` or ``MaxSim`` with its options,
     which compares parts, or ``"entities"``.
     """
@@ -78,7 +78,7 @@ class Scorer(Member):
     name: Literal["cosine", Form] = "cosine"
 
 
-class Reranker(Member):
+class RerankerConfig(Member):
     """A form of ``CrossAttention`` or ``MaxSim`` with its options, or ``"entities"``."""
 
     name: Form = "cross"
@@ -116,19 +116,19 @@ class Config(Settings):
         ValueError: a value outside its range.
     """
 
-    data: Data = Data()
+    data: DataConfig = DataConfig()
     train_images: Count = 0
     val_images: Count = 0
     test_images: Count = 0
     features: str = ""
     start: Literal["", "scenes"] = ""
-    image_encoder: Encoder = Encoder()
-    text_encoder: Encoder = Encoder()
-    scorer: Scorer = Scorer()
+    image_encoder: EncoderConfig = EncoderConfig()
+    text_encoder: EncoderConfig = EncoderConfig()
+    scorer: ScorerConfig = ScorerConfig()
     random_weights: bool = False
     rerank: Count = 0
-    reranker: Reranker = Reranker()
-    objective: Objective = Objective()
+    reranker: RerankerConfig = RerankerConfig()
+    objective: ObjectiveConfig = ObjectiveConfig()
     positives: str = "own"
     negatives: str = ""
     # strict=False, since a list is what JSON has for a tuple

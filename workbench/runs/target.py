@@ -11,7 +11,7 @@ from workbench import data as datasets
 from workbench.io import parse_json, read_options
 from workbench.records import require
 from workbench.registry import Count, check_options
-from workbench.runs.config import Data, check_fields, fill
+from workbench.runs.config import DataConfig, check_fields, fill
 from workbench.runs.spellings import lay, name_of
 from workbench.training.settings import Section
 
@@ -31,7 +31,7 @@ class Target(Section):
             does not have; the message lists those that there are.
     """
 
-    data: Data
+    data: DataConfig
     split: str = ""
     images: Count = 0
 
