@@ -101,26 +101,26 @@ def test_python_m_workbench_is_workbench() -> None:
     assert "ditm" in [row["name"] for row in json.loads(done.stdout)]
 
 
-@pytest.mark.parametrize("shelf", describe.KINDS)
-def test_list_prints_a_line_for_every_member_and_explain_a_page(shelf: str, monkeypatch) -> None:
+@pytest.mark.parametrize("registry", describe.KINDS)
+def test_list_prints_a_line_for_every_member_and_explain_a_page(registry: str, monkeypatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    rows = json.loads(call("list", shelf, "--json").output)
-    lines = call("list", shelf).output.splitlines()
+    rows = json.loads(call("list", registry, "--json").output)
+    lines = call("list", registry).output.splitlines()
     assert [line.split()[0] for line in lines] == [row["name"] for row in rows]
     assert all(len(line) <= 80 for line in lines)
     assert [row["name"] for row in rows if not row["what"]] == []
     for row in rows:
         page = describe.explain(row["name"])
         assert max(map(len, page)) <= 82, row
-        assert f"{row['name']}: {describe.KINDS[shelf]}" in page
+        assert f"{row['name']}: {describe.KINDS[registry]}" in page
         file = page[-1].removeprefix("File: ")
         assert (ROOT / file).is_file() or (ROOT / "packages" / file).is_file()
 
 
-def test_list_without_a_shelf_names_every_member(monkeypatch) -> None:
+def test_list_without_a_registry_names_every_member(monkeypatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     shown, said = call("list").output, json.loads(call("list", "--json").output)
-    assert {one["shelf"] for one in said} == set(describe.KINDS)
+    assert {one["registry"] for one in said} == set(describe.KINDS)
     names = [*describe.KINDS, "tables", *(name for one in said for name in one["members"])]
     assert [name for name in names if not re.search(rf"\b{name}\b", shown)] == []
     assert max(map(len, shown.splitlines())) <= 80
@@ -146,7 +146,7 @@ def test_options_are_explained_by_name_and_by_path() -> None:
     pooling = call("explain", "pooling").output
     assert pooling == call("explain", "text_encoder.pooling").output
     assert "image_encoder.pooling: option" in pooling
-    assert "no shelf has" in call("explain", "data.margin").output
+    assert "no registry has" in call("explain", "data.margin").output
 
 
 @pytest.mark.parametrize(
@@ -166,8 +166,8 @@ def test_configurations_and_grids_are_listed() -> None:
 
 
 def test_list_says_what_an_objective_an_encoder_and_a_metric_read() -> None:
-    def needs(shelf: str) -> dict[str, str]:
-        return {row["name"]: row["needs"] for row in describe.rows(shelf)}
+    def needs(registry: str) -> dict[str, str]:
+        return {row["name"]: row["needs"] for row in describe.rows(registry)}
 
     assert needs("objectives")["aahr"] == "multigrain"
     assert needs("encoders") | {"graph": ""} == needs("encoders") | {"regions": "regions", "graph": ""}
@@ -419,8 +419,8 @@ MISTAKES = [
     ("train config.yaml -p objective ditmm", "did you mean ditm"),
     ("show pictures", "pictures holds no run"),
     ("explain 07_compare", "07_compare is a notebook; `workbench params 07_compare` tells of it"),
-    ("explain RSUM", "no shelf has 'RSUM'; did you mean rsum"),
-    ("explain whatever", "no shelf has 'whatever'; `workbench list` names what there is"),
+    ("explain RSUM", "no registry has 'RSUM'; did you mean rsum"),
+    ("explain whatever", "no registry has 'whatever'; `workbench list` names what there is"),
     ("explain ", "the name is empty; `workbench list` names what there is"),
     ("ls --root nowhere", "there is no folder 'nowhere'"),
     ("ls --root words.yaml", "there is no folder 'words.yaml'"),
@@ -478,8 +478,8 @@ MISTAKES = [
         "run 03_train -p data folder -p data.root nowhere",
         "data.root: there is no folder nowhere",
     ),
-    ("list losses", "no shelf 'losses'; known: data, encoders"),
-    ("list objective", "no shelf 'objective'; did you mean objectives"),
+    ("list losses", "no registry 'losses'; known: data, encoders"),
+    ("list objective", "no registry 'objective'; did you mean objectives"),
     ("notebooks words.yaml", "words.yaml is a file; name a folder"),
     ("build --out words.yaml", "cannot write to words.yaml"),
     ("run pictures", "pictures is a folder; name a notebook in it"),
@@ -490,7 +490,7 @@ MISTAKES = [
         "not measured by the annotated pairs; name the judgements, as in exact:i2t/map_at_r",
     ),
     ("explain exact:rsum", "rsum is measured by the annotated pairs alone; ask for rsum"),
-    ("explain ditmm", "no shelf has 'ditmm'; did you mean ditm"),
+    ("explain ditmm", "no registry has 'ditmm'; did you mean ditm"),
     ("explain exact:t2i/map_at", "did you mean map_at_r"),
     ("explain nowhere:Loss", "no module 'nowhere'"),
     ("params 03_trian", "did you mean 03_train"),

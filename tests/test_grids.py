@@ -341,7 +341,7 @@ def test_presets_are_those_that_were_read_against_the_papers():
     assert json.loads(json.dumps(found)) == json.loads(file.read_text(encoding="utf-8"))
 
 
-def test_the_names_of_the_relevances_are_on_the_shelf():
+def test_the_names_of_the_relevances_are_in_the_registry():
     assert {"cider", "tfidf"} <= set(text.names())
 
 

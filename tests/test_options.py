@@ -1,4 +1,4 @@
-"""Every option of every shelf member and of every grid is held to its name, type and range by the
+"""Every option of every registry member and of every grid is held to its name, type and range by the
 configuration alone: before data is read, and before a kernel starts."""
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from workbench.runs import Config
 from workbench.runs.resolve import resolve
 
 GRIDS = sorted((Path(__file__).parent.parent / "notebooks" / "grids").glob("*.yaml"))
-SHELVES = {"objective": objectives, "data": data, "image_encoder": encoders}
+REGISTRIES = {"objective": objectives, "data": data, "image_encoder": encoders}
 # Numbers that may be anything by nature: an exponent and shifts of either sign, and a cap that may be off.
 NO_RANGE = {
     "aahr.graph.alpha", "hrem.alpha", "pcme.shift", "pcmepp.shift", "siglip.shift", "sam.cap",
@@ -66,9 +66,9 @@ def given(member: str, path: str, value: Any) -> dict[str, Any]:
 OTHER_TEXT = {("image_encoder", name) for name in encoders.names() if name != "sequence"}
 CASES = [
     (field, name, path, kind)
-    for field, shelf in SHELVES.items()
-    for name in shelf.names()
-    for path, kind in walk(shelf.member(name), field)
+    for field, registry in REGISTRIES.items()
+    for name in registry.names()
+    for path, kind in walk(registry.member(name), field)
 ]
 IDS = [f"{name}-{path}" for _, name, path, _ in CASES]
 

@@ -87,7 +87,7 @@ def test_runs_are_told_word_by_word(name: str, words: str, root: Path) -> None:
 
 
 @pytest.mark.parametrize("words", ["list objectives", "list text", "explain vsepp", "explain exact:t2i/R@1"])
-def test_shelves_are_told_word_by_word(words: str) -> None:
+def test_registries_are_told_word_by_word(words: str) -> None:
     printed = call(*words.split())
     assert printed.exit_code == 0, printed.output
     assert max(map(len, printed.output.splitlines())) <= 82

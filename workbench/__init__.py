@@ -20,15 +20,15 @@ The public face::
 model offers. Each name is imported when it is first asked for, so that ``import workbench`` stays quick and
 without PyTorch.
 
-For whoever changes it: a folder imports from lines below it, never from above. A shelf is a folder whose
+For whoever changes it: a folder imports from lines below it, never from above. A registry is a folder whose
 files are its menu; a file is a member where it says ``MEMBER = TheClassOrFunction``, and contract tests run
 for each of them::
 
     cli/ tour/ views/               verbs; the guided first run; figures, the explorer, maps and pages
     runs/ execution/                one run, from its configuration to its folder; notebooks and grids of runs
     training/                       the loop
-    objectives/                     shelf: one paper, one file
-    data/ text/ encoders/ metrics/  shelves; text/ holds what captions alone can tell
+    objectives/                     registry: one paper, one file
+    data/ text/ encoders/ metrics/  registries; text/ holds what captions alone can tell
     records/ losses/ registry.py    shared: Split, Batch, Embedding, Judgements, MetricKey, Measurement
     io/ formatting.py english.py    plumbing
 

@@ -1,9 +1,10 @@
-"""A shelf is a folder whose bare file names are its menu, plus what other packages and a user's files offer.
+"""A registry is a folder whose bare file names are its menu, plus what other packages and a user's files
+offer.
 
-Every shelf offers two verbs: ``names()`` lists it, ``load(name, **options)`` makes one member. A name is
+Every registry offers two verbs: ``names()`` lists it, ``load(name, **options)`` makes one member. A name is
 
 - a file of the folder that says what it offers in one line, ``MEMBER = TheClassOrFunction``;
-- an entry point of an installed distribution, in the group of the shelf (``workbench.objectives``, ...);
+- an entry point of an installed distribution, in the group of the registry (``workbench.objectives``, ...);
 - ``"my_module:MyLoss"``: a class or function of a module in the working directory or on ``PYTHONPATH``.
 """
 
@@ -152,8 +153,8 @@ def lazy_getattr(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]
     return public
 
 
-class Shelf:
-    """The menu of one package, e.g. ``Shelf("workbench.objectives", Objective="base")``.
+class Registry:
+    """The menu of one package, e.g. ``Registry("workbench.objectives", Objective="base")``.
 
     Args:
         package: dotted name of the package whose files are the members.
@@ -195,7 +196,7 @@ class Shelf:
 
         Raises:
             KeyError: no such member, or no such module or name in it; the message lists the near names.
-            TypeError: what a name from outside stands for is no member of this shelf.
+            TypeError: what a name from outside stands for is no member of this registry.
         """
         if name in self.files:
             return import_module(f"{self.package}.{name}").MEMBER
@@ -236,7 +237,7 @@ def import_named(kind: str, name: str) -> Any:
     """Import what ``"my_module:MyLoss"`` names; the working directory comes after the installed packages.
 
     Args:
-        kind: of the shelf, for messages.
+        kind: of the registry, for messages.
         name: module and name.
 
     Raises:

@@ -39,7 +39,7 @@ def test_a_split_comes_back_and_other_things_are_refused(tmp_path):
         wb.load_data(tmp_path, tabel="captions.csv")
 
 
-def test_a_name_of_the_shelf_goes_before_a_folder_and_tilde_is_the_home(tmp_path, monkeypatch):
+def test_a_name_of_the_registry_goes_before_a_folder_and_tilde_is_the_home(tmp_path, monkeypatch):
     own(tmp_path / "folder")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))

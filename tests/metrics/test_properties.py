@@ -1,4 +1,4 @@
-"""What is true of every metric of an order, beside what ``test_registry`` holds of the whole shelf."""
+"""What is true of every metric of an order, beside what ``test_registry`` holds of the whole registry."""
 
 import numpy as np
 import pytest

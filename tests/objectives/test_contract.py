@@ -1,4 +1,4 @@
-"""Every objective on the shelf keeps the contract, and whatever breaks a part of it is found out."""
+"""Every objective in the registry keeps the contract, and whatever breaks a part of it is found out."""
 
 from __future__ import annotations
 

@@ -77,7 +77,8 @@ def test_files_of_another_run_are_refused_and_runs_without_checksums_are_read(sa
 
 def test_code_is_every_file_that_decides_a_number(tmp_path, monkeypatch):
     hashed = {
-        package.name for package in package_folders(*(f"workbench.{shelf}" for shelf in environment.SHELVES))
+        package.name
+        for package in package_folders(*(f"workbench.{registry}" for registry in environment.REGISTRIES))
     }
     assert hashed == {"caption_graphs", "paper_tables", "relevance_audit", "scene_world"}
     monkeypatch.setattr(environment, "PACKAGE", tmp_path)

@@ -71,7 +71,7 @@ def spaces(split):
     return [space("good", split, 0.2), space("bad", split, 0.6)]
 
 
-def test_the_means_of_the_values_a_query_are_the_metrics_of_the_shelf(spaces, split):
+def test_the_means_of_the_values_a_query_are_the_metrics_of_the_registry(spaces, split):
     found = compare.numbers(
         spaces[1], ["rsum", "i2t/R@5", "t2i/recall@10", "exact:t2i/map_at_r", "exact:i2t/r_precision"]
     )

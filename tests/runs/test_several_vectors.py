@@ -106,7 +106,7 @@ def test_scores_of_its_own_go_before_maxsim(split):
 
 
 @pytest.mark.parametrize("form", ["cross", "chan", "scan_t2i", {"name": "maxsim", "query": "both"}])
-def test_any_scorer_of_the_shelf_compares_them(split, form):
+def test_any_scorer_of_the_registry_compares_them(split, form):
     result = wb.evaluate(Tokens(), split, rounds=0, scoring={"scorer": form})
     sides = result.image.in_float32(torch.device("cpu")), result.text
     np.testing.assert_allclose(result.scores, scorer_of(form).scores(*sides), atol=1e-6)

@@ -1,4 +1,4 @@
-"""Commands that inspect runs, members of the shelves, data and this machine."""
+"""Commands that inspect runs, members of the registries, data and this machine."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -317,21 +317,21 @@ def diff(first: str, second: str, every: Every = False, root: Root = "runs", as_
 
 @app.command("list", epilog="Example: workbench list objectives")
 @usage()
-def list_shelf(
-    shelf: Annotated[str, typer.Argument(show_default=False)] = "", as_json: AsJson = False
+def list_registry(
+    registry: Annotated[str, typer.Argument(show_default=False)] = "", as_json: AsJson = False
 ) -> None:
-    """List what has a name, of one shelf or of all.
+    """List what has a name, of one registry or of all.
 
-    The shelves are data, encoders, metrics, objectives and text. Configs and grids are files to run. Tables
-    are the tables and figures of the papers, each with its command.
+    The registries are data, encoders, metrics, objectives and text. Configs and grids are files to run.
+    Tables are the tables and figures of the papers, each with its command.
     """
-    if not shelf:
+    if not registry:
         rows, lines = describe.every(screen())
-    elif shelf in describe.LISTS:
-        rows, lines = describe.LISTS[shelf][1]()
+    elif registry in describe.LISTS:
+        rows, lines = describe.LISTS[registry][1]()
     else:
-        require_known("no shelf", shelf, (*describe.KINDS, *describe.LISTS))
-        rows = describe.rows(shelf)
+        require_known("no registry", registry, (*describe.KINDS, *describe.LISTS))
+        rows = describe.rows(registry)
         lines = describe.lines(rows, screen())
     emit(rows, as_json, lines)
 

@@ -1,4 +1,4 @@
-"""What the members of the shelves are, in the words of their own files: for ``list`` and ``explain``."""
+"""What the members of the registries are, in the words of their own files: for ``list`` and ``explain``."""
 
 import inspect
 import re
@@ -26,9 +26,9 @@ KINDS = {
     "objectives": "objective",
     "text": "signal of captions",
 }
-# what annexes list beside the shelves: name -> what it is, and what gives its rows and lines
+# what annexes list beside the registries: name -> what it is, and what gives its rows and lines
 LISTS: dict[str, tuple[str, Callable[[], tuple[list[dict[str, str]], list[str]]]]] = {}
-# what is no member of a shelf, and what is typed to read of it
+# what is no member of a registry, and what is typed to read of it
 TOLD_ELSEWHERE = {"notebook": "params {}", "grid": "list tables"}
 # fields whose options are those of another
 SAME_OPTIONS = {"text_encoder": "image_encoder", "reranker": "scorer"}
@@ -57,12 +57,12 @@ JUDGED = {
 }
 
 
-def rows(shelf: str) -> list[dict[str, str]]:
-    """The members of a shelf: ``name``, ``what`` it is and what it ``needs``."""
-    menu = import_module(f"workbench.{shelf}")
+def rows(registry: str) -> list[dict[str, str]]:
+    """The members of a registry: ``name``, ``what`` it is and what it ``needs``."""
+    menu = import_module(f"workbench.{registry}")
     members = {name: menu.member(name) for name in menu.names()}
     return [
-        {"name": name, "what": what(shelf, member), "needs": needs(shelf, member)}
+        {"name": name, "what": what(registry, member), "needs": needs(registry, member)}
         for name, member in members.items()
     ]
 
@@ -76,10 +76,12 @@ def lines(members: Sequence[Mapping[str, str]], width: int) -> list[str]:
 
 
 def every(width: int) -> tuple[list[dict[str, Any]], list[str]]:
-    """All shelves with the names of their members, and as lines that are at most so many characters wide."""
-    shelves = {shelf: import_module(f"workbench.{shelf}").names() for shelf in KINDS}
+    """All registries with the names of their members, and as lines that are at most so many characters
+    wide.
+    """
+    registries = {registry: import_module(f"workbench.{registry}").names() for registry in KINDS}
     texts = {
-        **{shelf: ", ".join(names) for shelf, names in shelves.items()},
+        **{registry: ", ".join(names) for registry, names in registries.items()},
         **{name: about for name, (about, _) in LISTS.items()},
     }
     begin = max(map(len, texts)) + 2
@@ -87,28 +89,28 @@ def every(width: int) -> tuple[list[dict[str, Any]], list[str]]:
         textwrap.wrap(f"{name:{begin}}{text}", width, subsequent_indent=" " * begin)
         for name, text in texts.items()
     ]
-    found = [{"shelf": shelf, "members": names} for shelf, names in shelves.items()]
+    found = [{"registry": registry, "members": names} for registry, names in registries.items()]
     return found, list(chain(*wrapped))
 
 
-def what(shelf: str, member: Any) -> str:
+def what(registry: str, member: Any) -> str:
     """What counts as a hit for a metric; else the first paragraph of the member's file: the paper, or what it
     is.
     """
-    hit = BRACES.sub("", member.hit) if shelf == "metrics" else ""
+    hit = BRACES.sub("", member.hit) if registry == "metrics" else ""
     return hit or next(iter(_paragraphs(_about(member) or inspect.getdoc(member) or "")), "")
 
 
-def needs(shelf: str, member: Any) -> str:
+def needs(registry: str, member: Any) -> str:
     """What a member reads: the encoders of an objective's recipe and signals of captions, the inputs of an
     encoder, the evidence of a metric and whose judgements; empty for others.
     """
-    if shelf == "objectives":
+    if registry == "objectives":
         encoders = [name_of(member.recipe.get(f"{side}_encoder", "")) for side in ("image", "text")]
         return ", ".join(dict.fromkeys(filter(None, [*encoders, *member.needs])))
-    if shelf == "encoders":
+    if registry == "encoders":
         return ", ".join(filter(None, [member.image_input, "captions" if member.encodes_text else ""]))
-    return f"{member.requires} by {', '.join(member.by)}" if shelf == "metrics" else ""
+    return f"{member.requires} by {', '.join(member.by)}" if registry == "metrics" else ""
 
 
 def explain(name: str) -> list[str]:
@@ -121,7 +123,7 @@ def explain(name: str) -> list[str]:
             ``"objective.margin"``.
 
     Raises:
-        KeyError: no shelf has it; the message lists the near names.
+        KeyError: no registry has it; the message lists the near names.
     """
     from workbench.runs import config  # pydantic is slow to import
 
@@ -134,7 +136,7 @@ def explain(name: str) -> list[str]:
         near = key.metric
         if name not in metrics.names() and near in metrics.names():
             wanted, about = near, _about_key(key, metrics.member(near))
-    pages = [_page(shelf, wanted, member) for shelf, member in _members(wanted)]
+    pages = [_page(registry, wanted, member) for registry, member in _members(wanted)]
     with suppress(FileNotFoundError):
         pages.append(_preset(library.find_file(name, "configuration")))
     if pages:
@@ -151,14 +153,14 @@ def explain(name: str) -> list[str]:
             library.find_file(name, kind)
             raise KeyError(f"{name} is a {kind}; `workbench {words.format(name)}` tells of it")
     remedy = did_you_mean(near, [*_member_names(), *known_fields], "`workbench list` names what there is")
-    raise KeyError(f"no shelf has {name!r}; {remedy}")
+    raise KeyError(f"no registry has {name!r}; {remedy}")
 
 
 def _member_names() -> list[str]:
     """The names of all members."""
     names = set[str]()
-    for shelf in KINDS:
-        names.update(import_module(f"workbench.{shelf}").names())
+    for registry in KINDS:
+        names.update(import_module(f"workbench.{registry}").names())
     return sorted(names)
 
 
@@ -294,19 +296,19 @@ def _about_key(key: MetricKey, metric: Any) -> list[str]:
 
 
 def _members(name: str) -> Iterator[tuple[str, Any]]:
-    """The shelves that have a name, with what it stands for there."""
-    for shelf in KINDS:
-        menu = import_module(f"workbench.{shelf}")
+    """The registries that have a name, with what it stands for there."""
+    for registry in KINDS:
+        menu = import_module(f"workbench.{registry}")
         if name in menu.names():
-            yield shelf, menu.member(name)
-        elif REFERENCE.fullmatch(name) and shelf != "data":
+            yield registry, menu.member(name)
+        elif REFERENCE.fullmatch(name) and registry != "data":
             with suppress(TypeError):
-                yield shelf, menu.member(name)
+                yield registry, menu.member(name)
 
 
-def _page(shelf: str, name: str, member: Any) -> Iterator[str]:
+def _page(registry: str, name: str, member: Any) -> Iterator[str]:
     """One member, line by line."""
-    yield f"{name}: {KINDS[shelf]}"
+    yield f"{name}: {KINDS[registry]}"
     text = "\n\n".join([_about(member), SECTIONS.split(inspect.getdoc(member) or "")[0]])
     for paragraph in _paragraphs(text.replace("``", "`")):
         item = paragraph.startswith("- ")
@@ -318,7 +320,7 @@ def _page(shelf: str, name: str, member: Any) -> Iterator[str]:
         yield f"  {_assigned(option, default)}"
         yield from textwrap.wrap(about, WIDTH, initial_indent=" " * 6, subsequent_indent=" " * 6)
     recipe = ", ".join(f"{field}={value}" for field, value in typed(getattr(member, "recipe", {})).items())
-    end = {"Recipe on the synthetic scenes": recipe, "Reads": needs(shelf, member), "File": _file(member)}
+    end = {"Recipe on the synthetic scenes": recipe, "Reads": needs(registry, member), "File": _file(member)}
     for title, content in end.items():
         text = f"{title}: {content}" if content else ""
         yield from textwrap.wrap(text, WIDTH, subsequent_indent="  ")

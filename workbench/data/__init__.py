@@ -11,14 +11,14 @@ from workbench.data.loader import Loader
 from workbench.io import resolve_input
 from workbench.progress import during
 from workbench.records import Split, require
-from workbench.registry import Shelf, check_options, door, make
+from workbench.registry import Registry, check_options, door, make
 
-_shelf = Shelf(__name__)
-names, takers = _shelf.names, _shelf.takers
+_registry = Registry(__name__)
+names, takers = _registry.names, _registry.takers
 
 
 def path_of(name: str) -> Path | None:
-    """The path that a name stands for; ``None`` = it is a name of the shelf, which goes before a folder of
+    """The path that a name stands for; ``None`` = it is a name of the registry, which goes before a folder of
     the same name, or can only be one.
 
     Raises:
@@ -48,10 +48,10 @@ def require_existing(name: str, options: Mapping[str, Any]) -> None:
 
 
 def member(name: str) -> Loader:
-    """The loader of a data set of the shelf, or of what lies at a path.
+    """The loader of a data set of the registry, or of what lies at a path.
 
     Args:
-        name: of the shelf, ``"my_module:my_loader"``, or a path, see ``path_of``.
+        name: of the registry, ``"my_module:my_loader"``, or a path, see ``path_of``.
 
     Raises:
         KeyError: no such name, and nothing lies there; the message lists the near names.
@@ -59,7 +59,7 @@ def member(name: str) -> Loader:
     """
     if (path := path_of(name)) is None:
         try:
-            entry = _shelf.member(name)
+            entry = _registry.member(name)
         except KeyError as error:
             raise KeyError(f"{error.args[0]}; and there is no file or folder {name}") from None
         return entry if isinstance(entry, Loader) else Loader(entry)

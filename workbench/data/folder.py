@@ -51,7 +51,7 @@ def folder(
         ValueError: a path leads out of the folder, an image is broken, a caption is empty, an id is repeated,
             a level is not a whole number; the message names file and row. Or there is no row for the split.
     """
-    from workbench.data.opening import loader_at  # which reads the layouts of other files of this shelf
+    from workbench.data.opening import loader_at  # which reads the layouts of other files of this registry
 
     base = find_root("folder", root, [table] if table else [], REMEDY)
     how = {"regions": regions, "on_error": on_error, "check_images": check_images}

@@ -53,7 +53,7 @@ def load_table(
             array or an image of Pillow. Rows with the same image are one image, see the module.
         split: as for a path; the name in a ``DatasetDict``, or a column, says it.
         images: folder that paths are relative to; default the working directory.
-        root: another name of ``images``, as data sets of the shelf call their folder.
+        root: another name of ``images``, as data sets of the registry call their folder.
         columns: names of columns by ours, ``{"caption": "title"}``; ``None`` = such a column is not read.
         on_error: as for a path.
         check_images: read every image now.

@@ -9,7 +9,7 @@ layout          what is read
 ``shards``      ``.tar`` and ``.parquet`` files that hold the images, see ``shards``
 ``texts``       a ``.txt`` beside each image, a caption a line
 ``datasets``    what ``save_to_disk`` of the library ``datasets`` writes
-``flickr8k``    the folder of that name of the shelf, and ``hierarcaps``
+``flickr8k``    the folder of that name of the registry, and ``hierarcaps``
 ==============  =======================================================================================
 """
 
@@ -222,7 +222,7 @@ def _ways(ask: Ask) -> list[Way]:
 
 
 def _official_ways(ask: Ask) -> list[Way]:
-    """The folder of a data set of the shelf."""
+    """The folder of a data set of the registry."""
     for name, (load, marks) in OFFICIAL.items():
         other_splits = ask.split == "all" and len(load.splits) > 1
         if not ask.table and not other_splits and all((ask.base / mark).exists() for mark in marks):

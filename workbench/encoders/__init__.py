@@ -6,14 +6,14 @@ An encoder of one's own derives from ``Encoder`` and is named by its module and 
 
 from typing import TYPE_CHECKING
 
-from workbench.registry import Shelf
+from workbench.registry import Registry
 
 if TYPE_CHECKING:
     from workbench.encoders.base import Encoder as Encoder
 
-_shelf = Shelf(__name__, Encoder="base")
-names = _shelf.names
-load = _shelf.load
-member = _shelf.member
-takers = _shelf.takers
-__getattr__ = _shelf.public
+_registry = Registry(__name__, Encoder="base")
+names = _registry.names
+load = _registry.load
+member = _registry.member
+takers = _registry.takers
+__getattr__ = _registry.public

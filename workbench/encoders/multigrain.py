@@ -1,8 +1,8 @@
 """Multigrain: a frozen global vector and trained local features of the same image or caption, fused by a
 gate.
 
-The encoders of AAHR: local features of another encoder of this shelf meet in a transformer layer, the global
-vector guides their pooling (GGLA), and a gate mixes both. Regions and word features, grid features and
+The encoders of AAHR: local features of another encoder of this registry meet in a transformer layer, the
+global vector guides their pooling (GGLA), and a gate mixes both. Regions and word features, grid features and
 open_clip tokens all serve.
 
 Departures: local features have unit length, so that they and the global vector weigh alike; the fused vector

@@ -197,7 +197,8 @@ def paired_differences(
             not count; or ``(seeds, Q)``, a seed a row, all NaN where a run lacks it.
         against: name of the run that the others are held against.
         draws: the resamples; without rounds there are no intervals.
-        metrics: by name; ``None`` = those of the shelf. One that is missing is taken as the mean of shares.
+        metrics: by name; ``None`` = those of the registry. One that is missing is taken as the mean of
+            shares.
         smallest: smallest effect of interest in points of percent; of RSUM, a sum of six shares, six times as
             much; of correlations a hundredth of it; of ranks, ``0.5`` is one rank.
         confidence: that no run is called better or worse by chance.

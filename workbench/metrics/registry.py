@@ -12,12 +12,12 @@ from workbench.formatting import Unit
 from workbench.metrics.intervals import Draws, Statistic
 from workbench.records import Rows, Values
 from workbench.records.measurement import BOOTSTRAP, TIES
-from workbench.registry import Natural, Shelf, did_you_mean, make
+from workbench.registry import Natural, Registry, did_you_mean, make
 
 Need = Literal[
     "ranks", "groups", "labels", "lists", "scores", "relevant", "pairs", "chains", "twins", "space"
 ]
-_shelf = Shelf("workbench.metrics", Metric="registry")
+_registry = Registry("workbench.metrics", Metric="registry")
 
 
 class Metric:
@@ -137,8 +137,8 @@ class Metric:
 
 
 def rows() -> dict[str, type[Metric]]:
-    """All metrics of the shelf and of installed packages, by name."""
-    return _load_offered(_shelf.names())
+    """All metrics of the registry and of installed packages, by name."""
+    return _load_offered(_registry.names())
 
 
 def usual_names(asked: Iterable[str] = ()) -> set[str]:
@@ -147,7 +147,7 @@ def usual_names(asked: Iterable[str] = ()) -> set[str]:
     Args:
         asked: names of metrics that somebody asks for.
     """
-    wanted = _load_offered(name for name in asked if name in _shelf.names())
+    wanted = _load_offered(name for name in asked if name in _registry.names())
     return {name for name, row in rows().items() if row.default} - {*wanted, *asked}
 
 
@@ -155,7 +155,7 @@ def _load_offered(places: Iterable[str]) -> dict[str, type[Metric]]:
     """The metrics that files and entry points of these names offer."""
     out: dict[str, type[Metric]] = {}
     for place in places:
-        offer = _shelf.member(place)
+        offer = _registry.member(place)
         out |= {row.name: row for row in offer} if isinstance(offer, tuple) else {place: offer}
     return out
 
@@ -172,11 +172,11 @@ def member(name: str) -> type[Metric]:
         KeyError: no such metric; the message lists the near names.
     """
     # installed packages are asked only where no file of the folder knows the name, which takes time
-    known = _load_offered(_shelf.files)
+    known = _load_offered(_registry.files)
     known = known if name in known else rows()
     if name not in known and ":" not in name:
         raise KeyError(f"metrics: no {name!r}; {did_you_mean(name, list(known))}")
-    return known.get(name) or _shelf.member(name)
+    return known.get(name) or _registry.member(name)
 
 
 def load(name: str, **options: Any) -> Metric:

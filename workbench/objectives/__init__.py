@@ -9,22 +9,22 @@ its module and class, ``"my_module:MyLoss"``, alone or in a sum.
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from workbench.registry import Shelf, did_you_mean, make, options_of, require
+from workbench.registry import Registry, did_you_mean, make, options_of, require
 
 if TYPE_CHECKING:
     from workbench.objectives.base import Objective as Objective
 
-_shelf = Shelf(__name__, Objective="base")
-names, member = _shelf.names, _shelf.member
-__getattr__ = _shelf.public
-takers = _shelf.takers
+_registry = Registry(__name__, Objective="base")
+names, member = _registry.names, _registry.member
+__getattr__ = _registry.public
+takers = _registry.takers
 
 
 def load(name: str, /, _path: str = "", **options: Any) -> Any:
     """Make an objective, or a sum of several.
 
     Args:
-        name: a name of the shelf, or a sum.
+        name: a name of the registry, or a sum.
         options: of the objective; of a sum, the options of each paper by its name.
         _path: where the options stand in a configuration, for messages.
 

@@ -26,7 +26,7 @@ def parse(name: str) -> Addends:
 
     Args:
         name: addends joined by ``+``, each ``paper``, ``paper.term``, ``weight*paper`` or
-            ``weight*paper.term``. A paper is a name of the shelf or ``my_module:MyLoss``.
+            ``weight*paper.term``. A paper is a name of the registry or ``my_module:MyLoss``.
 
     Raises:
         ValueError: an addend cannot be read, a weight is not positive, or something is named twice.

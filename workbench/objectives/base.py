@@ -203,7 +203,9 @@ class Objective(Checked, nn.Module):
         return {name: {} for name in self.needs}
 
     def relevance_sources(self) -> dict[str, dict[str, object]]:
-        """Relevance by name: judgements of the training split, or a maker of the text shelf with options."""
+        """Relevance by name: judgements of the training split, or a maker of the text registry with
+        options.
+        """
         return {}
 
     def warm_up(self, warming: bool) -> None:

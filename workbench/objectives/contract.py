@@ -31,7 +31,7 @@ OWN = (0, 0, 1, 2, 2, 2, 3, 3)
 
 
 def check_objective(objective: str | type[Objective], **options: Any) -> None:
-    """Hold an objective to the contract of the shelf.
+    """Hold an objective to the contract of the registry.
 
     - ``forward`` gives finite scalars under the names in ``terms``, also where a batch has no negative and
       where all embeddings are equal, and a loss of single precision where the scores are of half precision;
@@ -47,7 +47,7 @@ def check_objective(objective: str | type[Objective], **options: Any) -> None:
     and so are sums of objectives, whose papers are checked one by one.
 
     Args:
-        objective: a name of the shelf, ``"my_module:MyLoss"`` included, or the class.
+        objective: a name of the registry, ``"my_module:MyLoss"`` included, or the class.
         options: of the objective.
 
     Raises:
@@ -122,7 +122,7 @@ def batch(
 
 
 def signals(captions: int, generator: torch.Generator) -> dict[str, Any]:
-    """Random values of every signal that an objective of the shelf may read, by name."""
+    """Random values of every signal that an objective of the registry may read, by name."""
     return {
         "graph_tokens": {
             "objects": torch.randint(1, 4, (captions, 2), generator=generator),

@@ -1,4 +1,4 @@
-"""The records that every shelf speaks: what a data set, a signal, a batch and an embedding are.
+"""The records that every registry speaks: what a data set, a signal, a batch and an embedding are.
 
 Conventions, kept everywhere. ``scores[i, t]``: images are rows, captions are columns, larger = more alike.
 Sizes are ``I`` images, ``T`` captions, ``D`` dimensions, ``K`` regions, ``L`` words. ``own[t]`` is the row of

@@ -424,7 +424,7 @@ def check_reads(name: str, objective: Objective, pair: Pair) -> None:
 
 
 def relevance(objective: Objective, train: Split) -> dict[str, Any]:
-    """The graded relevance that an objective reads: what a maker of the text shelf finds, or judgements of
+    """The graded relevance that an objective reads: what a maker of the text registry finds, or judgements of
     the split.
 
     Args:

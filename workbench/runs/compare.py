@@ -90,16 +90,16 @@ def numbers(run: Result, keys: Sequence[str]) -> dict[str, tuple[Measurement, Va
 
     Args:
         run: an open run.
-        keys: of any metric of the shelf, e.g. ``"rsum"``, ``"t2i/R@1"``, ``"exact:i2t/map_at_r"``, or of any
-            number that the run keeps.
+        keys: of any metric of the registry, e.g. ``"rsum"``, ``"t2i/R@1"``, ``"exact:i2t/map_at_r"``, or of
+            any number that the run keeps.
 
     Returns:
         Key -> measurement, and values as ``intervals.Draws`` reads them, NaN where a query has nothing
         relevant.
 
     Raises:
-        KeyError: judgements that the split does not have, a metric that is none of the shelf's, or a number
-            that it does not give there.
+        KeyError: judgements that the split does not have, a metric that is none of the registry's, or a
+            number that it does not give there.
     """
     known = {m.label: (m, run.values[m.label]) for m in run.measurements if m.label in run.values}
     missing = [text for text in keys if text not in known]
@@ -203,7 +203,7 @@ def _usual_keys(opened: Sequence[Result]) -> list[str]:
 
 
 def _metrics_of(opened: Sequence[Result]) -> dict[str, Metric]:
-    """Return all metrics by name, those of the shelf and those that runs were measured by."""
+    """Return all metrics by name, those of the registry and those that runs were measured by."""
     more: set[str] = set()
     for run in opened:
         more.update(run.config.get("metrics", ()))

@@ -18,8 +18,8 @@ from workbench.io import checksum
 from workbench.registry import Count, Natural, check_value, require_known
 
 PACKAGE = Path(__file__).parent.parent
-# shelves whose members take part in training or evaluation, wherever they are installed
-SHELVES = ("backbones", "data", "encoders", "metrics", "objectives", "text")
+# registries whose members take part in training or evaluation, wherever they are installed
+REGISTRIES = ("backbones", "data", "encoders", "metrics", "objectives", "text")
 DECIDING = (".py", ".safetensors", ".json", ".toml", ".gz")
 # what a parameter of a notebook may be
 KINDS = (str, int, Count, Natural, float, bool, list, dict)
@@ -29,10 +29,10 @@ SHOWING = {"views", "cli", "tour", "execution", "notebooks", "results", "publish
 
 def code_hash(code: str = "") -> str:
     """Hash of ``code`` (a notebook's cells) and of every file that can change a number: sources, shipped
-    weights and word lists of this package and of those that add members to its shelves. 64 hex digits.
+    weights and word lists of this package and of those that add members to its registries. 64 hex digits.
     """
     digest = hashlib.sha256(code.encode())
-    for package in (PACKAGE, *package_folders(*(f"workbench.{shelf}" for shelf in SHELVES))):
+    for package in (PACKAGE, *package_folders(*(f"workbench.{registry}" for registry in REGISTRIES))):
         for path in sorted(package.rglob("*")):
             place = path.relative_to(package)
             if path.suffix in DECIDING and not SHOWING & set(place.parts[:-1]):

@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from workbench import metrics as shelf
+from workbench import metrics as registry
 from workbench.formatting import format_count
 from workbench.io import checksum, resolve_input, write_table
 from workbench.metrics.attainable import TIES as WITHOUT_SCORES
@@ -296,7 +296,7 @@ def known_numbers(
         ValueError: nothing is determined.
     """
     measurements, values = measured
-    rows = [row() for row in shelf.rows().values()] + [shelf.load(name) for name in metrics]
+    rows = [row() for row in registry.rows().values()] + [registry.load(name) for name in metrics]
     of_pairs = {row.name for row in rows if row.requires in OF_PAIRS}
     candidates = []
     for measurement in measurements:

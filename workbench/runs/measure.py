@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from workbench import metrics as shelf
+from workbench import metrics as registry
 from workbench import text as signals
 from workbench.formatting import format_count
 from workbench.metrics import calibration, correlation, cxc, space, twin_accuracy
@@ -64,7 +64,7 @@ def validate(
         model: encoders and objective, as they are.
         source: the validation split.
         select: key of the number that chooses.
-        metrics: names of metrics beyond those of the shelf.
+        metrics: names of metrics beyond those of the registry.
 
     Raises:
         NotMeasuredError: the split has no such number.
@@ -75,7 +75,7 @@ def validate(
     walked = partial(evaluate_split, scores, vectors=(image.mean.numpy(), text.mean.numpy()), rounds=0)
     # judgements that nobody asks for cost a pass over all pairs
     needed = {name: split.judgements[name] for name in split.judgements if name in ("own", key.judgements)}
-    table = [row() for row in dict.fromkeys((shelf.member("rsum"), chooser(select, metrics)))]
+    table = [row() for row in dict.fromkeys((registry.member("rsum"), chooser(select, metrics)))]
     measurements = walked(replace(split, judgements=needed), table=table)[0]
     values = {m.label: m.value for m in measurements if m.label in ("rsum", select)}
     if select not in values:
@@ -131,13 +131,13 @@ def evaluate_split(
         split: whose images and captions are scored.
         vectors: ``(I, D)`` and ``(T, D)`` unit vectors of images and of captions, for judgements of pairs of
             one kind.
-        metrics: names of metrics beyond those that every evaluation measures, from the shelf or as
+        metrics: names of metrics beyond those that every evaluation measures, from the registry or as
             ``"my_module:MyMetric"``.
         strict: refuse a metric that the split has nothing for; else it is left out.
         table: measure these alone; empty = those that every evaluation measures.
-        judge: member of the text shelf that grades the split's captions against its images; the metrics that
-            ``metrics`` names and that read grades are measured by it as well, with each query's own items
-            in the lists and without. Empty = none.
+        judge: member of the text registry that grades the split's captions against its images; the metrics
+            that ``metrics`` names and that read grades are measured by it as well, with each query's own
+            items in the lists and without. Empty = none.
         rounds: bootstrap rounds of the intervals; 0 = none.
 
     Returns:
@@ -148,9 +148,9 @@ def evaluate_split(
     Raises:
         KeyError: no such metric. ValueError: the split has nothing that an asked metric is measured by.
     """
-    more = [shelf.load(name) for name in metrics]
+    more = [registry.load(name) for name in metrics]
     named = {(row.name, row.by) for row in more}
-    usual = [row() for row in shelf.rows().values() if row.default and (row.name, row.by) not in named]
+    usual = [row() for row in registry.rows().values() if row.default and (row.name, row.by) not in named]
     if (
         densest_judgements(split.judgements) == "own"
     ):  # the truth has parts where it is more than the annotated pairs

@@ -289,7 +289,7 @@ def check_measured(names: Sequence[str], judge: str = "", rounds: int = 0) -> No
 
     Args:
         names: of metrics beside the usual ones.
-        judge: of the text shelf; empty = none.
+        judge: of the text registry; empty = none.
         rounds: of the bootstrap.
 
     Raises:
@@ -314,7 +314,7 @@ def chooser(select: str, names: Sequence[str] = ()) -> type[Metric]:
 
     Args:
         select: key of the number.
-        names: of metrics beyond those of the shelf.
+        names: of metrics beyond those of the registry.
 
     Raises:
         KeyError: no such metric; the message lists the near ones.

@@ -5,7 +5,7 @@ captions fit images), or a ``NegativeMaker`` (texts that are false of images). `
 captions, is the package ``caption_graphs``.
 """
 
-from workbench.registry import Shelf
+from workbench.registry import Registry
 from workbench.text.signal import NegativeMaker, Relevance, RelevanceMaker, SignalMaker
 
 __all__ = [
@@ -20,17 +20,17 @@ __all__ = [
     "negative_makers",
 ]
 
-_shelf = Shelf(__name__, SignalMaker="signal", RelevanceMaker="signal", NegativeMaker="signal")
-names = _shelf.names
-load = _shelf.load
-member = _shelf.member
+_registry = Registry(__name__, SignalMaker="signal", RelevanceMaker="signal", NegativeMaker="signal")
+names = _registry.names
+load = _registry.load
+member = _registry.member
 
 
 def judge_names() -> list[str]:
     """Names of the members that grade captions against images, such as ``"cider"`` or ``"sentence"``."""
-    return [name for name in names() if issubclass(member(name), _shelf.public("RelevanceMaker"))]
+    return [name for name in names() if issubclass(member(name), _registry.public("RelevanceMaker"))]
 
 
 def negative_makers() -> list[str]:
     """Names of the members that make texts that are false of images, such as ``"counterfactuals"``."""
-    return [name for name in names() if issubclass(member(name), _shelf.public("NegativeMaker"))]
+    return [name for name in names() if issubclass(member(name), _registry.public("NegativeMaker"))]

@@ -118,7 +118,7 @@ class GraphTokens(SignalMaker):
 
     @cached_property
     def parser(self) -> Any:
-        """The shelf's parser, loaded when a caption is read first."""
+        """The registry's parser, loaded when a caption is read first."""
         from workbench.text import load
 
         return load("scene_graph", processes=self.processes)
@@ -204,9 +204,9 @@ def _phrases(graph: SceneGraph) -> list[str]:
 
 def cached_graphs(parser: Any, folder: Path, captions: Sequence[str]) -> tuple[SceneGraph, ...]:
     """Graphs of captions, from a database that processes may share; what it lacks is parsed and added. A
-    parser is the member ``scene_graph`` of this shelf, a ``SignalMaker`` of this package or another. It takes
-    ``processes`` and ``plurals``, and has ``transform(captions).graphs`` and ``identity()``, which tells it
-    from other parsers.
+    parser is the member ``scene_graph`` of this registry, a ``SignalMaker`` of this package or another. It
+    takes ``processes`` and ``plurals``, and has ``transform(captions).graphs`` and ``identity()``, which
+    tells it from other parsers.
 
     Raises:
         ChecksumError: the database is damaged; the message names it and the remedy.

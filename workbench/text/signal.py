@@ -1,4 +1,4 @@
-"""What the members of this shelf derive from, a user's own among them.
+"""What the members of this registry derive from, a user's own among them.
 
 A ``SignalMaker`` makes a signal, one value for each caption. A ``RelevanceMaker`` compares captions with
 images, each of which is known by its own captions, and makes a ``Relevance``. A ``NegativeMaker`` makes texts

@@ -219,7 +219,7 @@ class Grader:
 
     Args:
         gallery: of the split that is judged.
-        name: of its judgements, or a judge of the text shelf such as ``"sentence"``, which grades by the
+        name: of its judgements, or a judge of the text registry such as ``"sentence"``, which grades by the
             captions; ``""`` = the densest judgements that the split has, ``"own"`` where it has no other.
 
     Raises:
