@@ -289,7 +289,7 @@ def test_training_leaves_a_gpu_to_accelerate_and_nothing_else(device, monkeypatc
     given = {}
     monkeypatch.setattr(devices, "find_device", torch.device)
     monkeypatch.setattr(processes, "Accelerator", lambda **options: given.update(options))
-    processes.accelerator(Settings(device=device), None)
+    processes.make_accelerator(Settings(device=device), None)
     assert given["cpu"] is (device == "cpu")
 
 
@@ -329,6 +329,6 @@ def test_auto_follows_the_choice_of_the_process_in_training_too(monkeypatch):
     devices.use("cpu", "float32")
     assert {devices.find_device(name).type for name in ("", "auto")} == {"cpu"}
     assert [devices.precision_of(name) for name in ("", "auto", "bf16")] == ["float32", "float32", "bf16"]
-    assert processes.accelerator(Settings(), None).device.type == "cpu"
+    assert processes.make_accelerator(Settings(), None).device.type == "cpu"
     devices.use("auto")
     assert devices.find_device().type == "cuda"

@@ -185,11 +185,11 @@ def training_figure() -> Figure:
     optimiser, device = torch.optim.AdamW(pair.parameters()), prepared.model.device
     settings = prepared.config
     each = settings.captions_per_image
-    order = samplers.epoch(train.split.own, size=PAIRS, captions_per_image=each, seed=0, number=0)
+    order = samplers.epoch_batches(train.split.own, size=PAIRS, captions_per_image=each, seed=0, number=0)
 
     def bare() -> None:
         for rows in order:
-            batch = batches.to(train.batch(rows), device)
+            batch = batches.move_batch(train.batch(rows), device)
             with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
                 image, text = pair.image.images(batch), pair.text.texts(batch)
             terms = objective(image.in_float32(device), text.in_float32(device), batch)
@@ -221,7 +221,7 @@ def frozen_figure(name: str) -> Figure:
     prepared = prepare(config, progress=False)
     assert prepared.train is not None
     run = Training(prepared.model.pair, prepared.model.objective, prepared.train, prepared.config, None)
-    rows, shards = run.order(0)[:1], batches.Shards(prepared.train)
+    rows, shards = run.epoch_order(0)[:1], batches.Shards(prepared.train)
     threads = torch.get_num_threads()
     run.model.train()
 
@@ -284,14 +284,18 @@ def loss_seconds(objective: str | Objective, pairs: int, *, width: int = WIDTH, 
     nothing: dict[str, Any] = dict.fromkeys(chain.from_iterable(unused))
 
     def embedding(count: int, parts: int) -> Embedding:
-        vectors = contract.embedding(count, seed=count, dimensions=width, parts=parts, dtype=torch.float32)
+        vectors = contract.random_embedding(
+            count, seed=count, dimensions=width, parts=parts, dtype=torch.float32
+        )
         moved = replace(vectors, **nothing).in_float32(device)
         # leaves of their own, or every gradient would be copied to where the first ones were made
         leaves = {name: v.detach() for name, v in vars(moved).items() if getattr(v, "requires_grad", False)}
         return replace(moved, **{name: value.requires_grad_() for name, value in leaves.items()})
 
     image, words = embedding(pairs, PARTS), embedding(captions, WORDS)
-    batch = batches.to(contract.batch(torch.arange(captions) % pairs, objective=objective), device)
+    batch = batches.move_batch(
+        contract.make_batch(torch.arange(captions) % pairs, objective=objective), device
+    )
     if objective.momentum:
         batch = replace(batch, momentum=(image, words))
 

@@ -159,7 +159,7 @@ def _epoch_steps(where: str, size: int, each: int) -> int:
         images = min(round(images * place.options.get("share", 1)), config.train_images or images)
         own = np.repeat(np.arange(images), CAPTIONS)
     if each:
-        return len(samplers.grouped(own, size, each, np.random.default_rng(0)))
+        return len(samplers.group_by_image(own, size, each, np.random.default_rng(0)))
     return len(own) // size or 1
 
 

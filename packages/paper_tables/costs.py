@@ -84,7 +84,7 @@ def _step(run: Result) -> float:
     """Return the time of a training step by the last checkpoint, in milliseconds."""
     if run.folder is None or not (run.folder / checkpoint.LAST).is_file():
         return float("nan")
-    facts = checkpoint.facts(run.folder / checkpoint.LAST)
+    facts = checkpoint.read_facts(run.folder / checkpoint.LAST)
     clock = [row["seconds"] for row in facts["history"]]
     # the clock starts again where a run was resumed
     if not clock or clock != sorted(clock):

@@ -31,7 +31,7 @@ from workbench.runs.evaluate import evaluate
 from workbench.runs.resolve import resolve
 from workbench.runs.spellings import fields
 from workbench.runs.train import train
-from workbench.training.samplers import epoch
+from workbench.training.samplers import epoch_batches
 
 NOTEBOOK, FOLDER = "03_train", "claims"
 # trained on Flickr8k, what claims about levels ask is measured on HierarCaps, and transfer on its photographs
@@ -145,7 +145,9 @@ def _job(key: Key, config: Config, root: Path | str) -> Job:
         whole = resolve(config)
     of_share = "share" in config.data.options
     data, own = _data(config.model_dump_json(include=set(OF_DATA)), seed if of_share else 0)
-    order = epoch(own, size=whole.batch_size, captions_per_image=whole.captions_per_image, seed=0, number=0)
+    order = epoch_batches(
+        own, size=whole.batch_size, captions_per_image=whole.captions_per_image, seed=0, number=0
+    )
     steps = whole.epochs * len(order)
     folder = Path(root).resolve() / FOLDER / runs.run_key({**whole.as_dict(), "split": data})
     images = len(np.unique(own))

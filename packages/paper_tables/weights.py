@@ -71,9 +71,9 @@ def of_run(run: Result, images: Sequence[int]) -> list[PartWeights]:
     rows = []
     for image in images:
         captions = np.flatnonzero(run.split.own == image)
-        batch = batches.to(source.of_images(np.array([image])), model.device)
+        batch = batches.move_batch(source.of_images(np.array([image])), model.device)
         regions = weighing.image.weights("image", batch)[0][0].float().cpu().numpy()
-        batch = batches.to(source.of_captions(captions), model.device)
+        batch = batches.move_batch(source.of_captions(captions), model.device)
         words, real = weighing.text.weights("text", batch)
         weights = [line[there].tolist() for line, there in zip(words.float().cpu(), real.cpu(), strict=True)]
         rows.append(_of_image(run, int(image), regions, _spelt(run, captions, weights)))

@@ -33,7 +33,7 @@ from workbench.metrics.blocks import best_items
 from workbench.metrics.intervals import Draws, percentile_interval
 from workbench.metrics.ranks import ranks_of
 from workbench.records import Array, Judgements, MetricKey, Rows, Split
-from workbench.training.samplers import epoch
+from workbench.training.samplers import epoch_batches
 
 Direction = Literal["t2i", "i2t"]
 DIRECTIONS: tuple[Direction, ...] = ("t2i", "i2t")
@@ -217,7 +217,7 @@ def false_negatives_in_batches(
 
 def _epoch_batches(own: Rows, seed: int, number: int, size: int) -> list[Rows]:
     """Batches of captions as training draws them, one caption an image."""
-    return epoch(own, size=size, captions_per_image=1, seed=seed, number=number)
+    return epoch_batches(own, size=size, captions_per_image=1, seed=seed, number=number)
 
 
 def _shares(captions: Rows, own: Rows, truth: Judgements, scores: Array | None) -> dict[str, float]:

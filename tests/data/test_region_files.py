@@ -8,7 +8,7 @@ import pytest
 from tests.data import fixtures
 from workbench import data
 from workbench.data.region_files import RegionFiles, locate
-from workbench.training.batches import regions as reader
+from workbench.training.batches import region_reader as reader
 from workbench.training.samplers import mean_regions
 
 

@@ -10,7 +10,7 @@ from tests.oracles import losses as oracle
 from tests.toys import S4, close, eye
 from workbench.losses.contrastive import contrastive
 from workbench.losses.ranked import VARIANTS, ranked
-from workbench.objectives.contract import seeded
+from workbench.objectives.contract import seed_draws
 
 RANKS = torch.tensor([[1, 2, 0, -1], [2, 1, 1, 0], [3, 2, 1, 0], [0, 0, -1, 0]])
 TAUS = (0.5, 1.0, 2.0)
@@ -50,7 +50,7 @@ def test_one_positive_of_each_rank_is_drawn_and_the_others_are_in_no_sum():
             single[first], single[second] = 1, 2
             value = oracle.ranked(scores.tolist(), [single], TAUS, "in")[0]
             possible.add(round(value, 9))
-    with seeded():
+    with seed_draws():
         drawn = {round(terms(scores, ranks, variant="uni").item(), 9) for _ in range(100)}
     assert drawn == possible
 

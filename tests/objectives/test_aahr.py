@@ -8,11 +8,11 @@ import pytest
 import torch
 from torch import tensor
 
-from tests.objectives.worlds import WIDTH, batch, embedding, load, loss
+from tests.objectives.worlds import WIDTH, load, make_batch, random_embedding, total_loss
 from tests.oracles import aahr as oracle
 from workbench import objectives
 from workbench.losses.triplet import triplet
-from workbench.objectives.parts.bank import Bank, momentum_contrast, numbers_of
+from workbench.objectives.parts.bank import Bank, id_numbers, momentum_contrast
 from workbench.objectives.parts.neighbourhood import (
     Graph,
     Neighbourhood,
@@ -20,8 +20,8 @@ from workbench.objectives.parts.neighbourhood import (
     biased_attention,
     cross_similarity,
     intra_similarity,
-    normalised,
-    upper_half,
+    is_upper_half,
+    normalise,
 )
 from workbench.objectives.parts.sinkhorn import Alignment, Prototypes, prediction_loss, sinkhorn
 from workbench.records import Embedding
@@ -42,8 +42,12 @@ def close(found, expected, atol=1e-6):
 
 
 def world(own=OWN, seed=0):
-    given = batch(own, seed=seed)
-    return embedding(len(given.image_ids), seed=seed + 1), embedding(len(own), seed=seed + 2), given
+    given = make_batch(own, seed=seed)
+    return (
+        random_embedding(len(given.image_ids), seed=seed + 1),
+        random_embedding(len(own), seed=seed + 2),
+        given,
+    )
 
 
 def test_sinkhorn_by_hand_at_both_epsilons():
@@ -116,7 +120,7 @@ def test_a_batch_larger_than_its_bank_is_contrasted_whole():
 
 def test_image_numbers_are_the_same_in_every_run():
     # blake2b with 8 bytes, read as a signed big-endian number.
-    assert numbers_of(["a", "b", "a"], torch.device("cpu")).tolist() == [
+    assert id_numbers(["a", "b", "a"], torch.device("cpu")).tolist() == [
         4681665781835383343, -8902839231844102283, 4681665781835383343,
     ]  # fmt: skip
 
@@ -126,13 +130,13 @@ def test_the_graph_within_a_modality_by_hand():
     similarity = intra_similarity(tensor([[1, 0], [0.8, 0.6], [0, 1]], dtype=torch.float64), 1.0)
     close(similarity, [[1, 0.670320, 0.135335], [0.670320, 1, 0.449329], [0.135335, 0.449329, 1]])
     close(similarity.sum(1), [1.805655, 2.119649, 1.584664])
-    close(normalised(similarity)[0], [0.553816, 0.342636, 0.080006])
+    close(normalise(similarity)[0], [0.553816, 0.342636, 0.080006])
 
 
 def test_the_upper_half_of_a_block_and_the_biased_attention_by_hand():
     # Sixteen values with .5, .5, .6, .6 around the middle: median .55. With no query, weights are
     # softmax(1.5, .9).
-    heard = upper_half(BLOCK, by_row=False)
+    heard = is_upper_half(BLOCK, by_row=False)
     assert heard.tolist() == [[True, True, False, False]] * 2 + [[False, False, True, True]] * 2
     bias = (1.5 * BLOCK).masked_fill(~heard, -torch.inf)
     close(bias[0, :2], [1.5, 0.9])
@@ -158,7 +162,7 @@ def test_regions_and_words_by_hand():
 
 
 def masked(count, parts, seed):
-    made = embedding(count, seed=seed, parts=parts)
+    made = random_embedding(count, seed=seed, parts=parts)
     mask = torch.rand(count, parts, generator=torch.Generator().manual_seed(seed)) < 0.6
     mask[:, 0] = True
     return replace(made, mask=mask)
@@ -166,7 +170,7 @@ def masked(count, parts, seed):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_sinkhorn_and_alignment_are_the_loops(seed):
-    image, text = (embedding(5, seed=seed + n).mean.detach() for n in (1, 9))
+    image, text = (random_embedding(5, seed=seed + n).mean.detach() for n in (1, 9))
     for form in ("swav", "printed"):
         torch.manual_seed(seed)
         prototypes = Prototypes(WIDTH, Alignment(prototypes=7, form=form)).double()
@@ -180,7 +184,7 @@ def test_sinkhorn_and_alignment_are_the_loops(seed):
 def test_the_contrast_is_the_loop_with_a_bank_that_knows_images_of_the_batch(seed):
     objective = load("aahr", triplet=0, pga=0, nsi=0, contrast={"bank": 12})
     image, text, given = world(seed=seed)
-    earlier = batch([0, 1, 1, 2], image_ids=["i2", "x", "i0"], seed=seed + 7)
+    earlier = make_batch([0, 1, 1, 2], image_ids=["i2", "x", "i0"], seed=seed + 7)
     objective.after_step(image, text, earlier)
     of = [given.image_ids[i] for i in given.own]
     earlier_of = [earlier.image_ids[i] for i in earlier.own]
@@ -190,7 +194,7 @@ def test_the_contrast_is_the_loop_with_a_bank_that_knows_images_of_the_batch(see
     expected += oracle.contrast(
         text.mean.tolist(), of, seen_image, given.image_ids, old_image, earlier.image_ids, 0.1
     )
-    close(loss(objective, image, text, given), expected, atol=1e-9)
+    close(total_loss(objective, image, text, given), expected, atol=1e-9)
 
 
 @pytest.mark.parametrize("residual", [False, True])
@@ -206,9 +210,9 @@ def test_the_neighbourhood_is_the_loops(seed, residual, monkeypatch):
     to_text, to_image = oracle.cross(regions, seen, words, real)
     whole = oracle.graph(v, u, to_text, to_image, 0.7)
     of_images, of_texts = [row[:3] for row in whole[:3]], [row[3:] for row in whole[3:]]
-    hidden = oracle.convolved(of_images, v, layer.of_images[0].weight.tolist())
-    hidden += oracle.convolved(of_texts, u, layer.of_texts[0].weight.tolist())
-    hidden = oracle.convolved(whole, hidden, layer.joint[0].weight.tolist())
+    hidden = oracle.convolve(of_images, v, layer.of_images[0].weight.tolist())
+    hidden += oracle.convolve(of_texts, u, layer.of_texts[0].weight.tolist())
+    hidden = oracle.convolve(whole, hidden, layer.joint[0].weight.tolist())
     maps = [
         [
             [oracle.dot(w, h) + b for w, b in zip(m.weight.tolist(), m.bias.tolist(), strict=True)]
@@ -216,7 +220,7 @@ def test_the_neighbourhood_is_the_loops(seed, residual, monkeypatch):
         ]
         for m in (layer.query, layer.key, layer.value)
     ]
-    heard = oracle.attended(*maps, oracle.bias(whole, 3, 1.3))
+    heard = oracle.attend(*maps, oracle.bias(whole, 3, 1.3))
     if residual:
         heard = [
             [a + b for a, b in zip(row, said, strict=True)] for row, said in zip(heard, v + u, strict=True)
@@ -246,7 +250,7 @@ def test_the_terms_are_the_sum_that_the_paper_writes():
 
 def test_with_everything_off_but_the_triplet_it_is_vse_plus_plus():
     image, text, given = world()
-    found = loss(load("aahr", pga=0, mcl=0, nsi=0), image, text, given)
+    found = total_loss(load("aahr", pga=0, mcl=0, nsi=0), image, text, given)
     scores = objectives.load("vsepp", margin=0.2)(image, text, given)
     close(found * len(OWN), sum(scores.values()), atol=1e-9)
 
@@ -254,7 +258,7 @@ def test_with_everything_off_but_the_triplet_it_is_vse_plus_plus():
 def test_swapping_the_sides_or_renumbering_the_prototypes_changes_no_alignment():
     torch.manual_seed(0)
     prototypes = Prototypes(WIDTH, Alignment(prototypes=7)).double()
-    image, text = (embedding(5, seed=n).mean.detach() for n in (1, 2))
+    image, text = (random_embedding(5, seed=n).mean.detach() for n in (1, 2))
     value = prototypes(image, text)
     close(prototypes(text, image), value, atol=1e-12)
     with torch.no_grad():
@@ -270,7 +274,7 @@ def test_the_swapped_prediction_is_at_least_the_entropy_of_its_target():
 def test_the_targets_take_no_gradient_and_the_rest_is_that_of_finite_differences(monkeypatch):
     torch.manual_seed(0)
     prototypes = Prototypes(WIDTH, Alignment(prototypes=5)).double()
-    image, text = (embedding(3, seed=n).mean for n in (1, 2))
+    image, text = (random_embedding(3, seed=n).mean for n in (1, 2))
     own = torch.autograd.grad(prototypes(image, text), (image, text))
     fixed = [sinkhorn(prototypes.scores(side), epsilon=0.05, iterations=3) for side in (image, text)]
     assert not any(target.requires_grad for target in fixed)
@@ -285,15 +289,15 @@ def test_neither_bank_nor_momentum_outputs_take_a_gradient():
     image, text, given = world()
     leaves = [made.mean.clone().requires_grad_() for made in given.momentum]
     given = replace(given, momentum=tuple(Embedding(leaf) for leaf in leaves))
-    loss(objective, image, text, given).backward()
+    total_loss(objective, image, text, given).backward()
     assert all(leaf.grad is None for leaf in leaves)
     assert not any(buffer.requires_grad for buffer in objective.buffers())
 
 
 def test_what_the_bank_holds_of_the_anchors_own_image_is_no_negative():
     objective = load("aahr", triplet=0, pga=0, nsi=0)
-    image, text = embedding(1, seed=1), embedding(1, seed=2)
-    given, other = batch([0], image_ids=["a"]), batch([0], image_ids=["b"], seed=3)
+    image, text = random_embedding(1, seed=1), random_embedding(1, seed=2)
+    given, other = make_batch([0], image_ids=["a"]), make_batch([0], image_ids=["b"], seed=3)
     assert objective(image, text, given)["mcl"].item() == pytest.approx(0, abs=1e-12)
     objective.after_step(image, text, given)
     assert objective(image, text, given)["mcl"].item() == pytest.approx(0, abs=1e-12)
@@ -309,7 +313,7 @@ def test_forward_writes_nothing_and_a_step_enqueues_the_batch():
     objective.after_step(image, text, given)
     assert (int(objective.images.filled), int(objective.texts.filled)) == (4, 8)
     torch.testing.assert_close(objective.texts.vectors[-8:], given.momentum[1].mean)
-    ids = numbers_of(given.image_ids, torch.device("cpu"))
+    ids = id_numbers(given.image_ids, torch.device("cpu"))
     assert torch.equal(objective.texts.image_ids[-8:], ids[given.own])
     state = objective.state_dict()
     assert {"images.vectors", "texts.image_ids", "texts.filled", "steps", "prototypes.vectors"} <= set(state)
@@ -342,7 +346,7 @@ def test_every_node_listens_to_somebody_even_where_all_are_alike(keep):
 def test_without_the_plain_embedding_all_nodes_say_nearly_the_same():
     # Why the print is not the default: the enhanced embeddings of random nodes have a mean cosine near 1
     # without it.
-    image, text = embedding(8, seed=1), embedding(8, seed=2)
+    image, text = random_embedding(8, seed=1), random_embedding(8, seed=2)
     found = []
     for residual in (False, True):
         torch.manual_seed(0)
@@ -355,15 +359,15 @@ def test_without_the_plain_embedding_all_nodes_say_nearly_the_same():
 
 
 def test_negative_similarities_are_no_neighbours_in_the_convolution():
-    found = normalised(tensor([[1.0, -0.5], [0.2, 1.0]]))
+    found = normalise(tensor([[1.0, -0.5], [0.2, 1.0]]))
     close(found, [[1.0, 0.0], [0.2 / 1.2**0.5, 1 / 1.2]])
 
 
 def test_regions_take_a_gradient_only_when_asked():
     image, text, given = world()
-    loss(load("aahr"), image, text, given).backward()
+    total_loss(load("aahr"), image, text, given).backward()
     assert image.parts.grad is None
-    loss(load("aahr", graph={"detach": False}), image, text, given).backward()
+    total_loss(load("aahr", graph={"detach": False}), image, text, given).backward()
     assert image.parts.grad.abs().sum() > 0
     assert text.parts.grad.abs().sum() > 0
 

@@ -6,14 +6,19 @@ import pytest
 import torch
 from torch.nn.functional import normalize
 
-from tests.objectives.worlds import WIDTH, batch, embedding, load, recorded_draws
+from tests.objectives.worlds import WIDTH, load, make_batch, random_embedding, recorded_draws
 from tests.oracles import aahr as oracle
 from workbench import objectives
 from workbench.encoders.multigrain import Fusion, ReleasedGrain, two_largest
 from workbench.encoders.pooling import ValuePooling
 from workbench.objectives.contract import check_objective
 from workbench.objectives.parts.neighbourhood import attention_bias
-from workbench.objectives.parts.released_graph import Convolution, averaged, best_matches, within
+from workbench.objectives.parts.released_graph import (
+    Convolution,
+    best_matches,
+    mean_matches,
+    similarity_within,
+)
 from workbench.records import Embedding
 
 OWN = [0, 0, 1, 2, 2, 2, 3, 3]
@@ -27,12 +32,12 @@ def close(found, expected, atol=1e-9):
 
 def world(seed=0, **options):
     """Pairs whose vectors have any length, an objective with full banks, and its batch."""
-    given = batch(OWN, seed=seed)
-    sides = [embedding(n, seed=seed + 1 + k) for k, n in enumerate((4, len(OWN)))]
+    given = make_batch(OWN, seed=seed)
+    sides = [random_embedding(n, seed=seed + 1 + k) for k, n in enumerate((4, len(OWN)))]
     image, text = (Embedding(1.3 * s.mean, parts=s.parts, mask=s.mask, local=s.local) for s in sides)
     objective = load("aahr", variant="released", **NOW | options)
     for step in range(3):
-        objective.after_step(image, text, batch(OWN, seed=10 + step))
+        objective.after_step(image, text, make_batch(OWN, seed=10 + step))
     return objective, image, text, given
 
 
@@ -103,17 +108,17 @@ def test_scores_are_dot_products():
 
 
 def test_relevance_across_and_within_is_that_of_the_loops():
-    image, text = embedding(3, seed=1), embedding(4, seed=2)
+    image, text = random_embedding(3, seed=1), random_embedding(4, seed=2)
     mask = torch.tensor([[True, True, True, False]] * 3)
     image = Embedding(image.mean, parts=image.parts, mask=mask, local=image.local)
-    found = averaged(best_matches(image, text), image, text)
+    found = mean_matches(best_matches(image, text), image, text)
     expected = oracle.scan_relevance(
         image.parts.tolist(), mask.tolist(), text.parts.tolist(), text.mask.tolist()
     )
     for one, other in zip(found, expected, strict=True):
         close(one, other)
         assert not one.requires_grad
-    close(within(image.local), oracle.near(image.local.tolist()), atol=2e-6)
+    close(similarity_within(image.local), oracle.near(image.local.tolist()), atol=2e-6)
 
 
 def test_the_convolution_and_the_bias_are_those_of_the_loops():
@@ -139,8 +144,8 @@ def test_enhanced_vectors_are_what_the_parts_of_the_graph_make_of_the_local_vect
     objective, image, text, _ = world()
     graph = objective.neighbourhood
     v, u = graph(image, text)
-    to_text, to_image = averaged(best_matches(image, text), image, text)
-    a, b = within(image.local), within(text.local)
+    to_text, to_image = mean_matches(best_matches(image, text), image, text)
+    a, b = similarity_within(image.local), similarity_within(text.local)
     whole = torch.cat([torch.cat([a, to_text], 1), torch.cat([to_image, b], 1)])
     hidden = torch.cat([graph.of_images(image.local, a), graph.of_texts(text.local, b)])
     nodes = normalize(graph.joint(hidden, whole), dim=1) + torch.cat([image.local, text.local])
@@ -185,8 +190,8 @@ def test_the_terms_read_what_the_released_code_reads(monkeypatch):
 
 
 def test_terms_begin_at_their_steps_and_the_bank_when_it_is_full():
-    given = batch(OWN, seed=0)
-    image, text = embedding(4, seed=1), embedding(len(OWN), seed=2)
+    given = make_batch(OWN, seed=0)
+    image, text = random_embedding(4, seed=1), random_embedding(len(OWN), seed=2)
     options = {"alignment": {"after": 2}, "graph": {"after": 3}, "contrast": {"bank": 16}}
     objective = load("aahr", variant="released", **options)
     begun = []
@@ -206,7 +211,11 @@ def stepped(steps, **options):
     torch.manual_seed(7)
     alignment = {"after": 0, "prototypes": 5, **options}
     objective = load("aahr", variant="released", triplet=0, mcl=0, nsi=0, alignment=alignment)
-    given, image, text = batch(OWN, seed=0), embedding(4, seed=1), embedding(len(OWN), seed=2)
+    given, image, text = (
+        make_batch(OWN, seed=0),
+        random_embedding(4, seed=1),
+        random_embedding(len(OWN), seed=2),
+    )
     optimiser = torch.optim.SGD([objective.prototypes.vectors], lr=0.5)
     seen = [objective.prototypes.vectors.detach().clone()]
     for _ in range(steps):

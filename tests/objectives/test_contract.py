@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch.nn.functional import normalize, softplus
 
-from tests.objectives.worlds import load, seeded
+from tests.objectives.worlds import load, seed_draws
 from workbench import objectives
 from workbench.objectives import Objective
 from workbench.objectives.contract import check_objective
@@ -71,7 +71,7 @@ def test_plain_tensors_give_the_terms_of_records(name):
     objective, fields = load(name).float(), PLAIN.get(name, {})
     image, text = normalize(torch.rand(3, 6), dim=1), normalize(torch.rand(5, 6), dim=1)
     given = Batch(["b", "a", "c"], list("vwxyz"), torch.tensor([0, 0, 1, 2, 2]))
-    with seeded():
+    with seed_draws():
         found = objective(image, text, given.positives, **fields)
     both = {key: [fields[key][0], fields[key][1]] for key in ("log_var", "parts") if key in fields}
     if "parts" in both:
@@ -84,7 +84,7 @@ def test_plain_tensors_give_the_terms_of_records(name):
         momentum=tuple(map(Embedding, fields["momentum"])) if objective.momentum else None,
     )
     sides = (Embedding(v, **{k: pair[n] for k, pair in both.items()}) for n, v in enumerate((image, text)))
-    with seeded():
+    with seed_draws():
         image, text = sides
         expected = objective(image, replace(text, **alone), records)
     assert found.keys() == expected.keys() == set(objective.terms)

@@ -8,15 +8,15 @@ import torch
 from torch.nn import functional
 
 from tests.metrics.families import recall
-from tests.objectives.worlds import batch, embedding, loss
+from tests.objectives.worlds import make_batch, random_embedding, total_loss
 from tests.oracles import cora as oracle
 from tests.toys import S4, close, eye
 from workbench import encoders, objectives
 from workbench.encoders.base import Pair
 from workbench.losses.contrastive import contrastive
 from workbench.objectives.cora import (
+    captions_saying,
     joint_contrastive,
-    said_by,
     specificity,
 )
 from workbench.objectives.parts.attention import with_entities
@@ -70,7 +70,7 @@ def test_the_hardest_triplet_by_hand_is_a_mean():
     # METHODS: image to text .3375, text to image .345; the weight is 4.
     objective = objectives.load("cora", contrastive=0, specificity=0)
     objective.scores = lambda image, text: S4
-    out = objective(embedding(4, seed=1), embedding(4, seed=2), batch(range(4)))
+    out = objective(random_embedding(4, seed=1), random_embedding(4, seed=2), make_batch(range(4)))
     assert list(out) == ["hard"]
     close(out["hard"], 4 * (0.3375 + 0.345))
 
@@ -78,7 +78,7 @@ def test_the_hardest_triplet_by_hand_is_a_mean():
 def test_the_total_by_hand():
     # 4 * 0 + .000599009 + 11 * .299223802
     out = objectives.load("cora", positives="own")(
-        Embedding(IMAGE), Embedding(CAPTION, entities=ENTITY, owner=OWNER), batch([0, 1])
+        Embedding(IMAGE), Embedding(CAPTION, entities=ENTITY, owner=OWNER), make_batch([0, 1])
     )
     assert out["hard"] == 0
     close(torch.stack(list(out.values())).sum(), 3.292060826)
@@ -102,7 +102,7 @@ def test_a_caption_says_an_entity_of_its_object_and_a_subset_of_its_attributes()
     attributes = torch.tensor([[[3, 4], [0, 0]], [[3, 0], [0, 0]], [[3, 0], [0, 0]]])
     # Entities: brown dog, big brown dog, dog, cat, brown cat.
     labels = torch.tensor([[1, 3, 0], [1, 4, 3], [1, 0, 0], [2, 0, 0], [2, 3, 0]])
-    assert said_by(labels, objects, attributes).tolist() == [
+    assert captions_saying(labels, objects, attributes).tolist() == [
         [True, True, True, True, False],
         [True, False, True, False, False],
         [False, False, False, True, True],
@@ -124,16 +124,16 @@ def test_what_captions_say_is_that_of_loops(seed):
         for names, given in zip(objects.tolist(), attributes.tolist(), strict=True)
     ]
     expected = [[oracle.says(entity, caption) for entity in entities] for caption in captions]
-    assert said_by(labels, objects, attributes).tolist() == expected
+    assert captions_saying(labels, objects, attributes).tolist() == expected
 
 
 @pytest.mark.parametrize(("images", "seed"), [(3, 0), (5, 1)])
 def test_the_losses_are_those_of_loops(images, seed):
     own = torch.arange(images).repeat_interleave(2)
     given, image, text = (
-        batch(own, seed=seed),
-        embedding(images, seed=seed + 1),
-        embedding(2 * images, seed=seed + 2),
+        make_batch(own, seed=seed),
+        random_embedding(images, seed=seed + 1),
+        random_embedding(2 * images, seed=seed + 2),
     )
     scores, found = (image.mean @ other.T for other in (text.mean, text.entities))
     belongs = given.positives[:, text.owner]
@@ -147,7 +147,7 @@ def test_the_losses_are_those_of_loops(images, seed):
 
 
 def test_reranking_is_that_of_loops_and_goes_by_blocks(monkeypatch):
-    image, text = embedding(7, seed=1), embedding(5, seed=2)
+    image, text = random_embedding(7, seed=1), random_embedding(5, seed=2)
     owner = torch.tensor([0, 0, 0, 1, 1, 3, 3, 3, 4, 4])
     text = replace(text, owner=owner)
     scores = image.mean @ text.mean.T
@@ -175,15 +175,15 @@ def test_one_more_positive_never_raises_what_an_image_is_compared_with():
 
 
 def test_beta_of_one_is_the_plain_ranking_exactly():
-    image, text = embedding(4, seed=1), embedding(6, seed=2)
+    image, text = random_embedding(4, seed=1), random_embedding(6, seed=2)
     plain = objectives.load("cora").scores(image, text)
     assert torch.equal(plain, image.mean @ text.mean.T)
     assert not torch.allclose(objectives.load("cora", beta=0.5).scores(image, text), plain)
 
 
 def test_training_never_re_ranks():
-    given, image, text = batch([0, 0, 1, 2]), embedding(3, seed=1), embedding(4, seed=2)
-    assert loss(objectives.load("cora", beta=0.3), image, text, given) == loss(
+    given, image, text = make_batch([0, 0, 1, 2]), random_embedding(3, seed=1), random_embedding(4, seed=2)
+    assert total_loss(objectives.load("cora", beta=0.3), image, text, given) == total_loss(
         objectives.load("cora"), image, text, given
     )
 
@@ -229,7 +229,7 @@ def test_entities_of_other_images_that_say_the_same_are_positives():
     text = Embedding(
         CAPTION, entities=ENTITY, owner=torch.tensor([0, 1, 1]), labels=torch.tensor([[1, 3], [1, 3], [2, 0]])
     )
-    given = replace(batch([0, 1]), signals={"graph_tokens": graphs})
+    given = replace(make_batch([0, 1]), signals={"graph_tokens": graphs})
     shared = torch.tensor([[True, True, False], [True, True, True]])
     whole = torch.cat([SCORES, IMAGE @ ENTITY.T], 1)
     for positives, expected in (

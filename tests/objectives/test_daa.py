@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from tests.objectives.worlds import batch, embedding
+from tests.objectives.worlds import make_batch, random_embedding
 from tests.oracles import losses as oracle
 from tests.toys import S3, close
 from workbench import objectives
@@ -27,8 +27,8 @@ def both(scores, relevance, **options):
 def terms(scores, relevance, own, **options):
     objective = objectives.load("daa", **options)
     objective.scores = lambda image, text: scores
-    given = replace(batch(own), relevance={options.get("relevance", "tfidf"): relevance})
-    return objective(embedding(1, seed=0), embedding(1, seed=1), given)
+    given = replace(make_batch(own), relevance={options.get("relevance", "tfidf"): relevance})
+    return objective(random_embedding(1, seed=0), random_embedding(1, seed=1), given)
 
 
 def test_ranks_count_who_stands_above():
@@ -123,8 +123,8 @@ def test_what_is_not_asked_for_is_not_computed(monkeypatch):
     objective = objectives.load("daa")
     objective.select(["i2t"])
     monkeypatch.setattr(daa, "average_semantic_precision", None)
-    given = replace(batch(range(3)), relevance={"tfidf": Y3})
-    assert set(objective(embedding(3, seed=0), embedding(3, seed=1), given)) == {"i2t", "t2i"}
+    given = replace(make_batch(range(3)), relevance={"tfidf": Y3})
+    assert set(objective(random_embedding(3, seed=0), random_embedding(3, seed=1), given)) == {"i2t", "t2i"}
 
 
 def test_an_unknown_order_and_a_temperature_of_nothing_are_refused():

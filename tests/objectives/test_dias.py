@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch.nn.functional import normalize
 
-from tests.objectives.worlds import batch, embedding, load
+from tests.objectives.worlds import load, make_batch, random_embedding
 from tests.oracles import dias as oracle
 from tests.toys import S3, S4, close
 from workbench import objectives
@@ -15,13 +15,13 @@ from workbench.losses.distance_weighted import distance_weighted
 from workbench.objectives.dias import (
     alignment,
     correlation,
+    first_captions,
     inter_difference,
     intra_difference,
-    one_caption_an_image,
 )
 from workbench.objectives.parts import attention
 from workbench.objectives.parts.attention import CrossAttention
-from workbench.objectives.parts.selection import Selection, constraint, probability, thresholds
+from workbench.objectives.parts.selection import Selection, constraint_loss, probability, thresholds
 from workbench.records import Batch, Embedding
 
 Y = torch.tensor([[1, 0.5, 0.2], [0.5, 1, 0.3], [0.2, 0.3, 1]], dtype=torch.float64)
@@ -37,12 +37,12 @@ def sums(difference, beta=0.0, **fields):
     """The constraint under a rule, and what it keeps."""
     selection, start = Selection(**fields), matrix((beta, beta) if isinstance(beta, float) else beta)
     kept = selection.mask(difference, start).nonzero().tolist()
-    return constraint(difference, selection, start, reduction="sum").item(), kept
+    return constraint_loss(difference, selection, start, reduction="sum").item(), kept
 
 
 def padded(count, seed, parts=4):
     """An embedding whose rows have 1 to ``parts`` real parts."""
-    made = embedding(count, seed=seed, parts=parts)
+    made = random_embedding(count, seed=seed, parts=parts)
     mask = torch.arange(parts)[None, :] <= (torch.arange(count) * 7 % parts)[:, None]
     return replace(made, mask=mask)
 
@@ -138,7 +138,7 @@ def test_the_slope_of_a_learned_beta_is_the_measured_one():
 def test_a_learned_beta_pays_for_keeping_too_little():
     beta = torch.full((2,), 1.5, dtype=torch.float64, requires_grad=True)
     selection, difference = Selection(beta="learned", keep=0.5), (S4 - S4.T).requires_grad_()
-    found = constraint(difference, selection, beta, reduction="mean")
+    found = constraint_loss(difference, selection, beta, reduction="mean")
     slopes = torch.autograd.grad(found, (beta, difference))
     assert slopes[0].sum() > 0  # a smaller beta is cheaper
     hard = selection.mask(difference, beta)
@@ -160,7 +160,7 @@ def test_a_learned_beta_comes_to_keep_the_share_that_it_aims_at_and_stays_there(
         image, text = (normalize(torch.randn(32, width, generator=generator), dim=1) for _ in range(2))
         difference = inter_difference(image @ normalize(image + text, dim=1).T)
         optimiser.zero_grad()
-        (0.05 * constraint(difference, selection, beta, reduction="sum")).backward()
+        (0.05 * constraint_loss(difference, selection, beta, reduction="sum")).backward()
         optimiser.step()
         shares.append(selection.mask(difference, beta.detach()).sum().item() / (32 * 31))
     assert abs(sum(shares[-50:]) / 50 - keep) < 0.06
@@ -193,13 +193,13 @@ def test_sparse_is_at_most_dense_and_beta_leads_from_dense_to_nothing():
 
 
 def test_equal_sides_have_no_difference():
-    image = embedding(5, seed=0).mean
+    image = random_embedding(5, seed=0).mean
     assert inter_difference(image @ image.T).abs().max() < 1e-12
     assert intra_difference(image, image).abs().max() == 0
 
 
 def test_the_alignment_ignores_scales_and_orders():
-    image, text = embedding(7, seed=0).parts[:, 0], embedding(7, seed=1).parts[:, 0]
+    image, text = random_embedding(7, seed=0).parts[:, 0], random_embedding(7, seed=1).parts[:, 0]
     scale, order = torch.tensor([1, 2, 5, 0.1, 3, 1]), torch.tensor([3, 1, 5, 0, 2, 4])
     expected = alignment(correlation(image, text), denominators="absolute", reduction="sum")
     for v, t in ((image * scale, text), (image.flip(0), text.flip(0)), (image[:, order], text[:, order])):
@@ -247,7 +247,7 @@ def test_other_weights_by_hand(attention):
 
 
 def test_padding_changes_no_term():
-    image, text, given = padded(4, seed=0), padded(8, seed=1), batch([0, 0, 1, 2, 2, 2, 3, 3])
+    image, text, given = padded(4, seed=0), padded(8, seed=1), make_batch([0, 0, 1, 2, 2, 2, 3, 3])
     for options in ({}, {"scorer": "cross", "rows": "attended"}, {"scorer": "chan"}):
         more = [
             replace(
@@ -267,7 +267,7 @@ def test_padding_changes_no_term():
 
 @pytest.mark.parametrize("which", ["mean", "attended", "pooled"])
 def test_rows_are_what_their_names_say(which):
-    image, text, given = padded(3, seed=0), padded(4, seed=1), batch([0, 1, 1, 2])
+    image, text, given = padded(3, seed=0), padded(4, seed=1), make_batch([0, 1, 1, 2])
     found = load("dias", rows=which, weights={"loc": 0, "dim": 1, "inter": 0, "intra": 0})(
         image, text, given
     )["dim"]
@@ -294,7 +294,7 @@ def test_rows_are_what_their_names_say(which):
 
 def test_the_terms_are_the_weighted_equations():
     own = [0, 0, 1, 2, 2, 3]
-    image, text, given = padded(4, seed=0), padded(6, seed=1), batch(own)
+    image, text, given = padded(4, seed=0), padded(6, seed=1), make_batch(own)
     torch.manual_seed(0)
     found = load("dias", selection="dense")(image, text, given)
     captions = [0, 2, 3, 5]
@@ -320,14 +320,14 @@ def test_the_terms_are_the_weighted_equations():
 
 
 def test_cross_compares_images_by_what_they_see_in_their_own_captions():
-    image, text, given = padded(3, seed=0), padded(3, seed=1), batch([0, 1, 2])
+    image, text, given = padded(3, seed=0), padded(3, seed=1), make_batch([0, 1, 2])
     found = load(
         "dias", scorer="cross", selection="dense", weights={"loc": 0, "dim": 0, "inter": 1, "intra": 1}
     )
     terms = found(image, text, given)
     scores = matrix([[oracle.cross_score(r, w) for w in real(text)] for r in real(image)])
     close(terms["inter"], (scores - scores.T).square().sum())
-    of_words, of_regions = found.attention.of_pairs(image, text)
+    of_words, of_regions = found.attention.attended_pairs(image, text)
     v = normalize(torch.stack([a[m].mean(0) for a, m in zip(of_words, image.mask, strict=True)]), dim=1)
     t = normalize(torch.stack([a[m].mean(0) for a, m in zip(of_regions, text.mask, strict=True)]), dim=1)
     close(terms["intra"].detach(), (v @ v.T - t @ t.T).square().sum().detach())
@@ -336,14 +336,14 @@ def test_cross_compares_images_by_what_they_see_in_their_own_captions():
 
 def test_a_square_batch_takes_of_every_image_the_caption_with_the_least_id_and_no_image_twice():
     given = Batch(["a", "b", "a", "c"], ["t3", "t1", "t2", "t0"], torch.tensor([1, 2, 1, 0]))
-    images, captions = one_caption_an_image(given)
+    images, captions = first_captions(given)
     assert (images.tolist(), captions.tolist()) == ([1, 0], [2, 3])
-    taken = embedding(4, seed=0).take(images)
-    torch.testing.assert_close(taken.parts, embedding(4, seed=0).parts[[1, 0]])
+    taken = random_embedding(4, seed=0).take(images)
+    torch.testing.assert_close(taken.parts, random_embedding(4, seed=0).parts[[1, 0]])
 
 
 def test_in_the_warm_up_the_triplet_sums_over_all_negatives():
-    image, text, given = embedding(4, seed=0), embedding(4, seed=1), batch(range(4))
+    image, text, given = random_embedding(4, seed=0), random_embedding(4, seed=1), make_batch(range(4))
     objective = load("dias")
     objective.scores = lambda image, text: S4
     close(objective(image, text, given)["loc"], 1.53)
@@ -353,7 +353,7 @@ def test_in_the_warm_up_the_triplet_sums_over_all_negatives():
 
 @pytest.mark.parametrize("term", ["loc", "dim", "inter", "intra"])
 def test_a_term_alone_computes_nothing_else(term):
-    image, text, given = embedding(4, seed=0), embedding(4, seed=1), batch(range(4))
+    image, text, given = random_embedding(4, seed=0), random_embedding(4, seed=1), make_batch(range(4))
     torch.manual_seed(0)  # the triplet draws its negatives
     whole = load("dias")(image, text, given)
     off = {name: 0.0 for name in whole if name != term}
@@ -378,10 +378,15 @@ def test_it_reads_parts_for_what_needs_them_and_scores_by_them_only_where_told()
     cross = load("dias", scorer="cross", rows="pooled")
     assert cross.inputs == ("parts",)
     assert cross.scores_parts
-    bare = Embedding(embedding(4, seed=0).mean)
-    assert set(load("dias", rows="pooled")(bare, bare, batch(range(4)))) == {"loc", "dim", "inter", "intra"}
+    bare = Embedding(random_embedding(4, seed=0).mean)
+    assert set(load("dias", rows="pooled")(bare, bare, make_batch(range(4)))) == {
+        "loc",
+        "dim",
+        "inter",
+        "intra",
+    }
     with pytest.raises(ValueError, match="no parts; choose encoders that keep regions"):
-        load("dias")(bare, bare, batch(range(4)))
+        load("dias")(bare, bare, make_batch(range(4)))
 
 
 def test_its_preset_is_the_papers_and_a_learned_beta_is_a_parameter():
@@ -391,8 +396,8 @@ def test_its_preset_is_the_papers_and_a_learned_beta_is_a_parameter():
     assert list(objective.state_dict()) == []
     learned = load("dias", selection={"rule": "p", "beta": "learned", "keep": 0.1})
     assert [name for name, _ in learned.named_parameters()] == ["beta"]
-    image, text = embedding(4, seed=0), embedding(4, seed=1)
-    sum(learned(image, text, batch(range(4))).values()).backward()
+    image, text = random_embedding(4, seed=0), random_embedding(4, seed=1)
+    sum(learned(image, text, make_batch(range(4))).values()).backward()
     assert (learned.beta.grad != 0).all()
 
 
@@ -423,7 +428,7 @@ def test_options_that_make_no_sense_are_refused(options, error, message):
 
 
 def test_attended_rows_of_one_part_are_that_part():
-    made, other = (embedding(3, seed=n, parts=1) for n in (0, 1))
-    of_words, of_regions = CrossAttention().of_pairs(made, other)
+    made, other = (random_embedding(3, seed=n, parts=1) for n in (0, 1))
+    of_words, of_regions = CrossAttention().attended_pairs(made, other)
     torch.testing.assert_close(of_words, other.parts)
     torch.testing.assert_close(of_regions, made.parts)

@@ -6,11 +6,11 @@ from dataclasses import replace
 import pytest
 import torch
 
-from tests.objectives.worlds import batch, embedding
+from tests.objectives.worlds import make_batch, random_embedding
 from tests.oracles import losses as oracle
 from tests.toys import S3, S4, close, eye
 from workbench import objectives
-from workbench.objectives.ditm import caption_pairs, image_to_text_margin, ordering, text_to_image_margin
+from workbench.objectives.ditm import caption_pairs, image_to_text_margin, ordering_loss, text_to_image_margin
 
 DELTA3 = torch.tensor([0.2, 0.9, 0.5], dtype=torch.float64)
 
@@ -20,15 +20,17 @@ def terms(scores, own, delta, *, warming=False, also=None, **options):
     objective = objectives.load("ditm", **options)
     objective.warm_up(warming)
     objective.scores = lambda image, text: scores
-    given = replace(batch(own), also=also)
+    given = replace(make_batch(own), also=also)
     given.signals["descriptiveness"] = delta
-    return objective(embedding(1, seed=0), embedding(1, seed=1), given)
+    return objective(random_embedding(1, seed=0), random_embedding(1, seed=1), given)
 
 
 def ordered(sims, delta, *, eps=1e-2, reduction="sum"):
     """The ordering of the captions of one image."""
     scores, delta = torch.tensor([sims], dtype=torch.float64), torch.tensor(delta, dtype=torch.float64)
-    return ordering(scores, torch.ones_like(scores, dtype=torch.bool), delta, eps=eps, reduction=reduction)
+    return ordering_loss(
+        scores, torch.ones_like(scores, dtype=torch.bool), delta, eps=eps, reduction=reduction
+    )
 
 
 def test_three_pairs_give_the_worked_margins():
@@ -73,7 +75,7 @@ def test_the_ordering_gives_the_worked_values(sims, delta, expected):
 
 
 def test_caption_pairs_are_unordered_and_stay_within_an_image():
-    positives = batch([0, 1, 0, 0]).positives
+    positives = make_batch([0, 1, 0, 0]).positives
     pairs = {(int(i), int(a), int(b)) for i, a, b in zip(*caption_pairs(positives), strict=True)}
     assert pairs == {(0, 0, 2), (0, 0, 3), (0, 2, 3)}
 
@@ -97,7 +99,7 @@ def test_it_equals_a_loop_with_several_captions_an_image(seed, warming):
     scores = 2 * torch.rand(4, 7, generator=generator, dtype=torch.float64) - 1
     delta = torch.rand(7, generator=generator, dtype=torch.float64)
     delta[0] = 0
-    positives = batch(own).positives.tolist()
+    positives = make_batch(own).positives.tolist()
     i2t, t2i = oracle.ditm_triplet(scores.tolist(), positives, delta.tolist(), 6.0, not warming)
     order = oracle.ditm_ordering(scores.tolist(), positives, delta.tolist(), 1e-2)
     found = terms(scores, own, delta, warming=warming)
@@ -152,7 +154,7 @@ def test_one_caption_an_image_leaves_nothing_to_order():
 
 def test_a_caption_that_equals_its_image_keeps_the_ordering_finite():
     scores = torch.tensor([[1.0, 0.5]], dtype=torch.float64, requires_grad=True)
-    total = ordering(
+    total = ordering_loss(
         scores, torch.ones(1, 2, dtype=torch.bool), torch.tensor([0.3, 0.6]), eps=1e-2, reduction="sum"
     )
     # log(1e-6 * .3) - log(1 * .6)

@@ -9,14 +9,14 @@ import pytest
 import torch
 from torch.nn.functional import normalize
 
-from tests.objectives.worlds import DRAWS, batch, embedding, load, recorded_draws
+from tests.objectives.worlds import DRAWS, load, make_batch, random_embedding, recorded_draws
 from tests.oracles import aahr as oracle
 from tests.oracles import losses as loops
 from tests.toys import close
 from workbench import objectives
 from workbench.losses.triplet import triplet
 from workbench.objectives.contract import check_objective
-from workbench.objectives.hrem import divergence
+from workbench.objectives.hrem import relevance_divergence
 
 OWN = [0, 0, 1, 2, 2, 2, 3, 3]
 
@@ -24,8 +24,8 @@ OWN = [0, 0, 1, 2, 2, 2, 3, 3]
 def world(**options):
     """Four images of which regions are padding, eight captions, and an objective that has begun."""
     mask = torch.tensor([[True, True, True, False]] * 4)
-    image = replace(embedding(4, seed=1), mask=mask)
-    return load("hrem", after=0, **options), image, embedding(8, seed=2), batch(OWN)
+    image = replace(random_embedding(4, seed=1), mask=mask)
+    return load("hrem", after=0, **options), image, random_embedding(8, seed=2), make_batch(OWN)
 
 
 def test_the_settings_are_those_of_the_released_code():
@@ -40,16 +40,18 @@ def test_the_divergence_by_hand():
     # the guide's rows are (1, exp(-sqrt 2) = .243117); d = .756883 apart, and learnt shares are a half each:
     # log(1 + exp d) - d / 2 - log 2 = .069962 a direction
     vectors, flat = torch.eye(2, dtype=torch.float64), torch.zeros(2, 2, dtype=torch.float64)
-    assert divergence(vectors, vectors, (flat, flat)).item() == pytest.approx(2 * 0.069962, abs=2e-6)
+    assert relevance_divergence(vectors, vectors, (flat, flat)).item() == pytest.approx(
+        2 * 0.069962, abs=2e-6
+    )
     guide = (-torch.cdist(vectors, vectors)).exp()
-    assert divergence(vectors, vectors, (guide, guide)).item() == pytest.approx(0, abs=1e-6)
+    assert relevance_divergence(vectors, vectors, (guide, guide)).item() == pytest.approx(0, abs=1e-6)
 
 
 def test_the_divergence_is_that_of_the_loops():
-    image, text = embedding(4, seed=1).mean, embedding(8, seed=2).mean
+    image, text = random_embedding(4, seed=1).mean, random_embedding(8, seed=2).mean
     learnt = torch.rand(4, 8, dtype=torch.float64), torch.rand(8, 4, dtype=torch.float64)
     expected = loops.divergence(image.tolist(), text.tolist(), *(side.tolist() for side in learnt))
-    assert divergence(image, text, learnt).item() == pytest.approx(expected, abs=1e-9)
+    assert relevance_divergence(image, text, learnt).item() == pytest.approx(expected, abs=1e-9)
 
 
 # three regions are real: as many as are read, and fewer
@@ -95,7 +97,7 @@ def test_the_terms_are_triplets_of_what_was_heard(monkeypatch):
         torch.testing.assert_close(found, table, atol=1e-5, rtol=0)
     for name, (first, last) in {"triplet": (0, 2), "enhanced": (2, 4), "cross": (4, 8)}.items():
         close(terms[name], sum(values[first:last]))
-    close(terms["kl"], 10 * divergence(image.mean, text.mean, learnt))
+    close(terms["kl"], 10 * relevance_divergence(image.mean, text.mean, learnt))
 
 
 def test_the_divergence_teaches_relevance_alone_and_triplets_teach_the_layer():

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch.nn import functional
 
-from tests.objectives.worlds import batch, embedding, loss
+from tests.objectives.worlds import make_batch, random_embedding, total_loss
 from tests.oracles import losses as oracle
 from tests.toys import S3, S4
 from workbench import objectives
@@ -16,7 +16,9 @@ def total(scores, own, **options):
     """The loss of a given score matrix."""
     objective = objectives.load("infonce", **options)
     objective.scores = lambda image, text: scores
-    return loss(objective, embedding(1, seed=0), embedding(1, seed=1), batch(own)).item()
+    return total_loss(
+        objective, random_embedding(1, seed=0), random_embedding(1, seed=1), make_batch(own)
+    ).item()
 
 
 def test_three_pairs_give_the_worked_values_at_three_scales():
@@ -31,7 +33,7 @@ def test_three_pairs_give_the_worked_values_at_three_scales():
 def test_it_equals_a_loop_with_several_captions_an_image(rule, reduction):
     own = [0, 0, 1, 2, 2, 2]
     scores = torch.rand(3, 6, generator=torch.Generator().manual_seed(5), dtype=torch.float64)
-    positives = batch(own).positives.tolist()
+    positives = make_batch(own).positives.tolist()
     i2t = oracle.contrastive(scores.tolist(), positives, rule)
     t2i = oracle.contrastive(oracle.transpose(scores.tolist()), oracle.transpose(positives), rule)
     parts = (3, 6) if reduction == "mean" else (1, 1)
@@ -61,10 +63,10 @@ def test_a_learnt_exponential_scale_is_held_at_one_hundred_and_can_come_back():
     objective = objectives.load("infonce", initial=100.0)
     with torch.no_grad():
         objective.parameter += 1
-    image, text, given = embedding(2, seed=0), embedding(2, seed=1), batch([0, 1])
+    image, text, given = random_embedding(2, seed=0), random_embedding(2, seed=1), make_batch([0, 1])
     objective.after_step(image, text, given)
     assert objective.scale.item() == pytest.approx(100)
-    loss(objective, image, text, given).backward()
+    total_loss(objective, image, text, given).backward()
     assert objective.parameter.grad.abs() > 0
 
 

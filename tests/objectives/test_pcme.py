@@ -5,12 +5,12 @@ from dataclasses import replace
 import pytest
 import torch
 
-from tests.objectives.worlds import batch, embedding
+from tests.objectives.worlds import make_batch, random_embedding
 from tests.oracles import probabilistic as oracle
 from tests.toys import close
 from workbench import objectives
 from workbench.losses import similarity
-from workbench.objectives.pcme import FLOOR, samples
+from workbench.objectives.pcme import FLOOR, draw_samples
 from workbench.records import Embedding
 
 
@@ -50,7 +50,7 @@ def test_two_pairs_give_the_worked_loss():
     distances = torch.tensor([[0.4, 1.2], [1.0, 0.6]], dtype=torch.float64)
     objective = made(beta=0.0)
     objective.scores = lambda image, text: 2 * (5 - 5 * distances)
-    found = objective(embedding(1, seed=0), embedding(1, seed=1), batch([0, 1]))
+    found = objective(random_embedding(1, seed=0), random_embedding(1, seed=1), make_batch([0, 1]))
     assert set(found) == {"match"}
     # 2 * (.002475685 + .126928011 + .693147181 + .018149928); the values have nine digits each.
     assert found["match"].item() == pytest.approx(1.681401609, abs=2e-9)
@@ -75,7 +75,7 @@ def test_equal_samples_reduce_to_one():
 
 
 def test_samples_are_spread_by_the_deviation():
-    found = samples(torch.tensor([[1.0]]), torch.tensor([[2.0]]).log(), torch.tensor([[[0.5], [-1.0]]]))
+    found = draw_samples(torch.tensor([[1.0]]), torch.tensor([[2.0]]).log(), torch.tensor([[[0.5], [-1.0]]]))
     assert found.flatten().tolist() == pytest.approx([2.0, -1.0])
 
 
@@ -100,7 +100,7 @@ def test_variants_have_the_constants_of_their_repositories():
         "released": (5, 5, 8, 1e-3),
         "original": (15, 15, 7, 1e-5),
     }
-    image, text, given = embedding(2, seed=0), embedding(2, seed=1), batch([0, 1])
+    image, text, given = random_embedding(2, seed=0), random_embedding(2, seed=1), make_batch([0, 1])
     terms = [
         *oracle.vib(image.mean.tolist(), image.log_var.tolist()),
         *oracle.vib(text.mean.tolist(), text.log_var.tolist()),
@@ -113,7 +113,7 @@ def test_variants_have_the_constants_of_their_repositories():
 @pytest.mark.parametrize("weight", [None, 0.0])
 def test_the_original_bottleneck_reads_the_mean_of_the_samples_that_are_scored(weight):
     own = [0, 0, 1]
-    image, text, given = embedding(2, seed=0), embedding(3, seed=1), batch(own)
+    image, text, given = random_embedding(2, seed=0), random_embedding(3, seed=1), make_batch(own)
     objective = made(variant="original", beta=weight)
     torch.manual_seed(3)
     drawn = [objective._draw(one, None) for one in (image, text)]
@@ -134,7 +134,7 @@ def test_the_original_bottleneck_reads_the_mean_of_the_samples_that_are_scored(w
 @pytest.mark.parametrize("variant", ["consistent", "released"])
 def test_it_equals_a_double_loop(seed, variant):
     own = [0, 0, 1, 2, 2]
-    image, text, given = embedding(3, seed=seed), embedding(5, seed=seed + 9), batch(own)
+    image, text, given = random_embedding(3, seed=seed), random_embedding(5, seed=seed + 9), make_batch(own)
     objective = made(variant=variant, samples=3, beta=0.0)
     torch.manual_seed(seed)
     drawn = [objective._draw(one, None).tolist() for one in (image, text)]
@@ -157,7 +157,8 @@ def test_chunks_of_images_give_the_whole(monkeypatch):
 
 def test_without_variance_the_seed_does_not_matter():
     image, text = (
-        replace(one, log_var=one.log_var * 0 - 1e3) for one in (embedding(3, seed=0), embedding(4, seed=1))
+        replace(one, log_var=one.log_var * 0 - 1e3)
+        for one in (random_embedding(3, seed=0), random_embedding(4, seed=1))
     )
     objective = made()
     torch.manual_seed(0)
@@ -169,7 +170,7 @@ def test_without_variance_the_seed_does_not_matter():
 
 
 def test_training_draws_anew_and_evaluation_scores_a_pair_alike_wherever_it_stands():
-    image, text = embedding(4, seed=0), embedding(5, seed=1)
+    image, text = random_embedding(4, seed=0), random_embedding(5, seed=1)
     objective = made()
     assert not torch.equal(objective.scores(image, text), objective.scores(image, text))
     objective.eval()
@@ -181,7 +182,7 @@ def test_training_draws_anew_and_evaluation_scores_a_pair_alike_wherever_it_stan
 
 
 def test_draws_of_evaluation_have_the_embedding_as_their_mean():
-    one = embedding(3, seed=0)
+    one = random_embedding(3, seed=0)
     for count, drawn in ((7, 8), (8, 8)):
         found = made(samples=count).eval()._draw(one, torch.Generator().manual_seed(1))
         assert found.shape[1] == drawn
@@ -189,7 +190,7 @@ def test_draws_of_evaluation_have_the_embedding_as_their_mean():
 
 
 def test_the_score_is_unbiased_over_draws():
-    image, text = embedding(2, seed=0), embedding(2, seed=1)
+    image, text = random_embedding(2, seed=0), random_embedding(2, seed=1)
     torch.manual_seed(0)
     few = torch.stack([made(samples=8).scores(image, text).sigmoid() for _ in range(400)]).mean(0)
     many = made(samples=500).scores(image, text).sigmoid()
@@ -204,7 +205,7 @@ def test_the_gradient_is_finite_at_distance_zero(variant):
         for _ in range(2)
     )
     objective = made(variant=variant)
-    made_ = objective(image, text, batch([0, 1]))["match"]
+    made_ = objective(image, text, make_batch([0, 1]))["match"]
     made_.backward()
     assert made_.isfinite()
     assert image.mean.grad.isfinite().all()
@@ -218,7 +219,7 @@ def test_scores_do_not_saturate_where_probabilities_do():
 
 
 def test_soft_labels_divide_the_likelihood():
-    image, text, given = embedding(2, seed=0), embedding(2, seed=1), batch([0, 1])
+    image, text, given = random_embedding(2, seed=0), random_embedding(2, seed=1), make_batch([0, 1])
     labels = torch.tensor([[0.75, 0.25], [0.0, 1.0]], dtype=torch.float64)
     objective = made(beta=0.0).eval()
     odds = objective.scores(image, text)

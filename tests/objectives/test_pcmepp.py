@@ -6,14 +6,14 @@ import pytest
 import torch
 from torch.nn.functional import normalize
 
-from tests.objectives.worlds import batch, embedding
+from tests.objectives.worlds import make_batch, random_embedding
 from tests.oracles import probabilistic as oracle
 from tests.toys import close, eye
 from workbench import objectives
 from workbench.losses import similarity
 from workbench.losses.bottleneck import bottleneck
-from workbench.objectives.parts.gaussian import matching
-from workbench.objectives.pcmepp import pseudo_labels, smoothed
+from workbench.objectives.parts.gaussian import matching_loss
+from workbench.objectives.pcmepp import pseudo_labels, smooth_labels
 from workbench.records import Embedding
 
 
@@ -33,8 +33,8 @@ def terms(logits, labels, **options):
     """The terms of a given matrix of logits: scores are the logits, under a scale of 1 and a shift of 0."""
     objective = made(scale=1.0, shift=0.0, beta=0.0, **options)
     objective.scores = lambda image, text: logits
-    given = replace(batch(range(logits.shape[1])), labels=labels)
-    return objective(embedding(1, seed=0), embedding(1, seed=1), given)
+    given = replace(make_batch(range(logits.shape[1])), labels=labels)
+    return objective(random_embedding(1, seed=0), random_embedding(1, seed=1), given)
 
 
 def test_two_pairs_give_the_worked_distances_and_logits():
@@ -46,7 +46,7 @@ def test_two_pairs_give_the_worked_distances_and_logits():
 
 def test_two_pairs_give_the_worked_loss():
     # 2 * .529532580 + .1 * 2 * .529532580 (no pseudo-positive) + 1e-4 * 3.417197377
-    found = made()(IMAGE, TEXT, batch([0, 1]))
+    found = made()(IMAGE, TEXT, make_batch([0, 1]))
     close(found["match"], 2 * 0.529532580)
     close(found["pseudo"], 0.2 * 0.529532580)
     close(found["vib"], 3.417197377e-4)
@@ -56,7 +56,7 @@ def test_two_pairs_give_the_worked_loss():
 def test_in_warm_up_epochs_nothing_is_a_pseudo_positive():
     objective = made()
     objective.warm_up(True)
-    found = objective(IMAGE, TEXT, batch([0, 1]))
+    found = objective(IMAGE, TEXT, make_batch([0, 1]))
     close(found["match"], 2 * 0.529532580)
     assert found["pseudo"].item() == 0
 
@@ -66,8 +66,8 @@ def test_a_caption_above_the_labelled_one_is_a_pseudo_positive_of_its_image_only
     logits, labels = tensor([[1.0, 2.0], [0.0, 3.0]]), eye(2).double()
     assert pseudo_labels(logits, labels).tolist() == [[1, 1], [0, 1]]
     assert pseudo_labels(logits.T, labels.T).tolist() == [[1, 0], [0, 1]]
-    close(matching(logits, pseudo_labels(logits, labels)), 0.295481058)
-    close(matching(logits, labels), 0.795481058)
+    close(matching_loss(logits, pseudo_labels(logits, labels)), 0.295481058)
+    close(matching_loss(logits, labels), 0.795481058)
     close(torch.stack(list(terms(logits, None).values())).sum(), 1.700058327)
 
 
@@ -83,7 +83,7 @@ def test_of_several_positives_the_lowest_score_decides_and_a_soft_label_below_th
 
 
 def test_smoothing_moves_both_labels_by_epsilon():
-    close(smoothed(tensor([1.0, 0.0, 0.5]), 0.1), [0.9, 0.1, 0.5])
+    close(smooth_labels(tensor([1.0, 0.0, 0.5]), 0.1), [0.9, 0.1, 0.5])
 
 
 def test_the_bottleneck_is_zero_for_a_standard_gaussian_only():
@@ -96,7 +96,7 @@ def test_the_bottleneck_is_zero_for_a_standard_gaussian_only():
 @pytest.mark.parametrize("seed", range(4))
 def test_it_equals_a_double_loop_with_several_captions_an_image_and_soft_labels(seed):
     own = [0, 0, 1, 2, 2]
-    image, text, given = embedding(3, seed=seed), embedding(5, seed=seed + 9), batch(own)
+    image, text, given = random_embedding(3, seed=seed), random_embedding(5, seed=seed + 9), make_batch(own)
     if seed % 2:
         labels = given.positives.double() * 0.7 + 0.3 * given.positives.double().roll(1, 0)
         given = replace(given, labels=labels)
@@ -120,7 +120,8 @@ def test_at_zero_variance_it_is_the_squared_distance_of_the_means():
 
 def test_with_equal_variances_it_ranks_as_the_cosine_does():
     image, text = (
-        replace(embedding(n, seed=n), log_var=torch.full((n, 6), -2.0, dtype=torch.float64)) for n in (5, 7)
+        replace(random_embedding(n, seed=n), log_var=torch.full((n, 6), -2.0, dtype=torch.float64))
+        for n in (5, 7)
     )
     cosine = similarity.cosine(image.mean, text.mean)
     assert torch.equal(made().scores(image, text).argsort(1), cosine.argsort(1))
@@ -128,7 +129,7 @@ def test_with_equal_variances_it_ranks_as_the_cosine_does():
 
 
 def test_an_uncertain_image_keeps_its_own_ranking_and_falls_in_every_captions():
-    image, text = embedding(5, seed=1), embedding(7, seed=2)
+    image, text = random_embedding(5, seed=1), random_embedding(7, seed=2)
     wider = image.log_var.detach().clone()
     wider[2] += 1
     before, after = made().scores(image, text), made().scores(replace(image, log_var=wider), text)
@@ -160,7 +161,7 @@ def test_switches_take_their_terms_and_needs_away():
 
 def test_scale_and_shift_are_learnt():
     objective = made()
-    torch.stack(list(objective(IMAGE, TEXT, batch([0, 1])).values())).sum().backward()
+    torch.stack(list(objective(IMAGE, TEXT, make_batch([0, 1])).values())).sum().backward()
     assert {name for name, p in objective.named_parameters() if p.grad.abs() > 0} == {"scale", "shift"}
 
 
@@ -175,17 +176,17 @@ def test_under_autocast_the_distance_keeps_single_precision():
 
 
 def test_a_mean_over_pairs_does_not_change_when_the_batch_stands_twice():
-    once = made(alpha=0.0)(IMAGE, TEXT, batch([0, 1]))
+    once = made(alpha=0.0)(IMAGE, TEXT, make_batch([0, 1]))
     double = [Embedding(torch.cat([x.mean] * 2), torch.cat([x.log_var] * 2)) for x in (IMAGE, TEXT)]
     ids = ["i0", "i1", "i0", "i1"]
-    twice = made(alpha=0.0)(*double, batch([0, 1, 2, 3], image_ids=ids))
+    twice = made(alpha=0.0)(*double, make_batch([0, 1, 2, 3], image_ids=ids))
     close(twice["match"], once["match"])
     close(twice["vib"], once["vib"])
-    assert made(alpha=0.0, reduction="sum")(IMAGE, TEXT, batch([0, 1]))["match"].item() == pytest.approx(
+    assert made(alpha=0.0, reduction="sum")(IMAGE, TEXT, make_batch([0, 1]))["match"].item() == pytest.approx(
         4 * once["match"].item()
     )
 
 
 def test_missing_variances_are_named_with_the_remedy():
     with pytest.raises(ValueError, match="set log_var=true in the options of both encoders"):
-        made()(Embedding(IMAGE.mean), Embedding(TEXT.mean), batch([0, 1]))
+        made()(Embedding(IMAGE.mean), Embedding(TEXT.mean), make_batch([0, 1]))

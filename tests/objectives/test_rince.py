@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from tests.objectives.worlds import batch, embedding, loss
+from tests.objectives.worlds import make_batch, random_embedding, total_loss
 from tests.oracles import losses as oracle
 from workbench import objectives
 from workbench.objectives.contract import check_objective
@@ -22,9 +22,9 @@ def total(own=OWN, scores=SCORES, judged=None, grades=GRADES, **options):
     """The loss of a given score matrix, with judgements and grades of the pairs."""
     objective = objectives.load("rince", **options)
     objective.scores = lambda image, text: scores
-    given = replace(batch(own, objective=objective), also=judged)
+    given = replace(make_batch(own, objective=objective), also=judged)
     given = replace(given, relevance=dict.fromkeys(given.relevance, grades[:, : len(own)]))
-    return loss(objective, embedding(1, seed=0), embedding(1, seed=1), given).item()
+    return total_loss(objective, random_embedding(1, seed=0), random_embedding(1, seed=1), given).item()
 
 
 def expected(ranks, temperatures, variant):
@@ -61,8 +61,8 @@ def test_judgements_go_before_grades_and_a_pair_that_nobody_graded_is_negative()
 def test_with_annotated_pairs_alone_it_is_infonce_at_the_temperature_of_rank_one(variant):
     infonce = objectives.load("infonce", scale="fixed", initial=5.0)
     infonce.scores = lambda image, text: SCORES[:, [0, 2, 4]]
-    pairs = batch([0, 1, 2])
-    reference = loss(infonce, embedding(1, seed=0), embedding(1, seed=1), pairs).item()
+    pairs = make_batch([0, 1, 2])
+    reference = total_loss(infonce, random_embedding(1, seed=0), random_embedding(1, seed=1), pairs).item()
     found = total([0, 1, 2], SCORES[:, [0, 2, 4]], variant=variant, temperatures=(0.2, 0.6))
     assert found == pytest.approx(reference, abs=1e-7)
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from tests.objectives.worlds import batch, embedding
+from tests.objectives.worlds import make_batch, random_embedding
 from tests.oracles import losses as oracle
 from tests.toys import S4, close
 from workbench import objectives
@@ -18,7 +18,7 @@ PAIRS = range(4)
 
 def pairs(scores, phi, own=PAIRS, images=None, **options):
     """The unweighted terms of every pair."""
-    given = replace(batch(own, images), relevance={"cider": phi})
+    given = replace(make_batch(own, images), relevance={"cider": phi})
     return objectives.load("sam", **options).semantic(scores, given)
 
 
@@ -27,8 +27,8 @@ def terms(scores, grades, own=PAIRS, *, warming=False, **options):
     objective = objectives.load("sam", **options)
     objective.warm_up(warming)
     objective.scores = lambda image, text: scores
-    given = replace(batch(own), relevance={options.get("phi", "cider"): grades})
-    return objective(embedding(1, seed=0), embedding(1, seed=1), given)
+    given = replace(make_batch(own), relevance={options.get("phi", "cider"): grades})
+    return objective(random_embedding(1, seed=0), random_embedding(1, seed=1), given)
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_it_equals_a_loop_with_several_captions_an_image(seed, sampling):
     generator = torch.Generator().manual_seed(seed)
     scores = 2 * torch.rand(4, 7, generator=generator, dtype=torch.float64) - 1
     phi = 10 * torch.rand(4, 7, generator=generator, dtype=torch.float64)
-    positives = batch(own).positives.tolist()
+    positives = make_batch(own).positives.tolist()
     expected = oracle.semantic_margins(
         scores.tolist(), positives, phi.tolist(), own, sampling == "closest", 4.0
     )
@@ -105,7 +105,9 @@ def test_it_equals_a_loop_with_several_captions_an_image(seed, sampling):
 def test_a_random_negative_is_any_but_the_pair_and_follows_the_global_generator():
     own, phi = [0, 0, 1, 2], torch.zeros(3, 4, dtype=torch.float64)
     # Only what belongs to another image scores above 0, each with its own value.
-    scores = torch.arange(1.0, 13, dtype=torch.float64).reshape(3, 4).masked_fill(batch(own).positives, 0)
+    scores = (
+        torch.arange(1.0, 13, dtype=torch.float64).reshape(3, 4).masked_fill(make_batch(own).positives, 0)
+    )
     seen = set()
     for seed in range(40):
         torch.manual_seed(seed)

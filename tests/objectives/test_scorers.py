@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from tests.objectives.test_dias import padded
-from tests.objectives.worlds import batch, load, loss
+from tests.objectives.worlds import load, make_batch, total_loss
 from workbench import Config, objectives
 from workbench.objectives import Objective
 from workbench.objectives.parts.attention import CrossAttention, EntityScorer, Form, scorer_of
@@ -32,7 +32,7 @@ def test_each_objective_that_reads_scores_trains_with_each_scorer(name, form):
     objective.score_by(form)
     reads = "entities" if form == "entities" else "parts"
     assert objective.reads == tuple(dict.fromkeys([*before, reads]))
-    given = batch([0, 0, 1, 2, 2, 2, 3, 3], objective=objective)
+    given = make_batch([0, 0, 1, 2, 2, 2, 3, 3], objective=objective)
     image, text = padded(4, seed=1), padded(8, seed=2, parts=3)
     found = objective.scores(image, text)
     assert torch.equal(found, scorer_of(form).scores(image, text))
@@ -40,7 +40,7 @@ def test_each_objective_that_reads_scores_trains_with_each_scorer(name, form):
     torch.testing.assert_close(part, found[[2, 0]][:, [7]])
     at = lead(objective, image, text, given)
     for _ in range(3):
-        loss(objective, image, text, given).backward()
+        total_loss(objective, image, text, given).backward()
         for leaf in (image.mean, text.entities) if form == "entities" else (image.parts, text.parts):
             assert leaf.grad.isfinite().all()
             assert leaf.grad.abs().sum() > 0

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch.nn.functional import logsigmoid
 
-from tests.objectives.worlds import batch, embedding, loss
+from tests.objectives.worlds import make_batch, random_embedding, total_loss
 from tests.oracles import losses as oracle
 from tests.toys import S3, S4, close
 from workbench import objectives
@@ -16,7 +16,9 @@ def total(scores, own, **options):
     """The loss of a given score matrix."""
     objective = objectives.load("siglip", **options).double()
     objective.scores = lambda image, text: scores
-    return loss(objective, embedding(len(scores), seed=0), embedding(1, seed=1), batch(own)).item()
+    return total_loss(
+        objective, random_embedding(len(scores), seed=0), random_embedding(1, seed=1), make_batch(own)
+    ).item()
 
 
 def test_two_pairs_by_hand():
@@ -29,7 +31,7 @@ def test_two_pairs_by_hand():
 def test_it_equals_a_loop_with_several_captions_an_image():
     own = [0, 0, 1, 2, 2, 2]
     scores = torch.rand(3, 6, generator=torch.Generator().manual_seed(5), dtype=torch.float64)
-    expected = oracle.sigmoid(scores.tolist(), batch(own).positives.tolist(), 4.0, -2.0)
+    expected = oracle.sigmoid(scores.tolist(), make_batch(own).positives.tolist(), 4.0, -2.0)
     assert total(scores, own, scale=4.0, shift=-2.0) == pytest.approx(expected, abs=1e-6)
 
 
@@ -43,7 +45,9 @@ def test_scale_and_shift_start_where_the_paper_starts_them_and_learn():
     objective = objectives.load("siglip")
     assert objective.log_scale.exp().item() == pytest.approx(10)
     assert objective.shift.item() == -10
-    loss(objective, embedding(2, seed=0), embedding(2, seed=1), batch([0, 1])).backward()
+    total_loss(
+        objective, random_embedding(2, seed=0), random_embedding(2, seed=1), make_batch([0, 1])
+    ).backward()
     assert all(one.grad.abs() > 0 for one in objective.parameters())
 
 
@@ -51,10 +55,10 @@ def test_labels_of_mixed_images_are_soft():
     # between the losses of either image's captions, in proportion
     objective = objectives.load("siglip").double()
     objective.scores = lambda image, text: S3
-    given, sides = batch(range(3)), (embedding(3, seed=0), embedding(3, seed=1))
+    given, sides = make_batch(range(3)), (random_embedding(3, seed=0), random_embedding(3, seed=1))
     other = given.positives[[1, 0, 2]]
     ends = [
-        loss(objective, *sides, replace(given, labels=labels.double())).detach()
+        total_loss(objective, *sides, replace(given, labels=labels.double())).detach()
         for labels in (given.positives, other, 0.7 * given.positives.double() + 0.3 * other.double())
     ]
     close(ends[2], 0.7 * ends[0] + 0.3 * ends[1])

@@ -6,16 +6,16 @@ import pytest
 import torch
 from torch import nn
 
-from tests.objectives.worlds import WIDTH, batch, embedding, load
+from tests.objectives.worlds import WIDTH, load, make_batch, random_embedding
 from workbench import objectives
-from workbench.objectives._sum import Sum, parse
+from workbench.objectives._sum import Sum, parse_sum
 from workbench.objectives.base import Objective
 
 OWN = [0, 0, 1, 2, 2, 2, 3, 3]
 
 
 def world():
-    return embedding(4, seed=1), embedding(len(OWN), seed=2), batch(OWN)
+    return random_embedding(4, seed=1), random_embedding(len(OWN), seed=2), make_batch(OWN)
 
 
 def toy(**attributes):
@@ -71,7 +71,7 @@ def test_a_part_of_a_sum_can_be_chosen_again():
 
 
 def test_spaces_around_the_signs_do_not_matter():
-    assert parse(" ditm + 0.5 * dias.dim") == {"ditm": {"": 1.0}, "dias": {"dim": 0.5}}
+    assert parse_sum(" ditm + 0.5 * dias.dim") == {"ditm": {"": 1.0}, "dias": {"dim": 0.5}}
 
 
 def test_it_needs_what_any_of_its_terms_needs():

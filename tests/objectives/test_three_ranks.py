@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from tests.objectives.worlds import batch, embedding, loss
+from tests.objectives.worlds import make_batch, random_embedding, total_loss
 from workbench import objectives
 from workbench.objectives.contract import check_objective
 
@@ -20,8 +20,8 @@ def total(scores=SCORES, judged=RIGHT, own=OWN, **options):
     """The loss of a given score matrix, with judgements of the pairs."""
     objective = objectives.load("three_ranks", **options).double()
     objective.scores = lambda image, text: scores
-    given = replace(batch(own, objective=objective), also=judged)
-    return loss(objective, embedding(1, seed=0), embedding(1, seed=1), given).item()
+    given = replace(make_batch(own, objective=objective), also=judged)
+    return total_loss(objective, random_embedding(1, seed=0), random_embedding(1, seed=1), given).item()
 
 
 def one_way(scores, own, right, k1, k2, weight, rivals):
@@ -44,7 +44,7 @@ def one_way(scores, own, right, k1, k2, weight, rivals):
 @pytest.mark.parametrize("rivals", ["all", "right"])
 @pytest.mark.parametrize("weight", [0.0, 0.6, 1.0])
 def test_it_equals_a_double_loop_in_both_directions(rivals, weight):
-    own = batch(OWN).belongs
+    own = make_batch(OWN).belongs
     right = RIGHT & ~own
     how = (3.0, 2.0, weight, rivals)
     i2t = one_way(SCORES.tolist(), own.tolist(), right.tolist(), *how)
@@ -65,7 +65,9 @@ def test_equal_scores_by_hand():
 def test_without_other_right_pairs_both_terms_are_infonce_that_masks_the_others():
     infonce = objectives.load("infonce", extra_positives="mask")
     infonce.scores = lambda image, text: SCORES
-    reference = loss(infonce, embedding(1, seed=0), embedding(1, seed=1), batch(OWN)).item()
+    reference = total_loss(
+        infonce, random_embedding(1, seed=0), random_embedding(1, seed=1), make_batch(OWN)
+    ).item()
     assert total(judged=None) == pytest.approx(2 * reference, abs=1e-6)
     assert total(judged=None, weight=0.0) == pytest.approx(reference, abs=1e-6)
 
@@ -74,8 +76,8 @@ def test_the_middle_rank_is_pushed_below_the_annotated_pairs_and_drawn_above_the
     matrix = torch.zeros(3, 3, dtype=torch.float64, requires_grad=True)
     objective = objectives.load("three_ranks", **ONES).double()
     objective.scores = lambda image, text: matrix
-    given = replace(batch([0, 1, 2]), also=torch.eye(3).roll(1, 1).bool())
-    loss(objective, embedding(1, seed=0), embedding(1, seed=1), given).backward()
+    given = replace(make_batch([0, 1, 2]), also=torch.eye(3).roll(1, 1).bool())
+    total_loss(objective, random_embedding(1, seed=0), random_embedding(1, seed=1), given).backward()
     pull = matrix.grad
     assert (pull.diagonal() < pull.roll(-1, 1).diagonal()).all()
     assert (pull.roll(-1, 1).diagonal() < pull.roll(-2, 1).diagonal()).all()
@@ -84,8 +86,8 @@ def test_the_middle_rank_is_pushed_below_the_annotated_pairs_and_drawn_above_the
 def test_the_scales_start_at_the_temperature_of_clip_are_learnt_and_held_at_one_hundred():
     objective = objectives.load("three_ranks")
     assert objective.log_scales.exp().tolist() == pytest.approx([1 / 0.07] * 2)
-    image, text, given = embedding(2, seed=0), embedding(2, seed=1), batch([0, 1])
-    loss(objective, image, text, given).backward()
+    image, text, given = random_embedding(2, seed=0), random_embedding(2, seed=1), make_batch([0, 1])
+    total_loss(objective, image, text, given).backward()
     assert (objective.log_scales.grad.abs() > 0).all()
     with torch.no_grad():
         objective.log_scales += 3

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from tests.objectives.worlds import batch, embedding, loss
+from tests.objectives.worlds import make_batch, random_embedding, total_loss
 from tests.oracles import losses as oracle
 from tests.toys import S3, S4, close
 from workbench import objectives
@@ -14,8 +14,11 @@ def total(scores, own, *, images=None, image_ids=None, warming=False, **options)
     objective = objectives.load("vsepp", **options)
     objective.warm_up(warming)
     objective.scores = lambda image, text: scores
-    return loss(
-        objective, embedding(1, seed=0), embedding(1, seed=1), batch(own, images, image_ids=image_ids)
+    return total_loss(
+        objective,
+        random_embedding(1, seed=0),
+        random_embedding(1, seed=1),
+        make_batch(own, images, image_ids=image_ids),
     )
 
 
@@ -40,7 +43,7 @@ def test_two_rows_with_the_same_image_id_share_their_captions():
 def test_it_equals_a_loop_with_several_captions_an_image(negatives):
     own = [0, 0, 1, 2, 2, 2]
     scores = torch.rand(3, 6, generator=torch.Generator().manual_seed(5), dtype=torch.float64)
-    positives = batch(own).positives.tolist()
+    positives = make_batch(own).positives.tolist()
     terms = [
         sum(oracle.triplet(s, p, lambda *_: 0.2, negatives == "hardest"))
         for s, p in (

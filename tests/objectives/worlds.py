@@ -8,11 +8,28 @@ import torch
 
 from workbench import objectives
 from workbench.losses.distance_weighted import distance_weighted
-from workbench.objectives.contract import WIDTH, batch, embedding, loss, pick, seeded, signals
+from workbench.objectives.contract import (
+    WIDTH,
+    make_batch,
+    random_embedding,
+    random_signals,
+    seed_draws,
+    take_captions,
+    total_loss,
+)
 from workbench.records import Split
 from workbench.training.batches import Source
 
-__all__ = ["DRAWS", "WIDTH", "batch", "embedding", "load", "loss", "recorded_draws", "source"]
+__all__ = [
+    "DRAWS",
+    "WIDTH",
+    "load",
+    "make_batch",
+    "random_embedding",
+    "recorded_draws",
+    "source",
+    "total_loss",
+]
 # where the triplets of HREM and of AAHR as released draw
 DRAWS = "workbench.losses.distance_weighted.distance_weighted"
 
@@ -27,7 +44,7 @@ class Columns:
         return len(self.values)
 
     def take(self, rows):
-        return pick(self.values, torch.as_tensor(rows))
+        return take_captions(self.values, torch.as_tensor(rows))
 
 
 class Grades:
@@ -54,7 +71,7 @@ def source(objective, own=(0, 0, 1, 2, 2, 2, 3, 3, 4, 4)):
         open_image=lambda row: None,
     )
     pictures = torch.randn(images, 6, generator=generator, dtype=torch.float64)
-    made = signals(len(own), generator) | {
+    made = random_signals(len(own), generator) | {
         "vectors": torch.randn(len(own), 6, generator=generator, dtype=torch.float64)
     }
     grades = torch.rand(images, len(own), generator=generator)
@@ -68,7 +85,7 @@ def source(objective, own=(0, 0, 1, 2, 2, 2, 3, 3, 4, 4)):
 
 def load(name, **options):
     """An objective with its own random weights fixed and in double precision."""
-    with seeded():
+    with seed_draws():
         made = objectives.load(name, **options)
         made.setup(WIDTH)
     # Evaluation mode: dropout inside an objective would make every comparison a comparison of draws.

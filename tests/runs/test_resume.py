@@ -119,7 +119,7 @@ def test_a_finished_run_keeps_the_facts_of_its_checkpoint_and_no_state(ready, tm
     for folder, keep in ((out, False), (whole, True)):
         train(ready(keep_optimizer=keep), folder=folder, progress=False)
     assert (out / LAST).stat().st_size * 10 < (whole / LAST).stat().st_size
-    facts, kept = (checkpoint.facts(folder / LAST) for folder in (out, whole))
+    facts, kept = (checkpoint.read_facts(folder / LAST) for folder in (out, whole))
     assert facts["step"] == kept["step"]
     assert [row["epoch"] for row in facts["history"]] == [row["epoch"] for row in kept["history"]]
     before = content(out)

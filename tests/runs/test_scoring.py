@@ -10,7 +10,7 @@ import torch
 from numpy.testing import assert_allclose
 
 from tests.metrics.families import recall
-from tests.objectives.worlds import embedding
+from tests.objectives.worlds import random_embedding
 from workbench import objectives
 from workbench.metrics.blocks import RowScores, blocks
 from workbench.records import Judgements
@@ -42,7 +42,10 @@ CASES = [(name, {}) for name in objectives.names()] + [("dias", {"scorer": "cros
 @pytest.mark.parametrize(("name", "options"), CASES, ids=str)
 def test_scores_by_rows_equal_the_whole_matrix_in_both_directions(name, options, small_blocks):
     asked = model(objectives.load(name, **options))
-    image, text = embedding(7, seed=1, dtype=torch.float32), embedding(11, seed=2, dtype=torch.float32)
+    image, text = (
+        random_embedding(7, seed=1, dtype=torch.float32),
+        random_embedding(11, seed=2, dtype=torch.float32),
+    )
     whole, lazy = asked.scores(image, text), scored(asked, image, text)
     assert lazy.step == 2
     for given, expected in ((lazy, whole), (lazy.T, whole.T)):
@@ -60,7 +63,10 @@ def test_scores_by_rows_equal_the_whole_matrix_in_both_directions(name, options,
 
 def test_a_small_matrix_is_made_whole_and_a_large_one_by_rows(monkeypatch):
     asked = model(objectives.load("vsepp"))
-    image, text = embedding(6, seed=1, dtype=torch.float32), embedding(12, seed=2, dtype=torch.float32)
+    image, text = (
+        random_embedding(6, seed=1, dtype=torch.float32),
+        random_embedding(12, seed=2, dtype=torch.float32),
+    )
     judged = Judgements.from_own(np.arange(12) // 2, 6)
     whole = scored(asked, image, text)
     assert isinstance(whole, np.ndarray)

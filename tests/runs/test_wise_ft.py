@@ -57,9 +57,9 @@ def test_in_between_every_weight_is_the_mean(run: Path):
 
 def test_the_model_that_was_opened_keeps_its_weights(run: Path):
     model = load_model(run)
-    weights = checkpoint.weights(model.pair, model.objective)
+    weights = checkpoint.copy_weights(model.pair, model.objective)
     between(model, 0.0)
-    now = checkpoint.weights(model.pair, model.objective)
+    now = checkpoint.copy_weights(model.pair, model.objective)
     assert all(torch.equal(now[name], value) for name, value in weights.items())
 
 

@@ -115,7 +115,7 @@ def _rank(work, number, said):
     os.environ.update(RANK=str(number), LOCAL_RANK=str(number))
     distributed.init_process_group("gloo")
     found = work()
-    if number == processes.world() - 1:
+    if number == processes.process_count() - 1:
         said.send_bytes(pickle.dumps(found))
     distributed.destroy_process_group()
 

@@ -38,7 +38,9 @@ def test_a_run_ends_with_the_mean_of_its_last_epochs(tmp_path):
     for epochs in (2, 3, 4):
         # A constant rate, so that a shorter run is the beginning of a longer one.
         toy.train(tmp_path / str(epochs), epochs=epochs, schedule="constant")
-        ends.append(checkpoint.under("model", checkpoint.read(tmp_path / str(epochs) / checkpoint.LAST)[0]))
+        ends.append(
+            checkpoint.tensors_under("model", checkpoint.read(tmp_path / str(epochs) / checkpoint.LAST)[0])
+        )
     averaged, _ = toy.train(None, epochs=4, schedule="constant", swa_from=2)
     for name, value in averaged.state_dict().items():
         torch.testing.assert_close(value, torch.stack([end[name] for end in ends]).mean(0))
@@ -48,7 +50,7 @@ def test_training_itself_goes_on_with_the_plain_weights_and_resumes_exactly(tmp_
     toy.train(tmp_path / "plain", swa_from=0)
     straight, _ = toy.train(tmp_path / "mean", swa_from=2)
     last = [checkpoint.read(tmp_path / name / checkpoint.LAST)[0] for name in ("plain", "mean")]
-    plain, mean = (checkpoint.under("model", tensors) for tensors in last)
+    plain, mean = (checkpoint.tensors_under("model", tensors) for tensors in last)
     assert all(torch.equal(plain[name], mean[name]) for name in plain)
     again, _ = toy.train(tmp_path / "mean", swa_from=2)
     assert all(

@@ -20,7 +20,9 @@ OWN = st.lists(st.integers(1, 5), min_size=1, max_size=12).map(
 
 @given(own=OWN, size=st.integers(1, 6), seed=st.integers(0, 3))
 def test_the_classic_epoch_visits_no_caption_twice(own, size, seed):
-    visited = np.concatenate(samplers.epoch(own, size=size, captions_per_image=1, seed=seed, number=0))
+    visited = np.concatenate(
+        samplers.epoch_batches(own, size=size, captions_per_image=1, seed=seed, number=0)
+    )
     assert len(set(visited.tolist())) == len(visited)
     assert len(own) - len(visited) < size or len(own) < size
 
@@ -28,20 +30,20 @@ def test_the_classic_epoch_visits_no_caption_twice(own, size, seed):
 @given(own=OWN, seed=st.integers(0, 3))
 def test_the_grouped_epoch_visits_every_caption_when_batches_hold_all_images(own, seed):
     least = int(np.bincount(own).min())
-    visited = np.concatenate(samplers.grouped(own, 1, least, np.random.default_rng(seed)))
+    visited = np.concatenate(samplers.group_by_image(own, 1, least, np.random.default_rng(seed)))
     assert set(visited.tolist()) == set(range(len(own)))
 
 
 @given(own=OWN, seed=st.integers(0, 3))
 def test_a_grouped_batch_holds_so_many_captions_of_each_image(own, seed):
-    for rows in samplers.grouped(own, 1, 1, np.random.default_rng(seed)):
+    for rows in samplers.group_by_image(own, 1, 1, np.random.default_rng(seed)):
         assert len(set(own[rows].tolist())) == len(rows)
 
 
 def test_an_epoch_depends_on_seed_and_number_alone():
     own = np.repeat(np.arange(10), 5)
     first, again, other = (
-        samplers.epoch(own, size=3, captions_per_image=2, seed=1, number=n) for n in (4, 4, 5)
+        samplers.epoch_batches(own, size=3, captions_per_image=2, seed=1, number=n) for n in (4, 4, 5)
     )
     assert all(np.array_equal(a, b) for a, b in zip(first, again, strict=True))
     assert not all(np.array_equal(a, b) for a, b in zip(first, other, strict=True))
@@ -49,7 +51,7 @@ def test_an_epoch_depends_on_seed_and_number_alone():
 
 def test_too_few_captions_an_image_are_refused_by_name_and_number():
     with pytest.raises(ValueError, match="image row 1 has 1 captions, but captions_per_image=2"):
-        samplers.grouped(np.array([0, 0, 1]), 2, 2, np.random.default_rng(0))
+        samplers.group_by_image(np.array([0, 0, 1]), 2, 2, np.random.default_rng(0))
 
 
 class Numbers:
@@ -121,4 +123,4 @@ def test_a_memory_of_pixels_that_is_no_number_is_refused(monkeypatch, said):
 
 def test_missing_region_features_are_named():
     with pytest.raises(ValueError, match="toy/test has no region features; set features="):
-        batches.regions(small())
+        batches.region_reader(small())

@@ -188,7 +188,7 @@ def test_scores_that_become_nan_in_validation_stop_the_run_with_its_settings():
 
 def test_the_weights_of_the_best_validation_epoch_are_kept(tmp_path):
     toy.train(tmp_path, epochs=2, schedule="constant")
-    after_two = checkpoint.under("model", checkpoint.read(tmp_path / checkpoint.LAST)[0])
+    after_two = checkpoint.tensors_under("model", checkpoint.read(tmp_path / checkpoint.LAST)[0])
     second_best, _ = toy.train(None, rsum=iter([0.0, 1.0, 3.0, 2.0, 2.0]).__next__, schedule="constant")
     last_best, _ = toy.train(None, rsum=iter([0.0, 1.0, 2.0, 3.0, 4.0]).__next__, schedule="constant")
     assert same(after_two, second_best.state_dict())

@@ -39,7 +39,7 @@ def test_one_process_encodes_the_batch_itself():
 
 
 def test_batch_norms_of_several_processes_are_synchronised_on_gpus_and_refused_on_cpus(monkeypatch):
-    monkeypatch.setattr(processes, "world", lambda: 2)
+    monkeypatch.setattr(processes, "process_count", lambda: 2)
     model = nn.Sequential(nn.Conv2d(3, 4, 1), nn.BatchNorm2d(4), BatchNormAct2d(4), nn.BatchNorm2d(4).eval())
     names = set(model.state_dict())
     with pytest.raises(

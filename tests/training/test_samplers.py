@@ -50,7 +50,7 @@ def test_an_epoch_of_neighbours_depends_on_seed_and_number_alone_and_has_as_many
     own, clusters = np.repeat(np.arange(40), 4), np.arange(40) % 5
 
     def epoch(number):
-        return samplers.epoch(
+        return samplers.epoch_batches(
             own,
             size=8,
             captions_per_image=captions_per_image,
@@ -72,7 +72,9 @@ def test_an_epoch_of_neighbours_depends_on_seed_and_number_alone_and_has_as_many
 
 def test_neighbours_without_clusters_are_refused_with_the_remedy():
     with pytest.raises(ValueError, match="give the source clusters="):
-        samplers.epoch(np.arange(4), size=2, captions_per_image=1, seed=0, number=0, clusters_per_batch=2)
+        samplers.epoch_batches(
+            np.arange(4), size=2, captions_per_image=1, seed=0, number=0, clusters_per_batch=2
+        )
 
 
 def test_k_means_finds_what_is_plainly_apart_and_says_the_same_twice():

@@ -145,7 +145,7 @@ def on_a_batch(folder: Path, size: int, steps: int) -> dict[str, float]:
         made = prepare(config, progress=False)
         assert made.train is not None
         training = Training(made.model.pair, made.model.objective, made.train, made.config, None)
-        shard = Shards(made.train)[training.order(0)[0]].to(training.device)
+        shard = Shards(made.train)[training.epoch_order(0)[0]].to(training.device)
 
         def several(training: Training = training, shard: BatchShard = shard) -> None:
             for _ in range(steps):

@@ -40,7 +40,7 @@ from workbench.runs.measure import measure, validate
 from workbench.runs.result import Result
 from workbench.training import fit
 from workbench.training.batches import Pixels, Source
-from workbench.training.samplers import epoch
+from workbench.training.samplers import epoch_batches
 
 CAPTIONS, SHARD, SIDE, BATCH = 5, 2_000, 32, 256
 COLOURS = {
@@ -85,7 +85,7 @@ def write(folder: Path, images: int) -> None:
 def read(split: Split) -> None:
     """Every picture of an epoch with its captions, in shuffled order."""
     source = Source(split, {"pixels": Pixels(split, tensor)}, {})
-    for captions in epoch(split.own, size=BATCH, captions_per_image=1, seed=0, number=0):
+    for captions in epoch_batches(split.own, size=BATCH, captions_per_image=1, seed=0, number=0):
         source.batch(captions)
 
 

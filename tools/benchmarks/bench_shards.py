@@ -24,7 +24,7 @@ from tests.data.fixtures import tar
 from tools.benchmarks.recorded import record
 from workbench import data
 from workbench.training.batches import Pixels, Source
-from workbench.training.samplers import epoch
+from workbench.training.samplers import epoch_batches
 
 SHARD, SIDE, BATCH = 10_000, 32, 256
 WORDS = [
@@ -79,7 +79,7 @@ def main(pairs: int = 1_000_000) -> None:
             found[f"{what}_seconds"] = time.perf_counter() - began
         source = Source(split, {"pixels": Pixels(split, tensor)}, {})
         began = time.perf_counter()
-        for captions in epoch(split.own, size=BATCH, captions_per_image=1, seed=0, number=0):
+        for captions in epoch_batches(split.own, size=BATCH, captions_per_image=1, seed=0, number=0):
             source.batch(captions)
         found["epoch_seconds"] = time.perf_counter() - began
         found["pairs_a_second"] = pairs / found["epoch_seconds"]

@@ -82,7 +82,7 @@ def measured(config: Config, rounds: int) -> tuple[float, float, float]:
     ready = prepare(config, progress=False)
     assert ready.train is not None
     run = Training(ready.model.pair, ready.model.objective, ready.train, ready.config, None)
-    order = run.order(0)
+    order = run.epoch_order(0)
     choose(padded=False)
     shards = Shards(ready.train)
     first = next(loader(shards, order[:1]))

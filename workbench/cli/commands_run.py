@@ -275,7 +275,7 @@ def train(
     with stopped, usage((ChecksumError, ImportError, OSError, measure.NotMeasuredError)):
         folder = out or runs.new_run("train", ready.config.as_dict())
         wb.train(ready, folder=folder, **asdict(about))
-    if not processes.rank():
+    if not processes.process_rank():
         _trained(runs.read(folder), as_json)
 
 
@@ -287,8 +287,8 @@ def _prepared(config: Any) -> Any:
     with warnings.catch_warnings():
         # the notes say it
         warnings.simplefilter("ignore", FewImagesWarning)
-        ready = wb.runs.prepare(config, progress=not processes.rank())
-    for line in ready.test.split.notes if not processes.rank() else ():
+        ready = wb.runs.prepare(config, progress=not processes.process_rank())
+    for line in ready.test.split.notes if not processes.process_rank() else ():
         echo(line, err=True)
     return ready
 

@@ -255,11 +255,11 @@ def _fit_preset(preset: dict[str, Any], objective: str | None) -> dict[str, Any]
     """Return a preset whose options of the objective lie by its name where that is one of a sum; the name of
     another objective begins it anew, as everywhere.
     """
-    from workbench.objectives import addends
+    from workbench.objectives import names_in_sum
 
     chosen = preset.get("objective")
     own, options = name_of(chosen), options_of(chosen)
-    if objective and objective != own and options and own in addends(objective):
+    if objective and objective != own and options and own in names_in_sum(objective):
         return {**preset, "objective": {own: options}}
     return preset
 

@@ -39,7 +39,7 @@ def load(name: str, /, _path: str = "", **options: Any) -> Any:
 
     given = _sum.options_of(name, options, lambda paper: options_of(member(paper))).items()
     made = {paper: load(paper, _path and f"{_path}.{paper}", **own) for paper, own in given}
-    return _sum.Sum(name, _sum.parse(name), made)
+    return _sum.Sum(name, _sum.parse_sum(name), made)
 
 
 def _require_known(name: str, options: Mapping[str, Any], path: str) -> None:
@@ -55,18 +55,18 @@ def _require_known(name: str, options: Mapping[str, Any], path: str) -> None:
         )
 
 
-def addends(name: str) -> tuple[str, ...]:
+def names_in_sum(name: str) -> tuple[str, ...]:
     """Return the names of the objectives that a name stands for, itself where it is no sum.
 
     Raises:
         ValueError: a sum that cannot be read.
 
-    >>> addends("ditm+0.5*dias.dim"), addends("ditm")
+    >>> names_in_sum("ditm+0.5*dias.dim"), names_in_sum("ditm")
     (('ditm', 'dias'), ('ditm',))
     """
-    from workbench.objectives._sum import parse
+    from workbench.objectives._sum import parse_sum
 
-    return tuple(parse(name)) if _is_sum(name) else (name,)
+    return tuple(parse_sum(name)) if _is_sum(name) else (name,)
 
 
 def _is_sum(name: str) -> bool:

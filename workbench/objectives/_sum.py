@@ -21,7 +21,7 @@ Addends = dict[str, dict[str, float]]
 Options = dict[str, dict[str, object]]
 
 
-def parse(name: str) -> Addends:
+def parse_sum(name: str) -> Addends:
     """Read a sum.
 
     Args:
@@ -32,7 +32,7 @@ def parse(name: str) -> Addends:
         ValueError: an addend cannot be read, a weight is not positive, or something is named twice.
 
     Example:
-        >>> parse("ditm+0.5*dias.dim+dias.inter")
+        >>> parse_sum("ditm+0.5*dias.dim+dias.inter")
         {'ditm': {'': 1.0}, 'dias': {'dim': 0.5, 'inter': 1.0}}
     """
     out: Addends = {}
@@ -71,7 +71,7 @@ def options_of(
     Raises:
         TypeError: options of a paper that is not in the sum, or options without a paper.
     """
-    addends = parse(name)
+    addends = parse_sum(name)
     for paper, values in options.items():
         if paper not in addends:
             raise TypeError(f"objective {name!r} has no option {paper!r}; {_spelling(paper, addends, takes)}")
@@ -158,15 +158,17 @@ class Sum(Objective):
 
     def text_features(self) -> Options:
         """The signals of all papers."""
-        return self._united("signal", {name: paper.text_features() for name, paper in self.by_name.items()})
+        return self._unite_options(
+            "signal", {name: paper.text_features() for name, paper in self.by_name.items()}
+        )
 
     def relevance_sources(self) -> Options:
         """The relevances of all papers."""
-        return self._united(
+        return self._unite_options(
             "relevance", {name: paper.relevance_sources() for name, paper in self.by_name.items()}
         )
 
-    def _united(self, kind: str, asked: Mapping[str, Options]) -> Options:
+    def _unite_options(self, kind: str, asked: Mapping[str, Options]) -> Options:
         out: Options = {}
         for paper, wanted in asked.items():
             for name, options in wanted.items():

@@ -44,7 +44,7 @@ from workbench.losses.distance_weighted import drawn_triplets
 from workbench.losses.similarity import cosine
 from workbench.objectives.base import Objective, settings
 from workbench.objectives.parts.attention import local_of
-from workbench.objectives.parts.bank import Bank, Contrast, bank_contrast, momentum_contrast, numbers_of
+from workbench.objectives.parts.bank import Bank, Contrast, bank_contrast, id_numbers, momentum_contrast
 from workbench.objectives.parts.neighbourhood import Graph, Neighbourhood
 from workbench.objectives.parts.released_graph import ReleasedNeighbourhood
 from workbench.objectives.parts.sinkhorn import Alignment, Prototypes
@@ -159,13 +159,13 @@ class AAHR(Objective):
         """
         # Layers and similarities of the graph would be taken to half precision by an autocast around this.
         with torch.autocast(image.mean.device.type, enabled=False):
-            contrast = self._from_banks if self.released else self._contrasted
+            contrast = self._released_contrast if self.released else self._contrast_with_banks
             terms = self.weighted(
                 triplet=lambda: self._triplet(self.scores(image, text), batch),
-                pga=lambda: self._aligned(image.mean, text.mean, batch),
+                pga=lambda: self._alignment_loss(image.mean, text.mean, batch),
                 mcl=lambda: contrast(image, text, batch),
             )
-            return terms | self._interacted(image, text, batch) if self.interacts else terms
+            return terms | self._neighbourhood_terms(image, text, batch) if self.interacts else terms
 
     def after_step(self, image: Embedding, text: Embedding, batch: Batch) -> None:
         """Count the step, write the prototypes back, and put the momentum outputs of the batch into the
@@ -175,13 +175,16 @@ class AAHR(Objective):
         if self.wants("pga", "nsi_pga"):
             self.prototypes.write_back()
         if self.wants("mcl"):
-            numbers = numbers_of(batch.image_ids, self.steps.device)
+            numbers = id_numbers(batch.image_ids, self.steps.device)
             for bank, made, ids in zip(
-                (self.images, self.texts), _outputs(batch), (numbers, numbers[batch.own]), strict=True
+                (self.images, self.texts),
+                _momentum_outputs(batch),
+                (numbers, numbers[batch.own]),
+                strict=True,
             ):
                 bank.push(normalize(made, dim=1) if self.released else made, ids)
 
-    def _begun(self, after: int) -> bool:
+    def _has_begun(self, after: int) -> bool:
         return not after or int(self.steps) >= after
 
     def _triplet(self, scores: Tensor, batch: Batch) -> Tensor:
@@ -189,29 +192,29 @@ class AAHR(Objective):
             return drawn_triplets(scores, batch.positives, margin=self.margin, cutoff=self.cutoff)
         return torch.stack([*self.triplets(scores, batch.positives, self.margin, "mean").values()]).sum()
 
-    def _aligned(self, v: Tensor, u: Tensor, batch: Batch) -> Tensor:
-        if not self._begun(self.alignment.after):
+    def _alignment_loss(self, v: Tensor, u: Tensor, batch: Batch) -> Tensor:
+        if not self._has_begun(self.alignment.after):
             return v.sum() * 0
         return self.prototypes.forward(v[batch.own], u)
 
-    def _contrasted(self, image: Embedding, text: Embedding, batch: Batch) -> Tensor:
+    def _contrast_with_banks(self, image: Embedding, text: Embedding, batch: Batch) -> Tensor:
         """Eqs. 12-15: images with the captions' bank and captions with the images' bank, the batch already in
         them.
         """
         v, u = image.mean, text.mean
-        numbers, positives = numbers_of(batch.image_ids, v.device), batch.positives
+        numbers, positives = id_numbers(batch.image_ids, v.device), batch.positives
         of_text = numbers[batch.own]
-        seen, read = _outputs(batch)
-        of_images = self._side(v, numbers, self.texts.with_new(read, of_text), positives)
-        return of_images + self._side(u, of_text, self.images.with_new(seen, numbers), positives.T)
+        seen, read = _momentum_outputs(batch)
+        of_images = self._contrast_side(v, numbers, self.texts.with_new(read, of_text), positives)
+        return of_images + self._contrast_side(u, of_text, self.images.with_new(seen, numbers), positives.T)
 
-    def _from_banks(self, image: Embedding, text: Embedding, batch: Batch) -> Tensor:
+    def _released_contrast(self, image: Embedding, text: Embedding, batch: Batch) -> Tensor:
         """The released contrast: the local vectors of each pair ask for the other's momentum output among
         those of a full bank.
         """
         if any(int(bank.filled) < len(bank.vectors) for bank in (self.images, self.texts)):
             return image.mean.sum() * 0
-        seen, read = (normalize(made, dim=1) for made in _outputs(batch))
+        seen, read = (normalize(made, dim=1) for made in _momentum_outputs(batch))
         v, u = local_of(image)[batch.own], local_of(text)
         sides = ((v, read, self.texts), (u, seen[batch.own], self.images))
         losses = [
@@ -219,7 +222,9 @@ class AAHR(Objective):
         ]
         return torch.stack(losses).sum()
 
-    def _side(self, anchors: Tensor, ids: Tensor, bank: tuple[Tensor, Tensor, Tensor], own: Tensor) -> Tensor:
+    def _contrast_side(
+        self, anchors: Tensor, ids: Tensor, bank: tuple[Tensor, Tensor, Tensor], own: Tensor
+    ) -> Tensor:
         keys, key_ids, usable = bank
         old = own.new_zeros(len(own), len(keys) - own.shape[1])
         return momentum_contrast(
@@ -231,8 +236,8 @@ class AAHR(Objective):
             reduction=self.contrast.reduction,
         )
 
-    def _interacted(self, image: Embedding, text: Embedding, batch: Batch) -> dict[str, Tensor]:
-        if not self._begun(self.graph.after):
+    def _neighbourhood_terms(self, image: Embedding, text: Embedding, batch: Batch) -> dict[str, Tensor]:
+        if not self._has_begun(self.graph.after):
             return self.weighted(
                 **dict.fromkeys(("nsi", "nsi_cross", "nsi_pga"), lambda: image.mean.sum() * 0)
             )
@@ -249,7 +254,7 @@ class AAHR(Objective):
         )
 
 
-def _outputs(batch: Batch) -> tuple[Tensor, Tensor]:
+def _momentum_outputs(batch: Batch) -> tuple[Tensor, Tensor]:
     """What the momentum copies made of the batch's images and captions."""
     if batch.momentum is None:
         raise ValueError(

@@ -54,7 +54,7 @@ def check_objective(objective: str | type[Objective], **options: Any) -> None:
         AssertionError: names what does not hold.
     """
     name = objective if isinstance(objective, str) else objective.__name__
-    with seeded():
+    with seed_draws():
         made = load(name, **options) if isinstance(objective, str) else make(name, objective, options)
         made.setup(WIDTH)
     # Evaluation mode: dropout inside an objective would make every comparison a comparison of draws.
@@ -62,7 +62,7 @@ def check_objective(objective: str | type[Objective], **options: Any) -> None:
     for warming, check in product((False, True), CHECKS):
         made.warm_up(warming)
         try:
-            check(deepcopy(made), *world(made))
+            check(deepcopy(made), *make_world(made))
         except AssertionError as problem:
             where = " in warm-up epochs" if warming else ""
             raise AssertionError(f"objective {name!r}{where}: {problem}") from None
@@ -73,20 +73,20 @@ hold = partial(require, kind=AssertionError)
 
 
 @contextmanager
-def seeded(seed: int = 0) -> Iterator[None]:
+def seed_draws(seed: int = 0) -> Iterator[None]:
     """Draws from PyTorch's global generator are the same each time, and nothing outside notices."""
     with torch.random.fork_rng(devices=[]):
         torch.set_rng_state(torch.Generator().manual_seed(seed).get_state())
         yield
 
 
-def world(objective: Objective, own: tuple[int, ...] = OWN) -> tuple[Embedding, Embedding, Batch]:
+def make_world(objective: Objective, own: tuple[int, ...] = OWN) -> tuple[Embedding, Embedding, Batch]:
     """Embeddings of images and captions, and their batch with all that the objective reads."""
-    given = batch(own, objective=objective)
-    return embedding(len(given.image_ids), seed=1), embedding(len(own), seed=2), given
+    given = make_batch(own, objective=objective)
+    return random_embedding(len(given.image_ids), seed=1), random_embedding(len(own), seed=2), given
 
 
-def batch(
+def make_batch(
     own: Any,
     images: int | None = None,
     *,
@@ -106,10 +106,12 @@ def batch(
     generator, own = torch.Generator().manual_seed(seed), torch.as_tensor(own)
     count = images or int(own.max()) + 1
     wanted = objective.text_features() if objective else ()
-    given = {name: torch.rand(len(own), generator=generator) for name in wanted} | signals(
+    given = {name: torch.rand(len(own), generator=generator) for name in wanted} | random_signals(
         len(own), generator
     )
-    image, text = (Embedding(embedding(n, seed=seed + 50 + n).mean.detach()) for n in (count, len(own)))
+    image, text = (
+        Embedding(random_embedding(n, seed=seed + 50 + n).mean.detach()) for n in (count, len(own))
+    )
     ids = image_ids or [f"i{n}" for n in range(count)], [f"t{n}" for n in range(len(own))]
     made = Batch(*ids, own, signals=given, momentum=(image, text))
     # An image's own captions have the highest grades.
@@ -121,7 +123,7 @@ def batch(
     return replace(made, relevance=grades)
 
 
-def signals(captions: int, generator: torch.Generator) -> dict[str, Any]:
+def random_signals(captions: int, generator: torch.Generator) -> dict[str, Any]:
     """Random values of every signal that an objective of the registry may read, by name."""
     return {
         "graph_tokens": {
@@ -132,7 +134,7 @@ def signals(captions: int, generator: torch.Generator) -> dict[str, Any]:
     }
 
 
-def embedding(
+def random_embedding(
     count: int,
     *,
     seed: int,
@@ -168,28 +170,30 @@ def embedding(
     )
 
 
-def pick(signal: Any, order: Tensor) -> Any:
+def take_captions(signal: Any, order: Tensor) -> Any:
     """The signal of these captions, a tensor or a mapping of tensors."""
     if isinstance(signal, Mapping):
         return {key: value[order] for key, value in signal.items()}
     return signal[order]
 
 
-def loss(objective: Objective, image: Embedding, text: Embedding, given: Batch) -> Tensor:
+def total_loss(objective: Objective, image: Embedding, text: Embedding, given: Batch) -> Tensor:
     """The sum of the terms; an objective that draws negatives draws the same ones every time."""
-    with seeded():
+    with seed_draws():
         return torch.stack(list(objective(image, text, given).values())).sum()
 
 
 @torch.no_grad()
-def lead(objective: Objective, v: Tensor, u: Tensor, given: Batch) -> float:
+def score_lead(objective: Objective, v: Tensor, u: Tensor, given: Batch) -> float:
     """Mean score of the positives less that of the negatives; images are ``(I, D)``, captions ``(T, D)``."""
-    scores = objective.scores(embedding(len(v), seed=1, mean=v), embedding(len(u), seed=2, mean=u))
+    scores = objective.scores(
+        random_embedding(len(v), seed=1, mean=v), random_embedding(len(u), seed=2, mean=u)
+    )
     return float(scores[given.positives].mean() - scores[~given.positives].mean())
 
 
-def _terms(objective: Objective, image: Embedding, text: Embedding, given: Batch) -> None:
-    with seeded():
+def _check_terms(objective: Objective, image: Embedding, text: Embedding, given: Batch) -> None:
+    with seed_draws():
         terms = objective(image, text, given)
     hold(
         set(terms) == set(objective.terms),
@@ -203,11 +207,13 @@ def _terms(objective: Objective, image: Embedding, text: Embedding, given: Batch
     )
 
 
-def _gradient(objective: Objective, image: Embedding, text: Embedding, given: Batch) -> None:
+def _check_gradient(objective: Objective, image: Embedding, text: Embedding, given: Batch) -> None:
     objective.select(set(objective.terms) - set(objective.constant_targets))
 
     def of(v: Tensor, u: Tensor) -> Tensor:
-        return loss(objective, embedding(4, seed=1, mean=v), embedding(8, seed=2, mean=u), given)
+        return total_loss(
+            objective, random_embedding(4, seed=1, mean=v), random_embedding(8, seed=2, mean=u), given
+        )
 
     try:
         torch.autograd.gradcheck(of, (image.mean, text.mean), atol=1e-6)
@@ -215,48 +221,48 @@ def _gradient(objective: Objective, image: Embedding, text: Embedding, given: Ba
         raise AssertionError(f"the gradient is not that of finite differences: {error}") from None
 
 
-def _order(objective: Objective, image: Embedding, text: Embedding, given: Batch) -> None:
+def _check_order(objective: Objective, image: Embedding, text: Embedding, given: Batch) -> None:
     images, captions = torch.tensor([2, 0, 3, 1]), torch.tensor([7, 1, 4, 0, 2, 6, 5, 3])
     seen, read = given.momentum or (image, text)
     moved = Batch(
         [given.image_ids[i] for i in images],
         [given.caption_ids[t] for t in captions],
         images.argsort()[given.own[captions]],
-        signals={name: pick(value, captions) for name, value in given.signals.items()},
+        signals={name: take_captions(value, captions) for name, value in given.signals.items()},
         relevance={name: value[images][:, captions] for name, value in given.relevance.items()},
         momentum=(Embedding(seen.mean[images]), Embedding(read.mean[captions])),
     )
-    found = loss(objective, image.take(images.numpy()), text.take(captions.numpy()), moved)
+    found = total_loss(objective, image.take(images.numpy()), text.take(captions.numpy()), moved)
     hold(
-        torch.isclose(found, loss(objective, image, text, given), rtol=1e-7, atol=1e-7),
+        torch.isclose(found, total_loss(objective, image, text, given), rtol=1e-7, atol=1e-7),
         "the loss changes with the order of images and captions",
     )
 
 
-def _direction(objective: Objective, image: Embedding, text: Embedding, given: Batch) -> None:
+def _check_direction(objective: Objective, image: Embedding, text: Embedding, given: Batch) -> None:
     # Negatives start above positives, so that every ranking loss has something to say.
     mean = normalize(torch.roll(text.mean.detach(), 1, 0) + 0.3 * image.mean.detach().sum(0), dim=1)
     v, u = normalize(mean[[2, 3, 6, 0]], dim=1).requires_grad_(), text.mean.detach().requires_grad_()
-    before = lead(objective, v, u, given)
-    loss(objective, embedding(4, seed=1, mean=v), replace(text, mean=u), given).backward()  # type: ignore[no-untyped-call]
+    before = score_lead(objective, v, u, given)
+    total_loss(objective, random_embedding(4, seed=1, mean=v), replace(text, mean=u), given).backward()  # type: ignore[no-untyped-call]
     steps = [{"params": [p], "lr": 0.05 / float(p.grad.norm())} for p in (v, u) if p.grad is not None]
     torch.optim.SGD(steps).step()
     hold(
-        lead(objective, normalize(v.detach(), dim=1), normalize(u.detach(), dim=1), given) > before,
+        score_lead(objective, normalize(v.detach(), dim=1), normalize(u.detach(), dim=1), given) > before,
         "one step of gradient descent does not raise the scores of the positives against the negatives",
     )
 
 
-def _finite(objective: Objective, image: Embedding, text: Embedding, given: Batch) -> None:
+def _check_finite(objective: Objective, image: Embedding, text: Embedding, given: Batch) -> None:
     one = normalize(torch.ones(1, WIDTH, dtype=torch.float64), dim=1)
-    v, u = (embedding(n, seed=n // 4, mean=one.repeat(n, 1).requires_grad_()) for n in (4, 8))
+    v, u = (random_embedding(n, seed=n // 4, mean=one.repeat(n, 1).requires_grad_()) for n in (4, 8))
     cases = {
-        "a batch of one pair": world(objective, (0,)),
-        "a batch of one image with two captions": world(objective, (0, 0)),
+        "a batch of one pair": make_world(objective, (0,)),
+        "a batch of one image with two captions": make_world(objective, (0, 0)),
         "a batch of equal embeddings": (v, u, given),
     }
     for what, (image, text, given) in cases.items():
-        total = loss(objective, image, text, given)
+        total = total_loss(objective, image, text, given)
         found = torch.autograd.grad(total, (image.mean, text.mean), allow_unused=True)
         hold(
             all(value.isfinite().all() for value in (total, *found) if value is not None),
@@ -264,15 +270,18 @@ def _finite(objective: Objective, image: Embedding, text: Embedding, given: Batc
         )
 
 
-def _same_image(objective: Objective, *_: object) -> None:
+def _check_same_image(objective: Objective, *_: object) -> None:
     # Rows 0 and 3 are one image that stands twice; captions 0, 1 and 4 are its own. Raising the score of any
     # of those six pairs must not raise the loss, and raising any other must not lower it.
-    given = batch([0, 0, 1, 2, 3], image_ids=["a", "b", "c", "a"], objective=objective)
+    given = make_batch([0, 0, 1, 2, 3], image_ids=["a", "b", "c", "a"], objective=objective)
     # A graded relevance may well ask that one negative stand above another; here all are equally wrong.
     given = replace(given, relevance={key: given.positives.float() for key in given.relevance})
     matrix = torch.full((4, 5), 0.5, dtype=torch.float64, requires_grad=True)
     objective.scores = lambda image, text: matrix  # type: ignore[method-assign]
-    total = loss(objective, embedding(4, seed=1), embedding(5, seed=2), given) + 0 * matrix.sum()
+    total = (
+        total_loss(objective, random_embedding(4, seed=1), random_embedding(5, seed=2), given)
+        + 0 * matrix.sum()
+    )
     (pull,) = torch.autograd.grad(total, matrix)
     down = pull[~given.positives]
     hold(down.sum() > 0, "forward does not push down the scores that `scores` gives to negatives")
@@ -282,11 +291,11 @@ def _same_image(objective: Objective, *_: object) -> None:
     )
 
 
-def _gradients_arrive(objective: Objective, image: Embedding, text: Embedding, given: Batch) -> None:
+def _check_gradients_arrive(objective: Objective, image: Embedding, text: Embedding, given: Batch) -> None:
     # A graph is whole numbers, through which no gradient can pass.
     both = {**given.signals, **given.relevance}.items()
     leaves = {name: value.requires_grad_() for name, value in both if isinstance(value, Tensor)}
-    loss(objective, image, text, given).backward()  # type: ignore[no-untyped-call]
+    total_loss(objective, image, text, given).backward()  # type: ignore[no-untyped-call]
     reached = [name for name, value in leaves.items() if value.grad is not None]
     hold(not reached, f"the gradient reaches {reached}, which are given and not learnt; detach them")
     hold(
@@ -295,9 +304,9 @@ def _gradients_arrive(objective: Objective, image: Embedding, text: Embedding, g
     )
 
 
-def _repeatable(objective: Objective, image: Embedding, text: Embedding, given: Batch) -> None:
+def _check_repeatable(objective: Objective, image: Embedding, text: Embedding, given: Batch) -> None:
     before = deepcopy(objective.state_dict())
-    first, second = (loss(objective, image, text, given) for _ in range(2))
+    first, second = (total_loss(objective, image, text, given) for _ in range(2))
     hold(torch.equal(first, second), "two forwards on one batch disagree")
     hold(
         all(torch.equal(before[key], value) for key, value in objective.state_dict().items()),
@@ -305,25 +314,25 @@ def _repeatable(objective: Objective, image: Embedding, text: Embedding, given: 
     )
 
 
-def _half_precision(objective: Objective, *_: object) -> None:
-    given = batch(OWN, objective=objective.float())
-    image, text = (embedding(n, seed=n, dtype=torch.float32) for n in (4, 8))
+def _check_half_precision(objective: Objective, *_: object) -> None:
+    given = make_batch(OWN, objective=objective.float())
+    image, text = (random_embedding(n, seed=n, dtype=torch.float32) for n in (4, 8))
     with torch.autocast("cpu", torch.bfloat16):
-        half = loss(objective, image, text, given)
-    exact = loss(objective, image, text, given)
+        half = total_loss(objective, image, text, given)
+    exact = total_loss(objective, image, text, given)
     hold(
         half.dtype == torch.float32 and torch.isclose(half, exact, rtol=0.05, atol=0.05),
         f"scores of half precision give a loss of {half} ({half.dtype}) instead of {exact}",
     )
 
 
-def _selected(objective: Objective, image: Embedding, text: Embedding, given: Batch) -> None:
-    with seeded(1):
+def _check_selected(objective: Objective, image: Embedding, text: Embedding, given: Batch) -> None:
+    with seed_draws(1):
         whole = objective(image, text, given)
     for term in objective.terms:
         part = deepcopy(objective)
         part.select([term])
-        with seeded(1):
+        with seed_draws(1):
             found = part(image, text, given).get(term)
         hold(
             found is not None and torch.isclose(found, whole[term], rtol=1e-7, atol=1e-7),
@@ -336,7 +345,7 @@ def _selected(objective: Objective, image: Embedding, text: Embedding, given: Ba
         )
 
 
-def _scores_of_pairs(objective: Objective, image: Embedding, text: Embedding, given: Batch) -> None:
+def _check_scores_of_pairs(objective: Objective, image: Embedding, text: Embedding, given: Batch) -> None:
     few, some = torch.tensor([2, 0]), torch.tensor([7, 1, 4])
     with torch.no_grad():
         whole = objective.scores(image, text)
@@ -348,15 +357,15 @@ def _scores_of_pairs(objective: Objective, image: Embedding, text: Embedding, gi
 
 
 CHECKS: tuple[Callable[..., None], ...] = (
-    _terms,
-    _gradient,
-    _order,
-    _direction,
-    _finite,
-    _same_image,
-    _gradients_arrive,
-    _repeatable,
-    _half_precision,
-    _selected,
-    _scores_of_pairs,
+    _check_terms,
+    _check_gradient,
+    _check_order,
+    _check_direction,
+    _check_finite,
+    _check_same_image,
+    _check_gradients_arrive,
+    _check_repeatable,
+    _check_half_precision,
+    _check_selected,
+    _check_scores_of_pairs,
 )

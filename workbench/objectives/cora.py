@@ -39,7 +39,7 @@ RELEASED = (1e-9, 1e-6)
 BETAS = tuple(step / 20 for step in range(20, -1, -1))
 
 
-def said_by(labels: Tensor, objects: Tensor, attributes: Tensor) -> Tensor:
+def captions_saying(labels: Tensor, objects: Tensor, attributes: Tensor) -> Tensor:
     """Which captions say what an entity says: they have an object of its name that has all its attributes.
 
     Args:
@@ -80,13 +80,13 @@ def joint_contrastive(
     """
     logits = full_precision(scores) / tau
     if epsilon == "released":
-        of_images = _with_floor(logits, positives, RELEASED[0])
-        return of_images + _with_floor(logits.T, positives.T, RELEASED[1])
+        of_images = _contrast_with_floor(logits, positives, RELEASED[0])
+        return of_images + _contrast_with_floor(logits.T, positives.T, RELEASED[1])
     both = both_ways(contrastive, logits, positives, reduction="mean", extra_positives="mask")
     return both[0] + both[1]
 
 
-def _with_floor(logits: Tensor, positives: Tensor, floor: float) -> Tensor:
+def _contrast_with_floor(logits: Tensor, positives: Tensor, floor: float) -> Tensor:
     """As ``contrastive`` with a constant among the negatives: ``floor`` times the largest exponential of the
     row.
     """
@@ -210,7 +210,7 @@ class CORA(Objective):
         if self.positives == "own" or text.labels is None:
             return own
         graphs = batch.signals["graph_tokens"]
-        said = said_by(text.labels, graphs["objects"], graphs["attributes"])
+        said = captions_saying(text.labels, graphs["objects"], graphs["attributes"])
         return own | (positives.float() @ said.float() > 0)
 
     def calibrate(self, image: Embedding, text: Embedding, quality: Callable[[Tensor], float]) -> None:

@@ -38,7 +38,9 @@ class _CountAbove(torch.autograd.Function):
     def forward(ctx: Any, others: Tensor, values: Tensor, temperature: float, clip: float) -> Tensor:
         ctx.save_for_backward(others, values)
         ctx.options = temperature, clip
-        return torch.cat([_compare(o, v, temperature, clip).sum(dim=2) for o, v in _blocks(others, values)])
+        return torch.cat(
+            [_soft_comparison(o, v, temperature, clip).sum(dim=2) for o, v in _row_blocks(others, values)]
+        )
 
     @staticmethod
     @once_differentiable
@@ -47,20 +49,20 @@ class _CountAbove(torch.autograd.Function):
         # At the clip the slope of the sigmoid is e^-clip / (1 + e^-clip)^2; what is not above it was clipped.
         floor = 1.0001 * math.exp(-clip) / (1 + math.exp(-clip)) ** 2
         to_others, to_values = [], []
-        for others, values, rows in _blocks(*ctx.saved_tensors, gradient):
-            p = _compare(others, values, temperature, clip)
+        for others, values, rows in _row_blocks(*ctx.saved_tensors, gradient):
+            p = _soft_comparison(others, values, temperature, clip)
             slope = torch.threshold_(p.mul_(1 - p), floor, 0.0).mul_(rows[:, :, None] / temperature)
             to_others.append(slope.sum(dim=1))
             to_values.append(-slope.sum(dim=2))
         return torch.cat(to_others), torch.cat(to_values), None, None
 
 
-def _blocks(*of_queries: Tensor) -> Iterator[tuple[Tensor, ...]]:
+def _row_blocks(*of_queries: Tensor) -> Iterator[tuple[Tensor, ...]]:
     step = max(1, block_entries(of_queries[0]) // of_queries[0].shape[1] ** 2)
     return zip(*(torch.split(rows, step) for rows in of_queries), strict=True)
 
 
-def _compare(others: Tensor, values: Tensor, temperature: float, clip: float) -> Tensor:
+def _soft_comparison(others: Tensor, values: Tensor, temperature: float, clip: float) -> Tensor:
     """``(q, C, C)``: how surely candidate o (last axis) stands above candidate c."""
     return (others[:, None, :] - values[:, :, None]).div_(temperature).clamp_(-clip, clip).sigmoid_()
 

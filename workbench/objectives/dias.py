@@ -35,7 +35,7 @@ from workbench.losses.terms import Reduction, ScalarReduction, full_precision, r
 from workbench.losses.triplet import triplet
 from workbench.objectives.base import Objective, settings
 from workbench.objectives.parts.attention import ByParts, CrossAttention, masked_mean, parts_of
-from workbench.objectives.parts.selection import Rule, Selections, constraint, named
+from workbench.objectives.parts.selection import Rule, Selections, constraint_loss, rule_by_name
 from workbench.records import Batch, Embedding, require
 from workbench.registry import Group, NotNegative
 
@@ -111,7 +111,7 @@ def intra_difference(image: Tensor, text: Tensor) -> Tensor:
     return similarity.cosine(image, image) - similarity.cosine(text, text)
 
 
-def one_caption_an_image(batch: Batch) -> tuple[Tensor, Tensor]:
+def first_captions(batch: Batch) -> tuple[Tensor, Tensor]:
     """Every image that has a caption, once, with that of its captions whose id is least.
 
     Which captions stand in the batch decides, and not their order. An image that stands there twice, by its
@@ -189,7 +189,7 @@ class DIAS(Objective):
         self.rows, self.denominators = rows, denominators
         self.reduction = reduction
         self.weigh(WEIGHTS | dict(weights or {}))
-        self.selections = Selections(**named(selection)).each()
+        self.selections = Selections(**rule_by_name(selection)).in_order()
         # of inter and intra, each of rows (images) and of columns (captions)
         start = torch.tensor([[selection.start] * 2 for selection in self.selections])
         learned = any(selection.learned for selection in self.selections)
@@ -210,50 +210,52 @@ class DIAS(Objective):
 
     def forward(self, image: Embedding, text: Embedding, batch: Batch) -> dict[str, Tensor]:
         """Terms ``loc``, ``dim``, ``inter`` and ``intra``."""
-        images, captions = one_caption_an_image(batch)
+        images, captions = first_captions(batch)
         if self.wants("loc", "inter"):
             scores = full_precision(self.scores(image, text))
         return self.weighted(
-            loc=lambda: self._triplet(scores, batch.positives) + self._triplet(scores.T, batch.positives.T),
+            loc=lambda: (
+                self._triplet_loss(scores, batch.positives) + self._triplet_loss(scores.T, batch.positives.T)
+            ),
             dim=lambda: alignment(
-                correlation(*self._rows(image.take(batch.own), text)),
+                correlation(*self._correlated_rows(image.take(batch.own), text)),
                 denominators=self.denominators,
                 reduction=self.reduction,
             ),
-            inter=lambda: self._constraint(0, inter_difference(scores[images][:, captions])),
-            intra=lambda: self._constraint(
-                1, intra_difference(*self._vectors(image.take(images), text.take(captions)))
+            inter=lambda: self._constraint_loss(0, inter_difference(scores[images][:, captions])),
+            intra=lambda: self._constraint_loss(
+                1, intra_difference(*self._unit_vectors(image.take(images), text.take(captions)))
             ),
         )
 
-    def _triplet(self, scores: Tensor, positives: Tensor) -> Tensor:
+    def _triplet_loss(self, scores: Tensor, positives: Tensor) -> Tensor:
         how: dict[str, Any] = {"margin": self.margin, "reduction": self.reduction}
         if self.warming:
             return triplet(scores, positives, negatives="all", **how)
         return distance_weighted(scores, positives, cutoff=self.cutoff, **how)
 
-    def _constraint(self, which: int, difference: Tensor) -> Tensor:
+    def _constraint_loss(self, which: int, difference: Tensor) -> Tensor:
         difference = full_precision(difference)
-        return constraint(difference, self.selections[which], self.beta[which], reduction=self.reduction)
+        return constraint_loss(difference, self.selections[which], self.beta[which], reduction=self.reduction)
 
-    def _rows(self, image: Embedding, text: Embedding) -> tuple[Tensor, Tensor]:
+    def _correlated_rows(self, image: Embedding, text: Embedding) -> tuple[Tensor, Tensor]:
         """Rows of images and captions over which dimensions are correlated; the arguments are pairs."""
         if self.rows == "pooled":
             return image.mean, text.mean
         (regions, seen), (words, read) = parts_of(image), parts_of(text)
         if self.rows == "mean":
             return masked_mean(regions, seen), masked_mean(words, read)
-        of_words, of_regions = self.attention.of_pairs(image, text)
+        of_words, of_regions = self.attention.attended_pairs(image, text)
         # Nothing is added to a product by rows of zeros, so padding is zeroed and not taken out.
         real = torch.cat([seen, read], dim=1)[..., None]
         sides = torch.cat([regions, of_regions], dim=1), torch.cat([of_words, words], dim=1)
         return sides[0].masked_fill(~real, 0).flatten(0, 1), sides[1].masked_fill(~real, 0).flatten(0, 1)
 
-    def _vectors(self, image: Embedding, text: Embedding) -> tuple[Tensor, Tensor]:
+    def _unit_vectors(self, image: Embedding, text: Embedding) -> tuple[Tensor, Tensor]:
         """One unit vector for each image and caption of the given pairs."""
         if not self.scores_parts:
             return image.mean, text.mean
-        of_words, of_regions = self.attention.of_pairs(image, text)
+        of_words, of_regions = self.attention.attended_pairs(image, text)
         pooled = masked_mean(of_words, parts_of(image)[1]), masked_mean(of_regions, parts_of(text)[1])
         return nn.functional.normalize(pooled[0], dim=-1), nn.functional.normalize(pooled[1], dim=-1)
 

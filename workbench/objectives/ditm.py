@@ -72,7 +72,9 @@ def caption_pairs(belongs: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     return image[first], caption[first], caption[second]
 
 
-def ordering(scores: Tensor, belongs: Tensor, delta: Tensor, *, eps: float, reduction: Reduction) -> Tensor:
+def ordering_loss(
+    scores: Tensor, belongs: Tensor, delta: Tensor, *, eps: float, reduction: Reduction
+) -> Tensor:
     """Generic-to-specific ordering: ``{log(d(v,t) / d(v,t+)) - log(delta(t+) / delta(t))}^2`` over caption
     pairs of an image.
 
@@ -149,9 +151,9 @@ class DITM(Objective):
         return {"descriptiveness": {"scorer": self.scorer, "scale": scale}}
 
     def forward(self, image: Embedding, text: Embedding, batch: Batch) -> dict[str, Tensor]:
-        """Terms ``i2t``, ``t2i`` and ``ordering``."""
+        """Terms ``i2t``, ``t2i`` and ``ordering_loss``."""
         scores, positives = self.scores(image, text), batch.positives
-        of_image, of_text = self._margins(positives, self._delta(batch, "minmax"))
+        of_image, of_text = self._margins(positives, self._descriptiveness(batch, "minmax"))
         how: dict[str, Any] = {"negatives": self.mining, "reduction": self.reduction}
         turned = scores.T  # made first, since gradients add up in the order of what was made
         terms = {
@@ -159,10 +161,10 @@ class DITM(Objective):
             "t2i": triplet(turned, positives.T, margin=of_text, **how),
         }
         return terms | self.weighted(
-            ordering=lambda: ordering(
+            ordering=lambda: ordering_loss(
                 scores,
                 batch.belongs,
-                self._delta(batch, self.ratio_on),
+                self._descriptiveness(batch, self.ratio_on),
                 eps=self.eps,
                 reduction=self.reduction,
             )
@@ -177,7 +179,7 @@ class DITM(Objective):
         of_image = image_to_text_margin(delta[caption], delta, self.tau)
         return of_image, text_to_image_margin(delta[own], self.tau)
 
-    def _delta(self, batch: Batch, scale: str) -> Tensor:
+    def _descriptiveness(self, batch: Batch, scale: str) -> Tensor:
         signal = batch.signals["descriptiveness"]
         delta: Tensor = signal if isinstance(signal, Tensor) else signal[scale]
         return delta.detach()

@@ -33,8 +33,8 @@ from workbench.encoders.pooling import meeting_layer
 from workbench.losses.distance_weighted import NEAREST, drawn_triplets
 from workbench.losses.similarity import cosine, distance
 from workbench.objectives.base import Objective
-from workbench.objectives.parts.neighbourhood import attention_bias, four_blocks
-from workbench.objectives.parts.released_graph import averaged, best_matches, within
+from workbench.objectives.parts.neighbourhood import attention_bias, join_blocks
+from workbench.objectives.parts.released_graph import best_matches, mean_matches, similarity_within
 from workbench.records import Batch, Embedding
 from workbench.registry import Count, Natural, NotNegative
 
@@ -101,7 +101,7 @@ class HREM(Objective):
         """Terms ``triplet``, ``enhanced``, ``cross`` and ``kl``."""
         # Layers and relevance would be taken to half precision by an autocast around this.
         with torch.autocast(image.mean.device.type, enabled=False):
-            terms = self.weighted(triplet=lambda: self._triplet(self.scores(image, text), batch))
+            terms = self.weighted(triplet=lambda: self._triplet_loss(self.scores(image, text), batch))
             if not self.inputs:
                 return terms
             if int(self.steps) < self.after:
@@ -109,13 +109,14 @@ class HREM(Objective):
                     **dict.fromkeys(("enhanced", "cross", "kl"), lambda: image.mean.sum() * 0)
                 )
             plain, learnt = self.relevance(image, text)
-            v, u = self.heard(image.mean, text.mean, plain, learnt)
+            v, u = self.attend_to_neighbours(image.mean, text.mean, plain, learnt)
             return terms | self.weighted(
-                enhanced=lambda: self._triplet(cosine(v, u), batch),
+                enhanced=lambda: self._triplet_loss(cosine(v, u), batch),
                 cross=lambda: (
-                    self._triplet(cosine(image.mean, u), batch) + self._triplet(cosine(v, text.mean), batch)
+                    self._triplet_loss(cosine(image.mean, u), batch)
+                    + self._triplet_loss(cosine(v, text.mean), batch)
                 ),
-                kl=lambda: divergence(image.mean, text.mean, learnt),
+                kl=lambda: relevance_divergence(image.mean, text.mean, learnt),
             )
 
     def relevance(
@@ -123,19 +124,19 @@ class HREM(Objective):
     ) -> tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor]]:
         """Mean and learnt relevance: each of captions to images ``(I, T)`` and of images to captions."""
         matches = best_matches(image, text)
-        plain, learnt = averaged(matches, image, text), []
+        plain, learnt = mean_matches(matches, image, text), []
         for values, learns in zip(matches, (self.to_text, self.to_image), strict=True):
             filled = pad(values, (0, max(self.best - values.shape[-1], 0)), value=-torch.inf)
             largest = filled.topk(self.best).values
             learnt.append(learns(largest.masked_fill(largest.isinf(), 0))[..., 0])
         return plain, (plain[0] + learnt[0], plain[1] + learnt[1].T)
 
-    def heard(
+    def attend_to_neighbours(
         self, image: Tensor, text: Tensor, plain: tuple[Tensor, Tensor], learnt: tuple[Tensor, Tensor]
     ) -> tuple[Tensor, Tensor]:
         """Unit vectors that have heard from the upper half by ``plain`` relevance, weighed by the learnt."""
-        own = within(image), within(text)
-        chosen, whole = (four_blocks(own[0], *sides, own[1]) for sides in (plain, learnt))
+        own = similarity_within(image), similarity_within(text)
+        chosen, whole = (join_blocks(own[0], *sides, own[1]) for sides in (plain, learnt))
         kept = attention_bias(chosen, len(image), alpha=1.0, keep="row").isfinite()
         bias = (self.alpha * whole).masked_fill(~kept, -torch.inf)
         made = normalize(self.layer(torch.cat([image, text])[None], src_mask=bias)[0], dim=1)
@@ -145,11 +146,11 @@ class HREM(Objective):
         """Count the step."""
         self.steps.add_(1)
 
-    def _triplet(self, scores: Tensor, batch: Batch) -> Tensor:
+    def _triplet_loss(self, scores: Tensor, batch: Batch) -> Tensor:
         return drawn_triplets(scores, batch.positives, margin=self.margin, cutoff=self.cutoff)
 
 
-def divergence(image: Tensor, text: Tensor, learnt: tuple[Tensor, Tensor]) -> Tensor:
+def relevance_divergence(image: Tensor, text: Tensor, learnt: tuple[Tensor, Tensor]) -> Tensor:
     """Mean over rows of ``KL(softmax(learnt) || softmax(guide))``, both directions summed; the guide
     ``exp(-|v - t|)`` is a constant.
 

@@ -27,7 +27,7 @@ from torch import Tensor, nn
 from workbench.losses import similarity
 from workbench.losses.terms import Reduction, ScalarReduction, full_precision
 from workbench.objectives.base import Objective, settings
-from workbench.objectives.parts.gaussian import both_bottlenecks, log_var, matching
+from workbench.objectives.parts.gaussian import both_bottlenecks, log_var, matching_loss
 from workbench.records import Batch, Embedding
 from workbench.registry import Natural, NotNegative, Positive
 
@@ -64,7 +64,7 @@ VARIANTS = {
 }
 
 
-def samples(mean: Tensor, log_std: Tensor, noise: Tensor) -> Tensor:
+def draw_samples(mean: Tensor, log_std: Tensor, noise: Tensor) -> Tensor:
     """Eq. 5: draws of Gaussians, ``mu + sigma eps``.
 
     Args:
@@ -132,21 +132,21 @@ class PCME(Objective):
         """``(I, T)`` log odds of a match, which rank as its probability does; draws are new in training and
         fixed otherwise.
         """
-        return self._log_odds(*self._both_drawn(image, text))
+        return self._log_odds(*self._draw_both(image, text))
 
     def forward(self, image: Embedding, text: Embedding, batch: Batch) -> dict[str, Tensor]:
         """Terms ``match`` and ``vib``."""
-        drawn = self._both_drawn(image, text) if self.variant.drawn else None
+        drawn = self._draw_both(image, text) if self.variant.drawn else None
         if drawn:  # the bottleneck reads the samples of the scores
             image, text = replace(image, mean=drawn[0].mean(1)), replace(text, mean=drawn[1].mean(1))
         return self.weighted(
-            match=lambda: matching(
+            match=lambda: matching_loss(
                 self._log_odds(*drawn) if drawn else self.scores(image, text), batch.targets, self.reduction
             ),
             vib=lambda: both_bottlenecks(image, text, self.variant.bottleneck),
         )
 
-    def _both_drawn(self, image: Embedding, text: Embedding) -> tuple[Tensor, Tensor]:
+    def _draw_both(self, image: Embedding, text: Embedding) -> tuple[Tensor, Tensor]:
         generator = None if self.training else torch.Generator().manual_seed(0)
         return self._draw(image, generator), self._draw(text, generator)
 
@@ -163,7 +163,7 @@ class PCME(Objective):
             # On the CPU, so that every device scores alike.
             half = torch.randn(1, -(-self.samples // 2), mean.shape[1], generator=generator)
             noise = torch.cat([half, -half], dim=1).to(mean)
-        return samples(mean, spread if self.variant.log_std else spread / 2, noise)
+        return draw_samples(mean, spread if self.variant.log_std else spread / 2, noise)
 
 
 MEMBER = PCME

@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from workbench.losses import similarity
 from workbench.losses.terms import ScalarReduction, full_precision
 from workbench.objectives.base import Objective, settings
-from workbench.objectives.parts.gaussian import both_bottlenecks, log_var, matching
+from workbench.objectives.parts.gaussian import both_bottlenecks, log_var, matching_loss
 from workbench.records import Batch, Embedding
 from workbench.registry import NotNegative, Positive, Share
 
@@ -41,7 +41,7 @@ def pseudo_labels(logits: Tensor, labels: Tensor) -> Tensor:
     return torch.where(logits.detach() >= positive, largest, labels)
 
 
-def smoothed(labels: Tensor, epsilon: float) -> Tensor:
+def smooth_labels(labels: Tensor, epsilon: float) -> Tensor:
     """Labels moved a little towards each other: 1 becomes ``1 - epsilon`` and 0 becomes ``epsilon``."""
     return labels * (1 - 2 * epsilon) + epsilon
 
@@ -59,7 +59,7 @@ class PCMEPP(Objective):
         scale, shift: what ``a`` and ``b`` start from; both are learnt.
         alpha: weight of the pseudo-positives; 0 leaves them out.
         beta: weight of the bottleneck; 0 leaves it out.
-        label_smoothing: see ``smoothed``.
+        label_smoothing: see ``smooth_labels``.
         distance: ``"csd"``; ``"wasserstein"``, the paper's ablation; or ``"mean_only"``, the squared distance
             of the means, which needs no variances.
         reduction: over all pairs, and over all entries of the bottleneck; the paper's is ``"mean"``.
@@ -104,19 +104,21 @@ class PCMEPP(Objective):
     def forward(self, image: Embedding, text: Embedding, batch: Batch) -> dict[str, Tensor]:
         """Terms ``match``, ``pseudo`` (0 in warm-up epochs) and ``vib``."""
         logits = self.scale * full_precision(self.scores(image, text)) + self.shift
-        labels = smoothed(batch.targets.to(logits.dtype), self.label_smoothing)
+        labels = smooth_labels(batch.targets.to(logits.dtype), self.label_smoothing)
         return self.weighted(
-            match=lambda: matching(logits, labels, self.reduction),
-            pseudo=lambda: self._pseudo(logits, labels),
+            match=lambda: matching_loss(logits, labels, self.reduction),
+            pseudo=lambda: self._pseudo_loss(logits, labels),
             vib=lambda: both_bottlenecks(image, text, self.reduction),
         )
 
-    def _pseudo(self, logits: Tensor, labels: Tensor) -> Tensor:
+    def _pseudo_loss(self, logits: Tensor, labels: Tensor) -> Tensor:
         """Matching with the pseudo-positives of both directions."""
         if self.warming:
             return logits.new_zeros(())
         of_rows, of_columns = pseudo_labels(logits, labels), pseudo_labels(logits.T, labels.T)
-        return matching(logits, of_rows, self.reduction) + matching(logits.T, of_columns, self.reduction)
+        return matching_loss(logits, of_rows, self.reduction) + matching_loss(
+            logits.T, of_columns, self.reduction
+        )
 
 
 MEMBER = PCMEPP

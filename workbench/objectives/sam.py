@@ -32,7 +32,7 @@ from workbench.registry import NotNegative, Positive
 RELEASED_WEIGHT = 5 / 3
 
 
-def of_images(phi: Tensor, own: Tensor) -> Tensor:
+def relevance_of_images(phi: Tensor, own: Tensor) -> Tensor:
     """``phi`` of an image against another image, which its captions in the batch stand for.
 
     Args:
@@ -46,7 +46,7 @@ def of_images(phi: Tensor, own: Tensor) -> Tensor:
     return phi @ (member / member.sum(dim=0).clamp(min=1))
 
 
-def released(
+def released_terms(
     scores: Tensor, phi: Tensor, own: Tensor, *, sampling: Negative, tau: float, cap: float
 ) -> tuple[Tensor, Tensor]:
     """The terms as the authors' code has them: one row and one column a pair, and the pair itself the only
@@ -153,13 +153,13 @@ class SAM(Objective):
         """
         phi = batch.relevance[self.phi].detach().to(scores.dtype)
         if self.variant == "released":
-            return released(scores, phi, batch.own, sampling=self.sampling, tau=self.tau, cap=self.cap)
+            return released_terms(scores, phi, batch.own, sampling=self.sampling, tau=self.tau, cap=self.cap)
         positives = batch.positives
         image, caption = positives.nonzero(as_tuple=True)
         negative = pick(scores[image], positives[image], self.sampling)
         other = pick(scores.T[caption], positives.T[caption], self.sampling)
         lead, right = scores[image, caption], phi[image, caption]
-        margins = [right - phi[image, negative], right - of_images(phi, batch.own)[image, other]]
+        margins = [right - phi[image, negative], right - relevance_of_images(phi, batch.own)[image, other]]
         if self.variant == "printed":
             margins.reverse()
         i2t, t2i = (

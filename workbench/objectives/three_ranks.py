@@ -81,16 +81,16 @@ class ThreeRanks(Objective):
         right = ranks > ANNOTATED
         rivals = right if self.rivals == "right" else right | wrong
         return self.weighted(
-            right=lambda: self._both_ways(first * scores, own | right, wrong),
-            own=lambda: self._both_ways(second * scores, own, rivals),
+            right=lambda: self._loss_both_ways(first * scores, own | right, wrong),
+            own=lambda: self._loss_both_ways(second * scores, own, rivals),
         )
 
-    def _both_ways(self, logits: Tensor, positives: Tensor, negatives: Tensor) -> Tensor:
+    def _loss_both_ways(self, logits: Tensor, positives: Tensor, negatives: Tensor) -> Tensor:
         """The mean of both directions."""
-        i2t = self._one_way(logits, positives, negatives)
-        return (i2t + self._one_way(logits.T, positives.T, negatives.T)) / 2
+        i2t = self._loss_one_way(logits, positives, negatives)
+        return (i2t + self._loss_one_way(logits.T, positives.T, negatives.T)) / 2
 
-    def _one_way(self, logits: Tensor, positives: Tensor, negatives: Tensor) -> Tensor:
+    def _loss_one_way(self, logits: Tensor, positives: Tensor, negatives: Tensor) -> Tensor:
         terms = contrast_with(logits, positives, negatives, together=False)
         return reduce(terms[positives.any(dim=1)], self.reduction)
 

@@ -31,7 +31,7 @@ from workbench.training.batches import Source
 from workbench.training.negatives import Negatives
 from workbench.training.optimiser import parameter_groups
 from workbench.training.processes import check_machine
-from workbench.training.samplers import epoch, k_means, mean_regions
+from workbench.training.samplers import epoch_batches, k_means, mean_regions
 
 # images of a split below which its numbers say little
 FEW = 20
@@ -237,7 +237,7 @@ def _warming(config: Config, train: Split, *, asked: bool) -> tuple[Config, tupl
     t = config
     if asked or not t.epochs:
         return config, ()
-    order = epoch(
+    order = epoch_batches(
         train.own, size=t.batch_size, captions_per_image=t.captions_per_image, seed=t.seed, number=0
     )
     most = t.epochs * len(order) // 4

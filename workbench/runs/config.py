@@ -300,7 +300,7 @@ def takers_of(option: str) -> dict[str, dict[str, Any]]:
         "objective": objectives.takers(option),
         "data": data.takers(option),
         "image_encoder": encoders.takers(option),
-        "scorer": attention.takers(option),
+        "scorer": attention.scorers_with_option(option),
     }
     if option in ("name", "split"):  # every member has a name, and a configuration reads every split
         return {}

@@ -317,7 +317,7 @@ class EncoderModel(Model):
         if "pixels" in kinds:
             inputs["pixels"] = Pixels(split, self.pair.image.transform)
         if "regions" in kinds:
-            inputs["regions"] = batches.regions(split)
+            inputs["regions"] = batches.region_reader(split)
         names = list(self.makers if every_signal else self.reads)
         signals = {}
         with Task(f"reading captions of {split.name}", len(names), "signals", even=False) as task:
@@ -429,7 +429,7 @@ class EncoderModel(Model):
         with Task(f"encoding with {self.name}" if self.name else "encoding", count, unit) as task:
             for read in read_ahead(batch, np.split(np.arange(count), range(step, count, step))):
                 with devices.in_precision(self.device, self.precision):
-                    embedded = encode(batches.to(read, self.device))
+                    embedded = encode(batches.move_batch(read, self.device))
                 if not parts:
                     embedded = replace(embedded, parts=None, mask=None)
                 chunks.append(embedded.in_float32(torch.device("cpu")))

@@ -49,7 +49,7 @@ from workbench.runs.rescoring import rescored
 from workbench.runs.store import verify_files
 from workbench.runs.weights import SEED, lacks_weights, require_weights, with_note
 from workbench.training import checkpoint, seed_everything
-from workbench.training.settings import changed
+from workbench.training.settings import changed_settings
 
 # what stands before a colon in names of open_clip that are no architectures
 SCHEMES = ("hf-hub", "local-dir")
@@ -269,9 +269,9 @@ def kept_config(folder: Path) -> Config:
         FileNotFoundError,
     )
     values = read_options(file)
-    weights = checkpoint.facts(folder / runs.MODEL) if (folder / runs.MODEL).is_file() else {}
+    weights = checkpoint.read_facts(folder / runs.MODEL) if (folder / runs.MODEL).is_file() else {}
     for other, facts in {runs.MODEL: weights, runs.CHECKSUMS: verify_files(folder)}.items():
-        differ = "; ".join(changed(facts.get("config", values), values).values())
+        differ = "; ".join(changed_settings(facts.get("config", values), values).values())
         require(
             not differ, f"{file} is not the configuration of {other}: {differ}; restore it", ChecksumError
         )

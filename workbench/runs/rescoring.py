@@ -78,7 +78,9 @@ def between(model: TrainedModel, share: float) -> TrainedModel:
     check_value(WISE_FT, share, Share)
     begun, before = _beginning(model, 0)
     _, other = _beginning(model, 1)
-    after = {name: value.cpu() for name, value in checkpoint.weights(model.pair, model.objective).items()}
+    after = {
+        name: value.cpu() for name, value in checkpoint.copy_weights(model.pair, model.objective).items()
+    }
     drawn = [name for name, value in before.items() if RANDOM not in name and not _same(value, other[name])]
     require(
         not drawn,
@@ -100,7 +102,7 @@ def _beginning(model: TrainedModel, seed: int) -> tuple[TrainedModel, dict[str, 
     with torch.random.fork_rng(devices=()):
         seed_everything(seed)
         begun = build(model.config, (), states, pretrained=True)
-    return begun, checkpoint.weights(begun.pair, begun.objective)
+    return begun, checkpoint.copy_weights(begun.pair, begun.objective)
 
 
 def _same(first: Tensor, second: Tensor) -> bool:

@@ -40,7 +40,7 @@ from workbench.runs.target import Target
 from workbench.runs.vector_parts import packed
 from workbench.training import checkpoint
 from workbench.training.averaging import best_epoch
-from workbench.training.settings import changed
+from workbench.training.settings import changed_settings
 
 # the weights hold a checksum of their own
 CHECKSUMMED = (runs.STATES, runs.RESULTS, "*.parquet", runs.VALUES, runs.SCORES, "embeddings/*")
@@ -445,7 +445,9 @@ class Result:
         elif isinstance(model, TrainedModel):
             write_json(path / runs.STATES, {name: maker.state() for name, maker in model.makers.items()})
             checkpoint.write(
-                path / runs.MODEL, checkpoint.weights(model.pair, model.objective), {"config": self.config}
+                path / runs.MODEL,
+                checkpoint.copy_weights(model.pair, model.objective),
+                {"config": self.config},
             )
         write_table(path / "rankings.parquet", self.rankings())
         for side, embedding, ids in (
@@ -468,7 +470,7 @@ def _require_free(folder: Path, name: str, config: Mapping[str, Any]) -> None:
     place, root = folder.resolve(), runs_folder().resolve()
     runs.check_name(name, root if place.is_relative_to(root) else place.parent, folder)
     earlier = runs.load(folder / runs.CONFIG)
-    differ = changed(earlier, config) if earlier and config else {}
+    differ = changed_settings(earlier, config) if earlier and config else {}
     require(
         not differ,
         f"{folder} holds a run with other settings ({'; '.join(differ.values())}); choose another folder",

@@ -27,8 +27,8 @@ from workbench.runs.resolve import chooser
 from workbench.runs.result import Result
 from workbench.training import checkpoint, computing_threads, deterministic_algorithms, fit
 from workbench.training.loop import History
-from workbench.training.processes import rank
-from workbench.training.settings import changed
+from workbench.training.processes import process_rank
+from workbench.training.settings import changed_settings
 
 
 @door("train", "settings stand in the configuration: train(Config(objective='ditm'))")
@@ -62,10 +62,10 @@ def train(
         BlockingIOError: another process writes into the folder.
     """
     about = About(name, tags, note)
-    with choice(shown=progress and not rank()):
+    with choice(shown=progress and not process_rank()):
         ready = experiment if isinstance(experiment, Experiment) else prepare(experiment)
         place = resolve_output(folder) if folder else None
-        if place is None or rank() or _is_of_notebook(place):
+        if place is None or process_rank() or _is_of_notebook(place):
             return _train_and_measure(ready, place, about)
         return _train_into(ready, place, about)
 
@@ -119,7 +119,7 @@ def _train_and_measure(ready: Experiment, folder: Path | None, about: About) -> 
             torch.set_rng_state(ready.random_state)
             validated = partial(validate, model, ready.val, config.select, config.metrics)
             smaller = chooser(config.select, config.metrics).smaller_is_better
-            with only_writer(folder) if folder and not rank() else nullcontext():
+            with only_writer(folder) if folder and not process_rank() else nullcontext():
                 history = _finished(position, model) or fit(
                     model.pair,
                     model.objective,
@@ -234,7 +234,7 @@ def resumed(out: Path | str, typed: Mapping[str, Any]) -> dict[str, Any]:
         not _is_of_notebook(Path(out)),
         f"{out} holds no run of `workbench train`; the command that made it goes on with it",
     )
-    differ = changed(earlier, merge(earlier, typed)) if earlier else {}
+    differ = changed_settings(earlier, merge(earlier, typed)) if earlier else {}
     require(
         not differ,
         f"{out} was made with other settings ({'; '.join(differ.values())}); choose a new folder or leave "

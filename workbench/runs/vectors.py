@@ -92,7 +92,7 @@ def _write(
     with shown:
         out = new_memmap(file, (count, encoder.embed_dim), np.float32)
         for rows in np.split(np.arange(count), range(SIZE, count, SIZE)):
-            out[rows] = encode(batches.to(read(rows), device)).mean.float().cpu().numpy()
+            out[rows] = encode(batches.move_batch(read(rows), device)).mean.float().cpu().numpy()
             shown.update(len(rows))
         out.flush()
     encoder.train(was_training).to(home)

@@ -133,7 +133,7 @@ def _run(stop: Stop, folder: Path, place: str, say: Callable[[str], None], task:
     """Run one stop, and say that it begins, at which place of the tour, and how it ended."""
     say(f"{place} {stop.name}: {stop.says}")
     about = About(stop.title or stop.name)
-    parameters = _parameters(stop, folder)
+    parameters = _stop_parameters(stop, folder)
     result = run_notebook(find_file(stop.notebook), parameters, folder=folder / stop.name, about=about)
     task.update()
     ended = f"{result.status} after {format_number(result.seconds, 0)} s"
@@ -158,10 +158,10 @@ def check_stops(root: Path | str = "runs", stops: tuple[Stop, ...] = STOPS) -> N
         FileNotFoundError: a notebook is missing; ParameterError: it does not take a parameter of its stop.
     """
     for stop in stops:
-        check_parameters(find_file(stop.notebook), _parameters(stop, Path(root).resolve() / "tour"))
+        check_parameters(find_file(stop.notebook), _stop_parameters(stop, Path(root).resolve() / "tour"))
 
 
-def _parameters(stop: Stop, folder: Path) -> dict[str, Any]:
+def _stop_parameters(stop: Stop, folder: Path) -> dict[str, Any]:
     if not stop.models_of:
         return dict(stop.parameters)
     return {**stop.parameters, "runs": [str(folder / name) for name in stop.models_of]}
@@ -186,30 +186,33 @@ def render(stops: Sequence[Stop], results: Sequence[Outcome], seconds: float) ->
         of_stop = numbers[entry["stop"].name]
         if "rsum" in of_stop.get("metrics", {}):
             models[entry["title"]] = of_stop
-    opened = _opened(stops, results)
+    opened = _open_trained(stops, results)
     compared = next((numbers[stop.name] for stop in stops if stop.notebook == "07_compare"), {})
-    true = _of_models(compared, TRUE["i2t"])
+    true = _numbers_of_models(compared, TRUE["i2t"])
     trained = [entry["result"] for entry in notebooks if entry["stop"].notebook == "03_train"]
     of_comparison: dict[str, Any] = {"headline": "", "verdicts": ""}
     if compared:
         of_comparison["headline"] = describe_leader(compared)
-        of_comparison["verdicts"] = Markup(_verdicts(compared, stops))
+        of_comparison["verdicts"] = Markup(_verdict_figure(compared, stops))
     return fill_template(
         "tour/index.html.j2",
         **of_comparison,
         minutes=format_number(seconds / 60, 1),
-        said={"first": _span(_of_models(compared, FIRST)), "back": _back(compared)},
-        captions=_true_captions(),
+        said={
+            "first": _format_span(_numbers_of_models(compared, FIRST)),
+            "back": _better_and_worse(compared),
+        },
+        captions=_describe_true_captions(),
         below=against_same_list({TRUE["i2t"]: true}, compared.get("same_list", {})),
         chapters=list(_chapters(notebooks)),
         failed=[entry for entry in notebooks if entry["result"].exit_code],
         count=len(stops),
         models=list(models),
         rows=_rows(models, compared),
-        world=list(_world()),
+        world=list(_scene_examples()),
         questions=_questions(opened),
         marks=MARKS,
-        picture=Markup(_sheet(opened)),
+        picture=Markup(_disagreement_sheet(opened)),
         explore=[format_path(result.folder) for result in trained],
         plotly=Markup(report.plotly_script()),
         notebook=NOTEBOOK,
@@ -235,30 +238,30 @@ def _chapters(notebooks: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]
             yield chapter | {"notebooks": own}
 
 
-def _of_models(compared: Mapping[str, Any], key: str) -> dict[str, Any]:
+def _numbers_of_models(compared: Mapping[str, Any], key: str) -> dict[str, Any]:
     """A number of all models that were compared."""
     return {name: compared["metrics"].get(f"{name}: {key}") for name in compared.get("models", ())}
 
 
-def _back(compared: Mapping[str, Any]) -> str:
+def _better_and_worse(compared: Mapping[str, Any]) -> str:
     """In how many metrics the last model is better than the first one, and in how many worse."""
     return better_and_worse(compared, compared["models"][-1]) if compared else ""
 
 
-def _span(values: Mapping[str, Any]) -> str:
+def _format_span(values: Mapping[str, Any]) -> str:
     """From the least to the most of some models."""
     if not values or None in values.values():
         return ""
     return f"{format_value(min(values.values()))} to {format_value(max(values.values()))}"
 
 
-def _true_captions() -> str:
+def _describe_true_captions() -> str:
     """How many captions are true of a test image, on average."""
     split = data.load("scenes", split="test")
     return format_number(float(split.judgements["exact"].relevant().sum(axis=1).mean()), 0)
 
 
-def _verdicts(compared: Mapping[str, Any], stops: Sequence[Stop]) -> str:
+def _verdict_figure(compared: Mapping[str, Any], stops: Sequence[Stop]) -> str:
     """The figure of the first screen: each model by its RSUM and by the true captions that it finds, coloured
     by the pairs that it was trained with.
     """
@@ -283,11 +286,13 @@ def _rows(models: Mapping[str, Mapping[str, Any]], compared: Mapping[str, Any]) 
     rows = []
     for key, says in PAGE["rows"].items():
         if models and all(key in results["metrics"] for results in models.values()):
-            rows.append(_row(key, says, list(models.values()), compared))
+            rows.append(_row_of_cells(key, says, list(models.values()), compared))
     return rows
 
 
-def _row(key: str, says: str, models: Sequence[Mapping[str, Any]], compared: Mapping[str, Any]) -> list[Cell]:
+def _row_of_cells(
+    key: str, says: str, models: Sequence[Mapping[str, Any]], compared: Mapping[str, Any]
+) -> list[Cell]:
     """One number of all models: the value with its interval, and how it compares with the first one's."""
     verdicts = {row["run"]: row for row in compared.get("differences", {}).values() if row["key"] == key}
     cells: list[Cell] = []
@@ -305,7 +310,7 @@ def _row(key: str, says: str, models: Sequence[Mapping[str, Any]], compared: Map
     return cells
 
 
-def _world() -> Iterator[dict[str, Any]]:
+def _scene_examples() -> Iterator[dict[str, Any]]:
     """A few of the synthetic scenes, each with its shortest and its longest caption."""
     split = data.load("scenes", split="test", size=6)
     for row in range(len(split.image_ids)):
@@ -332,7 +337,7 @@ def _figures(stop: Stop, folder: Path) -> Iterator[dict[str, Any]]:
         yield {"title": titles[number], "drawn": Markup(html)}
 
 
-def _opened(stops: Sequence[Stop], results: Sequence[Outcome]) -> list[Result]:
+def _open_trained(stops: Sequence[Stop], results: Sequence[Outcome]) -> list[Result]:
     """The trained models that the explorer of the tour asks; none where one of them was not trained."""
     folders = {stop.name: result.folder for stop, result in zip(stops, results, strict=True)}
     stop = next((stop for stop in stops if stop.notebook == EXPLORER and stop.models_of), None)
@@ -342,7 +347,7 @@ def _opened(stops: Sequence[Stop], results: Sequence[Outcome]) -> list[Result]:
     return open_runs(names, images=stop.parameters.get("images", 0))
 
 
-def _sheet(opened: Sequence[Result]) -> str:
+def _disagreement_sheet(opened: Sequence[Result]) -> str:
     """The caption on which the trained models differ most, and what each of them finds."""
     if not opened:
         return ""
@@ -360,12 +365,12 @@ def _questions(opened: Sequence[Result]) -> list[dict[str, Any]]:
     ranked = compare.ranks(opened, "t2i")
     questions = []
     for _, row in compare.chosen(ranked, split, "t2i", (), QUESTIONS):
-        answers = [_answer(run, row) for run in opened]
+        answers = [_first_answers(run, row) for run in opened]
         questions.append({"caption": split.captions[row], "answers": answers})
     return questions
 
 
-def _answer(run: Result, caption: int) -> dict[str, Any]:
+def _first_answers(run: Result, caption: int) -> dict[str, Any]:
     """The first images that a model finds for a caption, and what the truth says of each of them."""
     split = run.split
     grade = compare.grader(split)

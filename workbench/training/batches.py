@@ -15,9 +15,9 @@ from torch.utils.data import DataLoader, Dataset, get_worker_info
 
 from workbench.io.ahead import in_threads
 from workbench.records import Batch, Computed, Graded, Judgements, Rows, Signal, Split, require
-from workbench.training.mixing import Mixture, draw
+from workbench.training.mixing import Mixture, draw_mixture
 from workbench.training.negatives import Negatives
-from workbench.training.processes import rank, world
+from workbench.training.processes import process_count, process_rank
 
 Reader = Callable[[Rows], Tensor]
 
@@ -44,25 +44,29 @@ class Pixels:
         self.split = split
         self.transform = transform
         self.memory = int(float(value) * 1e9)
-        self._images: OrderedDict[int, Tensor] = OrderedDict()
+        self._read_images: OrderedDict[int, Tensor] = OrderedDict()
 
     def __call__(self, rows: Rows) -> Tensor:
         """``(n, 3, H, W)`` uint8 pixels of these image rows."""
         numbers = rows.tolist()
-        read = list(map(self._image, numbers)) if get_worker_info() else in_threads(self._image, numbers)
+        read = (
+            list(map(self._read_image, numbers))
+            if get_worker_info()
+            else in_threads(self._read_image, numbers)
+        )
         return torch.stack(read)
 
-    def _image(self, row: int) -> Tensor:
-        pixels = self._images.pop(row, None)
+    def _read_image(self, row: int) -> Tensor:
+        pixels = self._read_images.pop(row, None)
         if pixels is None:
             pixels = self.transform(self.split.open_image(row))
-        self._images[row] = pixels
-        if len(self._images) * pixels.nbytes > self.memory:
-            self._images.popitem(last=False)
+        self._read_images[row] = pixels
+        if len(self._read_images) * pixels.nbytes > self.memory:
+            self._read_images.popitem(last=False)
         return pixels
 
 
-def regions(split: Split) -> Reader:
+def region_reader(split: Split) -> Reader:
     """Reads a split's region features as float32.
 
     Raises:
@@ -160,7 +164,7 @@ class Source:
         return np.concatenate([captions, drawn]), self.negatives.batch
 
 
-def to(batch: Batch, device: torch.device) -> Batch:
+def move_batch(batch: Batch, device: torch.device) -> Batch:
     """The batch with all its tensors on a device."""
     moved = ("own", "inputs", "signals", "relevance", "labels", "also")
     return replace(batch, **send_to_device({name: getattr(batch, name) for name in moved}, device))
@@ -182,7 +186,7 @@ class BatchShard:
 
     def to(self, device: torch.device) -> Self:
         """The shard with all its tensors on a device."""
-        moved = {id(batch): to(batch, device) for batch in (self.batch, *self.images, *self.captions)}
+        moved = {id(batch): move_batch(batch, device) for batch in (self.batch, *self.images, *self.captions)}
         images = [moved[id(batch)] for batch in self.images]
         captions = [moved[id(batch)] for batch in self.captions]
         return type(self)(moved[id(self.batch)], images, captions)
@@ -203,24 +207,24 @@ class Shards(Dataset[BatchShard]):
         self.mix = mix
         self.seed = seed
         self.chunk = chunk
-        self.rank = rank()
-        self.world = world()
+        self.rank = process_rank()
+        self.world = process_count()
 
     def __getitem__(self, rows: Rows) -> BatchShard:
         batch = self.source.batch(rows, inputs=False)
         texts, of_texts = self.source.of_texts(rows, seed=self.seed)
         images = self.source.images_of(rows)[0]
-        mixture = draw(rows, len(images), share=self.mix, seed=self.seed) if self.mix else None
+        mixture = draw_mixture(rows, len(images), share=self.mix, seed=self.seed) if self.mix else None
         if mixture:
             batch = replace(batch, labels=mixture.labels(batch.positives))
-        parts = [self._images(images, places, mixture) for places in self._places(len(images))]
+        parts = [self._read_images(images, places, mixture) for places in self._own_places(len(images))]
         if self.world == 1 and not self.chunk and len(texts) == len(rows):
             batch = replace(batch, inputs=parts[0].inputs)
             return BatchShard(batch, [batch], [batch])
-        captions = [of_texts(texts[places]) for places in self._places(len(texts))]
+        captions = [of_texts(texts[places]) for places in self._own_places(len(texts))]
         return BatchShard(batch, parts, captions)
 
-    def _images(self, images: Rows, places: Rows, mixture: Mixture | None) -> Batch:
+    def _read_images(self, images: Rows, places: Rows, mixture: Mixture | None) -> Batch:
         """Some of a batch's images; where they are mixed, their partners are read with them."""
         if mixture is None:
             return self.source.of_images(images[places])
@@ -230,7 +234,7 @@ class Shards(Dataset[BatchShard]):
         inputs = {name: mixture.mix(value, needed, places) for name, value in batch.inputs.items()}
         return replace(batch, image_ids=ids, inputs=inputs)
 
-    def _places(self, count: int) -> list[Rows]:
+    def _own_places(self, count: int) -> list[Rows]:
         """The places in the batch that this process encodes, chunk by chunk."""
         places = np.array_split(np.arange(count), self.world)[self.rank]
         return np.array_split(places, max(1, -(-len(places) // self.chunk))) if self.chunk else [places]

@@ -23,7 +23,7 @@ from torch.optim import Optimizer
 
 from workbench.io import PARSER_ERRORS, ChecksumError, flatten, replacing
 from workbench.records import require
-from workbench.training.settings import changed
+from workbench.training.settings import changed_settings
 
 LAST = "last.safetensors"
 MADE_FROM = "made_from"
@@ -57,7 +57,7 @@ class TrainingPosition:
         if not (path := self.folder / LAST).exists():
             return None
         tensors, facts = read(path)
-        differ = changed(facts[MADE_FROM], self.made_from)
+        differ = changed_settings(facts[MADE_FROM], self.made_from)
         if code := differ.pop("code", ""):
             warnings.warn(f"{path} was made by another version of this package: {code}", stacklevel=2)
         require(
@@ -83,7 +83,7 @@ class TrainingPosition:
             ChecksumError: the file is not such a checkpoint.
         """
         path = self.folder / LAST
-        return path.exists() and FINISHED in facts(path)
+        return path.exists() and FINISHED in read_facts(path)
 
     @property
     def threads(self) -> int:
@@ -93,7 +93,7 @@ class TrainingPosition:
             ChecksumError: the file is not such a checkpoint.
         """
         path = self.folder / LAST
-        return int(facts(path).get("threads", 0)) if path.exists() else 0
+        return int(read_facts(path).get("threads", 0)) if path.exists() else 0
 
 
 def write(path: Path, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> None:
@@ -129,7 +129,7 @@ def drop_state(folder: Path) -> None:
     """
     path = folder / LAST
     if path.exists():
-        write(path, {}, {**facts(path), FINISHED: True})
+        write(path, {}, {**read_facts(path), FINISHED: True})
 
 
 def read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
@@ -138,7 +138,7 @@ def read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     Raises:
         ChecksumError: the file is not such a checkpoint, or it is damaged.
     """
-    with _opened(path) as (file, header):
+    with _open_checkpoint(path) as (file, header):
         tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - not a mapping
         facts = json.loads(header["facts"])
         whole = header["sha256"] == _checksum(tensors, header["facts"])
@@ -150,18 +150,18 @@ def read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     return tensors, facts
 
 
-def facts(path: Path) -> dict[str, Any]:
+def read_facts(path: Path) -> dict[str, Any]:
     """The facts of a file that ``write`` made; its tensors are neither read nor held against the checksum.
 
     Raises:
         ChecksumError: the file is not such a checkpoint.
     """
-    with _opened(path) as (_, header):
+    with _open_checkpoint(path) as (_, header):
         return dict(json.loads(header["facts"]))
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[tuple[Any, dict[str, str]]]:
+def _open_checkpoint(path: Path) -> Iterator[tuple[Any, dict[str, str]]]:
     try:
         with safe_open(path, framework="pt") as file:
             header = file.metadata() or {}
@@ -181,7 +181,7 @@ def _checksum(tensors: Mapping[str, Tensor], facts: str) -> str:
     return digest.hexdigest()
 
 
-def under(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+def tensors_under(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """The tensors whose names begin with ``prefix.``, without it."""
     return {
         name.removeprefix(f"{prefix}."): tensor
@@ -221,13 +221,13 @@ def restore_random_state(states: Mapping[str, Tensor], device: torch.device) -> 
         torch.cuda.set_rng_state(states["cuda"], device)
 
 
-def weights(model: nn.Module, objective: nn.Module) -> dict[str, Tensor]:
+def copy_weights(model: nn.Module, objective: nn.Module) -> dict[str, Tensor]:
     """Copies of all weights and buffers of model and objective, by prefix."""
     both = flatten({"model": model.state_dict(), "objective": objective.state_dict()})
     return {name: tensor.detach().clone() for name, tensor in both.items()}
 
 
 def load_weights(model: nn.Module, objective: nn.Module, tensors: Mapping[str, Tensor]) -> None:
-    """Put back what ``weights`` took out."""
-    model.load_state_dict(under("model", tensors))
-    objective.load_state_dict(under("objective", tensors))
+    """Put back what ``copy_weights`` took out."""
+    model.load_state_dict(tensors_under("model", tensors))
+    objective.load_state_dict(tensors_under("objective", tensors))

@@ -52,7 +52,7 @@ class ChunkedEmbedding:
         for chunk in chunks:
             self._states.append(random_state(device))
             with torch.no_grad():
-                self._leaves.append(_leaf(encode(chunk)))
+                self._leaves.append(_as_leaf(encode(chunk)))
         self.embedding = Embedding.join(self._leaves)
 
     def backward(self) -> None:
@@ -70,7 +70,7 @@ class ChunkedEmbedding:
                     torch.autograd.backward([encoded[name] for name in gradients], list(gradients.values()))
 
 
-def _leaf(embedding: Embedding) -> Embedding:
+def _as_leaf(embedding: Embedding) -> Embedding:
     values = embedding.present_fields()
     for value in values.values():
         if value.is_floating_point():

@@ -80,8 +80,8 @@ def fit(
     steps = Task("training", total, "steps", done=run.step, shown=progress)
     with signals.sigterm_raises(), steps:
         try:
-            while 0 < len(run.history) <= settings.epochs and run.waits(smaller):
-                run.end_epoch(run.train_epoch(steps), run.validated(validate), smaller)
+            while 0 < len(run.history) <= settings.epochs and run.has_patience(smaller):
+                run.end_epoch(run.train_epoch(steps), run.validate_finite(validate), smaller)
                 run.save()
                 if progress:
                     note(run.reached())
@@ -124,7 +124,7 @@ class Training:
         self.source = source
         self.settings = settings
         self.position = position
-        self.accelerator = processes.accelerator(settings, position.folder if position else None)
+        self.accelerator = processes.make_accelerator(settings, position.folder if position else None)
         self.device = self.accelerator.device
         model.to(self.device).train()
         objective.to(self.device)
@@ -138,7 +138,7 @@ class Training:
         parameters = chain.from_iterable(group.parameters.values() for group in backbones)
         self.image_backbone = nn.ParameterList(p for p in parameters if p.requires_grad)
         self.momentum = averaging.Momentum(model, objective.momentum) if objective.momentum else None
-        self.steps_per_epoch = len(self.order(0))
+        self.steps_per_epoch = len(self.epoch_order(0))
         self.step = 0
         self.in_step = False
         self.history: History = []
@@ -167,7 +167,7 @@ class Training:
                 self.train_step(shard.to(self.device))
                 self.step += 1
                 self.in_step = False
-            task.update(detail=self.now())
+            task.update(detail=self.position_line())
             if every and self.step % every == 0 and self.step % self.steps_per_epoch:
                 self.save()
         self.read_losses()
@@ -230,10 +230,10 @@ class Training:
 
         return embed
 
-    def order(self, epoch: int) -> list[Rows]:
+    def epoch_order(self, epoch: int) -> list[Rows]:
         """The caption rows of every batch of an epoch."""
         s = self.settings
-        return samplers.epoch(
+        return samplers.epoch_batches(
             self.source.split.own,
             size=s.batch_size,
             captions_per_image=s.captions_per_image,
@@ -247,7 +247,7 @@ class Training:
         """What this process encodes of the batches of an epoch, without those that are done."""
         s = self.settings
         shards = Shards(self.source, mix=mix, seed=s.seed, chunk=s.chunk_size)
-        return loader(shards, self.order(epoch)[done:], workers=s.workers)
+        return loader(shards, self.epoch_order(epoch)[done:], workers=s.workers)
 
     def read_losses(self) -> None:
         """Add the losses since the last look to the sums, which waits for the device once."""
@@ -279,7 +279,7 @@ class Training:
         error.add_note(f"images {list(batch.image_ids)}, captions {list(batch.caption_ids)}")
         raise error
 
-    def validated(self, validate: Callable[[], dict[str, float]]) -> dict[str, float]:
+    def validate_finite(self, validate: Callable[[], dict[str, float]]) -> dict[str, float]:
         """Return what ``validate`` returns, unless the last steps have left weights whose scores are NaN."""
         try:
             return validate()
@@ -305,14 +305,14 @@ class Training:
         best = averaging.best_epoch(self.history, self.settings.select, smaller=smaller)
         self.result = averaging.update_result(
             self.result,
-            checkpoint.weights(self.model, self.objective),
+            checkpoint.copy_weights(self.model, self.objective),
             epoch=epoch,
             swa_from=self.settings.swa_from,
             best=best == len(self.history) - 1,
         )
         self.accelerator.log({name: value for name, value in row.items() if name != "epoch"}, step=self.step)
 
-    def waits(self, smaller: bool) -> bool:
+    def has_patience(self, smaller: bool) -> bool:
         """Whether the last epochs, as many as ``patience``, may still have been too few."""
         best = averaging.best_epoch(self.history, self.settings.select, smaller=smaller)
         return not self.settings.patience or len(self.history) - 1 - best < self.settings.patience
@@ -325,7 +325,7 @@ class Training:
         rsum = format_value(row["val/rsum"], "sum")
         return f"{place}: loss {loss}, val rsum {rsum}, {format_number(row['seconds'], 0)} s"
 
-    def now(self) -> str:
+    def position_line(self) -> str:
         """Where the run is: its epoch, and the last loss that was read."""
         epoch = f"epoch {len(self.history)} of {self.settings.epochs}"
         return epoch if self.loss is None else f"{epoch}, loss {format_number(self.loss, 3)}"
@@ -333,7 +333,7 @@ class Training:
     def save(self) -> None:
         """Write everything that the next step depends on."""
         self.read_losses()
-        if self.position is None or processes.rank():
+        if self.position is None or processes.process_rank():
             return
         state, numbers = checkpoint.optimiser_tensors(self.optimiser)
         tensors = {
@@ -351,7 +351,7 @@ class Training:
         }
         checkpoint.write(
             self.position.folder / checkpoint.LAST,
-            checkpoint.weights(self.model, self.objective) | flatten(tensors),
+            checkpoint.copy_weights(self.model, self.objective) | flatten(tensors),
             {**facts, checkpoint.MADE_FROM: self.position.made_from},
         )
 
@@ -362,12 +362,14 @@ class Training:
             return
         tensors, facts = saved
         checkpoint.load_weights(self.model, self.objective, tensors)
-        self.result = checkpoint.under("result", tensors)
-        checkpoint.restore_optimiser(self.optimiser, checkpoint.under("optimiser", tensors), facts["numbers"])
+        self.result = checkpoint.tensors_under("result", tensors)
+        checkpoint.restore_optimiser(
+            self.optimiser, checkpoint.tensors_under("optimiser", tensors), facts["numbers"]
+        )
         if self.momentum:
             # what is frozen is not among them
-            self.momentum.pair.load_state_dict(checkpoint.under("momentum", tensors), strict=False)
-        checkpoint.restore_random_state(checkpoint.under("random", tensors), self.device)
+            self.momentum.pair.load_state_dict(checkpoint.tensors_under("momentum", tensors), strict=False)
+        checkpoint.restore_random_state(checkpoint.tensors_under("random", tensors), self.device)
         self.step = facts["step"]
         self.history = facts["history"]
         self.sums = facts["sums"]

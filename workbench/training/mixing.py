@@ -65,11 +65,11 @@ class Mixture:
         weight = float(self.weight[place])
         corner = self.corner[place]
         if image.ndim == 2:
-            return exchanged(image, partner, weight, corner[0])
-        return pasted(image, partner, weight, corner) if self.cut[place] else blended(image, partner, weight)
+            return exchange_regions(image, partner, weight, corner[0])
+        return paste(image, partner, weight, corner) if self.cut[place] else blend(image, partner, weight)
 
 
-def draw(captions: Rows, images: int, *, share: float, seed: int) -> Mixture:
+def draw_mixture(captions: Rows, images: int, *, share: float, seed: int) -> Mixture:
     """Draw how a batch is mixed.
 
     Args:
@@ -87,13 +87,13 @@ def draw(captions: Rows, images: int, *, share: float, seed: int) -> Mixture:
     return Mixture(partner, weight, rng.random(images) < CUT, rng.random((images, 2)))
 
 
-def blended(image: Tensor, partner: Tensor, weight: float) -> Tensor:
+def blend(image: Tensor, partner: Tensor, weight: float) -> Tensor:
     """Mixup of two images ``(3, H, W)``; integers are rounded."""
     mixed = weight * image + (1 - weight) * partner
     return mixed if image.is_floating_point() else mixed.round().to(image.dtype)
 
 
-def pasted(image: Tensor, partner: Tensor, weight: float, corner: NDArray[np.float64]) -> Tensor:
+def paste(image: Tensor, partner: Tensor, weight: float, corner: NDArray[np.float64]) -> Tensor:
     """CutMix of two images ``(3, H, W)``: a rectangle of their shape and of area ``1 - weight`` comes from
     the partner.
     """
@@ -106,7 +106,7 @@ def pasted(image: Tensor, partner: Tensor, weight: float, corner: NDArray[np.flo
     return out
 
 
-def exchanged(regions: Tensor, partner: Tensor, weight: float, start: float) -> Tensor:
+def exchange_regions(regions: Tensor, partner: Tensor, weight: float, start: float) -> Tensor:
     """Regions ``(K, D)`` of which a run of ``(1 - weight) K``, going round at the end, comes from the
     partner.
     """

@@ -37,13 +37,13 @@ def parameter_groups(groups: Sequence[ParameterGroup], objective: nn.Module, set
         decay = settings.weight_decay if text_decay is None else text_decay
         trained = [p for p in group.parameters.values() if p.requires_grad]
         # biases, norms and scales are vectors and scalars: decaying them pulls towards nothing meaningful
-        out.append(_group([p for p in trained if p.ndim >= 2], rate, decay))
-        out.append(_group([p for p in trained if p.ndim < 2], rate, 0.0))
-    out.append(_group([p for p in objective.parameters() if p.requires_grad], settings.lr, 0.0))
+        out.append(_parameter_group([p for p in trained if p.ndim >= 2], rate, decay))
+        out.append(_parameter_group([p for p in trained if p.ndim < 2], rate, 0.0))
+    out.append(_parameter_group([p for p in objective.parameters() if p.requires_grad], settings.lr, 0.0))
     return [group for group in out if group["params"]]
 
 
-def _group(parameters: list[nn.Parameter], rate: float, decay: float) -> dict[str, Any]:
+def _parameter_group(parameters: list[nn.Parameter], rate: float, decay: float) -> dict[str, Any]:
     return {"params": parameters, "lr": rate, "base_lr": rate, "weight_decay": decay}
 
 

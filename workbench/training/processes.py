@@ -1,8 +1,8 @@
 """Several processes, one batch: every process encodes its shard, and all of them see the loss of the whole.
 
 The embeddings are gathered, so that each process computes the objective on the whole batch, exactly as one
-process would; no objective knows of it. The gradient of its own embeddings, times ``world``, goes back to the
-encoder, and the mean over processes of the gradients is the gradient of one process.
+process would; no objective knows of it. The gradient of its own embeddings, times ``process_count``, goes
+back to the encoder, and the mean over processes of the gradients is the gradient of one process.
 """
 
 import os
@@ -23,12 +23,12 @@ from workbench.training.averaging import batch_norms
 from workbench.training.settings import Settings
 
 
-def world() -> int:
+def process_count() -> int:
     """Number of processes that train together."""
     return distributed.get_world_size() if distributed.is_initialized() else 1
 
 
-def rank() -> int:
+def process_rank() -> int:
     """Number of this process, also before it has met the others; 0 writes files and talks."""
     return int(os.environ.get("RANK", "0"))
 
@@ -37,20 +37,20 @@ def gather(embedding: Embedding) -> Embedding:
     """The embeddings of all processes, in the order of their ranks, its own with gradient; with one process
     the embedding itself.
     """
-    if world() == 1:
+    if process_count() == 1:
         return embedding
     fields = embedding.present_fields()
-    shapes: list[Any] = [None] * world()
+    shapes: list[Any] = [None] * process_count()
     distributed.all_gather_object(shapes, {name: tuple(value.shape) for name, value in fields.items()})
     pieces: list[dict[str, Tensor]] = [{} for _ in shapes]
     for name, value in fields.items():
-        gathered = _gathered(value, [shape[name] for shape in shapes])
+        gathered = _gather_tensors(value, [shape[name] for shape in shapes])
         for piece, part in zip(pieces, gathered, strict=True):
             piece[name] = part
     return Embedding.join([Embedding(**piece) for piece in pieces])
 
 
-def _gathered(value: Tensor, shapes: list[tuple[int, ...]]) -> list[Tensor]:
+def _gather_tensors(value: Tensor, shapes: list[tuple[int, ...]]) -> list[Tensor]:
     """The tensors of all processes, which travel padded to the largest."""
     missing = np.max(shapes, axis=0) - value.shape
     # PyTorch takes two numbers a dimension, the last dimension first
@@ -58,32 +58,32 @@ def _gathered(value: Tensor, shapes: list[tuple[int, ...]]) -> list[Tensor]:
     padded = nn.functional.pad(value, margins.ravel().tolist())
     # not every backend carries booleans
     plain = padded.to(torch.uint8) if value.dtype == torch.bool else padded.contiguous()
-    pieces = [torch.empty_like(plain) for _ in range(world())]
+    pieces = [torch.empty_like(plain) for _ in range(process_count())]
     distributed.all_gather(pieces, plain.detach())
     out = [
         piece[tuple(map(slice, shape))].to(value.dtype) for piece, shape in zip(pieces, shapes, strict=True)
     ]
-    out[rank()] = value.view_as(value)
+    out[process_rank()] = value.view_as(value)
     if value.requires_grad:
-        out[rank()].register_hook(lambda gradient: gradient * world())  # type: ignore[no-untyped-call]
+        out[process_rank()].register_hook(lambda gradient: gradient * process_count())  # type: ignore[no-untyped-call]
     return out
 
 
 def average_gradients(parameters: Iterable[nn.Parameter]) -> None:
     """Give every process the mean of all gradients, in one message."""
     trained = [parameter for parameter in parameters if parameter.requires_grad]
-    if world() == 1 or not trained:
+    if process_count() == 1 or not trained:
         return
-    gradients = list(map(_gradient, trained))
+    gradients = list(map(_gradient_or_zeros, trained))
     # the gradient of a transposed weight is not contiguous
     mean = torch.cat([gradient.flatten() for gradient in gradients])
     distributed.all_reduce(mean)
-    parts = torch.split(mean / world(), [gradient.numel() for gradient in gradients])
+    parts = torch.split(mean / process_count(), [gradient.numel() for gradient in gradients])
     for parameter, gradient, part in zip(trained, gradients, parts, strict=True):
         parameter.grad = gradient.copy_(part.view_as(gradient))
 
 
-def _gradient(parameter: Tensor) -> Tensor:
+def _gradient_or_zeros(parameter: Tensor) -> Tensor:
     """The gradient; zeros where the shard leaves a parameter unused that another shard uses."""
     return torch.zeros_like(parameter) if parameter.grad is None else parameter.grad
 
@@ -94,7 +94,7 @@ def synchronise_batch_norms(model: nn.Module, device: torch.device) -> None:
     Raises:
         ValueError: the processes run on CPUs, where PyTorch has no such norm.
     """
-    if world() == 1 or not batch_norms(model):
+    if process_count() == 1 or not batch_norms(model):
         return
     require(
         device.type != "cpu",
@@ -124,7 +124,7 @@ def check_machine(device: str, tracker: str = "") -> None:
     )
 
 
-def accelerator(settings: Settings, folder: Path | None) -> Accelerator:
+def make_accelerator(settings: Settings, folder: Path | None) -> Accelerator:
     """Device, precision and tracker of the settings.
 
     Args:

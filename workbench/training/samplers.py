@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from workbench.records import Rows, require
 
 
-def grouped(
+def group_by_image(
     own: Rows,
     size: int,
     captions_per_image: int,
@@ -52,17 +52,17 @@ def grouped(
         window = np.arange(start, start + captions_per_image)
         images = (arrange or rng.permutation)(np.flatnonzero(counts > start))
         groups = [by_image[i][window % len(by_image[i])] for i in images]
-        batches += _cut(np.concatenate(groups), size * captions_per_image)
+        batches += _cut_batches(np.concatenate(groups), size * captions_per_image)
     return batches
 
 
-def _cut(order: Rows, size: int) -> list[Rows]:
+def _cut_batches(order: Rows, size: int) -> list[Rows]:
     """Whole batches of ``size``; where there is not even one, all rows as one batch."""
     whole = len(order) // size
     return [order] if whole == 0 else list(order[: whole * size].reshape(whole, size))
 
 
-def epoch(
+def epoch_batches(
     own: Rows,
     *,
     size: int,
@@ -96,7 +96,7 @@ def epoch(
                 "sampler='clusters' needs the cluster of every image; give the source clusters=k_means(...)"
             )
         each = max(size // clusters_per_batch, 1)
-        return grouped(
+        return group_by_image(
             own,
             size,
             captions_per_image,
@@ -104,8 +104,8 @@ def epoch(
             lambda images: neighbours_together(images, clusters, each, clusters_per_batch, rng),
         )
     if captions_per_image == 1:
-        return _cut(rng.permutation(len(own)), size)
-    return grouped(own, size, captions_per_image, rng)
+        return _cut_batches(rng.permutation(len(own)), size)
+    return group_by_image(own, size, captions_per_image, rng)
 
 
 def neighbours_together(

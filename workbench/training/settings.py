@@ -169,7 +169,7 @@ FREE = frozenset(
 )
 
 
-def changed(was: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, str]:
+def changed_settings(was: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, str]:
     """Return what a run must not be resumed with, in words by name.
 
     More epochs are no other run, unless the schedule ends with the last of them.
@@ -178,7 +178,7 @@ def changed(was: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, str]:
         was: what the run was made from, nested JSON values; fields of ``Settings`` stand at the top.
         now: what it would go on with.
 
-    >>> changed({"objective": "vsepp", "lr": 1}, {"objective": "dias", "lr": 1})
+    >>> changed_settings({"objective": "vsepp", "lr": 1}, {"objective": "dias", "lr": 1})
     {'objective': 'objective was vsepp, is dias'}
     """
     grows = now.get("schedule") != "cosine" and was.get("epochs", 0) < now.get("epochs", 0)

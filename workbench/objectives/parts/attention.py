@@ -68,14 +68,14 @@ class CrossAttention:
         of_image = _Side.from_parts(full_precision(regions), seen)
         ends = (read * torch.arange(1, read.shape[1] + 1, device=read.device)).amax(dim=1)
         order, columns = ends.argsort(stable=True), []
-        for rows in torch.split(order, _limit(GROUP, words)):
+        for rows in torch.split(order, _entry_limit(GROUP, words)):
             longest = max(1, *ends[rows].tolist())
             of_text = _Side.from_parts(full_precision(words[rows, :longest]), read[rows, :longest])
-            blocks = blocks_of(of_image, seen, of_text.mask)
-            columns.append(torch.cat([self._rows(_Side(*block), of_text) for block in blocks]))
+            blocks = image_blocks(of_image, seen, of_text.mask)
+            columns.append(torch.cat([self._block_scores(_Side(*block), of_text) for block in blocks]))
         return torch.cat(columns, dim=1)[:, order.argsort()]
 
-    def _rows(self, image: "_Side", text: "_Side") -> Tensor:
+    def _block_scores(self, image: "_Side", text: "_Side") -> Tensor:
         # shape: (I, T, K, L)
         cosines = full_precision(torch.einsum("ikd,tld->itkl", image.unit, text.unit))
         region_mask, word_mask = image.mask[:, None, :], text.mask[None, :, :]
@@ -83,20 +83,23 @@ class CrossAttention:
             best = cosines.masked_fill(~region_mask[..., None], torch.finfo(cosines.dtype).min).amax(dim=2)
             return masked_mean(best[..., None], word_mask)[..., 0]
         if self.name == "scan_t2i":
-            return self._stacked(
+            return self._mean_cosines(
                 cosines.mT, word_mask, region_mask, image.length[:, None], image.gram[:, None]
             )
         if self.name == "scan_i2t":
-            return self._stacked(cosines, region_mask, word_mask, text.length[None], text.gram[None])
+            return self._mean_cosines(cosines, region_mask, word_mask, text.length[None], text.gram[None])
         of_words, of_regions = self.weights(cosines, word_mask), self.weights(cosines.mT, region_mask)
         # The mean over regions of what each sees is itself a weighted sum of words, so no vector a pair is
         # ever held.
         a = masked_mean(of_words, region_mask) * text.length
         b = masked_mean(of_regions, word_mask) * image.length[:, None]
-        lengths = [_length(a, text.gram, "itl,tlm,itm->it"), _length(b, image.gram, "itk,ikm,itm->it")]
+        lengths = [
+            _weighted_length(a, text.gram, "itl,tlm,itm->it"),
+            _weighted_length(b, image.gram, "itk,ikm,itm->it"),
+        ]
         return torch.einsum("itk,itkl,itl->it", b, cosines, a) / (lengths[0] * lengths[1])
 
-    def _stacked(
+    def _mean_cosines(
         self, cosines: Tensor, asking: Tensor, asked: Tensor, length: Tensor, gram: Tensor
     ) -> Tensor:
         """SCAN: mean over those that ask of the cosine with what each sees.
@@ -110,11 +113,11 @@ class CrossAttention:
         """
         cosines = cosines.masked_fill(~asking[..., None], 0)
         # The cosines of each asked part have unit length over those that ask.
-        weights = self._softmax(normalize(cosines.clamp(min=0), dim=-2), asked) * length[..., None, :]
+        weights = self._softmax_weights(normalize(cosines.clamp(min=0), dim=-2), asked) * length[..., None, :]
         lengths = ((weights @ gram) * weights).sum(dim=-1).clamp(min=EPS).sqrt()
         return masked_mean(((weights * cosines).sum(dim=-1) / lengths)[..., None], asking)[..., 0]
 
-    def _softmax(self, cosines: Tensor, mask: Tensor) -> Tensor:
+    def _softmax_weights(self, cosines: Tensor, mask: Tensor) -> Tensor:
         logits = cosines / (self.temperature or TEMPERATURES[self.name])
         if mask.all():  # two passes over all pairs less
             return logits.softmax(dim=-1)
@@ -132,14 +135,14 @@ class CrossAttention:
             ``(..., P, Q)`` weights, zero on padding; each row sums to 1.
         """
         if self.attention == "softmax":
-            return self._softmax(cosines, mask)
+            return self._softmax_weights(cosines, mask)
         real = mask[..., None, :].expand_as(cosines)
         kept = (cosines.clamp(min=0) if self.attention == "relu" else cosines).masked_fill(~real, 0)
         total = kept.sum(dim=-1, keepdim=True)
         # A row of padding has nothing to divide by.
         return kept / total.where(total != 0, torch.ones_like(total))
 
-    def of_pairs(self, image: Embedding, text: Embedding) -> tuple[Tensor, Tensor]:
+    def attended_pairs(self, image: Embedding, text: Embedding) -> tuple[Tensor, Tensor]:
         """Eq. 2: what the regions of every pair see in its words, and its words in the regions.
 
         Args:
@@ -198,7 +201,7 @@ def scorer_of(given: Form | Mapping[str, Any], what: str = "scorer") -> Scorer:
     return scorer
 
 
-def takers(option: str) -> dict[str, Any]:
+def scorers_with_option(option: str) -> dict[str, Any]:
     """Find the scorers that take an option, by name."""
     return {name: kind for name, kind in KINDS.items() if option in options_of(kind)}
 
@@ -267,11 +270,11 @@ def masked_mean(values: Tensor, mask: Tensor) -> Tensor:
     return kept.sum(dim=-2) / mask.sum(dim=-1, keepdim=True).clamp(min=1)
 
 
-def _limit(limits: Mapping[str, int], where: Tensor) -> int:
+def _entry_limit(limits: Mapping[str, int], where: Tensor) -> int:
     return limits["cpu" if where.device.type == "cpu" else "other"]
 
 
-def blocks_of(of_image: Iterable[Tensor], seen: Tensor, read: Tensor) -> Iterator[tuple[Tensor, ...]]:
+def image_blocks(of_image: Iterable[Tensor], seen: Tensor, read: Tensor) -> Iterator[tuple[Tensor, ...]]:
     """What is known of images, so many at a time that a table of cosines with all words stays small.
 
     Args:
@@ -279,7 +282,7 @@ def blocks_of(of_image: Iterable[Tensor], seen: Tensor, read: Tensor) -> Iterato
         seen: ``(I, K)`` mask of the regions.
         read: ``(T, L)`` mask of the words.
     """
-    each = max(1, _limit(ELEMENTS, read) // max(1, seen.shape[1] * read.numel()))
+    each = max(1, _entry_limit(ELEMENTS, read) // max(1, seen.shape[1] * read.numel()))
     return zip(*(torch.split(part, each) for part in of_image), strict=True)
 
 
@@ -297,6 +300,6 @@ class _Side(NamedTuple):
         return cls(unit, parts.norm(dim=-1), unit @ unit.mT, mask)
 
 
-def _length(weights: Tensor, gram: Tensor, contraction: str) -> Tensor:
+def _weighted_length(weights: Tensor, gram: Tensor, contraction: str) -> Tensor:
     """Length of the weighted sums of parts, from the cosines of the parts with one another."""
     return torch.einsum(contraction, weights, gram, weights).clamp(min=EPS).sqrt()

@@ -39,7 +39,7 @@ class Contrast:
     reduction: ScalarReduction = "mean"
 
 
-def numbers_of(ids: Sequence[str], device: torch.device) -> Tensor:
+def id_numbers(ids: Sequence[str], device: torch.device) -> Tensor:
     """``(N,)`` int64, one number an id, the same in every process and every run."""
     return torch.tensor([text_stamp(one) for one in ids], dtype=torch.int64, device=device)
 

@@ -27,7 +27,7 @@ def both_bottlenecks(image: Embedding, text: Embedding, reduction: Reduction) ->
     ).sum()
 
 
-def matching(logits: Tensor, labels: Tensor, reduction: Reduction = "mean") -> Tensor:
+def matching_loss(logits: Tensor, labels: Tensor, reduction: Reduction = "mean") -> Tensor:
     """Binary cross-entropy of all pairs, PCME++ Eq. 2: log odds ``(I, T)`` against labels in [0, 1]."""
     logits = full_precision(logits)
     return binary_cross_entropy_with_logits(logits, labels.to(logits.dtype), reduction=reduction)

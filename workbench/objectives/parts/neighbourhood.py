@@ -114,19 +114,19 @@ def _best_matches(regions: Tensor, words: Tensor, shapes: list[tuple[int, int]])
     return torch.cat(by_region, dim=1), torch.cat(by_word, dim=1)
 
 
-def normalised(similarity: Tensor) -> Tensor:
+def normalise(similarity: Tensor) -> Tensor:
     """Of Eqs. 18-23: ``D^{-1/2} S D^{-1/2}`` with the row sums ``D``; negative similarities count as none."""
     weights = similarity.clamp(min=0)
     root = weights.sum(1).rsqrt()
     return root[:, None] * weights * root[None, :]
 
 
-def four_blocks(of_images: Tensor, to_text: Tensor, to_image: Tensor, of_texts: Tensor) -> Tensor:
+def join_blocks(of_images: Tensor, to_text: Tensor, to_image: Tensor, of_texts: Tensor) -> Tensor:
     """``(I + T, I + T)`` from ``(I, I)``, ``(I, T)``, ``(T, I)`` and ``(T, T)``."""
     return torch.cat([torch.cat([of_images, to_text], dim=1), torch.cat([to_image, of_texts], dim=1)])
 
 
-def upper_half(block: Tensor, *, by_row: bool) -> Tensor:
+def is_upper_half(block: Tensor, *, by_row: bool) -> Tensor:
     """Bool, the shape of ``block``: at least the median of the block, or of the row; of an even number the
     mean of the middle two.
     """
@@ -153,7 +153,7 @@ def attention_bias(similarity: Tensor, images: int, *, alpha: float, keep: str) 
     sizes = [images, len(similarity) - images]
     blocks = [torch.split(rows, sizes, dim=1) for rows in torch.split(similarity, sizes)]
     heard = torch.cat(
-        [torch.cat([upper_half(block, by_row=keep == "row") for block in row], dim=1) for row in blocks]
+        [torch.cat([is_upper_half(block, by_row=keep == "row") for block in row], dim=1) for row in blocks]
     )
     itself = torch.eye(len(similarity), dtype=torch.bool, device=similarity.device)
     return (alpha * similarity).masked_fill(~(heard | itself), -torch.inf)
@@ -206,26 +206,26 @@ class Neighbourhood(nn.Module):
         of_images, of_texts = intra_similarity(image.mean, within), intra_similarity(text.mean, within)
         with torch.no_grad() if self.graph.detach else nullcontext():
             to_text, to_image = cross_similarity(image, text)
-        whole = four_blocks(of_images, to_text, to_image, of_texts)
+        whole = join_blocks(of_images, to_text, to_image, of_texts)
         v, u = (
-            self.convolved(image.mean, of_images, self.of_images),
-            self.convolved(text.mean, of_texts, self.of_texts),
+            self.convolve(image.mean, of_images, self.of_images),
+            self.convolve(text.mean, of_texts, self.of_texts),
         )
-        hidden = self.convolved(torch.cat([v, u]), whole, self.joint)
-        heard = self.attended(hidden, attention_bias(whole, n, alpha=self.graph.alpha, keep=self.graph.keep))
+        hidden = self.convolve(torch.cat([v, u]), whole, self.joint)
+        heard = self.attend(hidden, attention_bias(whole, n, alpha=self.graph.alpha, keep=self.graph.keep))
         enhanced = normalize(
             heard + torch.cat([image.mean, text.mean]) if self.graph.residual else heard, dim=1
         )
         return enhanced[:n], enhanced[n:]
 
-    def convolved(self, hidden: Tensor, similarity: Tensor, layers: nn.ModuleList) -> Tensor:
+    def convolve(self, hidden: Tensor, similarity: Tensor, layers: nn.ModuleList) -> Tensor:
         """Of Eqs. 18-23: ``H' = LeakyReLU(D^{-1/2} S D^{-1/2} H W)``, layer after layer."""
-        neighbours = normalised(similarity)
+        neighbours = normalise(similarity)
         for layer in layers:
             hidden = leaky_relu(neighbours @ layer(dropout(hidden, self.graph.dropout, self.training)))
         return hidden
 
-    def attended(self, hidden: Tensor, bias: Tensor) -> Tensor:
+    def attend(self, hidden: Tensor, bias: Tensor) -> Tensor:
         """The attention of all nodes ``(N, D)`` to those that the bias lets through."""
         query, key, value = (
             maps(hidden).unflatten(1, (self.graph.heads, -1)).transpose(0, 1)

@@ -15,15 +15,15 @@ from torch.nn.functional import dropout, leaky_relu, normalize
 
 from workbench.encoders.pooling import meeting_layer
 from workbench.losses.similarity import cosine, distance
-from workbench.objectives.parts.attention import blocks_of, local_of, masked_mean, parts_of
-from workbench.objectives.parts.neighbourhood import Graph, attention_bias, four_blocks
+from workbench.objectives.parts.attention import image_blocks, local_of, masked_mean, parts_of
+from workbench.objectives.parts.neighbourhood import Graph, attention_bias, join_blocks
 from workbench.records import Embedding
 
 SLOPES = {"relevance": 0.1, "convolution": 0.2}
 FEED_FORWARD = 1024
 
 
-def within(vectors: Tensor, epsilon: float = 1.0) -> Tensor:
+def similarity_within(vectors: Tensor, epsilon: float = 1.0) -> Tensor:
     """``exp(-|v_i - v_j| / epsilon)`` of unit vectors ``(N, D)``; ``(N, N)``."""
     itself = torch.eye(len(vectors), dtype=torch.bool, device=vectors.device)
     # The root would have a steep slope where rounding leaves a vector a little away from itself.
@@ -42,7 +42,7 @@ def best_matches(image: Embedding, text: Embedding) -> tuple[Tensor, Tensor]:
     (regions, seen), (words, read) = parts_of(image), parts_of(text)
     regions, words = normalize(regions, dim=-1), normalize(words, dim=-1)
     of_regions, of_words = [], []
-    for some, real in blocks_of((regions, seen), seen, read):
+    for some, real in image_blocks((regions, seen), seen, read):
         # shape: (i, T, K, L)
         alike = leaky_relu(torch.einsum("ikd,tld->itkl", some, words), SLOPES["relevance"])
         known = real[:, None, :, None] & read[None, :, None, :]
@@ -52,7 +52,7 @@ def best_matches(image: Embedding, text: Embedding) -> tuple[Tensor, Tensor]:
     return torch.cat(of_regions), torch.cat(of_words)
 
 
-def averaged(matches: tuple[Tensor, Tensor], image: Embedding, text: Embedding) -> tuple[Tensor, Tensor]:
+def mean_matches(matches: tuple[Tensor, Tensor], image: Embedding, text: Embedding) -> tuple[Tensor, Tensor]:
     """Means of best matches over an image's regions ``(I, T)``, and over a caption's words ``(T, I)``."""
     of_regions = masked_mean(matches[0][..., None], parts_of(image)[1][:, None])
     return of_regions[..., 0], masked_mean(matches[1][..., None], parts_of(text)[1][None])[..., 0].T
@@ -91,9 +91,12 @@ class ReleasedNeighbourhood(nn.Module):
         """Unit vectors ``(I, D)`` and ``(T, D)``, from the local vectors and the parts."""
         n = len(image)
         v, u = local_of(image), local_of(text)
-        of_images, of_texts = within(v, self.graph.epsilon), within(u, self.graph.epsilon)
-        to_text, to_image = averaged(best_matches(image, text), image, text)
-        whole = four_blocks(of_images, to_text, to_image, of_texts)
+        of_images, of_texts = (
+            similarity_within(v, self.graph.epsilon),
+            similarity_within(u, self.graph.epsilon),
+        )
+        to_text, to_image = mean_matches(best_matches(image, text), image, text)
+        whole = join_blocks(of_images, to_text, to_image, of_texts)
         hidden = torch.cat([self.of_images(v, of_images), self.of_texts(u, of_texts)])
         nodes = normalize(self.joint(hidden, whole), dim=1) + torch.cat([v, u])
         bias = attention_bias(whole, n, alpha=self.graph.alpha, keep="row")

@@ -83,7 +83,7 @@ class Selection:
         if self.rule in ("l1", "dense"):
             return others
         if self.rule == "top_k":
-            return others & _largest(
+            return others & _is_among_largest(
                 probability(difference).masked_fill(~others, -1), math.ceil(self.keep * (len(others) - 1))
             )
         return others & (self.lead(difference, beta) > 0)
@@ -120,19 +120,19 @@ class Selections(Selection):
     inter: Annotated[Rule | Mapping[str, Any], Group(Selection)] = field(default_factory=dict)
     intra: Annotated[Rule | Mapping[str, Any], Group(Selection)] = field(default_factory=dict)
 
-    def each(self) -> tuple[Selection, Selection]:
+    def in_order(self) -> tuple[Selection, Selection]:
         """Those of ``inter`` and of ``intra``."""
         both = {name: getattr(self, name) for name in ("rule", "beta", "keep", "diagonal")}
-        inter, intra = (Selection(**both | named(part)) for part in (self.inter, self.intra))
+        inter, intra = (Selection(**both | rule_by_name(part)) for part in (self.inter, self.intra))
         return inter, intra
 
 
-def named(given: Rule | Mapping[str, Any]) -> dict[str, Any]:
+def rule_by_name(given: Rule | Mapping[str, Any]) -> dict[str, Any]:
     """A rule alone as a field by its name."""
     return {"rule": given} if isinstance(given, str) else dict(given)
 
 
-def constraint(
+def constraint_loss(
     difference: Tensor, selection: Selection, beta: Tensor, *, reduction: ScalarReduction
 ) -> Tensor:
     """Sum of the squared differences that are kept (of their absolute values under ``"l1"``).
@@ -187,7 +187,7 @@ def thresholds(chance: Tensor, counted: Tensor, beta: Tensor) -> Tensor:
     return mean + beta * spread.sqrt()
 
 
-def _largest(values: Tensor, count: int) -> Tensor:
+def _is_among_largest(values: Tensor, count: int) -> Tensor:
     """True for what is among the ``count`` largest of its row and of its column."""
     if count == 0:
         return torch.zeros_like(values, dtype=torch.bool)
