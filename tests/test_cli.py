@@ -134,7 +134,7 @@ def test_fields_of_the_configuration_are_listed_and_explained() -> None:
     assert "did you mean precision" in call("explain", "precison").output
     listed = call("train", "--help").output
     assert [name for name in FIELDS if name not in listed] == []
-    texts = [describe.entries(inspect.getdoc(kind) or "") for kind in (Config, Settings)]
+    texts = [describe.arg_entries(inspect.getdoc(kind) or "") for kind in (Config, Settings)]
     assert [name for name in FIELDS if not any(text.get(name) for text in texts)] == []
 
 
@@ -167,7 +167,7 @@ def test_configurations_and_grids_are_listed() -> None:
 
 def test_list_says_what_an_objective_an_encoder_and_a_metric_read() -> None:
     def needs(registry: str) -> dict[str, str]:
-        return {row["name"]: row["needs"] for row in describe.rows(registry)}
+        return {row["name"]: row["needs"] for row in describe.member_rows(registry)}
 
     assert needs("objectives")["aahr"] == "multigrain"
     assert needs("encoders") | {"graph": ""} == needs("encoders") | {"regions": "regions", "graph": ""}

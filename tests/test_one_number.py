@@ -81,10 +81,10 @@ def test_a_diff_prints_both_values_and_the_interval_of_their_paired_difference(r
     first, second = (dict(contracts_of(one.results)) for one in pair)
     names = [one.id for one in pair]
     # the interval is widened for all numbers that are compared, also for those that do not differ
-    for more, family in (((), by_query.compared(first)), (("--all",), list(first))):
+    for more, family in (((), by_query.usual_numbers(first)), (("--all",), list(first))):
         lines = [line.split() for line in printed(root, "diff", *names, *more).splitlines()]
         rows = {line[0]: line for line in lines if line and line[0] in first}
-        told = {one.label: one for one in by_query.differences(*pair, family)}
+        told = {one.label: one for one in by_query.paired_differences_of(*pair, family)}
         assert {"rsum"} <= told.keys() & rows.keys()
         for key, one in told.items():
             if key not in rows:

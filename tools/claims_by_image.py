@@ -74,7 +74,7 @@ def write(rows: Kept, file: Path = FILE) -> None:
 
 def values_of(kept: Kept, line: Mapping[str, Any]) -> dict[str, list[float]]:
     """The values by seed of a line of the ledger, from stored rows; empty where one is not stored."""
-    claim = claims.find(line["claim"])
+    claim = claims.find_claim(line["claim"])
     arms, keys = _arms(line), claim.keys[line["judge"]]
     names = [
         [[name_of(line, arm, seed, of) for of in _averaged(claim, keys)] for seed in line["seeds"]]
@@ -85,7 +85,7 @@ def values_of(kept: Kept, line: Mapping[str, Any]) -> dict[str, list[float]]:
     found = np.array([[[kept[name].values.mean() for name in row] for row in of] for of in names])
     return {
         side: [one * claims.scale_of(claim, keys) for one in of]
-        for side, of in trained.sides(claim, found).items()
+        for side, of in trained.contrast_sides(claim, found).items()
     }
 
 
@@ -96,7 +96,11 @@ def collect(root: Path, lines: Iterable[Mapping[str, Any]], known: Kept) -> Kept
     folders = [path for path in sorted((root / trained.FOLDER).iterdir()) if (path / store.STATUS).is_file()]
     there, made = {_text(path): path for path in folders}, Kept()
     for line in lines:
-        claim, arms, runs = claims.find(line["claim"]), _arms(line), line.get("source", {}).get("runs", ())
+        claim, arms, runs = (
+            claims.find_claim(line["claim"]),
+            _arms(line),
+            line.get("source", {}).get("runs", ()),
+        )
         for arm, first in zip(arms, runs[:: len(runs) // len(arms) or 1] if arms else ()):
             for seed in line["seeds"] if (root / trained.FOLDER / first).is_dir() else ():
                 folder = there.get(_text(root / trained.FOLDER / first, seed))
@@ -116,7 +120,7 @@ def _averaged(claim: claims.Claim, keys: Sequence[str]) -> list[list[str]]:
 
 def _arms(line: Mapping[str, Any]) -> list[trained.Arm]:
     """The arms of a line's contrast."""
-    contrasts = claims.find(line["claim"]).contrasts
+    contrasts = claims.find_claim(line["claim"]).contrasts
     return {" | ".join(label for _, label in of): of for of in contrasts}.get(line["contrast"], [])
 
 
@@ -129,7 +133,7 @@ def _text(folder: Path, seed: int | None = None) -> str:
 
 def _by_image(run: store.Run, where: str, key: str) -> Values:
     if key.startswith(probes.PREFIX):
-        found = probes.value(run, key, trained.MEASURED.get(where))
+        found = probes.probe_values(run, key, trained.MEASURED.get(where))
         return found[~np.isnan(found)]
     target = trained.MEASURED.get(where)
     folder = run.folder / store.EVALUATIONS / target.name if target else run.folder
@@ -139,9 +143,9 @@ def _by_image(run: store.Run, where: str, key: str) -> Values:
     assert held is not None
     of, images = held.values[key], len(held.image_ids)
     if len(of) == images + len(held.own):  # a sum over directions
-        of = of[:images] + probes.of_captions(held.own, of[images:])
+        of = of[:images] + probes.mean_of_captions(held.own, of[images:])
     elif len(of) == len(held.own) and key.rpartition(":")[2].startswith("t2i"):
-        of = probes.of_captions(held.own, of)
+        of = probes.mean_of_captions(held.own, of)
     of = of[~np.isnan(of)]
     assert abs(of.mean() - metrics[key]) < 1e-9, key
     return of
@@ -151,7 +155,7 @@ def main(roots: Sequence[str]) -> None:
     """Add what the runs below these places hold to the file."""
     rows = read()
     for root in roots:
-        rows |= collect(Path(root), claims.latest(claims.ledger()), rows)
+        rows |= collect(Path(root), claims.latest_lines(claims.read_ledger()), rows)
     write(rows)
     print(f"{FILE}: {len(rows)} rows, {FILE.stat().st_size // 1000} kB")
 

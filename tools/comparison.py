@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from paper_tables.probes import of_captions
+from paper_tables.probes import mean_of_captions
 
 from workbench import objectives
 from workbench.io import only_writer, replacing
@@ -34,7 +34,7 @@ from workbench.runs.build import prepare
 from workbench.runs.config import Config
 from workbench.runs.environment import code_hash
 from workbench.runs.measure import calibrate, evaluate_split
-from workbench.runs.model import TrainedModel, scored
+from workbench.runs.model import TrainedModel, score_split
 from workbench.runs.resolve import resolve
 from workbench.training import computing_threads, deterministic_algorithms, fit
 from workbench.training.batches import Source
@@ -101,7 +101,7 @@ def measured(model: TrainedModel, source: Source, names: Sequence[str]) -> tuple
     image, text = model.embed(source)
     table = [row() for name, row in rows().items() if name in names]
     measurements, values = evaluate_split(
-        scored(model, image, text), replace(split, judgements=judgements), table=table, rounds=0
+        score_split(model, image, text), replace(split, judgements=judgements), table=table, rounds=0
     )
     numbers = {m.label: m.value for m in measurements}
     return numbers, {key: by_image(split, values[key]) for key in BY_IMAGE if key in values}
@@ -112,7 +112,7 @@ def by_image(split: Split, values: Values) -> Values:
     images, captions = len(split.image_ids), len(split.captions)
     if len(values) == images:
         return values
-    of_images = of_captions(split.own, values[-captions:])
+    of_images = mean_of_captions(split.own, values[-captions:])
     return values[:images] + of_images if len(values) > captions else of_images
 
 

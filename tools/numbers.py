@@ -17,7 +17,7 @@ import machine_bench as bench
 import pandas as pd
 from paper_tables import claims, claims_words, published, search
 from paper_tables.claims_told import TITLES
-from paper_tables.findings import chosen, not_apart
+from paper_tables.findings import describe_choices, describe_ties
 from relevance_audit import judge_advice
 
 from tools.benchmarks import bench_arms
@@ -113,14 +113,14 @@ def comparison() -> str:
     own_rows = rows[rows.positives == "own"]
     own = own_rows[own_rows.key == TRUTH].groupby("objective").value.mean().to_dict()
     pairs = [seeds.pairwise_tests(own_rows, way) for way in WAYS]
-    compared, searched = {*rows.objective}, {*search.around().index}
+    compared, searched = {*rows.objective}, {*search.recipe_table().index}
     later = [title for name, title in TITLES.items() if title in compared and name not in searched]
     apart = [int(of.apart.sum()) for of in pairs]
     about = (
         f"Numbers are means over {format_count(rows.seed.nunique(), 'seed')}; mAP@R is by the truth. "
         f"All runs took {format_number(hours, 1)} hours of one core. Each objective"
         f"{f' but {listed(later)}' if later else ''} has the recipe that was searched with annotated pairs. "
-        f"{chosen(seeds.choice_by_number(arms, TRUTH), TRUTH, seeds.pairwise_tests(arms, TRUTH))} "
+        f"{describe_choices(seeds.choice_by_number(arms, TRUTH), TRUTH, seeds.pairwise_tests(arms, TRUTH))} "
         f"{_turned(arms, *WAYS)} "
         f"With annotated pairs, {apart[0]} of {format_count(len(pairs[0]), 'pair')} of objectives differ "
         f"significantly by `{WAYS[0]}`, and {apart[1]} by `{WAYS[1]}` "
@@ -167,7 +167,7 @@ def _turned(arms: pd.DataFrame, way: str, other: str) -> str:
     sentences = (
         f"The other direction is another question: `{other}` chooses {best['chosen']}, with "
         f"{format_value(means[best['chosen']])} percent.",
-        not_apart(seeds.pairwise_tests(arms, other), best["chosen"]),
+        describe_ties(seeds.pairwise_tests(arms, other), best["chosen"]),
         f"By `{way}`, {best['chosen']} has {format_value(best['truth'])} percent.",
     )
     return " ".join(filter(None, sentences))
@@ -191,7 +191,7 @@ def photographs() -> str:
 
 def held() -> str:
     """How results are verified, with the figures of the benchmarks."""
-    cider, size, sums = read("cider"), read("evaluation"), published.sums()
+    cider, size, sums = read("cider"), read("evaluation"), published.printed_sums()
     rows = {
         "CIDEr-D, CIDEr (`text/cider.py`)": f"`pycocoevalcap` on {cider['images']:,} pairs; "
         f"{cider['images']:,} x {cider['captions']:,} captions in "
@@ -337,7 +337,7 @@ def rerank() -> str:
 
 def central() -> str:
     """How many of the papers' claims held."""
-    return claims_words.central(claims.latest(claims.ledger()))
+    return claims_words.central_sentences(claims.latest_lines(claims.read_ledger()))
 
 
 BLOCKS: dict[str, Callable[[], str]] = {
@@ -370,5 +370,5 @@ if __name__ == "__main__":
     for name in FILES:
         path = ROOT / name
         path.write_text(rewritten(path.read_text(encoding="utf-8")), encoding="utf-8")
-    for name, words in claims_words.pages(claims.latest(claims.ledger())).items():
+    for name, words in claims_words.pages(claims.latest_lines(claims.read_ledger())).items():
         (ROOT / "docs" / name).write_text(words, encoding="utf-8")

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
-from paper_tables.search import FIELDS, GRIDS, same_of
+from paper_tables.search import FIELDS, GRIDS, shared_values
 
 from workbench import assets
 from workbench.execution.grid import read_grid
@@ -47,7 +47,7 @@ def recipes(*names: str) -> dict[str, dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
     for name in names:
         grid = read_grid(find_file(name, "grid"))
-        same = same_of(grid)
+        same = shared_values(grid)
         for objective, row in best(grid, assets.recorded(name)).to_dict("index").items():
             given: dict[str, Any] = {field: same[field] for field in FIELDS if field in same}
             found[str(objective)] = given | {str(field): value for field, value in row.items()}

@@ -18,7 +18,7 @@ from torch import nn
 
 from machine_bench import PARTS, WORDS, loss_seconds, median_seconds, vit_seconds
 from workbench import data, encoders
-from workbench.cli.output import columns
+from workbench.cli.output import align_columns
 from workbench.data.images import read_image
 from workbench.execution.needs import reads_pixels
 from workbench.formatting import format_count, format_number
@@ -86,7 +86,7 @@ def forecast(
     total = sum(row["runs"] * row["hours"] for row in table.values())
     runs = format_count(len(arms), "run")
     return list(table.values()), [
-        *columns([heads, *shown]),
+        *align_columns([heads, *shown]),
         "",
         f"{runs}: {format_number(total, 1)} hours.",
         *assumptions(),

@@ -17,7 +17,9 @@ from workbench.runs.result import Result
 OTHERS = {"ECCV Caption": "eccv", "CxC": "cxc", "HierarCaps": ""}
 
 
-def beside_printed(opened: Sequence[Result], rows: pd.DataFrame, *, folds: int = 1) -> dict[str, list[str]]:
+def rows_beside_printed(
+    opened: Sequence[Result], rows: pd.DataFrame, *, folds: int = 1
+) -> dict[str, list[str]]:
     """One's own runs above the papers' rows, in percent, with what is to be said beside each.
 
     Args:
@@ -30,14 +32,14 @@ def beside_printed(opened: Sequence[Result], rows: pd.DataFrame, *, folds: int =
         not known is empty: of one's own runs R@K and RSUM by the split's own pairs are known, and ECCV
         Caption's and CxC's where the split has them.
     """
-    wide, notes = published.wide(rows), published.beside(rows)
+    wide, notes = published.wide_table(rows), published.remarks_by_row(rows)
     empty = [""] * len(opened)
     own = [_own_numbers(run, str(rows["dataset"].iloc[0]), folds) for run in opened]
     numbers = {}
     for metric in wide.columns:
         label = published.LABELS.get(metric, metric)
         values = [*(numbers_of_run.get(label, np.nan) for numbers_of_run in own), *wide[metric] / 100]
-        numbers[label] = [_cell(value) for value in values]
+        numbers[label] = [_format_cell(value) for value in values]
     papers, tables, _, _, groups, methods = zip(*wide.index, strict=True)
     printed = [f"{paper}, table {number}" for paper, number in zip(papers, tables, strict=True)]
     heads = {
@@ -48,11 +50,13 @@ def beside_printed(opened: Sequence[Result], rows: pd.DataFrame, *, folds: int =
     return heads | numbers | {"beside": empty + [notes[key] for key in wide.index]}
 
 
-def _cell(value: float) -> str:
+def _format_cell(value: float) -> str:
     return "" if np.isnan(value) else format_value(value)
 
 
-def with_printed(opened: Sequence[Result], named: str) -> tuple[dict[str, list[str]], dict[str, str], str]:
+def table_with_printed(
+    opened: Sequence[Result], named: str
+) -> tuple[dict[str, list[str]], dict[str, str], str]:
     """Return the papers' rows of one data set and protocol with one's own runs above them.
 
     Args:
@@ -60,8 +64,8 @@ def with_printed(opened: Sequence[Result], named: str) -> tuple[dict[str, list[s
         named: data set and protocol, e.g. ``"MS-COCO 5K, full"``; empty takes no rows.
 
     Returns:
-        Columns as of ``beside_printed``; paper -> which of its rows compare; and why one's own do not compare
-        with them, a sentence for each data set that runs were trained on, empty where they do.
+        Columns as of ``rows_beside_printed``; paper -> which of its rows compare; and why one's own do not
+        compare with them, a sentence for each data set that runs were trained on, empty where they do.
 
     Raises:
         KeyError, ValueError: nothing is printed under this name.
@@ -75,10 +79,11 @@ def with_printed(opened: Sequence[Result], named: str) -> tuple[dict[str, list[s
     sizes = {"images": len(split.image_ids), "captions": len(split.captions), "folds": folds}
     trained = dict.fromkeys(run.trained_on for run in opened)
     reasons = [
-        published.why_not(dataset, protocol, data=data, training=training, **sizes) for training in trained
+        published.explain_mismatch(dataset, protocol, data=data, training=training, **sizes)
+        for training in trained
     ]
     remarks = {paper: published.COMPARABLE[paper] for paper in rows["paper"].unique()}
-    return beside_printed(opened, rows, folds=folds), remarks, "; ".join(filter(None, reasons))
+    return rows_beside_printed(opened, rows, folds=folds), remarks, "; ".join(filter(None, reasons))
 
 
 def _own_numbers(run: Result, dataset: str, folds: int) -> dict[str, float]:

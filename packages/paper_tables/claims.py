@@ -123,14 +123,14 @@ def _place(grid: str, arm: str) -> tuple[str, str]:
 
 
 @cache
-def _read() -> dict[str, Any]:
+def _read_claims() -> dict[str, Any]:
     return read_options(FILE)
 
 
 @cache
-def load() -> dict[str, Claim]:
+def load_claims() -> dict[str, Claim]:
     """All claims by their id."""
-    read, known = _read(), {}
+    read, known = _read_claims(), {}
     for name, row in read["claims"].items():
         row = dict(row)
         first = row["metric"] if isinstance(row["metric"], str) else row["metric"][0]
@@ -140,47 +140,47 @@ def load() -> dict[str, Claim]:
     return known
 
 
-def smallest() -> dict[str, float]:
+def smallest_effects() -> dict[str, float]:
     """From what on an effect matters, by unit, where a claim says nothing else."""
-    return dict(_read()["smallest"])
+    return dict(_read_claims()["smallest"])
 
 
-def words() -> dict[str, str]:
+def arm_words() -> dict[str, str]:
     """How an arm is said, by its label, where that is a code of its paper."""
-    return dict(_read()["words"])
+    return dict(_read_claims()["words"])
 
 
-def budget(where: str) -> dict[str, Any]:
+def budget_of_data(where: str) -> dict[str, Any]:
     """Values that lie below those of every grid on this data."""
-    return dict(_read()["budgets"][where])
+    return dict(_read_claims()["budgets"][where])
 
 
-def find(name: str) -> Claim:
+def find_claim(name: str) -> Claim:
     """Return a claim by its id.
 
     Raises:
         KeyError: there is no such claim.
     """
-    require(name in load(), f"no claim {name!r}; there are {', '.join(load())}", KeyError)
-    return load()[name]
+    require(name in load_claims(), f"no claim {name!r}; there are {', '.join(load_claims())}", KeyError)
+    return load_claims()[name]
 
 
-def ledger(path: Path = LEDGER) -> list[dict[str, Any]]:
+def read_ledger(path: Path = LEDGER) -> list[dict[str, Any]]:
     """Every line that was ever written, the oldest first."""
     return [json.loads(line) for line in path.read_text("utf-8").splitlines()] if path.is_file() else []
 
 
-def latest(lines: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def latest_lines(lines: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Of each question the last line."""
-    return list({_question(line): dict(line) for line in lines}.values())
+    return list({_question_of_line(line): dict(line) for line in lines}.values())
 
 
-def _question(line: Mapping[str, Any]) -> tuple[Any, ...]:
+def _question_of_line(line: Mapping[str, Any]) -> tuple[Any, ...]:
     """Return what a line answers: its claim, data, contrast and judge, in the order of ``QUESTION``."""
     return tuple(line[name] for name in QUESTION)
 
 
-def judged(lines: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def judge_lines(lines: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Lines with the verdicts that follow from their values: one family a paper, data, judge and budget."""
     judged_lines = [dict(line) for line in lines]
     families: dict[Any, list[dict[str, Any]]] = {}
@@ -188,21 +188,21 @@ def judged(lines: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
         about = (PAPERS[line["claim"][0]], line["data"], line["judge"], "budget" in line)
         families.setdefault(about, []).append(line)
     for family in families.values():
-        for line, verdict in zip(family, judge([evidence(line) for line in family]), strict=True):
-            line |= shown(verdict)
+        for line, verdict in zip(family, judge([evidence_of_line(line) for line in family]), strict=True):
+            line |= rounded_verdict(verdict)
             if line["expected"] == "0":  # then the claim is that there is no effect
                 line["verdict"] = NO_EFFECT.get(verdict.word, verdict.word)
     return judged_lines
 
 
-def shown(verdict: Verdict) -> dict[str, Any]:
+def rounded_verdict(verdict: Verdict) -> dict[str, Any]:
     """Return a verdict as JSON values, four digits behind the point."""
     numbers = {name: round(getattr(verdict, name), 4) for name in ("effect", "low", "high")}
     p = None if np.isnan(verdict.p_holm) else round(verdict.p_holm, 4)
     return {"verdict": verdict.word, **numbers, "p_holm": p}
 
 
-def evidence(line: Mapping[str, Any]) -> Evidence:
+def evidence_of_line(line: Mapping[str, Any]) -> Evidence:
     """Return what a line knows, for ``judge``."""
     values = {name: np.array(numbers, dtype=float) for name, numbers in line["values"].items()}
     require("more" in values, f"a line of the ledger has no values of the first arm: {line['claim']}")
@@ -218,28 +218,28 @@ def evidence(line: Mapping[str, Any]) -> Evidence:
     return Evidence(sign * apart, line["smallest"], line["printed"], arms, line["chance"], best, elsewhere)
 
 
-def record(new: Iterable[Mapping[str, Any]], day: str, path: Path = LEDGER) -> int:
+def record_lines(new: Iterable[Mapping[str, Any]], day: str, path: Path = LEDGER) -> int:
     """Append what is new to the ledger: new values, or a verdict that other claims of the paper change.
 
     Returns:
         Lines added.
     """
-    before = ledger(path)
-    known = {_question(line): line for line in latest(before)}
+    before = read_ledger(path)
+    known = {_question_of_line(line): line for line in latest_lines(before)}
     added = []
-    for line in judged(latest([*before, *new])):
+    for line in judge_lines(latest_lines([*before, *new])):
         fresh = json.loads(json.dumps({**line, "day": day}))
-        old = known.get(_question(line), {})
+        old = known.get(_question_of_line(line), {})
         added += [] if {**old, "day": day} == fresh else [fresh]
     with path.open("a", encoding="utf-8") as file:
         file.writelines(json.dumps(line) + "\n" for line in added)
     return len(added)
 
 
-def from_recorded() -> list[dict[str, Any]]:
+def lines_from_recorded() -> list[dict[str, Any]]:
     """Return a line for every question that the recorded comparisons answer, without its verdict."""
     lines: list[dict[str, Any]] = []
-    for claim in load().values():
+    for claim in load_claims().values():
         tables = [where for where in claim.data if where in TABLES]
         for where, (who, keys) in product(tables, claim.keys.items()):
             lines += _contrasts(claim, where, who, keys)
@@ -262,20 +262,20 @@ def line_of(
 
 
 def _contrasts(claim: Claim, where: str, who: str, keys: list[str]) -> Iterable[dict[str, Any]]:
-    table = _numbers(where)
+    table = _recorded_numbers(where)
     if claim.models and not claim.arms and where == "W":
-        values = {"more": _over_models(claim, keys, table)}
-        about = {"source": _source(where), "threads": RECORDED_THREADS, "seconds": None}
+        values = {"more": _correlation_over_models(claim, keys, table)}
+        about = {"source": _source_tables(where), "threads": RECORDED_THREADS, "seconds": None}
         yield line_of(claim, where, "all objectives", who, values, **about)
     for more, less in claim.recorded:
-        arms = [_arm(table, name, keys) for name in (more, less)]
+        arms = [_arm_by_seed(table, name, keys) for name in (more, less)]
         both = sorted(set(arms[0].index) & set(arms[1].index))
         if len(both) < 2:
             continue
         sides = {name: arm[both].to_numpy(dtype=float) for name, arm in zip(("more", "less"), arms)}
-        ran = sum(float(_arm(table, name, ["seconds"]).reindex(both).sum()) for name in (more, less))
-        about = {"chance": _chance() if keys == ["rsum"] else None, "seeds": both}
-        about |= {"source": _source(where), "threads": RECORDED_THREADS, "seconds": round(ran)}
+        ran = sum(float(_arm_by_seed(table, name, ["seconds"]).reindex(both).sum()) for name in (more, less))
+        about = {"chance": _recorded_chance() if keys == ["rsum"] else None, "seeds": both}
+        about |= {"source": _source_tables(where), "threads": RECORDED_THREADS, "seconds": round(ran)}
         yield line_of_arms(claim, where, f"{more} | {less}", who, sides, **about)
 
 
@@ -286,7 +286,11 @@ def line_of_arms(
     keys = claim.keys[who]
     points = {name: np.asarray(numbers) * scale_of(claim, keys) for name, numbers in values.items()}
     unit = unit_of(keys[0])
-    own = {} if keys == claim.own else {"unit": unit, "smallest": _read()["smallest"][unit], "printed": None}
+    own = (
+        {}
+        if keys == claim.own
+        else {"unit": unit, "smallest": _read_claims()["smallest"][unit], "printed": None}
+    )
     return line_of(claim, where, contrast, who, points, **about) | own
 
 
@@ -295,12 +299,12 @@ def scale_of(claim: Claim, keys: Sequence[str]) -> float:
     return SCALE.get(claim.unit if keys == claim.own else unit_of(keys[0]), 1.0)
 
 
-def _chance() -> float:
+def _recorded_chance() -> float:
     return round(float(assets.recorded("ablation_arms").chance.iloc[0]) * 100, 2)
 
 
 @cache
-def _numbers(where: str) -> pd.DataFrame:
+def _recorded_numbers(where: str) -> pd.DataFrame:
     """``(arm, seed, key)`` -> value, of runs that were trained with annotated pairs."""
     rows = pd.concat([assets.recorded(name) for name in TABLES[where]])
     for column, value in (("positives", "own"), ("judge", "CIDEr-D")):
@@ -309,14 +313,14 @@ def _numbers(where: str) -> pd.DataFrame:
     return rows.assign(arm=arm).pivot_table(index=["arm", "seed"], columns="key", values="value")
 
 
-def _arm(table: pd.DataFrame, name: str, keys: list[str]) -> "pd.Series[float]":
+def _arm_by_seed(table: pd.DataFrame, name: str, keys: list[str]) -> "pd.Series[float]":
     """Seed -> mean of the numbers; empty where the arm or a number is not recorded."""
     if name not in table.index or not set(keys) <= set(table.columns):
         return pd.Series(dtype=float)
     return table.loc[[name], keys].dropna().mean(axis=1).droplevel("arm")
 
 
-def _over_models(claim: Claim, keys: list[str], table: pd.DataFrame) -> Values:
+def _correlation_over_models(claim: Claim, keys: list[str], table: pd.DataFrame) -> Values:
     """``(seeds,)``: how RSUM and another number go together over the objectives."""
     both = pd.DataFrame({"sum": table["rsum"], "other": table[keys].mean(axis=1, skipna=False)}).dropna()
     out = []
@@ -329,7 +333,7 @@ def _over_models(claim: Claim, keys: list[str], table: pd.DataFrame) -> Values:
 
 
 @cache
-def _source(where: str) -> dict[str, str]:
+def _source_tables(where: str) -> dict[str, str]:
     """Tables that values come from, by the hash of their content."""
     files = (assets.path(f"results/{name}.tsv") for name in TABLES[where])
     return {file.name: hashlib.sha256(file.read_bytes()).hexdigest()[:16] for file in files}

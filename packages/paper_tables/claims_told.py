@@ -79,7 +79,7 @@ PARTINGS = {
 RUNS = "runs/claims"
 
 
-def word_of(line: Line) -> str:
+def verdict_of(line: Line) -> str:
     """Return the verdict, with its sign."""
     return f"{SIGNS[line['verdict']]} {line['verdict']}"
 
@@ -107,9 +107,9 @@ def unit_of(line: Line) -> str:
     return ", ".join(filter(None, (unit, name, both))) or last.replace("_", " ")
 
 
-def told_of(line: Line | None) -> str:
+def verdict_with_effect(line: Line | None) -> str:
     """Return a verdict with its effect; nothing where a judge does not decide."""
-    return f"{word_of(line)}, {effect_of(line)}" if line else ""
+    return f"{verdict_of(line)}, {effect_of(line)}" if line else ""
 
 
 def threshold_of(line: Line) -> str:
@@ -122,7 +122,7 @@ def reason_of(line: Line) -> str:
     low, high = line["low"], line["high"]
     small = line["smallest"]
     if line["verdict"] == "void":
-        best = claims.evidence(line).at_best
+        best = claims.evidence_of_line(line).at_best
         return "all arms are near the best value" if best else f"an arm is below {CHANCE_TIMES} times chance"
     apart, within = low > 0 or high < 0, max(-low, high) < small
     holm = line["p_holm"] < ALPHA
@@ -130,14 +130,14 @@ def reason_of(line: Line) -> str:
     if holm and line["verdict"] == "undecided":
         return "turns around at another learning rate"
     if holm:
-        return ", ".join([f"less than {limit}"] * within + _against(line, within))
+        return ", ".join([f"less than {limit}"] * within + _reasons_against(line, within))
     if apart:
         return f"brackets exclude zero, but {p}"
     ends = [f"{end}{small}" for end, far in (("-", -low), ("+", high)) if far >= small]
     return f"less than {limit}, but {p}" if within else f"brackets include {listed(['zero', *ends])}"
 
 
-def _against(line: Line, within: bool) -> list[str]:
+def _reasons_against(line: Line, within: bool) -> list[str]:
     """Return what speaks against a claim that is refuted."""
     if line["verdict"] != "refuted":
         return []
@@ -149,7 +149,7 @@ def _against(line: Line, within: bool) -> list[str]:
 
 def printed_of(line: Line) -> str:
     """Return the paper's effect."""
-    return "" if line["printed"] is None else _amount(line, line["printed"])
+    return "" if line["printed"] is None else _format_amount(line, line["printed"])
 
 
 def seeds_of(line: Line) -> str:
@@ -162,8 +162,8 @@ def contrast_of(line: Line) -> str:
     """Return what is subtracted from what, as papers call it, and how many images arms have that were trained
     for the ledger. Where the paper claims less, the second arm comes first.
     """
-    claim, images = claims.find(line["claim"]), _images(line)
-    arms = [*_arms(line["contrast"]), *([] if claim.bound is None else [f"a bound of {claim.bound}"])]
+    claim, images = claims.find_claim(line["claim"]), _image_count(line)
+    arms = [*_arm_names(line["contrast"]), *([] if claim.bound is None else [f"a bound of {claim.bound}"])]
     if claim.models == "spread":
         arms = [f"how far apart {listed(arms)} are"]
     elif len(arms) > 2:
@@ -174,7 +174,7 @@ def contrast_of(line: Line) -> str:
     return ", ".join([*parts, *([format_count(images, "image")] if images else [])])
 
 
-def _images(line: Line) -> int | None:
+def _image_count(line: Line) -> int | None:
     """How many images an arm was trained on."""
     if line["judge"] == "no training":
         return None
@@ -186,24 +186,26 @@ def _recorded_images(where: str) -> int:
     return int(read_grid(find_file(claims.TABLES[where][0], "grid"))["fixed"]["train_images"])
 
 
-def _arms(contrast: str) -> list[str]:
+def _arm_names(contrast: str) -> list[str]:
     """Return the arms of a contrast in words."""
-    known = claims.words()
+    known = claims.arm_words()
     names = [known.get(arm, arm).replace(" - ", " without ") for arm in contrast.split(" | ")]
     return [re.sub(r"[a-z]+", lambda word: TITLES.get(word[0], word[0]), name) for name in names]
 
 
-def by_seed(line: Line) -> str:
+def values_by_seed(line: Line) -> str:
     """Return the values behind an effect, with its sign."""
     turned, (more, *less) = line["expected"] == "-", line["values"].values()
     if not less:
         sign = -1 if turned else 1
-        return ", ".join(_amount(line, sign * number) for number in more)
+        return ", ".join(_format_amount(line, sign * number) for number in more)
     pairs = zip(less[0], more) if turned else zip(more, less[0])
-    return ", ".join(f"{_amount(line, first)} \u2212 {_amount(line, second)}" for first, second in pairs)
+    return ", ".join(
+        f"{_format_amount(line, first)} \u2212 {_format_amount(line, second)}" for first, second in pairs
+    )
 
 
-def parting_of(labels: Line | None, truth: Line | None) -> str:
+def parting_of_judges(labels: Line | None, truth: Line | None) -> str:
     """How the verdicts of both judges go together; empty where one is missing."""
     if not labels or not truth:
         return ""
@@ -233,7 +235,7 @@ def folders_of(line: Line) -> dict[str, str]:
     runs of the first seed alone.
     """
     if "budget" in line:
-        arms, run_ids = _arms(line["contrast"]), line["source"]["runs"]
+        arms, run_ids = _arm_names(line["contrast"]), line["source"]["runs"]
         seeds = line["seeds"][: len(run_ids) // len(arms)]
         names = [f"{arm}, seed {seed}" for arm, seed in product(arms, seeds)]
         return {name: f"{RUNS}/{run_id}" for name, run_id in zip(names, run_ids, strict=True)}
@@ -254,5 +256,5 @@ def _tables(line: Line) -> list[tuple[str, str]]:
     return tables
 
 
-def _amount(line: Line, value: float) -> str:
+def _format_amount(line: Line, value: float) -> str:
     return format_number(value, 1 if line["unit"] in claims.SCALE else 3)

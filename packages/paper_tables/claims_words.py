@@ -9,18 +9,18 @@ from typing import Any
 import numpy as np
 
 from paper_tables import claims
-from paper_tables.claims_page import Asked, questions, unjudged
+from paper_tables.claims_page import Asked, lines_by_question, unjudged_claims
 from paper_tables.claims_told import (
     MEANS,
     PARTINGS,
     SIGNS,
     contrast_of,
     effect_of,
-    parting_of,
+    parting_of_judges,
     printed_of,
     reason_of,
     seeds_of,
-    word_of,
+    verdict_of,
 )
 from paper_tables.judging import ALPHA
 from workbench import assets
@@ -74,15 +74,17 @@ LIMITS = (
 
 def pages(lines: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     """Name of a file -> its text: which claims held, and where the judges part and what not to conclude."""
-    verdicts = questions(lines)
-    texts = {"claims.md": _verdicts(verdicts), "claims_limits.md": _partings(verdicts)}
+    verdicts = lines_by_question(lines)
+    texts = {"claims.md": _verdict_sections(verdicts), "claims_limits.md": _parting_sections(verdicts)}
     return {name: "\n".join(lines_of_page) + "\n" for name, lines_of_page in texts.items()}
 
 
-def limits(lines: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return what a reader should not conclude; ``power`` says what the seeds can find."""
+def limits_text(lines: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return what a reader should not conclude; ``power_text`` says what the seeds can find."""
     counts = Counter(
-        _seeds(judges) for judges in questions(lines).values() if _first(judges)["judge"] != "no training"
+        _seed_count(judges)
+        for judges in lines_by_question(lines).values()
+        if _first_line(judges)["judge"] != "no training"
     )
     sizes = ", ".join(
         f"{format_count(rows, 'row')} with {format_count(seeds, 'seed')}"
@@ -94,17 +96,18 @@ def limits(lines: Sequence[Mapping[str, Any]]) -> list[str]:
     ]
 
 
-def central(lines: Sequence[Mapping[str, Any]]) -> str:
+def central_sentences(lines: Sequence[Mapping[str, Any]]) -> str:
     """Return the README's sentences on the papers' claims."""
+    waiting = len(unjudged_claims(lines_by_question(lines)))
     text = (
-        f"{_tally(lines, len(unjudged(questions(lines))))} [Every claim](docs/claims.md) has its effect and "
+        f"{_tally_sentence(lines, waiting)} [Every claim](docs/claims.md) has its effect and "
         "interval. Data and budgets are small, so no verdict [applies](docs/claims_limits.md) to a paper's "
         "own setting."
     )
     return "\n".join(textwrap.wrap(text, 165))
 
 
-def _tally(lines: Sequence[Mapping[str, Any]], waiting: int) -> str:
+def _tally_sentence(lines: Sequence[Mapping[str, Any]], waiting: int) -> str:
     """How many claims were tried, how many of them held and did not, over all data and judges that decide."""
     decided: dict[str, set[bool]] = {line["claim"]: set() for line in lines}
     for line in lines:
@@ -114,22 +117,22 @@ def _tally(lines: Sequence[Mapping[str, Any]], waiting: int) -> str:
     always, failed, both, never = (
         counts[frozenset(outcomes)] for outcomes in ([True], [False], [True, False], [])
     )
-    every = len(claims.load())
+    every = len(claims.load_claims())
     return (
         f"Of {format_count(every, 'claim')} of the five papers, {every - waiting} were tried. {always} held "
         f"in every conclusive test, {failed} in none and {both} in some; for {never} no test was conclusive."
     )
 
 
-def _seeds(judges: Mapping[str, Mapping[str, Any]]) -> int:
-    return len(_first(judges)["values"]["more"])
+def _seed_count(judges: Mapping[str, Mapping[str, Any]]) -> int:
+    return len(_first_line(judges)["values"]["more"])
 
 
-def _first(judges: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Any]:
+def _first_line(judges: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Any]:
     return next(iter(judges.values()))
 
 
-def _verdicts(verdicts: Asked) -> list[str]:
+def _verdict_sections(verdicts: Asked) -> list[str]:
     """Which claims held, which did not, and which wait."""
     every = list(chain.from_iterable(judges.values() for judges in verdicts.values()))
     counts = Counter((line["judge"], line["verdict"]) for line in every)
@@ -137,8 +140,8 @@ def _verdicts(verdicts: Asked) -> list[str]:
     for judge in JUDGES:
         tally = [f"{counts[judge, word]} {word}" for word in SIGNS if counts[judge, word]]
         tallies.append(f"- {TOLD[judge]}: {', '.join(tally)}.")
-    waiting = unjudged(verdicts)
-    known = claims.load()
+    waiting = unjudged_claims(verdicts)
+    known = claims.load_claims()
     judged = f"{len(known) - len(waiting)} of {format_count(len(known), 'claim')}"
     about = (
         f"`workbench claims report` writes this page from the ledger. It judges "
@@ -152,19 +155,19 @@ def _verdicts(verdicts: Asked) -> list[str]:
         for key, judges in verdicts.items():
             if any(line["verdict"] in words for line in judges.values()):
                 chosen[key] = judges
-        lines += [f"## Claims that {heading}", "", *_table(chosen, words), ""]
+        lines += [f"## Claims that {heading}", "", *_verdict_table(chosen, words), ""]
     rows = []
     for claim in waiting:
         commands = ", ".join(f"`{command}`" for command in claim.commands)
         rows.append((claim.id, claim.says, claim.needs or commands))
-    lines += ["## Not yet judged", "", *_rows(("claim", "says", "made by or waits for"), rows)]
+    lines += ["## Not yet judged", "", *_table_lines(("claim", "says", "made by or waits for"), rows)]
     return lines
 
 
-def _partings(verdicts: Asked) -> list[str]:
+def _parting_sections(verdicts: Asked) -> list[str]:
     """Where the judges part, how much the seeds can find, and what not to conclude."""
     partings = {
-        key: parting_of(judges.get("labels"), judges.get("truth")) for key, judges in verdicts.items()
+        key: parting_of_judges(judges.get("labels"), judges.get("truth")) for key, judges in verdicts.items()
     }
     counts = Counter(word for word in partings.values() if word)
     about = (
@@ -179,15 +182,15 @@ def _partings(verdicts: Asked) -> list[str]:
         ("One decides, the other does not", "only"),
     ):
         parted = {key: verdicts[key] for key, parting in partings.items() if word in parting}
-        lines += ["", f"## {heading}", "", *_table(parted)]
+        lines += ["", f"## {heading}", "", *_verdict_table(parted)]
     every = list(chain.from_iterable(judges.values() for judges in verdicts.values()))
-    lines += ["", "## What the seeds can find", "", *_powers()]
-    sentences = filter(None, [*limits(every), power(every)])
+    lines += ["", "## What the seeds can find", "", *_power_table()]
+    sentences = filter(None, [*limits_text(every), power_text(every)])
     lines += ["", "## What a reader should not conclude", "", *(f"- {sentence}" for sentence in sentences)]
     return lines
 
 
-def power(lines: Sequence[Mapping[str, Any]]) -> str:
+def power_text(lines: Sequence[Mapping[str, Any]]) -> str:
     """Return what 3, 5 and 10 seeds find, by the spread that is nearest to that of the ledger."""
     values = [line["values"] for line in lines if line["unit"] == "sum" and "less" in line["values"]]
     spreads = [np.std(np.subtract(value["more"], value["less"]), ddof=1) for value in values]
@@ -206,7 +209,7 @@ def power(lines: Sequence[Mapping[str, Any]]) -> str:
     )
 
 
-def _powers() -> list[str]:
+def _power_table() -> list[str]:
     """Return the recorded simulation of the judging as a table, in words before it."""
     table = assets.recorded("claims_power")
     first = table.iloc[0]
@@ -225,17 +228,17 @@ def _powers() -> list[str]:
         rows.append((format_number(row["spread"], 0), format_number(row["seeds"], 0), *shares))
     replicated = f"an effect of {effect} is replicated"
     heads = ("spread", "seeds", replicated, "no effect is equivalent", "a paper has a false verdict")
-    return [*textwrap.wrap(about, 130), "", *_rows(heads, rows)]
+    return [*textwrap.wrap(about, 130), "", *_table_lines(heads, rows)]
 
 
-def _table(verdicts: Asked, words: Sequence[str] = tuple(SIGNS)) -> list[str]:
+def _verdict_table(verdicts: Asked, words: Sequence[str] = tuple(SIGNS)) -> list[str]:
     """Return a row for each judge's verdict that is one of these words."""
     rows = []
     for key, judges in verdicts.items():
-        about = (key[0], claims.find(key[0]).says, claims.DATA[key[1]])
+        about = (key[0], claims.find_claim(key[0]).says, claims.DATA[key[1]])
         for line in judges.values():
             if line["verdict"] in words:
-                rows.append((*about, *_cells(line)))
+                rows.append((*about, *_verdict_cells(line)))
     heads = (
         "claim",
         "says",
@@ -248,14 +251,14 @@ def _table(verdicts: Asked, words: Sequence[str] = tuple(SIGNS)) -> list[str]:
         "printed",
         "of",
     )
-    return _rows(heads, rows)
+    return _table_lines(heads, rows)
 
 
-def _cells(line: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return a judge's verdict in the columns of ``_table``."""
-    verdict = (JUDGES[line["judge"]], word_of(line), effect_of(line), reason_of(line))
+def _verdict_cells(line: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return a judge's verdict in the columns of ``_verdict_table``."""
+    verdict = (JUDGES[line["judge"]], verdict_of(line), effect_of(line), reason_of(line))
     return (contrast_of(line), *verdict, printed_of(line), seeds_of(line))
 
 
-def _rows(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+def _table_lines(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     return [f"| {' | '.join(row)} |" for row in (heads, ("---",) * len(heads), *rows)]

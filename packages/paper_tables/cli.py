@@ -22,12 +22,12 @@ from workbench.cli.base import (
     WithPairs,
     app,
     emit,
-    pairs,
-    told,
+    parse_pairs,
+    progress_callback,
+    require_writable,
     usage,
-    writable,
 )
-from workbench.cli.output import screen
+from workbench.cli.output import screen_width
 from workbench.execution import executors, library, parameters
 from workbench.registry import require_known
 from workbench.runs import store as runs
@@ -47,7 +47,7 @@ def table(
     missing.
     """
     with usage():
-        words, notes = pairs(parameter), list[str]()
+        words, notes = parse_pairs(parameter), list[str]()
         if not (words or paper):
             words, paper = parameters.read_kept_words(root, library.find_file(file, "grid").stem)
             typed = [*(f"-p {name}={value}" for name, value in words.items()), *["--paper"] * paper]
@@ -73,11 +73,11 @@ def figure(
     """
     from paper_tables import figures
 
-    figures.check(name)
+    figures.require_figure(name)
     file = Path(out or Path(root) / "figures" / f"{re.sub(r'[^a-z0-9]+', '_', name.lower())}.html")
-    writable(file.parent)
+    require_writable(file.parent)
     folders = [str(runs.find(text, root).folder) for text in run]
-    figures.write(name, wb.open_runs(folders, images=images), file)
+    figures.write_figure(name, wb.open_runs(folders, images=images), file)
     emit({"page": str(file)}, as_json, [str(file)])
 
 
@@ -91,19 +91,19 @@ def claims_list(as_json: AsJson = False) -> None:
     from paper_tables import claims
 
     words: dict[str, list[str]] = {}
-    for line in claims.latest(claims.ledger()):
+    for line in claims.latest_lines(claims.read_ledger()):
         verdict = f"{line['data']} {line['judge']}: {line['verdict']}"
         words[line["claim"]] = list(dict.fromkeys([*words.get(line["claim"], []), verdict]))
-    every = claims.load().values()
+    every = claims.load_claims().values()
     lines = [f"{claim.id:4}{claim.says} {'; '.join(words.get(claim.id, []))}".rstrip() for claim in every]
     emit(
         [{**asdict(claim), "verdicts": words.get(claim.id, [])} for claim in every],
         as_json,
-        [*lines, *_legend()],
+        [*lines, *_legend_lines()],
     )
 
 
-def _legend() -> list[str]:
+def _legend_lines() -> list[str]:
     """Say what the letters and words of the list mean, and where more is said."""
     from paper_tables import claims, claims_page, claims_told
 
@@ -120,8 +120,8 @@ def claims_show(name: Annotated[str, typer.Argument(metavar="ID")], as_json: AsJ
     from paper_tables import claims
 
     with usage():
-        claim = claims.find(name)
-    lines = [line for line in claims.latest(claims.ledger()) if line["claim"] == name]
+        claim = claims.find_claim(name)
+    lines = [line for line in claims.latest_lines(claims.read_ledger()) if line["claim"] == name]
     verdicts = [
         "  {data}, {contrast}, by {judge}: {verdict}, {effect} ({low} to {high})".format(**line)
         for line in lines
@@ -134,8 +134,8 @@ def claims_record(as_json: AsJson = False) -> None:
     """Judge all claims that recorded comparisons or no training can decide."""
     from paper_tables import claims, untrained
 
-    lines = [*claims.from_recorded(), *untrained.measure()]
-    added = claims.record(lines, f"{date.today()}")
+    lines = [*claims.lines_from_recorded(), *untrained.measure_claims()]
+    added = claims.record_lines(lines, f"{date.today()}")
     emit({"added": added}, as_json, [f"{claims.LEDGER}: lines added: {added}"])
 
 
@@ -163,14 +163,14 @@ def claims_run(
     with usage():
         require_known("claims are trained on no", data, trained.PLACES)
         executors.require_executor(executor, {})
-        writable(root)
-        chosen = trained.askable(names or (), trained.PLACES[data])
+        require_writable(root)
+        chosen = trained.trainable_claims(names or (), trained.PLACES[data])
         jobs = trained.plan(chosen, trained.PLACES[data], seeds, root, rates=rates)
-    say = told()
-    say(trained.cost(jobs))
+    say = progress_callback()
+    say(trained.describe_cost(jobs))
     failed = [] if there else trained.train_all(jobs, root, executor, say)
-    answers = trained.lines(chosen, trained.PLACES[data], jobs)
-    added = claims.record(answers, f"{date.today()}")
+    answers = trained.lines_of_contrasts(chosen, trained.PLACES[data], jobs)
+    added = claims.record_lines(answers, f"{date.today()}")
     lines = trained.folders(jobs) if there else []
     lines += [*failed, f"{claims.LEDGER}: questions answered: {len(answers)}, lines added: {added}"]
     emit({"answered": len(answers), "added": added, "failed": failed}, as_json, lines)
@@ -189,8 +189,10 @@ def claims_report(
     from paper_tables import claims, claims_page, claims_words
     from workbench.io import write_text
 
-    lines = claims.latest(claims.ledger())
-    texts = {Path(out): claims_page.write(lines, claims_words.limits(lines), claims_words.power(lines))}
+    lines = claims.latest_lines(claims.read_ledger())
+    texts = {
+        Path(out): claims_page.write(lines, claims_words.limits_text(lines), claims_words.power_text(lines))
+    }
     if docs:
         texts |= {Path(docs) / name: text for name, text in claims_words.pages(lines).items()}
     files = [write_text(path, text) for path, text in texts.items()]
@@ -254,16 +256,16 @@ def write_table(
     return table_, files, [pages.markdown(table_).rstrip(), *map(str, files.values())]
 
 
-def listed() -> tuple[list[dict[str, str]], list[str]]:
+def list_tables() -> tuple[list[dict[str, str]], list[str]]:
     """All tables and figures, and as lines what each shows, the command that makes it, and what it lacks."""
     from paper_tables import table as tables
 
     rows, lines = tables.listed(), list[str]()
     for row in rows:
-        wrapped = textwrap.wrap(row["remark"], min(screen(), 1000) - 4)
+        wrapped = textwrap.wrap(row["remark"], min(screen_width(), 1000) - 4)
         lines += [f"{row['table']}: {row['shows']}", *(f"    {text}" for text in (row["command"], *wrapped))]
     lines += ['RUN is a finished run, RUNS is a list of them: \'["RUN", "RUN"]\'']
     return rows, lines
 
 
-describe.LISTS["tables"] = ("tables and figures of the papers, each with its command", listed)
+describe.LISTS["tables"] = ("tables and figures of the papers, each with its command", list_tables)

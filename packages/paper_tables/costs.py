@@ -48,26 +48,26 @@ def costs(runs: Sequence[Result], *, items: int = 32, repeats: int = 3) -> pd.Da
     """
     rows = {}
     for run in runs:
-        rows[run.name] = UNKNOWN if isinstance(run.model, KeptVectors) else _costs(run, items, repeats)
+        rows[run.name] = UNKNOWN if isinstance(run.model, KeptVectors) else _measure_run(run, items, repeats)
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("run")
 
 
-def _costs(run: Result, items: int, repeats: int) -> dict[str, float]:
+def _measure_run(run: Result, items: int, repeats: int) -> dict[str, float]:
     """Return the four times of one run, in milliseconds."""
     part, model = run.split.first(items), run.model
     images, captions = model.source(part, every_signal=False), part.captions[:items]
-    image = _seconds(partial(model.embed_images_of, images), repeats)
+    image = _median_seconds(partial(model.embed_images_of, images), repeats)
     caption = median(timeit.repeat(partial(model.embed_texts, captions), number=1, repeat=repeats))
-    retrievals = [timeit.timeit(partial(_retrieve, run, query), number=1) for query in captions]
+    retrievals = [timeit.timeit(partial(_retrieve_images, run, query), number=1) for query in captions]
     seconds = {
         "image": image / len(part.image_ids),
         "caption": caption / len(captions),
         "retrieval": median(retrievals),
     }
-    return {"step": _step(run)} | {name: 1000 * value for name, value in seconds.items()}
+    return {"step": _step_milliseconds(run)} | {name: 1000 * value for name, value in seconds.items()}
 
 
-def _seconds(work: Callable[[], Any], repeats: int) -> float:
+def _median_seconds(work: Callable[[], Any], repeats: int) -> float:
     """Return the median time of some work with images; NaN where their files are not there."""
     try:
         return median(timeit.repeat(work, number=1, repeat=repeats))
@@ -75,12 +75,12 @@ def _seconds(work: Callable[[], Any], repeats: int) -> float:
         return float("nan")
 
 
-def _retrieve(run: Result, caption: str) -> Array:
+def _retrieve_images(run: Result, caption: str) -> Array:
     scores = run.model.scores(run.image, run.model.embed_texts([caption]))
     return np.argsort(-scores[:, 0], kind="stable")
 
 
-def _step(run: Result) -> float:
+def _step_milliseconds(run: Result) -> float:
     """Return the time of a training step by the last checkpoint, in milliseconds."""
     if run.folder is None or not (run.folder / checkpoint.LAST).is_file():
         return float("nan")
@@ -94,7 +94,7 @@ def _step(run: Result) -> float:
     return 1000 * float(clock[-1] - begin) / int(facts["step"])
 
 
-def speed(table: pd.DataFrame, times: Mapping[str, str], *, y: str) -> go.Figure:
+def draw_speed(table: pd.DataFrame, times: Mapping[str, str], *, y: str) -> go.Figure:
     """Draw accuracy against cost, one panel a cost; a run is left out of a panel whose cost is not known.
 
     Args:

@@ -9,7 +9,7 @@ from workbench.io import write_json
 from workbench.runs import store as runs
 
 
-def of_runs(
+def derived_runs(
     how: Derived, trained: Sequence[runs.Run], root: Path | str, *, measure: bool = False
 ) -> list[runs.Run]:
     """Return the numbers of a row that is made from the runs of another, each as a run.

@@ -11,13 +11,13 @@ from workbench.metrics.intervals import Draws
 from workbench.records import MetricKey, Values
 from workbench.records.measurement import FIRST
 from workbench.runs import store as runs
-from workbench.runs.by_query import ByQuery, compared
+from workbench.runs.by_query import ByQuery, usual_numbers
 
 # row -> seed -> values by query of its run
 Kept = dict[str, dict[str, ByQuery]]
 
 
-def from_first(
+def differences_from_first(
     by_row: Mapping[str, Sequence[runs.Run]], keys: Sequence[str]
 ) -> tuple[list[Difference], list[str]]:
     """Compare every row with the first that keeps values by query.
@@ -30,26 +30,28 @@ def from_first(
     Returns:
         The differences, all adjusted together, and the rows that cannot be compared.
     """
-    kept = _kept(by_row)
+    kept = _kept_values(by_row)
     if not kept:
         return [], []
     first = next(iter(kept))
     base = next(iter(kept[first].values()))
-    fit = {row: of for row, of in kept.items() if of.keys() & kept[first].keys() and _alike(base, of)}
+    fit = {
+        row: of for row, of in kept.items() if of.keys() & kept[first].keys() and _have_same_rows(base, of)
+    }
     rest = [row for row, several in by_row.items() if several and row not in fit]
     numbers = [key for key in keys if MetricKey.parse(key).metric in FIRST]
-    chosen = [key for key in compared(numbers) if _answered(fit, key)]
+    chosen = [key for key in usual_numbers(numbers) if _is_answered(fit, key)]
     if len(fit) < 2 or not chosen:
         return [], rest
-    values = {key: _values(fit, key) for key in chosen}
+    values = {key: _values_of_rows(fit, key) for key in chosen}
     return paired_differences(values, first, Draws(base.own, len(base.image_ids))), rest
 
 
-def about(differences: Sequence[Difference], rest: Sequence[str], seeds: int) -> list[str]:
+def describe_differences(differences: Sequence[Difference], rest: Sequence[str], seeds: int) -> list[str]:
     """Tell how the differences are made, and which rows have none, in sentences.
 
     Args:
-        differences: from ``from_first``.
+        differences: from ``differences_from_first``.
         rest: the rows that cannot be compared.
         seeds: of all runs.
     """
@@ -66,7 +68,7 @@ def about(differences: Sequence[Difference], rest: Sequence[str], seeds: int) ->
     return notes
 
 
-def _kept(by_row: Mapping[str, Sequence[runs.Run]]) -> Kept:
+def _kept_values(by_row: Mapping[str, Sequence[runs.Run]]) -> Kept:
     """Return what the runs keep, of the rows that keep something."""
     kept = Kept()
     for row, several in by_row.items():
@@ -76,11 +78,11 @@ def _kept(by_row: Mapping[str, Sequence[runs.Run]]) -> Kept:
     return kept
 
 
-def _alike(base: ByQuery, by_seed: Mapping[str, ByQuery]) -> bool:
+def _have_same_rows(base: ByQuery, by_seed: Mapping[str, ByQuery]) -> bool:
     return all(map(base.same_rows, by_seed.values()))
 
 
-def _answered(kept: Kept, key: str) -> bool:
+def _is_answered(kept: Kept, key: str) -> bool:
     """Whether all runs keep a number, and the same queries count in each."""
     counting: set[bytes] = set()
     for by_query in chain.from_iterable(by_seed.values() for by_seed in kept.values()):
@@ -91,7 +93,7 @@ def _answered(kept: Kept, key: str) -> bool:
     return len(counting) == 1
 
 
-def _values(kept: Kept, key: str) -> dict[str, Values]:
+def _values_of_rows(kept: Kept, key: str) -> dict[str, Values]:
     """``(seeds, Q)`` values of each row, NaN for a seed that it lacks."""
     seeds = sorted(set(chain.from_iterable(kept.values())))
     out: dict[str, Values] = {}

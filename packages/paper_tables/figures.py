@@ -32,7 +32,7 @@ WEIGHED = 3
 Pieces = list[Markup]
 
 
-def draw(name: str, runs: Sequence[Result]) -> str:
+def draw_figure(name: str, runs: Sequence[Result]) -> str:
     """Return the page of a figure.
 
     Args:
@@ -42,35 +42,35 @@ def draw(name: str, runs: Sequence[Result]) -> str:
     Raises:
         KeyError: no such figure; the message lists the near names.
     """
-    check(name)
+    require_figure(name)
     pieces = FIGURES[name](runs) if name in FIGURES else printed_rows(name, runs)
     drawn = report.plotly_script() if any("Plotly" in piece for piece in pieces) else ""
-    title = f"{_title(name)}: {', '.join(run.name for run in runs)}"
+    title = f"{_figure_title(name)}: {', '.join(run.name for run in runs)}"
     return fill_template(TEMPLATE, title=title, pieces=pieces, plotly=Markup(drawn))
 
 
-def _title(name: str) -> str:
+def _figure_title(name: str) -> str:
     """Return the name of a figure as its paper has it.
 
-    >>> _title("dias_figure4"), _title("MS-COCO 5K, full")
+    >>> _figure_title("dias_figure4"), _figure_title("MS-COCO 5K, full")
     ('DIAS Fig. 4', 'MS-COCO 5K, full')
     """
     paper, _, number = name.partition("_figure")
     return f"{paper.upper()} Fig. {number}" if number else name
 
 
-def write(name: str, runs: Sequence[Result], file: Path) -> Path:
+def write_figure(name: str, runs: Sequence[Result], file: Path) -> Path:
     """Write the page of a figure.
 
     Args:
-        name: see ``draw``.
+        name: see ``draw_figure``.
         runs: open runs of one split.
         file: the page.
     """
-    return write_text(file, draw(name, runs))
+    return write_text(file, draw_figure(name, runs))
 
 
-def check(name: str) -> None:
+def require_figure(name: str) -> None:
     """Raise if there is no such figure.
 
     Raises:
@@ -93,22 +93,22 @@ def printed_rows(name: str, runs: Sequence[Result]) -> Pieces:
         name: data set and protocol, e.g. ``"MS-COCO 5K, full"``.
         runs: open runs of one split.
     """
-    columns, remarks, reason = beside.with_printed(runs, name)
+    columns, remarks, reason = beside.table_with_printed(runs, name)
     about = {"paper": list(remarks), "which rows compare": list(remarks.values())}
     rows = tables.printed_table(columns, title=f"{name}, in percent", reason=reason)
     return [Markup(rows), Markup(tables.listing(about, title="Papers"))]
 
 
-def _between_modalities(runs: Sequence[Result]) -> Pieces:
+def _draw_between_modalities(runs: Sequence[Result]) -> Pieces:
     """DIAS Fig. 4: distances within and between modalities, and their medians."""
     by_run = {run.name: distances.distances(run) for run in runs}
     images = min(distances.MOST, len(runs[0].split.image_ids))
     medians = pd.DataFrame(by_run).map(np.median).map(format_number, digits=3)
     columns: Any = {"median distance": list(medians.index), **medians.to_dict("list")}
-    return [_drawn(distances.histograms(by_run, images=images)), _listing(columns, "Medians")]
+    return [_figure_markup(distances.histograms(by_run, images=images)), _listing_markup(columns, "Medians")]
 
 
-def _accuracy_and_speed(runs: Sequence[Result]) -> Pieces:
+def _draw_accuracy_and_speed(runs: Sequence[Result]) -> Pieces:
     """AAHR Fig. 7: accuracy against what a step, an embedding and a retrieval cost."""
     key = compare.first_keys(runs[0].split.judgements)[0]
     numbers, _ = compare.table(runs, [key])
@@ -118,23 +118,23 @@ def _accuracy_and_speed(runs: Sequence[Result]) -> Pieces:
     table = numbers.xs(key, level="label").join(times)[known]
     texts = times.map(format_number, na_action="ignore", digits=2).astype(object).fillna("not known")
     columns: Any = {"run": list(times.index), **texts.rename(columns=costs.HEADINGS).to_dict("list")}
-    figure = costs.speed(table, costs.HEADINGS, y=key)
-    return [_drawn(figure), _listing(columns, "Runs, in milliseconds")]
+    figure = costs.draw_speed(table, costs.HEADINGS, y=key)
+    return [_figure_markup(figure), _listing_markup(columns, "Runs, in milliseconds")]
 
 
-def _weights(runs: Sequence[Result]) -> Pieces:
+def _draw_weights(runs: Sequence[Result]) -> Pieces:
     """AAHR Fig. 8: weights of regions and words, for the images on which the runs differ most."""
-    rows = [row for _, row in _queries(runs, "i2t", WEIGHED)]
-    weighed = {run.name: weights.of_run(run, rows) for run in runs}
+    rows = [row for _, row in _most_different_queries(runs, "i2t", WEIGHED)]
+    weighed = {run.name: weights.weights_of_run(run, rows) for run in runs}
     title = f"Weights of regions and words, {format_count(len(rows), 'image')}"
-    return [Markup(weights.sheet(weighed, title=title))]
+    return [Markup(weights.weight_sheet(weighed, title=title))]
 
 
-def _by_descriptiveness(runs: Sequence[Result]) -> Pieces:
+def _draw_by_descriptiveness(runs: Sequence[Result]) -> Pieces:
     """DITM Fig. 6: what the captions of one image find, from the least to the most descriptive."""
     split = runs[0].split
     values = text.load("descriptiveness").fit(split.captions).transform(split.captions).values
-    image = split.own[_queries(runs, "t2i", 1)[0][1]]
+    image = split.own[_most_different_queries(runs, "t2i", 1)[0][1]]
     rows = sorted(np.flatnonzero(split.own == image).tolist(), key=values.__getitem__)
     notes = [f"descriptiveness {format_number(value, 2)}" for value in values]
     sheet = retrieval.sheet(
@@ -142,30 +142,32 @@ def _by_descriptiveness(runs: Sequence[Result]) -> Pieces:
         [(notes[row], row) for row in rows],
         split,
         direction="t2i",
-        grade=compare.grader(split),
+        grade=compare.make_grader(split),
     )
     return [Markup(sheet)]
 
 
-def _queries(runs: Sequence[Result], direction: compare.Direction, count: int) -> list[tuple[str, int]]:
+def _most_different_queries(
+    runs: Sequence[Result], direction: compare.Direction, count: int
+) -> list[tuple[str, int]]:
     """Return the queries on which runs differ most; of one run the first ones."""
     ranks = compare.ranks(runs, direction)
     if len(runs) == 1:
         return [("first", row) for row in range(min(count, ranks.shape[1]))]
-    return compare.chosen(ranks, runs[0].split, direction, (), count)
+    return compare.choose_queries(ranks, runs[0].split, direction, (), count)
 
 
-def _drawn(figure: go.Figure) -> Markup:
+def _figure_markup(figure: go.Figure) -> Markup:
     return Markup(report.figure_div(json.loads(figure.to_json()), "figure"))
 
 
-def _listing(columns: dict[str, list[str]], title: str) -> Markup:
+def _listing_markup(columns: dict[str, list[str]], title: str) -> Markup:
     return Markup(tables.listing(columns, title=title))
 
 
 FIGURES: dict[str, Callable[[Sequence[Result]], Pieces]] = {
-    "ditm_figure6": _by_descriptiveness,
-    "dias_figure4": _between_modalities,
-    "aahr_figure7": _accuracy_and_speed,
-    "aahr_figure8": _weights,
+    "ditm_figure6": _draw_by_descriptiveness,
+    "dias_figure4": _draw_between_modalities,
+    "aahr_figure7": _draw_accuracy_and_speed,
+    "aahr_figure8": _draw_weights,
 }

@@ -25,7 +25,7 @@ SECONDS = "seconds"
 VERDICTS = {1: "helps", -1: "harms", 0: "undecided"}
 
 
-def over_seeds(
+def draw_over_seeds(
     table: pd.DataFrame, *, title: str, x: str, unit: str = "share", lines: Mapping[str, float] | None = None
 ) -> go.Figure:
     """Draw a dot with its interval for every objective, against lines.
@@ -59,7 +59,7 @@ def over_seeds(
     return fig.update_yaxes(categoryorder="array", categoryarray=order)
 
 
-def told_apart(pairs: pd.DataFrame, key: str) -> str:
+def describe_significant_pairs(pairs: pd.DataFrame, key: str) -> str:
     """Say how many pairs of objectives differ significantly by a number, from ``metrics.seeds.pairs``."""
     return (
         f"By `{key}`, {int(pairs['apart'].sum())} of {format_count(len(pairs), 'pair')} of objectives "
@@ -67,7 +67,7 @@ def told_apart(pairs: pd.DataFrame, key: str) -> str:
     )
 
 
-def chosen(choices: pd.DataFrame, truth: str, pairs: pd.DataFrame | None = None) -> str:
+def describe_choices(choices: pd.DataFrame, truth: str, pairs: pd.DataFrame | None = None) -> str:
     """Say which objective each number would choose and what that costs by the truth.
 
     Args:
@@ -86,16 +86,16 @@ def chosen(choices: pd.DataFrame, truth: str, pairs: pd.DataFrame | None = None)
     losses = []
     for key, row in wrong.head(2).iterrows():
         choice = f"`{key}` would choose {row['chosen']}, with {format_value(row['truth'])} percent"
-        losses.append(f"{choice}: a loss of {_points(row['lost'])} percentage points.")
+        losses.append(f"{choice}: a loss of {_format_points(row['lost'])} percentage points.")
     sentences = [f"The truth (`{truth}`) chooses {best['chosen']}: {format_value(best['truth'])} percent."]
     if pairs is not None:
-        sentences.append(not_apart(pairs, best["chosen"]))
+        sentences.append(describe_ties(pairs, best["chosen"]))
     sentences += losses or ["Every other number chooses the same."]
-    sentences.append(_like_the_truth(taus, best["among"]))
+    sentences.append(_describe_agreement(taus, best["among"]))
     return " ".join(filter(None, sentences))
 
 
-def _like_the_truth(taus: Mapping[str, float], ways: int) -> str:
+def _describe_agreement(taus: Mapping[str, float], ways: int) -> str:
     """Say which numbers order the ways of training most and least like the truth."""
     like, least = max(taus, key=taus.__getitem__), min(taus, key=taus.__getitem__)
     most, fewest = (format_value(taus[key], "correlation") for key in (like, least))
@@ -105,12 +105,12 @@ def _like_the_truth(taus: Mapping[str, float], ways: int) -> str:
     )
 
 
-def _points(share: float) -> str:
+def _format_points(share: float) -> str:
     """Return percentage points, whole where they are many, so that they agree with rounded percentages."""
     return format_number(100 * share, 0) if share >= 0.1 else format_value(share)
 
 
-def not_apart(pairs: pd.DataFrame, best: str) -> str:
+def describe_ties(pairs: pd.DataFrame, best: str) -> str:
     """Say how many others do not differ significantly from the best; empty where all do.
 
     Args:
@@ -124,7 +124,7 @@ def not_apart(pairs: pd.DataFrame, best: str) -> str:
     return f"{format_count(len(close), 'other')} {verb} not differ from it significantly."
 
 
-def choosing(choices: pd.DataFrame) -> dict[str, list[str]]:
+def choice_columns(choices: pd.DataFrame) -> dict[str, list[str]]:
     """Return the columns of a table of ``metrics.seeds.choices``, for ``tables.listing``."""
     taus = [format_value(tau, "correlation") for tau in choices["tau"]]
     truths = choices["truth"].map(format_value).tolist()
@@ -137,7 +137,7 @@ def choosing(choices: pd.DataFrame) -> dict[str, list[str]]:
     }
 
 
-def by_objective(measured: pd.DataFrame, keys: Sequence[str]) -> dict[str, list[str]]:
+def objective_columns(measured: pd.DataFrame, keys: Sequence[str]) -> dict[str, list[str]]:
     """Return the columns of a table for ``tables.listing``: a mean with its interval for every objective and
     number.
 
@@ -175,7 +175,9 @@ def recipe_rows(around: pd.DataFrame) -> dict[str, list[str]]:
     return columns
 
 
-def components(table: pd.DataFrame, without: pd.DataFrame, key: str, *, alpha: float = 0.05) -> pd.DataFrame:
+def component_table(
+    table: pd.DataFrame, without: pd.DataFrame, key: str, *, alpha: float = 0.05
+) -> pd.DataFrame:
     """Compare objectives with all their components and without one of them, by Welch's t test over seeds,
     with Holm's rule.
 
@@ -203,7 +205,7 @@ def components(table: pd.DataFrame, without: pd.DataFrame, key: str, *, alpha: f
 
 
 def component_rows(components: pd.DataFrame) -> dict[str, list[str]]:
-    """Return the columns of a table of ``components``, for ``tables.listing``."""
+    """Return the columns of a table of ``component_table``, for ``tables.listing``."""
     whole = components["with"].map(format_value)
     without = components["without"].map(format_value)
     differences = [
@@ -219,11 +221,11 @@ def component_rows(components: pd.DataFrame) -> dict[str, list[str]]:
     }
 
 
-def helped(components: pd.DataFrame, key: str) -> str:
+def describe_components(components: pd.DataFrame, key: str) -> str:
     """Say which components help and which harm by a number.
 
     Args:
-        components: from ``components``.
+        components: from ``component_table``.
         key: the number.
     """
     sentences = []
@@ -242,7 +244,7 @@ def helped(components: pd.DataFrame, key: str) -> str:
     return f"By `{key}`, in percentage points: {effects}. {undecided} of {count} {verb} undecided."
 
 
-def results(measured: pd.DataFrame, keys: Sequence[str]) -> dict[str, Any]:
+def results_as_json(measured: pd.DataFrame, keys: Sequence[str]) -> dict[str, Any]:
     """Return means with their intervals as ``results.json`` holds them.
 
     Args:

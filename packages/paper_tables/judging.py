@@ -64,21 +64,21 @@ def judge(claims: Sequence[Evidence]) -> list[Verdict]:
         require(
             enough and claim.smallest > 0, f"a claim needs two seeds, finite, and a smallest effect: {claim}"
         )
-    voids = [_void(evidence) for evidence in claims]
-    tests = [_tests(evidence) for evidence, void in zip(claims, voids, strict=True) if not void]
-    adjusted = iter(_adjust(np.array(tests)))
+    voids = [_is_void(evidence) for evidence in claims]
+    tests = [_test_p_values(evidence) for evidence, void in zip(claims, voids, strict=True) if not void]
+    adjusted = iter(_adjusted_p_values(np.array(tests)))
     verdicts = []
     for evidence, void in zip(claims, voids, strict=True):
-        verdicts.append(_verdict(evidence, None if void else next(adjusted)))
+        verdicts.append(_make_verdict(evidence, None if void else next(adjusted)))
     return verdicts
 
 
-def _void(claim: Evidence) -> bool:
+def _is_void(claim: Evidence) -> bool:
     low = float("-inf") if claim.chance is None else CHANCE_TIMES * claim.chance
     return claim.at_best or any(mean < low for mean in claim.arms)
 
 
-def _tests(claim: Evidence) -> tuple[float, float]:
+def _test_p_values(claim: Evidence) -> tuple[float, float]:
     """Two-sided p value of a difference, and of lying within the smallest effect (twice the worse side)."""
     mean, seeds = float(claim.differences.mean()), len(claim.differences)
     error = float(claim.differences.std(ddof=1)) / seeds**0.5
@@ -88,7 +88,7 @@ def _tests(claim: Evidence) -> tuple[float, float]:
     return float(apart), float(min(within, 1.0))
 
 
-def _adjust(tests: Values) -> Values:
+def _adjusted_p_values(tests: Values) -> Values:
     """Holm's rule with Shaffer's divisors over ``(claims, 2)`` p values."""
     order = np.argsort(tests, axis=None, kind="stable")
     counts = np.minimum(len(tests), tests.size - np.arange(tests.size))
@@ -97,7 +97,7 @@ def _adjust(tests: Values) -> Values:
     return out.reshape(tests.shape)
 
 
-def _verdict(claim: Evidence, adjusted: Values | None) -> Verdict:
+def _make_verdict(claim: Evidence, adjusted: Values | None) -> Verdict:
     effect, word = float(claim.differences.mean()), "undecided"
     apart, within = (float("nan"),) * 2 if adjusted is None else map(float, adjusted)
     if adjusted is None:

@@ -260,7 +260,9 @@ def _printed(
     rows = published.load(paper=paper, table=number, **filters)
     if by == "metric":
         return rows, {}
-    remarks = {key[published.ROW.index(by)] + ending: text for key, text in published.beside(rows).items()}
+    remarks = {
+        key[published.ROW.index(by)] + ending: text for key, text in published.remarks_by_row(rows).items()
+    }
     return rows.assign(**{by: rows[by] + ending}), remarks
 
 

@@ -35,7 +35,7 @@ from workbench.runs import Target, open_runs
 from workbench.runs import store as runs
 from workbench.runs.evaluate import evaluate
 from workbench.runs.measure import evaluate_split
-from workbench.runs.model import scored
+from workbench.runs.model import score_split
 from workbench.runs.result import Result
 from workbench.views.maps.measures import modality_gap
 
@@ -46,7 +46,7 @@ DEPTH = 5  # items that a query retrieves where relevance by CIDEr-D counts
 Probe = Callable[[Result], Any]
 
 
-def value(run: runs.Run, key: str, target: Target | None = None) -> Values:
+def probe_values(run: runs.Run, key: str, target: Target | None = None) -> Values:
     """Return the values of a probe, ``(n,)``, measured where they are not there yet.
 
     Args:
@@ -65,14 +65,14 @@ def value(run: runs.Run, key: str, target: Target | None = None) -> Values:
     place = hashlib.sha256(f"{code} {description}".encode()).hexdigest()[:8]
     file = run.folder / "probes" / f"{name}-{place}.npy"
     if not file.is_file():
-        measured = np.atleast_1d(np.asarray(probe(_opened(str(run.folder), description)), dtype=np.float64))
+        measured = np.atleast_1d(np.asarray(probe(_open_run(str(run.folder), description)), dtype=np.float64))
         with replacing(file) as temporary, temporary.open("wb") as stream:
             np.save(stream, measured)
     return np.asarray(np.load(file))
 
 
 @lru_cache(maxsize=1)
-def _opened(folder: str, target: str) -> Result:
+def _open_run(folder: str, target: str) -> Result:
     return open_runs([folder], on=json.loads(target) if target else None)[0]
 
 
@@ -126,12 +126,12 @@ def _families_of(graph: SceneGraph) -> set[str]:
 
 def sets(run: Result, m: int = 1) -> Values:
     """Semantic Recall at 5 of the ``m`` best items by CIDEr-D, by image: the mean of both directions."""
-    phi = by_rows(_cider(run.split.captions, tuple(run.split.own.tolist())))
+    phi = by_rows(_cider_scores(run.split.captions, tuple(run.split.own.tolist())))
     scores, recalls = by_rows(run.scores), []
     for side, grades in ((scores, phi), (scores.T, phi.T)):
         parts = lists(side, grades, depth=DEPTH, width=m)
         recalls.append(np.concatenate([sr_top(part, DEPTH, m) for _, part in parts]))
-    return by_image(run.split, *recalls)
+    return mean_by_image(run.split, *recalls)
 
 
 def growth(run: Result) -> Values:
@@ -155,21 +155,23 @@ def order(run: Result) -> Values:
 
 def above_entities(run: Result) -> Values:
     """Whether a caption scores above each of its entities, by image the share of its captions."""
-    image, words = _embedded(run, run.split)
+    image, words = _embed_split(run, run.split)
     if words.entities is None or words.owner is None:
         raise ValueError("the text encoder has no entities")
     mine, owner = image.mean[torch.from_numpy(run.split.own)], words.owner
     own = (mine * words.mean).sum(1).numpy()
     best = np.full(len(own), -np.inf)
     np.maximum.at(best, owner.numpy(), (mine[owner] * words.entities).sum(1).numpy())
-    return of_captions(run.split.own, (own > best).astype(np.float64))
+    return mean_of_captions(run.split.own, (own > best).astype(np.float64))
 
 
 def entities(run: Result) -> Values:
     """mAP@R of images by each entity of the captions, an object with its looks, by the truth."""
     graphs: dict[str, SceneGraph] = {}
     for graph in run.split.caption_graphs or ():
-        graphs |= {_phrase(graph, node): _alone(graph, node) for node in range(len(graph.objects))}
+        graphs |= {
+            _object_phrase(graph, node): _lone_object(graph, node) for node in range(len(graph.objects))
+        }
     names = sorted(phrase for phrase, graph in graphs.items() if graph.objects[0] in NOUNS)
     true, _ = exact_and_graded([graphs[name] for name in names], _graphs(run))
     somewhere = np.asarray(true.any(axis=0))
@@ -215,7 +217,10 @@ def attributes(run: Result) -> Values:
     """By image, the share of captions that score above their twins with two attributes exchanged."""
     images = len(run.split.image_ids)
     split = data.load("scenes", split="test", size=images, texts="swaps")
-    scores, only = scored(run.model, *_embedded(run, split)), {"attributes": split.twins["attributes"]}
+    scores, only = (
+        score_split(run.model, *_embed_split(run, split)),
+        {"attributes": split.twins["attributes"]},
+    )
     return next(values for _, values in twin_accuracy.twin_accuracies(scores, only, split.own, rounds=0))
 
 
@@ -232,7 +237,7 @@ def milliseconds(run: Result) -> float:
 def named(run: Result) -> Values:
     """Mean weight of the cells that a thing of the scene covers, in uniform weights."""
     rows, shares = range(min(WEIGHED, len(run.split.image_ids))), []
-    for sheet, scene in zip(weights.of_run(run, rows), placements("test", rows), strict=True):
+    for sheet, scene in zip(weights.weights_of_run(run, rows), placements("test", rows), strict=True):
         assert sheet.boxes is not None  # the cells of a grid
         x, y = ((sheet.boxes[:, n] + sheet.boxes[:, n + 2]) / 2 * 1000 for n in (0, 1))
         inside = np.zeros(len(x), dtype=bool)
@@ -264,12 +269,12 @@ def nearest(run: Result) -> float:
 
 def elsewhere(run: Result) -> Values:
     """RSUM on the photographs of HierarCaps with the captions that people wrote for them, by image."""
-    split = _human()
-    scores = scored(run.model, *_embedded(run, split))
+    split = _human_captions()
+    scores = score_split(run.model, *_embed_split(run, split))
     only = replace(split, judgements={"own": split.judgements["own"]})
     _, values = evaluate_split(scores, only, rounds=0)
     images = len(split.image_ids)
-    return 2 * by_image(split, values["rsum"][:images], values["rsum"][images:])
+    return 2 * mean_by_image(split, values["rsum"][:images], values["rsum"][images:])
 
 
 _FUNCTIONS = (
@@ -280,12 +285,12 @@ PROBES: dict[str, Probe] = {probe.__name__: probe for probe in _FUNCTIONS}
 PROBES |= {"sets_1": sets, "sets_30": partial(sets, m=30)}
 
 
-def by_image(split: Split, i2t: Values, t2i: Values) -> Values:
+def mean_by_image(split: Split, i2t: Values, t2i: Values) -> Values:
     """``(I,)`` mean of an image's value and the mean of its captions' values."""
-    return np.asarray((i2t + of_captions(split.own, t2i)) / 2)
+    return np.asarray((i2t + mean_of_captions(split.own, t2i)) / 2)
 
 
-def of_captions(own: Rows, values: Values) -> Values:
+def mean_of_captions(own: Rows, values: Values) -> Values:
     """``(I,)`` mean over the captions of each image that have a value."""
     there, images = ~np.isnan(values), int(own.max()) + 1
     sums, counts = (
@@ -294,7 +299,7 @@ def of_captions(own: Rows, values: Values) -> Values:
     return ratio(sums, counts)
 
 
-def _embedded(run: Result, split: Split) -> tuple[Embedding, Embedding]:
+def _embed_split(run: Result, split: Split) -> tuple[Embedding, Embedding]:
     return run.model.embed(run.model.source(split, every_signal=False))
 
 
@@ -304,25 +309,25 @@ def _graphs(run: Result) -> list[SceneGraph]:
     return list(graphs)
 
 
-def _phrase(graph: SceneGraph, node: int) -> str:
+def _object_phrase(graph: SceneGraph, node: int) -> str:
     """Return an object with its looks as a phrase: "red striped cat"."""
     looks = sorted(look for other, look in graph.attributes if other == node)
     return " ".join([*looks, graph.objects[node]])
 
 
-def _alone(graph: SceneGraph, node: int) -> SceneGraph:
+def _lone_object(graph: SceneGraph, node: int) -> SceneGraph:
     looks = tuple((0, look) for other, look in graph.attributes if other == node)
     return replace(graph, objects=(graph.objects[node],), attributes=looks, relations=())
 
 
 @lru_cache(maxsize=2)
-def _cider(captions: tuple[str, ...], own: tuple[int, ...]) -> Array:
+def _cider_scores(captions: tuple[str, ...], own: tuple[int, ...]) -> Array:
     rows = np.array(own)
     return by_rows(text.load("cider").fit(captions, rows).transform(captions, rows)).rows()
 
 
 @cache
-def _human() -> Split:
+def _human_captions() -> Split:
     """Return the photographs of HierarCaps that are there, with MS-COCO's captions."""
     there, whole = (
         data.load("hierarcaps", split="test"),

@@ -17,12 +17,12 @@ WIDER = ("search_rates_scenes", "search_epochs_scenes")
 AROUND = {"half the rate": ("lr", 0.5), "twice the rate": ("lr", 2), "twice the epochs": ("epochs", 2)}
 
 
-def same_of(grid: Mapping[str, Any]) -> dict[str, Any]:
+def shared_values(grid: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a grid holds equal, parameters of its notebook and fields of its configuration alike."""
     return dict(grid.get("fixed", {}))
 
 
-def tried(*names: str) -> pd.DataFrame:
+def tried_settings(*names: str) -> pd.DataFrame:
     """Return what was tried, in the mean over seeds.
 
     Args:
@@ -35,7 +35,7 @@ def tried(*names: str) -> pd.DataFrame:
     tables = []
     for name in names:
         grid, recorded = read_grid(find_file(name, "grid")), assets.recorded(name)
-        same = same_of(grid)
+        same = shared_values(grid)
         axes = [axis for axis in recorded if axis not in ("key", "value")]
         table = recorded.pivot(index=axes, columns="key", values="value").reset_index()
         for field in [field for field in FIELDS if field not in axes]:
@@ -46,12 +46,12 @@ def tried(*names: str) -> pd.DataFrame:
     return pd.concat(tables).groupby(["objective", *FIELDS])[["value", "steps"]].mean()
 
 
-def around() -> pd.DataFrame:
+def recipe_table() -> pd.DataFrame:
     """Return the recipe of each objective, the number by which it was chosen, how far that changes with half
     and twice the learning rate and with twice the epochs (NaN where that was not tried), and ``scatter``: the
     standard deviation over seeds that the number has on the test split of the recorded comparison.
     """
-    every, recorded = tried(*GRIDS, *WIDER), assets.recorded("comparison_scenes")
+    every, recorded = tried_settings(*GRIDS, *WIDER), assets.recorded("comparison_scenes")
     key = read_grid(find_file(GRIDS[0], "grid"))["record"][0].removeprefix("val/")
     recorded = recorded[(recorded["positives"] == "own") & (recorded["key"] == key)]
     scatter = recorded.groupby("objective")["value"].std()

@@ -23,7 +23,7 @@ import numpy as np
 
 from paper_tables import derived, needs, published
 from paper_tables import layout as layouts
-from paper_tables.differences import about, from_first
+from paper_tables.differences import describe_differences, differences_from_first
 from paper_tables.judging import CEILING
 from paper_tables.layout import Layout, Part
 from workbench import assets
@@ -161,7 +161,7 @@ def make(
     for label, run in good.items():
         by_row[rows[label]].append(run)
     for row, how in layout.derived.items():
-        by_row[row] = derived.of_runs(how, by_row[how.arm], root, measure=measure)
+        by_row[row] = derived.derived_runs(how, by_row[how.arm], root, measure=measure)
         if by_row[how.arm] and not by_row[row]:
             missing[row] = "not measured; the grid with --skip-existing does it"
     filled = _table(path.stem, layout, by_row, list(good.values()), _trained(grid, by_row))
@@ -220,8 +220,10 @@ def _table(
     notes = _notes(layout, parts, columns, every) + _unmeasured(columns, filled) + _equal(filled)
     notes += _at_the_ceiling(columns, filled)
     single = [keys[0] for _, place, keys in columns.values() if len(keys) == 1 and not place]
-    differences, rest = from_first(trained, single)
-    notes += about(differences, rest, len({str(run.params.get(grids.SEED, "")) for run in every}))
+    differences, rest = differences_from_first(trained, single)
+    notes += describe_differences(
+        differences, rest, len({str(run.params.get(grids.SEED, "")) for run in every})
+    )
     rows = ordered(filled, printed)
     return Table(f"{name}_{data}", title, units, rows, parts, {}, notes, layout.curves, differences)
 
@@ -260,7 +262,7 @@ def _why_not(part: Part, run: runs.Run) -> str:
     folds = published.folds_of(*part.on, images)
     folds = folds if folds in {MetricKey.parse(key).folds for key in results.get("metrics", {})} else 1
     captions, training = int(split["captions"]), str(results.get("training", data))
-    return published.why_not(
+    return published.explain_mismatch(
         *part.on, data=data, images=images, captions=captions, folds=folds, training=training
     )
 

@@ -62,7 +62,7 @@ class Job:
         return self.folder.is_dir() and runs.read(self.folder).status == "ok"
 
 
-def askable(names: Iterable[str], where: str) -> list[Claim]:
+def trainable_claims(names: Iterable[str], where: str) -> list[Claim]:
     """Claims whose arms can be trained on this data, those with the most shared arms first.
 
     Args:
@@ -72,11 +72,14 @@ def askable(names: Iterable[str], where: str) -> list[Claim]:
     Raises:
         KeyError: no such claim. ValueError: one trains nothing there; the message says what it waits for.
     """
-    chosen = [claims.find(name) for name in names]
+    chosen = [claims.find_claim(name) for name in names]
     for claim in chosen:
         lacking = claim.needs or f"its data are {', '.join(claims.DATA[place] for place in claim.data)}"
-        require(_can(claim, where), f"claim {claim.id} has no training on {claims.DATA[where]}: {lacking}")
-    chosen = chosen or [claim for claim in claims.load().values() if _can(claim, where)]
+        require(
+            _is_trainable(claim, where),
+            f"claim {claim.id} has no training on {claims.DATA[where]}: {lacking}",
+        )
+    chosen = chosen or [claim for claim in claims.load_claims().values() if _is_trainable(claim, where)]
     shared = Counter(chain.from_iterable(map(_all_arms, chosen)))
     return sorted(chosen, key=lambda claim: -float(np.mean([shared[arm] for arm in _all_arms(claim)])))
 
@@ -86,7 +89,7 @@ def _all_arms(claim: Claim) -> list[Arm]:
     return list(chain.from_iterable(claim.contrasts))
 
 
-def _can(claim: Claim, where: str) -> bool:
+def _is_trainable(claim: Claim, where: str) -> bool:
     return bool(claim.arms) and not claim.needs and where in claim.data
 
 
@@ -96,7 +99,7 @@ def plan(
     """All trainings of some claims, in their order.
 
     Args:
-        chosen: from ``askable``.
+        chosen: from ``trainable_claims``.
         where: a value of ``PLACES``.
         seeds: of each arm, from 0.
         root: where runs lie.
@@ -115,7 +118,7 @@ def plan(
     wanted = [(arm, seed, 1.0) for arm, seed in product(arms, range(seeds))]
     further = RATES if rates else ()
     wanted += [(arm, 0, rate) for arm, rate in product(arms, further)]
-    return {key: _job(key, configs[key[0]], root) for key in wanted}
+    return {key: _make_job(key, configs[key[0]], root) for key in wanted}
 
 
 def _configs(name: str, labels: set[str], where: str) -> dict[Arm, Config]:
@@ -128,7 +131,7 @@ def _configs(name: str, labels: set[str], where: str) -> dict[Arm, Config]:
     )
     for label in labels:
         require_known(f"{name} has no arm", label, described["arms"])
-    fixed = parameters.override(known, claims.budget(where), described.get("fixed") or {})
+    fixed = parameters.override(known, claims.budget_of_data(where), described.get("fixed") or {})
     arms = {label: values for label, values in described["arms"].items() if label in labels}
     planned = grid.plan(NOTEBOOK, {"fixed": fixed, "arms": arms}, {"device": "cpu"})
     lacking = grid.missing_needs({}, planned)
@@ -136,7 +139,7 @@ def _configs(name: str, labels: set[str], where: str) -> dict[Arm, Config]:
     return {(name, label): Config(**fields(values)) for label, values in planned.items()}
 
 
-def _job(key: Key, config: Config, root: Path | str) -> Job:
+def _make_job(key: Key, config: Config, root: Path | str) -> Job:
     (name, label), seed, rate = key
     config = config.replace(seed=seed)
     whole = resolve(config)
@@ -144,18 +147,18 @@ def _job(key: Key, config: Config, root: Path | str) -> Job:
         config = config.replace(lr=whole.lr * rate)
         whole = resolve(config)
     of_share = "share" in config.data.options
-    data, own = _data(config.model_dump_json(include=set(OF_DATA)), seed if of_share else 0)
+    data, own = _describe_data(config.model_dump_json(include=set(OF_DATA)), seed if of_share else 0)
     order = epoch_batches(
         own, size=whole.batch_size, captions_per_image=whole.captions_per_image, seed=0, number=0
     )
     steps = whole.epochs * len(order)
     folder = Path(root).resolve() / FOLDER / runs.run_key({**whole.as_dict(), "split": data})
     images = len(np.unique(own))
-    return Job(config, folder, steps, _pace(name, label, config.data.name) * images * whole.epochs)
+    return Job(config, folder, steps, _recorded_pace(name, label, config.data.name) * images * whole.epochs)
 
 
 @cache
-def _data(values: str, seed: int) -> tuple[str, Rows]:
+def _describe_data(values: str, seed: int) -> tuple[str, Rows]:
     """Return what the splits of a configuration are, in words, and whose the training captions are."""
     config = Config(**json.loads(values), seed=seed)
     splits = [load_split(config, name, progress=False) for name in ("train", "val", "test")]
@@ -163,7 +166,7 @@ def _data(values: str, seed: int) -> tuple[str, Rows]:
 
 
 @cache
-def _pace(name: str, label: str, data: str) -> float:
+def _recorded_pace(name: str, label: str, data: str) -> float:
     """Return recorded seconds for an image and epoch: those of the arm, else the mean over all arms."""
     table = assets.recorded("ablation_arms")
     table = table[(table["data"] == data) & (table["train_images"] > 0)]
@@ -172,7 +175,7 @@ def _pace(name: str, label: str, data: str) -> float:
     return float((of_arm if len(of_arm) else pace).mean())
 
 
-def cost(jobs: Mapping[Key, Job]) -> str:
+def describe_cost(jobs: Mapping[Key, Job]) -> str:
     """Return what remains to be trained, in a sentence."""
     unique = {job.folder: job for job in jobs.values()}
     left = [job for job in unique.values() if not job.done]
@@ -189,11 +192,11 @@ def folders(jobs: Mapping[Key, Job]) -> list[str]:
     places = []
     for key, job in jobs.items():
         ending = "" if job.done else " (not there)"
-        places.append(f"{_said(key)}: {job.folder}{ending}")
+        places.append(f"{_describe_key(key)}: {job.folder}{ending}")
     return places
 
 
-def _said(key: Key) -> str:
+def _describe_key(key: Key) -> str:
     ((name, label), seed, rate) = key
     return f"{label} of {name}, seed {seed}" + (f", {rate} times the rate" if rate != 1 else "")
 
@@ -216,7 +219,7 @@ def train_all(
     with executors.executor(executor, Path(root), {}) as pool, Task("claims", len(left), "arms") as task:
         started = [(key, pool.submit(train_arm, job.config, job.folder)) for key, job in left.values()]
         for number, (key, future) in enumerate(started, 1):
-            name = _said(key)
+            name = _describe_key(key)
             try:
                 future.result()
             except Exception as error:  # noqa: BLE001 - the other arms run on
@@ -227,19 +230,19 @@ def train_all(
     return failed
 
 
-def lines(chosen: Sequence[Claim], where: str, jobs: Mapping[Key, Job]) -> list[dict[str, Any]]:
+def lines_of_contrasts(chosen: Sequence[Claim], where: str, jobs: Mapping[Key, Job]) -> list[dict[str, Any]]:
     """Return a line of the ledger, without its verdict, for each contrast and judge that finished runs
     answer.
     """
-    finished = {key: _measured(runs.read(job.folder), where) for key, job in jobs.items() if job.done}
+    finished = {key: _measure_on_data(runs.read(job.folder), where) for key, job in jobs.items() if job.done}
     answered: list[dict[str, Any]] = []
     for claim in chosen:
         for arms, (who, keys) in product(claim.contrasts, claim.keys.items()):
-            answered += _answered(claim, where, arms, who, keys, finished)
+            answered += _answer_contrast(claim, where, arms, who, keys, finished)
     return answered
 
 
-def _measured(run: runs.Run, where: str) -> runs.Run:
+def _measure_on_data(run: runs.Run, where: str) -> runs.Run:
     """Return the run with its numbers on the data of the claims, measured there where that was not done
     yet.
     """
@@ -252,7 +255,7 @@ def _measured(run: runs.Run, where: str) -> runs.Run:
     return replace(run, results={**run.results, **run.evaluations[target.name]})
 
 
-def _answered(
+def _answer_contrast(
     claim: Claim,
     where: str,
     arms: Sequence[Arm],
@@ -260,8 +263,11 @@ def _answered(
     keys: Sequence[str],
     finished: Mapping[Key, runs.Run],
 ) -> Iterable[dict[str, Any]]:
-    every = [_seeds(finished, arm) for arm in arms]
-    seeds, read = sorted(set.intersection(*every)), partial(_values, claim, where, arms, keys, finished)
+    every = [_trained_seeds(finished, arm) for arm in arms]
+    seeds, read = (
+        sorted(set.intersection(*every)),
+        partial(_values_of_sides, claim, where, arms, keys, finished),
+    )
     values = read(seeds, 1.0) if len(seeds) > 1 else {}
     if not values:
         return
@@ -274,33 +280,33 @@ def _answered(
     for rate in RATES:
         scaled = {name: np.multiply(part, scale).tolist() for name, part in read([0], rate).items()}
         if scaled:
-            rates[str(rate)] = {name: _rounded(part) for name, part in scaled.items()}
+            rates[str(rate)] = {name: _round_values(part) for name, part in scaled.items()}
     contrast = " | ".join(label for _, label in arms)
-    about = {"chance": chance, "seeds": seeds, "rates": rates, **_origin(first, ran, where)}
+    about = {"chance": chance, "seeds": seeds, "rates": rates, **_provenance(first, ran, where)}
     yield claims.line_of_arms(claim, where, contrast, who, values, **about)
 
 
-def _seeds(finished: Mapping[Key, runs.Run], arm: Arm) -> set[int]:
+def _trained_seeds(finished: Mapping[Key, runs.Run], arm: Arm) -> set[int]:
     """Return the seeds with which an arm was trained at its own rate."""
     return {seed for other, seed, rate in finished if other == arm and rate == 1}
 
 
-def _rounded(values: Iterable[float]) -> list[float]:
+def _round_values(values: Iterable[float]) -> list[float]:
     return [round(value, 4) for value in values]
 
 
-def _origin(first: Sequence[runs.Run], ran: Sequence[runs.Run], where: str) -> dict[str, Any]:
+def _provenance(first: Sequence[runs.Run], ran: Sequence[runs.Run], where: str) -> dict[str, Any]:
     """Return what runs of a contrast were made of and by; ``first`` is one of each arm."""
     env = first[0].env
     machine = f"{platform.machine()}, {env['cpus']} CPUs, torch {env['versions']['torch']}"
     source = {"code": env["code"], "data": first[0].results["split"], "runs": [run.id for run in ran]}
-    budget = {**claims.budget(where), "steps": [run.results["steps"] for run in first]}
+    budget = {**claims.budget_of_data(where), "steps": [run.results["steps"] for run in first]}
     seconds = round(sum(run.env["seconds"] for run in ran))
     about = {"source": source, "budget": budget, "machine": machine}
     return {**about, "threads": env["threads"], "seconds": seconds}
 
 
-def _values(
+def _values_of_sides(
     claim: Claim,
     where: str,
     arms: Sequence[Arm],
@@ -312,14 +318,14 @@ def _values(
     """Return the numbers by seed, of the first and the other side; empty where a run has no such number."""
     rows = []
     for arm in arms:
-        rows.append([_numbers(finished.get((arm, seed, rate)), where, keys) for seed in seeds])
+        rows.append([_numbers_of_run(finished.get((arm, seed, rate)), where, keys) for seed in seeds])
     table = np.array(rows, dtype=float)
     if np.isnan(table).any():
         return {}
-    return {name: side.tolist() for name, side in sides(claim, table).items()}
+    return {name: side.tolist() for name, side in contrast_sides(claim, table).items()}
 
 
-def sides(claim: Claim, numbers: Values) -> dict[str, Values]:
+def contrast_sides(claim: Claim, numbers: Values) -> dict[str, Values]:
     """``(seeds,)`` of the first and the other side of a contrast, from ``(arms, seeds, numbers)``."""
     # how far arms are apart by the first number and by the second; else arms, by the mean of their numbers
     per_arm = numbers.std(axis=0, ddof=1).T if claim.models == "spread" else numbers.mean(axis=2)
@@ -328,7 +334,7 @@ def sides(claim: Claim, numbers: Values) -> dict[str, Values]:
     return dict(zip(("more", "less"), (*per_arm, *bound), strict=False))
 
 
-def _numbers(run: runs.Run | None, where: str, keys: Sequence[str]) -> list[float]:
+def _numbers_of_run(run: runs.Run | None, where: str, keys: Sequence[str]) -> list[float]:
     """Return some numbers of a run, NaN where it lacks one; what labels leave ungraded is graded by
     CIDEr-D.
     """
@@ -336,7 +342,7 @@ def _numbers(run: runs.Run | None, where: str, keys: Sequence[str]) -> list[floa
     numbers = []
     for key in keys:
         if run and key.startswith(probes.PREFIX):
-            numbers.append(float(np.nanmean(probes.value(run, key, MEASURED.get(where)))))
+            numbers.append(float(np.nanmean(probes.probe_values(run, key, MEASURED.get(where)))))
         else:
             numbers.append(metrics.get(key, metrics.get(f"cider:{key}", np.nan)))
     return numbers

@@ -22,12 +22,12 @@ READINGS = ("l2_sum", "printed")  # of descriptiveness
 Found = Iterator[tuple[str, dict[str, Values]]]
 
 
-def measure() -> list[dict[str, Any]]:
+def measure_claims() -> list[dict[str, Any]]:
     """Return a line of the ledger for every reading of every claim without training, where the data are
     there.
     """
     lines = []
-    for claim in claims.load().values():
+    for claim in claims.load_claims().values():
         for where in claim.data if claim.text else "":
             options = {"texts": "chains"} if (claim.text, where) == ("levels", "W") else {}
             try:
@@ -47,9 +47,9 @@ def levels(split: Split) -> Found:
     """Kendall's tau of descriptiveness and level, a chain at a time."""
     assert split.level is not None  # the data have chains
     level = split.level.reshape(-1, split.level.max())
-    for reading, delta in _deltas(split, split):
+    for reading, delta in _descriptiveness_by_reading(split, split):
         chains = Lists(delta.reshape(level.shape), level)
-        yield reading, {"more": _means(load("kendall_tau").per_query(chains))}
+        yield reading, {"more": _group_means(load("kendall_tau").per_query(chains))}
 
 
 def margins(split: Split) -> Found:
@@ -58,18 +58,18 @@ def margins(split: Split) -> Found:
     """
     true = split.judgements["exact"].dense() > 0
     own = split.own == np.arange(len(true))[:, None]
-    for reading, delta in _deltas(data.load("scenes", split="train", size=1000), split):
+    for reading, delta in _descriptiveness_by_reading(data.load("scenes", split="train", size=1000), split):
         masked = [np.where(mask, delta, np.nan) / TAU for mask in (true & ~own, ~true)]
         # a caption that is true of nobody else tells nothing
         seen = (true & ~own).any(axis=1)
         more, less = (np.nanmean(part[seen], axis=1) for part in masked)
-        yield reading, {"more": _means(more), "less": _means(less)}
+        yield reading, {"more": _group_means(more), "less": _group_means(less)}
 
 
 def generality(split: Split) -> Found:
     """Spearman's correlation of descriptiveness and the number of images that a caption is true of."""
     images = (split.judgements["exact"].dense() > 0).sum(axis=0)
-    for reading, delta in _deltas(data.load("scenes", split="train", size=1000), split):
+    for reading, delta in _descriptiveness_by_reading(data.load("scenes", split="train", size=1000), split):
         rows = np.array_split(np.arange(len(delta)), GROUPS)
         yield reading, {"more": np.array([spearman(delta[group], images[group]) for group in rows])}
 
@@ -77,12 +77,14 @@ def generality(split: Split) -> Found:
 def widths(split: Split) -> Found:
     """Yield the range of the middle nine tenths of descriptiveness, of HierarCaps and of these captions."""
     both = (data.load("hierarcaps", split="test"), split)
-    for (reading, more), (_, less) in zip(*(_deltas(captions, captions) for captions in both), strict=True):
-        ranges = [_ranges(values) for values in (more, less)]
+    for (reading, more), (_, less) in zip(
+        *(_descriptiveness_by_reading(captions, captions) for captions in both), strict=True
+    ):
+        ranges = [_middle_ranges(values) for values in (more, less)]
         yield reading, dict(zip(("more", "less"), ranges, strict=True))
 
 
-def _ranges(values: Values) -> Values:
+def _middle_ranges(values: Values) -> Values:
     """Return the range of the middle nine tenths, by group."""
     return np.array([np.ptp(np.quantile(group, (0.05, 0.95))) for group in np.array_split(values, GROUPS)])
 
@@ -91,7 +93,7 @@ def graphs(split: Split) -> Found:
     """Percent of captions without a graph, beside the one percent that is called rare."""
     lacking = np.zeros(len(split.captions))
     lacking[text.load("scene_graph").transform(split.captions).fallbacks] = 100.0
-    yield "captions without a graph", {"more": _means(lacking), "less": np.ones(GROUPS)}
+    yield "captions without a graph", {"more": _group_means(lacking), "less": np.ones(GROUPS)}
 
 
 def people(split: Split, *, unlabelled: bool = False) -> Found:
@@ -121,7 +123,7 @@ MEASURES: dict[str, Callable[[Split], Found]] = {
 }
 
 
-def _deltas(pool: Split, split: Split) -> Iterator[tuple[str, Values]]:
+def _descriptiveness_by_reading(pool: Split, split: Split) -> Iterator[tuple[str, Values]]:
     """Descriptiveness of each caption, ``(T,)``, by reading."""
     for reading in READINGS:
         yield (
@@ -130,5 +132,5 @@ def _deltas(pool: Split, split: Split) -> Iterator[tuple[str, Values]]:
         )
 
 
-def _means(values: Values) -> Values:
+def _group_means(values: Values) -> Values:
     return np.array([group.mean() for group in np.array_split(values, GROUPS)])

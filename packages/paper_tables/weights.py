@@ -53,7 +53,7 @@ class PartWeights:
 
 
 @torch.no_grad()
-def of_run(run: Result, images: Sequence[int]) -> list[PartWeights]:
+def weights_of_run(run: Result, images: Sequence[int]) -> list[PartWeights]:
     """Read the weights of some images of a run's split and of their captions.
 
     Args:
@@ -76,32 +76,32 @@ def of_run(run: Result, images: Sequence[int]) -> list[PartWeights]:
         batch = batches.move_batch(source.of_captions(captions), model.device)
         words, real = weighing.text.weights("text", batch)
         weights = [line[there].tolist() for line, there in zip(words.float().cpu(), real.cpu(), strict=True)]
-        rows.append(_of_image(run, int(image), regions, _spelt(run, captions, weights)))
+        rows.append(_weights_of_image(run, int(image), regions, _words_with_weights(run, captions, weights)))
     return rows
 
 
-def _of_image(run: Result, row: int, regions: Array, captions: Sequence[Words]) -> PartWeights:
-    picture, boxes = _seen(run, row, len(regions))
+def _weights_of_image(run: Result, row: int, regions: Array, captions: Sequence[Words]) -> PartWeights:
+    picture, boxes = _seen_image(run, row, len(regions))
     detected = run.split.open_boxes is not None and not cast(EncoderModel, run.model).features
     frames = detected and boxes is not None
     return PartWeights(run.split.image_ids[row], picture, regions, boxes, frames, captions)
 
 
-def _spelt(run: Result, captions: Rows, weights: Sequence[Sequence[float]]) -> list[Words]:
+def _words_with_weights(run: Result, captions: Rows, weights: Sequence[Sequence[float]]) -> list[Words]:
     """Return the words of captions with their weights; parts that are no words are numbered."""
     try:
         texts = cast(EncoderModel, run.model).spelt([run.split.captions[row] for row in captions.tolist()])
     except NotImplementedError:
-        texts = [_numbered(len(line)) for line in weights]
+        texts = [_number_parts(len(line)) for line in weights]
     # an encoder that reads a sign of its own at the front may give it no part
     return [list(zip(words[-len(line) :], line)) for words, line in zip(texts, weights, strict=True)]
 
 
-def _numbered(parts: int) -> list[str]:
+def _number_parts(parts: int) -> list[str]:
     return [f"part {number}" for number in range(1, parts + 1)]
 
 
-def _seen(run: Result, row: int, regions: int) -> tuple[Image.Image, Array | None]:
+def _seen_image(run: Result, row: int, regions: int) -> tuple[Image.Image, Array | None]:
     """Return the image that an encoder has regions of, and where they lie in it, if that is known."""
     split, model = run.split, cast(EncoderModel, run.model)
     features = model.features
@@ -121,17 +121,17 @@ def _seen(run: Result, row: int, regions: int) -> tuple[Image.Image, Array | Non
     return Image.fromarray(prepare(picture).permute(1, 2, 0).numpy()), cells
 
 
-def shares(weights: Array) -> Array:
+def scaled_shares(weights: Array) -> Array:
     """Scale ``(n,)`` weights from 0 for the least to 1 for the greatest; all are 1 where they are equal.
 
-    >>> shares(np.array([0.2, 0.5, 0.3])).round(2).tolist()
+    >>> scaled_shares(np.array([0.2, 0.5, 0.3])).round(2).tolist()
     [0.0, 1.0, 0.33]
     """
     spread = float(np.ptp(weights))
     return (weights - weights.min()) / spread if spread > 0 else np.ones_like(weights)
 
 
-def lit(picture: Image.Image, weights: Array, boxes: Array, *, frames: bool) -> Image.Image:
+def darken_image(picture: Image.Image, weights: Array, boxes: Array, *, frames: bool) -> Image.Image:
     """Darken an image where its regions count least; it stays as it is where they count most.
 
     Args:
@@ -143,7 +143,9 @@ def lit(picture: Image.Image, weights: Array, boxes: Array, *, frames: bool) -> 
     small = scale(picture, SIDE)
     edges = np.clip(boxes, 0, 1) * np.tile(small.size, 2)
     light = np.zeros(small.size[::-1])
-    for (left, top, right, bottom), share in zip(np.rint(edges).astype(int), shares(weights), strict=True):
+    for (left, top, right, bottom), share in zip(
+        np.rint(edges).astype(int), scaled_shares(weights), strict=True
+    ):
         part = light[top:bottom, left:right]
         np.maximum(part, share, out=part)
     pixels = np.asarray(small) * (DARK + (1 - DARK) * light[..., None])
@@ -155,11 +157,11 @@ def lit(picture: Image.Image, weights: Array, boxes: Array, *, frames: bool) -> 
     return image
 
 
-def sheet(runs: Mapping[str, Sequence[PartWeights]], *, title: str) -> str:
+def weight_sheet(runs: Mapping[str, Sequence[PartWeights]], *, title: str) -> str:
     """Show images whose regions are as bright as they count, and captions whose words are shaded likewise.
 
     Args:
-        runs: name -> from ``of_run``; a run that weighs nothing is named as such.
+        runs: name -> from ``weights_of_run``; a run that weighs nothing is named as such.
         title: what is shown.
 
     Returns:
@@ -167,16 +169,16 @@ def sheet(runs: Mapping[str, Sequence[PartWeights]], *, title: str) -> str:
     """
     blocks = []
     for name, rows in runs.items():
-        blocks += [_block(name, row) for row in rows]
+        blocks += [_image_block(name, row) for row in rows]
     silent = [name for name, rows in runs.items() if not rows]
     return fill_template(TEMPLATE, title=title, blocks=blocks, silent=silent, side=SIDE)
 
 
-def _block(run: str, row: PartWeights) -> dict[str, Any]:
+def _image_block(run: str, row: PartWeights) -> dict[str, Any]:
     """Return what the template shows of one image."""
     drawn, weights = row.picture, row.regions
     if row.boxes is not None:
-        drawn = lit(row.picture, weights, row.boxes, frames=row.frames)
+        drawn = darken_image(row.picture, weights, row.boxes, frames=row.frames)
     by_weight = np.argsort(-weights, kind="stable").tolist()
     best = [f"region {region + 1}: {format_value(weights[region])} %" for region in by_weight[:FRAMES]]
     numbers = {
@@ -185,12 +187,12 @@ def _block(run: str, row: PartWeights) -> dict[str, Any]:
         "equal": format_value(1 / len(weights)),
         "best": best,
     }
-    captions = [_shaded(words) for words in row.captions]
+    captions = [_shade_words(words) for words in row.captions]
     about = {"run": run, "image": row.image, "picture": drawn, "placed": row.boxes is not None}
     return about | numbers | {"captions": captions}
 
 
-def _shaded(words: Sequence[tuple[str, float]]) -> list[tuple[str, str, float]]:
+def _shade_words(words: Sequence[tuple[str, float]]) -> list[tuple[str, str, float]]:
     """Return each word with its weight as text and its shade."""
-    shades = SHADE * shares(np.array([weight for _, weight in words]))
+    shades = SHADE * scaled_shares(np.array([weight for _, weight in words]))
     return [(word, format_value(weight), float(shade)) for (word, weight), shade in zip(words, shades)]

@@ -14,7 +14,7 @@ from tests.browser.conftest import trouble_on
 
 pytestmark = pytest.mark.browser
 
-LINES = claims.latest(claims.ledger())
+LINES = claims.latest_lines(claims.read_ledger())
 
 
 @pytest.fixture(params=["light", "dark"])
@@ -40,12 +40,12 @@ def ids(judge: str, verdict: str, paper: str = "") -> set[str]:
 
 
 def test_rows_are_those_of_the_lists_the_counts_and_the_words(shown: Any, axe: str) -> None:
-    assert names(shown) == set(claims.load())
-    asked, told = claims_page.questions(LINES), shown.locator(".choices output")
+    assert names(shown) == set(claims.load_claims())
+    asked, told = claims_page.lines_by_question(LINES), shown.locator(".choices output")
     paper, labels, truth = (shown.locator(f"select[name={of}]") for of in ("paper", "labels", "truth"))
     paper.focus()
     shown.keyboard.type("DITM")
-    assert names(shown) == {name for name in claims.load() if name[0] == "D"}
+    assert names(shown) == {name for name in claims.load_claims() if name[0] == "D"}
     truth.select_option("refuted")
     labels.select_option("undecided")
     kept = [key[0] for key, of in asked.items() if key[0][0] == "D" and len(of) == 2
@@ -68,7 +68,7 @@ def test_rows_are_those_of_the_lists_the_counts_and_the_words(shown: Any, axe: s
     words.fill("without Adaptive")
     assert names(shown) == {"D1"}
     shown.get_by_role("button", name="Show all").click()
-    assert names(shown) == set(claims.load())
+    assert names(shown) == set(claims.load_claims())
 
 
 def test_a_row_names_its_command_and_words_are_explained(shown: Any, axe: str) -> None:

@@ -89,14 +89,14 @@ def test_what_rsum_would_have_kept_stands_beside_what_is_kept(spaces):
     rows = [(0, 1.0, 0.2), (1, 3.0, 0.5), (2, 2.0, 0.6)]
     history = [{"epoch": e, "val/rsum": rsum, "val/exact:t2i/map_at_r": exact} for e, rsum, exact in rows]
     run = replace(spaces[0], name="a", run=Training(config), history=history)
-    table = compare.trained([run, replace(run, name="b", history=[])])
+    table = compare.training_table([run, replace(run, name="b", history=[])])
     assert table["kept"].to_dict() == {"a": "2", "b": ""}
     assert table["RSUM would keep"].to_dict() == {"a": "1", "b": ""}
-    both = compare.trained([run, replace(run, name="c", run=Evaluation())])
+    both = compare.training_table([run, replace(run, name="c", run=Evaluation())])
     assert both["epochs"].to_dict() == {"a": "", "c": ""}
     assert both.loc["c", "objective"] == "not trained here"
     counted = replace(run, run=Training({**config, "epochs": 3}))
-    both = compare.trained([counted, replace(run, name="c", run=Evaluation())])
+    both = compare.training_table([counted, replace(run, name="c", run=Evaluation())])
     assert both["epochs"].map(str).to_dict() == {"a": "3", "c": ""}, "a whole number"
 
 
@@ -154,20 +154,20 @@ def test_the_same_seed_gives_the_same_table(spaces):
 def test_queries_asked_for_come_before_those_on_which_the_runs_differ(spaces, split):
     ranked = compare.ranks(spaces, "t2i")
     assert_allclose(ranked[0], ranks_of(spaces[0].scores, split.judgements["own"], "t2i").first)
-    found = compare.chosen(ranked, split, "t2i", ["3.jpg#1", "2.jpg"], 2)
+    found = compare.choose_queries(ranked, split, "t2i", ["3.jpg#1", "2.jpg"], 2)
     assert found[0] == ("asked for", 16)
     assert [why.startswith("the runs differ: ranks ") for why, _ in found[1:]] == [True, True]
     ratio = ranked.max(axis=0) / ranked.min(axis=0)
     assert ratio[found[1][1]] == ratio.max()
     assert split.own[found[1][1]] != split.own[found[2][1]]
-    assert compare.chosen(compare.ranks(spaces, "i2t"), split, "i2t", ["3.jpg#1", "2.jpg"], 0) == [
+    assert compare.choose_queries(compare.ranks(spaces, "i2t"), split, "i2t", ["3.jpg#1", "2.jpg"], 0) == [
         ("asked for", 2)
     ]
 
 
 def test_an_id_that_is_nobodys_is_refused(spaces, split):
     with pytest.raises(KeyError, match=r"no image or caption '3.jpg#9' in toy/test; did you mean 3.jpg#"):
-        compare.chosen(compare.ranks(spaces, "t2i"), split, "t2i", ["3.jpg#9"], 1)
+        compare.choose_queries(compare.ranks(spaces, "t2i"), split, "t2i", ["3.jpg#9"], 1)
 
 
 def test_noise_makes_a_run_worse_and_none_leaves_it_as_it_is(spaces):
@@ -180,7 +180,7 @@ def test_noise_makes_a_run_worse_and_none_leaves_it_as_it_is(spaces):
 
 
 def test_grades_come_from_the_densest_judgements(split):
-    grade = compare.grader(split)
+    grade = compare.make_grader(split)
     assert grade(np.array([0]), np.array([0]))[0, 0] == 1.0
     graded = LazyJudgements(
         (2, 2),
@@ -190,9 +190,9 @@ def test_grades_come_from_the_densest_judgements(split):
     lazy = Split(
         "x", ("a", "b"), ("c", "d"), ("0", "1"), np.array([0, 1]), split.open_image, judgements=graded
     )
-    assert compare.grader(lazy)(np.array([0]), np.array([1])).tolist() == [[0.5]]
+    assert compare.make_grader(lazy)(np.array([0]), np.array([1])).tolist() == [[0.5]]
     plain = Split("x", ("a", "b"), ("c", "d"), ("0", "1"), np.array([0, 1]), split.open_image)
-    assert compare.grader(plain) is None
+    assert compare.make_grader(plain) is None
     assert compare.first_keys(plain.judgements) == ["rsum", "i2t/R@1", "t2i/R@1"]
 
 
@@ -207,7 +207,7 @@ def test_without_names_the_models_of_the_tour_are_opened_or_the_encoder_beside_n
         return spaces[: len(names) or 1]
 
     monkeypatch.setattr(compare, "open_runs", opened)
-    assert [run.name for run in compare.at_hand()] == ["good", "good + noise"]
+    assert [run.name for run in compare.open_at_hand()] == ["good", "good + noise"]
     for number in (1, 2):
         folder = tmp_path / "runs" / "tour" / f"03_train-{number}"
         write_text(folder / store.MODEL, "")
@@ -215,6 +215,6 @@ def test_without_names_the_models_of_the_tour_are_opened_or_the_encoder_beside_n
     failed = tmp_path / "runs" / "tour" / "03_train-3"
     write_text(failed / store.MODEL, "")
     store.write_status(failed, "killed")
-    assert [run.name for run in compare.at_hand()] == ["good", "bad"]
-    assert [run.name for run in compare.at_hand(["mine"])] == ["good"]
+    assert [run.name for run in compare.open_at_hand()] == ["good", "bad"]
+    assert [run.name for run in compare.open_at_hand(["mine"])] == ["good"]
     assert [[name[-1:] for name in names] for names in asked] == [[], ["1", "2"], ["e"]]

@@ -237,8 +237,8 @@ def test_vectors_of_the_runs_own_images_are_not_taken_for_others_of_the_same_ids
 
 def test_a_run_trained_elsewhere_is_never_comparable_with_rows_of_the_target(folder):
     (one,) = open_runs([str(folder)], on={"data": "scenes", "images": 3})
-    _, _, told = printed.with_printed([one], "MS-COCO 5K, full")
-    assert told == published.why_not(
+    _, _, told = printed.table_with_printed([one], "MS-COCO 5K, full")
+    assert told == published.explain_mismatch(
         "MS-COCO 5K", "full", data="scenes", images=3, captions=len(one.split.captions), training="scenes"
     )
     assert "the printed rows are measured on" in told
@@ -303,7 +303,7 @@ def test_a_run_of_real_photographs_is_measured_on_one_s_own_on_hierarcaps_and_on
     assert "chains:d_corr_radius" in found["hierarcaps"]["metrics"]
     assert any(label.startswith("eccv:") for label in found["eccv_caption"]["metrics"])
     (one,) = open_runs([str(folder)], on={"data": {"name": "eccv_caption", **eccv_options(eccv)}})
-    assert "trained on flickr8k" in printed.with_printed([one], "ECCV Caption")[2]
+    assert "trained on flickr8k" in printed.table_with_printed([one], "ECCV Caption")[2]
 
 
 def eccv_options(place):

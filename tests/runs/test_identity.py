@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 import workbench as wb
-from workbench.cli.output import changed
+from workbench.cli.output import changed_numbers
 from workbench.io import content_stamp
 from workbench.runs import Config, by_query
 from workbench.runs import store as runs
@@ -83,9 +83,9 @@ def test_saved_runs_of_other_rows_have_no_paired_difference_and_a_difference_say
     wb.evaluate(images=image, texts=text, own=own, rounds=20).save(folders[0])
     wb.evaluate(images=image, texts=text[order], own=own[order], rounds=20).save(folders[1])
     first, other = map(runs.read, folders)
-    assert by_query.differences(first, other, ["rsum"]) == []
+    assert by_query.paired_differences_of(first, other, ["rsum"]) == []
     assert list(runs.diff(first, other)["results"])[-1:] == ["split.checksums.own"]
-    lines, paired = changed(first, other, False)
+    lines, paired = changed_numbers(first, other, False)
     assert not paired
     assert "captions belong to other images" in lines[-1]
 

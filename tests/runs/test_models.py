@@ -21,7 +21,7 @@ from typer.testing import CliRunner
 import workbench as wb
 from workbench.cli import app
 from workbench.runs.models import open_model
-from workbench.runs.preview import look
+from workbench.runs.preview import preview_model
 
 TINY = {
     "embed_dim": 16,
@@ -197,7 +197,7 @@ def test_random_weights_are_named_in_every_output_and_are_the_same_again(home: P
     called = wb.evaluate(model, split, name="mine", rounds=0)
     assert str(called).startswith("mine, random weights on ")
     assert called.split.notes[0] == model.notes[0]
-    assert look(kept, split, name="mine").name == "mine, random weights"
+    assert preview_model(kept, split, name="mine").name == "mine, random weights"
 
 
 def test_drawing_weights_leaves_other_random_numbers_as_they_are(home: Path):

@@ -43,10 +43,10 @@ def test_the_ablation_without_variances_needs_none():
 def test_positives_are_the_pairs_that_the_judgements_call_right():
     split = data.load("scenes", split="train", size=6)
     images, captions = np.array([4, 0, 2]), np.array([22, 2, 20, 13, 12])
-    batch = Source(split, {}, {}, positives=running.positives("exact", split)).batch(captions)
+    batch = Source(split, {}, {}, positives=running.positive_judgements("exact", split)).batch(captions)
     whole = split.judgements["exact"].relevant()
     assert (batch.also.numpy() == whole[np.ix_(images, captions)]).all()
-    assert running.positives("own", split) is None
+    assert running.positive_judgements("own", split) is None
 
 
 def test_a_grade_below_the_bar_and_a_pair_nobody_judged_are_not_right():
@@ -54,10 +54,12 @@ def test_a_grade_below_the_bar_and_a_pair_nobody_judged_are_not_right():
     images, captions, grades = np.array([0, 0]), np.array([0, 9]), np.array([5.0, 2.0], dtype=np.float32)
     rated = Judgements("rated", "0 to 5", (2, 10), images, captions, grades, relevant_from=3, unlisted=None)
     split = replace(split, judgements={"own": split.judgements["own"], "rated": rated})
-    batch = Source(split, {}, {}, positives=running.positives("rated", split)).batch(np.array([0, 5, 9]))
+    batch = Source(split, {}, {}, positives=running.positive_judgements("rated", split)).batch(
+        np.array([0, 5, 9])
+    )
     assert batch.also.tolist() == [[True, False, False], [False, False, False]]
     with pytest.raises(ValueError, match=r"positives='exact' names judgements; .* has own, rated"):
-        running.positives("exact", split)
+        running.positive_judgements("exact", split)
 
 
 def photographs(folder, captions):

@@ -146,7 +146,7 @@ def test_runs_are_compared_without_their_checkpoints(folders, tmp_path):
     assert after[0].equals(before[0])
     assert after[1].equals(before[1])
     first, second = (runs.read(folder) for folder in bare)
-    told = by_query.differences(first, second, compare.first_keys(opened[0].split.judgements))
+    told = by_query.paired_differences_of(first, second, compare.first_keys(opened[0].split.judgements))
     assert [(one.label, one.value, one.low, one.high, one.mark) for one in told] == list(
         before[1][["key", "value", "low", "high", "mark"]].itertuples(index=False, name=None)
     )
@@ -156,10 +156,10 @@ def test_runs_are_compared_without_their_checkpoints(folders, tmp_path):
 
 def test_runs_of_other_images_or_without_values_are_not_held_against_each_other(folders, tmp_path):
     one, short = (runs.read(folders[name][0]) for name in ("infonce", "short"))
-    assert by_query.differences(one, short, ["rsum"]) == []
-    assert by_query.differences(one, runs.read(runs.new_run("nb", {}, tmp_path)), ["rsum"]) == []
+    assert by_query.paired_differences_of(one, short, ["rsum"]) == []
+    assert by_query.paired_differences_of(one, runs.read(runs.new_run("nb", {}, tmp_path)), ["rsum"]) == []
     again = runs.read(folders["again"][0])
-    assert [found.value for found in by_query.differences(one, again, ["rsum"])] == [0.0]
+    assert [found.value for found in by_query.paired_differences_of(one, again, ["rsum"])] == [0.0]
 
 
 def test_runs_of_one_objective_are_told_apart_by_the_settings_in_which_they_differ(tmp_path):

@@ -14,7 +14,7 @@ from workbench.cli import app
 from workbench.data.images import folder_split
 from workbench.encoders._open_clip import build, describe
 from workbench.runs.models import open_model
-from workbench.runs.preview import check_model, look
+from workbench.runs.preview import check_model, preview_model
 from workbench.views.explorer import Explorer, explore
 
 COLOURS = {"red": (255, 0, 0), "green": (0, 255, 0), "blue": (0, 0, 255)}
@@ -89,7 +89,7 @@ def untrained(tmp_path: Path) -> tuple[str, str]:
 
 def test_an_untrained_open_clip_model_is_opened_from_its_file(folder: Path, untrained: tuple[str, str]):
     model, weights = untrained
-    run, again = (look(open_model(model, weights), folder) for _ in range(2))
+    run, again = (preview_model(open_model(model, weights), folder) for _ in range(2))
     assert run.image.mean.shape == run.text.mean.shape == (3, 20)
     assert torch.equal(run.image.mean, again.image.mean), "the weights are those of the file"
     own = run.model.embed_images([run.split.open_image(1)]).mean
@@ -121,21 +121,21 @@ def test_what_a_model_lacks_is_named(folder: Path, model: object, kind: type[Exc
 
 
 def test_captions_that_lie_in_the_folder_are_read_by_the_door(folder: Path):
-    assert look(open_model(ByColour()), folder).split.captions[0] == "a green thing"
+    assert preview_model(open_model(ByColour()), folder).split.captions[0] == "a green thing"
     rows = [f"a_{name} thing.png,something {name}" for name in COLOURS if name != "blue"]
     (folder / "metadata.csv").write_text("\n".join(["file_name,text", *rows]))
-    split = look(open_model(ByColour()), folder).split
+    split = preview_model(open_model(ByColour()), folder).split
     assert split.captions == tuple(f"something {name}" for name in COLOURS if name != "blue")
     (folder / "metadata.csv").write_text("file_name,text\nlost.png,something lost")
     with pytest.raises(FileNotFoundError, match=r"lost\.png"):
-        look(open_model(ByColour()), folder).image  # noqa: B018
+        preview_model(open_model(ByColour()), folder).image  # noqa: B018
 
 
 def test_a_folder_without_pictures_is_named(tmp_path: Path):
     with pytest.raises(FileNotFoundError, match="holds no picture"):
         folder_split(tmp_path)
     with pytest.raises(FileNotFoundError, match="no folder"):
-        look(open_model(ByColour()), tmp_path / "nowhere")
+        preview_model(open_model(ByColour()), tmp_path / "nowhere")
 
 
 def one_command(untrained: tuple[str, str], images: Path, root: Path) -> Explorer:

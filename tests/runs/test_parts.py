@@ -99,7 +99,7 @@ def test_a_table_has_the_parts_where_they_are_asked_for(scenes, vectors):
     found = list(numbers(scenes, vectors).values())
 
     def table(asked=()):
-        lines = output.numbers(found, every=True, usual=usual_names(asked))
+        lines = output.number_lines(found, every=True, usual=usual_names(asked))
         return {line.split()[0] for line in lines}, lines[-1]
 
     shown, last = table()
@@ -108,7 +108,7 @@ def test_a_table_has_the_parts_where_they_are_asked_for(scenes, vectors):
     assert last.startswith("and 27 more")
     asked, _ = table(["R_top"])
     assert {"exact:t2i/R_top@1", "exact:i2t/R_top@10"} <= asked
-    every = output.numbers(found, every=True)
+    every = output.number_lines(found, every=True)
     assert len(every) > len(found)
 
 

@@ -87,7 +87,7 @@ def warmed(images: int, **given: object) -> int:
     config, own = resolve(Config(**given)), np.repeat(np.arange(images), 5)
     names = tuple(map(str, range(len(own))))
     split = Split("s/train", names[:images], names, names, own, lambda _: Image.new("RGB", (1, 1)))
-    changed, notes = running._warming(config, split, asked="lr_warmup_steps" in given)
+    changed, notes = running._with_warm_up(config, split, asked="lr_warmup_steps" in given)
     assert bool(notes) == (changed != config)
     return changed.lr_warmup_steps
 

@@ -18,7 +18,7 @@ from workbench.metrics.ranks import rank
 from workbench.objectives.parts.attention import scorer_of
 from workbench.records import Measurement
 from workbench.runs.evaluate import evaluate
-from workbench.runs.rescoring import rescored
+from workbench.runs.rescoring import rescore
 from workbench.runs.train import train
 from workbench.views.explorer.engine import Engine
 from workbench.views.explorer.questions import Question, Term
@@ -119,12 +119,12 @@ def test_a_run_that_re_ranks_has_one_order_wherever_it_is_read(folder, tmp_path)
 
 def test_all_candidates_are_the_scorer_itself(folder):
     (one,) = open_runs([str(folder)])
-    model = rescored(one.model, {"rerank": 60})
+    model = rescore(one.model, {"rerank": 60})
     image, text = model.embed(model.source(one.split, every_signal=False))
-    from workbench.runs.model import scored
+    from workbench.runs.model import score_split
 
     expected = scorer_of("cross").scores(image, text)
-    np.testing.assert_allclose(by_rows(scored(model, image, text)).rows(), expected, atol=1e-5)
+    np.testing.assert_allclose(by_rows(score_split(model, image, text)).rows(), expected, atol=1e-5)
 
 
 @pytest.mark.parametrize("form", ["cross", "scan_t2i", "scan_i2t", "maxsim", "entities"])

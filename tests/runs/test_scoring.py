@@ -15,7 +15,7 @@ from workbench import objectives
 from workbench.metrics.blocks import RowScores, blocks
 from workbench.records import Judgements
 from workbench.runs import model as scoring
-from workbench.runs.model import scored
+from workbench.runs.model import score_split
 
 
 def model(objective):
@@ -46,7 +46,7 @@ def test_scores_by_rows_equal_the_whole_matrix_in_both_directions(name, options,
         random_embedding(7, seed=1, dtype=torch.float32),
         random_embedding(11, seed=2, dtype=torch.float32),
     )
-    whole, lazy = asked.scores(image, text), scored(asked, image, text)
+    whole, lazy = asked.scores(image, text), score_split(asked, image, text)
     assert lazy.step == 2
     for given, expected in ((lazy, whole), (lazy.T, whole.T)):
         assert given.shape == expected.shape
@@ -68,10 +68,10 @@ def test_a_small_matrix_is_made_whole_and_a_large_one_by_rows(monkeypatch):
         random_embedding(12, seed=2, dtype=torch.float32),
     )
     judged = Judgements.from_own(np.arange(12) // 2, 6)
-    whole = scored(asked, image, text)
+    whole = score_split(asked, image, text)
     assert isinstance(whole, np.ndarray)
     monkeypatch.setattr(scoring, "WHOLE", 71)
-    lazy = scored(asked, image, text)
+    lazy = score_split(asked, image, text)
     assert isinstance(lazy, RowScores)
     assert recall(lazy, judged) == recall(whole, judged)
     assert recall(lazy, judged, own=judged.images, folds=3) == recall(

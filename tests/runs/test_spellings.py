@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from workbench.cli import app
-from workbench.cli.base import pairs
+from workbench.cli.base import parse_pairs
 from workbench.execution import grid, parameters
 from workbench.execution.library import find_file
 from workbench.runs import Config
 from workbench.runs.config import ObjectiveConfig
 from workbench.runs.resolve import resolve
-from workbench.runs.spellings import MEMBERS, fields, lay, nested
+from workbench.runs.spellings import MEMBERS, fields, merge_layers, nest
 
 KNOWN = parameters.read_parameters(find_file("03_train"))
 PLAIN = Config().as_dict()
@@ -86,13 +86,13 @@ def by_file(layer: list[Pair]) -> Config:
 
 
 def by_command(layer: list[Pair]) -> Config:
-    words = pairs([f"{name}={json.dumps(value)}" for name, value in layer])
+    words = parse_pairs([f"{name}={json.dumps(value)}" for name, value in layer])
     return Config(**parameters.override({}, parameters.parse_values({}, words)))
 
 
 def by_command_of_a_notebook(layer: list[Pair]) -> Config:
     texts = [value if isinstance(value, str) else json.dumps(value) for _, value in layer]
-    words = pairs([f"{name}={text}" for (name, _), text in zip(layer, texts, strict=True)])
+    words = parse_pairs([f"{name}={text}" for (name, _), text in zip(layer, texts, strict=True)])
     return Config(**fields(parameters.override(KNOWN, parameters.parse_values(KNOWN, words))))
 
 
@@ -179,7 +179,7 @@ def test_a_later_layer_replaces_what_it_gives_and_keeps_the_rest(layers, wanted)
 
 def test_a_layer_that_points_into_a_value_of_an_earlier_one_names_both():
     with pytest.raises(ValueError, match=r"objective\.phi\.k points into objective\.phi, which is 'cider'"):
-        lay({"objective": {"phi": "cider"}}, {"objective.phi.k": 3})
+        merge_layers({"objective": {"phi": "cider"}}, {"objective.phi.k": 3})
 
 
 @pytest.mark.parametrize(
@@ -207,7 +207,7 @@ def test_a_layer_that_points_into_a_value_of_an_earlier_one_names_both():
 )  # fmt: skip
 def test_a_spelling_of_before_is_an_error_that_prints_the_one_of_today(values, spelt):
     with pytest.raises(TypeError) as refused:
-        resolve(Config(**nested(values)))
+        resolve(Config(**nest(values)))
     assert [word for word in spelt if word not in str(refused.value)] == []
     assert "\n" not in str(refused.value)
 
@@ -219,11 +219,11 @@ def test_python_writes_options_as_a_mapping():
 
 def test_another_name_begins_a_member_anew_and_options_alone_keep_the_name():
     first = {"objective": {"name": "vsepp", "margin": 0.3}, "data.size": 8, "data": "scenes"}
-    assert lay(first, {"objective": "hrem"})["objective"] == {"name": "hrem"}
-    assert lay(first, {"objective": "vsepp"})["objective"] == {"name": "vsepp", "margin": 0.3}
-    assert lay(first, {"objective.margin": 0.1})["objective"] == {"name": "vsepp", "margin": 0.1}
-    assert lay({"objective.margin": 0.3}, {"objective": "hrem"})["objective"]["margin"] == 0.3
-    assert lay(first, {"config": {"data": "coco"}}, rest="config")["data"] == {"name": "coco"}
+    assert merge_layers(first, {"objective": "hrem"})["objective"] == {"name": "hrem"}
+    assert merge_layers(first, {"objective": "vsepp"})["objective"] == {"name": "vsepp", "margin": 0.3}
+    assert merge_layers(first, {"objective.margin": 0.1})["objective"] == {"name": "vsepp", "margin": 0.1}
+    assert merge_layers({"objective.margin": 0.3}, {"objective": "hrem"})["objective"]["margin"] == 0.3
+    assert merge_layers(first, {"config": {"data": "coco"}}, rest="config")["data"] == {"name": "coco"}
 
 
 def test_options_of_scorers_are_checked_where_none_is_used():

@@ -102,7 +102,7 @@ def test_other_weights_other_pictures_and_other_captions_have_other_vectors():
 
     def made(of):
         before = files()
-        vectors.brought(model.source(of, every_signal=False), pair, model.reads)
+        vectors.with_frozen_vectors(model.source(of, every_signal=False), pair, model.reads)
         return sorted(name.split("-")[1] for name in files() - before)
 
     assert made(split) == []

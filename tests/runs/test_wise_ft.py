@@ -13,7 +13,7 @@ import workbench as wb
 from tests.runs.test_models import home  # noqa: F401 - a fixture
 from workbench.cli import app
 from workbench.runs.models import load_model
-from workbench.runs.rescoring import between
+from workbench.runs.rescoring import weights_between
 from workbench.training import checkpoint
 
 SMALL = {"train_images": 32, "val_images": 16, "test_images": 16, "batch_size": 16, "epochs": 1, "lr": 0.01}
@@ -42,14 +42,14 @@ def test_at_0_and_1_it_is_the_model_before_and_the_model_after_to_the_last_bit(r
     after = load_model(run)
     first = wb.open_model(before["model"], before["pretrained"], device="cpu")
     for share, other in ((0.0, first), (1.0, after)):
-        model = between(after, share)
+        model = weights_between(after, share)
         assert torch.equal(model.embed_texts(TEXTS).mean, other.embed_texts(TEXTS).mean)
     assert not torch.equal(first.embed_texts(TEXTS).mean, after.embed_texts(TEXTS).mean)
 
 
 def test_in_between_every_weight_is_the_mean(run: Path):
     after = load_model(run)
-    sides = [between(after, share).pair.image.merged().state_dict() for share in (0.0, 0.25, 1.0)]
+    sides = [weights_between(after, share).pair.image.merged().state_dict() for share in (0.0, 0.25, 1.0)]
     for name, value in sides[1].items():
         mean = 0.75 * sides[0][name] + 0.25 * sides[2][name] if value.is_floating_point() else value
         torch.testing.assert_close(value, mean.nan_to_num(neginf=-torch.inf), atol=1e-6, rtol=1e-5)
@@ -58,7 +58,7 @@ def test_in_between_every_weight_is_the_mean(run: Path):
 def test_the_model_that_was_opened_keeps_its_weights(run: Path):
     model = load_model(run)
     weights = checkpoint.copy_weights(model.pair, model.objective)
-    between(model, 0.0)
+    weights_between(model, 0.0)
     now = checkpoint.copy_weights(model.pair, model.objective)
     assert all(torch.equal(now[name], value) for name, value in weights.items())
 
@@ -69,7 +69,7 @@ def test_a_saved_evaluation_says_the_share_and_is_opened_with_it(run: Path, tmp_
     assert said.exit_code == 0, said.output
     opened = wb.open_runs(str(place))[0]
     assert opened.run.scoring == {"wise_ft": 0.5}
-    expected = between(load_model(run), 0.5)
+    expected = weights_between(load_model(run), 0.5)
     assert torch.equal(opened.model.embed_texts(TEXTS).mean, expected.embed_texts(TEXTS).mean)
     again = wb.evaluate(str(place))
     np.testing.assert_array_equal(again.scores, opened.scores)

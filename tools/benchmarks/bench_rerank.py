@@ -18,7 +18,7 @@ from torch.nn.functional import normalize
 from tools.benchmarks.recorded import record
 from workbench.records import Embedding
 from workbench.runs import Config
-from workbench.runs.model import TrainedModel, scored
+from workbench.runs.model import TrainedModel, score_split
 from workbench.runs.resolve import make_objective
 
 
@@ -44,7 +44,7 @@ def main(images: int = 5_000, captions: int = 25_000, k: int = 100, form: str = 
     model = TrainedModel(pair, {}, (), objective=make_objective(config), config=config)
     image, text, told = _embedding(images, 36), _embedding(captions, 12), list[str]()
     start = time.perf_counter()
-    scored(model, image, text, say=told.append)
+    score_split(model, image, text, say=told.append)
     seconds = time.perf_counter() - start
     sys.stdout.write(f"{told[0]}\n")
     pairs = int(told[0].split()[1].replace(",", ""))

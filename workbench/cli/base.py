@@ -104,14 +104,14 @@ app = typer.Typer(
 )
 
 
-def _without_progress(chosen: bool) -> bool:
+def _silence_progress(chosen: bool) -> bool:
     """Show no progress where JSON is printed, or where nobody wants it."""
     if chosen:
         progress.stop()
     return chosen
 
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.", callback=_without_progress)]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.", callback=_silence_progress)]
 Pairs = Annotated[
     list[str] | None,
     typer.Option("-p", "--parameter", metavar="NAME=VALUE", help="Set a parameter; repeatable."),
@@ -245,7 +245,7 @@ def usage(kinds: tuple[type[Exception], ...] = USUAL, *, code: int = 2) -> Itera
         raise typer.Exit(code) from None
 
 
-def writable(folder: Path | str) -> None:
+def require_writable(folder: Path | str) -> None:
     """Refuse a folder that cannot be written, without making it.
 
     Raises:
@@ -283,12 +283,12 @@ def emit(value: Any, as_json: bool, lines: Iterable[str]) -> None:
     echo(json.dumps(value, indent=2, default=str) if as_json else "\n".join(lines))
 
 
-def told() -> Callable[[str], None]:
+def progress_callback() -> Callable[[str], None]:
     """What takes a line of progress."""
     return lambda line: echo(line, err=True) if progress.is_wanted() else None
 
 
-def pairs(parameter: list[str] | None) -> dict[str, str]:
+def parse_pairs(parameter: list[str] | None) -> dict[str, str]:
     """Read ``["a=1"]`` as ``{"a": "1"}``.
 
     Raises:

@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal
 import typer
 
 import workbench as wb
-from workbench.cli.base import AsJson, Root, app, emit, usage, writable
-from workbench.cli.output import columns
+from workbench.cli.base import AsJson, Root, app, emit, require_writable, usage
+from workbench.cli.output import align_columns
 from workbench.formatting import format_count, format_number, format_path
 from workbench.io import replacing
 from workbench.records import require
@@ -42,7 +42,7 @@ def errors(
     require(len(run) <= 2, "give one run, or two")
     for file in filter(None, (csv, page)):
         require(not file.is_dir(), f"{file} is a folder; name a file", OSError)
-        writable(file.parent)
+        require_writable(file.parent)
     folders = [str(runs.find(name, root).folder) for name in run]
     opened = wb.open_runs(folders)
     table = wb.errors(*opened, judgements=judgements)
@@ -50,16 +50,16 @@ def errors(
         with replacing(csv) as temporary:
             table.to_csv(temporary, index=False)
     if page:
-        _page(page, opened, table, limit)
+        _write_page(page, opened, table, limit)
     names = " ".join(map(format_path, map(Path, folders)))
-    lines = [*_lists(table, limit), *(str(file) for file in (csv, page) if file)]
+    lines = [*_error_lists(table, limit), *(str(file) for file in (csv, page) if file)]
     lines.append(f"`workbench explore {names}` opens the explorer; --page FILE writes its answers to these")
     # the rank is infinite where the gallery has no ground truth, which JSON cannot say
     rows = table.replace([math.inf, -math.inf], None).to_dict("records")
     emit({"queries": table.attrs["queries"], "errors": rows}, as_json, lines)
 
 
-def _lists(table: Any, limit: int) -> list[str]:
+def _error_lists(table: Any, limit: int) -> list[str]:
     """The errors as tables with a heading each, and how many queries there are of each kind."""
     lines = []
     for way, counts in table.attrs["queries"].items():
@@ -71,30 +71,30 @@ def _lists(table: Any, limit: int) -> list[str]:
             against = f", right in {right}" if right else ""
             lines += ["", f"wrong in {wrong}{against}: {format_count(len(part), QUERIES[way])}"]
             heads = ("query", "rank", "first answer", "score", "ground truth", "score")
-            lines += columns([heads, *map(_row, part.head(limit).to_dict("records"))])
+            lines += align_columns([heads, *map(_error_cells, part.head(limit).to_dict("records"))])
             left = len(part) - limit
             lines += [f"and {format_number(left, 0)} more"] * (left > 0)
     return lines[1:]
 
 
-def _row(row: dict[str, Any]) -> tuple[str, ...]:
+def _error_cells(row: dict[str, Any]) -> tuple[str, ...]:
     """An error as cells: an image by its id, a caption by its text."""
     of_image = row["direction"] == "i2t"
     query, answer, truth = (
-        _item(row, name, caption)
+        _item_cell(row, name, caption)
         for name, caption in (("query", not of_image), ("answer", of_image), ("truth", of_image))
     )
     scores = [format_number(row[name], 3) for name in ("answer_score", "truth_score")]
     return query, format_number(row["rank"], 0), answer, scores[0], truth, scores[1]
 
 
-def _item(row: dict[str, Any], name: str, caption: bool) -> str:
+def _item_cell(row: dict[str, Any], name: str, caption: bool) -> str:
     """An image by its id, a caption by id and text."""
     text = f"{row[f'{name}_id']} {row[name]}" if caption else str(row[f"{name}_id"])
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 
 
-def _page(file: Path, opened: list[Any], table: Any, limit: int) -> None:
+def _write_page(file: Path, opened: list[Any], table: Any, limit: int) -> None:
     """Write the explorer's answers to the queries that the terminal lists."""
     from workbench.views.explorer.questions import Question, Term
 

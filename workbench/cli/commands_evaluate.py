@@ -32,11 +32,17 @@ from workbench.cli.base import (
     app,
     echo,
     emit,
-    pairs,
+    parse_pairs,
+    require_writable,
     usage,
-    writable,
 )
-from workbench.cli.output import columns, evaluated, learnt, made_elsewhere, numbers
+from workbench.cli.output import (
+    align_columns,
+    describe_evaluation,
+    number_lines,
+    report_evaluations,
+    training_lines,
+)
 from workbench.execution import parameters
 from workbench.io import parse_json
 from workbench.records import require
@@ -111,7 +117,7 @@ def _targets(data: list[str], parameter: list[str] | None, split: str, *, needed
     """Read the data that were named, with the options that were typed."""
     named = data or not needed
     require(named, "name the data with --data: a name of `workbench list data`, or a path")
-    options = parameters.read_data_options(pairs(parameter))
+    options = parameters.read_data_options(parse_pairs(parameter))
     require(data or not options, "-p gives options of other data; name these with --data")
     return [wb.runs.Target.read(name, options, split) for name in data]
 
@@ -134,7 +140,7 @@ def _require_room(place: tuple[str, str], name: str, results: int) -> None:
     out, root = place
     there = out and any((Path(out) / number / runs.RESULTS).is_file() for number in ("", "1"))
     require(not there, f"{out} holds a result; choose another folder", FileExistsError)
-    writable(out or root)
+    require_writable(out or root)
 
 
 def _require_one_kind(
@@ -212,7 +218,7 @@ def _evaluate_runs(
     if target and len(folders) == 1 and not how["scoring"]:
         place = folders[0] / runs.EVALUATIONS / target.name
         result.save(place, over=True)
-        about = [evaluated(result.as_dict()), *result.split.notes, str(place)]
+        about = [describe_evaluation(result.as_dict()), *result.split.notes, str(place)]
     elif target or how["scoring"]:
         what = "a run that scores otherwise" if how["scoring"] else "an ensemble"
         about = [f"{what} belongs to no run folder: nothing is stored"]
@@ -223,7 +229,7 @@ def _evaluate_runs(
         about = ["the run's own numbers stay as they are: nothing is stored"]
     if not target:
         about = [*result.split.notes, *about]
-    shown = numbers(result.measurements, every=True, usual=usual_names(how["metrics"]))
+    shown = number_lines(result.measurements, every=True, usual=usual_names(how["metrics"]))
     lines = [*shown, *about]
     emit([m.as_dict() for m in result.measurements], as_json, lines)
 
@@ -253,13 +259,13 @@ def _evaluate_models(
         lines.append(first.split.name)
         if len(on_target) == 1:
             own = usual_names(first.config["metrics"])
-            lines += numbers(first.measurements, every=len(targets) == 1, usual=own)
-            lines += learnt(first.as_dict())
+            lines += number_lines(first.measurements, every=len(targets) == 1, usual=own)
+            lines += training_lines(first.as_dict())
             continue
         comparison = wb.compare(*on_target)
         table = comparison.shown().fillna("").reset_index(names="number")
-        lines += columns([list(table), *table.to_numpy().tolist()])
+        lines += align_columns([list(table), *table.to_numpy().tolist()])
         lines += comparison.remarks()
         differences += comparison.differences.to_dict("records")
-    about, more = made_elsewhere(results, folders, lines)
+    about, more = report_evaluations(results, folders, lines)
     emit({**about, "differences": differences}, as_json, more)

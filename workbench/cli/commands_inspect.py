@@ -24,11 +24,11 @@ from workbench.cli.base import (
     WithPairs,
     app,
     emit,
-    pairs,
+    parse_pairs,
+    require_writable,
     usage,
-    writable,
 )
-from workbench.cli.output import changed, columns, cut, screen
+from workbench.cli.output import align_columns, changed_numbers, cut_lines, screen_width
 from workbench.execution import library, parameters
 from workbench.execution.doctor import examine
 from workbench.formatting import format_bytes, format_count
@@ -115,8 +115,8 @@ def explore(  # noqa: PLR0913 - typer reads the options from the signature
         if in_tab and not prepare:
             servers.require_app(allow_root=allow_root)
         own = (model, images, pretrained, random_weights)
-        shown = _page(answers, ask or [], run, root, own) if answers else None
-        path = shown or _notebook(run, root, own, (device, precision), in_tab=in_tab)
+        shown = _write_page(answers, ask or [], run, root, own) if answers else None
+        path = shown or _explorer_notebook(run, root, own, (device, precision), in_tab=in_tab)
     emit({"page" if answers else "notebook": str(path)}, as_json, [str(path)])
     if not (prepare or answers):
         serve = servers.open_app if in_tab else servers.open_lab
@@ -124,7 +124,7 @@ def explore(  # noqa: PLR0913 - typer reads the options from the signature
             raise typer.Exit(serve(path, allow_root=allow_root, port=port, browser=not no_browser))
 
 
-def _notebook(
+def _explorer_notebook(
     names: Sequence[str], root: str, own: tuple[str, str, str, bool], on: tuple[str, str], *, in_tab: bool
 ) -> Path:
     """The notebook that shows the explorer: of a model, of runs, or in a tab of its own."""
@@ -148,18 +148,18 @@ def _with_tagged(names: list[str], tags: list[str], root: str) -> list[str]:
         return names
     require(not names, "name runs, or choose them by --tag, not both")
     tagged = [str(run.folder) for run in runs.list_runs(root, tags=tags) if run.status in ("ok", "unwatched")]
-    require(tagged, _no_run("*", tags, root), FileNotFoundError)
+    require(tagged, _explain_no_run("*", tags, root), FileNotFoundError)
     return tagged
 
 
-def _page(
+def _write_page(
     file: Path, asked: Sequence[str], names: Sequence[str], root: str, own: tuple[str, str, str, bool]
 ) -> Path:
     """The explorer's answers as a page; without a question, to those on which the runs disagree most, or, of
     one run, to the one it opens with.
     """
     require(not file.is_dir(), f"{file} is a folder; name a file, such as {file / 'answers.html'}", OSError)
-    writable(file.parent)
+    require_writable(file.parent)
     from workbench.execution import jupyter
 
     model, images, pretrained, random = own
@@ -179,7 +179,7 @@ def params(notebook: str, as_json: AsJson = False) -> None:
     rows = [
         asdict(parameter) for parameter in parameters.read_parameters(library.find_file(notebook)).values()
     ]
-    emit(rows, as_json, columns((p["name"], p["type"], repr(p["default"]), p["help"]) for p in rows))
+    emit(rows, as_json, align_columns((p["name"], p["type"], repr(p["default"]), p["help"]) for p in rows))
 
 
 @app.command(epilog="Example: workbench ls --notebook 03_train")
@@ -198,23 +198,23 @@ def ls(
     require(root == "runs" or Path(root).is_dir(), f"there is no folder {root!r}", FileNotFoundError)
     listed = runs.list_runs(root, notebook, tag or [])
     if not listed and not as_json:
-        emit([], as_json, [_no_run(notebook, tag or [], root)])
+        emit([], as_json, [_explain_no_run(notebook, tag or [], root)])
         return
     rows = list[dict[str, object]]()
     entries = []
     for run in listed:
-        line, entry = _line(run), asdict(run)
+        line, entry = _run_row(run), asdict(run)
         if size:
             entry["bytes"] = runs.size_of(run.folder)
             line["size"] = format_bytes(entry["bytes"])
         rows.append(line)
-        rows += map(_line_on, run.elsewhere())
+        rows += map(_evaluation_row, run.elsewhere())
         entries.append(entry)
     bad = [f"{run.folder} is {run.status}" for run in listed if run.status.startswith(runs.UNREADABLE)]
-    emit(entries, as_json, [*_table(rows), *bad])
+    emit(entries, as_json, [*_run_lines(rows), *bad])
 
 
-def _table(rows: Sequence[Mapping[str, object]]) -> list[str]:
+def _run_lines(rows: Sequence[Mapping[str, object]]) -> list[str]:
     """Runs as lines, each run on two where the screen is too narrow for one."""
     filled = set[str]()
     for row in rows:
@@ -224,19 +224,19 @@ def _table(rows: Sequence[Mapping[str, object]]) -> list[str]:
     table: list[list[object]] = [[*heads]]
     for row in rows:
         table.append([row.get(head, "") for head in heads])
-    lines = columns(table)
-    if max(map(len, lines)) <= screen():
+    lines = align_columns(table)
+    if max(map(len, lines)) <= screen_width():
         return lines
     middle = heads.index("status") + 1
-    firsts = columns(cells[:middle] for cells in table)
-    seconds = columns(cells[middle:] for cells in table)
+    firsts = align_columns(cells[:middle] for cells in table)
+    seconds = align_columns(cells[middle:] for cells in table)
     halves = list[str]()
     for first, second in zip(firsts, seconds, strict=True):
         halves += [first, f"    {second}"]
     return halves
 
 
-def _no_run(notebook: str, tags: Sequence[str], root: str) -> str:
+def _explain_no_run(notebook: str, tags: Sequence[str], root: str) -> str:
     """Say that there is no run, of those that were asked for, and how to make one."""
     which = "" if notebook == "*" else f" of {notebook!r}"
     tagged = f" with the tag {' and '.join(tags)}" if tags else ""
@@ -244,7 +244,7 @@ def _no_run(notebook: str, tags: Sequence[str], root: str) -> str:
     return f"no run{which}{tagged} below {root}; {hint}"
 
 
-def _line(run: Any) -> dict[str, object]:
+def _run_row(run: Any) -> dict[str, object]:
     """A run in the list, with its first number: what the results say, else what the parameters ask for."""
     known = {**run.params, **run.results}
     measured = dict(contracts_of(run.results))
@@ -277,10 +277,10 @@ def _line(run: Any) -> dict[str, object]:
     }
 
 
-def _line_on(run: Any) -> dict[str, object]:
+def _evaluation_row(run: Any) -> dict[str, object]:
     """The line of an evaluation on other data, below its run."""
     own = {"when": "", "took": "", "name": "", "tags": ""}
-    return _line(run) | own | {"run": f"  {run.folder.name}", "notebook": "evaluate"}
+    return _run_row(run) | own | {"run": f"  {run.folder.name}", "notebook": "evaluate"}
 
 
 @app.command(epilog="Example: workbench show runs/mine --all")
@@ -291,7 +291,7 @@ def show(run: str, every: Every = False, root: Root = "runs", as_json: AsJson = 
     Each number has its interval and the count of its queries. With --all come all parameters and numbers.
     """
     shown = runs.find(run, root)
-    emit(asdict(shown), as_json, run_page.page(shown, every=every))
+    emit(asdict(shown), as_json, run_page.run_lines(shown, every=every))
 
 
 @app.command(epilog="Example: workbench diff runs/mine runs/other")
@@ -307,8 +307,8 @@ def diff(first: str, second: str, every: Every = False, root: Root = "runs", as_
     rows = list[tuple[str, object, object]]()
     for part, values in parts.items():
         rows += [(f"{part}: {name}", *both) for name, both in values.items()]
-    measured, compared = changed(a, b, every)
-    lines = columns(rows) if every else cut(columns(rows))
+    measured, compared = changed_numbers(a, b, every)
+    lines = align_columns(rows) if every else cut_lines(align_columns(rows))
     lines += measured
     if not any(differing.values()):
         lines = ["no difference"]
@@ -326,13 +326,13 @@ def list_registry(
     Tables are the tables and figures of the papers, each with its command.
     """
     if not registry:
-        rows, lines = describe.every(screen())
+        rows, lines = describe.all_members(screen_width())
     elif registry in describe.LISTS:
         rows, lines = describe.LISTS[registry][1]()
     else:
         require_known("no registry", registry, (*describe.KINDS, *describe.LISTS))
-        rows = describe.rows(registry)
-        lines = describe.lines(rows, screen())
+        rows = describe.member_rows(registry)
+        lines = describe.member_lines(rows, screen_width())
     emit(rows, as_json, lines)
 
 
@@ -358,7 +358,7 @@ def data(name: str, parameter: Pairs = None, split: str = "", as_json: AsJson = 
     """
     from workbench.data.opening import doubts
 
-    options = parameters.read_data_options(pairs(parameter))
+    options = parameters.read_data_options(parse_pairs(parameter))
     if path := wb.data.path_of(name):
         options = {"check_images": False, **options}
     found = wb.load_data(name, split=split or ("all" if path else "test"), **options)
@@ -369,11 +369,11 @@ def data(name: str, parameter: Pairs = None, split: str = "", as_json: AsJson = 
         "notes": list(found.notes),
         **({"doubtful": doubts(found)} if path else {}),
     }
-    said = {name.replace("_", " "): _plain(value) for name, value in about.items()}
-    emit(about, as_json, columns(said.items()))
+    said = {name.replace("_", " "): _plain_value(value) for name, value in about.items()}
+    emit(about, as_json, align_columns(said.items()))
 
 
-def _plain(value: Any) -> str:
+def _plain_value(value: Any) -> str:
     """A value of a data set's description as a reader would write it."""
     if isinstance(value, dict):
         return ", ".join(f"{key} ({format_count(number, 'image')})" for key, number in value.items())
@@ -394,7 +394,7 @@ def build(
     """Build a leaderboard of all good runs: one page and one CSV file."""
     from workbench.views.pages import leaderboard
 
-    writable(out or root)
+    require_writable(out or root)
     made = leaderboard.build(root, out=out, notebook=notebook, tags=tag or [])
     emit(asdict(made), as_json, [f"{made.runs} runs  {made.html}", str(made.csv)])
 
@@ -445,15 +445,15 @@ def doctor(
 
         with usage((*USUAL, RuntimeError)):
             said = preview.check_model(model, images, pretrained=pretrained, random_weights=random_weights)
-        emit(said, as_json, columns(said.items()))
+        emit(said, as_json, align_columns(said.items()))
         return
     if bench:
         with usage():
             benches = entry_points(group="workbench.bench")
             require(benches, "no benchmark is installed; the package machine_bench has one", LookupError)
         rows, lines = next(iter(benches)).load()()
-        emit(rows, as_json, columns(lines))
+        emit(rows, as_json, align_columns(lines))
         return
     found = examine()
-    emit(found, as_json, columns((one["state"], one["name"], one["detail"]) for one in found))
+    emit(found, as_json, align_columns((one["state"], one["name"], one["detail"]) for one in found))
     raise typer.Exit(any(one["state"] == "missing" for one in found))

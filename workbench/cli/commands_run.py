@@ -33,12 +33,12 @@ from workbench.cli.base import (
     app,
     echo,
     emit,
-    pairs,
-    told,
+    parse_pairs,
+    progress_callback,
+    require_writable,
     usage,
-    writable,
 )
-from workbench.cli.output import learnt, numbers, outcomes
+from workbench.cli.output import number_lines, outcome_lines, training_lines
 from workbench.execution import executors, library, needs, parameters
 from workbench.formatting import format_number
 from workbench.io import ChecksumError, read_options
@@ -58,13 +58,13 @@ def tour(
     Takes minutes on the synthetic scenes, and downloads nothing.
     """
     with usage():
-        writable(root)
+        require_writable(root)
         from workbench import tour as guided
 
         wb.use_device(device, precision)
         stops = guided.stops_on(device, precision)
         guided.check_stops(root, stops)
-    result = guided.tour(root, say=told(), stops=stops)
+    result = guided.tour(root, say=progress_callback(), stops=stops)
     emit(asdict(result), as_json, [f"open {result.index}"])
     raise typer.Exit(result.exit_code)
 
@@ -92,13 +92,13 @@ def run(  # noqa: PLR0913 - typer reads the options from the signature
     with usage():
         path = library.find_file(notebook)
         shared = read_options(library.find_file(file, "parameter file")) if file else {}
-        values = execution.check_parameters(path, shared, pairs(parameter))
+        values = execution.check_parameters(path, shared, parse_pairs(parameter))
         _require_machine(values)
         about = about_run(name, tag, note, root, next(iter(execution.resumable_runs(path, values, root)), ""))
-        writable(root)
+        require_writable(root)
     with usage((OSError,)):
         result = execution.run_notebook(
-            path, values, root=root, about=about, time_limit=time_limit, say=told()
+            path, values, root=root, about=about, time_limit=time_limit, say=progress_callback()
         )
     for line in filter(None, (result.error, *result.warnings)):
         echo(line, err=True)
@@ -120,7 +120,7 @@ def _require_machine(values: Mapping[str, Any]) -> None:
 @usage()
 def notebooks(folder: Path, as_json: AsJson = False) -> None:
     """Copy notebooks, configurations and grids, to change them."""
-    writable(folder.parent)
+    require_writable(folder.parent)
     written = library.copy_shipped(folder)
     emit([str(path) for path in written], as_json, [f"{len(written)} files  {folder}"])
 
@@ -154,25 +154,25 @@ def grid(  # noqa: PLR0913 - typer reads the options from the signature
     with usage():
         path = library.find_file(file, "grid")
         about = about_run("", tag, note)
-        given = pairs(parameter)
+        given = parse_pairs(parameter)
         changes, described, arms = execution.plan_file(notebook, path, given, paper=paper, dry=dry_run)
         if dry_run:
-            return _forecast(described, arms, as_json)
-        options = _options(executor, described.get("executor") or {}, jobs, time_limit)
+            return _report_forecast(described, arms, as_json)
+        options = _executor_options(executor, described.get("executor") or {}, jobs, time_limit)
         _require_ready(executor, arms, root, record, described)
         parameters.keep_words(root, path.stem, given, paper=paper)
     with usage((executors.ExecutorError,)):
         run = partial(execution.run_grid, root=root, name=path.stem, executor=executor, options=options)
-        done = run(notebook, arms, skip_existing=skip_existing, about=about, say=told())
-    emit([asdict(outcome) for outcome in done], as_json, outcomes(done))
+        done = run(notebook, arms, skip_existing=skip_existing, about=about, say=progress_callback())
+    emit([asdict(outcome) for outcome in done], as_json, outcome_lines(done))
     with usage():
-        _record(described, done, record, _typed(notebook, file, parameter, paper))
-        for line in _finished(described, path, changes, root, done):
+        _record_table(described, done, record, _typed_words(notebook, file, parameter, paper))
+        for line in _finish_grid(described, path, changes, root, done):
             echo(line, err=as_json)
     raise typer.Exit(max(one.exit_code for one in done))
 
 
-def _finished(described: Any, path: Path, changes: Mapping[str, Any], root: str, done: Any) -> list[str]:
+def _finish_grid(described: Any, path: Path, changes: Mapping[str, Any], root: str, done: Any) -> list[str]:
     """What annexes make of the arms that went well, as lines to print."""
     from workbench.execution import grid as execution
 
@@ -180,7 +180,7 @@ def _finished(described: Any, path: Path, changes: Mapping[str, Any], root: str,
     return execution.finish_grid(described, path, changes, root, good) if good else []
 
 
-def _typed(notebook: str, file: Path, parameter: list[str] | None, paper: bool) -> list[str]:
+def _typed_words(notebook: str, file: Path, parameter: list[str] | None, paper: bool) -> list[str]:
     """The words that decide what a grid runs."""
     pairs_again = [f"--parameter={pair}" for pair in parameter or ()]
     return [notebook, str(file), *pairs_again, *["--paper"] * paper]
@@ -199,10 +199,12 @@ def _require_ready(
     for values in arms.values() if executor == "local" else ():
         _require_machine(values)
     for place in (root, record.parent if record else root):
-        writable(place)
+        require_writable(place)
 
 
-def _options(executor: str, said: dict[str, Any], jobs: int, time_limit: float | None) -> dict[str, Any]:
+def _executor_options(
+    executor: str, said: dict[str, Any], jobs: int, time_limit: float | None
+) -> dict[str, Any]:
     """Options of an executor: what the grid says, and over it what was typed."""
     given = {"jobs": jobs if executor == "local" else None, executors.TIME_LIMIT: time_limit}
     options = {**said, **{name: one for name, one in given.items() if one is not None}}
@@ -210,7 +212,7 @@ def _options(executor: str, said: dict[str, Any], jobs: int, time_limit: float |
     return options
 
 
-def _record(described: Any, done: Any, record: Path | None, typed: list[str]) -> None:
+def _record_table(described: Any, done: Any, record: Path | None, typed: list[str]) -> None:
     """Write the numbers of a grid to the table that was named, unless an arm failed."""
     from workbench.execution import grid as execution
 
@@ -223,7 +225,7 @@ def _record(described: Any, done: Any, record: Path | None, typed: list[str]) ->
     execution.record(described, done, record, command)
 
 
-def _forecast(described: Any, arms: Any, as_json: bool) -> None:
+def _report_forecast(described: Any, arms: Any, as_json: bool) -> None:
     """What arms will take, and what they lack."""
     from workbench.execution import grid as execution
 
@@ -266,20 +268,22 @@ def train(
         )
         standalone.check_folder(out, resume)
         about = about_run(name, tag, note, folder=out)
-        chosen = wb.Config(**parameters.override({}, values, parameters.parse_values({}, pairs(parameter))))
+        chosen = wb.Config(
+            **parameters.override({}, values, parameters.parse_values({}, parse_pairs(parameter)))
+        )
         if resume:
-            chosen = wb.Config(**standalone.resumed(out, chosen.given()))
-        writable(out or "runs")
-        ready = _prepared(chosen)
+            chosen = wb.Config(**standalone.resumed_fields(out, chosen.given()))
+        require_writable(out or "runs")
+        ready = _prepare_config(chosen)
     stopped = usage((NonFiniteLossError,), code=1)
     with stopped, usage((ChecksumError, ImportError, OSError, measure.NotMeasuredError)):
         folder = out or runs.new_run("train", ready.config.as_dict())
         wb.train(ready, folder=folder, **asdict(about))
     if not processes.process_rank():
-        _trained(runs.read(folder), as_json)
+        _report_training(runs.read(folder), as_json)
 
 
-def _prepared(config: Any) -> Any:
+def _prepare_config(config: Any) -> Any:
     """What a configuration is made into, with what is to be known of it before a training."""
     from workbench.runs.build import FewImagesWarning
     from workbench.training import processes
@@ -293,9 +297,12 @@ def _prepared(config: Any) -> Any:
     return ready
 
 
-def _trained(done: Any, as_json: bool) -> None:
+def _report_training(done: Any, as_json: bool) -> None:
     """What a training has come to; metrics that it asks for stand last."""
     from workbench.metrics import usual_names
 
-    lines = [*numbers(done.results, usual=usual_names(done.params.get("metrics", ()))), *learnt(done.results)]
+    lines = [
+        *number_lines(done.results, usual=usual_names(done.params.get("metrics", ()))),
+        *training_lines(done.results),
+    ]
     emit(asdict(done), as_json, [*lines, f"{done.status}  {done.folder}"])

@@ -11,7 +11,7 @@ import typer
 
 from workbench import progress
 from workbench.cli.base import AsJson, Root, about_run, app, emit, usage
-from workbench.cli.output import columns
+from workbench.cli.output import align_columns
 from workbench.formatting import format_bytes, format_count, format_path
 from workbench.io import cache_folder, cached_kinds, clean_cache, only_writer
 from workbench.records import require
@@ -24,7 +24,7 @@ NewNote = Annotated[str | None, typer.Option("--note", help="Note that is kept w
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 
 
-def agreed(question: str, yes: bool) -> None:
+def require_agreement(question: str, yes: bool) -> None:
     """Ask before something is deleted.
 
     Raises:
@@ -59,7 +59,7 @@ def cache(
     room = format_bytes(sum(kind.size for kind in chosen or kinds.values()))
     if chosen:
         names = ", ".join(kind.name for kind in chosen)
-        agreed(f"Delete {names} ({room}) from {format_path(cache_folder())}?", yes)
+        require_agreement(f"Delete {names} ({room}) from {format_path(cache_folder())}?", yes)
         for kind in chosen:
             clean_cache(kind)
         emit({"deleted": [kind.name for kind in chosen]}, as_json, [f"deleted {names} ({room})"])
@@ -73,7 +73,7 @@ def cache(
         "folder": str(cache_folder()),
         "kinds": {kind.name: {"files": len(kind.files), "bytes": kind.size} for kind in kinds.values()},
     }
-    table = columns([("kind", "files", "size", "newest"), *rows]) if rows else []
+    table = align_columns([("kind", "files", "size", "newest"), *rows]) if rows else []
     emit(about, as_json, [*table, f"{room} in {format_path(cache_folder())}"])
 
 
@@ -107,7 +107,7 @@ def tag(
         about = replace(about, note=note)
     write_about(folder, about)
     lines = {"run": folder, "name": about.name, "tags": " ".join(about.tags), "note": about.note}
-    emit(asdict(about), as_json, columns((what, text) for what, text in lines.items() if text))
+    emit(asdict(about), as_json, align_columns((what, text) for what, text in lines.items() if text))
 
 
 @app.command(epilog="Example: workbench rm runs/mine")
@@ -125,7 +125,7 @@ def rm(
     folders = list(dict.fromkeys(runs.find(name, root).folder for name in run))
     room = format_bytes(sum(map(runs.size_of, folders)))
     names = ", ".join(map(format_path, folders))
-    agreed(f"Delete {names} ({room})?", yes)
+    require_agreement(f"Delete {names} ({room})?", yes)
     with ExitStack() as writers:
         for folder in folders:
             writers.enter_context(only_writer(folder))

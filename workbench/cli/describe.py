@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 import workbench as wb
-from workbench.cli.output import columns
+from workbench.cli.output import align_columns
 from workbench.execution import library
 from workbench.records import MetricKey, require
 from workbench.registry import REFERENCE, Group, did_you_mean
-from workbench.runs.spellings import MEMBERS, name_of, typed
+from workbench.runs.spellings import MEMBERS, name_of, typed_settings
 
 KINDS = {
     "data": "data set",
@@ -57,25 +57,25 @@ JUDGED = {
 }
 
 
-def rows(registry: str) -> list[dict[str, str]]:
-    """The members of a registry: ``name``, ``what`` it is and what it ``needs``."""
+def member_rows(registry: str) -> list[dict[str, str]]:
+    """The members of a registry: ``name``, ``describe_member`` it is and what it ``describe_needs``."""
     menu = import_module(f"workbench.{registry}")
     members = {name: menu.member(name) for name in menu.names()}
     return [
-        {"name": name, "what": what(registry, member), "needs": needs(registry, member)}
+        {"name": name, "what": describe_member(registry, member), "needs": describe_needs(registry, member)}
         for name, member in members.items()
     ]
 
 
-def lines(members: Sequence[Mapping[str, str]], width: int) -> list[str]:
-    """Members from ``rows`` as lines that are at most so many characters wide."""
-    heads = columns((one["name"], one["needs"]) for one in members)
+def member_lines(members: Sequence[Mapping[str, str]], width: int) -> list[str]:
+    """Members from ``member_rows`` as lines that are at most so many characters wide."""
+    heads = align_columns((one["name"], one["needs"]) for one in members)
     begin = max(map(len, heads)) + 2
     texts = (textwrap.shorten(one["what"], width - begin, placeholder=" ...") for one in members)
     return [f"{head:{begin}}{text}" for head, text in zip(heads, texts, strict=True)]
 
 
-def every(width: int) -> tuple[list[dict[str, Any]], list[str]]:
+def all_members(width: int) -> tuple[list[dict[str, Any]], list[str]]:
     """All registries with the names of their members, and as lines that are at most so many characters
     wide.
     """
@@ -93,15 +93,15 @@ def every(width: int) -> tuple[list[dict[str, Any]], list[str]]:
     return found, list(chain(*wrapped))
 
 
-def what(registry: str, member: Any) -> str:
+def describe_member(registry: str, member: Any) -> str:
     """What counts as a hit for a metric; else the first paragraph of the member's file: the paper, or what it
     is.
     """
     hit = BRACES.sub("", member.hit) if registry == "metrics" else ""
-    return hit or next(iter(_paragraphs(_about(member) or inspect.getdoc(member) or "")), "")
+    return hit or next(iter(_paragraphs(_file_docstring(member) or inspect.getdoc(member) or "")), "")
 
 
-def needs(registry: str, member: Any) -> str:
+def describe_needs(registry: str, member: Any) -> str:
     """What a member reads: the encoders of an objective's recipe and signals of captions, the inputs of an
     encoder, the evidence of a metric and whose judgements; empty for others.
     """
@@ -135,18 +135,18 @@ def explain(name: str) -> list[str]:
         key = MetricKey.parse(name)
         near = key.metric
         if name not in metrics.names() and near in metrics.names():
-            wanted, about = near, _about_key(key, metrics.member(near))
-    pages = [_page(registry, wanted, member) for registry, member in _members(wanted)]
+            wanted, about = near, _key_lines(key, metrics.member(near))
+    pages = [_member_page(registry, wanted, member) for registry, member in _members(wanted)]
     with suppress(FileNotFoundError):
-        pages.append(_preset(library.find_file(name, "configuration")))
+        pages.append(_preset_lines(library.find_file(name, "configuration")))
     if pages:
         for page in pages:
             about += [*page, ""]
         return about[:-1]
     known_fields = list(config.Config.model_fields)
     if name in known_fields:
-        return list(_field(name))
-    if lines_of_option := list(_option(name)):
+        return list(_field_lines(name))
+    if lines_of_option := list(_option_lines(name)):
         return lines_of_option
     for kind, words in TOLD_ELSEWHERE.items():
         with suppress(FileNotFoundError):
@@ -164,7 +164,7 @@ def _member_names() -> list[str]:
     return sorted(names)
 
 
-def _option(name: str) -> Iterator[str]:
+def _option_lines(name: str) -> Iterator[str]:
     """An option, line by line: how it is written, and by default and text the members that take it."""
     from workbench.runs import config
 
@@ -178,18 +178,18 @@ def _option(name: str) -> Iterator[str]:
         for member, kind in members.items():
             for own, default, text in _options(kind):
                 if own == option:
-                    alike.setdefault((_assigned(own, default), text), []).append(member)
+                    alike.setdefault((_option_with_default(own, default), text), []).append(member)
         for (assigned, text), names in alike.items():
             yield from textwrap.wrap(f"  {assigned} of {', '.join(names)}", WIDTH, subsequent_indent="  ")
             yield from textwrap.wrap(text, WIDTH, initial_indent=" " * 6, subsequent_indent=" " * 6)
 
 
-def _assigned(option: str, default: Any) -> str:
+def _option_with_default(option: str, default: Any) -> str:
     """An option with its default, alone where it has none."""
     return option if default is inspect.Parameter.empty else f"{option} = {default!r}"
 
 
-def _field(name: str) -> Iterator[str]:
+def _field_lines(name: str) -> Iterator[str]:
     """A field of the configuration, line by line: its type, default and text."""
     from workbench.runs import config
 
@@ -197,7 +197,7 @@ def _field(name: str) -> Iterator[str]:
     kind = about.annotation
     texts: dict[str, str] = {}
     for owner in reversed(inspect.getmro(config.Config)):
-        texts |= entries(inspect.getdoc(owner) or "")
+        texts |= arg_entries(inspect.getdoc(owner) or "")
     is_member = inspect.isclass(kind) and issubclass(kind, config.Member)
     default = about.get_default(call_default_factory=True)
     type_name = kind.__name__ if inspect.isclass(kind) else str(kind).replace("typing.", "")
@@ -212,8 +212,8 @@ def _field(name: str) -> Iterator[str]:
 
 def files(kind: str) -> tuple[list[dict[str, str]], list[str]]:
     """The configurations or grids that there are, each with the first line of its comment, and as lines."""
-    rows = [{"name": path.stem, "what": _comment(path)} for path in library.list_files(kind)]
-    return rows, lines([{**row, "needs": ""} for row in rows], 110)
+    rows = [{"name": path.stem, "what": _first_comment(path)} for path in library.list_files(kind)]
+    return rows, member_lines([{**row, "needs": ""} for row in rows], 110)
 
 
 def sources(path: Path) -> dict[str, str]:
@@ -228,18 +228,18 @@ def sources(path: Path) -> dict[str, str]:
             source, _, fields = line.removeprefix("# From ").partition(": ")
             source_of |= dict.fromkeys(fields.split(", "), source)
     out = {}
-    for field in typed(wb.Config.read(path).given()):
+    for field in typed_settings(wb.Config.read(path).given()):
         full = f"{field}.name." if field in MEMBERS else f"{field}."
         names = [name for name in source_of if full.startswith(f"{name}.")]
         out[field] = source_of[max(names, key=len)] if names else ""
     return out
 
 
-def _preset(path: Path) -> Iterator[str]:
+def _preset_lines(path: Path) -> Iterator[str]:
     """A configuration, line by line: what it is, and its values by where they are from."""
     yield f"{path.stem}: configuration"
-    yield from ("", *textwrap.wrap(_comment(path), WIDTH))
-    values, origins = typed(wb.Config.read(path).given()), sources(path)
+    yield from ("", *textwrap.wrap(_first_comment(path), WIDTH))
+    values, origins = typed_settings(wb.Config.read(path).given()), sources(path)
     for source in dict.fromkeys(origins.values()):
         yield from ("", f"From {source}:" if source else "Its file does not say from where:")
         yield from (f"  {name} = {values[name]!r}" for name in values if origins[name] == source)
@@ -249,7 +249,7 @@ def _preset(path: Path) -> Iterator[str]:
     )
 
 
-def _comment(path: Path) -> str:
+def _first_comment(path: Path) -> str:
     first = path.read_text(encoding="utf-8").partition("\n")[0]
     return first.lstrip("# ") if first.startswith("#") else ""
 
@@ -264,7 +264,7 @@ LISTS |= {
 BY_PAIRS = {"own", "any", "densest", "densest pairs"}
 
 
-def _about_key(key: MetricKey, metric: Any) -> list[str]:
+def _key_lines(key: MetricKey, metric: Any) -> list[str]:
     """What a key says beside the metric: who asks, who judges, of which queries and galleries.
 
     Raises:
@@ -306,10 +306,10 @@ def _members(name: str) -> Iterator[tuple[str, Any]]:
                 yield registry, menu.member(name)
 
 
-def _page(registry: str, name: str, member: Any) -> Iterator[str]:
+def _member_page(registry: str, name: str, member: Any) -> Iterator[str]:
     """One member, line by line."""
     yield f"{name}: {KINDS[registry]}"
-    text = "\n\n".join([_about(member), SECTIONS.split(inspect.getdoc(member) or "")[0]])
+    text = "\n\n".join([_file_docstring(member), SECTIONS.split(inspect.getdoc(member) or "")[0]])
     for paragraph in _paragraphs(text.replace("``", "`")):
         item = paragraph.startswith("- ")
         yield from [] if item else [""]
@@ -317,10 +317,16 @@ def _page(registry: str, name: str, member: Any) -> Iterator[str]:
     options = list(_options(member))
     yield from ("", "Options:") if options else ("",)
     for option, default, about in options:
-        yield f"  {_assigned(option, default)}"
+        yield f"  {_option_with_default(option, default)}"
         yield from textwrap.wrap(about, WIDTH, initial_indent=" " * 6, subsequent_indent=" " * 6)
-    recipe = ", ".join(f"{field}={value}" for field, value in typed(getattr(member, "recipe", {})).items())
-    end = {"Recipe on the synthetic scenes": recipe, "Reads": needs(registry, member), "File": _file(member)}
+    recipe = ", ".join(
+        f"{field}={value}" for field, value in typed_settings(getattr(member, "recipe", {})).items()
+    )
+    end = {
+        "Recipe on the synthetic scenes": recipe,
+        "Reads": describe_needs(registry, member),
+        "File": _file(member),
+    }
     for title, content in end.items():
         text = f"{title}: {content}" if content else ""
         yield from textwrap.wrap(text, WIDTH, subsequent_indent="  ")
@@ -329,7 +335,7 @@ def _page(registry: str, name: str, member: Any) -> Iterator[str]:
 def _options(kind: Callable[..., Any], prefix: str = "") -> Iterator[tuple[str, Any, str]]:
     """Name, default and text of every option, those of a group of options after it."""
     owners = inspect.getmro(kind) if inspect.isclass(kind) else (kind,)
-    texts = [entries(inspect.getdoc(owner) or "") for owner in owners]
+    texts = [arg_entries(inspect.getdoc(owner) or "") for owner in owners]
     hints = get_type_hints(kind.__init__ if inspect.isclass(kind) else kind, include_extras=True)
     for option, parameter in inspect.signature(kind).parameters.items():
         if parameter.kind is not parameter.VAR_KEYWORD:
@@ -340,10 +346,10 @@ def _options(kind: Callable[..., Any], prefix: str = "") -> Iterator[tuple[str, 
                     yield from _options(mark.kind, f"{prefix}{option}.")
 
 
-def entries(doc: str) -> dict[str, str]:
+def arg_entries(doc: str) -> dict[str, str]:
     r"""The entries of the section ``Args`` of a docstring, each as one line.
 
-    >>> entries("Add.\n\nArgs:\n    a: one\n        number.\n    b, c: others.\n\nReturns:\n    d: e")
+    >>> arg_entries("Add.\n\nArgs:\n    a: one\n        number.\n    b, c: others.\n\nReturns:\n    d: e")
     {'a': 'one number.', 'b': 'others.', 'c': 'others.'}
     """
     section = SECTION.split(doc.partition("\nArgs:\n")[2])[0]
@@ -368,7 +374,7 @@ def _file(member: Any) -> str:
     return f"{module.__name__.replace('.', '/')}{inside}.py"
 
 
-def _about(member: Any) -> str:
+def _file_docstring(member: Any) -> str:
     return READS_WITH.sub("", inspect.getdoc(_module(member)) or "")
 
 

@@ -22,7 +22,7 @@ from workbench.runs import by_query, same_data
 from workbench.runs.weights import NOTE, RANDOM
 
 
-def screen() -> int:
+def screen_width() -> int:
     """How long a line may be: as wide as the terminal, or as ``COLUMNS`` says; without limit where the lines
     go into a file or to another command.
     """
@@ -30,24 +30,24 @@ def screen() -> int:
     return shutil.get_terminal_size().columns if limited else sys.maxsize
 
 
-def cut(lines: Iterable[str]) -> list[str]:
+def cut_lines(lines: Iterable[str]) -> list[str]:
     """Lines that end where the screen does."""
-    width = screen()
-    return [_cut(line, width) for line in lines]
+    width = screen_width()
+    return [_cut_line(line, width) for line in lines]
 
 
-def _cut(line: str, width: int) -> str:
+def _cut_line(line: str, width: int) -> str:
     return line if len(line) <= width else f"{line[: width - 1]}…"
 
 
-def columns(rows: Iterable[Iterable[object]]) -> list[str]:
+def align_columns(rows: Iterable[Iterable[object]]) -> list[str]:
     """Rows as lines whose cells stand below one another."""
     table = [list(map(str, row)) for row in rows]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in table]
 
 
-def numbers(
+def number_lines(
     found: Iterable[Any],
     *,
     every: bool = False,
@@ -72,19 +72,19 @@ def numbers(
     table: list[Iterable[object]] = [heads]
     for label in shown:
         table.append([rows[label][head] for head in heads])
-    lines = columns(table) if rows else []
-    by_label = {_label(measured): measured for measured in found}
+    lines = align_columns(table) if rows else []
+    by_label = {_measured_label(measured): measured for measured in found}
     lines += remarks(by_label[label] for label in shown)
     lines += baseline_remarks(by_label[label] for label in rows if label not in shown)
     left = len(rows) - len(shown)
     return [*lines, f"and {left} more; `workbench show RUN --all` shows them"] if left else lines
 
 
-def _label(measured: Any) -> str:
+def _measured_label(measured: Any) -> str:
     return str(measured[0] if isinstance(measured, tuple) else measured.label)
 
 
-def learnt(results: Mapping[str, Any]) -> list[str]:
+def training_lines(results: Mapping[str, Any]) -> list[str]:
     """Which epoch a run kept, if it trained, and that its numbers are not above chance where they are not.
 
     Args:
@@ -100,7 +100,7 @@ def learnt(results: Mapping[str, Any]) -> list[str]:
     return [f"kept: {what}; {len(results['history']) - 1} were trained", *chance]
 
 
-def changed(first: Any, second: Any, every: bool) -> tuple[list[str], dict[str, dict[str, Any]]]:
+def changed_numbers(first: Any, second: Any, every: bool) -> tuple[list[str], dict[str, dict[str, Any]]]:
     """The numbers that differ between two runs, beside each other, as lines; and the paired difference, with
     its interval and verdict, of each number of which both runs keep values by query of the same images.
 
@@ -116,16 +116,18 @@ def changed(first: Any, second: Any, every: bool) -> tuple[list[str], dict[str, 
     shared = of_a.keys() & of_b.keys()
     if (of_a or of_b) and not shared:
         return ["no metric in common (different data, or one run failed)"], {}
-    labels = list(of_a | of_b) if every else by_query.compared(of_a | of_b)
-    paired = {difference.label: difference for difference in by_query.differences(first, second, labels)}
+    labels = list(of_a | of_b) if every else by_query.usual_numbers(of_a | of_b)
+    paired = {
+        difference.label: difference for difference in by_query.paired_differences_of(first, second, labels)
+    }
     rows = [("number", "A", "B", "B - A", "in", "verdict")]
     for label in labels:
         a, b = of_a.get(label, {}).get("value"), of_b.get(label, {}).get("value")
         if a != b:
             unit = unit_of(label, of_a.get(label, of_b.get(label)))
             shown = format_value(a, unit), format_value(b, unit)
-            rows.append((label, *shown, *_difference(a, b, unit, paired.get(label))))
-    lines = columns(rows) if len(rows) > 1 else []
+            rows.append((label, *shown, *_difference_cells(a, b, unit, paired.get(label))))
+    lines = align_columns(rows) if len(rows) > 1 else []
     left = [label for label in shared - set(labels) if of_a[label] != of_b[label]]
     if left:
         lines.append(f"and {format_count(len(left), 'other number')} that differ; --all compares them too")
@@ -134,7 +136,7 @@ def changed(first: Any, second: Any, every: bool) -> tuple[list[str], dict[str, 
     return lines, {label: difference.row() for label, difference in paired.items()}
 
 
-def _difference(a: float | None, b: float | None, unit: str, paired: Any) -> tuple[str, str, str]:
+def _difference_cells(a: float | None, b: float | None, unit: str, paired: Any) -> tuple[str, str, str]:
     """By how much B is above A, the unit, and the verdict of the paired comparison where there is one."""
     from workbench.metrics.comparison import state_verdict
 
@@ -147,10 +149,10 @@ def _difference(a: float | None, b: float | None, unit: str, paired: Any) -> tup
 
 def _notes_on(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[str]:
     """What two runs were measured on, and computed with, where it differs."""
-    differ = same_data.differing(first.get("split"), second.get("split"))
+    differ = same_data.differing_facts(first.get("split"), second.get("split"))
     notes = []
     if "data" in differ:
-        described = same_data.described(first), same_data.described(second)
+        described = same_data.describe_data(first), same_data.describe_data(second)
         notes.append(f"A and B were measured on other data: {described[0]} and {described[1]}")
     words = [same_data.PARTS[part] for part in differ if part != "data"]
     if words:
@@ -163,7 +165,7 @@ def _notes_on(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[str]:
     return notes
 
 
-def outcomes(done: Iterable[Any]) -> list[str]:
+def outcome_lines(done: Iterable[Any]) -> list[str]:
     """How the arms of a grid ended, one a line, and the tracebacks of those that raised.
 
     Args:
@@ -175,16 +177,16 @@ def outcomes(done: Iterable[Any]) -> list[str]:
         rows.append((outcome.label, status, outcome.folder, outcome.error))
         if outcome.traceback:
             tracebacks.append(f"\n{outcome.label}:\n{outcome.traceback}")
-    return columns(rows) + tracebacks
+    return align_columns(rows) + tracebacks
 
 
-def evaluated(results: Mapping[str, Any]) -> str:
+def describe_evaluation(results: Mapping[str, Any]) -> str:
     """What an evaluation on other data is."""
     words = f"measured on {results['split']['name']}"
     return f"{words}, trained on {results['training']}" if results.get("training") else words
 
 
-def made_elsewhere(
+def report_evaluations(
     results: Sequence[Any], folders: Sequence[Path], tables: Iterable[str]
 ) -> tuple[dict[str, Any], list[str]]:
     """Results of models made elsewhere as JSON values, and as lines; what is said of random weights is first.

@@ -6,12 +6,19 @@ from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
-from workbench.cli.output import columns, cut, evaluated, learnt, numbers, screen
+from workbench.cli.output import (
+    align_columns,
+    cut_lines,
+    describe_evaluation,
+    number_lines,
+    screen_width,
+    training_lines,
+)
 from workbench.execution import library, parameters
 from workbench.io import flatten
 from workbench.records.measurement import contracts_of, headline, measurement_row
 from workbench.runs import store
-from workbench.runs.spellings import typed
+from workbench.runs.spellings import typed_settings
 
 # lines of the page, and how many of them the parts of unknown length may take
 LINES = 30
@@ -22,39 +29,41 @@ EVALUATIONS = 3
 IDENTITY = ("data", "objective", "seed")
 
 
-def page(run: store.Run, *, every: bool) -> list[str]:
+def run_lines(run: store.Run, *, every: bool) -> list[str]:
     """Return a run as lines.
 
     Args:
         run: of any kind.
         every: all parameters, numbers and facts of the machine; else at most ``LINES`` lines.
     """
-    arms = columns((f"  arm of {grid}", label) for grid, label in run.arms.items())
+    arms = align_columns((f"  arm of {grid}", label) for grid, label in run.arms.items())
     about = {"name": run.about.name, "tags": " ".join(run.about.tags), "note": run.about.note}
-    labels = columns((f"  {what}", text) for what, text in about.items() if text)
-    head = [_head(run), *labels, *_first(arms, every, 2)]
+    labels = align_columns((f"  {what}", text) for what, text in about.items() if text)
+    head = [_head_lines(run), *labels, *_first_lines(arms, every, 2)]
     if run.status not in ("ok", "unwatched"):
         head += ["run failed; results may be incomplete. Rerun with the same command."]
-    settings = columns((f"  {name}", value) for name, value in _settings(run, every).items())
-    lines = [*(settings if every else cut(_first(settings, every, PARAMETERS)))]
-    lines += numbers(run.results, every=every, most=NUMBERS) + learnt(run.results)
+    settings = align_columns((f"  {name}", value) for name, value in _settings(run, every).items())
+    lines = [*(settings if every else cut_lines(_first_lines(settings, every, PARAMETERS)))]
+    lines += number_lines(run.results, every=every, most=NUMBERS) + training_lines(run.results)
     if every:
         for results in run.evaluations.values():
-            lines += [evaluated(results), *numbers(results, every=True)]
+            lines += [describe_evaluation(results), *number_lines(results, every=True)]
     else:
-        lines += _first([_line_of(results) for results in run.evaluations.values()], every, EVALUATIONS)
-    facts = columns((f"  {name}", value) for name, value in flatten(run.env).items()) if every else []
-    return [*head, *lines, *facts, *_files(run, every)]
+        lines += _first_lines(
+            [_evaluation_line(results) for results in run.evaluations.values()], every, EVALUATIONS
+        )
+    facts = align_columns((f"  {name}", value) for name, value in flatten(run.env).items()) if every else []
+    return [*head, *lines, *facts, *_file_lines(run, every)]
 
 
-def _head(run: store.Run) -> str:
+def _head_lines(run: store.Run) -> str:
     """The folder, the status, and how long it took."""
     seconds = run.env.get("seconds")
     took = "" if seconds is None else f"  took {timedelta(seconds=round(seconds))}"
     return f"{run.folder}  {run.status}{took}"
 
 
-def _first(lines: list[str], every: bool, most: int) -> list[str]:
+def _first_lines(lines: list[str], every: bool, most: int) -> list[str]:
     """The first lines, and one that counts the others."""
     if every or len(lines) <= most:
         return lines
@@ -67,17 +76,19 @@ def _settings(run: store.Run, every: bool) -> dict[str, Any]:
     if run.kind == "evaluation":
         # the data as they were named, which a table shortens to the last part of a path
         chosen = params | (params.get("target") or {})
-        named = {name: value for name, value in typed(chosen).items() if not name.startswith("target.")}
+        named = {
+            name: value for name, value in typed_settings(chosen).items() if not name.startswith("target.")
+        }
         return {name: value for name, value in named.items() if value}
     if every:
-        return typed(params)
+        return typed_settings(params)
     given = store.load(run.folder / store.GIVEN) or params
     usual = _defaults(run) if len(given) > PARAMETERS else {}
     shown = {name: params[name] for name in IDENTITY if name in params}
     for name, value in given.items():
         if name not in usual or value != usual[name]:
             shown[name] = value
-    return {name: value for name, value in typed(shown).items() if value not in ("", [], None)}
+    return {name: value for name, value in typed_settings(shown).items() if value not in ("", [], None)}
 
 
 def _defaults(run: store.Run) -> dict[str, Any]:
@@ -90,18 +101,18 @@ def _defaults(run: store.Run) -> dict[str, Any]:
     return Config().as_dict()
 
 
-def _line_of(results: Mapping[str, Any]) -> str:
+def _evaluation_line(results: Mapping[str, Any]) -> str:
     """What a run is on other data, by its first number."""
     contracts = dict(contracts_of(results))
     first = [measurement_row(label, contracts[label]) for label in headline(contracts)[:1]]
     said = [f"{row['number']} {row['value']} {row['in']}" for row in first]
-    return ": ".join([evaluated(results), *said])
+    return ": ".join([describe_evaluation(results), *said])
 
 
-def _files(run: store.Run, every: bool) -> list[str]:
+def _file_lines(run: store.Run, every: bool) -> list[str]:
     """The files of a run by name, beside one another."""
     names = sorted(path.name + "/" * path.is_dir() for path in run.folder.iterdir())
     visible = [name for name in names if not name.startswith(".")]
     if every:
         return [f"  {run.folder / name}" for name in visible]
-    return textwrap.wrap(f"files: {', '.join(visible)}", screen(), subsequent_indent="  ")
+    return textwrap.wrap(f"files: {', '.join(visible)}", screen_width(), subsequent_indent="  ")

@@ -53,7 +53,7 @@ from workbench.records import MetricKey, require
 from workbench.registry import merge, require_known
 from workbench.runs import store as runs
 from workbench.runs.about import About, add_about
-from workbench.runs.spellings import REST, lay, name_of, nested, options_of, typed
+from workbench.runs.spellings import REST, merge_layers, name_of, nest, options_of, typed_settings
 
 VALIDATION = "val/"
 KEYS = ("notebook", "fixed", "arms", "grid", "reference", "executor", "record", "paper")
@@ -245,7 +245,7 @@ def expand(
         names = {key: name_of(value) for key, value in merged.items()}
         presets = []
         for template in named[-1:]:
-            preset = nested(read_options(find_file(str(template).format(**names), "configuration")))
+            preset = nest(read_options(find_file(str(template).format(**names), "configuration")))
             presets.append(_fit_preset(preset, names.get("objective")))
         out[_arm_label(name, point)] = parameters.override(known, *presets, *layers)
     return out
@@ -294,7 +294,7 @@ def plan(notebook: Path | str, grid: Mapping[str, Any], changes: Mapping[str, An
             error.args = (f"arm {label!r}: {error.args[0]}",)
             raise
     changes = changes or {}
-    below = lay(grid.get("fixed") or {}, changes, rest=REST)
+    below = merge_layers(grid.get("fixed") or {}, changes, rest=REST)
     _check_apart(expand({**grid, "fixed": below}, None, known), out, changes)
     return out
 
@@ -475,7 +475,7 @@ def record(grid: Mapping[str, Any], results: Sequence[Outcome], path: Path | str
     rows = []
     for result, (name, _, point) in zip(results, _points(grid), strict=True):
         run = runs.read(result.folder)
-        given = typed(run.params)
+        given = typed_settings(run.params)
         swept = [given.get(axis, value) for axis, value in zip(axes, point.values(), strict=False)]
         checked = run.results.get("validation", {})
         found = {**run.results["metrics"], **{f"{VALIDATION}{key}": value for key, value in checked.items()}}

@@ -17,7 +17,7 @@ from workbench.registry import require_known
 from workbench.runs import same_data
 from workbench.runs import store as runs
 from workbench.runs.spellings import name_of
-from workbench.runs.weights import lacks_weights, require_weights, with_note
+from workbench.runs.weights import lacks_weights, name_with_note, require_weights
 
 EXPLORER = "06_retrieval_explorer"
 FIRST_IMAGES = 500  # of the test split, as in the notebook
@@ -88,9 +88,11 @@ def _require_one_split(opened: Sequence[runs.Run]) -> None:
     """
     known = [run.results for run in opened if same_data.name_of(run.results.get("split")) != runs.BARE]
     other = [
-        one for one in known[1:] if "ids" in same_data.differing(known[0].get("split"), one.get("split"))
+        one
+        for one in known[1:]
+        if "ids" in same_data.differing_facts(known[0].get("split"), one.get("split"))
     ]
-    measured = dict.fromkeys(same_data.described(results) for results in [*known[:1], *other])
+    measured = dict.fromkeys(same_data.describe_data(results) for results in [*known[:1], *other])
     require(
         not other,
         f"the runs were measured on different images: {' and '.join(measured)}; evaluate one of them again "
@@ -135,7 +137,7 @@ def write_model_explorer(
     model, pretrained, images = map(_absolute_path, (model, pretrained, images))
     name = Path(model).stem
     if random_weights and lacks_weights(model, pretrained):
-        name = with_note(name)
+        name = name_with_note(name)
     title = f"{name} on {Path(images).name}"
     prose = (
         "Run the cells (Shift+Enter): the images are embedded, the explorer opens, and below it a map of the "

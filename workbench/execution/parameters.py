@@ -16,7 +16,7 @@ from typing import Any
 from workbench.io import parse_json, parse_yaml, read_options, reading_errors, write_json
 from workbench.records import require
 from workbench.registry import require_known
-from workbench.runs.spellings import REST, Layer, bare, lay, mapping_of
+from workbench.runs.spellings import REST, Layer, bare_names, mapping_of, merge_layers
 
 # a member of a registry, see ``registry.Member``
 MEMBER = "Member"
@@ -239,7 +239,7 @@ def override(known: Mapping[str, Parameter], *layers: Layer) -> dict[str, Any]:
         >>> override(known, {"seed": 1, "config": {"mix": 0.5}}, {"options.tau": 5, "seed": 2})
         {'seed': 2, 'config': {'mix': 0.5, 'options': {'tau': 5}}}
     """
-    values = bare(lay(*layers, rest=REST if REST in known else ""))
+    values = bare_names(merge_layers(*layers, rest=REST if REST in known else ""))
     if REST not in known:
         return values
     rest = {name: values.pop(name) for name in list(values) if name not in known}
@@ -252,7 +252,7 @@ def has_field(values: Mapping[str, Any], field: str) -> bool:
     >>> [has_field(values, "seed") for values in ({"seed": 1}, {"config": {"seed": 1}}, {"epochs": 1})]
     [True, True, False]
     """
-    return field in lay(values, rest=REST)
+    return field in merge_layers(values, rest=REST)
 
 
 def read_data_options(words: Mapping[str, str]) -> dict[str, Any]:
@@ -264,7 +264,7 @@ def read_data_options(words: Mapping[str, str]) -> dict[str, Any]:
     Raises:
         ValueError: one is given twice, or the text does not read. TypeError: another name than ``data``.
     """
-    values = lay(parse_values({}, words))
+    values = merge_layers(parse_values({}, words))
     for name, value in values.items():
         written = "data.NAME" if isinstance(value, Mapping) else f"data.{name}"
         require(name == "data", f"-p {name}: options of the data are written {written}", TypeError)

@@ -23,9 +23,9 @@ from workbench.registry import door
 from workbench.runs.config import Config, as_config
 from workbench.runs.model import TrainedModel
 from workbench.runs.resolve import make_objective, resolve
-from workbench.runs.spellings import typed
+from workbench.runs.spellings import typed_settings
 from workbench.runs.target import Target
-from workbench.runs.vectors import brought
+from workbench.runs.vectors import with_frozen_vectors
 from workbench.training import computing_threads, seed_everything
 from workbench.training.batches import Source
 from workbench.training.negatives import Negatives
@@ -78,8 +78,8 @@ class Experiment:
         """Return the settings that differ from the defaults, one a row; an option has the name of its member
         before a dot.
         """
-        plain = typed(Config().as_dict())
-        values = typed(self.config.as_dict())
+        plain = typed_settings(Config().as_dict())
+        values = typed_settings(self.config.as_dict())
         differ = {name: value for name, value in values.items() if value != plain.get(name)}
         return pd.DataFrame({"value": pd.Series(differ, dtype=object)})
 
@@ -99,21 +99,21 @@ def prepare(config: Config | Mapping[str, Any], *, progress: bool = True) -> Exp
     """
     config = as_config(config)
     with computing_threads(config.threads), choice(shown=progress):
-        return _prepared(config)
+        return _prepare_parts(config)
 
 
-def _prepared(config: Config) -> Experiment:
+def _prepare_parts(config: Config) -> Experiment:
     seed_everything(config.seed)
     data.path_of(config.data.name)  # a path that leads nowhere is said before a name that is misspelt
     objective, given = make_objective(config), config.given()
     config = resolve(config, objective)
     check_machine(config.device, config.tracker)
     read = [_read_part(config, name) for name in ("train", "val", "test")]
-    config, notes = _following(config, read[0], objective, asked="captions_per_image" in given)
-    config, more = _warming(config, read[0], asked="lr_warmup_steps" in given)
+    config, notes = _with_captions_per_image(config, read[0], objective, asked="captions_per_image" in given)
+    config, more = _with_warm_up(config, read[0], asked="lr_warmup_steps" in given)
     split, val, test = (_with_features(one, config.features) for one in read)
-    test = replace(test, notes=(*_few(given, val, test), *test.notes, *notes, *more))
-    right = positives(config.positives, split) if config.epochs else None
+    test = replace(test, notes=(*_notes_of_few(given, val, test), *test.notes, *notes, *more))
+    right = positive_judgements(config.positives, split) if config.epochs else None
     require(
         split.regions is not None or encoders.member(config.image_encoder.name).image_input != "regions",
         f"encoder {config.image_encoder.name!r} reads region features and {split.name} has none; "
@@ -126,7 +126,7 @@ def _prepared(config: Config) -> Experiment:
         source = model.source(one, every_signal=every_signal)
         # a mixed image is no image whose vector could be known before
         mixed = config.mix and every_signal
-        return source if mixed else brought(source, model.pair, model.reads)
+        return source if mixed else with_frozen_vectors(source, model.pair, model.reads)
 
     val_source, test_source = ready(val), ready(test)
     if not config.epochs:
@@ -137,11 +137,11 @@ def _prepared(config: Config) -> Experiment:
     if config.sampler == "clusters":  # made before training, as a resumed run makes it
         train = replace(train, clusters=_clusters(config, model, train))
     _require_trained(config, model)
-    test_source = _said_of_random(config, model, test_source)
+    test_source = _with_note_of_random(config, model, test_source)
     return Experiment(config, model, train, val_source, test_source, given=given)
 
 
-def _said_of_random(config: Config, model: TrainedModel, test: Source) -> Source:
+def _with_note_of_random(config: Config, model: TrainedModel, test: Source) -> Source:
     """The test split with a note of towers that stay at random weights, which must be asked for."""
     towers = " and ".join(_frozen_at_random(model))
     require(
@@ -170,7 +170,7 @@ def _frozen_at_random(model: TrainedModel) -> list[str]:
     return list(dict.fromkeys(frozen))
 
 
-def _few(given: Mapping[str, Any], val: Split, test: Split) -> list[str]:
+def _notes_of_few(given: Mapping[str, Any], val: Split, test: Split) -> list[str]:
     """Notes of splits with few images, unless somebody asked for so many; each is a warning as well."""
     notes, asked = [], given.keys() | set(given.get("data", {}))
     for name, split in (("val", val), ("test", test)):
@@ -204,7 +204,7 @@ def _clusters(config: Config, model: TrainedModel, train: Source) -> Rows:
     return k_means(features, config.clusters, seed=config.seed)
 
 
-def _following(
+def _with_captions_per_image(
     config: Config, train: Split, objective: Objective, *, asked: bool
 ) -> tuple[Config, tuple[str, ...]]:
     """The config with as many captions an image as every training image has, and a note of it, where nobody
@@ -230,7 +230,7 @@ def _following(
     return config.replace(captions_per_image=least), (f"captions_per_image={least}, since {has}",)
 
 
-def _warming(config: Config, train: Split, *, asked: bool) -> tuple[Config, tuple[str, ...]]:
+def _with_warm_up(config: Config, train: Split, *, asked: bool) -> tuple[Config, tuple[str, ...]]:
     """The config with a warm-up of at most a quarter of the run's steps, and a note of it, where nobody asked
     for a number. The longest of the recipes that were searched takes 22 percent of its run.
     """
@@ -264,7 +264,7 @@ def _read_part(config: Config, name: str) -> Split:
     options = ({"share_seed": config.seed} if shared else {}) | config.data.options
     options = {option: value for option, value in options.items() if name == "train" or option not in alone}
     chosen = {"name": config.data.name, **options}
-    return _read(Target(data=chosen, split=name, images=getattr(config, f"{name}_images", 0)))
+    return _read_split(Target(data=chosen, split=name, images=getattr(config, f"{name}_images", 0)))
 
 
 def load_target(config: Config | None, target: Target) -> Split:
@@ -280,7 +280,7 @@ def load_target(config: Config | None, target: Target) -> Split:
             reads, or none; the message says what to give.
     """
     if config is None:
-        return _read(target)
+        return _read_split(target)
     options = flatten(config.image_encoder.options)
     widths = [width for name, width in options.items() if name.endswith("in_dim")]
     require(
@@ -289,7 +289,7 @@ def load_target(config: Config | None, target: Target) -> Split:
         f"{target.data.name!r} holds photographs; measure a run that was trained with features="
         f"'{backbones.LITE0}' or another backbone",
     )
-    split = _read(target)
+    split = _read_split(target)
     if not widths:
         return split
     split = _with_features(split, config.features)
@@ -304,7 +304,7 @@ def load_target(config: Config | None, target: Target) -> Split:
     return split
 
 
-def _read(target: Target) -> Split:
+def _read_split(target: Target) -> Split:
     """The split, cut to size."""
     name, options = target.data.name, target.data.options
     images = target.images
@@ -363,7 +363,7 @@ def build(
     same = words.name == images.name
     text_options = images.options if same else words.options
     wanted = encoders.member(words.name).text_features(**text_options)
-    makers = fitted({**objective.text_features(), **wanted}, captions, states)
+    makers = fit_makers({**objective.text_features(), **wanted}, captions, states)
     facts = facts_of(makers[name] for name in wanted)
     if states is not None and not pretrained:
         facts["pretrained"] = ""
@@ -381,7 +381,7 @@ def build(
     )
 
 
-def fitted(
+def fit_makers(
     wanted: Mapping[str, Mapping[str, Any]],
     captions: tuple[str, ...],
     states: Mapping[str, Any] | None = None,
@@ -441,11 +441,11 @@ def relevance(objective: Objective, train: Split) -> dict[str, Any]:
             graded[name] = text.load(name, **options).fit(*pool).transform(*pool)
         else:
             wanted = f"the objective needs the relevance {name!r}; captions give {', '.join(makers)}, and"
-            graded[name] = _judged(name, train, wanted)
+            graded[name] = _find_judgements(name, train, wanted)
     return graded
 
 
-def positives(name: str, train: Split) -> Judgements | Computed | None:
+def positive_judgements(name: str, train: Split) -> Judgements | Computed | None:
     """What says which pairs count as positive in training beside those that belong together.
 
     Args:
@@ -458,7 +458,7 @@ def positives(name: str, train: Split) -> Judgements | Computed | None:
     """
     if name == "own" or (name == SAME and name not in train.judgements):
         return None
-    return _judged(name, train, f"positives={name!r} names judgements;")
+    return _find_judgements(name, train, f"positives={name!r} names judgements;")
 
 
 def negatives(name: str, train: Split, model: TrainedModel) -> Negatives | None:
@@ -485,6 +485,6 @@ def negatives(name: str, train: Split, model: TrainedModel) -> Negatives | None:
     return replace(further, signals={signal: model.makers[signal].transform(pool) for signal in model.reads})
 
 
-def _judged(name: str, train: Split, wanted: str) -> Judgements | Computed:
+def _find_judgements(name: str, train: Split, wanted: str) -> Judgements | Computed:
     require(name in train.judgements, f"{wanted} {train.name} has {', '.join(train.judgements)}")
     return train.relevance(name)

@@ -85,25 +85,34 @@ class ByQuery:
             split: of the same data.
             part: whether it holds some of the images alone.
         """
-        rows = _places(split.image_ids, self.image_ids), _places(split.caption_ids, self.caption_ids)
+        rows = (
+            _common_rows(split.image_ids, self.image_ids),
+            _common_rows(split.caption_ids, self.caption_ids),
+        )
         names = ("image", "caption")
         sides = zip(names, rows, (split.image_ids, split.caption_ids), (self.image_ids, self.caption_ids))
         words = []
         for name, places, now, before in sides:
             new = [item for item in now if item not in places]
             lost = [] if part else [item for item in before if item not in places]
-            words += [_changed(new, name, "new"), _changed(lost, name, "no longer there")]
+            words += [_describe_changes(new, name, "new"), _describe_changes(lost, name, "no longer there")]
         images, captions = rows
         moved = [
             item
             for item, (row, old) in captions.items()
             if split.image_ids[split.own[row]] != self.image_ids[self.own[old]]
         ]
-        words.append(_changed(moved, "caption", "of another image"))
+        words.append(_describe_changes(moved, "caption", "of another image"))
         words.append(
-            _changed(_other(captions, split.caption_stamps(), self.caption_stamps), "caption", "another text")
+            _describe_changes(
+                _changed_ids(captions, split.caption_stamps(), self.caption_stamps), "caption", "another text"
+            )
         )
-        words.append(_changed(_other(images, split.stamps(), self.image_stamps), "image", "another content"))
+        words.append(
+            _describe_changes(
+                _changed_ids(images, split.stamps(), self.image_stamps), "image", "another content"
+            )
+        )
         if not (any(words) or part or self.same_rows(split)):
             words.append("another order")
         return "; ".join(filter(None, words))
@@ -121,13 +130,13 @@ def changed_since(folder: Path | str, split: "Split") -> str:
     return by_query.changes(split) if by_query else ""
 
 
-def _places(now: Sequence[str], before: Sequence[str]) -> dict[str, tuple[int, int]]:
+def _common_rows(now: Sequence[str], before: Sequence[str]) -> dict[str, tuple[int, int]]:
     """The rows of the ids that stand in both."""
     old = {item: row for row, item in enumerate(before)}
     return {item: (row, old[item]) for row, item in enumerate(now) if item in old}
 
 
-def _other(places: Mapping[str, tuple[int, int]], now: Any, before: Any) -> list[str]:
+def _changed_ids(places: Mapping[str, tuple[int, int]], now: Any, before: Any) -> list[str]:
     """The ids whose checksums differ; 0 and no checksums at all are not known."""
     if before is None:
         return []
@@ -135,11 +144,11 @@ def _other(places: Mapping[str, tuple[int, int]], now: Any, before: Any) -> list
     return [item for item, first, second in pairs if first != second and first and second]
 
 
-def _changed(ids: Sequence[str], name: str, what: str) -> str:
+def _describe_changes(ids: Sequence[str], name: str, what: str) -> str:
     return f"{format_count(len(ids), name)} {what} ({ids[0]!r})" if ids else ""
 
 
-def compared(labels: Iterable[str]) -> list[str]:
+def usual_numbers(labels: Iterable[str]) -> list[str]:
     """Choose the numbers by which runs are compared where nobody names others: RSUM and R@1 by the own pairs,
     mAP@R by the densest judgements, the accuracies on twins, and metrics that somebody asked for.
 
@@ -148,7 +157,7 @@ def compared(labels: Iterable[str]) -> list[str]:
     Args:
         labels: of all numbers that the runs have.
 
-    >>> compared(["rsum", "i2t/R@1", "i2t/R@5", "i2t/recall@1", "i2t/twin_accuracy[things]"])
+    >>> usual_numbers(["rsum", "i2t/R@1", "i2t/R@5", "i2t/recall@1", "i2t/twin_accuracy[things]"])
     ['rsum', 'i2t/R@1', 'i2t/twin_accuracy[things]']
     """
     from workbench.metrics import usual_names
@@ -161,7 +170,7 @@ def compared(labels: Iterable[str]) -> list[str]:
     return list(dict.fromkeys([*chosen, *(label for label in known if TWINS in label)]))
 
 
-def differences(
+def paired_differences_of(
     first: Run, second: Run, keys: Sequence[str], *, read: Callable[[Path], ByQuery | None] = ByQuery.read
 ) -> "list[Difference]":
     """The second run held against the first on the same queries, by the values that both keep: no model is
@@ -170,7 +179,7 @@ def differences(
     Args:
         first: the run that the other is held against.
         second: the other.
-        keys: numbers to compare, e.g. ``compared`` of those that the runs keep. All of them are
+        keys: numbers to compare, e.g. ``usual_numbers`` of those that the runs keep. All of them are
             adjusted together. Those that a run does not keep are left out, and those that count other
             queries in either run, such as a share of the run's own errors.
         read: gives the values by query of a folder; who compares many pairs keeps what was read.
@@ -185,7 +194,7 @@ def differences(
     before, after = read(first.folder), read(second.folder)
     if before is None or after is None or not before.same_rows(after):
         return []
-    undefined, other_undefined = _undefined(before), _undefined(after)
+    undefined, other_undefined = _undefined_masks(before), _undefined_masks(after)
     both = [key for key in keys if key in undefined and undefined[key] == other_undefined.get(key)]
     name, other_name = first.id, second.id
     if name == other_name:
@@ -194,7 +203,7 @@ def differences(
     return comparison.paired_differences(values, name, Draws(before.own, len(before.image_ids)))
 
 
-def _undefined(by_query: ByQuery) -> dict[str, bytes]:
+def _undefined_masks(by_query: ByQuery) -> dict[str, bytes]:
     """Which queries have no value, by number."""
     # NaN alone differs from itself
     return {key: (values != values).tobytes() for key, values in by_query.values.items()}

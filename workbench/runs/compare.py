@@ -30,12 +30,12 @@ from workbench.records import (
 from workbench.records.measurement import measurement_row, remarks, unit_of
 from workbench.registry import did_you_mean, door, require_known
 from workbench.runs import store
-from workbench.runs.by_query import compared
+from workbench.runs.by_query import usual_numbers
 from workbench.runs.kinds import Evaluation
 from workbench.runs.measure import columns_of
-from workbench.runs.opening import apart, open_runs, opened, together
+from workbench.runs.opening import describe_differences, open_results, open_runs, share_split
 from workbench.runs.result import Result
-from workbench.runs.spellings import typed
+from workbench.runs.spellings import typed_settings
 from workbench.training import averaging
 
 Direction = Literal["i2t", "t2i"]
@@ -43,7 +43,7 @@ Direction = Literal["i2t", "t2i"]
 NOISE = 1.0
 
 
-def at_hand(names: Sequence[str] = (), *, images: int = 0) -> list[Result]:
+def open_at_hand(names: Sequence[str] = (), *, images: int = 0) -> list[Result]:
     """Open runs side by side; without names, something that can be compared.
 
     Args:
@@ -51,13 +51,13 @@ def at_hand(names: Sequence[str] = (), *, images: int = 0) -> list[Result]:
             and the same with noise.
         images: see ``open_runs``.
     """
-    spaces = open_runs(names or store.of_tour(), images=images)
+    spaces = open_runs(names or store.folders_of_tour(), images=images)
     if not names and len(spaces) == 1:
         spaces.append(spaces[0].with_noise(NOISE))
     return spaces
 
 
-def trained(runs: Sequence[Result]) -> pd.DataFrame:
+def training_table(runs: Sequence[Result]) -> pd.DataFrame:
     """How each run was trained, one a row: what it is of, which epochs are kept, by what they were chosen,
     and which one validation RSUM would have kept. Of vectors and of models made elsewhere nothing is known.
     """
@@ -67,7 +67,7 @@ def trained(runs: Sequence[Result]) -> pd.DataFrame:
         if isinstance(run.run, Evaluation):
             rows[run.name] = {"objective": "not trained here"}
             continue
-        config = typed(run.config)
+        config = typed_settings(run.config)
         rows[run.name] = {fact: config.get(fact, "") for fact in facts}
         rows[run.name] |= {"kept": ", ".join(map(str, run.kept)), "RSUM would keep": _best_by_rsum(run)}
     columns = dict.fromkeys((*facts, "kept", "RSUM would keep"), "")
@@ -104,16 +104,16 @@ def numbers(run: Result, keys: Sequence[str]) -> dict[str, tuple[Measurement, Va
     known = {m.label: (m, run.values[m.label]) for m in run.measurements if m.label in run.values}
     missing = [text for text in keys if text not in known]
     if missing:
-        known = _measured(run, missing) | known
+        known = _measure_more(run, missing) | known
     return {text: known[text] for text in keys}
 
 
-def _measured(run: Result, keys: Sequence[str]) -> dict[str, tuple[Measurement, Values]]:
+def _measure_more(run: Result, keys: Sequence[str]) -> dict[str, tuple[Measurement, Values]]:
     """Measure numbers that a run does not keep, see ``numbers``."""
     split, parsed = run.split, {text: MetricKey.parse(text) for text in keys}
     for text, key in parsed.items():
         require_known(f"{text}: the split has no judgements", key.judgements, split.judgements)
-    rows = {text: _metric(key) for text, key in parsed.items()}
+    rows = {text: _metric_of_key(key) for text, key in parsed.items()}
     names = dict.fromkeys(["own", *(key.judgements for key in parsed.values())])
     require(
         not run.model.directed,
@@ -132,7 +132,7 @@ def _measured(run: Result, keys: Sequence[str]) -> dict[str, tuple[Measurement, 
     return measured
 
 
-def _metric(key: MetricKey) -> Metric:
+def _metric_of_key(key: MetricKey) -> Metric:
     """Return the metric of a key, at its depth alone."""
     metric = metrics.load(key.metric)
     if key.k and any(metric.ks):
@@ -199,7 +199,7 @@ def _usual_keys(opened: Sequence[Result]) -> list[str]:
         # ranked lists do not determine every number
         lacking = [run for run in opened if label not in run.values and run.model.directed]
         first += [] if lacking else [label]
-    return compared([*first, *shared])
+    return usual_numbers([*first, *shared])
 
 
 def _metrics_of(opened: Sequence[Result]) -> dict[str, Metric]:
@@ -228,8 +228,8 @@ class Comparison:
     notes: tuple[str, ...] = ()
 
     def training(self) -> pd.DataFrame:
-        """Return how each result was trained, one a row, see ``trained``."""
-        return trained(self.runs)
+        """Return how each result was trained, one a row, see ``training_table``."""
+        return training_table(self.runs)
 
     def same_list(self) -> dict[str, float]:
         """Return a baseline that looks at no query, see ``same_list``."""
@@ -308,10 +308,10 @@ def compare(*results: Result | str | Path, keys: Sequence[str] = ()) -> Comparis
     """
     every: list[Result] = []
     for result in results:
-        every += opened(result)
+        every += open_results(result)
     require(every, "nothing to compare: give results of evaluate(), train() or open_runs()")
-    runs = together(every)
-    notes = apart(every, [run.name for run in runs])
+    runs = share_split(every)
+    notes = describe_differences(every, [run.name for run in runs])
     return Comparison(runs, *table(runs, keys), tuple(notes))
 
 
@@ -362,7 +362,7 @@ def ranks(opened: Sequence[Result], direction: Direction) -> Values:
     return np.stack([run.ranks(direction) for run in opened])
 
 
-def chosen(
+def choose_queries(
     ranked: Values, split: Split, direction: Direction, asked: Sequence[str], count: int
 ) -> list[tuple[str, int]]:
     """The queries to show: those asked for by id, then those on which the runs differ most, one an image.
@@ -392,7 +392,7 @@ def chosen(
     return queries
 
 
-def grader(split: Split) -> Callable[[Rows, Rows], Array] | None:
+def make_grader(split: Split) -> Callable[[Rows, Rows], Array] | None:
     """What grades any image and caption of a split between 0 and 1, where its data know; else ``None``."""
     name = densest_judgements([name for name in ("graded", "exact") if name in split.judgements], graded=True)
     if name == "own":

@@ -19,7 +19,7 @@ from workbench.io import read_options, reading_errors
 from workbench.objectives.parts.attention import Form
 from workbench.records import require
 from workbench.registry import Count, class_of, did_you_mean, options_of, refusal
-from workbench.runs.spellings import MEMBERS, lay, nested, require_data
+from workbench.runs.spellings import MEMBERS, merge_layers, nest, require_data
 from workbench.training.settings import Section, Settings
 
 
@@ -148,7 +148,7 @@ class Config(Settings):
             ValueError: as ``read_options``, or what the class refuses, with the file's name before it.
         """
         with reading_errors(path, "holds no configuration", TypeError, KeyError):  # unknown names
-            return cls(**nested(read_options(path)))
+            return cls(**nest(read_options(path)))
 
     def as_dict(self) -> dict[str, Any]:
         """Return all fields by name, as JSON values."""
@@ -165,7 +165,7 @@ class Config(Settings):
         whole = {name: value for name, value in changes.items() if isinstance(value, Member)}
         others = {name: value for name, value in changes.items() if name not in whole}
         check_fields("config", type(self), changes)
-        return type(self)(**{**lay(self.given(), others), **whole})
+        return type(self)(**{**merge_layers(self.given(), others), **whole})
 
 
 def as_config(config: Any) -> Config:

@@ -13,7 +13,7 @@ import pandas as pd
 from workbench.metrics.blocks import blocks, by_rows
 from workbench.records import Array, Mask, Rows, Split, Values, require
 from workbench.registry import door, require_known
-from workbench.runs.opening import opened, together
+from workbench.runs.opening import open_results, share_split
 from workbench.runs.result import Result
 
 Way = Literal["i2t", "t2i"]
@@ -70,8 +70,8 @@ def errors(
     results = [first] if second is None else [first, second]
     every: list[Result] = []
     for result in results:
-        every += opened(result)
-    runs = together(every)
+        every += open_results(result)
+    runs = share_split(every)
     split = runs[0].split
     require(len(runs) == len(results), "give one result, or two")
     require_known(f"{split.name} has no judgements", judgements, split.judgements)
@@ -81,19 +81,19 @@ def errors(
     for way in ways:
         firsts = [first_answers(run, way, judgements) for run in runs]
         right = [answers.rank == 1 for answers in firsts]
-        counts[way] = _counts(right, firsts[0].rank, [run.name for run in runs])
+        counts[way] = _error_counts(right, firsts[0].rank, [run.name for run in runs])
         for number, answers in enumerate(firsts):
             wrong, names = answers.rank > 1, {"right": "", "wrong": runs[number].name}
             if second is not None:
                 wrong &= right[1 - number]
                 names["right"] = runs[1 - number].name
-            tables.append(_listed(split, way, np.flatnonzero(wrong), answers, names))
+            tables.append(_error_rows(split, way, np.flatnonzero(wrong), answers, names))
     table = pd.concat(tables, ignore_index=True)
     table.attrs["queries"] = counts
     return table
 
 
-def _counts(right: Sequence[Mask], rank: Values, names: Sequence[str]) -> dict[str, Any]:
+def _error_counts(right: Sequence[Mask], rank: Values, names: Sequence[str]) -> dict[str, Any]:
     """How many queries count, how many each result answers rightly, and how many all of them or none does."""
     counted = ~np.isnan(rank)
     each = {name: int(mask.sum()) for name, mask in zip(names, right, strict=True)}
@@ -126,27 +126,27 @@ def first_answers(run: Result, way: Way, judgements: str = "own") -> FirstAnswer
     return FirstAnswers(run.ranks(way, judgements), answer, answer_score, truth, truth_score)
 
 
-def _listed(
+def _error_rows(
     split: Split, way: Way, rows: Rows, first: FirstAnswers, names: Mapping[str, str]
 ) -> pd.DataFrame:
     """The errors of one result in one direction, the largest ranks first."""
     rows = rows[np.argsort(-first.rank[rows], kind="stable")]
-    images, captions = _side(split, "image"), _side(split, "caption")
+    images, captions = _ids_and_texts(split, "image"), _ids_and_texts(split, "caption")
     queries, items = (images, captions) if way == "i2t" else (captions, images)
     columns: dict[str, Any] = {
         "direction": way,
-        **_named("query", queries, rows),
+        **_side_columns("query", queries, rows),
         **names,
         "rank": first.rank[rows],
     }
-    columns |= _named("answer", items, first.answer[rows])
+    columns |= _side_columns("answer", items, first.answer[rows])
     columns["answer_score"] = first.answer_score[rows].astype(float)
-    columns |= _named("truth", items, first.truth[rows])
+    columns |= _side_columns("truth", items, first.truth[rows])
     columns["truth_score"] = first.truth_score[rows].astype(float)
     return pd.DataFrame(columns, columns=COLUMNS)
 
 
-def _side(split: Split, kind: str) -> tuple[Array, Array]:
+def _ids_and_texts(split: Split, kind: str) -> tuple[Array, Array]:
     """Ids and texts of images or captions; the text of an image is its first caption. Behind the last stands
     what is not there.
     """
@@ -157,6 +157,6 @@ def _side(split: Split, kind: str) -> tuple[Array, Array]:
     return np.array([*split.image_ids, ""], dtype=object), texts[[*caption, -1]]
 
 
-def _named(name: str, side: tuple[Array, Array], rows: Rows) -> dict[str, Array]:
+def _side_columns(name: str, side: tuple[Array, Array], rows: Rows) -> dict[str, Array]:
     ids, texts = side
     return {f"{name}_id": ids[rows], name: texts[rows]}

@@ -29,7 +29,7 @@ from workbench.runs.opening import open_runs, same_rows
 from workbench.runs.own import Encodes, Ensemble, Joint, KeptVectors, is_object_model
 from workbench.runs.pairs import Pairs
 from workbench.runs.qrels import with_ground_truth
-from workbench.runs.rescoring import rescored
+from workbench.runs.rescoring import rescore
 from workbench.runs.resolve import check_measured
 from workbench.runs.result import Result
 from workbench.runs.scores import open_scores
@@ -37,12 +37,12 @@ from workbench.runs.scoring import note_of, require_several, scoring_of
 from workbench.runs.spellings import name_of
 from workbench.runs.target import Target
 from workbench.runs.vector_files import (
-    in_order,
     name_of_sources,
+    notes_without_ids,
+    order_as_split,
     origin,
     read_both,
     split_of_rows,
-    without_ids,
 )
 from workbench.training import computing_threads
 from workbench.training.batches import Source
@@ -158,7 +158,7 @@ def evaluate(  # noqa: PLR0913
     check_measured(metrics, judge, rounds)
     how: dict[str, Any] = {"pretrained": pretrained, "random_weights": random_weights}
     how |= {"device": device, "precision": precision}
-    models, where = _several(model), Where(data, split)
+    models, where = _list_models(model), Where(data, split)
     sources = {"images": images, "texts": texts, "scores": scores, "runs": runs, "own": own}
     _require_one_way(_ways(models, sources), data, own)
     _require_owners(models, where, **how)
@@ -167,7 +167,7 @@ def evaluate(  # noqa: PLR0913
         subject = subject._replace(split=with_ground_truth(subject.split, qrels))
     asked = {"split": split, "precision": precision, "scoring": scoring or {}}
     identity = replace(_identity(subject, asked), metrics=tuple(metrics), judge=judge)
-    return _measured(subject, identity, about, rounds, say)
+    return _measure_subject(subject, identity, about, rounds, say)
 
 
 def _subject(
@@ -179,22 +179,22 @@ def _subject(
 ) -> Subject:
     """What is measured: models, else vectors, else scores."""
     if models:
-        return _of_models(models, where, scoring, how)
+        return _subject_of_models(models, where, scoring, how)
     own = sources["own"]
     if sources["images"] is not None:
-        return _of_vectors(where, sources["images"], sources["texts"], own, scoring)
+        return _subject_of_vectors(where, sources["images"], sources["texts"], own, scoring)
     subject = _of_scores(where, sources["scores"], sources["runs"], own)
-    return subject._replace(model=rescored(subject.model, scoring))
+    return subject._replace(model=rescore(subject.model, scoring))
 
 
-def _several(model: Any) -> list[Any]:
+def _list_models(model: Any) -> list[Any]:
     """The models, of which there are none where vectors are given."""
     if model is None:
         return []
     return list(model) if isinstance(model, list | tuple) else [model]
 
 
-def _measured(subject: Subject, identity: Evaluation, about: About, rounds: int, say: Say) -> Result:
+def _measure_subject(subject: Subject, identity: Evaluation, about: About, rounds: int, say: Say) -> Result:
     """Measure a subject by the metrics of its identity, or else by those of the run that it is from."""
     model, split, image, text, target, run, _ = subject
     config = run.as_dict() if run else {}
@@ -208,7 +208,7 @@ def _measured(subject: Subject, identity: Evaluation, about: About, rounds: int,
     with computing_threads(int(config.get("threads", 0))):
         threads = torch.get_num_threads()
         measurements, values, best = measure(model, split, image, text, **how)
-        measurements += _of_chains(subject, rounds)
+        measurements += _measure_chains(subject, rounds)
     known = {m.key.metric for m in measurements}
     left = [name for name in names if registry.load(name).name not in known]
     if left:
@@ -234,7 +234,7 @@ def _measured(subject: Subject, identity: Evaluation, about: About, rounds: int,
     )
 
 
-def _of_chains(subject: Subject, rounds: int) -> list[Measurement]:
+def _measure_chains(subject: Subject, rounds: int) -> list[Measurement]:
     """Measure captions that form chains by HierarCaps' protocols, with the empty text as the root."""
     model, split, image, text, *_ = subject
     if split.level is None or split.chain is None or not (model.encodes and model.of_unit_length):
@@ -306,7 +306,9 @@ def _require_owners(models: Sequence[Any], where: Where, **of_model: Any) -> Non
         require(not values[name], f"{name}={values[name]!r:.200} belongs to {owner}; leave it out")
 
 
-def _of_vectors(where: Where, images: Any, texts: Any, own: Any, scoring: Mapping[str, Any]) -> Subject:
+def _subject_of_vectors(
+    where: Where, images: Any, texts: Any, own: Any, scoring: Mapping[str, Any]
+) -> Subject:
     """Vectors in the order of the data, or with rows of their own."""
     model: Model = KeptVectors()
     part = target = None
@@ -318,11 +320,11 @@ def _of_vectors(where: Where, images: Any, texts: Any, own: Any, scoring: Mappin
     if part is None:
         part = split_of_rows(own, len(image.values), len(text.values), (image.ids, text.ids))
     else:
-        notes += without_ids(image, text, part)
+        notes += notes_without_ids(image, text, part)
     part = replace(part, notes=(*part.notes, *notes))
-    sides = in_order(image, text, part)
+    sides = order_as_split(image, text, part)
     several = any(side.parts is not None for side in sides)
-    model = rescored(model, scoring or ({"scorer": "maxsim"} if several else {}))
+    model = rescore(model, scoring or ({"scorer": "maxsim"} if several else {}))
     name = name_of_sources({"images": images, "texts": texts})
     from_files: dict[str, Any] = {"images": origin(images, sides[0]), "texts": origin(texts, sides[1])}
     from_files |= {"name": name} if name else {}
@@ -342,29 +344,31 @@ def _of_scores(where: Where, scores: Any, runs: Any, own: Any) -> Subject:
     return Subject(model, split, image, text, target, origin=origin)
 
 
-def _of_models(
+def _subject_of_models(
     models: Sequence[Any], where: Where, scoring: Mapping[str, Any], how: Mapping[str, Any]
 ) -> Subject:
     """Models on the data that were named, else each on those of its own run; several as one."""
-    subjects = [_of_model(model, where, scoring, how) for model in models]
-    return subjects[0] if len(subjects) == 1 else _together(subjects)
+    subjects = [_subject_of_model(model, where, scoring, how) for model in models]
+    return subjects[0] if len(subjects) == 1 else _join_subjects(subjects)
 
 
-def _of_model(model: Any, where: Where, scoring: Mapping[str, Any], how: Mapping[str, Any]) -> Subject:
+def _subject_of_model(
+    model: Any, where: Where, scoring: Mapping[str, Any], how: Mapping[str, Any]
+) -> Subject:
     """A model on the data that were named, else on those of its own run."""
     if isinstance(model, Result):
-        return _of_result(model, where, scoring, how)
+        return _subject_of_result(model, where, scoring, how)
     folder = _run_of(model, where.data)
     run = read_kind(folder) if folder else None
     if where.data is None and isinstance(run, Evaluation):
-        return _of_result(open_runs([str(folder)])[0], where, scoring, how)
-    opened = rescored(open_model(folder or model, **how), scoring)
+        return _subject_of_result(open_runs([str(folder)])[0], where, scoring, how)
+    opened = rescore(open_model(folder or model, **how), scoring)
     part, target = _data_of(opened, where)
     own = where.data is None and where.split in ("", "test")
     if folder and own and (changes := changed_since(folder, part)):
         note = f"{part.name} has changed since {folder} was measured: {changes}"
         part = replace(part, notes=(*part.notes, note))
-    return _embedded(opened, part, target, run)
+    return _embed_split(opened, part, target, run)
 
 
 def _run_of(model: Any, data: Any) -> Path | None:
@@ -383,17 +387,19 @@ def _run_of(model: Any, data: Any) -> Path | None:
     return folder
 
 
-def _of_result(result: Result, where: Where, scoring: Mapping[str, Any], how: Mapping[str, Any]) -> Subject:
+def _subject_of_result(
+    result: Result, where: Where, scoring: Mapping[str, Any], how: Mapping[str, Any]
+) -> Subject:
     """A result on its own rows, with its own embeddings, or its model on other data."""
     own = where.data is None and not where.split
     opened = open_model(result.model, **how)
-    model = rescored(opened, scoring)
+    model = rescore(opened, scoring)
     # what other scores of an encoder of this library read is not kept
     if own and not (scoring and isinstance(model, EncoderModel)):
         sides = result.image, result.text
         return _checked(Subject(model, result.split, *sides, result.target, result.run))
     part, target = (result.split, result.target) if own else _data_of(model, where)
-    return _embedded(model, part, target, result.run)
+    return _embed_split(model, part, target, result.run)
 
 
 def _data_of(model: Model, where: Where) -> tuple[Split, Target | None]:
@@ -405,7 +411,7 @@ def _data_of(model: Model, where: Where) -> tuple[Split, Target | None]:
     return load_split(model.config, where.split or "test"), None
 
 
-def _embedded(
+def _embed_split(
     model: Model, split: Split, target: Target | None, run: Training | Evaluation | None
 ) -> Subject:
     """A split as a model embeds it, with notes of both."""
@@ -430,7 +436,7 @@ def _checked(subject: Subject) -> Subject:
     return subject._replace(split=replace(split, notes=tuple(notes)))
 
 
-def _together(subjects: Sequence[Subject]) -> Subject:
+def _join_subjects(subjects: Sequence[Subject]) -> Subject:
     """Several models as one, on the rows that all of them have embedded.
 
     Raises:

@@ -146,7 +146,7 @@ def export(run: str | Path, to: str, folder: str | Path, *, licence: str = "unkn
         unfinished = Path(temporary) / place.name
         unfinished.mkdir()
         forms[to](source, unfinished)
-        write_text(unfinished / "README.md", card(Path(run), model, to, licence))
+        write_text(unfinished / "README.md", model_card(Path(run), model, to, licence))
         unfinished.replace(place)
     return place
 
@@ -163,7 +163,7 @@ def _source(model: Model) -> Any:
     return None if own_head else towers
 
 
-def card(run: Path, model: Model, to: str, licence: str) -> str:
+def model_card(run: Path, model: Model, to: str, licence: str) -> str:
     """The model card: data, objective, numbers with their intervals, licence.
 
     Args:
@@ -196,12 +196,12 @@ def card(run: Path, model: Model, to: str, licence: str) -> str:
     )
 
 
-def _again(encoder: HuggingFace | Transformers, folder: Path) -> None:
+def _save_encoder(encoder: HuggingFace | Transformers, folder: Path) -> None:
     encoder.model.save_pretrained(folder)
     encoder.processor.save_pretrained(folder)
 
 
-def _clip(towers: Towers, folder: Path) -> None:
+def _export_clip(towers: Towers, folder: Path) -> None:
     """As the CLIP of transformers, with its processor."""
     transformers, name = import_module("transformers"), towers.description.name
     text, size = towers.description.architecture["text_cfg"], towers.size.tolist()
@@ -286,32 +286,38 @@ def _clip_weights(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
     return renamed
 
 
-def _onnx(towers: Towers, folder: Path) -> None:
+def _export_onnx(towers: Towers, folder: Path) -> None:
     """Two files, and open_clip's configuration, which says how pictures are made and words are counted."""
 
     def image(pixels: Tensor) -> Any:
         return towers.network.encode_image((pixels / 255 - towers.mean) / towers.std)
 
     longest = towers.description.architecture["text_cfg"].get("context_length", 77)
-    _written(towers, image, {"pixels": 255 * torch.rand(2, 3, *towers.size.tolist())}, folder / "image.onnx")
+    _write_side(
+        towers, image, {"pixels": 255 * torch.rand(2, 3, *towers.size.tolist())}, folder / "image.onnx"
+    )
     ids = torch.ones(2, longest, dtype=torch.long)
-    _written(towers, towers.network.encode_text, {"ids": ids}, folder / "text.onnx")
+    _write_side(towers, towers.network.encode_text, {"ids": ids}, folder / "text.onnx")
     towers.export(folder).unlink()
 
 
-def _hugging_face_onnx(encoder: HuggingFace | Transformers, folder: Path) -> None:
+def _export_hugging_face_onnx(encoder: HuggingFace | Transformers, folder: Path) -> None:
     """Two files, and the processor that makes what they read."""
     model, processor = encoder.model.eval(), encoder.processor
     with reading_errors(encoder.name, "cannot be exported", KeyError):
         inputs = dict(processor(images=[Image.new("RGB", (64, 64))] * 2, return_tensors="pt"))
-    _written(model, model.get_image_features, {"pixel_values": inputs["pixel_values"]}, folder / "image.onnx")
+    _write_side(
+        model, model.get_image_features, {"pixel_values": inputs["pixel_values"]}, folder / "image.onnx"
+    )
     ids = torch.ones(2, encoder.longest, dtype=torch.long)
     real = ids.tril(encoder.longest // 2)  # of all ones the exporter would take for granted that they are
-    _written(model, model.get_text_features, {"input_ids": ids, "attention_mask": real}, folder / "text.onnx")
+    _write_side(
+        model, model.get_text_features, {"input_ids": ids, "attention_mask": real}, folder / "text.onnx"
+    )
     processor.save_pretrained(folder)
 
 
-def _written(owner: nn.Module, encode: Callable[..., Any], inputs: dict[str, Tensor], file: Path) -> None:
+def _write_side(owner: nn.Module, encode: Callable[..., Any], inputs: dict[str, Tensor], file: Path) -> None:
     """One side as an ONNX file; the number of items is free."""
     library("onnxscript", "onnx")
     side, free = Side(owner, encode).eval(), torch.export.Dim("items")
@@ -332,8 +338,11 @@ def _written(owner: nn.Module, encode: Callable[..., Any], inputs: dict[str, Ten
 
 _OF_TOWERS: dict[str, Callable[[Any, Path], Any]] = {
     "open_clip": partial(Towers.export, dtype=torch.float32),
-    "transformers": _clip,
-    "onnx": _onnx,
+    "transformers": _export_clip,
+    "onnx": _export_onnx,
 }
-_OF_TRANSFORMERS: dict[str, Callable[[Any, Path], Any]] = {"transformers": _again, "onnx": _hugging_face_onnx}
+_OF_TRANSFORMERS: dict[str, Callable[[Any, Path], Any]] = {
+    "transformers": _save_encoder,
+    "onnx": _export_hugging_face_onnx,
+}
 _FORMS = {Towers: _OF_TOWERS, Transformers: _OF_TRANSFORMERS, HuggingFace: _OF_TRANSFORMERS}

@@ -25,7 +25,7 @@ def training_summary(
     """
     if not history:
         return "Nothing was trained: this is the starting point."
-    parts = [_chosen(history, select, kept), f"{_cost(history[-1])}."]
+    parts = [_describe_choice(history, select, kept), f"{_describe_cost(history[-1])}."]
     if select != "rsum":
         best = int(history[best_epoch(history, "rsum")]["epoch"])
         epoch = "the same" if [*kept] == [best] else f"epoch {best}"
@@ -34,16 +34,16 @@ def training_summary(
     return " ".join([f"{parts[0]}; {parts[1]}", *parts[2:], chance]).rstrip()
 
 
-def _cost(last: Mapping[str, float]) -> str:
+def _describe_cost(last: Mapping[str, float]) -> str:
     return f"{format_count(int(last['steps']), 'step')} in {format_number(last['seconds'], 0)} s"
 
 
-def _chosen(history: Sequence[Mapping[str, float]], select: str, kept: Sequence[int]) -> str:
+def _describe_choice(history: Sequence[Mapping[str, float]], select: str, kept: Sequence[int]) -> str:
     """Say whose weights these are."""
     epochs = int(history[-1]["epoch"])
     if len(kept) > 1:
         return f"The weights are the mean of those of epochs {kept[0]} to {kept[-1]} of {epochs}"
-    value = _value(history, select, kept[0])
+    value = _format_value_of_epoch(history, select, kept[0])
     if kept[0] == 0:
         return (
             f"No epoch was better than the starting point by validation {select} ({value}), so the weights "
@@ -51,11 +51,11 @@ def _chosen(history: Sequence[Mapping[str, float]], select: str, kept: Sequence[
         )
     return (
         f"The weights are those of epoch {kept[0]} of {epochs}, the best by validation {select} "
-        f"({value}; {_value(history, select, 0)} before training)"
+        f"({value}; {_format_value_of_epoch(history, select, 0)} before training)"
     )
 
 
-def _value(history: Sequence[Mapping[str, float]], select: str, epoch: int) -> str:
+def _format_value_of_epoch(history: Sequence[Mapping[str, float]], select: str, epoch: int) -> str:
     """Return the validation number of an epoch with its unit."""
     unit = unit_of(select)
     (row,) = (row for row in history if row["epoch"] == epoch)

@@ -26,7 +26,7 @@ from workbench.progress import Task
 from workbench.records import Array, Embedding, Judgements, Measurement, Rows, Split, Values, require
 from workbench.runs.measure import evaluate_split
 from workbench.runs.model import Say, silent
-from workbench.runs.run_files import LISTS, SAID, WAYS, Placed, name_of, placed, read_pairs, sources_of
+from workbench.runs.run_files import LISTS, SAID, WAYS, Placed, name_of, place_rows, read_pairs, sources_of
 from workbench.runs.scores import KeptScores, Sides, kept_file, kept_ids
 from workbench.runs.store import LISTED, SCORES
 from workbench.runs.vector_files import name_of_sources
@@ -150,7 +150,7 @@ class KeptLists(KeptScores):
         return sizes == [images * captions] * len(WAYS)
 
 
-def completed(scores: RowScores, floor: float, judged: Judgements) -> RowScores:
+def complete_scores(scores: RowScores, floor: float, judged: Judgements) -> RowScores:
     """``(I, T)`` scores of lists with the open places filled: what has a larger grade stands first, and among
     equal grades the later row.
 
@@ -161,12 +161,12 @@ def completed(scores: RowScores, floor: float, judged: Judgements) -> RowScores:
     """
     grades = by_rows(judged)
     known = np.unique(np.append(judged.grades, judged.unlisted or 0.0))
-    i2t = _filled(scores, grades, known, floor)
-    return RowScores(i2t.make, i2t.shape, other=_filled(scores.T, grades.T, known, floor))
+    i2t = _fill_places(scores, grades, known, floor)
+    return RowScores(i2t.make, i2t.shape, other=_fill_places(scores.T, grades.T, known, floor))
 
 
-def _filled(scores: RowScores, grades: RowScores, known: Array, floor: float) -> RowScores:
-    """One direction of ``completed``; ``known`` = the distinct grades, ascending."""
+def _fill_places(scores: RowScores, grades: RowScores, known: Array, floor: float) -> RowScores:
+    """One direction of ``complete_scores``; ``known`` = the distinct grades, ascending."""
     size = scores.shape[1]
 
     def make(rows: Any, items: Any) -> Array:
@@ -200,7 +200,7 @@ def open_lists(source: Any, split: Split) -> tuple[KeptScores, Split, dict[str, 
     for way, part in sources_of(source):
         name = name_of(part, LISTS)
         for direction, table in read_pairs(part, LISTS):
-            rows = placed(table, split, name, way or direction)
+            rows = place_rows(table, split, name, way or direction)
             require(
                 rows.way not in parts,
                 f"{name}: there are lists {SAID[rows.way]} already; evaluate one run at a time, and "
@@ -305,8 +305,8 @@ def known_numbers(
             candidates.append(measurement)
     open_labels: set[str] = set()
     if not model.is_whole():
-        orders = (completed(scores, model.floor, judged) for judged in split.judgements.values())
-        open_labels = _undetermined(orders, split, (candidates, values), metrics, judge)
+        orders = (complete_scores(scores, model.floor, judged) for judged in split.judgements.values())
+        open_labels = _undetermined_labels(orders, split, (candidates, values), metrics, judge)
     known = [measurement for measurement in candidates if measurement.label not in open_labels]
     read = [measurement for measurement in known if measurement.ties != WITHOUT_SCORES]
     require(read, f"{split.name}: the lists determine no number; {'; '.join(_notes_of(model))}")
@@ -316,7 +316,7 @@ def known_numbers(
     return known, {label: values[label] for label in values if label in labels}, note
 
 
-def _undetermined(
+def _undetermined_labels(
     orders: Iterable[RowScores], split: Split, measured: Measured, metrics: Sequence[str], judge: str
 ) -> set[str]:
     """Labels of the numbers that some order of the open places changes."""

@@ -24,8 +24,8 @@ from workbench.progress import Task
 from workbench.records import Array, Embedding, Judgements, Measurement, MetricKey, Split, Values, require
 from workbench.records.metric_key import densest_judgements
 from workbench.registry import require_known
-from workbench.runs.model import Model, Say, TrainedModel, scored, silent
-from workbench.runs.resolve import chooser
+from workbench.runs.model import Model, Say, TrainedModel, score_split, silent
+from workbench.runs.resolve import choosing_metric
 from workbench.text.descriptiveness import score_pool
 from workbench.text.words import words
 from workbench.training.batches import Source
@@ -70,12 +70,12 @@ def validate(
         NotMeasuredError: the split has no such number.
     """
     image, text = model.embed(source)
-    scores, split = scored(model, image, text), source.split
+    scores, split = score_split(model, image, text), source.split
     key = MetricKey.parse(select)
     walked = partial(evaluate_split, scores, vectors=(image.mean.numpy(), text.mean.numpy()), rounds=0)
     # judgements that nobody asks for cost a pass over all pairs
     needed = {name: split.judgements[name] for name in split.judgements if name in ("own", key.judgements)}
-    table = [row() for row in dict.fromkeys((registry.member("rsum"), chooser(select, metrics)))]
+    table = [row() for row in dict.fromkeys((registry.member("rsum"), choosing_metric(select, metrics)))]
     measurements = walked(replace(split, judgements=needed), table=table)[0]
     values = {m.label: m.value for m in measurements if m.label in ("rsum", select)}
     if select not in values:
@@ -101,7 +101,7 @@ def measure(
         The two that ``evaluate_split`` returns, and by direction the scores and rows of the ``BEST`` best
         items of every query.
     """
-    ranked = Ranked(scored(model, image, text, say=say), list(split.judgements.values()), BEST)
+    ranked = Ranked(score_split(model, image, text, say=say), list(split.judgements.values()), BEST)
     # products of other vectors say nothing of two images, or of two captions
     vectors = (image.mean.numpy(), text.mean.numpy()) if model.of_unit_length else None
     measurements, values = evaluate_split(ranked, split, vectors=vectors, **how)
@@ -160,11 +160,11 @@ def evaluate_split(
     scores = ranked.scores
     pairs, graded = list[tuple[Measurement, Values]](), [row for row in more if "graded" in row.by]
     with Task(f"measuring {split.name}") as task:
-        for evidence, rows, subset in _walks(ranked, split, vectors, table):
+        for evidence, rows, subset in _evidence_to_walk(ranked, split, vectors, table):
             for pair in walk(evidence, rows, subset=subset, rounds=rounds):
                 pairs.append(pair)
                 task.update(detail=f"{format_count(len(pairs), 'number')} so far")
-        for evidence in _judged(scores, split, judge) if judge and graded else ():
+        for evidence in _judged_evidence(scores, split, judge) if judge and graded else ():
             pairs += walk(evidence, graded, rounds=rounds)
     pairs += twin_accuracy.twin_accuracies(
         scores, split.twins, split.own, rows=[row for row in table if "twins" in row.by], rounds=rounds
@@ -175,7 +175,9 @@ def evaluate_split(
     )
     dense = split.judgements[densest_judgements(split.judgements)]
     measurements += calibration.calibrations(scores, dense, split.own, table, rounds=rounds)
-    measurements += _correlations(scores, split, vectors, [row for row in table if "rated" in row.by], rounds)
+    measurements += _measure_correlations(
+        scores, split, vectors, [row for row in table if "rated" in row.by], rounds
+    )
     if strict:
         _require_measured(more, usual, measurements, split)
     return measurements, {m.label: values for m, values in pairs}
@@ -197,7 +199,7 @@ def _require_measured(
         )
 
 
-def _walks(
+def _evidence_to_walk(
     ranked: Ranked, split: Split, vectors: tuple[Array, Array] | None, table: Sequence[Metric]
 ) -> Iterator[tuple[Evidence, list[Metric], Subset | None]]:
     """Evidence, the metrics that are measured by it, and the queries that are asked."""
@@ -213,7 +215,7 @@ def _walks(
     for name, judged in judgements.items():
         evidence = Evidence(scores, judged, split.own, labels, ranked=ranked)
         if name in CXC:
-            within = _within(split, vectors)
+            within = _ranks_within_sides(split, vectors)
             crossed = Evidence(scores, judged, split.own, name=cxc.NAME, ranked=ranked, within=within)
             yield crossed, rows(cxc.NAME), None
         if name not in ("own", cxc.NAME):
@@ -242,7 +244,7 @@ def columns_of(split: Split) -> Columns:
     return Columns(makers)
 
 
-def _judged(scores: AnyScores, split: Split, judge: str) -> Iterator[Evidence]:
+def _judged_evidence(scores: AnyScores, split: Split, judge: str) -> Iterator[Evidence]:
     """A judge's grades of the split, its captions being the references of their images."""
     pool = split.captions, split.own
     phi = signals.load(judge).fit(*pool).transform(*pool, images=len(split.image_ids))
@@ -251,7 +253,7 @@ def _judged(scores: AnyScores, split: Split, judge: str) -> Iterator[Evidence]:
             yield Evidence(scores, phi, split.own, name=judge, folds=folds, without_own=without)
 
 
-def _within(split: Split, vectors: tuple[Array, Array] | None) -> dict[str, Ranks]:
+def _ranks_within_sides(split: Split, vectors: tuple[Array, Array] | None) -> dict[str, Ranks]:
     """Retrieval of Crisscrossed Captions within a modality, where its ratings and the vectors are there."""
     found: dict[str, Ranks] = {}
     if vectors is not None and "sis" in split.image_judgements:
@@ -264,7 +266,7 @@ def _within(split: Split, vectors: tuple[Array, Array] | None) -> dict[str, Rank
     return found
 
 
-def _correlations(
+def _measure_correlations(
     scores: AnyScores,
     split: Split,
     vectors: tuple[Array, Array] | None,

@@ -32,7 +32,7 @@ from workbench.progress import Task
 from workbench.records import Array, Batch, Embedding, Rows, Split, require
 from workbench.registry import require_list
 from workbench.runs.config import Config
-from workbench.runs.weights import NOTE, with_note
+from workbench.runs.weights import NOTE, name_with_note
 from workbench.text.signal import SignalMaker
 from workbench.training import batches
 from workbench.training.batches import Pixels, Reader, Source
@@ -185,14 +185,14 @@ class Model:
         return changed
 
     def scores_of_split(self, image: Embedding, text: Embedding, *, say: Say = silent) -> AnyScores:
-        """``(I, T)`` scores of a whole split, see ``in_blocks``.
+        """``(I, T)`` scores of a whole split, see ``scores_in_blocks``.
 
         Args:
             image: embeddings of all its images.
             text: embeddings of all its captions.
             say: is told what re-ranking costs.
         """
-        return in_blocks(self, image.in_float32(self.device), text.in_float32(self.device))
+        return scores_in_blocks(self, image.in_float32(self.device), text.in_float32(self.device))
 
     def matrix(self, image: Embedding, text: Embedding) -> Array:
         """``(I, T)`` scores of a whole split, in one matrix."""
@@ -205,7 +205,7 @@ class Model:
             name: that was given; empty = its own.
         """
         name = name or self.name
-        return with_note(name) if self.origin.get("random_weights") else name
+        return name_with_note(name) if self.origin.get("random_weights") else name
 
     def cut(self, source: Source) -> tuple[int, int]:
         """Count the captions that are longer than the model reads, and say how many tokens it reads;
@@ -234,7 +234,7 @@ def require_one_width(image: Embedding, text: Embedding) -> None:
         )
 
 
-def in_blocks(model: ModelProtocol, image: Embedding, text: Embedding) -> AnyScores:
+def scores_in_blocks(model: ModelProtocol, image: Embedding, text: Embedding) -> AnyScores:
     """``(I, T)`` scores of embeddings: a matrix where it has at most 2 ** 28 entries, else by blocks of rows.
 
     Pairs are scored one by one, so that slices give what the whole gives, up to rounding of the matrix
@@ -254,7 +254,7 @@ def in_blocks(model: ModelProtocol, image: Embedding, text: Embedding) -> AnySco
     return RowScores(block, (len(image), len(text)))
 
 
-def scored(model: ModelProtocol, image: Embedding, text: Embedding, *, say: Say = silent) -> AnyScores:
+def score_split(model: ModelProtocol, image: Embedding, text: Embedding, *, say: Say = silent) -> AnyScores:
     """``(I, T)`` scores of a whole split, re-ranked where the configuration of the model asks for it.
 
     Args:
@@ -265,7 +265,7 @@ def scored(model: ModelProtocol, image: Embedding, text: Embedding, *, say: Say 
     """
     if isinstance(model, Model):
         return model.scores_of_split(image, text, say=say)
-    return in_blocks(model, image, text)
+    return scores_in_blocks(model, image, text)
 
 
 @dataclass
@@ -478,15 +478,15 @@ class TrainedModel(EncoderModel):
     def scores_of_split(self, image: Embedding, text: Embedding, *, say: Say = silent) -> AnyScores:
         """``(I, T)`` scores of a whole split, re-ranked where the configuration asks for it."""
         sides = image.in_float32(self.device), text.in_float32(self.device)
-        first = in_blocks(self, *sides)
+        first = scores_in_blocks(self, *sides)
         if self.objective.reranker is None:
             return first
-        score = partial(_again, self.objective.reranker, *sides, say)
+        score = partial(_rescore, self.objective.reranker, *sides, say)
         return reranked(first, self.config.rerank, score)
 
 
 @torch.no_grad()
-def _again(scorer: Scorer, images: Embedding, texts: Embedding, say: Say, rows: Rows, items: Rows) -> Array:
+def _rescore(scorer: Scorer, images: Embedding, texts: Embedding, say: Say, rows: Rows, items: Rows) -> Array:
     """``(N,)`` scores of the pairs of these images, ascending, and these captions, image by image."""
     began, parts = time.perf_counter(), list[Array]()
     starts = np.flatnonzero(np.diff(rows, prepend=-1))

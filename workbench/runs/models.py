@@ -28,7 +28,7 @@ from workbench.runs import store as runs
 from workbench.runs.adapters.dual_encoders import HuggingFace
 from workbench.runs.adapters.late_interaction import LateInteraction, saved_class
 from workbench.runs.adapters.sentences import SENTENCES, Sentences
-from workbench.runs.build import build, facts_of, fitted
+from workbench.runs.build import build, facts_of, fit_makers
 from workbench.runs.config import Config
 from workbench.runs.kinds import Evaluation, read_kind
 from workbench.runs.lists import open_kept
@@ -45,9 +45,9 @@ from workbench.runs.own import (
     first_method,
 )
 from workbench.runs.pairs import PairModel, Pairs
-from workbench.runs.rescoring import rescored
+from workbench.runs.rescoring import rescore
 from workbench.runs.store import verify_files
-from workbench.runs.weights import SEED, lacks_weights, require_weights, with_note
+from workbench.runs.weights import SEED, lacks_weights, name_with_note, require_weights
 from workbench.training import checkpoint, seed_everything
 from workbench.training.settings import changed_settings
 
@@ -94,7 +94,7 @@ def open_model(
     """
     if isinstance(model, str | Path):
         with Task(f"opening {model}"):
-            return _named(str(model), pretrained, random_weights).to(device, precision)
+            return _open_named(str(model), pretrained, random_weights).to(device, precision)
     if isinstance(model, list | tuple):
         require(not pretrained, "pretrained belongs to one model; name it with each, as NAME:TAG")
         how: dict[str, Any] = {"device": device, "precision": precision, "random_weights": random_weights}
@@ -165,10 +165,10 @@ def _is_run(folder: Path) -> bool:
     return any((folder / file).is_file() for file in (runs.RESULTS, runs.STATES, runs.KIND))
 
 
-def _named(model: str, pretrained: str, random_weights: bool = False) -> Model:
+def _open_named(model: str, pretrained: str, random_weights: bool = False) -> Model:
     place = resolve_input(model)
     if place.is_dir():
-        return _in_folder(place, pretrained)
+        return _open_in_folder(place, pretrained)
     import open_clip  # slow to import
 
     plain, _, tag = model.partition(":")
@@ -178,19 +178,19 @@ def _named(model: str, pretrained: str, random_weights: bool = False) -> Model:
             pretrained in ("", tag),
             f"{model} names the weights {tag}, and pretrained is {pretrained!r}; give one of them",
         )
-        return _of_open_clip(plain, tag, random_weights)
+        return _open_of_open_clip(plain, tag, random_weights)
     if model.endswith(".json") or plain in SCHEMES or model.replace("/", "-") in known:
-        return _of_open_clip(model, pretrained, random_weights)
+        return _open_of_open_clip(model, pretrained, random_weights)
     if tag and _is_module(plain):
-        return _from_module(model, pretrained)
+        return _open_from_module(model, pretrained)
     require(
         not place.is_file(), f"{model} is a file; name the model that it belongs to, and pretrained={model}"
     )
     if model.count("/") == 1 and not model.startswith((".", "/", "~")):
-        return _in_library(SENTENCES if model.startswith(SENTENCES) else "transformers", model)
+        return _open_in_library(SENTENCES if model.startswith(SENTENCES) else "transformers", model)
     require("/" not in model, f"there is no folder {model}", FileNotFoundError)
     if folder_of_run := run_folder(model):
-        return _in_folder(folder_of_run, pretrained)
+        return _open_in_folder(folder_of_run, pretrained)
     raise KeyError(f"no model {model!r}; {did_you_mean(model, known, 'give an open_clip name or a folder')}")
 
 
@@ -200,7 +200,7 @@ def _is_module(name: str) -> bool:
     return top.isidentifier() and ((Path.cwd() / f"{top}.py").is_file() or find_spec(top) is not None)
 
 
-def _from_module(model: str, pretrained: str) -> Model:
+def _open_from_module(model: str, pretrained: str) -> Model:
     """An object of a module, or what its class or function makes without arguments."""
     require(not pretrained, f"{model} has its own weights; leave out pretrained={pretrained!r}")
     named = import_named("models", model)
@@ -208,10 +208,10 @@ def _from_module(model: str, pretrained: str) -> Model:
     return own_model(encoder, origin={"model": model})
 
 
-def _in_folder(folder: Path, pretrained: str) -> Model:
+def _open_in_folder(folder: Path, pretrained: str) -> Model:
     require(not pretrained, f"{folder} holds its own weights; leave out pretrained={pretrained!r}")
     if _is_run(folder):
-        return _of_run(folder)
+        return _open_of_run(folder)
     reader = next((library for file, library in FOLDERS.items() if (folder / file).is_file()), "")
     require(
         reader,
@@ -222,34 +222,38 @@ def _in_folder(folder: Path, pretrained: str) -> Model:
         if file.suffix in WEIGHTS:
             require_real_file(file, "part of a model")
     where = str(folder.resolve())
-    return _of_open_clip(f"local-dir:{where}", "") if reader == "open_clip" else _in_library(reader, where)
+    return (
+        _open_of_open_clip(f"local-dir:{where}", "")
+        if reader == "open_clip"
+        else _open_in_library(reader, where)
+    )
 
 
-def _in_library(reader: str, name: str) -> Model:
+def _open_in_library(reader: str, name: str) -> Model:
     kind: type[Adapter] = Sentences
     if reader == "transformers":
         kind = LateInteraction if saved_class(name) else HuggingFace
     return own_model(kind(name), Path(name).name, {"model": name})
 
 
-def _of_open_clip(model: str, pretrained: str, random_weights: bool = False) -> EncoderModel:
+def _open_of_open_clip(model: str, pretrained: str, random_weights: bool = False) -> EncoderModel:
     if not random_weights:
         require_weights(model, pretrained)
     random = lacks_weights(model, pretrained)
-    options = {"model": _resolved(model), "pretrained": _resolved(pretrained)}
+    options = {"model": _resolve_file(model), "pretrained": _resolve_file(pretrained)}
     kind = encoders.member("towers")
-    makers = fitted(kind.text_features(**options), ())
+    makers = fit_makers(kind.text_features(**options), ())
     with torch.random.fork_rng(devices=()):
         seed_everything(SEED)
         towers = encoders.load("towers", **kind.complete(options, facts_of(makers.values())))
     name = ":".join(dict.fromkeys(Path(part).stem for part in options.values() if part))
     opened = EncoderModel(Pair(towers, towers), makers, tuple(makers), name=name, origin=options)
     if random:
-        opened.name, opened.origin = with_note(name), {**options, "random_weights": True}
+        opened.name, opened.origin = name_with_note(name), {**options, "random_weights": True}
     return opened
 
 
-def _resolved(name: str) -> str:
+def _resolve_file(name: str) -> str:
     """The absolute path of a file; any other name as it is."""
     path = resolve_input(name)
     return str(path.resolve()) if path.is_file() else name
@@ -288,17 +292,17 @@ def load_model(folder: str | Path = "") -> Model:
         FileNotFoundError: the folder holds no checkpoint.
         ChecksumError: a file of it is damaged, or is that of another run; the message names it.
     """
-    loaded = _of_run(Path(folder)) if str(folder) else _of_open_clip(SHIPPED, SHIPPED)
+    loaded = _open_of_run(Path(folder)) if str(folder) else _open_of_open_clip(SHIPPED, SHIPPED)
     return loaded.to()
 
 
-def _of_run(path: Path) -> Model:
+def _open_of_run(path: Path) -> Model:
     kind = read_kind(path)
     if isinstance(kind, Evaluation):
         if kind.scores or kind.runs:
             return open_kept(path)
         named = kind.model, kind.pretrained, kind.random_weights
-        return rescored(_named(*named) if kind.model else KeptVectors(), kind.scoring)
+        return rescore(_open_named(*named) if kind.model else KeptVectors(), kind.scoring)
     if missing := [name for name in (runs.CONFIG, runs.STATES, runs.MODEL) if not (path / name).exists()]:
         raise FileNotFoundError(
             f"{path} holds no checkpoint: {', '.join(missing)} missing; name the folder of a finished run"

@@ -28,14 +28,14 @@ from workbench.runs.models import SHIPPED as MODEL
 from workbench.runs.models import kept_config, load_model, run_folder
 from workbench.runs.qrels import with_ground_truth
 from workbench.runs.result import Contents, Result
-from workbench.runs.same_data import differing, facts_of
+from workbench.runs.same_data import differing_facts, facts_of
 from workbench.runs.scores import kept_file
-from workbench.runs.spellings import typed
+from workbench.runs.spellings import typed_settings
 from workbench.runs.store import BARE, verify_files
 from workbench.runs.target import Target
 from workbench.runs.vector_parts import unpacked
-from workbench.runs.vectors import known
-from workbench.runs.weights import with_note
+from workbench.runs.vectors import frozen_vectors
+from workbench.runs.weights import name_with_note
 
 # a name says no more settings than these
 MOST_DIFFER = 2
@@ -79,10 +79,10 @@ def open_runs(
         for name in names:
             opened.append(_open(str(name), root, images, target))
             task.update()
-    return together(opened)
+    return share_split(opened)
 
 
-def opened(result: Any) -> list[Result]:
+def open_results(result: Any) -> list[Result]:
     """Read what names results: a run folder, an open run, or several.
 
     Args:
@@ -96,7 +96,7 @@ def opened(result: Any) -> list[Result]:
     if isinstance(result, list | tuple):
         every: list[Result] = []
         for part in result:
-            every += opened(part)
+            every += open_results(part)
         return every
     require_results(result)
     return [result]
@@ -117,21 +117,21 @@ def require_results(*results: Any) -> None:
         )
 
 
-def together(opened: Sequence[Result]) -> list[Result]:
+def share_split(opened: Sequence[Result]) -> list[Result]:
     """Runs of the same images and captions under one split, that of the first that knows them by more than
     their rows, and under names that tell them apart.
 
     Raises:
         ValueError: they were measured on different images or captions, or on captions of other images.
     """
-    known = next((run.split for run in opened if not _by_rows(run.split)), opened[0].split)
+    known = next((run.split for run in opened if not _has_row_numbers(run.split)), opened[0].split)
     for run in opened:
         same_rows(f"{opened[0].name} and {run.name} were measured on", known, run.split)
     names = _names(opened)
     notes: list[str] = []
     for run in opened:
         notes += run.split.notes
-    notes += apart(opened, names)
+    notes += describe_differences(opened, names)
     known = replace(known, notes=tuple(dict.fromkeys(notes)))
     return [replace(run, split=known, name=name) for run, name in zip(opened, names, strict=True)]
 
@@ -149,18 +149,18 @@ def same_rows(both: str, known: Split, other: Split) -> None:
     """
     if known is other:
         return
-    parts = differing(facts_of(known, "ids", "own"), facts_of(other, "ids", "own"))
+    parts = differing_facts(facts_of(known, "ids", "own"), facts_of(other, "ids", "own"))
     sizes = (len(known.image_ids), len(known.own)), (len(other.image_ids), len(other.own))
     # rows of vectors without ids are those of the other
-    if "ids" in parts and not (sizes[0] == sizes[1] and _by_rows(other)):
+    if "ids" in parts and not (sizes[0] == sizes[1] and _has_row_numbers(other)):
         turned = sorted(other.image_ids) == sorted(known.image_ids)
         turned &= sorted(other.caption_ids) == sorted(known.caption_ids)
         if turned:
             raise ValueError(f"{both} the same images and captions in another order; give both in one order")
         shared = format_count(len(set(known.image_ids) & set(other.image_ids)), "image")
         raise ValueError(
-            f"{both} different images or captions ({_size(known)}; {_size(other)}; {shared} in both); "
-            "evaluate one of them again on the data and split of the other"
+            f"{both} different images or captions ({_describe_size(known)}; {_describe_size(other)}; "
+            f"{shared} in both); evaluate one of them again on the data and split of the other"
         )
     for row in np.flatnonzero(other.own != known.own)[:1]:
         images = known.image_ids[known.own[row]], known.image_ids[other.own[row]]
@@ -170,18 +170,18 @@ def same_rows(both: str, known: Split, other: Split) -> None:
         )
 
 
-def _size(split: Split) -> str:
+def _describe_size(split: Split) -> str:
     images, captions = format_count(len(split.image_ids), "image"), format_count(len(split.own), "caption")
     return f"{split.name}: {images}, {captions}"
 
 
-def _by_rows(split: Split) -> bool:
+def _has_row_numbers(split: Split) -> bool:
     """Whether a split is that of vectors without ids, which have the numbers of their rows instead."""
     rows = (tuple(map(str, range(len(ids)))) for ids in (split.image_ids, split.caption_ids))
     return split.name == BARE and (split.image_ids, split.caption_ids) == tuple(rows)
 
 
-def apart(opened: Sequence[Result], names: Sequence[str]) -> list[str]:
+def describe_differences(opened: Sequence[Result], names: Sequence[str]) -> list[str]:
     """What differs between runs of the same rows, as notes: texts of captions, content of images,
     judgements, threads.
 
@@ -192,7 +192,7 @@ def apart(opened: Sequence[Result], names: Sequence[str]) -> list[str]:
     pairs = [(run, name) for run, name in zip(opened, names, strict=True) if run.split.name != BARE]
     notes: list[str] = []
     for run, name in pairs[1:]:
-        notes += _read_apart(*pairs[0], run, name)
+        notes += _read_differences(*pairs[0], run, name)
     threads = {name: run.threads for run, name in zip(opened, names, strict=True) if run.threads}
     if len({*threads.values()}) > 1:
         counts = ", ".join(f"{name} {count}" for name, count in threads.items())
@@ -200,7 +200,7 @@ def apart(opened: Sequence[Result], names: Sequence[str]) -> list[str]:
     return notes
 
 
-def _read_apart(first: Result, name: str, other: Result, other_name: str) -> Iterator[str]:
+def _read_differences(first: Result, name: str, other: Result, other_name: str) -> Iterator[str]:
     if first.split is other.split:
         return
     texts = zip(first.split.captions, other.split.captions, strict=True)
@@ -222,8 +222,10 @@ def _names(opened: Sequence[Result]) -> list[str]:
     """Names that tell open runs apart: by what differs, by the folder, else by their numbers."""
     names = []
     for number, run in enumerate(opened, 1):
-        own = typed(run.config)
-        alike = [_differing(own, typed(other.config)) for other in opened if other.name == run.name]
+        own = typed_settings(run.config)
+        alike = [
+            _differing_fields(own, typed_settings(other.config)) for other in opened if other.name == run.name
+        ]
         different = set[str]().union(*alike)
         differ = [field for field in own if field in different]
         if len(alike) == 1:
@@ -242,7 +244,7 @@ def _names(opened: Sequence[Result]) -> list[str]:
     return names
 
 
-def _differing(own: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
+def _differing_fields(own: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
     """The fields of a configuration that another one has otherwise."""
     # what a target holds stands under "data" as well
     fields = [field for field in own if not field.startswith("target")]
@@ -258,7 +260,7 @@ def _open(name: str, root: str, images: int, target: Target | None) -> Result:
         split = with_ground_truth(split, kept_file(folder, runs.QRELS), quiet=True)
     title = (run.about.name if run else "") or title
     random = isinstance(kind, Evaluation) and kind.random_weights
-    title = with_note(title) if random else title
+    title = name_with_note(title) if random else title
     if run is None or folder is None:
         load = cache(lambda: _contents(None, split))
         return Result(title, split, load, run=kind or SHIPPED, target=target)
@@ -340,20 +342,20 @@ def _contents(folder: Path | None, split: Split, own: bool = True) -> Contents:
     sides = list[Embedding]()
     if folder and own and not model.extras:
         for side, ids in (("image", split.image_ids), ("text", split.caption_ids)):
-            embedding = _of_side(model.embed_dim, folder, side, ids)
+            embedding = _kept_embedding(model.embed_dim, folder, side, ids)
             sides += [embedding] if embedding else []
     elif folder is None and isinstance(model, EncoderModel):
         source = model.source(split)
         vectors = (
-            known(model.pair.image, "image", split, source.of_images),
-            known(model.pair.text, "text", split, source.of_captions),
+            frozen_vectors(model.pair.image, "image", split, source.of_images),
+            frozen_vectors(model.pair.text, "text", split, source.of_captions),
         )
         sides = [Embedding(torch.from_numpy(np.array(one.values))) for one in vectors]
     image, text = sides if len(sides) == 2 else model.embed(model.source(split))
     return model, image, text
 
 
-def _of_side(width: int | None, folder: Path, side: str, ids: Sequence[str]) -> Embedding | None:
+def _kept_embedding(width: int | None, folder: Path, side: str, ids: Sequence[str]) -> Embedding | None:
     table, vectors = (folder / "embeddings" / f"{side}{end}" for end in ("_ids.parquet", ".npy"))
     if not (table.is_file() and vectors.is_file()):
         return None

@@ -55,7 +55,7 @@ def vectors(output: Any, method: str, items: Sequence[str]) -> Tensor:
         ValueError: there are not ``N`` vectors, or one of them is not finite; the message names it.
     """
     listed = isinstance(output, list | tuple)
-    numbers = _stacked(output, method) if listed else _numbers(output, method)
+    numbers = _stack_vectors(output, method) if listed else _as_numbers(output, method)
     shape, count = tuple(numbers.shape), len(items)
     fits = len(shape) == 2 and shape[0] == count and shape[1] > 0
     more = f", or ({count}, P, D) for several vectors an item" if len(shape) > 2 else ""
@@ -93,10 +93,10 @@ def several_vectors(output: Any, method: str, items: Sequence[str]) -> Embedding
             differ; the message names the item.
     """
     listed = isinstance(output, list | tuple)
-    rows = output if listed else _numbers(output, method, needed=SEVERAL)
+    rows = output if listed else _as_numbers(output, method, needed=SEVERAL)
     count = len(items)
     require(len(rows) == count, f"{method}() of {count} gave {len(rows)} times several vectors")
-    tensors = [_numbers(row, method, "several vectors an item, of them ", SEVERAL) for row in rows]
+    tensors = [_as_numbers(row, method, "several vectors an item, of them ", SEVERAL) for row in rows]
     for item, tensor in zip(items, tensors, strict=True):
         shape = tuple(tensor.shape)
         fits = len(shape) == 2 and all(shape) and shape[1] == tensors[0].shape[-1]
@@ -146,7 +146,7 @@ def score_matrix(output: Any, method: str, images: int, texts: int) -> Array:
         ValueError: they have another shape.
     """
     listed = isinstance(output, list | tuple)
-    numbers = _stacked(output, method) if listed else _numbers(output, method, needed=SCORES)
+    numbers = _stack_vectors(output, method) if listed else _as_numbers(output, method, needed=SCORES)
     shape = tuple(numbers.shape)
     require(
         shape == (images, texts),
@@ -157,8 +157,8 @@ def score_matrix(output: Any, method: str, images: int, texts: int) -> Array:
     return matrix
 
 
-def _stacked(output: Sequence[Any], method: str) -> Tensor:
-    rows = [_numbers(row, method, f"a {type(output).__name__} of ") for row in output]
+def _stack_vectors(output: Sequence[Any], method: str) -> Tensor:
+    rows = [_as_numbers(row, method, f"a {type(output).__name__} of ") for row in output]
     shapes = list(dict.fromkeys(tuple(row.shape) for row in rows))
     alike = len(shapes) == 1 and len(shapes[0]) == 1
     listed = ", ".join(map(str, shapes[:3])) or "none"
@@ -170,7 +170,7 @@ def _stacked(output: Sequence[Any], method: str) -> Tensor:
     return torch.stack(rows)
 
 
-def _numbers(output: Any, method: str, within: str = "", needed: str = NEEDED) -> Tensor:
+def _as_numbers(output: Any, method: str, within: str = "", needed: str = NEEDED) -> Tensor:
     """Any numbers as float32 on the CPU."""
     if isinstance(output, Tensor):
         plain = not (output.is_complex() or output.dtype == torch.bool)
@@ -178,17 +178,17 @@ def _numbers(output: Any, method: str, within: str = "", needed: str = NEEDED) -
         dense = output.detach().cpu()
         return (dense if dense.layout == torch.strided else dense.to_dense()).float()
     readable = isinstance(output, list | tuple) or hasattr(output, "__array__")
-    require(readable, f"{method}() gave {within}{_named(output)}; {needed}", TypeError)
+    require(readable, f"{method}() gave {within}{_describe_output(output)}; {needed}", TypeError)
     try:
         array = np.asarray(output)
     except ValueError as error:  # lists of different lengths
-        raise TypeError(f"{method}() gave {within}{_named(output)}; {needed}") from error
+        raise TypeError(f"{method}() gave {within}{_describe_output(output)}; {needed}") from error
     require(array.dtype.kind in "fiu", f"{method}() gave {within}{array.dtype}; {needed}", TypeError)
     with np.errstate(over="ignore"):  # what becomes infinite is refused by its row
         return torch.from_numpy(array.astype(np.float32))
 
 
-def _named(output: Any) -> str:
+def _describe_output(output: Any) -> str:
     """The class of an output, and what it holds by name."""
     name = type(output).__name__
     keys = list(map(str, output)) if isinstance(output, Mapping) else []

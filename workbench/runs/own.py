@@ -20,7 +20,7 @@ from workbench.objectives.parts.maxsim import MaxSim
 from workbench.progress import Task
 from workbench.records import Array, Embedding, Rows, require
 from workbench.registry import require_list
-from workbench.runs.model import Model, Say, scored, silent
+from workbench.runs.model import Model, Say, score_split, silent
 from workbench.runs.outputs import (
     checked_parts,
     is_several,
@@ -384,6 +384,6 @@ class Ensemble(Model):
             raise TypeError(f"{self.name} scores what each of its models embeds")
         total, kind = np.zeros(()), np.dtype(np.float32)
         for member, images, texts in zip(self.members, image.members, text.members, strict=True):
-            scores = by_rows(scored(member, images, texts, say=say)).rows()
+            scores = by_rows(score_split(member, images, texts, say=say)).rows()
             total, kind = total + scores.astype(np.float64), np.result_type(kind, scores)
         return np.asarray(total / len(self.members), kind)

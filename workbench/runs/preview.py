@@ -25,7 +25,7 @@ TRIED = 8
 COLOURS = ("black", "blue", "brown", "green", "orange", "red", "white", "yellow")
 
 
-def look(model: Model, images: Any, *, name: str = "") -> Result:
+def preview_model(model: Model, images: Any, *, name: str = "") -> Result:
     """Show a model images of one's own, as the explorer takes it: embedded at the first question, and not
     measured.
 
@@ -41,7 +41,7 @@ def look(model: Model, images: Any, *, name: str = "") -> Result:
     return Result(model.title(name), split, cache(lambda: (model, *model.embed(model.source(split)))))
 
 
-def _solid_colours() -> Split:
+def _solid_colour_split() -> Split:
     """Images of one colour each."""
     captions = tuple(f"a {colour} picture" for colour in COLOURS)
     ids = tuple(f"{colour}#0" for colour in COLOURS)
@@ -95,7 +95,7 @@ def check_model(
     if isinstance(images, Split):
         split = images
     else:
-        split = split_of_images(images, TRIED) if images else _solid_colours()
+        split = split_of_images(images, TRIED) if images else _solid_colour_split()
     rows = range(min(TRIED, len(split.image_ids)))
     texts = ["", *(split.captions[row] for row in rows), "a dog", "a red car in the snow"]
     opened = open_model(model, pretrained, random_weights=random_weights)
@@ -106,7 +106,7 @@ def check_model(
     text = opened.embed_texts(texts)
     end = time.perf_counter()
     require_one_width(image, text)
-    lines |= {"images": _vectors(image, "images"), "texts": _vectors(text, "texts")}
+    lines |= {"images": _describe_vectors(image, "images"), "texts": _describe_vectors(text, "texts")}
     shape = opened.scores(image, text).shape
     lines["scores"] = f"{shape[0]} images by {shape[1]} texts; both directions can be ranked"
     lines["an image"] = f"{format_number(1000 * (between - began) / len(rows), 1)} ms, its file read"
@@ -114,7 +114,7 @@ def check_model(
     return lines
 
 
-def _vectors(side: Embedding, name: str) -> str:
+def _describe_vectors(side: Embedding, name: str) -> str:
     """Describe the vectors of a side.
 
     Raises:

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from workbench.records import Judgements, Split, require
-from workbench.runs.run_files import GRADES, name_of, placed, read_pairs, short, sources_of
+from workbench.runs.run_files import GRADES, name_of, place_rows, read_pairs, short_name, sources_of
 
 # how these judgements are called
 NAME = "qrels"
@@ -31,7 +31,7 @@ def with_ground_truth(split: Split, source: Any, *, quiet: bool = False) -> Spli
     for way, part in sources_of(source):
         name = name_of(part, GRADES)
         for direction, table in read_pairs(part, GRADES):
-            rows = placed(table, split, name, way or direction)
+            rows = place_rows(table, split, name, way or direction)
             image, caption = (rows.query, rows.item) if rows.way == "i2t" else (rows.item, rows.query)
             grades = np.maximum(rows.values, 0)
             columns = {"way": rows.way, "image": image, "caption": caption, "grade": grades}
@@ -55,7 +55,7 @@ def with_ground_truth(split: Split, source: Any, *, quiet: bool = False) -> Spli
         pairs["image"].to_numpy(np.int64),
         pairs["caption"].to_numpy(np.int64),
         pairs["grade"].to_numpy(np.float32),
-        source=", ".join(short(name_of(part, GRADES)) for _, part in sources_of(source)),
+        source=", ".join(short_name(name_of(part, GRADES)) for _, part in sources_of(source)),
         image_queries=queries[0],
         caption_queries=queries[1],
     )

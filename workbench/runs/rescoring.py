@@ -21,7 +21,7 @@ from workbench.runs.config import Config
 from workbench.runs.measure import calibrate
 from workbench.runs.model import Model, TrainedModel
 from workbench.runs.resolve import make_objective
-from workbench.runs.spellings import lay
+from workbench.runs.spellings import merge_layers
 from workbench.training import checkpoint, seed_everything
 
 WISE_FT = "wise_ft"
@@ -29,13 +29,14 @@ WISE_FT = "wise_ft"
 RANDOM = ".lora_A."
 
 
-def rescored(model: Model, scoring: Mapping[str, Any]) -> Model:
+def rescore(model: Model, scoring: Mapping[str, Any]) -> Model:
     """Let a model score otherwise: a trained one with the weights that it has learnt and what its objective
     then chooses on the validation split, any other by several vectors an item.
 
     Args:
         model: any.
-        scoring: fields of the configuration, and ``wise_ft``, see ``between``; nothing changes nothing.
+        scoring: fields of the configuration, and ``wise_ft``, see ``weights_between``; nothing changes
+            nothing.
 
     Raises:
         KeyError, TypeError, ValueError: options that the objective does not take, or that read what the
@@ -51,10 +52,10 @@ def rescored(model: Model, scoring: Mapping[str, Any]) -> Model:
     fields = dict(scoring)
     share = fields.pop(WISE_FT, None)
     if share is not None:
-        model = between(model, share)
+        model = weights_between(model, share)
     if not fields and not model.objective.calibrates:
         return model
-    config = Config(**lay(model.config.given(), fields))
+    config = Config(**merge_layers(model.config.given(), fields))
     objective = make_objective(config)
     check_reads(config.objective.name, objective, model.pair)
     objective.setup(model.pair.image.embed_dim)
@@ -65,7 +66,7 @@ def rescored(model: Model, scoring: Mapping[str, Any]) -> Model:
     return changed
 
 
-def between(model: TrainedModel, share: float) -> TrainedModel:
+def weights_between(model: TrainedModel, share: float) -> TrainedModel:
     """Give a trained model weights between those that its training began from and those that it ended with.
 
     Args:
@@ -76,19 +77,21 @@ def between(model: TrainedModel, share: float) -> TrainedModel:
         TypeError, ValueError: ``share`` is not between 0 and 1, or a weight was random before.
     """
     check_value(WISE_FT, share, Share)
-    begun, before = _beginning(model, 0)
-    _, other = _beginning(model, 1)
+    begun, before = _model_before_training(model, 0)
+    _, other = _model_before_training(model, 1)
     after = {
         name: value.cpu() for name, value in checkpoint.copy_weights(model.pair, model.objective).items()
     }
-    drawn = [name for name, value in before.items() if RANDOM not in name and not _same(value, other[name])]
+    drawn = [
+        name for name, value in before.items() if RANDOM not in name and not _is_same(value, other[name])
+    ]
     require(
         not drawn,
         f"{WISE_FT} needs weights from before the training, and {format_count(len(drawn), 'weight')} of "
         f"{model.name} began at random, {min(drawn, default='')} first; name a run that was fine-tuned from "
         "a model, with head='pooled'",
     )
-    mixed = {name: _mixed(before[name], value, share) for name, value in after.items() if RANDOM not in name}
+    mixed = {name: _mix(before[name], value, share) for name, value in after.items() if RANDOM not in name}
     checkpoint.load_weights(begun.pair, begun.objective, {**after, **mixed})
     name = f"{model.name}, {WISE_FT}={share}"
     objective = begun.objective.to(model.device).eval()
@@ -96,7 +99,7 @@ def between(model: TrainedModel, share: float) -> TrainedModel:
     return changed.to(str(model.device), model.precision)
 
 
-def _beginning(model: TrainedModel, seed: int) -> tuple[TrainedModel, dict[str, Tensor]]:
+def _model_before_training(model: TrainedModel, seed: int) -> tuple[TrainedModel, dict[str, Tensor]]:
     """The model as it was before training, what is random drawn from a seed, and its weights."""
     states = {name: maker.state() for name, maker in model.makers.items()}
     with torch.random.fork_rng(devices=()):
@@ -105,11 +108,11 @@ def _beginning(model: TrainedModel, seed: int) -> tuple[TrainedModel, dict[str, 
     return begun, checkpoint.copy_weights(begun.pair, begun.objective)
 
 
-def _same(first: Tensor, second: Tensor) -> bool:
+def _is_same(first: Tensor, second: Tensor) -> bool:
     return first.shape == second.shape and torch.equal(first, second)
 
 
-def _mixed(before: Tensor, after: Tensor, share: float) -> Tensor:
+def _mix(before: Tensor, after: Tensor, share: float) -> Tensor:
     """The weights between; integers have none, and are those after, or before where all others are."""
     if share == 0 or not before.is_floating_point():
         return before if share == 0 else after

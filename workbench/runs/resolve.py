@@ -97,13 +97,13 @@ def resolve(config: Config, objective: Objective | None = None) -> Config:
     if objective is None:
         with torch.random.fork_rng(devices=[]):  # nothing is drawn from the generator of the run
             objective = make_objective(config)
-    laid = merge(_completing(given, objective), given)
+    laid = merge(_completed_values(given, objective), given)
     graph = "entities" in objective.reads and not _named_in(laid, "text_encoder")
     values = merge(PLAIN, laid)
     if graph:
         values = merge(values, {"text_encoder": {"name": "graph"}})
     _check_objective(values, objective)
-    complete = Config(**values | _needed(values, objective, graph=graph))
+    complete = Config(**values | _needed_encoders(values, objective, graph=graph))
     _check_members(complete)
     check_fit(complete, given)
     return complete
@@ -129,17 +129,17 @@ def make_objective(config: Config) -> Objective:
     return objective
 
 
-def _completing(given: Mapping[str, Any], objective: Objective) -> dict[str, Any]:
+def _completed_values(given: Mapping[str, Any], objective: Objective) -> dict[str, Any]:
     """The line of the table for what is given."""
     if _named_in(given, "image_encoder") or _named_in(given, "text_encoder"):
         return {} if "entities" in objective.reads else _other_side(given)
     chosen = given.get("data", {})
     if chosen.get("name", "scenes") != "scenes" and not given.get("start"):
-        return _fitting(chosen, objective)
+        return _values_for_data(chosen, objective)
     if given.get("start") or given.get("features") == "":
         return SHIPPED
     cut = {} if {"size", "share"} & chosen.keys() else TRAINED
-    return {**cut, "features": FEATURES, **_heads(objective)}
+    return {**cut, "features": FEATURES, **_values_of_heads(objective)}
 
 
 def _other_side(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -150,7 +150,7 @@ def _other_side(given: Mapping[str, Any]) -> dict[str, Any]:
     return {"text_encoder": {"name": name}} if getattr(encoders.member(name), "encodes_text", False) else {}
 
 
-def _heads(objective: Objective) -> dict[str, Any]:
+def _values_of_heads(objective: Objective) -> dict[str, Any]:
     """The recipe of an objective, and the encoders with random weights that it names or needs."""
     sides = WORLD | ({"text_encoder": "graph"} if "entities" in objective.reads else {})
     for side in sides:
@@ -163,7 +163,7 @@ def _heads(objective: Objective) -> dict[str, Any]:
     return merge(heads, objective.recipe)
 
 
-def _fitting(chosen: Mapping[str, Any], objective: Objective) -> dict[str, Any]:
+def _values_for_data(chosen: Mapping[str, Any], objective: Objective) -> dict[str, Any]:
     """Encoders, features and recipe for data other than the synthetic scenes: the small heads with which the
     objective is trained there, on frozen features of photographs (region features where the data bring their
     own) and of words.
@@ -172,7 +172,7 @@ def _fitting(chosen: Mapping[str, Any], objective: Objective) -> dict[str, Any]:
         chosen: the data set.
         objective: of the configuration.
     """
-    heads = _heads(objective)
+    heads = _values_of_heads(objective)
     words = heads["text_encoder"]["name"]
     side = "image_encoder" if words == heads["image_encoder"]["name"] else "text_encoder"
     fitted = merge(heads, {side: PRETRAINED_WORDS[words]})
@@ -180,7 +180,7 @@ def _fitting(chosen: Mapping[str, Any], objective: Objective) -> dict[str, Any]:
     return fitted if own else {**fitted, "features": PHOTOGRAPHS}
 
 
-def _needed(values: Mapping[str, Any], objective: Objective, *, graph: bool) -> dict[str, Any]:
+def _needed_encoders(values: Mapping[str, Any], objective: Objective, *, graph: bool) -> dict[str, Any]:
     """The encoders with options that give what the objective reads, under those that are there.
 
     Args:
@@ -192,8 +192,8 @@ def _needed(values: Mapping[str, Any], objective: Objective, *, graph: bool) -> 
     image: dict[str, Any] = {}
     words: dict[str, Any] = GRAPH if graph else {}
     if "log_var" in objective.inputs:
-        image |= _variance_head(image_encoder)
-        words = words | (_variance_head(encoder) if encoder != image_encoder else {})
+        image |= _variance_option(image_encoder)
+        words = words | (_variance_option(encoder) if encoder != image_encoder else {})
     if "local" in objective.inputs and image_encoder == "multigrain":
         image |= {"fusion": {"variant": "released"}}
     image, words = merge(image, values["image_encoder"]), merge(words, values["text_encoder"])
@@ -207,7 +207,7 @@ def _needed(values: Mapping[str, Any], objective: Objective, *, graph: bool) -> 
     return {"image_encoder": image, "text_encoder": words}
 
 
-def _variance_head(encoder: str) -> dict[str, Any]:
+def _variance_option(encoder: str) -> dict[str, Any]:
     """The option that gives an encoder log variances, where it has one."""
     return {"log_var": True} if "log_var" in options_of(encoders.member(encoder)) else {}
 
@@ -281,7 +281,7 @@ def _check_members(config: Config) -> None:
     if config.features:
         backbones.require_backbone(config.features)
     check_measured(config.metrics, config.judge)
-    chooser(config.select, config.metrics)
+    choosing_metric(config.select, config.metrics)
 
 
 def check_measured(names: Sequence[str], judge: str = "", rounds: int = 0) -> None:
@@ -309,7 +309,7 @@ def check_measured(names: Sequence[str], judge: str = "", rounds: int = 0) -> No
         )
 
 
-def chooser(select: str, names: Sequence[str] = ()) -> type[Metric]:
+def choosing_metric(select: str, names: Sequence[str] = ()) -> type[Metric]:
     """The metric of the number that chooses the epoch.
 
     Args:
@@ -355,14 +355,14 @@ def check_fit(config: Config, given: Mapping[str, Any] = MappingProxyType({})) -
     """
     image, words = config.image_encoder, config.text_encoder
     named = {config.features, config.start}.union(
-        _models(image.name, image.options),
+        _model_names(image.name, image.options),
         # an encoder for both sides is made with the options of the image
-        _models(words.name, {**image.options, **words.options}),
+        _model_names(words.name, {**image.options, **words.options}),
     )
     sides = [dict(given.get(f"{side}_encoder", {})) for side in ("image", "text")]
     for side in sides:
         side.pop("name", None)
-    stands = {given.get("features"), given.get("start")}.union(*map(_named, sides))
+    stands = {given.get("features"), given.get("start")}.union(*map(_named_models, sides))
     wrong = sorted(named.intersection(SHIPPED_MODELS) - stands)
     require(
         config.data.name == "scenes" or not wrong,
@@ -371,14 +371,14 @@ def check_fit(config: Config, given: Mapping[str, Any] = MappingProxyType({})) -
     )
 
 
-def _models(encoder: str, options: Mapping[str, Any]) -> set[Any]:
+def _model_names(encoder: str, options: Mapping[str, Any]) -> set[Any]:
     """Names of the models of an encoder, those that its own defaults name among them."""
     known = options_of(encoders.member(encoder))
     defaults: dict[str, Any] = {name: known[name] for name in ("model", "pretrained") if name in known}
-    return _named({**defaults, **options})
+    return _named_models({**defaults, **options})
 
 
-def _named(options: Mapping[str, Any]) -> set[Any]:
+def _named_models(options: Mapping[str, Any]) -> set[Any]:
     """Names of models among the options of an encoder, to any depth."""
     found = {options[name] for name in ("model", "pretrained", "name") if isinstance(options.get(name), str)}
-    return found.union(*(_named(one) for one in options.values() if isinstance(one, Mapping)))
+    return found.union(*(_named_models(one) for one in options.values() if isinstance(one, Mapping)))

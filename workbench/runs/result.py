@@ -28,11 +28,11 @@ from workbench.runs.by_query import ByQuery
 from workbench.runs.environment import environment
 from workbench.runs.history import training_summary
 from workbench.runs.kinds import Evaluation, Training
-from workbench.runs.model import WHOLE, EncoderModel, Model, TrainedModel, scored
+from workbench.runs.model import WHOLE, EncoderModel, Model, TrainedModel, score_split
 from workbench.runs.place import runs_folder
 from workbench.runs.qrels import NAME as QRELS
 from workbench.runs.qrels import ground_truth, kept_ground_truth
-from workbench.runs.resolve import chooser
+from workbench.runs.resolve import choosing_metric
 from workbench.runs.run_files import DEPTH, GRADES, LISTS, write_pairs
 from workbench.runs.same_data import facts_of
 from workbench.runs.spellings import name_of
@@ -167,7 +167,7 @@ class Result:
         scores of its own.
         """
         lazy = self.model.directed or len(self.image) * len(self.text) > WHOLE
-        return scored(self.model, self.image, self.text) if lazy else self.scores
+        return score_split(self.model, self.image, self.text) if lazy else self.scores
 
     def with_embeddings(self, name: str, image: Embedding, text: Embedding) -> "Result":
         """The same model and split with other embeddings, under another name and in no folder."""
@@ -215,7 +215,7 @@ class Result:
             return []
         if first := self.config.get("swa_from", 0):
             return [int(row["epoch"]) for row in self.history if row["epoch"] >= first]
-        smaller = chooser(self.select, self.config.get("metrics", ())).smaller_is_better
+        smaller = choosing_metric(self.select, self.config.get("metrics", ())).smaller_is_better
         return [int(self.history[best_epoch(self.history, self.select, smaller=smaller)]["epoch"])]
 
     def keys(self) -> list[str]:

@@ -114,7 +114,7 @@ def runs_of(files: Sequence[str]) -> list[list[Any]]:
         way, _, file = word.partition("=")
         source: Any = {way: file} if way in WAYS else word
         own = _queries_of(source) if len(files) > 1 else {}
-        if not groups or _overlap(queries, own):
+        if not groups or _share_a_query(queries, own):
             groups.append([])
             queries = {}
         groups[-1].append(source)
@@ -132,7 +132,7 @@ def _queries_of(source: Any) -> dict[str, set[str]]:
     return queries
 
 
-def _overlap(first: Mapping[str, set[str]], second: Mapping[str, set[str]]) -> bool:
+def _share_a_query(first: Mapping[str, set[str]], second: Mapping[str, set[str]]) -> bool:
     """Whether some query is in both, in what may be one direction."""
     for way, names in first.items():
         for other, other_names in second.items():
@@ -168,16 +168,18 @@ def read_pairs(source: Any, form: Form) -> list[tuple[str, pd.DataFrame]]:
     elif not isinstance(content, Mapping | pd.DataFrame) and hasattr(content, "to_dict"):
         content = content.to_dict()  # of ranx
     if isinstance(content, Mapping) and content and set(content) <= {*WAYS}:
-        return [(way, _checked(_of_mapping(part, name), name, form)) for way, part in content.items()]
+        return [
+            (way, _check_pairs(_pairs_of_mapping(part, name), name, form)) for way, part in content.items()
+        ]
     if isinstance(content, Mapping):
-        return [("", _checked(_of_mapping(content, name), name, form))]
+        return [("", _check_pairs(_pairs_of_mapping(content, name), name, form))]
     if not isinstance(content, pd.DataFrame):
         raise TypeError(f"{class_of(content)} holds no {form.what}; give a file, a mapping or a table")
-    table = _of_table(content, name)
+    table = _pairs_of_table(content, name)
     if "direction" not in table:
-        return [("", _checked(table, name, form))]
+        return [("", _check_pairs(table, name, form))]
     parts = table.groupby("direction", sort=True, observed=True)
-    return [(str(way), _checked(part.reset_index(drop=True), name, form)) for way, part in parts]
+    return [(str(way), _check_pairs(part.reset_index(drop=True), name, form)) for way, part in parts]
 
 
 def _file(file: Path, form: Form) -> Any:
@@ -195,10 +197,10 @@ def _file(file: Path, form: Form) -> Any:
         if file.suffix in (".csv", ".tsv"):
             sign = "\t" if file.suffix == ".tsv" else ","
             return pd.read_csv(file, sep=sign, dtype=str, keep_default_na=False, encoding="utf-8-sig")
-        return _of_trec(file, form)
+        return _read_trec(file, form)
 
 
-def _of_trec(file: Path, form: Form) -> pd.DataFrame:
+def _read_trec(file: Path, form: Form) -> pd.DataFrame:
     """The lines of a file of TREC; one field more is read, so that a blank in an id is noticed."""
     names = [*form.fields, "more"]
     text: dict[str, Any] = {"dtype": str, "keep_default_na": False, "quoting": csv.QUOTE_NONE}
@@ -215,7 +217,7 @@ def _of_trec(file: Path, form: Form) -> pd.DataFrame:
     return read
 
 
-def _of_mapping(content: Any, name: str) -> pd.DataFrame:
+def _pairs_of_mapping(content: Any, name: str) -> pd.DataFrame:
     """The pairs of ``{query: {item: value}}`` or ``{query: [items, best first]}``."""
     require(isinstance(content, Mapping), f"{name} holds {class_of(content)} and no mapping of queries")
     queries: list[str] = []
@@ -237,7 +239,7 @@ def _of_mapping(content: Any, name: str) -> pd.DataFrame:
     return pd.DataFrame({"query": queries, "item": items, "value": values})
 
 
-def _of_table(table: pd.DataFrame, name: str) -> pd.DataFrame:
+def _pairs_of_table(table: pd.DataFrame, name: str) -> pd.DataFrame:
     """The columns of a table that hold queries, items and values; where there are ranks alone, the negative
     rank is the score.
     """
@@ -261,7 +263,7 @@ def _of_table(table: pd.DataFrame, name: str) -> pd.DataFrame:
     return read
 
 
-def _checked(table: pd.DataFrame, name: str, form: Form) -> pd.DataFrame:
+def _check_pairs(table: pd.DataFrame, name: str, form: Form) -> pd.DataFrame:
     """Ids as texts and values as numbers.
 
     Raises:
@@ -282,7 +284,7 @@ def _checked(table: pd.DataFrame, name: str, form: Form) -> pd.DataFrame:
     return read
 
 
-def placed(table: pd.DataFrame, split: Split, name: str, way: str = "") -> Placed:
+def place_rows(table: pd.DataFrame, split: Split, name: str, way: str = "") -> Placed:
     """Find the rows of queries and items in a split, and the direction, which their ids tell.
 
     Args:
@@ -313,7 +315,7 @@ def placed(table: pd.DataFrame, split: Split, name: str, way: str = "") -> Place
     notes = []
     for what, side in zip(("queries", "items"), rows, strict=True):
         left = int((side < 0).sum())
-        lead = f"{short(name)}: {format_count(left)} {what} that {split.name} does not have are not read"
+        lead = f"{short_name(name)}: {format_count(left)} {what} that {split.name} does not have are not read"
         notes += [lead] if left else []
     values = table["value"].to_numpy()
     return Placed(way, query[inside], item[inside], values[inside], tuple(notes))
@@ -338,12 +340,12 @@ def _direction(fits: Mapping[str, tuple[Sequence[Rows], int]], name: str) -> str
     return ways[0]
 
 
-def short(name: str) -> str:
+def short_name(name: str) -> str:
     """Call a source in notes: by the name of its file."""
     return Path(name).name
 
 
-def _number(name: str) -> str:
+def _trailing_number(name: str) -> str:
     """The number at the end of a name, as ids of MS-COCO are written: 391895 of
     ``COCO_val2014_000000391895.jpg``.
     """
@@ -360,7 +362,7 @@ def _stem(name: str) -> str:
 
 
 # ways to write an id: as it is, as a path, without folder and ending, as a number
-FORMS: tuple[Callable[[str], str], ...] = (str, _path, _stem, _number)
+FORMS: tuple[Callable[[str], str], ...] = (str, _path, _stem, _trailing_number)
 
 
 def _rows_of(names: Sequence[str], known: Sequence[str]) -> tuple[Rows, int]:

@@ -29,7 +29,7 @@ def facts_of(split: "Split", *parts: str) -> dict[str, Any]:
     return {"name": split.name, **split.fingerprint(), "checksums": split.checksums(*parts)}
 
 
-def differing(first: Any, second: Any) -> list[str]:
+def differing_facts(first: Any, second: Any) -> list[str]:
     """Name what differs between what two results keep of their splits: ``"data"`` for name or counts, and
     those of ``PARTS``. What one of them does not keep is not known to differ.
 
@@ -37,7 +37,7 @@ def differing(first: Any, second: Any) -> list[str]:
         first: ``results["split"]``.
         second: likewise.
 
-    >>> differing({"checksums": {"ids": "1", "own": "1"}}, {"checksums": {"ids": "2"}})
+    >>> differing_facts({"checksums": {"ids": "1", "own": "1"}}, {"checksums": {"ids": "2"}})
     ['ids']
     """
     facts, checksums = list[Any](), list[Mapping[str, str]]()
@@ -60,7 +60,7 @@ def name_of(split: Any) -> str:
     return str(split.get("name", "")) if isinstance(split, Mapping) else str(split or "")
 
 
-def described(results: Mapping[str, Any]) -> str:
+def describe_data(results: Mapping[str, Any]) -> str:
     """Say what a run was measured on: the split and its size.
 
     Args:

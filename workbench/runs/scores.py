@@ -67,10 +67,10 @@ class ScoreMatrix(NamedTuple):
         for ids, (what, names) in zip(self.ids, wanted.items(), strict=True):
             place = match_rows(ids, names, what, split.name, "scores") if ids else np.arange(len(names))
             rows.append(place)
-        return _cut(self.values, rows[0], rows[1])
+        return _select_scores(self.values, rows[0], rows[1])
 
 
-def _cut(values: AnyScores, images: Rows, captions: Rows) -> AnyScores:
+def _select_scores(values: AnyScores, images: Rows, captions: Rows) -> AnyScores:
     """The scores of some images and captions: as they are where these are all, a matrix where it is small."""
     whole = (np.arange(size) for size in values.shape)
     if all(np.array_equal(*pair) for pair in zip((images, captions), whole, strict=True)):
@@ -97,7 +97,7 @@ def read_scores(source: Any, split: Split | None = None) -> ScoreMatrix:
     fields = _fields(source, name)
     field = _matrix_of(fields, name)
     values = _numbers(field.value, ", ".join(filter(None, (name, field.name))))
-    ids = {key: _ids(fields, words, name) for key, words in _words().items()}
+    ids = {key: _ids(fields, words, name) for key, words in _id_words().items()}
     known = split or None
     turned, sides = _sides(values, ids, known, name)
     values = values.T if turned else values
@@ -106,7 +106,7 @@ def read_scores(source: Any, split: Split | None = None) -> ScoreMatrix:
     return ScoreMatrix(values, sides)
 
 
-def _words() -> dict[str, set[str]]:
+def _id_words() -> dict[str, set[str]]:
     """What ids are called, by whose they are."""
     image = IDS["image"][0] | IDS["image"][2] - {"image", "images", "index"}
     return {"image": image, "caption": set(IDS["text"][0]), "row": ROWS, "column": COLUMNS}
@@ -187,8 +187,8 @@ def _sides(
     if rows or columns:
         for what, axis, own in (("rows", 0, rows), ("columns", 1, columns)):
             require(len(own) in (0, size[axis]), f"{name}: {len(own)} ids for {size[axis]} {what}")
-        turned = _share(rows, split, "caption_ids") + _share(columns, split, "image_ids")
-        straight = _share(rows, split, "image_ids") + _share(columns, split, "caption_ids")
+        turned = _share_found(rows, split, "caption_ids") + _share_found(columns, split, "image_ids")
+        straight = _share_found(rows, split, "image_ids") + _share_found(columns, split, "caption_ids")
         both = bool(rows) and bool(columns)
         return (True, (columns, rows)) if both and turned > straight else (False, (rows, columns))
     # ids of both sides say which way the matrix stands, those of one side do not
@@ -204,7 +204,7 @@ def _sides(
     return turned_lengths, (images, captions)
 
 
-def _share(ids: Sequence[str], split: Split | None, side: str) -> float:
+def _share_found(ids: Sequence[str], split: Split | None, side: str) -> float:
     """Which share of some ids a side of the data has."""
     known = set(getattr(split, side)) if split else set[str]()
     return sum(name in known for name in ids) / max(len(ids), 1)
@@ -254,7 +254,7 @@ def _require_finite(values: Array, ids: tuple[Sequence[str], Sequence[str]], nam
         )
 
 
-def _origin(source: Any, values: Array) -> dict[str, str]:
+def _origin_of_scores(source: Any, values: Array) -> dict[str, str]:
     """The path of a file of scores and its checksum, of scores in memory their own checksum."""
     if isinstance(source, str | Path):
         file = resolve_input(source).resolve()
@@ -284,7 +284,7 @@ def open_scores(source: Any, split: Split | None, own: Any) -> "tuple[KeptScores
     if split is None:
         images, captions = matrix.values.shape
         split = split_of_rows(own, images, captions, matrix.ids)
-    fields: dict[str, Any] = {"scores": _origin(source, matrix.values)}
+    fields: dict[str, Any] = {"scores": _origin_of_scores(source, matrix.values)}
     name = name_of_sources({"scores": source})
     fields |= {"name": name} if name else {}
     return KeptScores(matrix.in_order(split), (split.image_ids, split.caption_ids)), split, fields
@@ -340,7 +340,7 @@ class KeptScores(KeptVectors):
 
     def scores_of_split(self, image: Embedding, text: Embedding, *, say: Say = silent) -> AnyScores:
         """``(I, T)`` scores of the images and captions of a split."""
-        return _cut(self.values, self._rows(image), self._rows(text))
+        return _select_scores(self.values, self._rows(image), self._rows(text))
 
     def _rows(self, items: Embedding) -> Rows:
         """Rows of items in the matrix.

@@ -37,7 +37,7 @@ class Setting:
     spelling: str
 
 
-def nested(values: Layer, rest: str = "") -> dict[str, Any]:
+def nest(values: Layer, rest: str = "") -> dict[str, Any]:
     """Build mappings from names with dots.
 
     Args:
@@ -48,16 +48,16 @@ def nested(values: Layer, rest: str = "") -> dict[str, Any]:
         ValueError: a setting is given twice, with values that are not equal.
         TypeError: the value of ``rest`` is not a mapping.
 
-    >>> nested({"objective": "vsepp", "objective.margin": 0.3, "epochs": 2})
+    >>> nest({"objective": "vsepp", "objective.margin": 0.3, "epochs": 2})
     {'objective': {'name': 'vsepp', 'margin': 0.3}, 'epochs': 2}
-    >>> nested({"o": 2, "o.a": 1})
+    >>> nest({"o": 2, "o.a": 1})
     Traceback (most recent call last):
     ValueError: o is 2 and o.a is 1, which are one setting; give it once
     """
     settings: dict[Path, Setting] = {}
     for name, value in _pairs(values):
         for setting in _settings(tuple(name.split(".")), value, name):
-            _add(settings, _without(rest, setting))
+            _add_setting(settings, _shorten_path(rest, setting))
     out: dict[str, Any] = {}
     for path, setting in settings.items():
         place = out
@@ -68,19 +68,19 @@ def nested(values: Layer, rest: str = "") -> dict[str, Any]:
     return out
 
 
-def lay(*layers: Layer, rest: str = "") -> dict[str, Any]:
+def merge_layers(*layers: Layer, rest: str = "") -> dict[str, Any]:
     """Merge settings, mappings to any depth.
 
     Args:
         layers: the later ones win.
-        rest: see ``nested``.
+        rest: see ``nest``.
 
     Raises:
-        TypeError, ValueError: as ``nested``; also where a name points into a value of an earlier layer.
+        TypeError, ValueError: as ``nest``; also where a name points into a value of an earlier layer.
 
-    >>> lay({"o": {"a": 1, "b": 1}}, {"o.b": 2})
+    >>> merge_layers({"o": {"a": 1, "b": 1}}, {"o.b": 2})
     {'o': {'a': 1, 'b': 2}}
-    >>> lay({"objective": "vsepp", "objective.margin": 0.3}, {"objective": "ditm"})
+    >>> merge_layers({"objective": "vsepp", "objective.margin": 0.3}, {"objective": "ditm"})
     {'objective': {'name': 'ditm'}}
     """
     out: dict[str, Any] = {}
@@ -88,7 +88,7 @@ def lay(*layers: Layer, rest: str = "") -> dict[str, Any]:
         values = list(_pairs(layer))
         for name, _ in values:
             _require_open(out, name)
-        fresh = nested(values, rest)
+        fresh = nest(values, rest)
         earlier = {name: value for name, value in out.items() if not _begins_anew(name, value, fresh)}
         out = merge(earlier, fresh)
     return out
@@ -102,10 +102,10 @@ def _begins_anew(name: str, value: Any, later: Mapping[str, Any]) -> bool:
     return all(names) and names[0] != names[1]
 
 
-def bare(values: Mapping[str, Any]) -> dict[str, Any]:
+def bare_names(values: Mapping[str, Any]) -> dict[str, Any]:
     """Write a member without options as its name alone.
 
-    >>> bare({"objective": {"name": "vsepp"}, "data": {"name": "coco", "size": 8}})
+    >>> bare_names({"objective": {"name": "vsepp"}, "data": {"name": "coco", "size": 8}})
     {'objective': 'vsepp', 'data': {'name': 'coco', 'size': 8}}
     """
     out = dict(values)
@@ -159,10 +159,10 @@ def require_data(values: Mapping[str, Any]) -> None:
         data.require_existing(name, options_of(chosen))
 
 
-def typed(values: Mapping[str, Any]) -> dict[str, Any]:
+def typed_settings(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return settings by the names under which they are typed, from mappings.
 
-    >>> typed({"objective": {"name": "vsepp", "margin": 0.3}, "config": {"data": "coco"}})
+    >>> typed_settings({"objective": {"name": "vsepp", "margin": 0.3}, "config": {"data": "coco"}})
     {'objective': 'vsepp', 'objective.margin': 0.3, 'data': 'coco'}
     """
     members = {f"{name}.name": name for name in MEMBERS}
@@ -182,7 +182,7 @@ def _settings(path: Path, value: Any, spelling: str) -> Iterator[Setting]:
         yield Setting(path, value, spelling)
 
 
-def _without(rest: str, setting: Setting) -> Setting:
+def _shorten_path(rest: str, setting: Setting) -> Setting:
     """Return a setting with its path outside ``rest``, and down to the name of a member."""
     path = setting.path
     if rest and path[0] == rest:
@@ -194,7 +194,7 @@ def _without(rest: str, setting: Setting) -> Setting:
     return Setting(path, setting.value, setting.spelling)
 
 
-def _add(settings: dict[Path, Setting], setting: Setting) -> None:
+def _add_setting(settings: dict[Path, Setting], setting: Setting) -> None:
     """Add a setting of a layer.
 
     Raises:

@@ -233,20 +233,22 @@ def list_runs(root: Path | str = "runs", notebook: str = "*", tags: Sequence[str
     for place in places:
         folders += runs_folder(root).glob(place)
     every = [
-        _listed(path) for path in sorted(folders) if (path / PARAMS).is_file() or (path / STATUS).is_file()
+        _read_listed(path)
+        for path in sorted(folders)
+        if (path / PARAMS).is_file() or (path / STATUS).is_file()
     ]
     tagged = [run for run in every if run.about.has_all(tags)]
-    return sorted(tagged, key=_order)
+    return sorted(tagged, key=_sort_key)
 
 
-def _order(run: Run) -> tuple[datetime, float, str, str]:
+def _sort_key(run: Run) -> tuple[datetime, float, str, str]:
     """By when runs began; those of one second by when their parameters were written."""
     params = run.folder / PARAMS
     written = params.stat().st_mtime if params.is_file() else 0.0
     return run.began or datetime.min, written, run.id, run.notebook
 
 
-def _listed(path: Path) -> Run:
+def _read_listed(path: Path) -> Run:
     try:
         return read(path)
     except ValueError as error:
@@ -435,7 +437,7 @@ def write_results(folder: Path | str, results: Mapping[str, Any]) -> Path:
     return path
 
 
-def of_tour(root: Path | str = "runs") -> list[str]:
+def folders_of_tour(root: Path | str = "runs") -> list[str]:
     """Return the folders of the models that the tour has trained, in its order; none where it was not run.
 
     Args:

@@ -12,7 +12,7 @@ from workbench.io import parse_json, read_options
 from workbench.records import require
 from workbench.registry import Count, check_options
 from workbench.runs.config import DataConfig, check_fields, fill
-from workbench.runs.spellings import lay, name_of
+from workbench.runs.spellings import merge_layers, name_of
 from workbench.training.settings import Section
 
 FILES = (".json", ".yaml", ".yml")
@@ -68,7 +68,7 @@ class Target(Section):
         over: dict[str, Any] = {"data": dict(options)} if options else {}
         if split:
             over["split"] = split
-        return cls(**lay(values, over))
+        return cls(**merge_layers(values, over))
 
     @property
     def name(self) -> str:

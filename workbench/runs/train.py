@@ -23,7 +23,7 @@ from workbench.runs.environment import code_hash, environment
 from workbench.runs.kinds import Evaluation, Training, read_kind
 from workbench.runs.measure import calibrate, measure, validate
 from workbench.runs.model import TrainedModel
-from workbench.runs.resolve import chooser
+from workbench.runs.resolve import choosing_metric
 from workbench.runs.result import Result
 from workbench.training import checkpoint, computing_threads, deterministic_algorithms, fit
 from workbench.training.loop import History
@@ -85,7 +85,7 @@ def _train_into(ready: Experiment, folder: Path, about: About) -> Result:
     )
     with only_writer(folder):
         # raises before anything is written, so that a run of something else stays as it was
-        checkpoint.TrainingPosition(folder, made_from(ready)).last()
+        checkpoint.TrainingPosition(folder, provenance(ready)).last()
         add_about(folder, about)
         write_json(folder / runs.GIVEN, ready.given)
         write_json(folder / runs.PARAMS, ready.config.as_dict())
@@ -111,16 +111,16 @@ def _train_and_measure(ready: Experiment, folder: Path | None, about: About) -> 
     """Train and evaluate, with checkpoints in a folder if there is one."""
     config, model = ready.config, ready.model
     history: History = []
-    position = checkpoint.TrainingPosition(folder, made_from(ready)) if folder else None
+    position = checkpoint.TrainingPosition(folder, provenance(ready)) if folder else None
     # with another number of threads the rest of a run would add in another order than its beginning
     threads = config.threads or (position.threads if position else 0)
     with deterministic_algorithms(config.deterministic), computing_threads(threads):
         if ready.train is not None:
             torch.set_rng_state(ready.random_state)
             validated = partial(validate, model, ready.val, config.select, config.metrics)
-            smaller = chooser(config.select, config.metrics).smaller_is_better
+            smaller = choosing_metric(config.select, config.metrics).smaller_is_better
             with only_writer(folder) if folder and not process_rank() else nullcontext():
-                history = _finished(position, model) or fit(
+                history = _finished_history(position, model) or fit(
                     model.pair,
                     model.objective,
                     ready.train,
@@ -150,7 +150,7 @@ def _train_and_measure(ready: Experiment, folder: Path | None, about: About) -> 
     )
 
 
-def _finished(position: checkpoint.TrainingPosition | None, model: TrainedModel) -> History:
+def _finished_history(position: checkpoint.TrainingPosition | None, model: TrainedModel) -> History:
     """The history of a run that ended before, whose weights the model then gets; else nothing."""
     if position is None or not position.finished:
         return []
@@ -164,7 +164,7 @@ def _finished(position: checkpoint.TrainingPosition | None, model: TrainedModel)
     return list(saved[1]["history"]) if saved else []
 
 
-def made_from(ready: Experiment) -> dict[str, Any]:
+def provenance(ready: Experiment) -> dict[str, Any]:
     """What a run is made from, as JSON values: every field of its configuration, its splits and the code."""
     sources = {"train": ready.train, "val": ready.val, "test": ready.test}
     splits = {name: source.split.identity() for name, source in sources.items() if source}
@@ -194,13 +194,13 @@ def check_folder(out: Path | str, resume: bool) -> None:
         FileExistsError,
     )
     require(
-        not resume or there or _begun(out),
+        not resume or there or _was_begun(out),
         f"nothing to resume in {str(out) or 'no folder'}; name the run folder with --out",
         FileNotFoundError,
     )
 
 
-def _begun(out: Path | str) -> bool:
+def _was_begun(out: Path | str) -> bool:
     """Whether a training was killed in a folder before its first checkpoint, maybe before its first file."""
     if not str(out) or not Path(out).is_dir():
         return False
@@ -209,7 +209,7 @@ def _begun(out: Path | str) -> bool:
     return visible <= {ABOUT, runs.GIVEN, runs.PARAMS, runs.ENV, runs.STATUS}
 
 
-def resumed(out: Path | str, typed: Mapping[str, Any]) -> dict[str, Any]:
+def resumed_fields(out: Path | str, typed: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of the run in a folder, from which it goes on.
 
     Args:

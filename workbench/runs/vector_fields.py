@@ -77,7 +77,7 @@ class Field(NamedTuple):
             # whole numbers (N, H, W) are pixels
             several = value.ndim == 3 and value.dtype.kind == "f"
             return several or (value.ndim == 2 and value.dtype.kind in NUMBERS)
-        first = _first(value)
+        first = _first_value(value)
         if is_listed(first) and len(first) and is_listed(first[0]):
             return np.asarray(first[0][:1]).dtype.kind in NUMBERS
         return is_listed(first) and np.asarray(first[:1]).dtype.kind in NUMBERS
@@ -85,12 +85,12 @@ class Field(NamedTuple):
     def __str__(self) -> str:
         if isinstance(self.value, np.ndarray | Tensor):
             return f"{self.name} {self.value.dtype} {tuple(self.value.shape)}"
-        first = _first(self.value)
+        first = _first_value(self.value)
         example = self.value if first is None else first
         return f"{self.name} ({type(example).__name__})"
 
 
-def _first(value: Any) -> Any:
+def _first_value(value: Any) -> Any:
     """The first of some values; of anything else ``None``."""
     listed = is_listed(value) and not isinstance(value, Tensor)
     return value[0] if listed and len(value) else None
@@ -117,19 +117,19 @@ def fields_of(source: Any, name: str, wanted: str = "vectors") -> list[Field]:
         FileNotFoundError: there is no such file.
         ValueError: it cannot be read, or a column stands twice or is missing among numbered ones.
     """
-    content = _opened(resolve_input(source), wanted) if isinstance(source, str | Path) else source
+    content = _open_source(resolve_input(source), wanted) if isinstance(source, str | Path) else source
     if isinstance(content, pd.Series):
         content = content.to_frame("vectors")
     if hasattr(content, "to_pandas"):  # a table of another library
         content = content.to_pandas()
     if isinstance(content, pd.DataFrame):
-        return list(_of_table(content, name))
+        return list(_fields_of_table(content, name))
     if isinstance(content, Mapping):
         return [Field(str(key), normalise_name(str(key)), value) for key, value in content.items()]
     return [Field("", "", content)]
 
 
-def _opened(file: Path, wanted: str) -> Any:
+def _open_source(file: Path, wanted: str) -> Any:
     """The content of a file: an array, a mapping of names or a table."""
     require(file.suffix in READERS, f"{file} holds no {wanted}; give one of {', '.join(READERS)}")
     require(file.is_file(), f"there is no file {file}", FileNotFoundError)
@@ -138,7 +138,7 @@ def _opened(file: Path, wanted: str) -> Any:
         return READERS[file.suffix](file)
 
 
-def _npz(file: Path) -> dict[str, Any]:
+def _read_npz(file: Path) -> dict[str, Any]:
     """Arrays by name; of one that holds objects, and is therefore not opened, the reason."""
     arrays = dict[str, Any]()
     with np.load(file) as archive:
@@ -156,11 +156,11 @@ class Pickled:
     """Stands for an array of Python objects, which could run code of its own and is not opened."""
 
 
-def _tensors(file: Path) -> Any:
+def _read_tensors(file: Path) -> Any:
     return load_tensors(file, "vectors")
 
 
-def _safetensors(file: Path) -> dict[str, Any]:
+def _read_safetensors(file: Path) -> dict[str, Any]:
     """The tensors, and what stands beside them in the metadata: lists are written there as JSON."""
     tensors = load_tensors(file, "vectors")
     with safe_open(file, framework="pt") as opened:
@@ -173,14 +173,14 @@ def _safetensors(file: Path) -> dict[str, Any]:
     return {**beside, **tensors}
 
 
-def _json(file: Path) -> Any:
+def _read_json(file: Path) -> Any:
     """Fields by name, or a list of rows with their fields, or of vectors."""
     content = parse_json(file.read_bytes(), file.name)
     rows = isinstance(content, list) and all(isinstance(row, dict) for row in content)
     return pd.DataFrame(content) if rows else content
 
 
-def _csv(file: Path) -> pd.DataFrame:
+def _read_csv(file: Path) -> pd.DataFrame:
     """A table whose columns are numbers where all of them are, and texts as they stand otherwise: an id may
     begin with zeros, which its name tells.
     """
@@ -197,17 +197,17 @@ def _csv(file: Path) -> pd.DataFrame:
 
 READERS: dict[str, Callable[[Path], Any]] = {
     ".npy": np.load,
-    ".npz": _npz,
-    ".pt": _tensors,
-    ".safetensors": _safetensors,
-    ".json": _json,
+    ".npz": _read_npz,
+    ".pt": _read_tensors,
+    ".safetensors": _read_safetensors,
+    ".json": _read_json,
     ".parquet": pd.read_parquet,
     ".feather": pd.read_feather,
-    ".csv": _csv,
+    ".csv": _read_csv,
 }
 
 
-def _of_table(table: pd.DataFrame, name: str) -> Iterator[Field]:
+def _fields_of_table(table: pd.DataFrame, name: str) -> Iterator[Field]:
     """The columns of a table, numbered ones as one field, and its index where that is no count of rows."""
     if not isinstance(table.index, pd.RangeIndex):
         with reading_errors(name, "holds no vectors"):
@@ -216,11 +216,13 @@ def _of_table(table: pd.DataFrame, name: str) -> Iterator[Field]:
     twice = [column for column, count in Counter(names).items() if count > 1]
     require(not twice, f"{name}: the column {twice[:1]} stands twice; keep one")
     table = table.set_axis(names, axis=1)
-    runs = dict(_runs(table, name))
+    runs = dict(_numbered_columns(table, name))
     numbered: set[str] = set()
     for stem, columns in runs.items():
         numbered.update(columns)
-        yield Field(f"{columns[0]} to {columns[-1]}", _word(stem), _matrix(table[columns]), numbered=True)
+        yield Field(
+            f"{columns[0]} to {columns[-1]}", _stem_without_sign(stem), _matrix(table[columns]), numbered=True
+        )
     for column in names:
         if column not in numbered:
             yield Field(column, normalise_name(column), _values(table[column]))
@@ -233,7 +235,7 @@ def _with_index(table: pd.DataFrame) -> pd.DataFrame:
     return table.reset_index(names="row numbers" if table.index.dtype.kind in "iu" else "ids")
 
 
-def _runs(table: pd.DataFrame, name: str) -> Iterator[tuple[str, list[str]]]:
+def _numbered_columns(table: pd.DataFrame, name: str) -> Iterator[tuple[str, list[str]]]:
     """Numbered columns of numbers by the name before their number, in the order of the numbers.
 
     Columns whose name says that they are vectors must be whole; others that are not are left alone.
@@ -246,14 +248,14 @@ def _runs(table: pd.DataFrame, name: str) -> Iterator[tuple[str, list[str]]]:
         named = [columns[number] for number in sorted(columns)]
         if len(named) < 2 or table[named[0]].dtype.kind not in NUMBERS:
             continue
-        fault = _fault(table, columns)
+        fault = _explain_fault(table, columns)
         if not fault:
             yield stem, named
-        elif _word(stem) in VECTORS or side_of(stem):
+        elif _stem_without_sign(stem) in VECTORS or side_of(stem):
             raise ValueError(f"{name}: of the columns {named[0]} to {named[-1]} {fault}")
 
 
-def _fault(table: pd.DataFrame, columns: Mapping[int, str]) -> str:
+def _explain_fault(table: pd.DataFrame, columns: Mapping[int, str]) -> str:
     """Why columns by their number are no dimensions; ``""`` = they are."""
     start = 0 if 0 in columns else 1
     lost = [number for number in range(start, start + len(columns)) if number not in columns]
@@ -263,7 +265,7 @@ def _fault(table: pd.DataFrame, columns: Mapping[int, str]) -> str:
     return f"{texts[0]} holds no numbers, but {table[texts[0]].dtype}" if texts else ""
 
 
-def _word(stem: str) -> str:
+def _stem_without_sign(stem: str) -> str:
     """The name of numbered columns without the sign before the number."""
     return normalise_name(stem).strip("._")
 

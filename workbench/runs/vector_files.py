@@ -130,7 +130,7 @@ def read_both(images: Any, texts: Any) -> tuple[SideVectors, SideVectors]:
 def _with_unread(vectors: SideVectors, source: Any, side: Side) -> SideVectors:
     if not vectors.unread:
         return vectors
-    note = f"{_short(source, side)}: not read: {_listed(vectors.unread)}"
+    note = f"{_short_name(source, side)}: not read: {_list_names(vectors.unread)}"
     return vectors._replace(notes=(*vectors.notes, note))
 
 
@@ -186,15 +186,15 @@ def _is_like_ids(field: Field, side: Side, count: int) -> bool:
 
 
 def _notes(source: Any, side: Side, remarks: Iterable[str]) -> tuple[str, ...]:
-    return tuple(f"{_short(source, side)}: {remark}" for remark in remarks)
+    return tuple(f"{_short_name(source, side)}: {remark}" for remark in remarks)
 
 
-def _short(source: Any, side: Side) -> str:
+def _short_name(source: Any, side: Side) -> str:
     """What a note calls a source."""
     return Path(source).name if isinstance(source, str | Path) else f"{side}s"
 
 
-def _listed(names: Iterable[Any]) -> str:
+def _list_names(names: Iterable[Any]) -> str:
     names = [str(name) for name in names]
     more = len(names) - LISTED
     return ", ".join(names[:LISTED]) + f" and {more} more" * (more > 0)
@@ -214,8 +214,8 @@ def _field_of_vectors(fields: Sequence[Field], side: Side, name: str) -> Field:
     candidates = exact or named or usual or able
     require(
         candidates,
-        f"{name} holds {_listed(fields) or 'nothing'}; numbers (N, D) are needed, called {side}s, or columns "
-        f"{side}_0, {side}_1, ... of a table",
+        f"{name} holds {_list_names(fields) or 'nothing'}; numbers (N, D) are needed, called {side}s, or "
+        f"columns {side}_0, {side}_1, ... of a table",
     )
     names = " and ".join(field.name for field in candidates)
     require(
@@ -242,7 +242,7 @@ def _numbers(
     require(
         fits, f"{name} has the shape {shape}; (N, D), or (N, P, D) for several vectors an item, is needed"
     )
-    vectors = array.float() if isinstance(array, Tensor) else torch.from_numpy(_single(array))
+    vectors = array.float() if isinstance(array, Tensor) else torch.from_numpy(_single_precision(array))
     remarks = [REMARKS[kind]] if kind in REMARKS else []
     if len(shape) == 2:
         _require_directions(vectors, name)
@@ -276,7 +276,7 @@ def _array(value: Any) -> Array | Tensor:
     return np.asarray(value)
 
 
-def _single(array: Array) -> Array:
+def _single_precision(array: Array) -> Array:
     """An array in single precision, in the order of this machine's bytes and memory."""
     with np.errstate(over="ignore"):  # what is too large is refused as not finite
         return np.ascontiguousarray(array, dtype=np.float32)
@@ -310,12 +310,12 @@ def texts_of(value: Any) -> tuple[str, ...]:
     values = value.tolist() if hasattr(value, "tolist") else value
     if not isinstance(values, list | tuple):
         return ()
-    texts = [_plain(item) for item in values]
+    texts = [_plain_value(item) for item in values]
     whole = all(isinstance(item, str | int) and not isinstance(item, bool) for item in texts)
     return tuple(map(str, texts)) if whole else ()
 
 
-def _plain(item: Any) -> Any:
+def _plain_value(item: Any) -> Any:
     """A scalar as Python's own, and bytes as text."""
     if isinstance(item, np.generic | Tensor):
         item = item.item()
@@ -330,7 +330,7 @@ def _check_ids(ids: Sequence[str], name: str, side: Side, count: int) -> None:
     require(not twice, f"{name}: the id {twice[:1]} stands twice; keep one vector of each {side}")
 
 
-def without_ids(image: SideVectors, text: SideVectors, split: Split) -> list[str]:
+def notes_without_ids(image: SideVectors, text: SideVectors, split: Split) -> list[str]:
     """Note which vectors stand in the order of a split because nothing says another.
 
     Raises:
@@ -339,7 +339,7 @@ def without_ids(image: SideVectors, text: SideVectors, split: Split) -> list[str
     for side, vectors in (("image", image), ("caption", text)):
         require(
             not vectors.like_ids,
-            f"the vectors of {side}s have no ids, and {_listed(vectors.like_ids)} may hold them; call it "
+            f"the vectors of {side}s have no ids, and {_list_names(vectors.like_ids)} may hold them; call it "
             f"{side}_ids, or leave it out where they stand in the order of the data",
         )
     ends = []
@@ -350,7 +350,7 @@ def without_ids(image: SideVectors, text: SideVectors, split: Split) -> list[str
     return [f"vectors without ids stand in the order of the data: {', '.join(ends)}"] if ends else []
 
 
-def in_order(image: SideVectors, text: SideVectors, split: Split) -> tuple[Embedding, Embedding]:
+def order_as_split(image: SideVectors, text: SideVectors, split: Split) -> tuple[Embedding, Embedding]:
     """Bring vectors into the order of a split; those without ids are in it.
 
     Args:
@@ -364,11 +364,11 @@ def in_order(image: SideVectors, text: SideVectors, split: Split) -> tuple[Embed
     Raises:
         ValueError: an image or caption of the split has no vector, or vectors without ids are more or fewer.
     """
-    images = _taken(image, split.image_ids, "image", split.name)
-    return images, _taken(text, split.caption_ids, "caption", split.name)
+    images = _take_rows(image, split.image_ids, "image", split.name)
+    return images, _take_rows(text, split.caption_ids, "caption", split.name)
 
 
-def _taken(vectors: SideVectors, wanted: Sequence[str], what: str, split: str) -> Embedding:
+def _take_rows(vectors: SideVectors, wanted: Sequence[str], what: str, split: str) -> Embedding:
     count = len(vectors.values)
     if not vectors.ids:
         require(
@@ -397,19 +397,19 @@ def match_rows(ids: Sequence[str], wanted: Sequence[str], what: str, split: str,
         ValueError: one is not there.
     """
     rows = pd.Index(ids).get_indexer(pd.Index(wanted))
-    forms = pd.Index(map(_one_form, ids))
+    forms = pd.Index(map(_normalise_path, ids))
     if (rows < 0).any() and forms.is_unique:
-        rows = forms.get_indexer(pd.Index(map(_one_form, wanted)))
+        rows = forms.get_indexer(pd.Index(map(_normalise_path, wanted)))
     lone = [name for name, row in zip(wanted, rows, strict=True) if row < 0]
     require(
         not lone,
         f"{split}: {what} {lone[:1]} has no {of_ids}, one of {format_count(len(lone))} without; the ids of "
-        f"the {of_ids} are {_listed(ids[:2])} ...",
+        f"the {of_ids} are {_list_names(ids[:2])} ...",
     )
     return np.asarray(rows, np.int64)
 
 
-def _one_form(name: str) -> str:
+def _normalise_path(name: str) -> str:
     """A path in one form, ``a.jpg`` of ``./a.jpg``."""
     return str(PurePosixPath(name.replace("\\", "/")))
 

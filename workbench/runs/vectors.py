@@ -47,7 +47,7 @@ class Vectors:
         return torch.from_numpy(np.asarray(self.values[rows], dtype=np.float32))
 
 
-def brought(source: Source, pair: Pair, reads: Sequence[str]) -> Source:
+def with_frozen_vectors(source: Source, pair: Pair, reads: Sequence[str]) -> Source:
     """The source with the vectors of the frozen encoders; itself where there are none.
 
     Args:
@@ -64,17 +64,17 @@ def brought(source: Source, pair: Pair, reads: Sequence[str]) -> Source:
     split = source.split
     inputs, signals = dict(source.inputs), dict(source.signals)
     if (frozen := pair.image.frozen_encoder) is not None:
-        inputs["vectors"] = known(frozen, "image", split, source.of_images).take
+        inputs["vectors"] = frozen_vectors(frozen, "image", split, source.of_images).take
         inputs = {name: read for name, read in inputs.items() if name not in pair.image.frozen_inputs}
     if (frozen := pair.text.frozen_encoder) is not None:
         read = replace(source, signals={name: signals[name] for name in reads}).of_captions
-        signals["vectors"] = known(frozen, "text", split, read)
+        signals["vectors"] = frozen_vectors(frozen, "text", split, read)
     return replace(source, inputs=inputs, signals=signals)
 
 
-def known(encoder: Encoder, side: Side, split: Split, read: Callable[[Rows], Batch]) -> Vectors:
+def frozen_vectors(encoder: Encoder, side: Side, split: Split, read: Callable[[Rows], Batch]) -> Vectors:
     """What an encoder that does not learn says of a whole split: computed once, and then read."""
-    file = cache_folder() / f"vectors-{side}-{_key(encoder, side, split, read)}.npy"
+    file = cache_folder() / f"vectors-{side}-{_vectors_key(encoder, side, split, read)}.npy"
     cached_file(file, partial(_write, encoder, side, split, read))
     return Vectors(np.load(file, mmap_mode="r"))
 
@@ -99,25 +99,25 @@ def _write(
     return {"split": split.name, "side": side}
 
 
-def _key(encoder: Encoder, side: Side, split: Split, read: Callable[[Rows], Batch]) -> str:
+def _vectors_key(encoder: Encoder, side: Side, split: Split, read: Callable[[Rows], Batch]) -> str:
     """What tells these vectors from others: 24 hexadecimal digits."""
     digest = hashlib.sha256(type(encoder).__name__.encode())
-    _feed(digest, encoder.state_dict())
+    _update_digest(digest, encoder.state_dict())
     ids = split.image_ids if side == "image" else split.captions
     for row, name in enumerate(ids):
         digest.update(f"{len(name)}:{name}".encode())
         if side == "image" and split.stamp:
             digest.update(f":{split.stamp(row)}".encode())
     batch = read(np.unique(np.linspace(0, len(ids) - 1, PROBES).astype(int)))
-    _feed(digest, batch.inputs if side == "image" else batch.signals)
+    _update_digest(digest, batch.inputs if side == "image" else batch.signals)
     return digest.hexdigest()[:24]
 
 
-def _feed(digest: Any, values: Mapping[str, Any]) -> None:
+def _update_digest(digest: Any, values: Mapping[str, Any]) -> None:
     for name, value in sorted(values.items()):
         digest.update(name.encode())
         if isinstance(value, Mapping):
-            _feed(digest, value)
+            _update_digest(digest, value)
         else:
             digest.update(f"{tuple(value.shape)} {value.dtype}".encode())
             digest.update(value.detach().cpu().contiguous().view(-1).view(torch.uint8).numpy().tobytes())

@@ -43,10 +43,10 @@ def require_weights(model: str, pretrained: str) -> None:
     )
 
 
-def with_note(name: str) -> str:
+def name_with_note(name: str) -> str:
     """Add to a name that the weights are random, unless it says so.
 
-    >>> with_note(with_note("ViT-B-32"))
+    >>> name_with_note(name_with_note("ViT-B-32"))
     'ViT-B-32, random weights'
     """
     return name if name.endswith(RANDOM) else f"{name}, {RANDOM}"

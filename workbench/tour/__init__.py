@@ -354,7 +354,9 @@ def _disagreement_sheet(opened: Sequence[Result]) -> str:
     split = opened[0].split
     ranked = compare.ranks(opened, "t2i")
     scores = {run.name: run.scores for run in opened}
-    return sheet(scores, compare.chosen(ranked, split, "t2i", (), 1), split, grade=compare.grader(split))
+    return sheet(
+        scores, compare.choose_queries(ranked, split, "t2i", (), 1), split, grade=compare.make_grader(split)
+    )
 
 
 def _questions(opened: Sequence[Result]) -> list[dict[str, Any]]:
@@ -364,7 +366,7 @@ def _questions(opened: Sequence[Result]) -> list[dict[str, Any]]:
     split = opened[0].split
     ranked = compare.ranks(opened, "t2i")
     questions = []
-    for _, row in compare.chosen(ranked, split, "t2i", (), QUESTIONS):
+    for _, row in compare.choose_queries(ranked, split, "t2i", (), QUESTIONS):
         answers = [_first_answers(run, row) for run in opened]
         questions.append({"caption": split.captions[row], "answers": answers})
     return questions
@@ -373,7 +375,7 @@ def _questions(opened: Sequence[Result]) -> list[dict[str, Any]]:
 def _first_answers(run: Result, caption: int) -> dict[str, Any]:
     """The first images that a model finds for a caption, and what the truth says of each of them."""
     split = run.split
-    grade = compare.grader(split)
+    grade = compare.make_grader(split)
     images = np.argsort(-run.scores[:, caption], kind="stable")[:ANSWERS]
     grades = grade(images, np.array([caption])).ravel() if grade else np.zeros(len(images))
     kinds = np.where(images == split.own[caption], "own", np.where(grades >= 1, "true", ""))

@@ -14,7 +14,7 @@ from workbench.records import require
 from workbench.registry import class_of, door
 from workbench.runs import compare
 from workbench.runs.compare import Comparison
-from workbench.runs.opening import require_results, together
+from workbench.runs.opening import require_results, share_split
 from workbench.runs.result import Result
 from workbench.views.plots import comparison, retrieval, tables, theme, training
 
@@ -137,14 +137,14 @@ def sheet(
         KeyError: an id that is neither an image's nor a caption's.
     """
     require_results(*results)
-    runs = together(results)
+    runs = share_split(results)
     split, alone = runs[0].split, len(runs) == 1
     ranks = compare.ranks(runs, direction)
-    rows = compare.chosen(ranks, split, direction, queries, 0 if alone else count)
+    rows = compare.choose_queries(ranks, split, direction, queries, 0 if alone else count)
     if alone and count:
         rows += retrieval.best_median_worst(ranks[0])
     scores = {run.name: run.scores for run in runs}
-    page = retrieval.sheet(scores, rows, split, direction=direction, grade=compare.grader(split), k=k)
+    page = retrieval.sheet(scores, rows, split, direction=direction, grade=compare.make_grader(split), k=k)
     return HTML(page)
 
 

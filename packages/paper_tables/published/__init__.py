@@ -1,10 +1,10 @@
 """The numbers that the five papers print, as data: 2,940 values with their protocol, their errors, and what
 compares with what.
 
-``load`` filters them, ``wide`` puts one row of a paper's table on one line, ``sums`` holds every printed sum
-against its parts (six numbers and their sum, each rounded to one decimal, may differ by 7 x 0.05, no more),
-``beside`` says what is to be known about each row, and ``why_not`` whether a number of one's own was measured
-as they were.
+``load`` filters them, ``wide_table`` puts one row of a paper's table on one line, ``printed_sums`` holds
+every printed sum against its parts (six numbers and their sum, each rounded to one decimal, may differ by 7
+x 0.05, no more), ``remarks_by_row`` says what is to be known about each row, and ``explain_mismatch``
+whether a number of one's own was measured as they were.
 """
 
 from collections.abc import Sequence
@@ -34,7 +34,7 @@ Filter = str | Sequence[str] | None
 
 
 @cache
-def _all() -> pd.DataFrame:
+def _read_all() -> pd.DataFrame:
     """All rows in the order of the file; a dash, where a paper prints no number, is NaN."""
     rows = pd.read_csv(FILE, sep="\t", dtype=str, keep_default_na=False)
     return rows.assign(value=rows["printed"].replace("-", "nan").astype(float))
@@ -76,7 +76,7 @@ def load(
     """
     filters = (paper, table, dataset, protocol, group, method, metric)
     wanted = {name: _values(name, choice) for name, choice in zip(COLUMNS, filters) if choice is not None}
-    rows = _all()
+    rows = _read_all()
     for name, values in wanted.items():
         rows = rows[rows[name].isin(values)]
     require(not rows.empty, f"no printed value has all of {wanted}; leave one out to see what there is")
@@ -86,11 +86,11 @@ def load(
 def _values(name: str, choice: str | Sequence[str]) -> list[str]:
     values = [choice] if isinstance(choice, str) else list(choice)
     for value in values:
-        require_known(f"published: no {name}", value, sorted(set(_all()[name])))
+        require_known(f"published: no {name}", value, sorted(set(_read_all()[name])))
     return values
 
 
-def wide(rows: pd.DataFrame) -> pd.DataFrame:
+def wide_table(rows: pd.DataFrame) -> pd.DataFrame:
     """One line for each row of a paper's table, one column a metric, in the order of the papers.
 
     Args:
@@ -164,7 +164,7 @@ def folds_of(dataset: str, protocol: str, images: int) -> int:
     return printed_on.folds if printed_on and images % printed_on.folds == 0 else 1
 
 
-def why_not(
+def explain_mismatch(
     dataset: str,
     protocol: str,
     *,
@@ -191,7 +191,7 @@ def why_not(
     Raises:
         KeyError: nothing is printed for this data set; ValueError: nothing for it under this protocol.
 
-    >>> why_not("MS-COCO 5K", "full", data="coco", images=5000, captions=25000)
+    >>> explain_mismatch("MS-COCO 5K", "full", data="coco", images=5000, captions=25000)
     ''
     """
     load(dataset=dataset, protocol=protocol)  # refuses what nobody prints
@@ -221,7 +221,7 @@ REASONS = {
 }
 
 
-def sums(rows: pd.DataFrame | None = None) -> pd.DataFrame:
+def printed_sums(rows: pd.DataFrame | None = None) -> pd.DataFrame:
     """Every printed sum beside the sum of its printed parts.
 
     Args:
@@ -232,7 +232,7 @@ def sums(rows: pd.DataFrame | None = None) -> pd.DataFrame:
         One line a sum: the row's columns, ``metric``, ``printed``, ``parts`` (their sum), ``adds_up`` (within
         0.35, what the rounding of seven numbers can do) and ``reason``, the likely one where it does not.
     """
-    table = wide(load() if rows is None else rows)
+    table = wide_table(load() if rows is None else rows)
     parts_of_sums = [pd.DataFrame(columns=["metric", "printed", "parts"], index=table.index[:0])]
     for metric, parts in PARTS.items():
         if {metric, *parts} <= set(table.columns):
@@ -248,7 +248,7 @@ def sums(rows: pd.DataFrame | None = None) -> pd.DataFrame:
     return out.assign(adds_up=adds_up, reason=reasons.mask(adds_up, ""))
 
 
-def warnings(rows: pd.DataFrame | None = None) -> dict[tuple[str, ...], str]:
+def sum_warnings(rows: pd.DataFrame | None = None) -> dict[tuple[str, ...], str]:
     """Return what to say beside a row whose printed sum does not add up.
 
     Args:
@@ -257,10 +257,10 @@ def warnings(rows: pd.DataFrame | None = None) -> dict[tuple[str, ...], str]:
     Returns:
         ``(paper, table, dataset, protocol, group, method)`` -> one sentence.
 
-    >>> list(warnings(load(paper="AAHR", table="2")).values())
+    >>> list(sum_warnings(load(paper="AAHR", table="2")).values())
     ['prints rsum 409.8, its parts add up to 355.7: copied from the Flickr30K cell']
     """
-    checked, out = sums(rows), {}
+    checked, out = printed_sums(rows), {}
     for line in checked[~checked["adds_up"].astype(bool)].to_dict("records"):
         printed, parts = (format_number(line[name], 1) for name in ("printed", "parts"))
         reason = f": {line['reason']}" if line["reason"] else ""
@@ -368,20 +368,20 @@ CONTRADICTED = {
 }
 
 
-def marked(paper: str, method: str) -> str:
+def mark_meaning(paper: str, method: str) -> str:
     """Return what the mark at a method's name means in this paper; empty where there is none.
 
     Args:
         paper: that prints the row.
         method: as printed.
 
-    >>> marked("DIAS", "NAAF*"), marked("DITM", "PCME++*"), marked("DITM", "DITM")
+    >>> mark_meaning("DIAS", "NAAF*"), mark_meaning("DITM", "PCME++*"), mark_meaning("DITM", "DITM")
     ('mean of two models', 'extra augmentation', '')
     """
     return next((meaning for sign, meaning in MARKS[paper].items() if sign in method), "")
 
 
-def beside(rows: pd.DataFrame) -> dict[tuple[str, ...], str]:
+def remarks_by_row(rows: pd.DataFrame) -> dict[tuple[str, ...], str]:
     """Return what to say beside each row: what its mark means, where it is contradicted, and a warning where
     its sum does not add up.
 
@@ -392,7 +392,7 @@ def beside(rows: pd.DataFrame) -> dict[tuple[str, ...], str]:
         ``(paper, table, dataset, protocol, group, method)`` -> text, empty where there is nothing to say; one
         entry a row of a paper's table, in their order. A warning begins with a warning sign.
     """
-    wrong, out = warnings(rows), {}
+    wrong, out = sum_warnings(rows), {}
     for key in dict.fromkeys(rows[list(ROW)].itertuples(index=False, name=None)):
         paper, table, dataset, _, _, method = key
         warning = f"\N{WARNING SIGN} {wrong[key]}" if key in wrong else ""
@@ -400,7 +400,7 @@ def beside(rows: pd.DataFrame) -> dict[tuple[str, ...], str]:
         remarks = (
             warning,
             CONTRADICTED.get((paper, table, dataset, method), ""),
-            marked(paper, method),
+            mark_meaning(paper, method),
             chosen,
         )
         out[key] = "; ".join(filter(None, remarks))

@@ -15,7 +15,7 @@ split, spaces = toys.split, toys.spaces
 
 
 def test_ones_own_runs_stand_above_the_printed_rows(spaces):
-    columns = beside.beside_printed(
+    columns = beside.rows_beside_printed(
         spaces, published.load(paper="AAHR", dataset="MS-COCO 5K", protocol="full")
     )
     assert columns["method"][:2] == ["good", "bad"]
@@ -27,18 +27,20 @@ def test_ones_own_runs_stand_above_the_printed_rows(spaces):
 
 
 def test_the_rows_of_a_named_protocol_come_with_whether_they_compare(spaces):
-    columns, remarks, reason = beside.with_printed(spaces, "MS-COCO 5K, full")
-    assert columns == beside.beside_printed(spaces, published.load(dataset="MS-COCO 5K", protocol="full"))
+    columns, remarks, reason = beside.table_with_printed(spaces, "MS-COCO 5K, full")
+    assert columns == beside.rows_beside_printed(
+        spaces, published.load(dataset="MS-COCO 5K", protocol="full")
+    )
     assert set(remarks) <= {"DITM", "CORA", "DIAS", "SAM", "AAHR"}
     assert reason.startswith(
         "the printed rows are measured on coco, 5,000 test images with 25,000 captions; "
     )
-    assert beside.with_printed(spaces, "") == ({}, {}, "No rows were asked for.")
+    assert beside.table_with_printed(spaces, "") == ({}, {}, "No rows were asked for.")
 
 
 def test_folds_are_measured_as_the_printed_rows_are(spaces):
     rows = published.load(paper="DITM", dataset="MS-COCO 1K", protocol="5-fold mean")
-    whole, folded = (beside.beside_printed(spaces, rows, folds=folds)["rsum"][1] for folds in (1, 5))
+    whole, folded = (beside.rows_beside_printed(spaces, rows, folds=folds)["rsum"][1] for folds in (1, 5))
     own = spaces[1].split.judgements["own"]
     expected = recall(spaces[1].scores, own, own=OWN, folds=5, rounds=0)[-1]
     assert folded == f"{100 * expected.value:.1f}" != whole
@@ -46,7 +48,7 @@ def test_folds_are_measured_as_the_printed_rows_are(spaces):
 
 def test_numbers_that_are_not_known_of_ones_own_runs_stay_empty(spaces):
     for dataset in ("ECCV Caption", "CxC", "HierarCaps"):
-        columns = beside.beside_printed(spaces, published.load(dataset=dataset))
+        columns = beside.rows_beside_printed(spaces, published.load(dataset=dataset))
         assert {columns[name][0] for name in columns if name not in ("paper", "method")} == {""}
 
 
@@ -54,7 +56,7 @@ def test_eccv_caption_is_measured_by_its_own_positives(spaces):
     split = spaces[0].split
     judged = {"own": split.judgements["own"], "eccv": replace(split.judgements["exact"], name="eccv")}
     graded = replace(spaces[0], split=replace(split, judgements=judged))
-    columns = beside.beside_printed([graded], published.load(dataset="ECCV Caption"))
+    columns = beside.rows_beside_printed([graded], published.load(dataset="ECCV Caption"))
     assert columns["i2t/map_at_r"][0] == format_value(mean(spaces[0], "exact:i2t/map_at_r"))
     # R@1 for many relevant items: the best scored one is relevant
     assert columns["t2i/R@1"][0] == format_value(mean(spaces[0], "exact:t2i/R@1"))
@@ -63,7 +65,7 @@ def test_eccv_caption_is_measured_by_its_own_positives(spaces):
 def test_cxc_is_measured_by_its_positives(spaces):
     split = spaces[0].split
     judged = {"own": split.judgements["own"], "cxc": replace(split.judgements["exact"], name="cxc")}
-    columns = beside.beside_printed(
+    columns = beside.rows_beside_printed(
         [replace(spaces[0], split=replace(split, judgements=judged))], published.load(dataset="CxC")
     )
     assert columns["i2t/R@1"][0] == format_value(mean(spaces[0], "exact:i2t/R@1"))

@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[3]
 
 
 def test_every_table_is_named_and_every_arm_is_one_of_its_grid() -> None:
-    every = claims.load()
+    every = claims.load_claims()
     assert len(every) >= 70
     tables = chain.from_iterable(claim.tables for claim in every.values())
     assert set(tables) == {row["table"] for row in table.listed()}
@@ -32,11 +32,11 @@ def test_every_table_is_named_and_every_arm_is_one_of_its_grid() -> None:
 
 
 def test_verdicts_of_the_ledger_follow_from_its_values_and_these_from_the_records() -> None:
-    lines = claims.latest(claims.ledger())
+    lines = claims.latest_lines(claims.read_ledger())
     bare = [unjudged(line) for line in lines]
-    assert claims.judged(bare) == lines
+    assert claims.judge_lines(bare) == lines
     trained = [line for line in lines if line["judge"] != "no training" and "budget" not in line]
-    recorded = {question(line): line for line in claims.from_recorded()}
+    recorded = {question(line): line for line in claims.lines_from_recorded()}
     assert len(recorded) == len(trained) >= 40
     for line in trained:
         again = recorded[question(line)]
@@ -52,9 +52,9 @@ def question(line: dict[str, Any]) -> tuple[Any, ...]:
 
 
 def test_every_line_of_trained_runs_has_its_threads_and_a_claim_is_trained_with_as_many() -> None:
-    lines = [line for line in claims.ledger() if "captions_per_image" not in line["source"]]
+    lines = [line for line in claims.read_ledger() if "captions_per_image" not in line["source"]]
     assert {line["threads"] for line in lines} == {claims.RECORDED_THREADS}
-    budgets = [claims.budget(where) for where in "WFH"]
+    budgets = [claims.budget_of_data(where) for where in "WFH"]
     assert {settings["threads"] for settings in budgets} == {claims.RECORDED_THREADS}
     grids = (
         grid.read_grid(library.find_file(name, "grid"))
@@ -64,7 +64,7 @@ def test_every_line_of_trained_runs_has_its_threads_and_a_claim_is_trained_with_
 
 
 def test_verdicts_of_trained_arms_follow_from_values_by_seed_and_image() -> None:
-    lines, by_image = claims.latest(claims.ledger()), claims_by_image.read()
+    lines, by_image = claims.latest_lines(claims.read_ledger()), claims_by_image.read()
     again = []
     for line in lines:
         values = line["values"]
@@ -75,7 +75,7 @@ def test_verdicts_of_trained_arms_follow_from_values_by_seed_and_image() -> None
                 scale = 10 if line["unit"] in claims.SCALE else 1000
                 assert np.allclose(by_seed, line["values"][side], atol=0.2 / scale), line["claim"]
         again.append({**line, "values": values})
-    assert [line["verdict"] for line in claims.judged(again)] == [line["verdict"] for line in lines]
+    assert [line["verdict"] for line in claims.judge_lines(again)] == [line["verdict"] for line in lines]
 
 
 def test_packed_values_keep_their_mean(tmp_path: Path) -> None:
@@ -90,19 +90,19 @@ def test_packed_values_keep_their_mean(tmp_path: Path) -> None:
 
 
 def test_the_ledger_grows_and_nothing_in_it_changes(tmp_path: Path) -> None:
-    path, recorded = tmp_path / "ledger.jsonl", claims.from_recorded()
-    assert claims.record(recorded, "day 1", path) == len(recorded)
+    path, recorded = tmp_path / "ledger.jsonl", claims.lines_from_recorded()
+    assert claims.record_lines(recorded, "day 1", path) == len(recorded)
     before = path.read_text()
-    assert claims.record(recorded, "day 2", path) == 0
+    assert claims.record_lines(recorded, "day 2", path) == 0
     first = {**recorded[0], "values": {"more": [409.0, 409.1, 409.2], "less": [401.0, 401.1, 401.0]}}
-    assert claims.record([first], "day 3", path) >= 1
+    assert claims.record_lines([first], "day 3", path) >= 1
     assert path.read_text().startswith(before)
-    last = claims.latest(claims.ledger(path))[0]
+    last = claims.latest_lines(claims.read_ledger(path))[0]
     assert (last["effect"], last["verdict"]) == (pytest.approx(8.0667, abs=1e-4), "replicated")
 
 
 def test_the_page_and_the_words_are_those_of_the_ledger(tmp_path: Path) -> None:
-    lines = claims.latest(claims.ledger())
+    lines = claims.latest_lines(claims.read_ledger())
     result = CliRunner().invoke(
         app, ["claims", "report", "--out", f"{tmp_path}/a.html", "--docs", f"{tmp_path}"]
     )
@@ -110,19 +110,19 @@ def test_the_page_and_the_words_are_those_of_the_ledger(tmp_path: Path) -> None:
     for name in ("claims.md", "claims_limits.md"):
         text = (tmp_path / name).read_text(encoding="utf-8")
         assert (ROOT / "docs" / name).read_text(encoding="utf-8") == text, "run python -m tools.numbers"
-    central = claims_words.central(lines)
+    central = claims_words.central_sentences(lines)
     assert f"<!-- recorded: claims -->\n{central}\n<!-- end -->" in (ROOT / "README.md").read_text("utf-8")
     html = (tmp_path / "a.html").read_text(encoding="utf-8")
-    assert all(f">{name}<" in html for name in claims.load())
-    verdicts = claims_page.questions(lines)
+    assert all(f">{name}<" in html for name in claims.load_claims())
+    verdicts = claims_page.lines_by_question(lines)
     assert html.count('data-id="D9"') == sum(key[0] == "D9" for key in verdicts)
     judged = [line for line in lines if line["judge"] == "labels"]
     replicated = [line["claim"] for line in judged if line["verdict"] == "replicated"]
     assert f"{len(replicated)} of {len(judged)} rows are replicated, in {len(set(replicated))} of " in html
-    rows = claims_page.columns(lines)
-    assert set(rows["claim"]) == {line["claim"] for line in claims.ledger()}
-    assert not any(map(len, claims_page.columns([]).values()))
-    counts = claims_page.tallies(lines)
+    rows = claims_page.page_columns(lines)
+    assert set(rows["claim"]) == {line["claim"] for line in claims.read_ledger()}
+    assert not any(map(len, claims_page.page_columns([]).values()))
+    counts = claims_page.tally_columns(lines)
     assert (counts["paper"][0], counts["judged"][0]) == ("all", claims_page.JUDGES["labels"])
     assert counts["replicated"][0] == str(len(replicated))
     result = CliRunner().invoke(app, ["claims", "show", "D9", "--json"])
@@ -152,13 +152,13 @@ def test_the_readme_counts_a_claim_once_and_its_limits_both_judges() -> None:
     truth = {**line, "judge": "truth", "verdict": "refuted", "effect": -9.0}
     other = {**line, "claim": "D8"}
     undecided = {**line, "claim": "D9", "verdict": "undecided", "effect": 99.0}
-    counted = " ".join(claims_words.central([line, truth, other, undecided]).split())
+    counted = " ".join(claims_words.central_sentences([line, truth, other, undecided]).split())
     assert "3 were tried. 1 held in every conclusive test, 0 in none and 1 in some; for 1 " in counted
     assert "they decide differently: 1" in claims_words.pages([line, truth])["claims_limits.md"]
 
 
 def test_claims_without_training_on_the_embedded_world() -> None:
-    known = {(line["claim"], line["data"], line["contrast"]): line["values"] for line in claims.ledger()}
+    known = {(line["claim"], line["data"], line["contrast"]): line["values"] for line in claims.read_ledger()}
     split = data.load("scenes", split="test", texts="chains")
     for reading, values in untrained.levels(split):
         assert np.allclose(values["more"], known["D13", "W", reading]["more"], atol=1e-3)
@@ -168,53 +168,53 @@ def test_arms_are_trained_once_and_judged_by_what_is_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     small = {"train_images": 20, "val_images": 10, "test_images": 10, "epochs": 1}
-    monkeypatch.setattr(claims, "budget", lambda where: small)
-    chosen = trained.askable(["D1", "D2"], "W")
+    monkeypatch.setattr(claims, "budget_of_data", lambda where: small)
+    chosen = trained.trainable_claims(["D1", "D2"], "W")
     jobs = trained.plan(chosen, "W", 2, tmp_path, rates=True)
     # three arms, of which both claims ask one, with two seeds and two more rates
     assert len({job.folder for job in jobs.values()}) == len(jobs) == 3 * 4
-    assert "12 remain" in trained.cost(jobs)
-    of_d1 = trained.plan(trained.askable(["D1"], "W"), "W", 2, tmp_path)
+    assert "12 remain" in trained.describe_cost(jobs)
+    of_d1 = trained.plan(trained.trainable_claims(["D1"], "W"), "W", 2, tmp_path)
     printed: list[str] = []
     for _ in range(2):  # the second time nothing is left
         assert trained.train_all(of_d1, tmp_path, "local", printed.append) == []
         assert len(printed) == 4
-    assert "4 are there, 8 remain" in trained.cost(jobs)
+    assert "4 are there, 8 remain" in trained.describe_cost(jobs)
     named = trained.folders(jobs)
     assert (len(named), sum(line.endswith("(not there)") for line in named)) == (12, 8)
-    judged = claims.judged(trained.lines(chosen, "W", jobs))
+    judged = claims.judge_lines(trained.lines_of_contrasts(chosen, "W", jobs))
     assert [(line["claim"], line["judge"]) for line in judged] == [("D1", "labels"), ("D1", "truth")]
-    arms = claims.find("D1").contrasts[0]
+    arms = claims.find_claim("D1").contrasts[0]
     folders = {}
-    for name, arm in zip(claims_told._arms(judged[0]["contrast"]), arms, strict=True):
+    for name, arm in zip(claims_told._arm_names(judged[0]["contrast"]), arms, strict=True):
         for seed in (0, 1):
             folders[f"{name}, seed {seed}"] = f"runs/claims/{of_d1[arm, seed, 1.0].folder.name}"
     assert claims_told.folders_of(judged[0]) == folders
-    for line, keys in zip(judged, claims.find("D1").keys.values(), strict=True):
+    for line, keys in zip(judged, claims.find_claim("D1").keys.values(), strict=True):
         for side, arm in zip(line["values"].values(), arms, strict=True):
             for seed, value in enumerate(side):
                 metrics = store.read(jobs[arm, seed, 1.0].folder).results["metrics"]
                 assert value == pytest.approx(100 * np.mean([metrics[key] for key in keys]), abs=1e-4)
     with pytest.raises(ValueError, match="D7 has no training"):
-        trained.askable(["D7"], "W")
+        trained.trainable_claims(["D7"], "W")
 
 
 def test_one_arm_stands_against_a_bound_and_many_by_how_far_they_are_apart(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     small = {"train_images": 20, "val_images": 10, "test_images": 10, "epochs": 1}
-    monkeypatch.setattr(claims, "budget", lambda where: small)
-    spread, alone = trained.askable(["S11"], "W")[0], replace(claims.find("S10"), bound=0.5)
+    monkeypatch.setattr(claims, "budget_of_data", lambda where: small)
+    spread, alone = trained.trainable_claims(["S11"], "W")[0], replace(claims.find_claim("S10"), bound=0.5)
     jobs = trained.plan([spread], "W", 2, tmp_path)
     assert trained.train_all(jobs, tmp_path, "local", str) == []
     arms = [store.read(jobs[arm, 0, 1.0].folder) for arm in spread.contrasts[0]]
-    line, first, *_ = trained.lines([spread, alone], "W", jobs)
+    line, first, *_ = trained.lines_of_contrasts([spread, alone], "W", jobs)
     for side, name in (("more", "sets 30"), ("less", "sets 1")):
-        apart = np.std([100 * np.nanmean(probes.value(run, name)) for run in arms], ddof=1)
+        apart = np.std([100 * np.nanmean(probes.probe_values(run, name)) for run in arms], ddof=1)
         assert line["values"][side][0] == pytest.approx(apart, abs=1e-4)
     assert (line["judge"], first["contrast"]) == ("neither", "InfoNCE")
     assert first["values"]["more"][0] == pytest.approx(
-        100 * np.nanmean(probes.value(arms[0], "growth")), abs=1e-4
+        100 * np.nanmean(probes.probe_values(arms[0], "growth")), abs=1e-4
     )
     assert first["values"]["less"] == [50.0, 50.0]  # in points, as a share is
 
@@ -234,10 +234,10 @@ def test_a_verdict_that_turns_at_another_rate_is_undecided() -> None:
         "values": values,
         "rates": rates,
     }
-    assert claims.judged([line])[0]["verdict"] == "undecided"
-    assert claims.judged([{**line, "rates": {}}])[0]["verdict"] == "replicated"
+    assert claims.judge_lines([line])[0]["verdict"] == "undecided"
+    assert claims.judge_lines([{**line, "rates": {}}])[0]["verdict"] == "replicated"
     # where no effect is expected, an effect refutes
-    assert claims.judged([{**line, "rates": {}, "expected": "0"}])[0]["verdict"] == "refuted"
+    assert claims.judge_lines([{**line, "rates": {}, "expected": "0"}])[0]["verdict"] == "refuted"
 
 
 @pytest.mark.parametrize(
@@ -295,7 +295,7 @@ def test_arms_are_called_as_one_reads_them() -> None:
     ],
 )
 def test_two_verdicts_go_together(labels: str, truth: str, words: str) -> None:
-    assert claims_told.parting_of({"verdict": labels}, {"verdict": truth}) == words
+    assert claims_told.parting_of_judges({"verdict": labels}, {"verdict": truth}) == words
 
 
 def test_the_list_of_claims_ends_with_what_its_letters_and_words_mean() -> None:

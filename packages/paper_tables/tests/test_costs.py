@@ -117,7 +117,7 @@ def test_speed_leaves_out_a_cost_that_nobody_knows():
     table = pd.DataFrame(
         {"value": [2.0], "low": [1.5], "high": [3.0], "step": [float("nan")], "image": [7.0]}, index=["a"]
     )
-    (point,) = costs.speed(table, {"step": "a step", "image": "an image"}, y="rsum").data
+    (point,) = costs.draw_speed(table, {"step": "a step", "image": "an image"}, y="rsum").data
     assert (point.x[0], point.y[0], point.error_y.array[0], point.error_y.arrayminus[0]) == (
         7.0,
         200.0,
@@ -125,9 +125,11 @@ def test_speed_leaves_out_a_cost_that_nobody_knows():
         50.0,
     )
     four = table.assign(step=1.0, caption=2.0, retrieval=3.0)
-    points = costs.speed(four, {name: name for name in ("step", "image", "caption", "retrieval")}, y="rsum")
+    points = costs.draw_speed(
+        four, {name: name for name in ("step", "image", "caption", "retrieval")}, y="rsum"
+    )
     drawn = [(point.x[0], point.xaxis) for point in points.data]
     assert drawn == [(1.0, "x"), (7.0, "x2"), (2.0, "x3"), (3.0, "x4")]
     assert points.layout.xaxis3.domain == points.layout.xaxis.domain
     with pytest.raises(ValueError, match="no cost is known"):
-        costs.speed(table, {"step": "a step"}, y="rsum")
+        costs.draw_speed(table, {"step": "a step"}, y="rsum")

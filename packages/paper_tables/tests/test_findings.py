@@ -16,7 +16,7 @@ SEEDS = pd.DataFrame.from_dict(
 
 
 def test_every_objective_is_a_dot_with_its_interval_against_lines():
-    fig = findings.over_seeds(SEEDS, title="t", x="mAP@R", lines={"starting point": 0.55})
+    fig = findings.draw_over_seeds(SEEDS, title="t", x="mAP@R", lines={"starting point": 0.55})
     (dots,) = fig.data
     assert dots.y == ("b", "a &lt;i&gt;", "c")
     assert dots.x[0] == 90.0
@@ -28,13 +28,13 @@ def test_every_objective_is_a_dot_with_its_interval_against_lines():
 
 
 def test_without_lines_none_is_drawn():
-    fig = findings.over_seeds(SEEDS, title="t", x="x")
+    fig = findings.draw_over_seeds(SEEDS, title="t", x="x")
     assert len(fig.layout.shapes) == 0
 
 
 def test_nothing_to_draw_is_said():
     with pytest.raises(ValueError, match="no objective"):
-        findings.over_seeds(SEEDS.iloc[:0], title="t", x="x")
+        findings.draw_over_seeds(SEEDS.iloc[:0], title="t", x="x")
 
 
 BY_NUMBER = {
@@ -48,25 +48,25 @@ CHOICES = pd.DataFrame.from_dict(BY_NUMBER, orient="index", columns=COLUMNS)
 
 
 def test_what_each_number_would_choose_is_said_dearest_first():
-    said = findings.chosen(CHOICES, "exact:i2t/map_at_r")
+    said = findings.describe_choices(CHOICES, "exact:i2t/map_at_r")
     assert "chooses a: 70.0 percent." in said
     first = "`rsum` would choose c, with 40.0 percent: a loss of 30 "
     assert said.index(first) < said.index("`t2i/R@1` would choose b")
     assert "`graded:i2t/ndcg` orders the 3 ways of training most like the truth" in said
     assert "`t2i/R@1` orders them least like it (-0.200)" in said
     pairs = pd.DataFrame({"objective": ["a", "b"], "against": ["b", "c"], "apart": [False, False]})
-    assert "70.0 percent. 1 other does not differ from it significantly." in findings.chosen(
+    assert "70.0 percent. 1 other does not differ from it significantly." in findings.describe_choices(
         CHOICES, "exact:i2t/map_at_r", pairs
     )
-    same = findings.chosen(CHOICES.assign(chosen="a", truth=0.7, lost=0.0), "exact:i2t/map_at_r")
+    same = findings.describe_choices(CHOICES.assign(chosen="a", truth=0.7, lost=0.0), "exact:i2t/map_at_r")
     assert "Every other number chooses the same" in same
-    columns = findings.choosing(CHOICES)
+    columns = findings.choice_columns(CHOICES)
     assert [column[-1] for column in columns.values()] == ["rsum", "c", "0.400", "40.0", "30.0"]
 
 
 def test_pairs_told_apart_and_components_that_help_or_harm_are_said():
     pairs = pd.DataFrame({"apart": [True, False, True]})
-    assert findings.told_apart(pairs, "rsum").startswith("By `rsum`, 2 of 3 pairs")
+    assert findings.describe_significant_pairs(pairs, "rsum").startswith("By `rsum`, 2 of 3 pairs")
     rows = pd.DataFrame(
         {
             "objective": ["a", "b", "c"],
@@ -75,11 +75,11 @@ def test_pairs_told_apart_and_components_that_help_or_harm_are_said():
             "verdict": ["helps", "harms", "undecided"],
         }
     )
-    assert findings.helped(rows, "k") == (
+    assert findings.describe_components(rows, "k") == (
         "By `k`, in percentage points: a's x (+10.0) helps. b's y (-2.0) harms. "
         "1 of 3 components is undecided."
     )
-    assert "no component makes a significant difference" in findings.helped(rows[2:], "k")
+    assert "no component makes a significant difference" in findings.describe_components(rows[2:], "k")
 
 
 def test_a_table_over_seeds_has_a_row_an_objective_and_a_column_a_number():
@@ -87,7 +87,7 @@ def test_a_table_over_seeds_has_a_row_an_objective_and_a_column_a_number():
     names = ["objective", "seed", "value"]
     made = [pd.DataFrame(rows, columns=names).assign(key=key) for key in ("t2i/R@1", "seconds")]
     both = pd.concat({"binary labels": seeds.seed_statistics(pd.concat(made))}, names=["positives"])
-    found = findings.by_objective(both, ["t2i/R@1", "seconds"])
+    found = findings.objective_columns(both, ["t2i/R@1", "seconds"])
     assert list(found) == ["positives", "objective", "t2i/R@1, percent", "seconds"]
     assert found["objective"] == ["a", "b"]
     assert found["t2i/R@1, percent"][0].startswith("60.0 (")
@@ -114,7 +114,7 @@ def test_a_component_helps_harms_or_is_undecided():
     without = long_table(
         {"a - good": [0.30, 0.31, 0.32], "a - bad": [0.70, 0.71, 0.72], "a - idle": [0.5, 0.52, 0.51]}
     )
-    found = findings.components(whole, without.rename(columns={"objective": "arm"}), "rsum").set_index(
+    found = findings.component_table(whole, without.rename(columns={"objective": "arm"}), "rsum").set_index(
         "component"
     )
     assert found["verdict"].to_dict() == {"good": "helps", "bad": "harms", "idle": "undecided"}

@@ -49,7 +49,7 @@ def test_steps_to_nine_tenths_lie_on_the_line_between_epochs() -> None:
 
 
 def test_what_is_found_by_relevance_is_what_the_curves_say(run) -> None:
-    phi = probes._cider(run.split.captions, tuple(run.split.own.tolist()))
+    phi = probes._cider_scores(run.split.captions, tuple(run.split.own.tolist()))
     recalls = recall_curves(run.scores, phi, (1, 30), k=5)
     for column, probe in enumerate((probes.sets, probes.PROBES["sets_30"])):
         both = [recalls[way][column] for way in ("i2t", "t2i")]
@@ -82,10 +82,10 @@ def test_entities_are_asked_by_the_truth_and_twins_by_their_captions(run) -> Non
 
 def test_a_value_is_kept_beside_its_run_and_an_unknown_probe_is_named(tmp_path, monkeypatch) -> None:
     calls = []
-    monkeypatch.setattr(probes, "_opened", lambda folder, target: calls.append(folder) or "run")
+    monkeypatch.setattr(probes, "_open_run", lambda folder, target: calls.append(folder) or "run")
     monkeypatch.setitem(probes.PROBES, "gap", lambda run: 0.5)
     run_ = SimpleNamespace(folder=tmp_path)
-    assert [probes.value(run_, "probe:gap").tolist() for _ in range(2)] == [[0.5], [0.5]]
+    assert [probes.probe_values(run_, "probe:gap").tolist() for _ in range(2)] == [[0.5], [0.5]]
     assert len(calls) == 1
     with pytest.raises(KeyError, match="no probe 'gab'"):
-        probes.value(run_, "probe:gab")
+        probes.probe_values(run_, "probe:gab")

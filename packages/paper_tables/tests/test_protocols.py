@@ -7,9 +7,11 @@ COCO = {"data": "coco", "images": 5000, "captions": 25000}
 
 
 def test_numbers_measured_alike_compare():
-    assert published.why_not("MS-COCO 5K", "full", **COCO) == ""
-    assert published.why_not("MS-COCO 1K", "5-fold mean", **COCO, folds=5) == ""
-    assert published.why_not("Flickr30K", "1K test", data="flickr30k", images=1000, captions=5000) == ""
+    assert published.explain_mismatch("MS-COCO 5K", "full", **COCO) == ""
+    assert published.explain_mismatch("MS-COCO 1K", "5-fold mean", **COCO, folds=5) == ""
+    assert (
+        published.explain_mismatch("Flickr30K", "1K test", data="flickr30k", images=1000, captions=5000) == ""
+    )
 
 
 @pytest.mark.parametrize(
@@ -24,7 +26,7 @@ def test_numbers_measured_alike_compare():
     ],
 )
 def test_other_folds_counts_or_data_do_not_compare_and_the_sentence_says_why(own, says):
-    reason = published.why_not("MS-COCO 1K", "5-fold mean", **own)
+    reason = published.explain_mismatch("MS-COCO 1K", "5-fold mean", **own)
     assert reason.startswith("the printed rows are measured on coco")
     assert says in reason
 
@@ -32,28 +34,29 @@ def test_other_folds_counts_or_data_do_not_compare_and_the_sentence_says_why(own
 def test_rows_of_transfer_compare_with_a_run_trained_where_they_were():
     own = {"data": "flickr30k", "images": 1000, "captions": 5000}
     rows = ("COCO->Flickr30K", "zero-shot")
-    assert published.why_not(*rows, **own, training="coco") == ""
+    assert published.explain_mismatch(*rows, **own, training="coco") == ""
     for training in ("", "flickr30k"):
-        reason = published.why_not(*rows, **own, training=training)
+        reason = published.explain_mismatch(*rows, **own, training=training)
         assert "trained on coco; yours on flickr30k" in reason
         assert "trained on" not in reason.partition("yours")[2]
-    assert "yours on flickr30k, 1,000 test images with 5,000 captions, trained on coco" in published.why_not(
-        "Flickr30K", "1K test", **own, training="coco"
+    assert (
+        "yours on flickr30k, 1,000 test images with 5,000 captions, trained on coco"
+        in published.explain_mismatch("Flickr30K", "1K test", **own, training="coco")
     )
-    assert published.why_not("CxC", "", **COCO | {"data": "cxc"}, training="coco") == ""
-    assert published.why_not("CxC", "", **COCO | {"data": "cxc"}, training="flickr30k") != ""
+    assert published.explain_mismatch("CxC", "", **COCO | {"data": "cxc"}, training="coco") == ""
+    assert published.explain_mismatch("CxC", "", **COCO | {"data": "cxc"}, training="flickr30k") != ""
 
 
 def test_a_protocol_that_the_papers_do_not_spell_out_is_never_called_comparable():
-    reason = published.why_not("Flickr30K", "ablation", data="flickr30k", images=1000, captions=5000)
+    reason = published.explain_mismatch("Flickr30K", "ablation", data="flickr30k", images=1000, captions=5000)
     assert "do not say enough" in reason
 
 
 def test_a_protocol_that_is_nowhere_printed_is_refused():
     with pytest.raises(KeyError, match="no dataset 'Flickr8k'"):
-        published.why_not("Flickr8k", "full", **COCO)
+        published.explain_mismatch("Flickr8k", "full", **COCO)
     with pytest.raises(ValueError, match="no printed value"):
-        published.why_not("CxC", "1K test", **COCO)
+        published.explain_mismatch("CxC", "1K test", **COCO)
 
 
 def test_every_protocol_occurs_in_the_printed_tables():
@@ -62,10 +65,14 @@ def test_every_protocol_occurs_in_the_printed_tables():
 
 
 def test_marks_mean_what_their_paper_says():
-    assert published.marked("DITM", "PCME++*") == "extra augmentation"
-    assert published.marked("CORA", "HREM [†]") == published.marked("AAHR", "HREM*") == "mean of two models"
-    assert published.marked("SAM", "SGR†") == "the authors' re-run"
-    assert published.marked("AAHR", "HREM") == ""
+    assert published.mark_meaning("DITM", "PCME++*") == "extra augmentation"
+    assert (
+        published.mark_meaning("CORA", "HREM [†]")
+        == published.mark_meaning("AAHR", "HREM*")
+        == "mean of two models"
+    )
+    assert published.mark_meaning("SAM", "SGR†") == "the authors' re-run"
+    assert published.mark_meaning("AAHR", "HREM") == ""
 
 
 def test_each_paper_says_which_of_its_rows_compare():
@@ -116,7 +123,9 @@ def test_bank_size_2048_is_the_row_that_aahr_prints_as_its_own():
 
 
 def test_each_row_has_what_is_to_be_said_beside_it():
-    reason = published.beside(published.load(paper="AAHR", dataset="MS-COCO 1K", protocol="5-fold mean"))
+    reason = published.remarks_by_row(
+        published.load(paper="AAHR", dataset="MS-COCO 1K", protocol="5-fold mean")
+    )
     by_method = {key[-1]: text for key, text in reason.items()}
     assert len(reason) == 27
     assert by_method["VSRN++"].startswith("\N{WARNING SIGN} prints rsum 523.6, its parts add up to 523.0")

@@ -54,7 +54,7 @@ def test_the_recipes_are_the_best_settings_of_the_recorded_searches(capsys):
 
 
 def test_what_lies_around_a_recipe_is_what_was_recorded():
-    changes = search.around()
+    changes = search.recipe_table()
     assert changes.index.tolist() == SEARCHED
     assert not changes.drop(index=["cora", "pcme", "pcmepp"]).isna().any(axis=None)
     rates = assets.recorded("search_rates_scenes").query("objective == 'vsepp' and key == @KEY")

@@ -23,7 +23,7 @@ def rows_of(values):
 
 
 def test_exactly_the_known_sums_do_not_add_up():
-    checked = published.sums()
+    checked = published.printed_sums()
     wrong = checked[~checked["adds_up"]].set_index(["paper", "table", "dataset", "method"])
     assert set(wrong.index) == set(WRONG) == set(REASONS)
     for key, (printed, parts) in WRONG.items():
@@ -32,14 +32,14 @@ def test_exactly_the_known_sums_do_not_add_up():
 
 
 def test_every_printed_sum_with_all_its_parts_is_checked():
-    rows, checked = published.load(), published.sums()
+    rows, checked = published.load(), published.printed_sums()
     # 321 RSUMs, of which two stand beside dashes, 34 sums of Semantic Recall, 12 of ECCV Caption
     assert checked["metric"].value_counts().to_dict() == {"rsum": 319, "nsum": 34, "sum": 12}
     assert (rows["metric"] == "rsum").sum() == 321
 
 
 def test_the_sums_equal_a_loop_over_the_rows():
-    checked = published.sums(published.load(paper="SAM", table="3"))
+    checked = published.printed_sums(published.load(paper="SAM", table="3"))
     for line in checked.to_dict("records"):
         cells = published.load(paper="SAM", table="3", dataset=line["dataset"], method=line["method"])
         value = dict(zip(cells["metric"], cells["printed"]))
@@ -50,7 +50,7 @@ def test_the_sums_equal_a_loop_over_the_rows():
 def test_what_rounding_can_do_is_no_error():
     parts = dict.fromkeys(PARTS["rsum"], 50.0)
     good, bad = (
-        published.sums(rows_of(parts | {"rsum": 300 + off})) for off in (TOLERANCE, TOLERANCE + 0.05)
+        published.printed_sums(rows_of(parts | {"rsum": 300 + off})) for off in (TOLERANCE, TOLERANCE + 0.05)
     )
     assert good["adds_up"].tolist() == [True]
     assert bad["adds_up"].tolist() == [False]
@@ -58,12 +58,12 @@ def test_what_rounding_can_do_is_no_error():
 
 
 def test_rows_without_a_sum_have_nothing_to_check():
-    assert published.sums(published.load(paper="DITM", table="III")).empty
-    assert published.warnings(published.load(paper="DITM")) == {}
+    assert published.printed_sums(published.load(paper="DITM", table="III")).empty
+    assert published.sum_warnings(published.load(paper="DITM")) == {}
 
 
 def test_a_warning_names_the_printed_sum_and_that_of_its_parts():
-    remarks = published.warnings(published.load(paper="SAM", table="3"))
+    remarks = published.sum_warnings(published.load(paper="SAM", table="3"))
     assert list(remarks) == [("SAM", "3", "Flickr30K", "full data", "", "CVSE + SAM")]
     assert list(remarks.values()) == [
         "prints nsum 387.9, its parts add up to 369.0: a typing error: the paper's Table 4 shows about 370"

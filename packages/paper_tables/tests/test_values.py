@@ -48,11 +48,11 @@ def test_an_unknown_value_names_the_near_ones_and_an_empty_choice_says_so():
 
 def test_a_row_of_a_table_is_one_line_in_the_order_of_the_paper():
     rows = published.load(paper="DITM", table="II", dataset="Flickr30K")
-    table = published.wide(rows)
+    table = published.wide_table(rows)
     assert list(table.index.get_level_values("method"))[0::7] == ["CLIP ZS", "DITM"]
     assert list(table.columns) == ["i2t_r1", "i2t_r5", "i2t_r10", "t2i_r1", "t2i_r5", "t2i_r10", "rsum"]
     assert table.loc[("DITM", "II", "Flickr30K", "1K test", "ViT-B/32", "DITM"), "rsum"] == 548.7
-    assert published.wide(ROWS).notna().sum().sum() == 2930
+    assert published.wide_table(ROWS).notna().sum().sum() == 2930
 
 
 def test_changing_a_loaded_table_changes_nothing_for_the_next():

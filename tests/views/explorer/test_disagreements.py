@@ -13,7 +13,7 @@ def test_captions_are_in_the_order_of_the_comparison_with_their_ranks():
     engine = Engine(toy_spaces())
     runs = [asker.run for asker in engine.askers]
     ranks = compare.ranks(runs, "t2i")
-    expected = [row for _, row in compare.chosen(ranks, engine.split, "t2i", (), 100)]
+    expected = [row for _, row in compare.choose_queries(ranks, engine.split, "t2i", (), 100)]
     found = engine.disagreements()
     assert [one["row"] for one in found] == expected
     assert all(one["ranks"] == ranks[:, one["row"]].tolist() for one in found)
@@ -31,7 +31,7 @@ def test_the_first_is_the_worst_ratio_by_hand():
 
 def test_by_grade_the_first_images_have_different_truth():
     engine = Engine(toy_spaces())
-    grade = compare.grader(engine.split)
+    grade = compare.make_grader(engine.split)
     found = engine.disagreements("grade")
     gaps = [max(one["grades"]) - min(one["grades"]) for one in found]
     assert gaps == sorted(gaps, reverse=True)

@@ -14,7 +14,7 @@ from tests.views.explorer.toys import hand_space, toy_space, toy_spaces
 from workbench.records import Embedding
 from workbench.runs.models import own_model
 from workbench.runs.own import KeptVectors
-from workbench.runs.preview import look
+from workbench.runs.preview import preview_model
 from workbench.runs.result import Result
 from workbench.views.explorer.engine import Engine
 from workbench.views.explorer.questions import Filters, Question, Term
@@ -296,7 +296,7 @@ class ReadsPairs:
 def mixed():
     """A model that reads pairs beside one that has vectors."""
     run = toy_spaces(images=6, runs=1)[0]
-    return Engine([look(own_model(ReadsPairs(), "pairs"), run.split), run])
+    return Engine([preview_model(own_model(ReadsPairs(), "pairs"), run.split), run])
 
 
 @pytest.mark.parametrize(

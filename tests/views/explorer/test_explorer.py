@@ -15,7 +15,7 @@ from PIL import Image
 from tests.views.explorer.toys import hand_space, toy_spaces
 from workbench.runs.models import own_model
 from workbench.runs.own import KeptVectors
-from workbench.runs.preview import look
+from workbench.runs.preview import preview_model
 from workbench.runs.result import Result
 from workbench.views.explorer.explorer import Explorer
 from workbench.views.explorer.questions import Question, Term
@@ -303,7 +303,7 @@ def test_a_page_names_what_a_model_without_vectors_cannot_be_asked(tmp_path: Pat
             return [[1.0 for _ in texts] for _ in images]
 
     split = toy_spaces(6, runs=1)[0].split
-    explorer = Explorer([look(own_model(ReadsPairs(), "pairs"), split)])
+    explorer = Explorer([preview_model(own_model(ReadsPairs(), "pairs"), split)])
     terms = (Term("text", "a dog"), Term("text", "a cat", -1))
     with pytest.raises(ValueError, match="without vectors"):
         explorer.to_html(tmp_path / "page.html", questions=[Question(terms)])

@@ -39,7 +39,7 @@ def disagreements(runs: Sequence[Result], by: Literal["rank", "grade"] = "rank")
     if by == "grade":
         grades = _first_grades(runs)
     else:
-        grades = {row: [] for _, row in compare.chosen(ranks, split, "t2i", (), MOST)}
+        grades = {row: [] for _, row in compare.choose_queries(ranks, split, "t2i", (), MOST)}
     differences = []
     for row, of_first in grades.items():
         difference = {
@@ -56,7 +56,7 @@ def disagreements(runs: Sequence[Result], by: Literal["rank", "grade"] = "rank")
 def _first_grades(runs: Sequence[Result]) -> dict[int, list[float | None]]:
     """Caption rows with the grades of the runs' first images, where these differ, one an image."""
     split = runs[0].split
-    grade = compare.grader(split)
+    grade = compare.make_grader(split)
     if grade is None:
         raise ValueError(f"{split.name} knows no grades; ask for disagreements by rank")
     first = np.stack([best_items(by_rows(run.any_scores()).T, 1)[1][:, 0] for run in runs])

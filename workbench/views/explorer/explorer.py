@@ -23,9 +23,9 @@ from workbench.registry import door
 from workbench.runs import compare
 from workbench.runs.model import Model
 from workbench.runs.models import open_model
-from workbench.runs.opening import opened, together
+from workbench.runs.opening import open_results, share_split
 from workbench.runs.own import is_object_model
-from workbench.runs.preview import look
+from workbench.runs.preview import preview_model
 from workbench.runs.result import Result
 from workbench.views import photographs
 from workbench.views.explorer import twin
@@ -107,7 +107,7 @@ class Explorer(anywidget.AnyWidget):
         panels: Sequence[type[Panel]] = (),
     ) -> None:
         self.folder = Path(folder).resolve() if str(folder) else user_folder()
-        runs = opened(runs)
+        runs = open_results(runs)
         self.runs = tuple(runs)
         self.engine = Engine(runs, grades=grades, panels=panels)
         self.thumbnails = Thumbnails(self.engine.split)
@@ -142,7 +142,7 @@ class Explorer(anywidget.AnyWidget):
         panels = [{"name": panel.name, "title": panel.title} for panel in self.engine.panels.values()]
         about = [{"tags": list(run.about.tags), "note": run.about.note} for run in self.runs]
         sizes = {seeks: len(gallery.ids(seeks)) for seeks in SEEKS}
-        graded = compare.grader(split) is not None
+        graded = compare.make_grader(split) is not None
         return {
             "split": split.name,
             "grades": self.engine.grader.name,
@@ -450,14 +450,14 @@ def explore(
     runs: list[Result] = []
     for result in results:
         runs += _runs(result, images)
-    return Explorer(together(runs), k=k, grades=grades, start=start, folder=folder, panels=panels)
+    return Explorer(share_split(runs), k=k, grades=grades, start=start, folder=folder, panels=panels)
 
 
 def _runs(result: Any, images: Any) -> list[Result]:
     """Results as they are, or what a model says of other images."""
     if images is not None:
         model = result.model if isinstance(result, Result) else open_model(result)
-        return [look(model, images)]
+        return [preview_model(model, images)]
     needs = "a model needs images: a folder of images, or a split"
     require(not (isinstance(result, Model) or is_object_model(result)), needs)
-    return opened(result)
+    return open_results(result)

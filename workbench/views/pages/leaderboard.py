@@ -24,7 +24,7 @@ from workbench.records import MetricKey, require
 from workbench.records.measurement import contracts_of, measurement_row, unit_of
 from workbench.runs import by_query
 from workbench.runs import store as runs
-from workbench.runs.spellings import typed
+from workbench.runs.spellings import typed_settings
 from workbench.views.pages import Cell, fill_template
 
 # columns around the numbers, with their heads: the first two always, the others where rows differ in them
@@ -195,7 +195,7 @@ def _short_value(value: Any) -> Any:
 
 def _settings(run: runs.Run) -> dict[str, Any]:
     """The settings that decide the numbers of a run on its test split, by name."""
-    known = typed(run.params) | typed(runs.load(run.folder / runs.CONFIG))
+    known = typed_settings(run.params) | typed_settings(runs.load(run.folder / runs.CONFIG))
     names = OF_EVALUATION if run.kind == "evaluation" else [name for name in known if name not in ELSEWHERE]
     return {name: _short_value(known[name]) for name in names if name in known}
 
@@ -206,7 +206,7 @@ def _differing_settings(alike: Sequence[runs.Run]) -> list[str]:
     """
     names: dict[str, None] = {}
     for run in alike:
-        names |= dict.fromkeys(typed(runs.load(run.folder / runs.GIVEN) or run.params))
+        names |= dict.fromkeys(typed_settings(runs.load(run.folder / runs.GIVEN) or run.params))
     settings_of_runs = [_settings(run) for run in alike]
     differ = []
     for name in names:
@@ -272,7 +272,7 @@ def _marks(part: pd.DataFrame, labels: Sequence[str]) -> dict[Path, dict[str, Ma
     worse = Counter[str]()
     for run in others:
         of_run = marks.setdefault(run.folder, {})
-        for difference in by_query.differences(reference, run, labels, read=read):
+        for difference in by_query.paired_differences_of(reference, run, labels, read=read):
             verdict = difference.verdict
             of_run[difference.label] = Mark(state_verdict(verdict, name), verdict == BETTER)
             worse[difference.label] += verdict == WORSE
@@ -297,7 +297,7 @@ def _contract(run: runs.Run | None, label: str) -> Mapping[str, Any]:
 def _labels(part: pd.DataFrame) -> list[str]:
     """The numbers of a table, those that every comparison takes; the others stand in the CSV file."""
     names = [name for name in map(str, part) if f"{name} low" in part and _metric(name)]
-    return by_query.compared(name for name in names if part[name].notna().any())
+    return by_query.usual_numbers(name for name in names if part[name].notna().any())
 
 
 def _means(part: pd.DataFrame, labels: Sequence[str]) -> list[dict[Any, Any]]:
