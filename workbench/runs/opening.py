@@ -256,8 +256,6 @@ def _open(name: str, root: str, images: int, target: Target | None) -> Result:
     folder = run.folder if run else None
     kind = read_kind(folder) if folder else SHIPPED
     split, title = _read_again(folder, kind, images, target)
-    if folder and (folder / runs.QRELS).is_file():
-        split = with_ground_truth(split, kept_file(folder, runs.QRELS), quiet=True)
     title = (run.about.name if run else "") or title
     random = isinstance(kind, Evaluation) and kind.random_weights
     title = name_with_note(title) if random else title
@@ -299,6 +297,16 @@ def _read_again(
     folder: Path | None, kind: Training | Evaluation | None, images: int, target: Target | None
 ) -> tuple[Split, str]:
     """The split of a run, or of the shipped encoder, read from its data; and a title."""
+    split, title = _read_data(folder, kind, images, target)
+    if folder and (folder / runs.QRELS).is_file():
+        split = with_ground_truth(split, kept_file(folder, runs.QRELS), quiet=True)
+    return split, title
+
+
+def _read_data(
+    folder: Path | None, kind: Training | Evaluation | None, images: int, target: Target | None
+) -> tuple[Split, str]:
+    """The split as its data have it, and a title."""
     if isinstance(kind, Evaluation):
         on = target or (Target(**kind.target) if kind.target else None)
         if on is None and folder is not None:

@@ -33,7 +33,7 @@ from workbench.runs.place import runs_folder
 from workbench.runs.qrels import NAME as QRELS
 from workbench.runs.qrels import ground_truth, kept_ground_truth
 from workbench.runs.resolve import choosing_metric
-from workbench.runs.run_files import DEPTH, GRADES, LISTS, write_pairs
+from workbench.runs.run_files import DEPTH, GRADES, LISTS, best_pairs, write_pairs
 from workbench.runs.same_data import facts_of
 from workbench.runs.spellings import name_of
 from workbench.runs.target import Target
@@ -169,6 +169,28 @@ class Result:
         lazy = self.model.directed or len(self.image) * len(self.text) > WHOLE
         return score_split(self.model, self.image, self.text) if lazy else self.scores
 
+    def scores_of(self, direction: Way) -> Array:
+        """Return ``(I, T)`` scores by which a direction ranks; of most models they are ``scores``.
+
+        Args:
+            direction: whether images or captions are the queries.
+
+        Raises:
+            ValueError: ranked lists of the other direction alone.
+        """
+        self._require_way(direction)
+        if not self.model.directed:
+            return self.scores
+        rows = by_rows(self.any_scores())
+        return rows.rows() if direction == "i2t" else rows.T.rows().T
+
+    def _require_way(self, direction: str) -> None:
+        """Raise if a direction is not ranked."""
+        ways = ", ".join(self.model.ways)
+        require(
+            direction in self.model.ways, f"{self.name} has lists of {ways} alone, and none of {direction}"
+        )
+
     def with_embeddings(self, name: str, image: Embedding, text: Embedding) -> "Result":
         """The same model and split with other embeddings, under another name and in no folder."""
         return Result(name, self.split, lambda: (self.model, image, text), run=self.run, target=self.target)
@@ -253,7 +275,11 @@ class Result:
         Args:
             direction: whether images or captions are the queries.
             judgements: name of the split's judgements that say what is relevant.
+
+        Raises:
+            ValueError: ranked lists of the other direction alone.
         """
+        self._require_way(direction)
         return ranks_of(self.any_scores(), self.split.judgements[judgements], direction).first
 
     @door("rankings")
@@ -297,20 +323,11 @@ class Result:
         Raises:
             ValueError: an id has a blank, which TREC cannot hold, or the result has no such direction.
         """
-        require(direction in self.model.ways, f"{self.name} has no scores in the direction {direction}")
-        scores = by_rows(self.any_scores())
-        scores, ids = (
-            (scores, self.split.caption_ids) if direction == "i2t" else (scores.T, self.split.image_ids)
+        self._require_way(direction)
+        lists = best_pairs(self.any_scores(), self.split, direction, k)
+        return write_pairs(
+            file, lists[lists["value"] > self.model.floor], LISTS, tag=self.name, decimals=True
         )
-        queries = self.split.image_ids if direction == "i2t" else self.split.caption_ids
-        values, items = best_items(scores, min(k, scores.shape[1]))
-        query, rank = np.indices(values.shape)
-        table = pd.DataFrame({"query": np.array(queries, dtype=object)[query.ravel()]})
-        table["item"] = np.array(ids, dtype=object)[items.ravel()]
-        table["value"] = values.ravel().astype(np.float64)
-        table["rank"] = rank.ravel() + 1
-        listed = table[table["value"] > self.model.floor]
-        return write_pairs(file, listed, LISTS, tag=self.name, decimals=True)
 
     def write_qrels(
         self, file: str | Path, direction: Way = "t2i", *, judgements: str = "own", graded: bool = False

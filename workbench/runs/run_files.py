@@ -33,6 +33,7 @@ from workbench.io import (
     resolve_output,
     write_json,
 )
+from workbench.metrics.blocks import AnyScores, best_items, by_rows
 from workbench.records import Rows, Split, Values, require
 from workbench.registry import class_of
 
@@ -369,15 +370,36 @@ def _rows_of(names: Sequence[str], known: Sequence[str]) -> tuple[Rows, int]:
     """Rows of names among known ids, -1 where there is none, in the way of writing that fits most of them,
     and the number of that way.
     """
-    best, level = np.full(len(names), -1, np.int64), 0
+    most, level = np.full(len(names), -1, np.int64), 0
     for number, form in enumerate(FORMS):
         index, forms = pd.Index(list(map(form, known))), pd.Index(list(map(form, names)))
-        rows = index.get_indexer(forms) if index.is_unique and forms.is_unique else best
-        if (rows >= 0).sum() > (best >= 0).sum():
-            best, level = rows, number
-        if (best >= 0).all():
+        rows = index.get_indexer(forms) if index.is_unique and forms.is_unique else most
+        if (rows >= 0).sum() > (most >= 0).sum():
+            most, level = rows, number
+        if (most >= 0).all():
             break
-    return best, level
+    return most, level
+
+
+def best_pairs(scores: AnyScores, split: Split, way: str, k: int) -> pd.DataFrame:
+    """List the best items of every query, as ``query``, ``item``, ``value`` and ``rank``.
+
+    Args:
+        scores: ``(I, T)``.
+        split: whose images and captions are scored.
+        way: the direction.
+        k: items of a query.
+    """
+    rows, queries, ids = by_rows(scores), split.image_ids, split.caption_ids
+    if way == "t2i":
+        rows, queries, ids = rows.T, ids, queries
+    values, items = best_items(rows, min(k, rows.shape[1]))
+    query, rank = np.indices(values.shape)
+    table = pd.DataFrame({"query": np.array(queries, dtype=object)[query.ravel()]})
+    table["item"] = np.array(ids, dtype=object)[items.ravel()]
+    table["value"] = values.ravel().astype(np.float64)
+    table["rank"] = rank.ravel() + 1
+    return table
 
 
 def write_pairs(

@@ -143,7 +143,7 @@ def sheet(
     rows = compare.choose_queries(ranks, split, direction, queries, 0 if alone else count)
     if alone and count:
         rows += retrieval.best_median_worst(ranks[0])
-    scores = {run.name: run.scores for run in runs}
+    scores = {run.name: run.scores_of(direction) for run in runs}
     page = retrieval.sheet(scores, rows, split, direction=direction, grade=compare.make_grader(split), k=k)
     return HTML(page)
 
