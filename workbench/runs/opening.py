@@ -298,7 +298,7 @@ def _read_again(
 ) -> tuple[Split, str]:
     """The split of a run, or of the shipped encoder, read from its data; and a title."""
     split, title = _read_data(folder, kind, images, target)
-    if folder and (folder / runs.QRELS).is_file():
+    if folder and not target and (folder / runs.QRELS).is_file():
         split = with_ground_truth(split, kept_file(folder, runs.QRELS), quiet=True)
     return split, title
 
