@@ -89,7 +89,8 @@ def split():
 def test_scores_are_those_of_the_library(folder, split):
     result = wb.evaluate(folder, split, rounds=0)
     processor = transformers.AutoProcessor.from_pretrained(folder)
-    model = transformers.AutoModel.from_pretrained(folder).eval()
+    (kind,) = transformers.AutoConfig.from_pretrained(folder).architectures
+    model = getattr(transformers, kind).from_pretrained(folder).eval()
     with torch.no_grad():
         pages = [
             model(**processor.process_images(images=[split.open_image(row)])).embeddings[0]

@@ -49,6 +49,9 @@ from workbench.records import require
 from workbench.runs import store as runs
 from workbench.runs.about import About
 
+Prompts = Annotated[
+    str, typer.Option(help="What queries are encoded with, by direction, as JSON of t2i and i2t.")
+]
 Scorer = Annotated[
     str, typer.Option(help="How several vectors an item are scored: a name, or name and options as JSON.")
 ]
@@ -77,6 +80,7 @@ def evaluate(  # noqa: PLR0913 - typer reads the options from the signature
     split: Annotated[str, typer.Option(help="Split of the data; empty takes test.")] = "",
     device: Device = "auto",
     precision: Precision = "auto",
+    prompts: Prompts = "",
     scorer: Scorer = "",
     rerank: Annotated[int, typer.Option(help="Score so many best items of each query again.")] = 0,
     reranker: Annotated[str, typer.Option(help="How --rerank scores; see `explain scorer`.")] = "cross",
@@ -102,15 +106,14 @@ def evaluate(  # noqa: PLR0913 - typer reads the options from the signature
     """
     wb.use_device(device, precision)
     about = about_run(name, tag, note, root)
-    how = _how(metrics or [], judge, rounds, qrels) | {"scoring": _scoring(scorer, rerank, reranker, wise_ft)}
+    how = _how(metrics, judge, rounds, qrels) | _scoring(scorer, rerank, reranker, wise_ft) | asdict(about)
     _require_one_kind(run, bool(model or images or texts or scores or lists), out, how["scoring"], about)
     targets = _targets(data or [], parameter, split, needed=not run)
     if run:
         return _evaluate_runs((run, root), targets, how | {"split": split}, out, as_json)
     elsewhere = _made_elsewhere((images, texts), scores or [], lists or [])
-    _require_room((out, root), name, (len(model or ()) + len(elsewhere)) * len(targets))
-    opened = _opened(model or [], (pretrained, random_weights), elsewhere, how | asdict(about))
-    return _evaluate_models(opened, targets, (out, root), as_json)
+    named, room = _named(model, pretrained, random_weights, prompts), (out, root, len(targets))
+    return _evaluate_models(_opened(named, elsewhere, how, room), targets, (out, root), as_json)
 
 
 def _targets(data: list[str], parameter: list[str] | None, split: str, *, needed: bool) -> list[Any]:
@@ -131,10 +134,10 @@ def _scoring(scorer: str, rerank: int, reranker: str, wise_ft: float | None) -> 
         scoring["scorer"] = parse_json(scorer, f"--scorer {scorer!r:.60}", "is not JSON")
     elif scorer:
         scoring["scorer"] = scorer
-    return scoring
+    return {"scoring": scoring}
 
 
-def _require_room(place: tuple[str, str], name: str, results: int) -> None:
+def _require_room(place: list[str], name: str, results: int) -> None:
     """Raise if results cannot be written or would lie over others, or several have one name."""
     require(not name or results == 1, f"--name is of one result, and these are {results}; leave it out")
     out, root = place
@@ -159,10 +162,12 @@ def _require_one_kind(
     require(run or not scoring.keys() - {"scorer"}, "--rerank and --wise-ft are for finished runs; name one")
 
 
-def _how(metrics: list[str], judge: str, rounds: int | None, qrels: list[str] | None) -> dict[str, Any]:
+def _how(
+    metrics: list[str] | None, judge: str, rounds: int | None, qrels: list[str] | None
+) -> dict[str, Any]:
     """What is measured, as ``wb.evaluate`` takes it."""
     names = list[str]()
-    for word in metrics:
+    for word in metrics or ():
         names += map(str.strip, word.split(","))
     how: dict[str, Any] = {"metrics": names, "judge": judge, **({"qrels": qrels} if qrels else {})}
     return how if rounds is None else {**how, "rounds": rounds}
@@ -181,19 +186,34 @@ def _made_elsewhere(vectors: tuple[str, str], scores: list[str], lists: list[str
     return every + [{"runs": sources} for sources in runs_of(lists)]
 
 
+def _named(
+    models: list[str] | None, pretrained: str, random_weights: bool, prompts: str
+) -> list[dict[str, Any]]:
+    """The models that were named, each as ``wb.open_model`` takes it."""
+    models = models or []
+    require(not pretrained or len(models) == 1, ONE_MODEL)
+    require(models or not random_weights, "--random-weights belongs to --model; name one")
+    require(models or not prompts, "--prompts belongs to --model; name one")
+    how: dict[str, Any] = {"pretrained": pretrained, "random_weights": random_weights}
+    how["prompts"] = parse_json(prompts, f"--prompts {prompts!r:.60}", "is not JSON") if prompts else None
+    return [{"model": model, **how} for model in models]
+
+
 def _opened(
-    models: list[str], weights: tuple[str, bool], elsewhere: list[dict[str, Any]], how: dict[str, Any]
+    models: list[dict[str, Any]],
+    elsewhere: list[dict[str, Any]],
+    how: dict[str, Any],
+    room: tuple[str, str, int],
 ) -> list[Any]:
     """What evaluates each model, and what others made, on data; models are opened after the words are
     checked.
     """
     from workbench.runs import resolve
 
+    *place, data = room
+    _require_room(place, how["name"], (len(models) + len(elsewhere)) * data)
     resolve.check_measured(how["metrics"], how["judge"], how.get("rounds", 0))
-    pretrained, random = weights
-    require(not pretrained or len(models) == 1, ONE_MODEL)
-    require(models or not random, "--random-weights belongs to --model; name one")
-    opened = [wb.open_model(name, pretrained, random_weights=random) for name in models]
+    opened = [wb.open_model(**model) for model in models]
     evaluators = [partial(wb.evaluate, model, **how) for model in opened]
     return evaluators + [partial(wb.evaluate, **files, **how) for files in elsewhere]
 

@@ -32,6 +32,7 @@ from workbench.registry import did_you_mean, door, require_known
 from workbench.runs import store
 from workbench.runs.by_query import usual_numbers
 from workbench.runs.kinds import Evaluation
+from workbench.runs.lists import KeptLists
 from workbench.runs.measure import columns_of
 from workbench.runs.opening import describe_differences, open_results, open_runs, share_split
 from workbench.runs.result import Result
@@ -116,15 +117,16 @@ def _measure_more(run: Result, keys: Sequence[str]) -> dict[str, tuple[Measureme
     rows = {text: _metric_of_key(key) for text, key in parsed.items()}
     names = dict.fromkeys(["own", *(key.judgements for key in parsed.values())])
     require(
-        not run.model.directed,
+        not isinstance(run.model, KeptLists),
         f"{run.name} has lists that do not determine {', '.join(keys)}; compare other numbers",
         KeyError,
     )
-    ranked = Ranked(run.scores, [split.judgements[name] for name in names])
+    scores = run.any_scores()
+    ranked = Ranked(scores, [split.judgements[name] for name in names])
     measured: dict[str, tuple[Measurement, Values]] = {}
     for text, key in parsed.items():
         judged, own = split.judgements[key.judgements], split.judgements["own"]
-        evidence = Evidence(run.scores, judged, split.own, own, ranked=ranked, columns=columns_of(split))
+        evidence = Evidence(scores, judged, split.own, own, ranked=ranked, columns=columns_of(split))
         pairs = {m.label: (m, values) for m, values in walk(evidence, [rows[text]])}
         answers = ", ".join(pairs) or "no query that has an answer"
         require(text in pairs, f"no number {text!r}: {split.name} has {answers}", KeyError)

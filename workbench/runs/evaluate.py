@@ -23,7 +23,7 @@ from workbench.runs.by_query import changed_since
 from workbench.runs.kinds import Evaluation, Training, read_kind
 from workbench.runs.lists import KeptLists, known_numbers, open_lists
 from workbench.runs.measure import measure
-from workbench.runs.model import EncoderModel, Model, Say, TrainedModel, require_one_width, silent
+from workbench.runs.model import EncoderModel, Model, Say, TrainedModel, silent
 from workbench.runs.models import open_model, run_folder
 from workbench.runs.opening import open_runs, same_rows
 from workbench.runs.own import Encodes, Ensemble, Joint, KeptVectors, is_object_model
@@ -33,7 +33,7 @@ from workbench.runs.rescoring import rescore
 from workbench.runs.resolve import check_measured
 from workbench.runs.result import Result
 from workbench.runs.scores import open_scores
-from workbench.runs.scoring import note_of, require_several, scoring_of
+from workbench.runs.scoring import note_of, require_one_width, require_several, scoring_of
 from workbench.runs.spellings import name_of
 from workbench.runs.target import Target
 from workbench.runs.vector_files import (
@@ -93,6 +93,7 @@ def evaluate(  # noqa: PLR0913
     qrels: Any = None,
     pretrained: str = "",
     random_weights: bool = False,
+    prompts: Mapping[str, str] | None = None,
     device: str = "",
     precision: str = "",
     scoring: Mapping[str, Any] | None = None,
@@ -125,6 +126,7 @@ def evaluate(  # noqa: PLR0913
             called ``qrels:...``.
         pretrained: of the model, see ``open_model``.
         random_weights: see there.
+        prompts: see there.
         device: see there.
         precision: see there.
         scoring: fields of the configuration by which a model that was trained here scores in place of those
@@ -152,12 +154,11 @@ def evaluate(  # noqa: PLR0913
     >>> evaluate(images=vectors, texts=vectors[[0, 0, 1, 2]], own=[0, 0, 1, 2])["t2i/R@1"]
     1.0
     """
-    if texts is None and str(images).endswith(".npz"):
-        texts = images  # which then holds both
+    texts = _both_in_one(images) if texts is None else texts
     about = About(name, tags, note)
     check_measured(metrics, judge, rounds)
     how: dict[str, Any] = {"pretrained": pretrained, "random_weights": random_weights}
-    how |= {"device": device, "precision": precision}
+    how |= {"device": device, "precision": precision, "prompts": prompts}
     models, where = _list_models(model), Where(data, split)
     sources = {"images": images, "texts": texts, "scores": scores, "runs": runs, "own": own}
     _require_one_way(_ways(models, sources), data, own)
@@ -185,6 +186,11 @@ def _subject(
         return _subject_of_vectors(where, sources["images"], sources["texts"], own, scoring)
     subject = _of_scores(where, sources["scores"], sources["runs"], own)
     return subject._replace(model=rescore(subject.model, scoring))
+
+
+def _both_in_one(images: Any) -> Any:
+    """A file that holds the vectors of texts too, since it can; nothing otherwise."""
+    return images if str(images).endswith(".npz") else None
 
 
 def _list_models(model: Any) -> list[Any]:
@@ -237,7 +243,8 @@ def _measure_subject(subject: Subject, identity: Evaluation, about: About, round
 def _measure_chains(subject: Subject, rounds: int) -> list[Measurement]:
     """Measure captions that form chains by HierarCaps' protocols, with the empty text as the root."""
     model, split, image, text, *_ = subject
-    if split.level is None or split.chain is None or not (model.encodes and model.of_unit_length):
+    of_cosines = model.encodes and model.of_unit_length and not model.directed
+    if split.level is None or split.chain is None or not of_cosines:
         return []
     root = model.embed_texts([""]).mean[0]
     chains = hierarchy.Chains(split, image.mean.numpy(), text.mean.numpy(), root.numpy())

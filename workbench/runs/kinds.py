@@ -50,6 +50,7 @@ class Evaluation:
         data: name of the data.
         target: the fields of ``Target`` of data that have a name.
         split: that was asked for; empty = see ``evaluate``.
+        prompts: by direction, what its queries were encoded with.
         precision: in which the model computed; empty = see ``devices``.
         metrics, judge: that were asked for.
         scoring: fields by which a trained model scored in place of those that it was trained with.
@@ -68,6 +69,7 @@ class Evaluation:
     data: str = ""
     target: Mapping[str, Any] | None = None
     split: str = ""
+    prompts: Mapping[str, str] = field(default_factory=dict)
     precision: str = ""
     metrics: tuple[str, ...] = ()
     judge: str = ""

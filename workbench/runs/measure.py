@@ -103,7 +103,7 @@ def measure(
     """
     ranked = Ranked(score_split(model, image, text, say=say), list(split.judgements.values()), BEST)
     # products of other vectors say nothing of two images, or of two captions
-    vectors = (image.mean.numpy(), text.mean.numpy()) if model.of_unit_length else None
+    vectors = (image.mean.numpy(), text.mean.numpy()) if model.of_unit_length and not model.directed else None
     measurements, values = evaluate_split(ranked, split, vectors=vectors, **how)
     return measurements, values, ranked.best
 

@@ -32,6 +32,7 @@ from workbench.progress import Task
 from workbench.records import Array, Batch, Embedding, Rows, Split, require
 from workbench.registry import require_list
 from workbench.runs.config import Config
+from workbench.runs.ways import WAYS, TwoWays, as_seen, one_way
 from workbench.runs.weights import NOTE, name_with_note
 from workbench.text.signal import SignalMaker
 from workbench.training import batches
@@ -162,12 +163,21 @@ class Model:
     @torch.no_grad()
     def scores(self, image: Embedding, text: Embedding) -> Array:
         """``(I, T)`` scores of embeddings: cosines, unless there is a scorer, or a model has others."""
+        image, text = one_way(image, text)
         images, texts = image.in_float32(self.device), text.in_float32(self.device)
         scores = (
             self.scorer.scores(images, texts) if self.scorer else similarity.cosine(images.mean, texts.mean)
         )
         matrix: Array = scores.cpu().numpy()
         return matrix
+
+    def prompted(self, prompts: Mapping[str, str]) -> "Model":
+        """Return the model with prompts for its queries.
+
+        Raises:
+            ValueError: it takes none.
+        """
+        raise ValueError(f"prompts: {self.name} encodes no texts; leave prompts out")
 
     def scored_by(self, scorer: Scorer) -> Self:
         """Return the model with several vectors an item compared by a scorer.
@@ -195,7 +205,13 @@ class Model:
         return scores_in_blocks(self, image.in_float32(self.device), text.in_float32(self.device))
 
     def matrix(self, image: Embedding, text: Embedding) -> Array:
-        """``(I, T)`` scores of a whole split, in one matrix."""
+        """``(I, T)`` scores of a whole split, in one matrix.
+
+        Raises:
+            ValueError: each direction has scores of its own.
+        """
+        held = f"{self.name} scores pairs by direction, which one matrix cannot hold; read any_scores()"
+        require(not self.directed, held)
         return by_rows(self.scores_of_split(image, text)).rows()
 
     def title(self, name: str = "") -> str:
@@ -214,26 +230,6 @@ class Model:
         return 0, 0
 
 
-def require_one_width(image: Embedding, text: Embedding) -> None:
-    """Raise if vectors of images and of texts have different widths.
-
-    Raises:
-        ValueError: the message says both.
-    """
-    widths = image.mean.shape[1], text.mean.shape[1]
-    require(
-        widths[0] == widths[1],
-        f"images have {widths[0]} dimensions and texts {widths[1]}; both sides need the same",
-    )
-    if image.parts is not None and text.parts is not None:
-        widths = image.parts.shape[2], text.parts.shape[2]
-        require(
-            widths[0] == widths[1],
-            f"the vectors of images have {widths[0]} dimensions and those of texts {widths[1]}; both sides "
-            "need the same",
-        )
-
-
 def scores_in_blocks(model: ModelProtocol, image: Embedding, text: Embedding) -> AnyScores:
     """``(I, T)`` scores of embeddings: a matrix where it has at most 2 ** 28 entries, else by blocks of rows.
 
@@ -245,6 +241,9 @@ def scores_in_blocks(model: ModelProtocol, image: Embedding, text: Embedding) ->
         image: embeddings of images.
         text: embeddings of captions.
     """
+    if isinstance(image, TwoWays) or isinstance(text, TwoWays):
+        i2t, t2i = (by_rows(scores_in_blocks(model, as_seen(image, way), as_seen(text, way))) for way in WAYS)
+        return replace(i2t, other=t2i.T)
     if len(image) * len(text) <= WHOLE:
         return model.scores(image, text)
 

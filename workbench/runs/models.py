@@ -69,6 +69,7 @@ def open_model(
     device: str = "",
     precision: str = "",
     random_weights: bool = False,
+    prompts: Mapping[str, str] | None = None,
 ) -> Model:
     """Open a model that embeds images and texts, or scores pairs of them, from whatever names it.
 
@@ -83,6 +84,8 @@ def open_model(
         precision: see there.
         random_weights: open an architecture that comes without weights. They are drawn from a fixed seed,
             and every output says so.
+        prompts: what queries are encoded with, by direction, ``{"t2i": "Find an image of: "}``: it is given
+            to methods that take ``prompt``, see ``Encodes``, and stands before the texts of others.
 
     Raises:
         KeyError, FileNotFoundError, ValueError, TypeError: no such model, weights or device, named in one
@@ -94,15 +97,28 @@ def open_model(
     """
     if isinstance(model, str | Path):
         with Task(f"opening {model}"):
-            return _open_named(str(model), pretrained, random_weights).to(device, precision)
+            return _prompted(
+                _open_named(str(model), pretrained, random_weights).to(device, precision), prompts
+            )
     if isinstance(model, list | tuple):
         require(not pretrained, "pretrained belongs to one model; name it with each, as NAME:TAG")
         how: dict[str, Any] = {"device": device, "precision": precision, "random_weights": random_weights}
+        how["prompts"] = prompts
         return Ensemble([open_model(member, **how) for member in model])
     require(not pretrained, f"pretrained={pretrained!r} belongs to the name of a model; leave it out")
     if isinstance(model, Model):
-        return model.to(device, precision) if device or precision else model
-    return own_model(model).to(device, precision)
+        return _prompted(model.to(device, precision) if device or precision else model, prompts)
+    return _prompted(own_model(model).to(device, precision), prompts)
+
+
+def _prompted(model: Model, prompts: Mapping[str, str] | None) -> Model:
+    """A model with prompts for its queries; one of this library's encoders is then an object like others."""
+    if not prompts:
+        return model
+    if isinstance(model, EncoderModel):
+        encoder: Any = model
+        model = own_model(encoder, model.name, model.origin)
+    return model.prompted(prompts)
 
 
 def own_model(encoder: Encodes | Pairs, name: str = "", origin: Mapping[str, Any] | None = None) -> Model:
@@ -302,7 +318,8 @@ def _open_of_run(path: Path) -> Model:
         if kind.scores or kind.runs:
             return open_kept(path)
         named = kind.model, kind.pretrained, kind.random_weights
-        return rescore(_open_named(*named) if kind.model else KeptVectors(), kind.scoring)
+        model = _prompted(_open_named(*named), kind.prompts) if kind.model else KeptVectors()
+        return rescore(model, kind.scoring)
     if missing := [name for name in (runs.CONFIG, runs.STATES, runs.MODEL) if not (path / name).exists()]:
         raise FileNotFoundError(
             f"{path} holds no checkpoint: {', '.join(missing)} missing; name the folder of a finished run"

@@ -35,6 +35,7 @@ from workbench.runs.store import BARE, verify_files
 from workbench.runs.target import Target
 from workbench.runs.vector_parts import unpacked
 from workbench.runs.vectors import frozen_vectors
+from workbench.runs.ways import TwoWays
 from workbench.runs.weights import name_with_note
 
 # a name says no more settings than these
@@ -351,6 +352,9 @@ def _contents(folder: Path | None, split: Split, own: bool = True) -> Contents:
     if folder and own and not model.extras:
         for side, ids in (("image", split.image_ids), ("text", split.caption_ids)):
             embedding = _kept_embedding(model.embed_dim, folder, side, ids)
+            other = _kept_embedding(model.embed_dim, folder, side, ids, "_t2i")
+            if embedding and other:
+                embedding, model.directed = TwoWays.of(embedding, other), True
             sides += [embedding] if embedding else []
     elif folder is None and isinstance(model, EncoderModel):
         source = model.source(split)
@@ -363,8 +367,10 @@ def _contents(folder: Path | None, split: Split, own: bool = True) -> Contents:
     return model, image, text
 
 
-def _kept_embedding(width: int | None, folder: Path, side: str, ids: Sequence[str]) -> Embedding | None:
-    table, vectors = (folder / "embeddings" / f"{side}{end}" for end in ("_ids.parquet", ".npy"))
+def _kept_embedding(
+    width: int | None, folder: Path, side: str, ids: Sequence[str], way: str = ""
+) -> Embedding | None:
+    table, vectors = (folder / "embeddings" / f"{side}{end}" for end in ("_ids.parquet", f"{way}.npy"))
     if not (table.is_file() and vectors.is_file()):
         return None
     verify_files(folder, table, vectors)

@@ -3,6 +3,7 @@ several models.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, Self
 
@@ -29,6 +30,7 @@ from workbench.runs.outputs import (
     unit_vectors,
     vectors,
 )
+from workbench.runs.ways import WAYS, Instruction, TwoWays, Way, instructions, one_way
 from workbench.training.batches import Source
 
 # images or texts that are encoded at a time
@@ -49,6 +51,10 @@ class Encodes(Protocol):
     With ``scores(image, text)``, which takes two embeddings and gives ``(I, T)`` numbers, larger = more
     alike, it is scored by that and not by the cosine; its vectors then keep their length. Without it, several
     vectors an item are scored by ``MaxSim``.
+
+    Either method may take, by these names, ``side`` (``"query"`` or ``"item"``), ``direction`` (``"i2t"`` or
+    ``"t2i"``) and ``prompt`` (that of ``open_model`` for queries of the direction, else ``""``). Items are
+    then encoded for each direction.
     """
 
     def encode_image(self, images: Sequence[Image.Image]) -> Any:
@@ -132,6 +138,7 @@ class ObjectModel(OwnModel):
     ) -> None:
         super().__init__(subject, name, origin)
         self.methods = methods
+        self._ask({})
         self.scores_itself = callable(getattr(subject, "scores", None))
         self.of_unit_length = not self.scores_itself
         self.scorer = subject.scorer if isinstance(subject, Adapter) else None
@@ -140,7 +147,30 @@ class ObjectModel(OwnModel):
         """Count how many captions the encoder cuts, and say at which length, where it says so itself."""
         if not isinstance(self.subject, Adapter):
             return 0, 0
-        return self.subject.cut(source.split.captions), self.subject.longest
+        prefix = self.calls["texts"]["t2i"].prefix
+        captions = [prefix + caption for caption in source.split.captions]
+        return self.subject.cut(captions), self.subject.longest
+
+    def prompted(self, prompts: Mapping[str, str]) -> Self:
+        """Return the object with prompts for its queries.
+
+        Args:
+            prompts: by direction, see ``open_model``.
+
+        Raises:
+            ValueError: no such direction, or a prompt of images that the object does not take.
+        """
+        changed = copy(self)
+        changed.origin = {**self.origin, "prompts": dict(prompts)}
+        changed._ask(prompts)
+        return changed
+
+    def _ask(self, prompts: Mapping[str, str]) -> None:
+        """Decide how the methods are called in each direction."""
+        images, texts = (getattr(self.subject, self.methods[side]) for side in ("images", "texts"))
+        of_images, of_texts = instructions(images, "images", prompts), instructions(texts, "texts", prompts)
+        self.calls = {"images": of_images, "texts": of_texts}
+        self.directed = any(calls["i2t"] != calls["t2i"] for calls in self.calls.values())
 
     def embed_images_of(self, source: Source) -> Embedding:
         """Embed all images of a split, opened as they are encoded."""
@@ -165,6 +195,7 @@ class ObjectModel(OwnModel):
         """
         if not self.scores_itself:
             return super().scores(image, text)
+        image, text = one_way(image, text)
         with torch.no_grad():
             output = called(self.subject.scores, f"{self.name}.scores", image, text, remedy=OF_EMBEDDINGS)
         return score_matrix(output, f"{self.name}.scores", len(image), len(text))
@@ -178,7 +209,9 @@ class ObjectModel(OwnModel):
         rows: Sequence[int] = (),
     ) -> Embedding:
         """Embed items, some at a time; ``rows`` = their numbers where sorted."""
-        chunks, method = list[Embedding](), self.methods[side]
+        method, calls = self.methods[side], self.calls[side]
+        ways = WAYS if calls["i2t"] != calls["t2i"] else WAYS[:1]
+        chunks: dict[Way, list[Embedding]] = {way: [] for way in ways}
 
         def read(start: int) -> tuple[list[str], list[Any]]:
             part, numbers = items[start : start + AT_ONCE], rows[start : start + AT_ONCE]
@@ -187,11 +220,15 @@ class ObjectModel(OwnModel):
 
         with Task(f"encoding with {self.name}", len(items), "images" if opened else "captions") as task:
             for names, part in read_ahead(read, range(0, len(items), AT_ONCE)):
-                chunks.append(self._read(self._encoded(method, part), method, names))
+                for way in ways:
+                    output = self._encoded(method, part, calls[way])
+                    chunks[way].append(self._read(output, method, names))
                 task.update(len(part))
-        widths = sorted({chunk.mean.shape[1] for chunk in chunks})
+        every = [chunk for way in ways for chunk in chunks[way]]
+        widths = sorted({chunk.mean.shape[1] for chunk in every})
         require(len(widths) < 2, f"{method}() gave vectors of {' and '.join(map(str, widths))} numbers")
-        return Embedding.join(chunks)
+        first, *more = [Embedding.join(chunks[way]) for way in ways]
+        return TwoWays.of(first, more[0]) if more else first
 
     def _read(self, output: Any, method: str, names: Sequence[str]) -> Embedding:
         """What a method gave, as an embedding on the processor."""
@@ -206,11 +243,12 @@ class ObjectModel(OwnModel):
         mean = read(output.mean, method, names)
         return checked_parts(replace(output.in_float32(mean.device), mean=mean), method, names)
 
-    def _encoded(self, method: str, part: list[Any]) -> Any:
+    def _encoded(self, method: str, part: list[Any], call: Instruction) -> Any:
         """What a method of the encoder returns for some images or texts."""
+        items = [call.prefix + text for text in part] if call.prefix else part
         try:
             with devices.in_precision(self._place, self.precision):
-                return getattr(self.subject, method)(part)
+                return getattr(self.subject, method)(items, **call.fields)
         except (TypeError, AttributeError) as error:
             raise TypeError(
                 f"{self.name}.{method}() fails on a list of {type(part[0]).__name__}: {error!s:.80}; wrap "
@@ -321,7 +359,7 @@ class Ensemble(Model):
         members: the models.
 
     Raises:
-        ValueError: there is none.
+        ValueError: there is none, or one that scores by direction.
     """
 
     of_unit_length = False
@@ -329,6 +367,9 @@ class Ensemble(Model):
 
     def __init__(self, members: Sequence[Model]) -> None:
         require(members, "an ensemble needs at least one model")
+        for member in members:
+            mixed = f"{member.name} scores pairs by direction; an ensemble is of models with one score a pair"
+            require(not member.directed, mixed)
         self.members = tuple(members)
         self.name = f"mean of {', '.join(member.name for member in members)}"
 

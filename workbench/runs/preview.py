@@ -14,11 +14,12 @@ from workbench.data.opening import NoDataError, loader_at
 from workbench.formatting import format_number
 from workbench.io import resolve_input
 from workbench.records import Embedding, Split, require
-from workbench.runs.model import Model, require_one_width
+from workbench.runs.model import Model
 from workbench.runs.models import open_model
 from workbench.runs.own import Encodes
 from workbench.runs.pairs import Pairs
 from workbench.runs.result import Result
+from workbench.runs.scoring import require_one_width
 
 # images on which a model is tried; solid colours if none are given
 TRIED = 8

@@ -38,6 +38,7 @@ from workbench.runs.same_data import facts_of
 from workbench.runs.spellings import name_of
 from workbench.runs.target import Target
 from workbench.runs.vector_parts import packed
+from workbench.runs.ways import TwoWays, as_seen
 from workbench.training import checkpoint
 from workbench.training.averaging import best_epoch
 from workbench.training.settings import changed_settings
@@ -204,6 +205,9 @@ class Result:
             name: of the baseline; empty = the run's, with ``" + noise"``.
             seed: of the random numbers.
         """
+        require(
+            not self.model.directed, f"{self.name} has other vectors in each direction; no noise is added"
+        )
         generator, unit = torch.Generator().manual_seed(seed), torch.nn.functional.normalize
 
         def blurred(side: Embedding) -> Embedding:
@@ -471,15 +475,21 @@ class Result:
             ("image", self.image, split.image_ids),
             ("text", self.text, split.caption_ids),
         ):
-            # a model that scores pairs has no vectors
-            arrays = {side: embedding.mean.numpy()} if embedding.mean.shape[1] else {}
-            # an encoder of this library makes them again
-            if embedding.parts is not None and not isinstance(model, EncoderModel):
-                arrays |= dict(zip((f"{side}_parts", f"{side}_counts"), packed(embedding), strict=True))
-            for name, array in arrays.items():
-                with replacing(path / "embeddings" / f"{name}.npy") as temporary:
-                    np.save(temporary, array)
+            self._save_vectors(path, side, as_seen(embedding, "i2t"))
+            if isinstance(embedding, TwoWays):
+                self._save_vectors(path, f"{side}_t2i", as_seen(embedding, "t2i"))
             write_table(path / "embeddings" / f"{side}_ids.parquet", pd.DataFrame({"id": list(ids)}))
+
+    def _save_vectors(self, path: Path, name: str, embedding: Embedding) -> None:
+        """Write vectors. A model that scores pairs has none, and an encoder of this library makes parts
+        again.
+        """
+        arrays = {name: embedding.mean.numpy()} if embedding.mean.shape[1] else {}
+        if embedding.parts is not None and not isinstance(self.model, EncoderModel):
+            arrays |= dict(zip((f"{name}_parts", f"{name}_counts"), packed(embedding), strict=True))
+        for stem, array in arrays.items():
+            with replacing(path / "embeddings" / f"{stem}.npy") as temporary:
+                np.save(temporary, array)
 
 
 def _require_free(folder: Path, name: str, config: Mapping[str, Any]) -> None:

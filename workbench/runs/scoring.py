@@ -28,6 +28,26 @@ def note_of(scorer: Scorer) -> str:
     return f"scored by several vectors an item: {name[1]} ({settings})"
 
 
+def require_one_width(image: Embedding, text: Embedding) -> None:
+    """Raise if vectors of images and of texts have different widths.
+
+    Raises:
+        ValueError: the message says both.
+    """
+    widths = image.mean.shape[1], text.mean.shape[1]
+    require(
+        widths[0] == widths[1],
+        f"images have {widths[0]} dimensions and texts {widths[1]}; both sides need the same",
+    )
+    if image.parts is not None and text.parts is not None:
+        widths = image.parts.shape[2], text.parts.shape[2]
+        require(
+            widths[0] == widths[1],
+            f"the vectors of images have {widths[0]} dimensions and those of texts {widths[1]}; both sides "
+            "need the same",
+        )
+
+
 def require_several(model: Model, image: Embedding, text: Embedding) -> None:
     """Raise if a model is to compare several vectors an item, and items have one each.
 

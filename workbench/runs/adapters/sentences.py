@@ -40,13 +40,27 @@ class Sentences(Adapter):
             # the library would ask for positions that are not there
             self.model.max_seq_length = self.longest
 
-    def encode_image(self, images: Sequence[Any]) -> Any:
-        """``(N, D)`` vectors."""
-        return self.model.encode(list(images), convert_to_tensor=True, show_progress_bar=False)
+    @property
+    def instructed(self) -> bool:
+        """Whether the model has prompts by which queries and items are told apart."""
+        return any(self.model.prompts.values())
 
-    def encode_text(self, texts: Sequence[str]) -> Any:
-        """``(N, D)`` vectors."""
-        return self.encode_image(texts)
+    def encode_image(self, images: Sequence[Any], side: str = "", prompt: str = "") -> Any:
+        """``(N, D)`` vectors.
+
+        Args:
+            images: or texts.
+            side: ``"query"`` or ``"item"``, which the library calls a document.
+            prompt: in place of the model's own.
+        """
+        encode = {"query": self.model.encode_query, "item": self.model.encode_document}
+        own = {"prompt": prompt} if prompt else {}
+        how = {"convert_to_tensor": True, "show_progress_bar": False, **own}
+        return encode.get(side, self.model.encode)(list(images), **how)
+
+    def encode_text(self, texts: Sequence[str], side: str = "", prompt: str = "") -> Any:
+        """``(N, D)`` vectors, see ``encode_image``."""
+        return self.encode_image(texts, side, prompt)
 
     def cut(self, texts: Sequence[str]) -> int:
         """Count the texts that are longer than ``longest`` tokens."""

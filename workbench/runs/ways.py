@@ -1,0 +1,116 @@
+"""Items that a model encodes otherwise as queries than as what is sought, or otherwise for each direction."""
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import torch
+from torch import Tensor
+
+from workbench.records import Embedding, Rows, require
+from workbench.registry import require_known
+
+Way = Literal["i2t", "t2i"]
+WAYS: tuple[Way, Way] = ("i2t", "t2i")
+# what a method that encodes may take beside the items
+FIELDS = ("side", "direction", "prompt")
+
+
+@dataclass(frozen=True)
+class TwoWays(Embedding):
+    """Items as both directions see them. The fields of an embedding are those of image to text.
+
+    Args:
+        other: the items of text to image.
+    """
+
+    other: Embedding | None = None
+
+    @classmethod
+    def of(cls, i2t: Embedding, t2i: Embedding) -> "TwoWays":
+        """Put the embeddings of both directions side by side."""
+        return cls(**vars(i2t), other=t2i)
+
+    def towards(self, way: Way) -> Embedding:
+        """Return the items as one direction sees them."""
+        if way == "t2i" and self.other is not None:
+            return self.other
+        fields = {name: value for name, value in vars(self).items() if name != "other"}
+        return Embedding(**fields)
+
+    def take(self, rows: Rows | Tensor | slice) -> "TwoWays":
+        """Some rows ``(n,)`` of both."""
+        return TwoWays.of(self.towards("i2t").take(rows), self.towards("t2i").take(rows))
+
+    def in_float32(self, device: torch.device) -> "TwoWays":
+        """Both in float32, on a device."""
+        return TwoWays.of(self.towards("i2t").in_float32(device), self.towards("t2i").in_float32(device))
+
+
+def as_seen(embedding: Embedding, way: Way) -> Embedding:
+    """Return items as a direction sees them; those of one kind are seen alike by both.
+
+    Args:
+        embedding: of images or of texts.
+        way: the direction.
+    """
+    return embedding.towards(way) if isinstance(embedding, TwoWays) else embedding
+
+
+def one_way(image: Embedding, text: Embedding) -> tuple[Embedding, Embedding]:
+    """Return both sides as one direction sees them: one text among several images is a query, and so are all
+    images otherwise.
+
+    Args:
+        image: of images.
+        text: of texts.
+    """
+    way: Way = "t2i" if len(text) == 1 and len(image) > 1 else "i2t"
+    return as_seen(image, way), as_seen(text, way)
+
+
+class Instruction(NamedTuple):
+    """How a method that encodes is called in one direction.
+
+    Args:
+        fields: what it is given beside the items.
+        prefix: stands before each text.
+    """
+
+    fields: Mapping[str, str]
+    prefix: str = ""
+
+
+def instructions(
+    method: Callable[..., Any], kind: Literal["images", "texts"], prompts: Mapping[str, str]
+) -> dict[Way, Instruction]:
+    """Say how a method is called in each direction.
+
+    Args:
+        method: of an object, which may say by ``instructed`` that it has no use for what follows; takes
+            items, and beside them ``side`` (``"query"`` or ``"item"``), ``direction`` (``"i2t"`` or
+            ``"t2i"``) and ``prompt``, or some of these.
+        kind: of items.
+        prompts: by direction, what its queries are encoded with.
+
+    Raises:
+        ValueError: no such direction, or a prompt of images that the method does not take.
+    """
+    for way in prompts:
+        require_known("prompts: no direction", way, WAYS, ValueError)
+    instructed = getattr(getattr(method, "__self__", None), "instructed", inspect.isroutine(method))
+    parameters = inspect.signature(method).parameters if instructed else {}
+    taken = [name for name in FIELDS if name in parameters]
+    calls = dict[Way, Instruction]()
+    for way in WAYS:
+        side = "query" if (kind == "images") == (way == "i2t") else "item"
+        prompt = prompts.get(way, "") if side == "query" else ""
+        values = {"side": side, "direction": way, "prompt": prompt}
+        prefix = "" if "prompt" in taken else prompt
+        require(
+            not prefix or kind == "texts",
+            f"prompts: {method.__name__}() takes no prompt, which {way} gives to images; leave {way} out",
+        )
+        calls[way] = Instruction({name: values[name] for name in taken}, prefix)
+    return calls
