@@ -210,9 +210,9 @@ def test_the_neighbourhood_is_the_loops(seed, residual, monkeypatch):
     to_text, to_image = oracle.cross(regions, seen, words, real)
     whole = oracle.graph(v, u, to_text, to_image, 0.7)
     of_images, of_texts = [row[:3] for row in whole[:3]], [row[3:] for row in whole[3:]]
-    hidden = oracle.convolve(of_images, v, layer.of_images[0].weight.tolist())
-    hidden += oracle.convolve(of_texts, u, layer.of_texts[0].weight.tolist())
-    hidden = oracle.convolve(whole, hidden, layer.joint[0].weight.tolist())
+    hidden = oracle.convolved(of_images, v, layer.of_images[0].weight.tolist())
+    hidden += oracle.convolved(of_texts, u, layer.of_texts[0].weight.tolist())
+    hidden = oracle.convolved(whole, hidden, layer.joint[0].weight.tolist())
     maps = [
         [
             [oracle.dot(w, h) + b for w, b in zip(m.weight.tolist(), m.bias.tolist(), strict=True)]
@@ -220,7 +220,7 @@ def test_the_neighbourhood_is_the_loops(seed, residual, monkeypatch):
         ]
         for m in (layer.query, layer.key, layer.value)
     ]
-    heard = oracle.attend(*maps, oracle.bias(whole, 3, 1.3))
+    heard = oracle.attended(*maps, oracle.bias(whole, 3, 1.3))
     if residual:
         heard = [
             [a + b for a, b in zip(row, said, strict=True)] for row, said in zip(heard, v + u, strict=True)

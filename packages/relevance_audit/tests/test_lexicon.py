@@ -33,7 +33,7 @@ def test_wordnets_files_are_read(folder):
     assert lexicon.senses["noun"] == {"dog": ["n00000020"], "animal": ["n00000010"], "pet_dog": ["n00000020"]}
     # a shade leads to its colour and not back
     assert lexicon.broader == {"n00000020": ["n00000010"], "a00000060": ["a00000050"]}
-    assert lexicon.above(["n00000020"]) == {"n00000020", "n00000010"}
+    assert lexicon.broader_synsets(["n00000020"]) == {"n00000020", "n00000010"}
     assert lexicon.synsets("Pet dog", "noun") == lexicon.synsets("big dogs", "noun") == ["n00000020"]
     assert lexicon.synsets("running", "verb") == []
     assert lexicon.synsets("runs", "verb") == ["v00000040"]

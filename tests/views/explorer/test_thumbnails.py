@@ -62,4 +62,4 @@ def test_an_image_that_cannot_be_read_shows_the_reason():
 @pytest.mark.parametrize("row", [-1, 4])
 def test_an_image_that_the_split_has_not_is_refused(row):
     with pytest.raises(IndexError, match=f"no image number {row}"):
-        Thumbnails(split_of(Opener())).large(row)
+        Thumbnails(split_of(Opener())).large_thumbnail(row)
