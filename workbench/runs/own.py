@@ -5,6 +5,7 @@ several models.
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -224,7 +225,7 @@ class ObjectModel(OwnModel):
                     output = self._encoded(method, part, calls[way])
                     chunks[way].append(self._read(output, method, names))
                 task.update(len(part))
-        every = [chunk for way in ways for chunk in chunks[way]]
+        every = chain.from_iterable(chunks.values())
         widths = sorted({chunk.mean.shape[1] for chunk in every})
         require(len(widths) < 2, f"{method}() gave vectors of {' and '.join(map(str, widths))} numbers")
         first, *more = [Embedding.join(chunks[way]) for way in ways]

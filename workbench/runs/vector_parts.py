@@ -44,7 +44,7 @@ def ragged(value: Any, name: str) -> tuple[Tensor, Tensor] | None:
     whole = isinstance(value, Tensor) or (isinstance(value, np.ndarray) and value.dtype != object)
     if whole or not _axes(value) >= 3:
         return None
-    tensors = [each if isinstance(each, Tensor) else torch.from_numpy(np.array(each)) for each in value]
+    tensors = list(map(_tensor, value))
     width = tensors[0].shape[-1]
     for row, tensor in enumerate(tensors):
         shape = tuple(tensor.shape)
@@ -60,6 +60,11 @@ def padded(tensors: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
     counts = torch.tensor([len(tensor) for tensor in tensors])
     parts = pad_sequence(list(tensors), batch_first=True)
     return parts, torch.arange(parts.shape[1]) < counts[:, None]
+
+
+def _tensor(value: Any) -> Tensor:
+    """A list, an array or a tensor as a tensor."""
+    return value if isinstance(value, Tensor) else torch.from_numpy(np.array(value))
 
 
 def _axes(value: Any) -> int:
