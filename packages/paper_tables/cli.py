@@ -249,7 +249,7 @@ def write_table(
     from paper_tables import table as tables
     from workbench.execution import grid
 
-    lacking = tables.complete(grid.read_grid(library.find_file(file, "grid")), ended)
+    lacking = tables.measure_missing(grid.read_grid(library.find_file(file, "grid")), ended)
     table_ = tables.make(file, changes, root=root, measure=bool(ended), paper=paper)
     table_ = replace(table_, notes=[*table_.notes, *notes, *lacking])
     files = pages.write(table_, Path(root) / "tables")

@@ -148,7 +148,7 @@ def make(
     typed += " --paper" * paper
     require(
         good,
-        f"no finished run of {path.stem} below {root}{_others(path.stem, notebook, root)}; "
+        f"no finished run of {path.stem} below {root}{_describe_others(path.stem, notebook, root)}; "
         f"`workbench grid {notebook} {file}{typed}` makes them",
         FileNotFoundError,
     )
@@ -164,11 +164,11 @@ def make(
         by_row[row] = derived.derived_runs(how, by_row[how.arm], root, measure=measure)
         if by_row[how.arm] and not by_row[row]:
             missing[row] = "not measured; the grid with --skip-existing does it"
-    filled = _table(path.stem, layout, by_row, list(good.values()), _trained(grid, by_row))
-    return replace(filled, name=filled.name + _changed(changes) + "_paper" * paper, missing=missing)
+    filled = _table(path.stem, layout, by_row, list(good.values()), _trained_runs(grid, by_row))
+    return replace(filled, name=filled.name + _changes_ending(changes) + "_paper" * paper, missing=missing)
 
 
-def _trained(
+def _trained_runs(
     grid: Mapping[str, Any], by_row: Mapping[str, Sequence[runs.Run]]
 ) -> dict[str, Sequence[runs.Run]]:
     """Return the runs of the rows that are trained, those of a reference last."""
@@ -177,7 +177,7 @@ def _trained(
     return {row: by_row[row] for row in sorted(names, key=references.__contains__)}
 
 
-def _others(name: str, notebook: str, root: Path | str) -> str:
+def _describe_others(name: str, notebook: str, root: Path | str) -> str:
     """How many finished runs of a grid there are with other values, as part of a sentence."""
     others = [run for run in runs.list_runs(root, notebook) if name in run.arms and run.status == "ok"]
     if not others:
@@ -185,7 +185,7 @@ def _others(name: str, notebook: str, root: Path | str) -> str:
     return f" with these values ({format_count(len(others), 'run')} of it with other -p or another file)"
 
 
-def _changed(changes: Mapping[str, Any]) -> str:
+def _changes_ending(changes: Mapping[str, Any]) -> str:
     """Return the ending of a table's files that tells its changes apart: their names and values, or a short
     key where these are long. The data stand in the name already.
     """
@@ -202,7 +202,7 @@ def _table(
     trained: Mapping[str, Sequence[runs.Run]],
 ) -> Table:
     contracts, data = every[0].results.get("contracts", {}), every[0].results.get("dataset", "data")
-    parts = [_placed(part, every[0]) for part in layout.parts]
+    parts = [_with_place(part, every[0]) for part in layout.parts]
     columns = _columns(layout, parts, every)
     units = {}
     for column, (head, _, keys) in columns.items():
@@ -217,14 +217,16 @@ def _table(
     kind = "" if layout.number.startswith("Fig") else "Table "
     title = f"{layout.paper}, {kind}{layout.number}" if layout.paper else name
     title += f": {layout.part}" if layout.part else ""
-    notes = _notes(layout, parts, columns, every) + _unmeasured(columns, filled) + _equal(filled)
-    notes += _at_the_ceiling(columns, filled)
+    notes = (
+        _notes(layout, parts, columns, every) + _notes_on_gaps(columns, filled) + _notes_on_equal_rows(filled)
+    )
+    notes += _notes_at_ceiling(columns, filled)
     single = [keys[0] for _, place, keys in columns.values() if len(keys) == 1 and not place]
     differences, rest = differences_from_first(trained, single)
     notes += describe_differences(
         differences, rest, len({str(run.params.get(grids.SEED, "")) for run in every})
     )
-    rows = ordered(filled, printed)
+    rows = rows_in_order(filled, printed)
     return Table(f"{name}_{data}", title, units, rows, parts, {}, notes, layout.curves, differences)
 
 
@@ -239,7 +241,7 @@ def runs_of(arms: grids.Arms, there: Sequence[runs.Run]) -> dict[str, runs.Run |
     }
 
 
-def _placed(part: Part, run: runs.Run) -> Part:
+def _with_place(part: Part, run: runs.Run) -> Part:
     """Return the part with a word that says whether the run's numbers were measured where the paper's
     were.
     """
@@ -255,7 +257,7 @@ def _place(part: Part, run: runs.Run) -> str:
 
 
 def _why_not(part: Part, run: runs.Run) -> str:
-    elsewhere = _elsewhere(run, _place(part, run)) if _place(part, run) else []
+    elsewhere = _other_places(run, _place(part, run)) if _place(part, run) else []
     results = (elsewhere or [run.results])[0]
     split, data = {"images": 0, "captions": 0, **results.get("split", {})}, str(results.get("dataset", ""))
     images = int(split["images"])
@@ -267,7 +269,7 @@ def _why_not(part: Part, run: runs.Run) -> str:
     )
 
 
-def _elsewhere(run: runs.Run, place: str) -> list[dict[str, Any]]:
+def _other_places(run: runs.Run, place: str) -> list[dict[str, Any]]:
     """Return what the run was measured on beside its own data: on one data set, or on any."""
     return [results for results in run.evaluations.values() if place in ("", results.get("dataset"))]
 
@@ -276,7 +278,7 @@ def _results(run: runs.Run, place: str, keys: Sequence[str]) -> Mapping[str, Any
     """Return the results of a run whose numbers hold all keys: its own where no place is asked for, else
     those of the first evaluation on other data that has them; nothing where none has.
     """
-    candidates = [*([] if place else [run.results]), *_elsewhere(run, place)]
+    candidates = [*([] if place else [run.results]), *_other_places(run, place)]
     return next((results for results in candidates if results.get("metrics", {}).keys() >= set(keys)), {})
 
 
@@ -320,7 +322,7 @@ def _mean(several: Sequence[runs.Run], place: str, keys: Sequence[str], *, total
     return float(values.mean()), low, high
 
 
-def complete(grid: Mapping[str, Any], folders: Sequence[Path]) -> list[str]:
+def measure_missing(grid: Mapping[str, Any], folders: Sequence[Path]) -> list[str]:
     """Measure finished runs on the other data that the table asks for, those that were not measured there.
 
     Args:
@@ -354,7 +356,7 @@ def _without_place(error: Exception) -> str:
     return str(error).replace(place, VARIABLE) if place else str(error)
 
 
-def ordered(rows: Sequence[Row], printed: Sequence[str]) -> list[Row]:
+def rows_in_order(rows: Sequence[Row], printed: Sequence[str]) -> list[Row]:
     """Rows in the order of the paper: each printed name with the arms that make it; an arm that is not
     printed follows the arm before it in the grid.
 
@@ -362,7 +364,7 @@ def ordered(rows: Sequence[Row], printed: Sequence[str]) -> list[Row]:
         rows: in the order of the grid.
         printed: names in the order of the paper.
 
-    >>> found = ordered([Row("b", "B"), Row("own", None), Row("a", "A")], ["A", "B", "C"])
+    >>> found = rows_in_order([Row("b", "B"), Row("own", None), Row("a", "A")], ["A", "B", "C"])
     >>> [row.name for row in found]
     ['a', 'b', 'own', 'C']
     """
@@ -390,7 +392,7 @@ def _notes(
     )
     scatter = several if len(seeds) > 1 else f"seed {seeds[0]} alone, whose scatter is not known"
     out = [f"Measured here on the test split of {good[0].results.get('dataset', '')}, {sizes}: {scatter}."]
-    out += _measured_on(columns, good)
+    out += _notes_on_other_data(columns, good)
     for column, (head, _, keys) in columns.items():
         if len(keys) > 1:
             way = "sum" if head in layout.sums else "mean"
@@ -410,7 +412,7 @@ def _notes(
     return out + ([f"The runs were made by {len(codes)} versions of the code."] if len(codes) > 1 else [])
 
 
-def _measured_on(columns: Mapping[str, Source], good: Sequence[runs.Run]) -> list[str]:
+def _notes_on_other_data(columns: Mapping[str, Source], good: Sequence[runs.Run]) -> list[str]:
     """Which columns were measured on other data than the runs' own, or by chains of captions."""
     own, where = good[0].results.get("dataset", ""), dict[str, list[str]]()
     for column, (_, place, keys) in columns.items():
@@ -427,7 +429,7 @@ def _measured_on(columns: Mapping[str, Source], good: Sequence[runs.Run]) -> lis
     return [f"{on}: {', '.join(heads)}." for on, heads in where.items()]
 
 
-def _unmeasured(columns: Mapping[str, Source], rows: Sequence[Row]) -> list[str]:
+def _notes_on_gaps(columns: Mapping[str, Source], rows: Sequence[Row]) -> list[str]:
     """Which rows lack a number that others have, and how those on other data are measured."""
     lacking: dict[tuple[str, str], list[str]] = {}
     for row in (row for row in rows if row.seeds):
@@ -445,7 +447,7 @@ def _unmeasured(columns: Mapping[str, Source], rows: Sequence[Row]) -> list[str]
     return out
 
 
-def _equal(rows: Sequence[Row]) -> list[str]:
+def _notes_on_equal_rows(rows: Sequence[Row]) -> list[str]:
     """Which rows have the same numbers throughout, as arms have that a budget gives nothing to differ in."""
     alike: dict[str, list[str]] = {}
     for row in rows:
@@ -458,7 +460,7 @@ def _equal(rows: Sequence[Row]) -> list[str]:
     ]
 
 
-def _at_the_ceiling(columns: Mapping[str, Source], rows: Sequence[Row]) -> list[str]:
+def _notes_at_ceiling(columns: Mapping[str, Source], rows: Sequence[Row]) -> list[str]:
     """Where d_corr is near 1 in every row: a word count would have that as well."""
     out = []
     for column, (_, _, keys) in columns.items():

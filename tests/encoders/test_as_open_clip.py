@@ -14,7 +14,7 @@ from PIL import Image
 from torch.nn.functional import normalize
 
 from tests.tiny_tokenizers import bert, ending_as_padding
-from workbench.encoders._open_clip import build, describe, load_weights
+from workbench.encoders._open_clip import build, find_description, load_weights
 from workbench.encoders.backbones import Preparation
 from workbench.runs.models import open_model
 
@@ -134,7 +134,7 @@ def test_image_positions_of_another_number_are_noted(tmp_path):
     (note,) = open_model(model, str(weights), device="cpu").notes
     assert "5 image positions" in note
     assert "17" in note
-    assert load_weights(build(describe(str(model)), ""), weights) == (note,)
+    assert load_weights(build(find_description(str(model)), ""), weights) == (note,)
 
 
 def test_more_tokens_than_a_text_tower_of_transformers_has_positions_for_are_refused(tmp_path):
@@ -148,9 +148,9 @@ def test_more_tokens_than_a_text_tower_of_transformers_has_positions_for_are_ref
         (tmp_path / "model.json").write_text(json.dumps({**TINY, "text_cfg": given}))
         if refused:
             with pytest.raises(ValueError, match=r"has 16 positions; set context_length in text_cfg to 16"):
-                build(describe(str(tmp_path / "model.json")), "")
+                build(find_description(str(tmp_path / "model.json")), "")
         else:
-            build(describe(str(tmp_path / "model.json")), "")
+            build(find_description(str(tmp_path / "model.json")), "")
 
 
 def test_what_of_a_configuration_is_not_read_is_named(tmp_path):

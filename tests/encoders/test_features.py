@@ -13,7 +13,7 @@ from PIL import Image
 from tests.damage import KINDS, damage
 from workbench import data
 from workbench.encoders import backbones
-from workbench.encoders._open_clip import build, describe
+from workbench.encoders._open_clip import build, find_description
 from workbench.encoders._open_clip_towers import image_width
 from workbench.encoders.backbones import extract
 from workbench.encoders.regions import Regions
@@ -165,7 +165,7 @@ def test_the_cache_lies_where_the_environment_says(tiny, tmp_path, monkeypatch):
 def test_a_tower_of_open_clip_gives_its_tokens(tmp_path):
     with pytest.warns(UserWarning, match="random weights"):
         found = extract(photographs(), "open_clip:scenes/random", cache=tmp_path)
-    visual = build(describe("scenes"), "").visual
+    visual = build(find_description("scenes"), "").visual
     assert found.shape[0] == 5
     assert found.shape[1] > 1
     assert found.shape[2] == image_width(visual)

@@ -11,7 +11,7 @@ from PIL import Image
 from torch.nn.functional import normalize
 
 from workbench.encoders import load, member
-from workbench.encoders._open_clip import build, describe
+from workbench.encoders._open_clip import build, find_description
 from workbench.encoders._open_clip_towers import depths_of
 from workbench.encoders.backbones import Preparation
 from workbench.encoders.towers import Towers
@@ -243,7 +243,7 @@ def test_a_local_checkpoint_gives_back_the_same_bits(towers, tmp_path, suffix):
 
 def test_model_and_weights_below_the_home_folder_are_read(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
-    (tmp_path / "mine.json").write_text(json.dumps(describe("scenes").architecture))
+    (tmp_path / "mine.json").write_text(json.dumps(find_description("scenes").architecture))
     torch.save(
         Towers(model=str(tmp_path / "mine.json"), pretrained="").network.state_dict(), tmp_path / "mine.pt"
     )
@@ -301,7 +301,7 @@ def tagged(tmp_path, monkeypatch):
         monkeypatch.setitem(open_clip.factory._MODEL_CONFIGS, name, config)
         monkeypatch.setitem(open_clip.pretrained._PRETRAINED, name, {"openai": {"quick_gelu": True}})
     file = tmp_path / "weights.pt"
-    torch.save(build(describe(str(tmp_path / "tiny-clip.json")), "").state_dict(), file)
+    torch.save(build(find_description(str(tmp_path / "tiny-clip.json")), "").state_dict(), file)
     monkeypatch.setattr(open_clip.factory, "download_pretrained", lambda *_, **__: str(file))
     return file
 
@@ -371,7 +371,7 @@ def test_the_signal_is_that_of_the_models_tokenizer(tmp_path):
 
 def test_every_registered_model_of_open_clip_is_described():
     for name in open_clip.list_models():
-        assert describe(name).architecture["embed_dim"] > 0
+        assert find_description(name).architecture["embed_dim"] > 0
 
 
 def test_a_text_tower_of_hugging_face_is_read(tmp_path):
@@ -395,7 +395,7 @@ def test_a_text_tower_of_hugging_face_is_read(tmp_path):
 
 def test_a_model_is_built_the_same_way_as_open_clip_builds_it():
     torch.manual_seed(0)
-    ours = build(describe("RN50"), "")
+    ours = build(find_description("RN50"), "")
     assert type(ours).__name__ == "CLIP"
     assert ours.visual.preprocess_cfg["size"] == 224
 
@@ -403,6 +403,6 @@ def test_a_model_is_built_the_same_way_as_open_clip_builds_it():
 def test_building_a_model_leaves_the_root_logger_as_it_was(monkeypatch):
     monkeypatch.setattr(logging.root, "handlers", [])
     before = logging.root.level, logging.root.manager.disable
-    build(describe("scenes"), "scenes")
+    build(find_description("scenes"), "scenes")
     assert logging.root.handlers == []
     assert (logging.root.level, logging.root.manager.disable) == before

@@ -12,7 +12,7 @@ from safetensors.torch import save_file
 from typer.testing import CliRunner
 
 from workbench.cli import app
-from workbench.encoders._open_clip import build, describe, fitting_model
+from workbench.encoders._open_clip import build, find_description, fitting_model
 from workbench.encoders.towers import Towers
 
 TINY = {
@@ -28,7 +28,7 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, dict[str, torch
     file = tmp_path_factory.mktemp("tiny") / "tiny.json"
     file.write_text(json.dumps(TINY))
     torch.manual_seed(0)
-    return str(file), build(describe(str(file)), "").state_dict()
+    return str(file), build(find_description(str(file)), "").state_dict()
 
 
 def prefixed(weights: dict[str, torch.Tensor], prefix: str) -> dict[str, torch.Tensor]:
@@ -52,7 +52,7 @@ WRAPPED = {
 def test_weights_are_read_through_what_training_tools_write_around_them(kind, tiny, tmp_path: Path):
     model, weights = tiny
     torch.save(WRAPPED[kind](weights), tmp_path / "w.pt")
-    found = build(describe(model), str(tmp_path / "w.pt")).state_dict()
+    found = build(find_description(model), str(tmp_path / "w.pt")).state_dict()
     for name, value in weights.items():
         torch.testing.assert_close(found[name], value, atol=1e-3 if kind == "half" else 0, rtol=0)
 
@@ -62,7 +62,7 @@ def test_a_file_of_safetensors_and_one_without_a_known_ending_are_read(tiny, tmp
     save_file(weights, tmp_path / "w.safetensors")
     torch.save(weights, tmp_path / "epoch_5")
     for name in ("w.safetensors", "epoch_5"):
-        found = build(describe(model), str(tmp_path / name)).state_dict()
+        found = build(find_description(model), str(tmp_path / name)).state_dict()
         assert torch.equal(found["visual.proj"], weights["visual.proj"])
 
 
@@ -160,15 +160,15 @@ def test_the_two_position_tables_of_long_clip_are_read_as_its_encoder_adds_them(
     long = TINY | {"text_cfg": TINY["text_cfg"] | {"context_length": 248}}
     file = tmp_path / "long.json"
     file.write_text(json.dumps(long))
-    weights = build(describe(str(file)), "").state_dict()
+    weights = build(find_description(str(file)), "").state_dict()
     first, second = torch.randn(2, 248, 16)
     mask = (torch.arange(248) < 20)[:, None]
     torch.save(
         {**weights, "positional_embedding": first, "positional_embedding_res": second}, tmp_path / "l.pt"
     )
-    network = build(describe(str(file)), str(tmp_path / "l.pt"))
+    network = build(find_description(str(file)), str(tmp_path / "l.pt"))
     torch.testing.assert_close(network.positional_embedding.detach(), first * mask + second * ~mask)
     assert "text positions of l.pt beyond 20 are those of positional_embedding_res" in network.notes
     file.write_text(json.dumps(TINY))
     with pytest.raises(ValueError, match="holds 248 text positions, and the model has 77; give a JSON"):
-        build(describe(str(file)), str(tmp_path / "l.pt"))
+        build(find_description(str(file)), str(tmp_path / "l.pt"))

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from workbench.cli import app
 from workbench.data.images import folder_split
-from workbench.encoders._open_clip import build, describe
+from workbench.encoders._open_clip import build, find_description
 from workbench.runs.models import open_model
 from workbench.runs.preview import check_model, preview_model
 from workbench.views.explorer import Explorer, explore
@@ -82,7 +82,7 @@ def test_an_object_with_two_methods_is_asked_in_one_line_by_hand(folder: Path):
 def untrained(tmp_path: Path) -> tuple[str, str]:
     """Configuration and weights of an untrained open_clip model, as files."""
     (tmp_path / "tiny.json").write_text(json.dumps(TINY))
-    network = build(describe(str(tmp_path / "tiny.json")), "")
+    network = build(find_description(str(tmp_path / "tiny.json")), "")
     torch.save(network.state_dict(), tmp_path / "tiny.pt")
     return str(tmp_path / "tiny.json"), str(tmp_path / "tiny.pt")
 

@@ -210,7 +210,7 @@ def _field_lines(name: str) -> Iterator[str]:
         yield from textwrap.wrap(about_kind.replace("``", "`"), WIDTH)
 
 
-def files(kind: str) -> tuple[list[dict[str, str]], list[str]]:
+def configuration_rows(kind: str) -> tuple[list[dict[str, str]], list[str]]:
     """The configurations or grids that there are, each with the first line of its comment, and as lines."""
     rows = [{"name": path.stem, "what": _first_comment(path)} for path in library.list_files(kind)]
     return rows, member_lines([{**row, "needs": ""} for row in rows], 110)
@@ -255,7 +255,7 @@ def _first_comment(path: Path) -> str:
 
 
 LISTS |= {
-    f"{short}s": (f"{kind}s that come along", partial(files, kind))
+    f"{short}s": (f"{kind}s that come along", partial(configuration_rows, kind))
     for short, kind in (("config", "configuration"), ("grid", "grid"))
 }
 

@@ -89,7 +89,7 @@ class Description:
     notes: tuple[str, ...] = ()
 
 
-def describe(model: str) -> Description:
+def find_description(model: str) -> Description:
     """Find a model's configuration.
 
     Args:
@@ -164,7 +164,7 @@ def fitting_model(model: str, pretrained: str) -> str:
     QuickGELU, and open_clip's plain names build GELU.
 
     Args:
-        model: as for ``describe``.
+        model: as for ``find_description``.
         pretrained: a tag, a file, or ``""``.
 
     Returns:
@@ -183,7 +183,7 @@ def fitting_model(model: str, pretrained: str) -> str:
         quick = open_clip.get_pretrained_cfg(plain, pretrained).get("quick_gelu", False)
     elif _is_of_openai(with_home(pretrained)):
         quick = True
-        fits = not model.endswith(".json") or describe(model).architecture.get("quick_gelu")
+        fits = not model.endswith(".json") or find_description(model).architecture.get("quick_gelu")
         require(fits, f'{pretrained} holds weights of OpenAI; write "quick_gelu": true into {model}')
     form = f"{plain}-quickgelu"
     return form if quick and form in open_clip.list_models() else model
@@ -343,7 +343,7 @@ def build(description: Description, pretrained: str) -> Any:
     """Build a model and load its weights.
 
     Args:
-        description: from ``describe``.
+        description: from ``find_description``.
         pretrained: an open_clip tag, the path of a checkpoint, the name of a shipped model, or ``""`` for
             random weights.
 

@@ -205,7 +205,7 @@ def _load_lite0() -> Backbone:
 
 def _load_open_clip(name: str, model: str, weights: str) -> Backbone:
     # open_clip takes seconds to import
-    from workbench.encoders._open_clip import build, describe
+    from workbench.encoders._open_clip import build, find_description
     from workbench.encoders._open_clip_towers import read_image
 
     require(
@@ -213,7 +213,7 @@ def _load_open_clip(name: str, model: str, weights: str) -> Backbone:
         f"features: {name!r} names no weights; write open_clip:{model}/WEIGHTS (a tag, a path, or "
         f"{RANDOM!r})",
     )
-    visual: Any = build(describe(model), "" if weights == RANDOM else weights).visual
+    visual: Any = build(find_description(model), "" if weights == RANDOM else weights).visual
     recipe = visual.preprocess_cfg
     height, width = np.broadcast_to(recipe["size"], 2).tolist()
     how = (recipe["resize_mode"], recipe["interpolation"], recipe["fill_color"])

@@ -20,7 +20,7 @@ from workbench.encoders._open_clip import (
     CONFIG,
     WEIGHTS,
     build,
-    describe,
+    find_description,
     fitting_model,
     reads_words,
     set_padding,
@@ -89,7 +89,7 @@ class Towers(TwoTowers):
         lora: Annotated[Options | None, Group(Lora)] = None,
     ) -> None:
         super().__init__()
-        self.description = description = describe(fitting_model(model, pretrained))
+        self.description = description = find_description(fitting_model(model, pretrained))
         self.by_tokens = head == "tokens"
         self.augments = self.by_tokens if size_augmentation is None else size_augmentation
         self.mask_id = UNKNOWN if reads_words(description) else 0
@@ -108,7 +108,7 @@ class Towers(TwoTowers):
     @classmethod
     def text_features(cls, **options: Any) -> dict[str, dict[str, Any]]:
         """Token ids: of words for a model that reads words, of open_clip's tokenizer for the others."""
-        description = describe(str(options.get("model", "scenes")))
+        description = find_description(str(options.get("model", "scenes")))
         if not reads_words(description):
             return {"tokens": {"tokenizer": f"open_clip:{description.name}"}}
         longest = description.architecture["text_cfg"].get("context_length", CONTEXT)

@@ -25,12 +25,12 @@ def examine() -> list[dict[str, str]]:
     """
     things = [("python", platform.python_version(), ""), *_jupyter(), *_machine()]
     return [
-        {"name": name, "detail": str(present or remedy), "state": _state(name, present)}
+        {"name": name, "detail": str(present or remedy), "state": _missing_or_optional(name, present)}
         for name, present, remedy in things
     ]
 
 
-def _state(name: str, present: Any) -> str:
+def _missing_or_optional(name: str, present: Any) -> str:
     if present:
         return "ok"
     return "optional" if name in OPTIONAL else "missing"

@@ -161,7 +161,7 @@ class AAHR(Objective):
         with torch.autocast(image.mean.device.type, enabled=False):
             contrast = self._released_contrast if self.released else self._contrast_with_banks
             terms = self.weighted(
-                triplet=lambda: self._triplet(self.scores(image, text), batch),
+                triplet=lambda: self._triplet_loss(self.scores(image, text), batch),
                 pga=lambda: self._alignment_loss(image.mean, text.mean, batch),
                 mcl=lambda: contrast(image, text, batch),
             )
@@ -187,7 +187,7 @@ class AAHR(Objective):
     def _has_begun(self, after: int) -> bool:
         return not after or int(self.steps) >= after
 
-    def _triplet(self, scores: Tensor, batch: Batch) -> Tensor:
+    def _triplet_loss(self, scores: Tensor, batch: Batch) -> Tensor:
         if self.released:
             return drawn_triplets(scores, batch.positives, margin=self.margin, cutoff=self.cutoff)
         return torch.stack([*self.triplets(scores, batch.positives, self.margin, "mean").values()]).sum()
@@ -246,9 +246,9 @@ class AAHR(Objective):
         if self.released:
             plain_v, plain_u = local_of(image), local_of(text)
         return self.weighted(
-            nsi=lambda: self._triplet(cosine(v, u), batch),
+            nsi=lambda: self._triplet_loss(cosine(v, u), batch),
             nsi_cross=lambda: (
-                self._triplet(cosine(plain_v, u), batch) + self._triplet(cosine(v, plain_u), batch)
+                self._triplet_loss(cosine(plain_v, u), batch) + self._triplet_loss(cosine(v, plain_u), batch)
             ),
             nsi_pga=lambda: self.prototypes.forward(v[batch.own], u),
         )

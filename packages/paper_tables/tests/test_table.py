@@ -167,10 +167,10 @@ def test_data_that_are_not_there_do_not_cost_the_table(tmp_path, monkeypatch):
         f"Not measured on {name}: WORKBENCH_DATA/{name} is not there; get it from elsewhere"
         for name in ("cxc", "hierarcaps")
     ]
-    assert table.complete(described, [folder, folder]) == lines
+    assert table.measure_missing(described, [folder, folder]) == lines
     assert tried == ["cxc", "hierarcaps"]
     with pytest.raises(KeyError, match="did you mean cxc"):
-        table.complete({"table": {"evaluate": {"others": [{"data": "cxcc"}]}}}, [folder])
+        table.measure_missing({"table": {"evaluate": {"others": [{"data": "cxcc"}]}}}, [folder])
 
 
 def test_a_number_that_was_found_elsewhere_is_one_column(tmp_path):
@@ -512,15 +512,15 @@ def test_a_run_is_measured_once_on_the_data_that_a_table_asks_for(tmp_path, monk
     monkeypatch.setattr("workbench.runs.evaluate.evaluate", measured)
     evaluated = {"scenes": [{"data": "scenes", "split": "val"}], "others": [{"data": "hierarcaps"}]}
     for _ in range(2):
-        table.complete({"table": {"evaluate": evaluated}}, [folder])
+        table.measure_missing({"table": {"evaluate": evaluated}}, [folder])
     assert [target["split"] for target in began] == ["val"]
     write_json(folder / runs.RESULTS, {"dataset": "flickr8k"})
-    table.complete({"table": {"evaluate": evaluated}}, [folder])
+    table.measure_missing({"table": {"evaluate": evaluated}}, [folder])
     assert [target["data"]["name"] for target in began] == ["scenes", "hierarcaps"]
-    table.complete({"table": {}}, [folder])
+    table.measure_missing({"table": {}}, [folder])
     # images are read as the run read its own, where the other data can be read so
     write_json(folder / runs.PARAMS, {"data": {"source": "precomp", "root": "mine"}})
-    table.complete(
+    table.measure_missing(
         {"table": {"evaluate": {"others": [{"data": "flickr30k"}, {"data": "hierarcaps"}]}}}, [folder]
     )
     assert [target["data"] for target in began[2:]] == [{"name": "flickr30k", "source": "precomp"}]

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
-from workbench.encoders._open_clip import build, describe, fitting_model, set_padding
+from workbench.encoders._open_clip import build, find_description, fitting_model, set_padding
 from workbench.encoders._open_clip_towers import depths, read_text, text_tower
 from workbench.encoders.packed import PackedIndex, gru
 from workbench.encoders.words import FIRST_WORD, UNKNOWN, TextBackbone, close_up, word_table
@@ -233,7 +233,7 @@ class TextTower(Reader):
     """
 
     def __init__(self, model: str, pretrained: str) -> None:
-        description = describe(fitting_model(model, pretrained))
+        description = find_description(fitting_model(model, pretrained))
         super().__init__(int(description.architecture["embed_dim"]))
         network: Any = build(description, pretrained)
         set_padding(network, description)

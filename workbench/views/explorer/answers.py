@@ -111,12 +111,12 @@ class Answer:
         """Of how many images the question is true, where the data know, and words that they or a model do
         not know, in a line.
         """
-        return notes.truth(self.facts)
+        return notes.truth_sentences(self.facts)
 
     @property
     def note(self) -> str:
         """What a reader must know of this answer, in sentences."""
-        return notes.note(self.facts)
+        return notes.note_sentences(self.facts)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the answer as JSON values, its facts in sentences."""

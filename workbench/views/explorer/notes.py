@@ -72,13 +72,13 @@ class Facts:
     panels_silent: bool = False
 
 
-def truth(facts: Facts) -> str:
+def truth_sentences(facts: Facts) -> str:
     """Say what is true of the images, how a typed sentence was read, and which words nobody knows here."""
     truths = "" if facts.truths is None else truth_line(facts.truths)
     return " ".join(filter(None, [truths, _reading_note(facts), unseen_note(facts.unseen)]))
 
 
-def note(facts: Facts) -> str:
+def note_sentences(facts: Facts) -> str:
     """Say what a reader must know of an answer."""
     silent = " and ".join(facts.silent)
     unanswered = (
