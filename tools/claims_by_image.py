@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from paper_tables import claims, probes, trained
 
 from workbench.records import Values
-from workbench.runs import by_query, store
+from workbench.runs import store
 
 FILE = Path(claims.__file__).parent / "tests" / "claims_by_image.npz"
 STEPS = 255
@@ -96,11 +96,7 @@ def collect(root: Path, lines: Iterable[Mapping[str, Any]], known: Kept) -> Kept
     folders = [path for path in sorted((root / trained.FOLDER).iterdir()) if (path / store.STATUS).is_file()]
     there, made = {_text(path): path for path in folders}, Kept()
     for line in lines:
-        claim, arms, runs = (
-            claims.find_claim(line["claim"]),
-            _arms(line),
-            line.get("source", {}).get("runs", ()),
-        )
+        claim, arms, runs = claims.find_claim(line["claim"]), _arms(line), line.get("source", {}).get("runs", ())
         for arm, first in zip(arms, runs[:: len(runs) // len(arms) or 1] if arms else ()):
             for seed in line["seeds"] if (root / trained.FOLDER / first).is_dir() else ():
                 folder = there.get(_text(root / trained.FOLDER / first, seed))
@@ -135,20 +131,7 @@ def _by_image(run: store.Run, where: str, key: str) -> Values:
     if key.startswith(probes.PREFIX):
         found = probes.probe_values(run, key, trained.MEASURED.get(where))
         return found[~np.isnan(found)]
-    target = trained.MEASURED.get(where)
-    folder = run.folder / store.EVALUATIONS / target.name if target else run.folder
-    metrics = (run.evaluations[target.name] if target else run.results)["metrics"]
-    key = key if key in metrics else f"cider:{key}"
-    held = by_query.ByQuery.read(folder)
-    assert held is not None
-    of, images = held.values[key], len(held.image_ids)
-    if len(of) == images + len(held.own):  # a sum over directions
-        of = of[:images] + probes.mean_of_captions(held.own, of[images:])
-    elif len(of) == len(held.own) and key.rpartition(":")[2].startswith("t2i"):
-        of = probes.mean_of_captions(held.own, of)
-    of = of[~np.isnan(of)]
-    assert abs(of.mean() - metrics[key]) < 1e-9, key
-    return of
+    return trained.by_image(run, where, key)
 
 
 def main(roots: Sequence[str]) -> None:

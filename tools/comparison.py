@@ -82,9 +82,18 @@ class Arm:
 
     def config(self) -> Config:
         """Its configuration."""
-        options: dict[str, Any] = {"positives": self.positives, "seed": self.seed, "epochs": self.epochs}
-        lr = self.factor * objectives.member(self.objective).recipe["lr"]
-        return Config(objective=self.objective, train_images=2000, threads=1, device="cpu", lr=lr, **options)
+        return Config(
+            objective=self.objective,
+            positives=self.positives,
+            seed=self.seed,
+            epochs=self.epochs,
+            lr=self.factor * objectives.member(self.objective).recipe["lr"],
+            train_images=2000,
+            threads=1,
+            device="cpu",
+            # every epoch is measured, and both numbers choose one afterwards
+            select=LABELS,
+        )
 
 
 def chooser(val: Numbers) -> dict[str, float]:

@@ -2,15 +2,18 @@
 
 ``python -m tools.pictures runs`` opens the tour, the leaderboard and the explorer of a finished tour in a
 Chromium without a window, wide in the light and narrow in the dark, and writes ``docs/*.png``.
+``python -m tools.pictures`` alone draws the figure of the papers' claims.
 """
 
 from __future__ import annotations
 
 import sys
+import tempfile
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from paper_tables import claims, claims_page
 from playwright.sync_api import Browser, sync_playwright
 
 from tests.browser.alone import Alone
@@ -61,18 +64,36 @@ def asked(explorer: Explorer) -> Any:
     return opened
 
 
-def main(root: Path) -> None:
-    """Draw all pictures from the tour below a folder of runs."""
-    titles = {stop.name: stop.title for stop in STOPS}
-    opened = open_runs([str(root / "tour" / name) for name in TRAINED], images=500)
-    explorer = explore(*(replace(run, name=titles[name]) for name, run in zip(TRAINED, opened)), k=24)
+def claims_effects(browser: Browser) -> None:
+    """Draw the figure of the claims' page."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "claims.html"
+        file.write_text(claims_page.write(claims.current(claims.read_ledger())), encoding="utf-8")
+        page = browser.new_page(viewport={"width": 900, "height": 900}, color_scheme="light")
+        page.goto(file.as_uri())
+        page.locator("figure.effects").screenshot(path=ROOT / "docs" / "claims.png")
+        page.close()
+
+
+def main(root: Path | None) -> None:
+    """Draw all pictures from the tour below a folder of runs; without one the figure of the claims alone."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
-        shots(browser, "tour", at(root / "tour" / "index.html"))
-        shots(browser, "leaderboard", at(build(root).html))
-        shots(browser, "explorer", asked(explorer))
+        claims_effects(browser)
+        if root:
+            of_tour(browser, root)
         browser.close()
 
 
+def of_tour(browser: Browser, root: Path) -> None:
+    """Draw what a tour wrote below a folder of runs."""
+    titles = {stop.name: stop.title for stop in STOPS}
+    opened = open_runs([str(root / "tour" / name) for name in TRAINED], images=500)
+    explorer = explore(*(replace(run, name=titles[name]) for name, run in zip(TRAINED, opened)), k=24)
+    shots(browser, "tour", at(root / "tour" / "index.html"))
+    shots(browser, "leaderboard", at(build(root).html))
+    shots(browser, "explorer", asked(explorer))
+
+
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else None)

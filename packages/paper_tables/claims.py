@@ -18,10 +18,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from paper_tables import health
 from paper_tables.judging import Evidence, Verdict, judge
-from workbench import assets
+from workbench import assets, data
 from workbench.formatting import RANGES, format_number
 from workbench.io import read_options
+from workbench.metrics import attainable
+from workbench.metrics.ranks import Relevant
 from workbench.records import Values, require
 from workbench.records.measurement import unit_of
 
@@ -32,7 +35,12 @@ DATA = {"W": "synthetic scenes", "F": "Flickr8k", "H": "HierarCaps", "K": "COCO 
 PLACES = {"W": "scenes", "F": "flickr8k", "H": "hierarcaps", "K": "coco"}  # as commands call them
 QUESTION = ("claim", "data", "contrast", "judge")
 SCALE = {"sum": 100.0, "share": 100.0}  # points, as the papers print them
-NO_EFFECT = {"equivalent": "replicated", "replicated": "refuted"}
+# over which objectives gain
+BASELINE = "vsepp"
+# arms that say how far an arm can come: trained for the ledger, and in recorded comparisons
+REFERENCES = ("VSE++", "vsepp")
+# images of the test split of recorded comparisons
+RECORDED_IMAGES = 1000
 ENOUGH = 0.8  # correlation from which two metrics "rise together"
 # threads of the processor that computed the recorded tables, as their grids say
 RECORDED_THREADS = 1
@@ -61,8 +69,7 @@ class Claim:
     models: str = ""
     judge: str = "labels"
     bound: float | None = None
-    printed: float | None = None
-    printed_in: str = ""
+    printed: float | dict[str, float] | None = None
     remark: str = ""
 
     @property
@@ -91,6 +98,17 @@ class Claim:
             contrasts += [_places(name, arms) for arms in several]
         return contrasts
 
+    def printed_for(self, contrast: str, who: str) -> float | None:
+        """Return the paper's effect for a contrast, where the paper has one by the claim's own number.
+
+        Args:
+            contrast: labels of the arms, with bars between them.
+            who: the judge; another number than the claim's own has none.
+        """
+        if who == "truth" and self.judge != "truth":
+            return None
+        return self.printed.get(contrast) if isinstance(self.printed, dict) else self.printed
+
     @property
     def commands(self) -> list[str]:
         """What trains its arms and judges it."""
@@ -99,7 +117,9 @@ class Claim:
     def about(self) -> list[str]:
         """Lines that tell it: what it says, its arms, and the command that makes them."""
         sign = {"+": "more", "-": "less", "0": "no difference"}[self.expected]
-        printed = "" if self.printed is None else f", {format_number(self.printed, 1)} printed"
+        values = self.printed.values() if isinstance(self.printed, dict) else [self.printed]
+        numbers = [format_number(value, 1) for value in values if value is not None]
+        printed = f", {', '.join(numbers)} printed" if numbers else ""
         lines = [f"{self.id}  {self.paper}, {self.place}: {self.says}"]
         lines.append(f"  metric: {', '.join(self.own)}; expected: {sign}{printed}")
         lines.append(f"  data: {', '.join(DATA[place] for place in self.data)}")
@@ -155,6 +175,11 @@ def budget_of_data(where: str) -> dict[str, Any]:
     return dict(_read_claims()["budgets"][where])
 
 
+def options(objective: str) -> dict[str, Any]:
+    """Options that lie below those of every grid for an objective."""
+    return dict(_read_claims()["options"].get(objective, {}))
+
+
 def find_claim(name: str) -> Claim:
     """Return a claim by its id.
 
@@ -175,6 +200,32 @@ def latest_lines(lines: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return list({_question_of_line(line): dict(line) for line in lines}.values())
 
 
+def current(lines: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return the last line of each question that is still asked, if its arms have enough steps, and equal."""
+    return [line for line in latest_lines(lines) if _asked(line) and health.long_and_equal(line)]
+
+
+def _asked(line: Mapping[str, Any]) -> bool:
+    """Return whether a claim still asks the judge of a line."""
+    claim = load_claims().get(line["claim"])
+    if claim is None or line["judge"] not in ("no training", *claim.keys):
+        return False
+    if line["judge"] == "no training" or (claim.models and "budget" not in line):
+        return True
+    trained = [] if claim.needs else claim.contrasts
+    contrasts = [" | ".join(label for _, label in arms) for arms in trained]
+    recorded = [" | ".join(arms) for arms in claim.recorded]
+    return line["contrast"] in (contrasts if "budget" in line else recorded)
+
+
+def history(lines: Iterable[Mapping[str, Any]]) -> dict[tuple[Any, ...], list[str]]:
+    """Return what each question was answered before its last line: verdict and day, the oldest first."""
+    answers: dict[tuple[Any, ...], list[str]] = {}
+    for line in lines:
+        answers.setdefault(_question_of_line(line), []).append(f"{line['verdict']} ({line['day']})")
+    return {question: words[:-1] for question, words in answers.items()}
+
+
 def _question_of_line(line: Mapping[str, Any]) -> tuple[Any, ...]:
     """Return what a line answers: its claim, data, contrast and judge, in the order of ``QUESTION``."""
     return tuple(line[name] for name in QUESTION)
@@ -182,17 +233,26 @@ def _question_of_line(line: Mapping[str, Any]) -> tuple[Any, ...]:
 
 def judge_lines(lines: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Lines with the verdicts that follow from their values: one family a paper, data, judge and budget."""
-    judged_lines = [dict(line) for line in lines]
-    families: dict[Any, list[dict[str, Any]]] = {}
-    for line in judged_lines:
-        about = (PAPERS[line["claim"][0]], line["data"], line["judge"], "budget" in line)
-        families.setdefault(about, []).append(line)
+    judged_lines = [_with_printed(line) for line in lines]
+    shares = health.shares(judged_lines, REFERENCES)
+    families: dict[Any, list[tuple[dict[str, Any], Evidence]]] = {}
+    for line, share in zip(judged_lines, shares, strict=True):
+        families.setdefault(family_of(line), []).append((line, evidence_of_line(line, share)))
     for family in families.values():
-        for line, verdict in zip(family, judge([evidence_of_line(line) for line in family]), strict=True):
+        verdicts = judge([asked for _, asked in family])
+        for (line, _), verdict in zip(family, verdicts, strict=True):
             line |= rounded_verdict(verdict)
-            if line["expected"] == "0":  # then the claim is that there is no effect
-                line["verdict"] = NO_EFFECT.get(verdict.word, verdict.word)
     return judged_lines
+
+
+def family_of(line: Mapping[str, Any]) -> tuple[str, str, str, bool]:
+    """Return what lines share whose verdicts are corrected together."""
+    return PAPERS[line["claim"][0]], line["data"], line["judge"], "budget" in line
+
+
+def _with_printed(line: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a line with the paper's effect as it is known today."""
+    return {**line, "printed": find_claim(line["claim"]).printed_for(line["contrast"], line["judge"])}
 
 
 def rounded_verdict(verdict: Verdict) -> dict[str, Any]:
@@ -202,20 +262,52 @@ def rounded_verdict(verdict: Verdict) -> dict[str, Any]:
     return {"verdict": verdict.word, **numbers, "p_holm": p}
 
 
-def evidence_of_line(line: Mapping[str, Any]) -> Evidence:
-    """Return what a line knows, for ``judge``."""
+def evidence_of_line(line: Mapping[str, Any], share: float | None = None) -> Evidence:
+    """Return what a line knows, for ``judge``.
+
+    Args:
+        line: of the ledger.
+        share: which share of the reference's way from chance its worst arm has gone, see ``health.shares``.
+    """
     values = {name: np.array(numbers, dtype=float) for name, numbers in line["values"].items()}
     require("more" in values, f"a line of the ledger has no values of the first arm: {line['claim']}")
     apart = values["more"] - values.get("less", np.zeros(1))
-    rates = (np.subtract(rate["more"], rate["less"]) for rate in line.get("rates", {}).values())
-    sign, arms = (
-        -1 if line["expected"] == "-" else 1,
-        tuple(float(numbers.mean()) for numbers in values.values()),
+    sign = -1 if line["expected"] == "-" else 1
+    elsewhere = []
+    for rate in line.get("rates", {}).values():
+        elsewhere.append(sign * np.subtract(rate["more"], rate["less"]))
+    arms = tuple(float(numbers.mean()) for numbers in values.values())
+    return Evidence(
+        sign * apart,
+        line["smallest"],
+        no_effect=line["expected"] == "0",
+        arms=arms,
+        best=best_of(line) if len(arms) > 1 else float("inf"),
+        health=share,
+        elsewhere=tuple(elsewhere),
+        images=tuple(line.get("images", (0.0, 0.0, 1))),
     )
-    elsewhere = tuple(sign * difference for difference in rates)
-    unit = line["unit"]  # one value over all objectives has no ceiling
-    best = RANGES.get(unit, (0, np.inf))[1] * SCALE.get(unit, 1.0) if len(arms) > 1 else np.inf
-    return Evidence(sign * apart, line["smallest"], line["printed"], arms, line["chance"], best, elsewhere)
+
+
+def best_of(line: Mapping[str, Any]) -> float:
+    """Return what the number of a line can reach: of RSUM on the synthetic scenes what a model that knows the
+    truth alone can, else the end of its range.
+    """
+    if line["metric"] == ["rsum"] and line["data"] == "W":
+        return attainable_sum(line.get("budget", {}).get("test_images", RECORDED_IMAGES))
+    return float(RANGES.get(line["unit"], (0, np.inf))[1] * SCALE.get(line["unit"], 1.0))
+
+
+@cache
+def attainable_sum(images: int) -> float:
+    """Return RSUM of somebody who knows the truth of so many synthetic scenes and not the annotated pairs."""
+    split = data.load("scenes", split="test").first(images)
+    relevant = Relevant.from_pairs(split.judgements["exact"])
+    total = 0.0
+    for k in attainable.KS:
+        total += float(np.nanmean(attainable.top_of_images(relevant, k)))
+        total += float(np.nanmean(attainable.top_of_captions(relevant.T, k)))
+    return 100 * total
 
 
 def record_lines(new: Iterable[Mapping[str, Any]], day: str, path: Path = LEDGER) -> int:
@@ -227,7 +319,7 @@ def record_lines(new: Iterable[Mapping[str, Any]], day: str, path: Path = LEDGER
     before = read_ledger(path)
     known = {_question_of_line(line): line for line in latest_lines(before)}
     added = []
-    for line in judge_lines(latest_lines([*before, *new])):
+    for line in judge_lines(current([*before, *new])):
         fresh = json.loads(json.dumps({**line, "day": day}))
         old = known.get(_question_of_line(line), {})
         added += [] if {**old, "day": day} == fresh else [fresh]
@@ -258,7 +350,14 @@ def line_of(
     rounded = {}
     for name, numbers in values.items():
         rounded[name] = [round(float(number), 4) for number in numbers]
-    return {**question, **expected, "printed": claim.printed, "chance": None, "values": rounded, **about}
+    return {
+        **question,
+        **expected,
+        "printed": claim.printed_for(contrast, who),
+        "chance": None,
+        "values": rounded,
+        **about,
+    }
 
 
 def _contrasts(claim: Claim, where: str, who: str, keys: list[str]) -> Iterable[dict[str, Any]]:
@@ -274,7 +373,10 @@ def _contrasts(claim: Claim, where: str, who: str, keys: list[str]) -> Iterable[
             continue
         sides = {name: arm[both].to_numpy(dtype=float) for name, arm in zip(("more", "less"), arms)}
         ran = sum(float(_arm_by_seed(table, name, ["seconds"]).reindex(both).sum()) for name in (more, less))
-        about = {"chance": _recorded_chance() if keys == ["rsum"] else None, "seeds": both}
+        about = {
+            "chance": round(health.chance(RECORDED_IMAGES), 2) if keys == ["rsum"] else None,
+            "seeds": both,
+        }
         about |= {"source": _source_tables(where), "threads": RECORDED_THREADS, "seconds": round(ran)}
         yield line_of_arms(claim, where, f"{more} | {less}", who, sides, **about)
 
@@ -286,21 +388,13 @@ def line_of_arms(
     keys = claim.keys[who]
     points = {name: np.asarray(numbers) * scale_of(claim, keys) for name, numbers in values.items()}
     unit = unit_of(keys[0])
-    own = (
-        {}
-        if keys == claim.own
-        else {"unit": unit, "smallest": _read_claims()["smallest"][unit], "printed": None}
-    )
+    own = {} if keys == claim.own else {"unit": unit, "smallest": _read_claims()["smallest"][unit], "printed": None}
     return line_of(claim, where, contrast, who, points, **about) | own
 
 
 def scale_of(claim: Claim, keys: Sequence[str]) -> float:
     """Return what a stored number is multiplied by to be one of the ledger's."""
     return SCALE.get(claim.unit if keys == claim.own else unit_of(keys[0]), 1.0)
-
-
-def _recorded_chance() -> float:
-    return round(float(assets.recorded("ablation_arms").chance.iloc[0]) * 100, 2)
 
 
 @cache
@@ -321,15 +415,26 @@ def _arm_by_seed(table: pd.DataFrame, name: str, keys: list[str]) -> "pd.Series[
 
 
 def _correlation_over_models(claim: Claim, keys: list[str], table: pd.DataFrame) -> Values:
-    """``(seeds,)``: how RSUM and another number go together over the objectives."""
+    """``(objectives,)`` Tukey's jackknife values of how RSUM and another number go together over objectives:
+    their scatter says how far other objectives would move their mean.
+    """
     both = pd.DataFrame({"sum": table["rsum"], "other": table[keys].mean(axis=1, skipna=False)}).dropna()
-    out = []
-    for _, group in both.groupby("seed"):
-        scaled = (group / group.std()).droplevel("seed")
-        gain = (scaled - scaled.loc["vsepp"]).drop("vsepp").mean()
-        apart = gain["sum"] - gain["other"]
-        out.append(apart if claim.models == "gains" else group["sum"].corr(group["other"]) - ENOUGH)
-    return np.array(out)
+    means = both.groupby("arm").mean()
+    names = [name for name in means.index if claim.models != "gains" or name != BASELINE]
+    every, count = _together(claim, means), len(names)
+    without = [_together(claim, means.drop(name)) for name in names]
+    return count * every - (count - 1) * np.array(without)
+
+
+def _together(claim: Claim, means: pd.DataFrame) -> float:
+    """Return the mean gain in RSUM less that in the other number, in deviations over objectives, or how much
+    more than ``ENOUGH`` both correlate.
+    """
+    if claim.models != "gains":
+        return float(means["sum"].corr(means["other"])) - ENOUGH
+    scaled = means / means.std()
+    gain = (scaled - scaled.loc[BASELINE]).drop(BASELINE).mean()
+    return float(gain["sum"] - gain["other"])
 
 
 @cache

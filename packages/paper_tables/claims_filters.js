@@ -6,6 +6,8 @@ const words = /** @type {HTMLInputElement} */ (form.querySelector("input"));
 const lists = [...form.querySelectorAll("select")];
 const rows = /** @type {HTMLTableRowElement[]} */ ([...document.querySelectorAll("table.claims tbody tr")]);
 const parts = /** @type {HTMLButtonElement[]} */ ([...document.querySelectorAll(".tally button")]);
+const marks = /** @type {HTMLElement[]} */ ([...document.querySelectorAll(".effects [data-paper]")]);
+const paper = /** @type {HTMLSelectElement} */ (form.querySelector("select[name=paper]"));
 const ids = new Set(rows.map(row => `${row.dataset.id}`.toLowerCase()));
 
 /**
@@ -37,6 +39,7 @@ function show() {
   const asked = words.value.trim().toLowerCase();
   for (const row of rows)
     row.hidden = !lists.every(list => ["all", row.dataset[list.name]].includes(list.value)) || !named(row, asked);
+  for (const mark of marks) mark.hidden = !["all", mark.dataset.paper].includes(paper.value);
   const judged = rows.filter(row => row.dataset.data);
   const left = judged.filter(row => !row.hidden).length;
   count.textContent = `${left} of ${judged.length} rows${left ? "" : "; no row has all of this"}`;

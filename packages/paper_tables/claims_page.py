@@ -7,7 +7,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from paper_tables import claims, claims_told
+from paper_tables import claims, claims_figure, claims_told
 from paper_tables.claims_told import Line, verdict_with_effect
 from paper_tables.judging import ALPHA
 from workbench.english import listed
@@ -19,28 +19,37 @@ JUDGES = {"labels": "by annotated pairs", "truth": "by the truth", "neither": "b
 Asked = dict[tuple[str, str, str], dict[str, Line]]
 
 
-def write(lines: Sequence[Line], notes: Sequence[str] = (), power: str = "") -> str:
-    """Return the page, from the lines of the ledger that count; ``power`` says what so many seeds find."""
+def write(
+    lines: Sequence[Line],
+    notes: Sequence[str] = (),
+    power: str = "",
+    earlier: Mapping[tuple[Any, ...], Sequence[str]] | None = None,
+) -> str:
+    """Return the page.
+
+    Args:
+        lines: of the ledger that count.
+        notes: what not to conclude.
+        power: says what so many seeds find.
+        earlier: what each question was answered before, from ``claims.history``.
+    """
     verdicts = lines_by_question(lines)
     places = dict.fromkeys(claims.DATA[key[1]] for key in verdicts)
     words = {"judges": JUDGES, "signs": claims_told.SIGNS, "means": claims_told.MEANS, "level": ALPHA}
     choices = {"partings": list(claims_told.PARTINGS), "papers": list(claims.PAPERS.values())}
-    rows = [_row_values(judges) for judges in verdicts.values()]
+    rows = [_row(judges, earlier or {}) for judges in verdicts.values()]
     table = {
         "rows": rows,
         "tallies": _tallies(verdicts),
         "found": _count_judged(verdicts),
         "waiting": unjudged_claims(verdicts),
+        "effects": claims_figure.drawn(
+            sorted(lines, key=lambda line: list(claims.load_claims()).index(line["claim"]))
+        ),
     }
     script = Markup(SCRIPT.read_text(encoding="utf-8"))
     title = "What became of five papers' claims"
-    about = {
-        "title": title,
-        "matters": _describe_thresholds(),
-        "notes": notes,
-        "power": power,
-        "script": script,
-    }
+    about = {"title": title, "matters": _describe_thresholds(), "notes": notes, "power": power, "script": script}
     return fill_template(TEMPLATE, **about, **table, places=list(places), **words, **choices)
 
 
@@ -71,7 +80,7 @@ def tally_columns(lines: Sequence[Line]) -> dict[str, list[str]]:
 
 
 def _claim_texts(judges: Mapping[str, Line]) -> dict[str, str]:
-    """Return what ``page_columns`` says of one claim, data set and contrast."""
+    """Return what ``columns`` says of one claim, data set and contrast."""
     line = next(iter(judges.values()))
     labels, truth = judges.get("labels"), judges.get("truth")
     claim, printed = claims.find_claim(line["claim"]), claims_told.printed_of(line)
@@ -101,13 +110,8 @@ def _count_judged(verdicts: Asked) -> tuple[str, str]:
     """How many claims were judged; and in how many rows, on which data, and how many held by each judge."""
     places = Counter(claims.DATA[key[1]] for key in verdicts)
     where = listed([f"{place} {rows}" for place, rows in places.most_common()])
-    by_judge = [
-        f"{word.capitalize()}, {_count_replicated(judge, verdicts)}" for judge, word in JUDGES.items()
-    ]
-    judged, every = (
-        len(claims.load_claims()) - len(unjudged_claims(verdicts)),
-        format_count(len(claims.load_claims()), "claim"),
-    )
+    by_judge = [f"{word.capitalize()}, {_count_replicated(judge, verdicts)}" for judge, word in JUDGES.items()]
+    judged, every = len(claims.load_claims()) - len(unjudged_claims(verdicts)), format_count(len(claims.load_claims()), "claim")
     papers = listed(list(claims.PAPERS.values()))
     rows = (
         f"A claim has a row for each data set and pair of arms, {format_count(len(verdicts), 'row')} in all"
@@ -148,14 +152,17 @@ def _tallies(verdicts: Asked) -> dict[str, dict[str, Counter[str]]]:
     return tallies
 
 
-def _row_values(judges: Mapping[str, Line]) -> dict[str, Any]:
+def _row_values(judges: Mapping[str, Line], earlier: Mapping[tuple[Any, ...], Sequence[str]]) -> dict[str, Any]:
     """Return what the template shows of a row."""
     line = next(iter(judges.values()))
     claim, printed = claims.find_claim(line["claim"]), claims_told.printed_of(line)
     trained = "budget" in line
     recorded = [] if trained or line["judge"] == "no training" else ["recorded"]
-    unit = claims_told.UNITS[claim.printed_in or line["unit"]] if printed else ""
-    by = dict.fromkeys(JUDGES) | {judge: _verdict_values(verdict) for judge, verdict in judges.items()}
+    unit = claims_told.UNITS[line["unit"]] if printed else ""
+    by: dict[str, Any] = dict.fromkeys(JUDGES)
+    for judge, verdict in judges.items():
+        before = earlier.get(tuple(verdict[name] for name in claims.QUESTION), ())
+        by[judge] = _verdict_values(verdict) | {"before": ", ".join(before)}
     row = {"claim": claim, "place": claims.DATA[line["data"]], "by": by}
     row["arms"] = ", ".join([claims_told.contrast_of(line), *recorded, claims_told.seeds_of(line)])
     row |= {"printed": printed, "unit": unit, "trained": trained}

@@ -6,8 +6,11 @@ from functools import cache
 from itertools import product
 from typing import Any
 
+import numpy as np
+
 from paper_tables import claims
-from paper_tables.judging import ALPHA, CHANCE_TIMES
+from paper_tables.health import HEALTHY
+from paper_tables.judging import ALPHA
 from workbench import assets
 from workbench.english import listed
 from workbench.execution.grid import read_grid
@@ -18,10 +21,13 @@ Line = Mapping[str, Any]
 SIGNS = {"replicated": "\u2714", "refuted": "\u2718", "equivalent": "=", "undecided": "?", "void": "\u2205"}
 MEANS = {
     "replicated": "the effect goes the paper's way, beyond chance",
-    "refuted": "it goes the other way, or is too small to matter where the paper prints one above the limit",
-    "equivalent": "it is too small to matter, and its direction is open",
+    "refuted": "it goes the other way, beyond chance",
+    "equivalent": "it is too small to matter at this size, whatever the paper prints",
     "undecided": "the seeds allow more than one of these",
-    "void": "an arm has learnt too little to say anything, or all are near the best value of the number",
+    "void": (
+        f"an arm has gone less than {HEALTHY:.0%} of the reference arm's way from chance, or all are near "
+        "the best value that can be reached"
+    ),
 }
 UNITS = {unit: unit_heading(unit, difference=True) for unit in ("sum", "share", "correlation")} | {
     "number": ""
@@ -123,7 +129,9 @@ def reason_of(line: Line) -> str:
     small = line["smallest"]
     if line["verdict"] == "void":
         best = claims.evidence_of_line(line).at_best
-        return "all arms are near the best value" if best else f"an arm is below {CHANCE_TIMES} times chance"
+        return "all arms are near the best value" if best else "an arm has not learnt"
+    if low == high:
+        return "all the same, so that there is no test"
     apart, within = low > 0 or high < 0, max(-low, high) < small
     holm = line["p_holm"] < ALPHA
     p, limit = f"Holm's p is {format_p_value(line['p_holm'])}", threshold_of(line)
@@ -138,13 +146,11 @@ def reason_of(line: Line) -> str:
 
 
 def _reasons_against(line: Line, within: bool) -> list[str]:
-    """Return what speaks against a claim that is refuted."""
-    if line["verdict"] != "refuted":
-        return []
-    if line["expected"] == "0":
-        return ["no effect was claimed"]
+    """Return what speaks against a claim, or that a larger effect was printed."""
+    if line["verdict"] == "refuted":
+        return ["no effect was claimed" if line["expected"] == "0" else "goes the other way"]
     larger = within and (line["printed"] or 0) > line["smallest"]
-    return [f"{printed_of(line)} printed" if larger else "goes the other way"]
+    return [f"{printed_of(line)} printed, not seen at this size"] if larger else []
 
 
 def printed_of(line: Line) -> str:
@@ -153,9 +159,17 @@ def printed_of(line: Line) -> str:
 
 
 def seeds_of(line: Line) -> str:
-    """How many seeds, or groups of images, it is the mean of."""
-    count, untrained = len(line["values"]["more"]), line["judge"] == "no training"
-    return f"{format_count(count, 'group')} of images" if untrained else format_count(count, "seed")
+    """How many seeds, groups of images or objectives it is the mean of, how many agree with its sign,
+    and with how many threads they were computed.
+    """
+    values = [np.asarray(numbers) for numbers in line["values"].values()]
+    differences = values[0] - values[1] if len(values) > 1 else values[0]
+    count, agree = len(differences), int((np.sign(differences) == np.sign(differences.mean())).sum())
+    unit = "group" if line["judge"] == "no training" else "seed"
+    unit = "objective" if "seeds" not in line and line["judge"] != "no training" else unit
+    of_images = " of images" if unit == "group" else ""
+    threads = f", {format_count(line['threads'], 'thread')}" if "threads" in line else ""
+    return f"{format_count(count, unit)}{of_images}, {agree} with this sign{threads}"
 
 
 def contrast_of(line: Line) -> str:
@@ -200,9 +214,7 @@ def values_by_seed(line: Line) -> str:
         sign = -1 if turned else 1
         return ", ".join(_format_amount(line, sign * number) for number in more)
     pairs = zip(less[0], more) if turned else zip(more, less[0])
-    return ", ".join(
-        f"{_format_amount(line, first)} \u2212 {_format_amount(line, second)}" for first, second in pairs
-    )
+    return ", ".join(f"{_format_amount(line, first)} \u2212 {_format_amount(line, second)}" for first, second in pairs)
 
 
 def parting_of_judges(labels: Line | None, truth: Line | None) -> str:

@@ -22,6 +22,7 @@ from paper_tables.claims_told import (
     seeds_of,
     verdict_of,
 )
+from paper_tables.health import HEALTHY, LEAST_STEPS
 from paper_tables.judging import ALPHA
 from workbench import assets
 from workbench.formatting import format_count, format_number
@@ -52,11 +53,15 @@ LEGEND = (
     "Judge. By annotated pairs only the image counts that the caption was written for. By the truth every "
     "image counts that the caption is true of. Without a judge stand times and the shape of a space.",
     "Effect. It is positive where it goes the paper's way. Points of 600 are those of RSUM, the sum of six "
-    "recalls in percent, or of six NCS. Brackets hold Student's 95 % interval over seeds, or over groups of "
-    "images where nothing was trained.",
-    f"Why. A verdict needs a p value below {ALPHA} by Holm's rule, over all claims of a paper with the same "
-    "data and judge. Recorded ones are a family of their own. Brackets are for one row alone, and may "
-    "exclude zero where the verdict does not.",
+    "recalls in percent, or of six NCS. Brackets hold Student's 95 % interval for other seeds, and for other "
+    "test images too where a row keeps values by image. Where nothing was trained they are over groups of "
+    "images.",
+    f"Why. A verdict needs a p value below {ALPHA} by Holm's rule within a family: all claims of a paper "
+    "with the same data and judge. Recorded ones are a family of their own. Brackets are for one row alone, "
+    "and may exclude zero where the verdict does not.",
+    f"Health. Every arm has gone {HEALTHY:.0%} of VSE++'s way from chance in RSUM, with the same data and "
+    f"budget, else its row is void. A row has arms of equal steps, {LEAST_STEPS} at least, or does not stand "
+    "here.",
     "`workbench claims show D9` tells one claim, with the commands that make its arms. "
     "`workbench claims run D9` states what it costs, and tries it again.",
 )
@@ -67,24 +72,22 @@ LIMITS = (
     "Photographs have frozen features of one small network. No image encoder was trained on them.",
     "Every arm has one budget of minutes on a CPU core, and a recipe searched for whole objectives. A part "
     "left out has no recipe of its own.",
-    "At most one seed was also trained at half and twice the learning rate. A verdict may turn there.",
-    "Refuted means refuted at this size. It says nothing about the paper's own tables.",
+    "Refuted and equivalent mean at this size. They say nothing about the paper's own tables.",
 )
 
 
-def pages(lines: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+def pages(ledger: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     """Name of a file -> its text: which claims held, and where the judges part and what not to conclude."""
-    verdicts = lines_by_question(lines)
-    texts = {"claims.md": _verdict_sections(verdicts), "claims_limits.md": _parting_sections(verdicts)}
+    verdicts, earlier = lines_by_question(claims.current(ledger)), claims.history(ledger)
+    texts = {"claims.md": _verdict_sections(verdicts, earlier), "claims_limits.md": _parting_sections(verdicts, ledger)}
     return {name: "\n".join(lines_of_page) + "\n" for name, lines_of_page in texts.items()}
 
 
-def limits_text(lines: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return what a reader should not conclude; ``power_text`` says what the seeds can find."""
+def limits_text(ledger: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return what a reader should not conclude; ``power`` says what the seeds can find."""
+    lines = claims.current(ledger)
     counts = Counter(
-        _seed_count(judges)
-        for judges in lines_by_question(lines).values()
-        if _first_line(judges)["judge"] != "no training"
+        _seed_count(judges) for judges in lines_by_question(lines).values() if _first_line(judges)["judge"] != "no training"
     )
     sizes = ", ".join(
         f"{format_count(rows, 'row')} with {format_count(seeds, 'seed')}"
@@ -93,14 +96,44 @@ def limits_text(lines: Sequence[Mapping[str, Any]]) -> list[str]:
     return [
         *LIMITS,
         f"Undecided is no evidence against a claim. Seeds are few: {sizes}.",
+        _rates(lines),
+        _families(lines),
+        _dropped(ledger),
     ]
+
+
+def _rates(lines: Sequence[Mapping[str, Any]]) -> str:
+    """Return for how many verdicts another learning rate was tried."""
+    decided = [line for line in lines if line.get("seeds") and line["verdict"] in (*HELD, *FAILED)]
+    tried = sum(bool(line.get("rates")) for line in decided)
+    count = format_count(len(decided), "verdict")
+    return f"Of {count} from training, {tried} were tried at half and twice the learning rate as well."
+
+
+def _families(lines: Sequence[Mapping[str, Any]]) -> str:
+    """Return how many false verdicts are to be expected at most."""
+    families = {claims.family_of(line) for line in lines}
+    expected = format_number(ALPHA * len(families), 1)
+    return (
+        f"Holm's rule holds within a family, and there are {len(families)}. At most {expected} of them are "
+        "expected to hold a false verdict."
+    )
+
+
+def _dropped(ledger: Sequence[Mapping[str, Any]]) -> str:
+    """Return how many answers count no longer."""
+    dropped = len(claims.latest_lines(ledger)) - len(claims.current(ledger))
+    return (
+        f"{format_count(dropped, 'earlier answer')} are left out: arms had fewer than {LEAST_STEPS} steps, "
+        "or unequal ones, or the question is asked otherwise today. `claims run` asks again."
+    )
 
 
 def central_sentences(lines: Sequence[Mapping[str, Any]]) -> str:
     """Return the README's sentences on the papers' claims."""
     waiting = len(unjudged_claims(lines_by_question(lines)))
     text = (
-        f"{_tally_sentence(lines, waiting)} [Every claim](docs/claims.md) has its effect and "
+        f"{_tally_sentence(lines, len(unjudged_claims(lines_by_question(lines))))} [Every claim](docs/claims.md) has its effect and "
         "interval. Data and budgets are small, so no verdict [applies](docs/claims_limits.md) to a paper's "
         "own setting."
     )
@@ -132,7 +165,7 @@ def _first_line(judges: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Any]:
     return next(iter(judges.values()))
 
 
-def _verdict_sections(verdicts: Asked) -> list[str]:
+def _verdict_sections(verdicts: Asked, earlier: Mapping[tuple[Any, ...], Sequence[str]]) -> list[str]:
     """Which claims held, which did not, and which wait."""
     every = list(chain.from_iterable(judges.values() for judges in verdicts.values()))
     counts = Counter((line["judge"], line["verdict"]) for line in every)
@@ -148,23 +181,32 @@ def _verdict_sections(verdicts: Asked) -> list[str]:
         f"{judged}, in {format_count(len(verdicts), 'row')}. A row is a claim on one data set with one "
         "contrast. [Where annotated pairs and truth disagree](claims_limits.md) says what not to conclude."
     )
-    lines = ["# What became of the papers' claims", "", *textwrap.wrap(about, 130), "", *tallies, ""]
-    lines += ["## How to read a row", "", *(f"- {sentence}" for sentence in LEGEND), ""]
+    picture = "![Effects of every claim, from chance to the best that can be reached](claims.png)"
+    lines = [
+        "# What became of the papers' claims",
+        "",
+        picture,
+        "",
+        *textwrap.wrap(about, 130),
+        "",
+        *tallies,
+        "",
+    ]
     for heading, words in (("held", HELD), ("did not hold", FAILED), ("are undecided", OPEN)):
         chosen = {}
         for key, judges in verdicts.items():
             if any(line["verdict"] in words for line in judges.values()):
                 chosen[key] = judges
-        lines += [f"## Claims that {heading}", "", *_verdict_table(chosen, words), ""]
+        lines += [f"## Claims that {heading}", "", *_verdict_table(chosen, words, earlier), ""]
     rows = []
     for claim in waiting:
         commands = ", ".join(f"`{command}`" for command in claim.commands)
         rows.append((claim.id, claim.says, claim.needs or commands))
-    lines += ["## Not yet judged", "", *_table_lines(("claim", "says", "made by or waits for"), rows)]
-    return lines
+    lines += ["## Not yet judged", "", *_table_lines(("claim", "says", "made by or waits for"), rows), ""]
+    return [*lines, "## How to read a row", "", *(f"- {sentence}" for sentence in LEGEND)]
 
 
-def _parting_sections(verdicts: Asked) -> list[str]:
+def _parting_sections(verdicts: Asked, ledger: Sequence[Mapping[str, Any]]) -> list[str]:
     """Where the judges part, how much the seeds can find, and what not to conclude."""
     partings = {
         key: parting_of_judges(judges.get("labels"), judges.get("truth")) for key, judges in verdicts.items()
@@ -185,7 +227,7 @@ def _parting_sections(verdicts: Asked) -> list[str]:
         lines += ["", f"## {heading}", "", *_verdict_table(parted)]
     every = list(chain.from_iterable(judges.values() for judges in verdicts.values()))
     lines += ["", "## What the seeds can find", "", *_power_table()]
-    sentences = filter(None, [*limits_text(every), power_text(every)])
+    sentences = filter(None, [*limits_text(ledger), power_text(every)])
     lines += ["", "## What a reader should not conclude", "", *(f"- {sentence}" for sentence in sentences)]
     return lines
 
@@ -231,14 +273,22 @@ def _power_table() -> list[str]:
     return [*textwrap.wrap(about, 130), "", *_table_lines(heads, rows)]
 
 
-def _verdict_table(verdicts: Asked, words: Sequence[str] = tuple(SIGNS)) -> list[str]:
-    """Return a row for each judge's verdict that is one of these words."""
+def _verdict_table(
+    verdicts: Asked,
+    words: Sequence[str] = tuple(SIGNS),
+    earlier: Mapping[tuple[Any, ...], Sequence[str]] | None = None,
+) -> list[str]:
+    """Return a row for each judge's verdict that is one of these words, with what the question was answered
+    before.
+    """
     rows = []
     for key, judges in verdicts.items():
         about = (key[0], claims.find_claim(key[0]).says, claims.DATA[key[1]])
         for line in judges.values():
             if line["verdict"] in words:
-                rows.append((*about, *_verdict_cells(line)))
+                before = (earlier or {}).get(tuple(line[name] for name in claims.QUESTION), ())
+                asked = f"asked before: {', '.join(before)}" if before else ""
+                rows.append((*about, *_verdict_cells(line), asked))
     heads = (
         "claim",
         "says",
@@ -250,12 +300,13 @@ def _verdict_table(verdicts: Asked, words: Sequence[str] = tuple(SIGNS)) -> list
         "why",
         "printed",
         "of",
+        "before",
     )
     return _table_lines(heads, rows)
 
 
 def _verdict_cells(line: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return a judge's verdict in the columns of ``_verdict_table``."""
+    """Return a judge's verdict in the columns of ``_table``."""
     verdict = (JUDGES[line["judge"]], verdict_of(line), effect_of(line), reason_of(line))
     return (contrast_of(line), *verdict, printed_of(line), seeds_of(line))
 

@@ -24,8 +24,8 @@ from workbench.cli.base import (
     emit,
     parse_pairs,
     progress_callback,
-    require_writable,
     usage,
+    require_writable,
 )
 from workbench.cli.output import screen_width
 from workbench.execution import executors, library, parameters
@@ -91,7 +91,7 @@ def claims_list(as_json: AsJson = False) -> None:
     from paper_tables import claims
 
     words: dict[str, list[str]] = {}
-    for line in claims.latest_lines(claims.read_ledger()):
+    for line in claims.current(claims.read_ledger()):
         verdict = f"{line['data']} {line['judge']}: {line['verdict']}"
         words[line["claim"]] = list(dict.fromkeys([*words.get(line["claim"], []), verdict]))
     every = claims.load_claims().values()
@@ -121,7 +121,7 @@ def claims_show(name: Annotated[str, typer.Argument(metavar="ID")], as_json: AsJ
 
     with usage():
         claim = claims.find_claim(name)
-    lines = [line for line in claims.latest_lines(claims.read_ledger()) if line["claim"] == name]
+    lines = [line for line in claims.current(claims.read_ledger()) if line["claim"] == name]
     verdicts = [
         "  {data}, {contrast}, by {judge}: {verdict}, {effect} ({low} to {high})".format(**line)
         for line in lines
@@ -189,12 +189,12 @@ def claims_report(
     from paper_tables import claims, claims_page, claims_words
     from workbench.io import write_text
 
-    lines = claims.latest_lines(claims.read_ledger())
-    texts = {
-        Path(out): claims_page.write(lines, claims_words.limits_text(lines), claims_words.power_text(lines))
-    }
+    every = claims.read_ledger()
+    lines, limits = claims.current(every), claims_words.limits_text(every)
+    page = claims_page.write(lines, limits, claims_words.power_text(lines), claims.history(every))
+    texts = {Path(out): page}
     if docs:
-        texts |= {Path(docs) / name: text for name, text in claims_words.pages(lines).items()}
+        texts |= {Path(docs) / name: text for name, text in claims_words.pages(every).items()}
     files = [write_text(path, text) for path, text in texts.items()]
     emit({"files": [str(file) for file in files]}, as_json, [str(file) for file in files])
 

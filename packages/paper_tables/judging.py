@@ -2,7 +2,9 @@
 
 A claim has two tests: that its effect is none, and that it is no less than the smallest of interest. Holm's
 rule runs over both tests of all claims of one paper; as they cannot both be true of one claim, one a
-claim counts (J. P. Shaffer, Modified sequentially rejective multiple test procedures, 1986).
+claim counts (J. P. Shaffer, Modified sequentially rejective multiple test procedures, 1986). Where values by
+image are known, the error is for other seeds and other images (``workbench.metrics.crossed``), else for other
+seeds alone. Differences that are all the same have no test.
 """
 
 from collections.abc import Sequence
@@ -11,11 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import stdtr
 
-from workbench.metrics.seeds import t_interval
+from paper_tables.health import HEALTHY
+from workbench.metrics.crossed import Crossed
 from workbench.records import Values, require
 
 ALPHA = 0.05
-CHANCE_TIMES = 3  # an arm below three times chance has learnt too little to say anything
 CEILING = 0.95  # where all arms have this share of the best value, a metric tells none apart
 
 
@@ -23,18 +25,38 @@ CEILING = 0.95  # where all arms have this share of the best value, a metric tel
 class Evidence:
     """Runs of one claim; a difference is positive where it has the sign that the paper expects.
 
-    ``differences`` is ``(seeds,)``; ``smallest`` the smallest effect of interest and ``printed`` the paper's
-    effect in the same unit. ``arms`` are means of the metric by arm, against its ``chance`` and its
-    ``best`` value. ``elsewhere`` holds the differences at other learning rates.
+    Args:
+        differences: ``(seeds,)``.
+        smallest: smallest effect of interest, in the same unit.
+        no_effect: the claim is that there is none.
+        arms: means of the metric by arm.
+        best: what the metric can reach.
+        health: which share of the reference arm's way from chance the worst arm has gone; ``None`` = no arms,
+            NaN = nobody measured it.
+        elsewhere: the differences at other learning rates.
+        images: variance of the mean difference over images, its part that seeds do not share, and how many
+            images.
     """
 
     differences: Values
     smallest: float
-    printed: float | None = None
+    no_effect: bool = False
     arms: tuple[float, ...] = ()
-    chance: float | None = None
     best: float = float("inf")
+    health: float | None = None
     elsewhere: tuple[Values, ...] = ()
+    images: tuple[float, float, int] = (0.0, 0.0, 1)
+
+    @property
+    def scatter(self) -> Crossed:
+        """Variance of the mean difference, for other seeds and other images."""
+        seeds, (images, rest, count) = len(self.differences), self.images
+        return Crossed(float(self.differences.var(ddof=1)) / seeds, images, rest, (seeds, count))
+
+    @property
+    def unhealthy(self) -> bool:
+        """Whether an arm did not learn, or nobody knows."""
+        return self.health is not None and not self.health >= HEALTHY
 
     @property
     def at_best(self) -> bool:
@@ -64,8 +86,8 @@ def judge(claims: Sequence[Evidence]) -> list[Verdict]:
         require(
             enough and claim.smallest > 0, f"a claim needs two seeds, finite, and a smallest effect: {claim}"
         )
-    voids = [_is_void(evidence) for evidence in claims]
-    tests = [_test_p_values(evidence) for evidence, void in zip(claims, voids, strict=True) if not void]
+    voids = [_void(evidence) for evidence in claims]
+    tests = [_tests(evidence) for evidence, void in zip(claims, voids, strict=True) if not void]
     adjusted = iter(_adjusted_p_values(np.array(tests)))
     verdicts = []
     for evidence, void in zip(claims, voids, strict=True):
@@ -74,17 +96,17 @@ def judge(claims: Sequence[Evidence]) -> list[Verdict]:
 
 
 def _is_void(claim: Evidence) -> bool:
-    low = float("-inf") if claim.chance is None else CHANCE_TIMES * claim.chance
-    return claim.at_best or any(mean < low for mean in claim.arms)
+    return claim.at_best or claim.unhealthy
 
 
 def _test_p_values(claim: Evidence) -> tuple[float, float]:
     """Two-sided p value of a difference, and of lying within the smallest effect (twice the worse side)."""
-    mean, seeds = float(claim.differences.mean()), len(claim.differences)
-    error = float(claim.differences.std(ddof=1)) / seeds**0.5
+    mean, scatter = float(claim.differences.mean()), claim.scatter
+    error = scatter.variance**0.5
+    if not error:
+        return 1.0, 1.0
     sizes = np.array([abs(mean), claim.smallest - abs(mean)])
-    scaled = sizes / error if error else np.where(sizes == 0, 0.0, np.copysign(np.inf, sizes))
-    apart, within = 2 * stdtr(seeds - 1, -np.nan_to_num(scaled))
+    apart, within = 2 * stdtr(scatter.freedom, -sizes / error)
     return float(apart), float(min(within, 1.0))
 
 
@@ -98,14 +120,20 @@ def _adjusted_p_values(tests: Values) -> Values:
 
 
 def _make_verdict(claim: Evidence, adjusted: Values | None) -> Verdict:
-    effect, word = float(claim.differences.mean()), "undecided"
-    apart, within = (float("nan"),) * 2 if adjusted is None else map(float, adjusted)
-    if adjusted is None:
-        word = "void"
+    effect, word, p = float(claim.differences.mean()), "void", float("nan")
+    if adjusted is not None:
+        word, p = _word(claim, *map(float, adjusted)), float(adjusted.min())
+    half = claim.scatter.half_width()
+    return Verdict(word, effect, effect - half, effect + half, p)
+
+
+def _word(claim: Evidence, apart: float, within: float) -> str:
+    """Return the verdict by two adjusted p values; a claim of no effect is first asked for its limits."""
+    effect = float(claim.differences.mean())
+    word = "equivalent" if within < ALPHA else "undecided"
+    if claim.no_effect and within < ALPHA:
+        word = "replicated"
     elif apart < ALPHA:
-        word = "replicated" if effect > 0 else "refuted"
-    elif within < ALPHA:
-        word = "refuted" if (claim.printed or 0) > claim.smallest else "equivalent"
-    if word in ("replicated", "refuted") and any(effect * other.mean() < 0 for other in claim.elsewhere):
-        word = "undecided"
-    return Verdict(word, effect, *t_interval(claim.differences), min(apart, within))
+        word = "refuted" if claim.no_effect or effect < 0 else "replicated"
+    turned = any(effect * other.mean() < 0 for other in claim.elsewhere)
+    return "undecided" if turned and word in ("replicated", "refuted") else word

@@ -22,10 +22,11 @@ from workbench import assets
 from workbench.execution import executors, grid, parameters
 from workbench.execution.library import find_file
 from workbench.formatting import format_number
+from workbench.metrics.crossed import crossed
 from workbench.progress import Task
 from workbench.records import Rows, Values, require
-from workbench.registry import require_known
-from workbench.runs import Config, Target, load_split
+from workbench.registry import merge, require_known
+from workbench.runs import Config, Target, by_query, load_split
 from workbench.runs import store as runs
 from workbench.runs.evaluate import evaluate
 from workbench.runs.resolve import resolve
@@ -39,6 +40,8 @@ PLACES = {name: where for where, name in claims.PLACES.items()}
 MEASURED = {"H": Target(data="hierarcaps")}
 # factors of the learning rate at which one seed is trained as well
 RATES = (0.5, 2.0)
+# says how far an arm can come at a budget
+REFERENCE = ("ditm_table3", "VSE++")
 # fields that say what the splits are
 OF_DATA = ("data", "train_images", "val_images", "test_images")
 Arm = tuple[str, str]  # grid and label
@@ -75,10 +78,7 @@ def trainable_claims(names: Iterable[str], where: str) -> list[Claim]:
     chosen = [claims.find_claim(name) for name in names]
     for claim in chosen:
         lacking = claim.needs or f"its data are {', '.join(claims.DATA[place] for place in claim.data)}"
-        require(
-            _is_trainable(claim, where),
-            f"claim {claim.id} has no training on {claims.DATA[where]}: {lacking}",
-        )
+        require(_is_trainable(claim, where), f"claim {claim.id} has no training on {claims.DATA[where]}: {lacking}")
     chosen = chosen or [claim for claim in claims.load_claims().values() if _is_trainable(claim, where)]
     shared = Counter(chain.from_iterable(map(_all_arms, chosen)))
     return sorted(chosen, key=lambda claim: -float(np.mean([shared[arm] for arm in _all_arms(claim)])))
@@ -108,14 +108,15 @@ def plan(
     Raises:
         FileNotFoundError: the data are not there.
     """
-    arms = list(dict.fromkeys(chain.from_iterable(map(_all_arms, chosen))))
+    arms = list(dict.fromkeys([REFERENCE, *chain.from_iterable(map(_all_arms, chosen))]))
     labels: dict[str, set[str]] = {}
     for name, label in arms:
         labels.setdefault(name, set()).add(label)
     configs: dict[Arm, Config] = {}
     for name, several in labels.items():
         configs |= _configs(name, several, where)
-    wanted = [(arm, seed, 1.0) for arm, seed in product(arms, range(seeds))]
+    # seeds outermost, so that whatever is there is balanced
+    wanted = [(arm, seed, 1.0) for seed, arm in product(range(seeds), arms)]
     further = RATES if rates else ()
     wanted += [(arm, 0, rate) for arm, rate in product(arms, further)]
     return {key: _make_job(key, configs[key[0]], root) for key in wanted}
@@ -136,7 +137,17 @@ def _configs(name: str, labels: set[str], where: str) -> dict[Arm, Config]:
     planned = grid.plan(NOTEBOOK, {"fixed": fixed, "arms": arms}, {"device": "cpu"})
     lacking = grid.missing_needs({}, planned)
     require(not lacking, "\n".join(lacking), FileNotFoundError)
-    return {(name, label): Config(**fields(values)) for label, values in planned.items()}
+    configs = {label: Config(**fields(values)) for label, values in planned.items()}
+    return {(name, label): _with_options(config) for label, config in configs.items()}
+
+
+def _with_options(config: Config) -> Config:
+    """Return a configuration with what lies below the options of its objective, where it has that part."""
+    chosen = config.objective
+    below = claims.options(chosen.name) if chosen.options.get("mcl") != 0 else {}
+    return (
+        config.replace(objective={"name": chosen.name, **merge(below, chosen.options)}) if below else config
+    )
 
 
 def _make_job(key: Key, config: Config, root: Path | str) -> Job:
@@ -148,9 +159,7 @@ def _make_job(key: Key, config: Config, root: Path | str) -> Job:
         whole = resolve(config)
     of_share = "share" in config.data.options
     data, own = _describe_data(config.model_dump_json(include=set(OF_DATA)), seed if of_share else 0)
-    order = epoch_batches(
-        own, size=whole.batch_size, captions_per_image=whole.captions_per_image, seed=0, number=0
-    )
+    order = epoch_batches(own, size=whole.batch_size, captions_per_image=whole.captions_per_image, seed=0, number=0)
     steps = whole.epochs * len(order)
     folder = Path(root).resolve() / FOLDER / runs.run_key({**whole.as_dict(), "split": data})
     images = len(np.unique(own))
@@ -263,11 +272,8 @@ def _answer_contrast(
     keys: Sequence[str],
     finished: Mapping[Key, runs.Run],
 ) -> Iterable[dict[str, Any]]:
-    every = [_trained_seeds(finished, arm) for arm in arms]
-    seeds, read = (
-        sorted(set.intersection(*every)),
-        partial(_values_of_sides, claim, where, arms, keys, finished),
-    )
+    every = [_seeds(finished, arm) for arm in arms]
+    seeds, read = sorted(set.intersection(*every)), partial(_values_of_sides, claim, where, arms, keys, finished)
     values = read(seeds, 1.0) if len(seeds) > 1 else {}
     if not values:
         return
@@ -283,7 +289,58 @@ def _answer_contrast(
             rates[str(rate)] = {name: _round_values(part) for name, part in scaled.items()}
     contrast = " | ".join(label for _, label in arms)
     about = {"chance": chance, "seeds": seeds, "rates": rates, **_provenance(first, ran, where)}
+    about |= _scatter(claim, where, keys, [ran[n :: len(seeds)] for n in range(len(seeds))])
+    about |= _health(arms, finished)
     yield claims.line_of_arms(claim, where, contrast, who, values, **about)
+
+
+def _health(arms: Sequence[Arm], finished: Mapping[Key, runs.Run]) -> dict[str, float]:
+    """Return which share of the reference arm's way from chance the worst arm has gone, by RSUM."""
+    reached = {arm: _mean_sum(arm, finished) for arm in (REFERENCE, *arms)}
+    way = reached[REFERENCE]
+    return {"health": round(min(reached[arm] / way for arm in arms), 4)} if way else {}
+
+
+def _mean_sum(arm: Arm, finished: Mapping[Key, runs.Run]) -> float:
+    """Return RSUM above chance, in the mean over seeds; 0 where nothing is there."""
+    above = []
+    for seed in _trained_seeds(finished, arm):
+        results = finished[arm, seed, 1.0].results
+        above.append(results["metrics"]["rsum"] - results["contracts"]["rsum"]["chance"])
+    return float(np.mean(above)) if above else 0.0
+
+
+def _scatter(
+    claim: Claim, where: str, keys: Sequence[str], by_seed: Sequence[Sequence[runs.Run]]
+) -> dict[str, list[float]]:
+    """Return the variance of a contrast's mean over images, its part that seeds do not share, and how many
+    images; nothing where a number is none of images.
+    """
+    if len(by_seed[0]) > 2 or len(by_seed) < 2 or any(key.startswith(probes.PREFIX) for key in keys):
+        return {}
+    rows = []
+    for ran in by_seed:
+        sides = [np.mean([by_image(run, where, key) for key in keys], axis=0) for run in ran]
+        rows.append(sides[0] - sides[1] if len(sides) > 1 else sides[0])
+    parts = crossed(np.stack(rows) * claims.scale_of(claim, keys))
+    return {"images": [round(parts.images, 6), round(parts.rest, 6), parts.counts[1]]}
+
+
+def by_image(run: runs.Run, where: str, key: str) -> Values:
+    """``(images,)`` values of a run of which the mean is the number; those without a query are left out."""
+    target = MEASURED.get(where)
+    folder = run.folder / runs.EVALUATIONS / target.name if target else run.folder
+    metrics = (run.evaluations[target.name] if target else run.results)["metrics"]
+    key = key if key in metrics else f"cider:{key}"
+    stored = by_query.ByQuery.read(folder)
+    require(stored is not None, f"{folder} holds no values by query", FileNotFoundError)
+    assert stored is not None
+    values, images = stored.values[key], len(stored.image_ids)
+    if len(values) == images + len(stored.own):  # a sum over directions
+        values = values[:images] + probes.mean_of_captions(stored.own, values[images:])
+    elif len(values) == len(stored.own) and key.rpartition(":")[2].startswith("t2i"):
+        values = probes.mean_of_captions(stored.own, values)
+    return values[~np.isnan(values)]
 
 
 def _trained_seeds(finished: Mapping[Key, runs.Run], arm: Arm) -> set[int]:

@@ -14,7 +14,7 @@ from tests.browser.conftest import trouble_on
 
 pytestmark = pytest.mark.browser
 
-LINES = claims.latest_lines(claims.read_ledger())
+LINES = claims.current(claims.read_ledger())
 
 
 @pytest.fixture(params=["light", "dark"])

@@ -69,7 +69,8 @@ class Settings(Section):
         swa_from: the result is the mean of the weights at the end of this epoch (counted from 1) and of all
             later ones, whatever their validation says; 0 = the weights of the best epoch.
         select: the number on the validation split by which the best epoch is chosen: ``"rsum"`` (binary
-            labels), or any that the split can be measured by, e.g. ``"exact:t2i/map_at_r"``.
+            labels), or any that the split can be measured by, e.g. ``"exact:t2i/map_at_r"``, which is the
+            default where ``positives`` is ``"exact"``.
         patience: training ends after so many epochs in a row that are no better by ``select`` than the best
             before them; 0 = never early.
         seed: of everything random.

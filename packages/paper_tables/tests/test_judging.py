@@ -16,12 +16,22 @@ SMALL = np.array([0.1, -0.1, 0.0, 0.1, -0.1])
     [
         (Evidence(UP, 3), "replicated"),
         (Evidence(-UP, 3), "refuted"),
-        (Evidence(SMALL, 3, printed=8.0), "refuted"),
         (Evidence(SMALL, 3), "equivalent"),
-        (Evidence(np.zeros(5), 3), "equivalent"),
-        (Evidence(np.ones(5), 3), "replicated"),
+        # what never scatters has no test
+        (Evidence(np.zeros(5), 3), "undecided"),
+        (Evidence(np.ones(5), 3), "undecided"),
         (Evidence(20 * SMALL, 1), "undecided"),
-        (Evidence(UP, 3, arms=(2.0, 9.0), chance=1.0), "void"),
+        # an arm that has not learnt, and one of which nobody knows
+        (Evidence(UP, 3, health=0.79), "void"),
+        (Evidence(UP, 3, health=0.8), "replicated"),
+        (Evidence(UP, 3, health=float("nan")), "void"),
+        # where no effect is claimed, its limits are asked first
+        (Evidence(1.5 + SMALL, 3, no_effect=True), "replicated"),
+        (Evidence(UP, 3, no_effect=True), "refuted"),
+        (Evidence(-UP, 3, no_effect=True), "refuted"),
+        (Evidence(20 * SMALL, 1, no_effect=True), "undecided"),
+        # the scatter of images counts as well
+        (Evidence(UP, 3, images=(25.0, 0.0, 500)), "undecided"),
         (Evidence(UP, 3, arms=(96.0, 100.0), best=100.0), "void"),
         (Evidence(UP, 3, arms=(47.0, 100.0), best=100.0), "replicated"),
         (Evidence(UP, 3, elsewhere=(UP, -UP)), "undecided"),
@@ -32,7 +42,7 @@ def test_a_verdict_by_hand(evidence: Evidence, word: str) -> None:
 
 
 def test_the_interval_is_students_and_holm_counts_the_paper_but_for_void_claims() -> None:
-    alone, void = judge([Evidence(UP, 3), Evidence(UP, 3, arms=(0.0,), chance=1.0)])
+    alone, void = judge([Evidence(UP, 3), Evidence(UP, 3, health=0.0)])
     half = 2.776445 * UP.std(ddof=1) / 5**0.5
     assert (alone.low, alone.high) == pytest.approx((5 - half, 5 + half), rel=1e-6)
     assert np.isnan(void.p_holm)

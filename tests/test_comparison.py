@@ -1,0 +1,125 @@
+"""The comparison of objectives: what is trained next, which recipe a search chooses, and its table."""
+
+import json
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tools import comparison as runner
+from tools import comparison_table
+from tools.comparison import Arm
+from workbench import data
+from workbench.metrics.crossed import crossed_interval
+
+IMAGES = 20
+
+
+def write(folder: Path, arm: Arm, *epochs: tuple[float, float], noise: int = 0) -> None:
+    """A file as a training leaves it: RSUM and mAP@R of each epoch, on both splits."""
+    rng = np.random.default_rng(noise)
+    keys = len(runner.BY_IMAGE)
+    values = 0.2 * rng.random((keys, len(epochs), IMAGES))
+    history = []
+    for number, (rsum, truth) in enumerate(epochs):
+        val = {runner.LABELS: rsum, runner.I2T: truth, runner.T2I: truth}
+        values[:3, number] += np.array([[rsum], [truth], [truth]])
+        test = val | dict.fromkeys(comparison_table.LEVELS, truth)
+        history.append({"val": val, "test": test, "seconds": 1.0})
+    folder.mkdir(exist_ok=True)
+    facts = json.dumps({**asdict(arm), "history": history})
+    np.savez_compressed(folder / f"{arm.name}.npz", facts=facts, values=values.astype(np.float16))
+
+
+def search(folder: Path, objective: str, positives: str, longer: float = 0.0) -> Arm:
+    """A finished search, in which half the rate is best by RSUM and twice the rate by mAP@R."""
+    for arm in runner.search(objective, positives):
+        write(folder, arm, (4.0 - arm.factor / 10, 0.5 + arm.factor / 10))
+    short = {"own": 0.5, "exact": 2.0}[positives]
+    long = Arm(objective, positives, runner.SEARCH_SEED, short, runner.EPOCHS[1])
+    write(folder, long, (4.0 - short / 10, 0.5 + short / 10 + longer))
+    return long
+
+
+def test_each_way_of_training_has_the_rate_that_its_own_number_chooses(tmp_path: Path):
+    for positives, factor in (("own", 0.5), ("exact", 2.0)):
+        search(tmp_path, "infonce", positives)
+        lacking, recipe = runner.chosen(tmp_path, "infonce", positives)
+        assert lacking == []
+        assert recipe is not None
+        assert (recipe.factor, recipe.epochs) == (factor, runner.EPOCHS[0])
+
+
+def test_a_curve_that_still_rises_is_trained_for_longer(tmp_path: Path):
+    long = search(tmp_path, "infonce", "own", longer=0.02)
+    assert runner.chosen(tmp_path, "infonce", "own") == ([], long)
+
+
+def test_a_search_lacks_what_has_no_file(tmp_path: Path):
+    every = runner.search("infonce", "own")
+    write(tmp_path, every[0], (1.0, 0.1))
+    assert runner.chosen(tmp_path, "infonce", "own") == (every[1:], None)
+
+
+def test_seeds_come_outermost_and_what_is_there_is_not_trained_again(tmp_path: Path):
+    for objective in runner.FIRST:
+        for positives in runner.WAYS:
+            search(tmp_path, objective, positives)
+    arms = list(runner.open_arms(tmp_path))
+    first = [arm for arm in arms if arm.objective in runner.FIRST]
+    assert [arm.seed for arm in first] == [seed for seed in runner.SEEDS for _ in range(12)]
+    write(tmp_path, first[0], (4.0, 0.5))
+    assert next(runner.open_arms(tmp_path)) == first[1]
+
+
+def test_a_training_that_broke_off_is_no_recipe(tmp_path: Path):
+    search(tmp_path, "infonce", "own")
+    best = replace(runner.search("infonce", "own")[0], factor=0.5)
+    write(tmp_path, best)
+    _, recipe = runner.chosen(tmp_path, "infonce", "own")
+    # once the rate itself is the next best, and the longer training of it is lacking
+    assert recipe is None
+
+
+@pytest.mark.parametrize("parts", ["images", "captions", "both"])
+def test_values_by_image_have_the_mean_of_the_number(parts: str):
+    split = data.load("scenes", split="test").first(10)
+    rng = np.random.default_rng(0)
+    images, captions = rng.random(10), rng.random(len(split.captions))
+    values = {"images": images, "captions": captions, "both": np.concatenate([images, captions])}[parts]
+    number = {"images": images.mean(), "captions": captions.mean(), "both": images.mean() + captions.mean()}
+    assert runner.by_image(split, values).mean() == pytest.approx(number[parts])
+
+
+def test_the_table_has_the_epoch_of_each_number_and_the_crossed_interval(tmp_path: Path):
+    for seed in range(3):
+        write(tmp_path, Arm("infonce", "own", seed), (4.6, 0.3), (4.4, 0.6), noise=seed)
+        write(tmp_path, Arm("infonce", "exact", seed), (3.5, 0.7), (3.4, 0.8), noise=9 + seed)
+    rows = comparison_table.record(tmp_path).set_index(["positives", "selected", "key"])
+    by_rsum, by_truth = (rows.loc["own", by, runner.LABELS] for by in ("labels", "truth"))
+    assert by_rsum["mean"] == pytest.approx(4.7, abs=0.05)
+    assert by_truth["mean"] == pytest.approx(4.5, abs=0.05)
+    assert by_rsum["seeds"] == 3
+    values = []
+    for seed in range(3):
+        stored = comparison_table.read(tmp_path, Arm("infonce", "own", seed))
+        assert stored is not None
+        values.append(stored[1][0, 0])
+    assert (by_rsum["low"], by_rsum["high"]) == pytest.approx(crossed_interval(np.stack(values)), abs=1e-4)
+    difference = rows.loc[comparison_table.DIFFERENCE, "labels", runner.LABELS]
+    assert difference["mean"] == pytest.approx(1.1, abs=0.05)
+
+
+def test_the_text_says_how_much_is_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    for seed in range(2):
+        for positives, rsum, truth in (("own", 4.6, 0.3), ("exact", 3.5, 0.7)):
+            write(tmp_path, Arm("infonce", positives, seed), (rsum, truth), noise=seed)
+    rows = comparison_table.record(tmp_path)
+    monkeypatch.setattr(comparison_table.assets, "recorded", lambda name: rows)
+    text = " ".join(comparison_table.table().split())
+    assert "So far 4 of 60 trainings" in text
+    assert "annotated pairs are better by RSUM held: so for 1 of 1 objective" in text
+    assert "annotated pairs are better by text-to-image mAP@R did not hold for all" in text
+    monkeypatch.setattr(comparison_table.assets, "recorded", lambda name: rows[:0])
+    assert "So far 0 of 60 trainings" in " ".join(comparison_table.table().split())
