@@ -96,7 +96,11 @@ def collect(root: Path, lines: Iterable[Mapping[str, Any]], known: Kept) -> Kept
     folders = [path for path in sorted((root / trained.FOLDER).iterdir()) if (path / store.STATUS).is_file()]
     there, made = {_text(path): path for path in folders}, Kept()
     for line in lines:
-        claim, arms, runs = claims.find_claim(line["claim"]), _arms(line), line.get("source", {}).get("runs", ())
+        claim, arms, runs = (
+            claims.find_claim(line["claim"]),
+            _arms(line),
+            line.get("source", {}).get("runs", ()),
+        )
         for arm, first in zip(arms, runs[:: len(runs) // len(arms) or 1] if arms else ()):
             for seed in line["seeds"] if (root / trained.FOLDER / first).is_dir() else ():
                 folder = there.get(_text(root / trained.FOLDER / first, seed))

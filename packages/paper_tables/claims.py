@@ -388,7 +388,11 @@ def line_of_arms(
     keys = claim.keys[who]
     points = {name: np.asarray(numbers) * scale_of(claim, keys) for name, numbers in values.items()}
     unit = unit_of(keys[0])
-    own = {} if keys == claim.own else {"unit": unit, "smallest": _read_claims()["smallest"][unit], "printed": None}
+    own = (
+        {}
+        if keys == claim.own
+        else {"unit": unit, "smallest": _read_claims()["smallest"][unit], "printed": None}
+    )
     return line_of(claim, where, contrast, who, points, **about) | own
 
 

@@ -37,7 +37,7 @@ def write(
     places = dict.fromkeys(claims.DATA[key[1]] for key in verdicts)
     words = {"judges": JUDGES, "signs": claims_told.SIGNS, "means": claims_told.MEANS, "level": ALPHA}
     choices = {"partings": list(claims_told.PARTINGS), "papers": list(claims.PAPERS.values())}
-    rows = [_row(judges, earlier or {}) for judges in verdicts.values()]
+    rows = [_row_values(judges, earlier or {}) for judges in verdicts.values()]
     table = {
         "rows": rows,
         "tallies": _tallies(verdicts),
@@ -49,7 +49,13 @@ def write(
     }
     script = Markup(SCRIPT.read_text(encoding="utf-8"))
     title = "What became of five papers' claims"
-    about = {"title": title, "matters": _describe_thresholds(), "notes": notes, "power": power, "script": script}
+    about = {
+        "title": title,
+        "matters": _describe_thresholds(),
+        "notes": notes,
+        "power": power,
+        "script": script,
+    }
     return fill_template(TEMPLATE, **about, **table, places=list(places), **words, **choices)
 
 
@@ -110,8 +116,13 @@ def _count_judged(verdicts: Asked) -> tuple[str, str]:
     """How many claims were judged; and in how many rows, on which data, and how many held by each judge."""
     places = Counter(claims.DATA[key[1]] for key in verdicts)
     where = listed([f"{place} {rows}" for place, rows in places.most_common()])
-    by_judge = [f"{word.capitalize()}, {_count_replicated(judge, verdicts)}" for judge, word in JUDGES.items()]
-    judged, every = len(claims.load_claims()) - len(unjudged_claims(verdicts)), format_count(len(claims.load_claims()), "claim")
+    by_judge = [
+        f"{word.capitalize()}, {_count_replicated(judge, verdicts)}" for judge, word in JUDGES.items()
+    ]
+    judged, every = (
+        len(claims.load_claims()) - len(unjudged_claims(verdicts)),
+        format_count(len(claims.load_claims()), "claim"),
+    )
     papers = listed(list(claims.PAPERS.values()))
     rows = (
         f"A claim has a row for each data set and pair of arms, {format_count(len(verdicts), 'row')} in all"
@@ -152,7 +163,9 @@ def _tallies(verdicts: Asked) -> dict[str, dict[str, Counter[str]]]:
     return tallies
 
 
-def _row_values(judges: Mapping[str, Line], earlier: Mapping[tuple[Any, ...], Sequence[str]]) -> dict[str, Any]:
+def _row_values(
+    judges: Mapping[str, Line], earlier: Mapping[tuple[Any, ...], Sequence[str]]
+) -> dict[str, Any]:
     """Return what the template shows of a row."""
     line = next(iter(judges.values()))
     claim, printed = claims.find_claim(line["claim"]), claims_told.printed_of(line)

@@ -214,7 +214,9 @@ def values_by_seed(line: Line) -> str:
         sign = -1 if turned else 1
         return ", ".join(_format_amount(line, sign * number) for number in more)
     pairs = zip(less[0], more) if turned else zip(more, less[0])
-    return ", ".join(f"{_format_amount(line, first)} \u2212 {_format_amount(line, second)}" for first, second in pairs)
+    return ", ".join(
+        f"{_format_amount(line, first)} \u2212 {_format_amount(line, second)}" for first, second in pairs
+    )
 
 
 def parting_of_judges(labels: Line | None, truth: Line | None) -> str:

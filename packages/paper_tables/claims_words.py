@@ -79,7 +79,10 @@ LIMITS = (
 def pages(ledger: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     """Name of a file -> its text: which claims held, and where the judges part and what not to conclude."""
     verdicts, earlier = lines_by_question(claims.current(ledger)), claims.history(ledger)
-    texts = {"claims.md": _verdict_sections(verdicts, earlier), "claims_limits.md": _parting_sections(verdicts, ledger)}
+    texts = {
+        "claims.md": _verdict_sections(verdicts, earlier),
+        "claims_limits.md": _parting_sections(verdicts, ledger),
+    }
     return {name: "\n".join(lines_of_page) + "\n" for name, lines_of_page in texts.items()}
 
 
@@ -87,7 +90,9 @@ def limits_text(ledger: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return what a reader should not conclude; ``power`` says what the seeds can find."""
     lines = claims.current(ledger)
     counts = Counter(
-        _seed_count(judges) for judges in lines_by_question(lines).values() if _first_line(judges)["judge"] != "no training"
+        _seed_count(judges)
+        for judges in lines_by_question(lines).values()
+        if _first_line(judges)["judge"] != "no training"
     )
     sizes = ", ".join(
         f"{format_count(rows, 'row')} with {format_count(seeds, 'seed')}"
@@ -133,7 +138,7 @@ def central_sentences(lines: Sequence[Mapping[str, Any]]) -> str:
     """Return the README's sentences on the papers' claims."""
     waiting = len(unjudged_claims(lines_by_question(lines)))
     text = (
-        f"{_tally_sentence(lines, len(unjudged_claims(lines_by_question(lines))))} [Every claim](docs/claims.md) has its effect and "
+        f"{_tally_sentence(lines, waiting)} [Every claim](docs/claims.md) has its effect and "
         "interval. Data and budgets are small, so no verdict [applies](docs/claims_limits.md) to a paper's "
         "own setting."
     )

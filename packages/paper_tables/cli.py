@@ -24,8 +24,8 @@ from workbench.cli.base import (
     emit,
     parse_pairs,
     progress_callback,
-    usage,
     require_writable,
+    usage,
 )
 from workbench.cli.output import screen_width
 from workbench.execution import executors, library, parameters

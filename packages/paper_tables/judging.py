@@ -86,8 +86,8 @@ def judge(claims: Sequence[Evidence]) -> list[Verdict]:
         require(
             enough and claim.smallest > 0, f"a claim needs two seeds, finite, and a smallest effect: {claim}"
         )
-    voids = [_void(evidence) for evidence in claims]
-    tests = [_tests(evidence) for evidence, void in zip(claims, voids, strict=True) if not void]
+    voids = [_is_void(evidence) for evidence in claims]
+    tests = [_test_p_values(evidence) for evidence, void in zip(claims, voids, strict=True) if not void]
     adjusted = iter(_adjusted_p_values(np.array(tests)))
     verdicts = []
     for evidence, void in zip(claims, voids, strict=True):

@@ -78,7 +78,10 @@ def trainable_claims(names: Iterable[str], where: str) -> list[Claim]:
     chosen = [claims.find_claim(name) for name in names]
     for claim in chosen:
         lacking = claim.needs or f"its data are {', '.join(claims.DATA[place] for place in claim.data)}"
-        require(_is_trainable(claim, where), f"claim {claim.id} has no training on {claims.DATA[where]}: {lacking}")
+        require(
+            _is_trainable(claim, where),
+            f"claim {claim.id} has no training on {claims.DATA[where]}: {lacking}",
+        )
     chosen = chosen or [claim for claim in claims.load_claims().values() if _is_trainable(claim, where)]
     shared = Counter(chain.from_iterable(map(_all_arms, chosen)))
     return sorted(chosen, key=lambda claim: -float(np.mean([shared[arm] for arm in _all_arms(claim)])))
@@ -159,7 +162,9 @@ def _make_job(key: Key, config: Config, root: Path | str) -> Job:
         whole = resolve(config)
     of_share = "share" in config.data.options
     data, own = _describe_data(config.model_dump_json(include=set(OF_DATA)), seed if of_share else 0)
-    order = epoch_batches(own, size=whole.batch_size, captions_per_image=whole.captions_per_image, seed=0, number=0)
+    order = epoch_batches(
+        own, size=whole.batch_size, captions_per_image=whole.captions_per_image, seed=0, number=0
+    )
     steps = whole.epochs * len(order)
     folder = Path(root).resolve() / FOLDER / runs.run_key({**whole.as_dict(), "split": data})
     images = len(np.unique(own))
@@ -272,8 +277,11 @@ def _answer_contrast(
     keys: Sequence[str],
     finished: Mapping[Key, runs.Run],
 ) -> Iterable[dict[str, Any]]:
-    every = [_seeds(finished, arm) for arm in arms]
-    seeds, read = sorted(set.intersection(*every)), partial(_values_of_sides, claim, where, arms, keys, finished)
+    every = [_trained_seeds(finished, arm) for arm in arms]
+    seeds, read = (
+        sorted(set.intersection(*every)),
+        partial(_values_of_sides, claim, where, arms, keys, finished),
+    )
     values = read(seeds, 1.0) if len(seeds) > 1 else {}
     if not values:
         return

@@ -110,9 +110,7 @@ def test_rivals_of_graphs_read_words_in_their_order():
 
 def test_no_number_stands_twice_in_a_family():
     lines = [row for row in claims.current(claims.read_ledger()) if row["judge"] != "no training"]
-    asked = Counter(
-        (claims.family_of(row), row["contrast"], row["unit"], *row["metric"]) for row in lines
-    )
+    asked = Counter((claims.family_of(row), row["contrast"], row["unit"], *row["metric"]) for row in lines)
     assert max(asked.values()) == 1
 
 
