@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 import torch
 
-from workbench.io import only_writer, replacing, resolve_output, write_checksums, write_json, write_table
+from workbench.io import only_writer, resolve_output, write_checksums, write_json, write_table
 from workbench.metrics.blocks import AnyScores, best_items, by_rows
 from workbench.metrics.ranks import Best, ranks_of
 from workbench.metrics.registry import usual_names
@@ -37,7 +37,7 @@ from workbench.runs.run_files import DEPTH, GRADES, LISTS, best_pairs, write_pai
 from workbench.runs.same_data import facts_of
 from workbench.runs.spellings import name_of
 from workbench.runs.target import Target
-from workbench.runs.vector_parts import packed
+from workbench.runs.vector_parts import write_vectors
 from workbench.runs.ways import TwoWays, as_seen
 from workbench.training import checkpoint
 from workbench.training.averaging import best_epoch
@@ -475,21 +475,12 @@ class Result:
             ("image", self.image, split.image_ids),
             ("text", self.text, split.caption_ids),
         ):
-            self._save_vectors(path, side, as_seen(embedding, "i2t"))
+            # an encoder of this library makes parts again
+            parts = not isinstance(model, EncoderModel)
+            write_vectors(path, side, as_seen(embedding, "i2t"), parts=parts)
             if isinstance(embedding, TwoWays):
-                self._save_vectors(path, f"{side}_t2i", as_seen(embedding, "t2i"))
+                write_vectors(path, f"{side}_t2i", as_seen(embedding, "t2i"), parts=parts)
             write_table(path / "embeddings" / f"{side}_ids.parquet", pd.DataFrame({"id": list(ids)}))
-
-    def _save_vectors(self, path: Path, name: str, embedding: Embedding) -> None:
-        """Write vectors. A model that scores pairs has none, and an encoder of this library makes parts
-        again.
-        """
-        arrays = {name: embedding.mean.numpy()} if embedding.mean.shape[1] else {}
-        if embedding.parts is not None and not isinstance(self.model, EncoderModel):
-            arrays |= dict(zip((f"{name}_parts", f"{name}_counts"), packed(embedding), strict=True))
-        for stem, array in arrays.items():
-            with replacing(path / "embeddings" / f"{stem}.npy") as temporary:
-                np.save(temporary, array)
 
 
 def _require_free(folder: Path, name: str, config: Mapping[str, Any]) -> None:

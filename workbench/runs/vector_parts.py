@@ -6,6 +6,7 @@ the first so many are; where both sides lie in one source, ``image_mask``, ``tex
 
 import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -13,6 +14,7 @@ import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
+from workbench.io import replacing
 from workbench.records import Array, Embedding, require
 from workbench.runs.vector_fields import Field, is_listed, side_of
 
@@ -133,3 +135,20 @@ def unpacked(vectors: Array, counts: Array) -> tuple[Tensor, Tensor]:
         counts: ``(N,)``.
     """
     return padded(torch.split(torch.from_numpy(vectors), counts.tolist()))
+
+
+def write_vectors(folder: Path, name: str, embedding: Embedding, *, parts: bool) -> None:
+    """Write vectors into a run folder; items that have none are left out.
+
+    Args:
+        folder: of the run.
+        name: of the side.
+        embedding: of its items.
+        parts: also write several vectors an item, where there are any.
+    """
+    arrays = {name: embedding.mean.numpy()} if embedding.mean.shape[1] else {}
+    if parts and embedding.parts is not None:
+        arrays |= dict(zip((f"{name}_parts", f"{name}_counts"), packed(embedding), strict=True))
+    for stem, array in arrays.items():
+        with replacing(folder / "embeddings" / f"{stem}.npy") as temporary:
+            np.save(temporary, array)
