@@ -313,6 +313,7 @@ def place_rows(table: pd.DataFrame, split: Split, name: str, way: str = "") -> P
     rows = fits[way][0]
     query, item = (side[code] for side, code in zip(rows, codes, strict=True))
     inside = (query >= 0) & (item >= 0)
+    require(inside.any(), f"{name}: no query is listed with an item that {split.name} has")
     notes = []
     for what, side in zip(("queries", "items"), rows, strict=True):
         left = int((side < 0).sum())
