@@ -208,12 +208,11 @@ def _read_trec(file: Path, form: Form) -> pd.DataFrame:
     table = pd.read_csv(file, sep=r"\s+", header=None, names=names, index_col=False, **text)
     table = table.fillna("")
     short = table[form.fields[-1]] == ""
-    wrong = np.flatnonzero(short | (table["more"] != ""))
-    require(
-        not len(wrong),
-        f"{file}, line {int(wrong[0]) + 1 if len(wrong) else 0}: expected {len(form.fields)} fields, "
-        f"{' '.join(form.fields)}, none of them with a blank; give ids with blanks as JSON or as a table",
-    )
+    for row in np.flatnonzero(short | (table["more"] != ""))[:1]:
+        raise ValueError(
+            f"{file}, line {row + 1}: expected {len(form.fields)} fields, {' '.join(form.fields)}, none of "
+            "them with a blank; give ids with blanks as JSON or as a table"
+        )
     read: pd.DataFrame = table[["query", "item", "value"]]
     return read
 
@@ -430,11 +429,8 @@ def write_pairs(
         return write_json(path, by_query)
     for side in ("query", "item"):
         blank = pairs[side][pairs[side].str.contains(r"\s", regex=True)]
-        require(
-            blank.empty,
-            f"the id {blank.iloc[0] if len(blank) else ''!r} has a blank, which a file of TREC cannot hold; "
-            "write a .json",
-        )
+        for name in blank[:1]:
+            raise ValueError(f"the id {name!r} has a blank, which a file of TREC cannot hold; write a .json")
     columns = {"query": pairs["query"], "Q0": "Q0", "iteration": 0, "item": pairs["item"]}
     columns |= {"rank": pairs.get("rank"), "value": texts.map(repr), "tag": re.sub(r"\s+", "_", tag) or "run"}
     lines = pd.DataFrame({name: columns[name] for name in form.fields})
