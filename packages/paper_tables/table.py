@@ -136,10 +136,8 @@ def make(
     described = grids.read_grid(path)
     notebook = str(described.get("notebook", "03_train"))
     words = {name: value for name, value in (changes or {}).items() if isinstance(value, str)}
-    changes = {
-        **(changes or {}),
-        **parameters.parse_values(parameters.read_parameters(find_file(notebook)), words),
-    }
+    known = parameters.read_parameters(find_file(notebook))
+    changes = {**(changes or {}), **parameters.parse_values(known, words)}
     grid = grids.prepare_grid(described, changes, path, paper=paper)
     arms, layout = grids.plan(notebook, grid, changes), layouts.read(grid, path)
     by_arm = runs_of(arms, runs.list_runs(root, notebook))

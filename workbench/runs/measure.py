@@ -151,9 +151,9 @@ def evaluate_split(
     more = [registry.load(name) for name in metrics]
     named = {(row.name, row.by) for row in more}
     usual = [row() for row in registry.rows().values() if row.default and (row.name, row.by) not in named]
-    if (
-        densest_judgements(split.judgements) == "own"
-    ):  # the truth has parts where it is more than the annotated pairs
+    densest = densest_judgements(split.judgements)
+    # the truth has parts where it is more than the annotated pairs
+    if densest == "own":
         usual = [row for row in usual if not {"densest", "any"} & set(row.by)]
     table = table or usual + more
     ranked = scores if isinstance(scores, Ranked) else Ranked(scores, list(split.judgements.values()))
@@ -170,14 +170,12 @@ def evaluate_split(
         scores, split.twins, split.own, rows=[row for row in table if "twins" in row.by], rounds=rounds
     )
     measurements = [m for m, _ in pairs]
-    measurements += space.space_numbers(
-        ranked, split.own, vectors, [row for row in table if "any" in row.by], rounds=rounds
-    )
-    dense = split.judgements[densest_judgements(split.judgements)]
+    spatial = [row for row in table if "any" in row.by]
+    measurements += space.space_numbers(ranked, split.own, vectors, spatial, rounds=rounds)
+    dense = split.judgements[densest]
     measurements += calibration.calibrations(scores, dense, split.own, table, rounds=rounds)
-    measurements += _measure_correlations(
-        scores, split, vectors, [row for row in table if "rated" in row.by], rounds
-    )
+    rated = [row for row in table if "rated" in row.by]
+    measurements += _measure_correlations(scores, split, vectors, rated, rounds)
     if strict:
         _require_measured(more, usual, measurements, split)
     return measurements, {m.label: values for m, values in pairs}

@@ -194,14 +194,12 @@ def render(stops: Sequence[Stop], results: Sequence[Outcome], seconds: float) ->
     if compared:
         of_comparison["headline"] = describe_leader(compared)
         of_comparison["verdicts"] = Markup(_verdict_figure(compared, stops))
+    span = _format_span(_numbers_of_models(compared, FIRST))
     return fill_template(
         "tour/index.html.j2",
         **of_comparison,
         minutes=format_number(seconds / 60, 1),
-        said={
-            "first": _format_span(_numbers_of_models(compared, FIRST)),
-            "back": _better_and_worse(compared),
-        },
+        said={"first": span, "back": _better_and_worse(compared)},
         captions=_describe_true_captions(),
         below=against_same_list({TRUE["i2t"]: true}, compared.get("same_list", {})),
         chapters=list(_chapters(notebooks)),

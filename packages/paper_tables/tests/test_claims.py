@@ -169,7 +169,7 @@ def test_arms_are_trained_once_and_judged_by_what_is_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     small = {"train_images": 20, "val_images": 10, "test_images": 10, "epochs": 1}
-    monkeypatch.setattr(claims, "budget", lambda where: small)
+    monkeypatch.setattr(claims, "budget_of_data", lambda where: small)
     chosen = trained.trainable_claims(["D1", "D2"], "W")
     jobs = trained.plan(chosen, "W", 2, tmp_path, rates=True)
     # three arms, of which both claims ask one and one is the reference, with two seeds and two more rates
@@ -204,7 +204,7 @@ def test_one_arm_stands_against_a_bound_and_many_by_how_far_they_are_apart(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     small = {"train_images": 20, "val_images": 10, "test_images": 10, "epochs": 1}
-    monkeypatch.setattr(claims, "budget", lambda where: small)
+    monkeypatch.setattr(claims, "budget_of_data", lambda where: small)
     spread, alone = trained.trainable_claims(["S11"], "W")[0], replace(claims.find_claim("S10"), bound=0.5)
     jobs = trained.plan([spread], "W", 2, tmp_path)
     assert trained.train_all(jobs, tmp_path, "local", str) == []
