@@ -151,9 +151,8 @@ def evaluate_split(
     more = [registry.load(name) for name in metrics]
     named = {(row.name, row.by) for row in more}
     usual = [row() for row in registry.rows().values() if row.default and (row.name, row.by) not in named]
-    densest = densest_judgements(split.judgements)
     # the truth has parts where it is more than the annotated pairs
-    if densest == "own":
+    if (densest := densest_judgements(split.judgements)) == "own":
         usual = [row for row in usual if not {"densest", "any"} & set(row.by)]
     table = table or usual + more
     ranked = scores if isinstance(scores, Ranked) else Ranked(scores, list(split.judgements.values()))
@@ -166,9 +165,8 @@ def evaluate_split(
                 task.update(detail=f"{format_count(len(pairs), 'number')} so far")
         for evidence in _judged_evidence(scores, split, judge) if judge and graded else ():
             pairs += walk(evidence, graded, rounds=rounds)
-    pairs += twin_accuracy.twin_accuracies(
-        scores, split.twins, split.own, rows=[row for row in table if "twins" in row.by], rounds=rounds
-    )
+    of_twins = [row for row in table if "twins" in row.by]
+    pairs += twin_accuracy.twin_accuracies(scores, split.twins, split.own, rows=of_twins, rounds=rounds)
     measurements = [m for m, _ in pairs]
     spatial = [row for row in table if "any" in row.by]
     measurements += space.space_numbers(ranked, split.own, vectors, spatial, rounds=rounds)
