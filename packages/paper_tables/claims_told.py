@@ -25,8 +25,8 @@ MEANS = {
     "equivalent": "it is too small to matter at this size, whatever the paper prints",
     "undecided": "the seeds allow more than one of these",
     "void": (
-        f"an arm has gone less than {HEALTHY:.0%} of the reference arm's way from chance, or all are near "
-        "the best value that can be reached"
+        f"an arm has gone less than {format_number(100 * HEALTHY, 0)} % of the reference arm's way from "
+        "chance, or all are near the best value that can be reached"
     ),
 }
 UNITS = {unit: unit_heading(unit, difference=True) for unit in ("sum", "share", "correlation")} | {

@@ -59,9 +59,9 @@ LEGEND = (
     f"Why. A verdict needs a p value below {ALPHA} by Holm's rule within a family: all claims of a paper "
     "with the same data and judge. Recorded ones are a family of their own. Brackets are for one row alone, "
     "and may exclude zero where the verdict does not.",
-    f"Health. Every arm has gone {HEALTHY:.0%} of VSE++'s way from chance in RSUM, with the same data and "
-    f"budget, else its row is void. A row has arms of equal steps, {LEAST_STEPS} at least, or does not stand "
-    "here.",
+    f"Health. Every arm has gone {format_number(100 * HEALTHY, 0)} % of VSE++'s way from chance in RSUM, "
+    "with the same data and budget, else its row is void. A row has arms of equal steps, "
+    f"{LEAST_STEPS} at least, or does not stand here.",
     "`workbench claims show D9` tells one claim, with the commands that make its arms. "
     "`workbench claims run D9` states what it costs, and tries it again.",
 )

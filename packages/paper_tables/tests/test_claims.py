@@ -172,17 +172,17 @@ def test_arms_are_trained_once_and_judged_by_what_is_there(
     monkeypatch.setattr(claims, "budget_of_data", lambda where: small)
     chosen = trained.trainable_claims(["D1", "D2"], "W")
     jobs = trained.plan(chosen, "W", 2, tmp_path, rates=True)
-    # three arms, of which both claims ask one and one is the reference, with two seeds and two more rates
-    assert len({job.folder for job in jobs.values()}) == 3 * 4
-    assert "12 remain" in trained.describe_cost(jobs)
+    # three arms, of which both claims ask one, and the reference, with two seeds and two more rates
+    assert len({job.folder for job in jobs.values()}) == len(jobs) == 4 * 4
+    assert "16 remain" in trained.describe_cost(jobs)
     of_d1 = trained.plan(trained.trainable_claims(["D1"], "W"), "W", 2, tmp_path)
     printed: list[str] = []
     for _ in range(2):  # the second time nothing is left
         assert trained.train_all(of_d1, tmp_path, "local", printed.append) == []
-        assert len(printed) == 4
-    assert "4 are there, 8 remain" in trained.describe_cost(jobs)
+        assert len(printed) == 6
+    assert "6 are there, 10 remain" in trained.describe_cost(jobs)
     named = trained.folders(jobs)
-    assert sum(line.endswith("(not there)") for line in named) == 8
+    assert sum(line.endswith("(not there)") for line in named) == 10
     judged = claims.judge_lines(trained.lines_of_contrasts(chosen, "W", jobs))
     assert [(line["claim"], line["judge"]) for line in judged] == [("D1", "labels"), ("D1", "truth")]
     arms = claims.find_claim("D1").contrasts[0]
