@@ -126,8 +126,8 @@ def asked(monkeypatch) -> Asked:
     monkeypatch.setattr(Accelerator, "device", property(lambda one: THERE))
     pretend_places(monkeypatch, seen)
     for encoder in map(encoders.member, encoders.names()):
-        for side in {"images", "texts"} & vars(encoder).keys():
-            monkeypatch.setattr(encoder, side, noting(vars(encoder)[side], seen))
+        for side in ("images", "texts"):
+            monkeypatch.setattr(encoder, side, noting(getattr(encoder, side), seen))
     devices.use("cuda")
     seen.clear()
     return seen

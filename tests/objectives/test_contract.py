@@ -187,7 +187,7 @@ class Forgetful(Sound):
         self.register_buffer("seen", torch.zeros(()))
 
     def forward(self, image, text, batch):
-        self.seen_mask += 1
+        self.seen += 1
         return super().forward(image, text, batch)
 
 

@@ -17,10 +17,11 @@ from workbench.metrics.evaluation import evaluate as by_table
 from workbench.records import Embedding, Judgements, MetricKey
 from workbench.runs.evaluate import evaluate
 from workbench.runs.measure import evaluate_split
+from workbench.runs.model import Model
 from workbench.runs.own import Ensemble, Joint
 
 
-class Fixed:
+class Fixed(Model):
     """A model whose scores are given."""
 
     def __init__(self, scores):

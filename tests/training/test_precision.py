@@ -13,7 +13,7 @@ from workbench.training import processes
 
 class Watching(VSEPP):
     def forward(self, image, text, batch):
-        self.seen_mask = {image.mean.dtype, text.mean.dtype}
+        self.seen = {image.mean.dtype, text.mean.dtype}
         return super().forward(image, text, batch)
 
 
@@ -22,7 +22,7 @@ def test_under_bf16_the_objective_sees_float32_and_the_loss_falls():
     _, history = toy.train(
         None, objective=objective, device="auto", precision="bf16", epochs=10, warmup_epochs=0, lr=0.01
     )
-    assert objective.seen_mask == {torch.float32}
+    assert objective.seen == {torch.float32}
     assert history[-1]["loss"] < 0.6 * history[1]["loss"]
 
 

@@ -68,7 +68,7 @@ def measured(root: str = "") -> dict[str, Worth]:
     parts = [annotated(root, part) for part in PARTS]
     captions = [caption for part in parts for caption in part.captions]
     truth = [graph for part in parts for graph in part.graphs]
-    with patch.object(tree, "trees", _remembered(tree.parse_trees)):
+    with patch.object(tree, "parse_trees", _remembered(tree.parse_trees)):
         whole = _parse(captions)
         best = [part.f1 for part in agreement(whole, truth).values()]
         worth = {}

@@ -364,7 +364,7 @@ READERS: dict[str, Reader] = {
     "config": Reader(
         _written("c.json", json.dumps(CONFIG)), _read("workbench.runs.config", "Config.read", "c.json")
     ),
-    "notebook": Reader(_notebook, _read("workbench.execution.parameters", "inspect", "a.ipynb")),
+    "notebook": Reader(_notebook, _read("workbench.execution.parameters", "read_parameters", "a.ipynb")),
     "karpathy": Reader(
         _fixture("coco", "dataset_coco.json"), _load("coco", split="test", source="captions", complete=False)
     ),

@@ -96,7 +96,7 @@ def evaluate(  # noqa: PLR0913 - typer reads the options from the signature
     root: Root = "runs",
     as_json: AsJson = False,
 ) -> None:
-    """Evaluate a model, vectors, scores, ranked lists or a finished run.
+    """Evaluate a model, vectors, scores, lists or a finished run.
 
     A model made elsewhere, or what it has made, on any data becomes a run of its own. Several models on
     several data sets make one table with paired differences. A finished run is evaluated on its own data or

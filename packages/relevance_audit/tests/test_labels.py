@@ -62,7 +62,7 @@ import sys
 from relevance_audit.labels import Labels
 labels = Labels(sys.argv[1], "ann")
 for number in range(100_000):
-    labels.give("a", f"c{number}", "valid")
+    labels.add("a", f"c{number}", "valid")
     sys.stdout.write(f"{number}\\n"); sys.stdout.flush()
 """
 

@@ -98,7 +98,7 @@ def test_what_a_page_has_set_is_checked_by_the_panel(make, settings):
 
 def test_scripts_of_panels_are_closed_in_themselves(make):
     script = 'import { h } from "workbench";\nconst LOCAL = 1;\nexport default class Own {}\n'
-    joined = panels.join_scripts([make("one", script), make("two", script)])
+    joined = panels.panel_scripts([make("one", script), make("two", script)])
     assert joined.count("(() => {") == 2
     assert "import" not in joined
     assert "PANELS.one = class Own {}" in joined

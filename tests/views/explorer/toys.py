@@ -4,7 +4,6 @@ captions."""
 from __future__ import annotations
 
 import zlib
-from types import SimpleNamespace
 
 import numpy as np
 import scene_world as scenes
@@ -12,12 +11,13 @@ import torch
 from PIL import Image
 
 from workbench.records import Embedding, Split
+from workbench.runs.model import Model
 from workbench.runs.result import Result
 
 WIDTH = 24
 
 
-class ToyModel:
+class ToyModel(Model):
     """Answers as a trained model does. ``seed`` chooses the words' vectors."""
 
     def __init__(self, seed: int) -> None:
@@ -38,8 +38,12 @@ class ToyModel:
             torch.tensor(np.array([self.vector(f"{one.size}") for one in images]), dtype=torch.float32)
         )
 
-    def scores(self, image, text):
-        return (image.mean @ text.mean.T).numpy()
+
+class Cosine(Model):
+    """Scores vectors, and encodes nothing."""
+
+    def __init__(self) -> None:
+        self.makers = {}
 
 
 def toy_space(split, name="one", seed=0):
@@ -64,6 +68,5 @@ def hand_space(vectors, captions=None, own=None):
     split = Split(
         "hand", ids, captions, tuple(map(str, range(len(captions)))), own, lambda _: Image.new("RGB", (8, 8))
     )
-    model = SimpleNamespace(scores=lambda image, text: (image.mean @ text.mean.T).numpy(), makers={})
     embedded = Embedding(mean), Embedding(mean[torch.tensor(own)])
-    return Result("hand", split, lambda: (model, *embedded))
+    return Result("hand", split, lambda: (Cosine(), *embedded))
