@@ -151,7 +151,7 @@ def test_every_column_says_where_the_own_and_the_pinned_image_stand(alone: Alone
     row = max(
         range(len(split.captions)), key=lambda row: (scores[0][:, row] > scores[0][split.own[row], row]).sum()
     )
-    row = explorer.engine.gallery.rows[split.captions[row]]
+    row = explorer.engine.gallery.row_by_caption[split.captions[row]]
     page.get_by_test_id("query").fill(split.captions[row])
     alone.settle()
     own = [1 + int((one[:, row] > one[split.own[row], row]).sum()) for one in scores]

@@ -42,11 +42,11 @@ def rules() -> dict[str, AbstractContextManager[Any]]:
     folding = dict.fromkeys(rule.apply for rule in wording.RULES)
     without = {apply.__name__: _without_folding(apply) for apply in folding}
     without["opening_frame"] = patch.object(wording, "opening_frame", lambda words: 0)
-    without["hyphenated"] = patch.object(wording, "hyphenated", Word)
+    without["hyphenated"] = patch.object(wording, "hyphenated_word", Word)
     without |= {name: patch.object(placement, name, lambda tree, i: None) for name in MOVERS}
-    without["spelling: guess"] = patch.object(spelling, "guess", lambda word: word)
+    without["spelling: guess"] = patch.object(spelling, "guess_word", lambda word: word)
     without["spelling: slips"] = patch.dict(spelling.SLIPS, clear=True)
-    without["spelling: meant"] = patch.object(spelling, "meant", lambda before, word, after: word)
+    without["spelling: meant"] = patch.object(spelling, "meant_word", lambda before, word, after: word)
     without["spelling: alive"] = patch.dict(spelling.ALIVE, clear=True)
     return without
 

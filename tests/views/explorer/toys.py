@@ -68,5 +68,5 @@ def hand_space(vectors, captions=None, own=None):
     split = Split(
         "hand", ids, captions, tuple(map(str, range(len(captions)))), own, lambda _: Image.new("RGB", (8, 8))
     )
-    embedded = Embedding(mean), Embedding(mean[torch.tensor(own)])
-    return Result("hand", split, lambda: (Cosine(), *embedded))
+    model, embedded = Cosine(), (Embedding(mean), Embedding(mean[torch.tensor(own)]))
+    return Result("hand", split, lambda: (model, *embedded))
