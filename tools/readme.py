@@ -4,8 +4,8 @@ install.
     .venv/bin/python -m tools.readme
 
 Commands and code run in a new folder with what the README takes for granted: ``photos/`` and its table of
-captions, ``images.npy``, ``texts.npy``, ``clip.pt`` and ``my_clip/``. Each is named with its seconds. One
-that fails or shows a traceback is printed whole, and the exit code is 1. Left out are the commands that
+captions, ``images.npy``, ``texts.npy``, ``scores.npz``, ``clip.pt`` and ``my_clip/``. Each is named with its
+seconds. One that fails or shows a traceback is printed whole, and the exit code is 1. Left out are the commands that
 make the environment, that download weights, and the tests.
 """
 
@@ -109,7 +109,9 @@ def _commands(spans: list[str], steps: list[Step]) -> Iterator[Step]:
 
 
 def lay_out(place: Path) -> None:
-    """Write what a reader brings into a folder: photographs with captions, vectors, and a CLIP's weights."""
+    """Write what a reader brings into a folder: photographs with captions, vectors, scores, and a CLIP's
+    weights.
+    """
     import numpy as np
     import open_clip
     import torch
@@ -124,6 +126,8 @@ def lay_out(place: Path) -> None:
     drawn = np.random.default_rng(0)
     for name, rows in {"images": PHOTOGRAPHS, "texts": PHOTOGRAPHS * CAPTIONS}.items():
         np.save(place / f"{name}.npy", drawn.normal(size=(rows, 512)).astype(np.float32))
+    scores = drawn.normal(size=(PHOTOGRAPHS, PHOTOGRAPHS * CAPTIONS)).astype(np.float32)
+    np.savez(place / "scores.npz", scores=scores)
     torch.manual_seed(0)
     torch.save(open_clip.create_model("ViT-B-32").half().state_dict(), place / "clip.pt")
     _save_clip(place / "my_clip")
