@@ -5,8 +5,8 @@ install.
 
 Commands and code run in a new folder with what the README takes for granted: ``photos/`` and its table of
 captions, ``images.npy``, ``texts.npy``, ``scores.npz``, ``clip.pt`` and ``my_clip/``. Each is named with its
-seconds. One that fails or shows a traceback is printed whole, and the exit code is 1. Left out are the commands that
-make the environment, that download weights, and the tests.
+seconds. One that fails or shows a traceback is printed whole, and the exit code is 1. Left out are the
+commands that make the environment, that download weights, and the tests.
 """
 
 from __future__ import annotations
