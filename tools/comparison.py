@@ -34,8 +34,9 @@ from workbench.runs.build import prepare
 from workbench.runs.config import Config
 from workbench.runs.environment import code_hash
 from workbench.runs.measure import calibrate, evaluate_split
-from workbench.runs.model import TrainedModel, score_split
+from workbench.runs.model import TrainedModel
 from workbench.runs.resolve import resolve
+from workbench.runs.scoring import score_split
 from workbench.training import computing_threads, deterministic_algorithms, fit
 from workbench.training.batches import Source
 from workbench.training.loop import NonFiniteLossError

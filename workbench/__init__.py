@@ -78,8 +78,8 @@ if TYPE_CHECKING:
     from workbench.runs.compare import compare
     from workbench.runs.errors import errors
     from workbench.runs.evaluate import evaluate
-    from workbench.runs.model import ModelProtocol
     from workbench.runs.models import open_model
+    from workbench.runs.protocol import ModelProtocol
     from workbench.runs.resolve import resolve as resolve
     from workbench.runs.store import folder as run_folder
     from workbench.runs.store import publish
@@ -130,7 +130,7 @@ HOMES = {
     "explore": "views.explorer",
     "use_device": "devices:use",
     "load_data": "data:load",
-    "ModelProtocol": "runs.model",
+    "ModelProtocol": "runs.protocol",
     "open_model": "runs.models",
     "resolve": "runs.resolve",
     "train": "runs.train",

@@ -169,3 +169,16 @@ def format_path(path: Path | str) -> str:
     path = Path(path)
     here = Path.cwd()
     return path.relative_to(here).as_posix() if path.is_relative_to(here) else str(path)
+
+
+def format_cost(pairs: int, every: int, name: str, seconds: float) -> str:
+    """What re-ranking has cost, in a line.
+
+    Args:
+        pairs: that were scored again.
+        every: pairs that there are.
+        name: of what has scored them.
+        seconds: that it took.
+    """
+    counts = f"{format_number(pairs, 0)} of {format_number(every, 0)} pairs"
+    return f"re-ranked {counts} by {name} in {format_number(seconds, 1)} s"

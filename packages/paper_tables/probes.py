@@ -35,8 +35,8 @@ from workbench.runs import Target, open_runs
 from workbench.runs import store as runs
 from workbench.runs.evaluate import evaluate
 from workbench.runs.measure import evaluate_split
-from workbench.runs.model import score_split
 from workbench.runs.result import Result
+from workbench.runs.scoring import score_split
 from workbench.views.maps.measures import modality_gap
 
 PREFIX = "probe:"

@@ -9,20 +9,17 @@ import math
 
 
 def reranked(scores, k, score):
-    """Scores ``[image][caption]`` whose best are scored again: a pair is among the best where fewer than
-    ``k`` others of its image, or of its caption, score more. The others keep their order, below."""
-    again, below = {}, {}
-    for i, row in enumerate(scores):
-        for t, value in enumerate(row):
-            above = sum(other > value for other in row), sum(other[t] > value for other in scores)
-            if min(above) < k:
-                again[i, t] = score(i, t)
-            else:
-                below[i, t] = value
-    order = sorted(set(below.values()), reverse=True)
-    least = min(again.values())
-    whole = again | {pair: least - 1 - order.index(value) for pair, value in below.items()}
-    return [[whole[i, t] for t in range(len(row))] for i, row in enumerate(scores)]
+    """Scores ``[query][item]`` whose best are scored again: an item is among the best where fewer than ``k``
+    others of its query score more. The others keep their order, below."""
+    whole = []
+    for query, row in enumerate(scores):
+        again = {item for item, value in enumerate(row) if sum(other > value for other in row) < k}
+        order = sorted({value for item, value in enumerate(row) if item not in again}, reverse=True)
+        new = [score(query, item) if item in again else None for item in range(len(row))]
+        least = min(value for value in new if value is not None)
+        places = [least - 1 - order.index(row[item]) if item not in again else 0 for item in range(len(row))]
+        whole.append([places[item] if value is None else value for item, value in enumerate(new)])
+    return whole
 
 
 def worst_order(scores, goods):

@@ -120,12 +120,11 @@ def plain(name: str, **options):
 
 TOGETHER, NO_IMAGES, NO_TEXTS = "reads an image and a text at once", "encodes no images", "encodes no texts"
 OTHERS = {
-    "BlipForImageTextRetrieval": (blip("BlipForImageTextRetrieval"), TOGETHER),
     "BlipForQuestionAnswering": (blip("BlipForQuestionAnswering"), TOGETHER),
-    "Blip2ForConditionalGeneration": (blip_2("Blip2ForConditionalGeneration"), TOGETHER),
-    "Blip2ForImageTextRetrieval": (blip_2("Blip2ForImageTextRetrieval"), TOGETHER),
+    "Blip2ForConditionalGeneration": (blip_2("Blip2ForConditionalGeneration"), "takes no questions"),
+    "Blip2ForImageTextRetrieval": (blip_2("Blip2ForImageTextRetrieval"), "reads no texts"),
     "Blip2Model": (blip_2("Blip2Model"), TOGETHER),
-    "LlavaForConditionalGeneration": (llava, TOGETHER),
+    "LlavaForConditionalGeneration": (llava, "takes no questions"),
     "LlamaForCausalLM": (plain("LlamaForCausalLM", vocab_size=40, num_key_value_heads=2, **SIZE), NO_IMAGES),
     "BertForMaskedLM": (plain("BertForMaskedLM", **TEXT), NO_IMAGES),
     "ViTForImageClassification": (plain("ViTForImageClassification", **IMAGE), NO_TEXTS),

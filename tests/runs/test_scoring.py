@@ -15,7 +15,7 @@ from workbench import objectives
 from workbench.metrics.blocks import RowScores, blocks
 from workbench.records import Judgements
 from workbench.runs import model as scoring
-from workbench.runs.model import score_split
+from workbench.runs.scoring import score_split
 
 
 def model(objective):

@@ -18,8 +18,9 @@ from torch.nn.functional import normalize
 from tools.benchmarks.recorded import record
 from workbench.records import Embedding
 from workbench.runs import Config
-from workbench.runs.model import TrainedModel, score_split
+from workbench.runs.model import TrainedModel
 from workbench.runs.resolve import make_objective
+from workbench.runs.scoring import score_split
 
 
 def _embedding(count: int, parts: int, width: int = 256) -> Embedding:

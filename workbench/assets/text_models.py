@@ -67,7 +67,7 @@ def read(kind: str, source: str | Path, revision: str | None = None) -> Any:
     import transformers
 
     reader = getattr(transformers, kind)
-    weighs = kind == "AutoModel" or issubclass(reader, transformers.PreTrainedModel)
+    weighs = kind.startswith("AutoModel") or issubclass(reader, transformers.PreTrainedModel)
     with _silence(transformers.utils.logging), hub_access(source):
         how: dict[str, Any] = {"output_loading_info": True} if weighs else {}
         part = reader.from_pretrained(

@@ -47,7 +47,6 @@ from workbench.execution import parameters
 from workbench.io import parse_json
 from workbench.records import require
 from workbench.runs import store as runs
-from workbench.runs.about import About
 
 Prompts = Annotated[
     str, typer.Option(help="What queries are encoded with, by direction, as JSON of t2i and i2t.")
@@ -58,6 +57,10 @@ Scorer = Annotated[
 WiseFt = Annotated[
     float | None, typer.Option(help="Weights between those before (0) and after training (1).")
 ]
+Reranker = Annotated[
+    str, typer.Option(help="What scores again: my_module:MyModel or a model; of a run also `explain scorer`.")
+]
+MaxHours = Annotated[float, typer.Option(help="Hours that scoring all pairs may take.")]
 ONE_MODEL = "--pretrained belongs to one --model; name tags as MODEL:TAG"
 OF_NEW_RUN = "--name, --tag and --note are of a new run; `workbench tag RUN` changes those of a finished one"
 
@@ -83,7 +86,10 @@ def evaluate(  # noqa: PLR0913 - typer reads the options from the signature
     prompts: Prompts = "",
     scorer: Scorer = "",
     rerank: Annotated[int, typer.Option(help="Score so many best items of each query again.")] = 0,
-    reranker: Annotated[str, typer.Option(help="How --rerank scores; see `explain scorer`.")] = "cross",
+    reranker: Reranker = "",
+    combine: Annotated[str, typer.Option(help="replace the first score, or sum both.")] = "",
+    weight: Annotated[float | None, typer.Option(help="Of the second score in the sum.")] = None,
+    max_hours: MaxHours = 12.0,
     wise_ft: WiseFt = None,
     metrics: Metrics = None,
     judge: Judge = "",
@@ -105,15 +111,36 @@ def evaluate(  # noqa: PLR0913 - typer reads the options from the signature
     configuration.
     """
     wb.use_device(device, precision)
-    about = about_run(name, tag, note, root)
-    how = _how(metrics, judge, rounds, qrels) | _scoring(scorer, rerank, reranker, wise_ft) | asdict(about)
-    _require_one_kind(run, bool(model or images or texts or scores or lists), out, how["scoring"], about)
+    how = _how(metrics, judge, rounds, qrels) | asdict(about_run(name, tag, note, root))
+    how |= _second((rerank, reranker, combine, weight), max_hours, out) | _scoring(scorer, wise_ft)
+    _require_one_kind(run, bool(model or images or texts or scores or lists), how)
     targets = _targets(data or [], parameter, split, needed=not run)
+    others = _named(model, pretrained, random_weights, prompts), ((images, texts), scores, lists)
+    return _evaluate(run, others, targets, how | {"split": split}, (root, as_json))
+
+
+def _evaluate(
+    run: list[str] | None,
+    others: tuple[list[dict[str, Any]], Any],
+    targets: list[Any],
+    how: dict[str, Any],
+    written: tuple[str, bool],
+) -> None:
+    """Evaluate finished runs, or else models and what they have made."""
+    (root, as_json), out = written, how["pairs_in"]
     if run:
-        return _evaluate_runs((run, root), targets, how | {"split": split}, out, as_json)
-    elsewhere = _made_elsewhere((images, texts), scores or [], lists or [])
-    named, room = _named(model, pretrained, random_weights, prompts), (out, root, len(targets))
-    return _evaluate_models(_opened(named, elsewhere, how, room), targets, (out, root), as_json)
+        return _evaluate_runs((run, root), targets, how, out, as_json)
+    named, (vectors, scores, lists) = others
+    elsewhere = _made_elsewhere(vectors, scores or [], lists or [])
+    how = {name: value for name, value in how.items() if name != "split"}
+    evaluators = _opened(named, elsewhere, how, (out, root, len(targets)))
+    return _evaluate_models(evaluators, targets, (out, root), as_json)
+
+
+def _second(second: tuple[int, str, str, float | None], max_hours: float, out: str) -> dict[str, Any]:
+    """What scores pairs, and what is told of it, as ``wb.evaluate`` takes it."""
+    how: dict[str, Any] = dict(zip(("rerank", "reranker", "combine", "weight"), second, strict=True))
+    return how | {"max_hours": max_hours, "pairs_in": out, "say": partial(echo, err=True)}
 
 
 def _targets(data: list[str], parameter: list[str] | None, split: str, *, needed: bool) -> list[Any]:
@@ -125,11 +152,9 @@ def _targets(data: list[str], parameter: list[str] | None, split: str, *, needed
     return [wb.runs.Target.read(name, options, split) for name in data]
 
 
-def _scoring(scorer: str, rerank: int, reranker: str, wise_ft: float | None) -> dict[str, Any]:
+def _scoring(scorer: str, wise_ft: float | None) -> dict[str, Any]:
     """How pairs are scored where that is not the way of the model, as ``wb.evaluate`` takes it."""
-    scoring: dict[str, Any] = {"rerank": rerank, "reranker": reranker} if rerank else {}
-    if wise_ft is not None:
-        scoring["wise_ft"] = wise_ft
+    scoring: dict[str, Any] = {} if wise_ft is None else {"wise_ft": wise_ft}
     if scorer.startswith("{"):
         scoring["scorer"] = parse_json(scorer, f"--scorer {scorer!r:.60}", "is not JSON")
     elif scorer:
@@ -146,9 +171,7 @@ def _require_room(place: list[str], name: str, results: int) -> None:
     require_writable(out or root)
 
 
-def _require_one_kind(
-    run: list[str] | None, outside: bool, out: str, scoring: dict[str, Any], about: About
-) -> None:
+def _require_one_kind(run: list[str] | None, outside: bool, how: dict[str, Any]) -> None:
     """Refuse words that do not say what is evaluated, or two things at once."""
     require(
         run or outside,
@@ -157,9 +180,10 @@ def _require_one_kind(
     )
     require(not run or not outside, "give runs, or --model, vectors, scores or lists, not both")
     stored = "a run keeps its numbers itself; --out is of runs that score otherwise, by --rerank or --wise-ft"
-    require(not (run and out) or scoring, stored)
-    require(not run or not about, OF_NEW_RUN)
-    require(run or not scoring.keys() - {"scorer"}, "--rerank and --wise-ft are for finished runs; name one")
+    otherwise = how["rerank"] or how["scoring"]
+    require(not (run and how["pairs_in"]) or otherwise, stored)
+    require(not run or not (how["name"] or how["tags"] or how["note"]), OF_NEW_RUN)
+    require(run or "wise_ft" not in how["scoring"], "--wise-ft is for finished runs; name one")
 
 
 def _how(
@@ -234,13 +258,13 @@ def _evaluate_runs(
     target = next(iter(targets), None)
     if target:  # which says its own split
         how = {**how, "split": ""}
-    result = wb.evaluate(folders, target, **how, say=partial(echo, err=True))
-    if target and len(folders) == 1 and not how["scoring"]:
+    result, otherwise = wb.evaluate(folders, target, **how), bool(how["rerank"] or how["scoring"])
+    if target and len(folders) == 1 and not otherwise:
         place = folders[0] / runs.EVALUATIONS / target.name
         result.save(place, over=True)
         about = [describe_evaluation(result.as_dict()), *result.split.notes, str(place)]
-    elif target or how["scoring"]:
-        what = "a run that scores otherwise" if how["scoring"] else "an ensemble"
+    elif target or otherwise:
+        what = "a run that scores otherwise" if otherwise else "an ensemble"
         about = [f"{what} belongs to no run folder: nothing is stored"]
         if out:
             result.save(out)

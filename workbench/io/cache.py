@@ -17,6 +17,7 @@ from workbench.io.files import only_writer, replacing, with_home
 
 # seconds in which other processes end what they write
 WAIT = 120.0
+TEXTS = "CREATE TABLE IF NOT EXISTS kept (text TEXT PRIMARY KEY, made BLOB NOT NULL, checksum TEXT NOT NULL)"
 # the names of all files in the cache: what it is, a key, and for locks a dot before and an ending after it
 CACHED = re.compile(r"\.?(?P<kind>.+)-[0-9a-f]{16,}\.(npy|json|jsonl|sqlite)(\.lock)?")
 
@@ -106,16 +107,16 @@ def cached_texts(
     """
     distinct = list(dict.fromkeys(texts))
     question = "SELECT text, made, checksum FROM kept WHERE text IN (SELECT value FROM json_each(?))"
-    with _database(file) as database:
-        rows = database.execute(question, [json.dumps(distinct)]).fetchall()
+    with database(file, TEXTS) as opened:
+        rows = opened.execute(question, [json.dumps(distinct)]).fetchall()
     for text, content, checksum in rows:
         if not isinstance(content, bytes) or checksum != _checksum(text, content):
             raise ChecksumError(f"{file} is damaged at {text!r}; delete it, it is made again")
     cached = {text: content for text, content, _ in rows}
     if new := [text for text in distinct if text not in cached]:
         computed = dict(zip(new, compute(new), strict=True))
-        with _database(file) as database:
-            database.executemany(
+        with database(file, TEXTS) as opened:
+            opened.executemany(
                 "INSERT OR IGNORE INTO kept VALUES (?, ?, ?)",
                 [(text, content, _checksum(text, content)) for text, content in computed.items()],
             )
@@ -124,15 +125,21 @@ def cached_texts(
 
 
 @contextmanager
-def _database(file: Path) -> Iterator[sqlite3.Connection]:
+def database(file: Path, table: str) -> Iterator[sqlite3.Connection]:
+    """Open a database that several processes may share, and write what is changed at the end of the block.
+
+    Args:
+        file: of the database; its folder is made.
+        table: SQL that makes its table where there is none.
+
+    Raises:
+        ChecksumError: the database is damaged or cannot be written.
+    """
     file.parent.mkdir(parents=True, exist_ok=True)
     try:
-        with closing(sqlite3.connect(file, timeout=WAIT)) as database, database:
-            database.execute(
-                "CREATE TABLE IF NOT EXISTS kept "
-                "(text TEXT PRIMARY KEY, made BLOB NOT NULL, checksum TEXT NOT NULL)"
-            )
-            yield database
+        with closing(sqlite3.connect(file, timeout=WAIT)) as opened, opened:
+            opened.execute(table)
+            yield opened
     except sqlite3.DatabaseError as error:
         raise ChecksumError(
             f"{file} cannot be used ({error}); if it is damaged, delete it, it is made again"

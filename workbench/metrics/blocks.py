@@ -132,29 +132,74 @@ def without(scores: RowScores, query: Rows, item: Rows) -> RowScores:
     return overlaid(scores, query, item, np.full(len(query), -np.inf, np.float32))
 
 
-def reranked(scores: AnyScores, k: int, score: Callable[[Rows, Rows], Array]) -> RowScores:
-    """The scores with the best pairs scored again: those among the ``k`` best of their image or of their
-    caption, and those equal to the last of these. All others stand below them, in the order that they had.
+def in_memory(scores: AnyScores) -> AnyScores:
+    """Make all scores, and hold them as a matrix; those whose directions differ as two."""
+    rows = by_rows(scores)
+    if rows.other is None:
+        return rows.rows()
+    return replace(by_rows(rows.rows()), other=by_rows(rows.T.rows()))
+
+
+def reranked(
+    scores: AnyScores, k: int, score: Callable[[Rows, Rows], Array], weight: float | None = None
+) -> RowScores:
+    """The scores with the best items of every query scored again: in each direction the ``k`` best, and those
+    equal to the last of these. All others stand below them, in the order that they had.
 
     Args:
         scores: ``(I, T)``.
         k: items of a query.
-        score: new scores of the pairs ``(N,)`` of these images and captions, images ascending.
+        score: new scores of the pairs ``(N,)`` of these images and captions, images ascending; each pair is
+            asked for once, also where it is among the best of its image and of its caption.
+        weight: of the new scores, which are added to the old ones, as the code of BLIP does with weight 1
+            (arXiv:2201.12086); ``None`` = they replace the old ones, as in ALBEF (arXiv:2107.07651).
 
-    >>> reranked(np.array([[0.9, 0.8, 0.3], [0.1, 0.2, 0.4]]), 1, lambda image, _: 1.0 * image).rows()
-    array([[ 0. ,  0. , -1.6],
+    >>> scores = reranked(np.array([[0.9, 0.8, 0.3], [0.1, 0.2, 0.4]]), 1, lambda image, _: 1.0 * image)
+    >>> scores.rows()
+    array([[ 0. , -1.1, -1.6],
            [-1.8, -1.7,  1. ]])
+    >>> scores.T.rows()
+    array([[ 0. , -1.8],
+           [ 0. , -1.7],
+           [-1.6,  1. ]])
     """
-    rows = by_rows(scores)
-    (image, caption), (other, turned) = _best_pairs(rows, k), _best_pairs(rows.T, k)
-    captions = scores.shape[1]
-    pairs = np.unique(np.concatenate([image * captions + caption, turned * captions + other]))
-    image, caption = np.divmod(pairs, captions)
-    values = np.asarray(score(image, caption), np.float64)
+    rows, captions = by_rows(scores), scores.shape[1]
+    image, caption = _best_pairs(rows, k)
+    other, turned = _best_pairs(rows.T, k)
+    names = np.concatenate([image * captions + caption, turned * captions + other])
+    pairs, place = np.unique(names, return_inverse=True)
+    first, second = np.divmod(pairs, captions)
+    old = np.zeros(0) if weight is None else at_pairs(rows, first, second)
+    values = combined(old, score(first, second), weight)
     # in twice the digits, so that no two scores become one
     below = np.float64(max(part.max() for _, part in blocks(rows, rows.shape))) - values.min() + 1
     rest = RowScores(lambda some, items: rows.make(some, items) - below, rows.shape)
-    return overlaid(rest, image, caption, values)
+    front = overlaid(rest, image, caption, values[place[: len(image)]])
+    back = overlaid(rest.T, other, turned, values[place[len(image) :]])
+    return replace(front, other=back)
+
+
+def reranked_row(scores: Array, k: int, score: Callable[[Rows], Array], weight: float | None = None) -> Array:
+    """``(N,)`` scores of one query, with its best items scored again, see ``reranked``.
+
+    Args:
+        scores: ``(N,)``.
+        k: items that are scored again.
+        score: new scores of these items, ascending.
+        weight: see there.
+    """
+    items = _best_pairs(by_rows(scores[None]), k)[1]
+    values = combined(scores[items], score(items), weight)
+    out: Array = scores - (np.float64(scores.max()) - values.min() + 1)
+    out[items] = values
+    return out
+
+
+def combined(old: Array, new: Array, weight: float | None) -> Array:
+    """Combine scores ``(N,)`` of two stages: the new ones alone, or their weighted sum with the old ones."""
+    if weight is None:
+        return np.asarray(new, np.float64)
+    return np.asarray(old, np.float64) + weight * np.asarray(new, np.float64)
 
 
 def _best_pairs(scores: RowScores, k: int) -> tuple[Rows, Rows]:
@@ -165,6 +210,21 @@ def _best_pairs(scores: RowScores, k: int) -> tuple[Rows, Rows]:
         kept.append((query + first, item))
     query, item = map(np.concatenate, zip(*kept, strict=True))
     return query, item
+
+
+def image_by_image(score: Callable[[Rows, Rows], Array], rows: Rows, items: Rows) -> Array:
+    """Score pairs ``(N,)`` of images, ascending, and texts.
+
+    Args:
+        score: gives the scores ``(n,)`` of one image ``(1,)`` and some texts ``(n,)``.
+        rows: image of each pair.
+        items: its text.
+    """
+    parts = [np.zeros(0, np.float32)]
+    starts = np.flatnonzero(np.diff(rows, prepend=-1))
+    for row, texts in zip(rows[starts], np.split(items, starts[1:]), strict=True):
+        parts.append(score(np.array([row]), texts))
+    return np.concatenate(parts)
 
 
 def blocks(

@@ -2,13 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import torch
 
-from workbench import data as datasets
 from workbench import metrics as registry
 from workbench.formatting import format_count
 from workbench.metrics import hierarchy
@@ -18,7 +17,6 @@ from workbench.records import Embedding, Measurement, Split, require
 from workbench.registry import class_of, door
 from workbench.runs import store
 from workbench.runs.about import About
-from workbench.runs.build import load_split, load_target
 from workbench.runs.by_query import changed_since
 from workbench.runs.kinds import Evaluation, Training, read_kind
 from workbench.runs.lists import KeptLists, known_numbers, open_lists
@@ -27,8 +25,9 @@ from workbench.runs.model import EncoderModel, Model, Say, TrainedModel, silent
 from workbench.runs.models import open_model, run_folder
 from workbench.runs.opening import open_runs, same_rows
 from workbench.runs.own import Encodes, Ensemble, Joint, KeptVectors, is_object_model
-from workbench.runs.pairs import Pairs
+from workbench.runs.pairs import MOST_HOURS, Pairs
 from workbench.runs.qrels import with_ground_truth
+from workbench.runs.rerank import Reranked, Reranking, first_stage, of_pairs, with_second
 from workbench.runs.rescoring import rescore
 from workbench.runs.resolve import check_measured
 from workbench.runs.result import Result
@@ -44,6 +43,7 @@ from workbench.runs.vector_files import (
     read_both,
     split_of_rows,
 )
+from workbench.runs.where import Where, data_of, read_data
 from workbench.training import computing_threads
 from workbench.training.batches import Source
 
@@ -71,11 +71,8 @@ class Subject(NamedTuple):
     origin: Mapping[str, Any] = {}
 
 
-class Where(NamedTuple):
-    """The data of an evaluation, as they were named, and the split."""
-
-    data: Any
-    split: str
+# fields of a configuration by which a trained model scores, and what re-ranks
+Scoring = tuple[Mapping[str, Any], Reranking]
 
 
 # Each option is one that a person gives by name; a group of them would have to be looked up.
@@ -97,6 +94,12 @@ def evaluate(  # noqa: PLR0913
     device: str = "",
     precision: str = "",
     scoring: Mapping[str, Any] | None = None,
+    rerank: int = 0,
+    reranker: Any = "",
+    combine: str = "",
+    weight: float | None = None,
+    max_hours: float = MOST_HOURS,
+    pairs_in: str | Path = "",
     metrics: Sequence[str] = (),
     judge: str = "",
     name: str = "",
@@ -130,16 +133,24 @@ def evaluate(  # noqa: PLR0913
         device: see there.
         precision: see there.
         scoring: fields of the configuration by which a model that was trained here scores in place of those
-            that it was trained with: options of the objective, ``scorer``, ``rerank`` and ``reranker``; and
+            that it was trained with: options of the objective and ``scorer``; and
             ``wise_ft``, the share of its weights after training in the mean with those before (WiSE-FT). Of
             any other model and of vectors ``scorer`` alone, which compares several vectors an item.
+        rerank: score the best so many items of every query again, in both directions; 0 = none.
+        reranker: how: whatever ``open_model`` opens, above all an object with ``score(images, texts)``, or a
+            scorer of parts of a model that was trained here; empty = what the model has.
+        combine: ``"replace"`` the old score, as where it is empty, or ``"sum"`` both, with ``weight``.
+        weight: of the new score; ``None`` = 1.
+        max_hours: that scoring all pairs may take, see ``PairModel``.
+        pairs_in: folder in which scores of pairs are kept, so that an evaluation that was killed goes on;
+            those of an object with an ``identity`` are kept in the cache.
         metrics: beyond the usual ones, see ``evaluate_split``; none = those of a run's configuration.
         judge: see there; empty = that of a run, where its metrics are taken.
         name: how tables call the result; empty = the model's own, of vectors those of their files.
         tags: words by which lists of runs are filtered, once the result is saved.
         note: any text, which is saved with the result.
         rounds: bootstrap rounds of the intervals; 0 = none.
-        say: is told what re-ranking costs.
+        say: is told what scores of pairs cost.
 
     Returns:
         The result, which ``compare`` and ``explore`` take; ``save`` writes it as a run folder.
@@ -154,38 +165,36 @@ def evaluate(  # noqa: PLR0913
     >>> evaluate(images=vectors, texts=vectors[[0, 0, 1, 2]], own=[0, 0, 1, 2])["t2i/R@1"]
     1.0
     """
-    texts = _both_in_one(images) if texts is None else texts
-    about = About(name, tags, note)
     check_measured(metrics, judge, rounds)
-    how: dict[str, Any] = {"pretrained": pretrained, "random_weights": random_weights}
-    how |= {"device": device, "precision": precision, "prompts": prompts}
-    models, where = _list_models(model), Where(data, split)
-    sources = {"images": images, "texts": texts, "scores": scores, "runs": runs, "own": own}
-    _require_one_way(_ways(models, sources), data, own)
-    _require_owners(models, where, **how)
-    subject = _subject(models, where, sources, scoring or {}, how)
-    if qrels is not None:
-        subject = subject._replace(split=with_ground_truth(subject.split, qrels))
-    asked = {"split": split, "precision": precision, "scoring": scoring or {}}
-    identity = replace(_identity(subject, asked), metrics=tuple(metrics), judge=judge)
-    return _measure_subject(subject, identity, about, rounds, say)
+    about, second = About(name, tags, note), Reranking(rerank, reranker, combine, weight)
+    how: dict[str, Any] = {"pretrained": pretrained, "random_weights": random_weights, "prompts": prompts}
+    how |= {"device": device, "precision": precision}
+    sources = {"images": images, "texts": texts, "scores": scores, "runs": runs, "own": own, "qrels": qrels}
+    subject = _subject(model, Where(data, split, rerank > 0), sources, (scoring or {}, second), how)
+    subject = _with_second(subject, second, how, (max_hours, pairs_in))
+    asked = {"split": split, "precision": precision, "judge": judge, "metrics": tuple(metrics)}
+    return _measure_subject(subject, _identity(subject, scoring or {}, asked), about, rounds, say)
 
 
 def _subject(
-    models: Sequence[Any],
-    where: Where,
-    sources: Mapping[str, Any],
-    scoring: Mapping[str, Any],
-    how: Mapping[str, Any],
+    model: Any, where: Where, sources: Mapping[str, Any], scoring: Scoring, how: Mapping[str, Any]
 ) -> Subject:
-    """What is measured: models, else vectors, else scores."""
+    """What is measured: models, else vectors, else scores; with further ground truth."""
+    models, texts = _list_models(model), sources["texts"]
+    sources = {**sources, "texts": _both_in_one(sources["images"]) if texts is None else texts}
+    _require_one_way(_ways(models, sources), where.data, sources["own"])
+    _require_owners(models, where, **how)
     if models:
-        return _subject_of_models(models, where, scoring, how)
-    own = sources["own"]
-    if sources["images"] is not None:
-        return _subject_of_vectors(where, sources["images"], sources["texts"], own, scoring)
-    subject = _of_scores(where, sources["scores"], sources["runs"], own)
-    return subject._replace(model=rescore(subject.model, scoring))
+        subject = _subject_of_models(models, where, scoring, how)
+    elif sources["images"] is not None:
+        sides = sources["images"], sources["texts"]
+        subject = _subject_of_vectors(where, *sides, sources["own"], scoring[0])
+    else:
+        subject = _of_scores(where, sources["scores"], sources["runs"], sources["own"])
+        subject = subject._replace(model=rescore(subject.model, scoring[0]))
+    if sources["qrels"] is None:
+        return subject
+    return subject._replace(split=with_ground_truth(subject.split, sources["qrels"]))
 
 
 def _both_in_one(images: Any) -> Any:
@@ -251,25 +260,43 @@ def _measure_chains(subject: Subject, rounds: int) -> list[Measurement]:
     return hierarchy.hierarchy_scores(chains, rounds=rounds)
 
 
-def _identity(subject: Subject, asked: Mapping[str, Any]) -> Evaluation:
+def _identity(subject: Subject, scoring: Mapping[str, Any], asked: Mapping[str, Any]) -> Evaluation:
     """What was evaluated, and on what.
 
     Args:
         subject: with how its data are named, if they have a name.
-        asked: further fields; how a model scores that was not trained here is known by the model.
+        scoring: that was asked for; how a model scores that was not trained here is known by the model.
+        asked: further fields.
     """
     model = subject.model
-    asked = {**asked, "scoring": scoring_of(model) or dict(asked["scoring"])}
+    first = model.first if isinstance(model, Reranked) else model
+    asked = {**asked, "scoring": scoring_of(first) or dict(scoring)}
     target, run = subject.target, subject.run
+    if isinstance(model, Reranked):
+        asked |= {"scoring": {**asked["scoring"], **model.scoring}, "name": model.title()}
     if isinstance(run, Evaluation) and target is None:
-        return replace(run, **{name: value for name, value in asked.items() if value})
+        known = {name: value for name, value in asked.items() if value}
+        return replace(run, **known | {"metrics": asked["metrics"], "judge": asked["judge"]})
     fields: dict[str, Any] = {"name": model.title(), **model.origin, **subject.origin, **asked}
+    fields |= {"name": model.title()} if isinstance(model, Reranked) else {}
     if isinstance(run, Training):
         training, objective = (name_of(run.config.get(name)) for name in ("data", "objective"))
         seed = run.config.get("seed")
         fields |= {"training": training, "objective": objective, "seed": seed}
     data = Path(target.data.name).name if target else subject.split.name
     return Evaluation(data=data, target=target.model_dump(mode="json") if target else None, **fields)
+
+
+def _with_second(
+    subject: Subject, second: Reranking, how: Mapping[str, Any], pairs: tuple[float, str | Path]
+) -> Subject:
+    """Put a second stage behind a subject; ``pairs`` = hours that pairs may take, and where they are kept."""
+    opened = partial(open_model, device=how["device"], precision=how["precision"])
+    sides = subject.image, subject.text
+    model, split, image, text = with_second(subject.model, subject.split, sides, second, opened)
+    for scorer in of_pairs(model):
+        scorer.max_hours, scorer.folder = pairs
+    return subject._replace(model=model, split=split, image=image, text=text)
 
 
 def _ways(models: Sequence[Any], sources: Mapping[str, Any]) -> dict[str, bool]:
@@ -321,7 +348,7 @@ def _subject_of_vectors(
     part = target = None
     if where.data is not None:
         # images need not be there, of which nothing is read
-        part, target = _data(model, where, {"pictures": False})
+        part, target = read_data(model, where, where.unread)
     image, text = read_both(images, texts)
     notes = [*image.notes, *text.notes]
     if part is None:
@@ -342,7 +369,7 @@ def _of_scores(where: Where, scores: Any, runs: Any, own: Any) -> Subject:
     """A matrix of scores, or ranked lists, in the order of the data, or with rows of their own."""
     split = target = None
     if where.data is not None:
-        split, target = _data(KeptVectors(), where, {"pictures": False})
+        split, target = read_data(KeptVectors(), where, where.unread)
     if runs is not None and split is not None:
         model, split, origin = open_lists(runs, split)
     else:
@@ -352,16 +379,14 @@ def _of_scores(where: Where, scores: Any, runs: Any, own: Any) -> Subject:
 
 
 def _subject_of_models(
-    models: Sequence[Any], where: Where, scoring: Mapping[str, Any], how: Mapping[str, Any]
+    models: Sequence[Any], where: Where, scoring: Scoring, how: Mapping[str, Any]
 ) -> Subject:
     """Models on the data that were named, else each on those of its own run; several as one."""
     subjects = [_subject_of_model(model, where, scoring, how) for model in models]
     return subjects[0] if len(subjects) == 1 else _join_subjects(subjects)
 
 
-def _subject_of_model(
-    model: Any, where: Where, scoring: Mapping[str, Any], how: Mapping[str, Any]
-) -> Subject:
+def _subject_of_model(model: Any, where: Where, scoring: Scoring, how: Mapping[str, Any]) -> Subject:
     """A model on the data that were named, else on those of its own run."""
     if isinstance(model, Result):
         return _subject_of_result(model, where, scoring, how)
@@ -369,8 +394,8 @@ def _subject_of_model(
     run = read_kind(folder) if folder else None
     if where.data is None and isinstance(run, Evaluation):
         return _subject_of_result(open_runs([str(folder)])[0], where, scoring, how)
-    opened = rescore(open_model(folder or model, **how), scoring)
-    part, target = _data_of(opened, where)
+    opened = first_stage(open_model(folder or model, **how), *scoring)
+    part, target = data_of(opened, where)
     own = where.data is None and where.split in ("", "test")
     if folder and own and (changes := changed_since(folder, part)):
         note = f"{part.name} has changed since {folder} was measured: {changes}"
@@ -394,28 +419,18 @@ def _run_of(model: Any, data: Any) -> Path | None:
     return folder
 
 
-def _subject_of_result(
-    result: Result, where: Where, scoring: Mapping[str, Any], how: Mapping[str, Any]
-) -> Subject:
+def _subject_of_result(result: Result, where: Where, scoring: Scoring, how: Mapping[str, Any]) -> Subject:
     """A result on its own rows, with its own embeddings, or its model on other data."""
     own = where.data is None and not where.split
     opened = open_model(result.model, **how)
-    model = rescore(opened, scoring)
+    model = first_stage(opened, *scoring)
+    otherwise = scoring[0] or (scoring[1].k and scoring[1].by_parts)
     # what other scores of an encoder of this library read is not kept
-    if own and not (scoring and isinstance(model, EncoderModel)):
+    if own and not (otherwise and isinstance(model, EncoderModel)):
         sides = result.image, result.text
         return _checked(Subject(model, result.split, *sides, result.target, result.run))
-    part, target = (result.split, result.target) if own else _data_of(model, where)
+    part, target = (result.split, result.target) if own else data_of(model, where)
     return _embed_split(model, part, target, result.run)
-
-
-def _data_of(model: Model, where: Where) -> tuple[Split, Target | None]:
-    """The data that were named as a model reads them, else those that it was trained for."""
-    if where.data is not None:
-        return _data(model, where)
-    if model.config is None:
-        raise ValueError(f"{model.name} was not trained here; name the data to evaluate it on")
-    return load_split(model.config, where.split or "test"), None
 
 
 def _embed_split(
@@ -472,29 +487,3 @@ def notes_of(model: Model, source: Source) -> tuple[str, ...]:
     cut, longest = model.cut(source)
     words = f"{format_count(cut, 'caption')} cut at {longest} tokens, the most that {model.name} reads"
     return (*model.notes, words) if cut else tuple(model.notes)
-
-
-def _data(
-    model: Model, where: Where, unnamed: Mapping[str, Any] = MappingProxyType({})
-) -> tuple[Split, Target | None]:
-    """A split as the model reads it, and how its data are named, if they have a name.
-
-    Args:
-        model: of what is read.
-        where: the data.
-        unnamed: further options of data that are not of the registry.
-    """
-    data, split = where
-    if isinstance(data, Split):
-        return data, None
-    if isinstance(data, str | Path):
-        data = Target(data=str(data), split=split)
-    elif isinstance(data, Mapping) and isinstance(data.get("name"), str):
-        data = Target(data=data, split=split)
-    if isinstance(data, Target):
-        if place := datasets.path_of(data.data.name):
-            whole = {"name": str(place.resolve()), **unnamed, **data.data.options}
-            data = Target(data=whole, split=data.split, images=data.images)
-        return load_target(model.config, data), data
-    named = {"split": split} if split else {}
-    return datasets.load(data, **named, **unnamed), None

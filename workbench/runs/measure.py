@@ -24,8 +24,9 @@ from workbench.progress import Task
 from workbench.records import Array, Embedding, Judgements, Measurement, MetricKey, Split, Values, require
 from workbench.records.metric_key import densest_judgements
 from workbench.registry import require_known
-from workbench.runs.model import Model, Say, TrainedModel, score_split, silent
+from workbench.runs.model import Model, Say, TrainedModel, silent
 from workbench.runs.resolve import choosing_metric
+from workbench.runs.scoring import score_split
 from workbench.text.descriptiveness import score_pool
 from workbench.text.words import words
 from workbench.training.batches import Source

@@ -11,7 +11,7 @@ from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -22,16 +22,17 @@ from workbench import devices
 from workbench.data.images import read_image
 from workbench.encoders import backbones
 from workbench.encoders.base import Pair
-from workbench.formatting import format_number
+from workbench.formatting import format_cost
 from workbench.io.ahead import read_ahead
 from workbench.losses import similarity
-from workbench.metrics.blocks import AnyScores, RowScores, by_rows, reranked
+from workbench.metrics.blocks import AnyScores, RowScores, by_rows, image_by_image, reranked
 from workbench.objectives.base import Objective
 from workbench.objectives.parts.attention import Scorer
 from workbench.progress import Task
 from workbench.records import Array, Batch, Embedding, Rows, Split, require
 from workbench.registry import require_list
 from workbench.runs.config import Config
+from workbench.runs.protocol import ModelProtocol
 from workbench.runs.ways import WAYS, TwoWays, as_seen, one_way
 from workbench.runs.weights import NOTE, name_with_note
 from workbench.text.signal import SignalMaker
@@ -49,28 +50,6 @@ Say = Callable[[str], None]
 
 def silent(line: str) -> None:
     """Take a line of progress, and show it to nobody."""
-
-
-class ModelProtocol(Protocol):
-    """What a model offers, whoever made it: it embeds images and texts, and scores images by texts.
-
-    ``scores`` reads what the same model embeds to: vectors of unit length for the cosine, vectors of any
-    length, several an item (``parts`` and ``mask``), or the items themselves (``Items``) of a model that
-    reads an image and a text together. Whoever asks needs ``len`` and ``take`` of an embedding alone.
-
-    ``open_model`` gives one for every way to name a model.
-    """
-
-    name: str
-
-    def embed_images(self, images: Sequence[Image.Image]) -> Embedding:
-        """Embed ``N`` images in RGB, of any size."""
-
-    def embed_texts(self, texts: Sequence[str]) -> Embedding:
-        """Embed ``N`` texts, the empty one among them."""
-
-    def scores(self, image: Embedding, text: Embedding) -> Array:
-        """``(I, T)`` scores of embeddings; larger = more alike."""
 
 
 class Model:
@@ -94,6 +73,8 @@ class Model:
         directed: whether each direction has scores of its own, which one matrix may not hold.
         floor: score of the pairs that it leaves open; all others lie above.
         config: that it was trained with here; ``None`` = it was not.
+        reranks: how many best items of every query it scores again, by ``pair_scores``; 0 = none.
+        weight: of these scores, which are added to those of the first stage; ``None`` = they replace them.
     """
 
     name: str = ""
@@ -112,6 +93,8 @@ class Model:
     directed: bool = False
     floor: float = -np.inf
     config: Config | None = None
+    reranks: int = 0
+    weight: float | None = None
 
     def to(self, device: str = "", precision: str = "") -> Self:
         """Choose where it computes, and in which precision.
@@ -147,6 +130,10 @@ class Model:
             source: what ``source()`` made.
         """
         return self.embed_images_of(source), self.embed_texts(source.split.captions)
+
+    def completed(self, split: Split, image: Embedding, text: Embedding) -> tuple[Embedding, Embedding]:
+        """Return vectors of a split that were kept, with what the model reads beside them."""
+        return image, text
 
     def embed_images_of(self, source: Source) -> Embedding:
         """Embed all images of a split."""
@@ -195,14 +182,38 @@ class Model:
         return changed
 
     def scores_of_split(self, image: Embedding, text: Embedding, *, say: Say = silent) -> AnyScores:
-        """``(I, T)`` scores of a whole split, see ``scores_in_blocks``.
+        """``(I, T)`` scores of a whole split, see ``scores_in_blocks``, re-ranked where ``reranks`` says so.
 
         Args:
             image: embeddings of all its images.
             text: embeddings of all its captions.
-            say: is told what re-ranking costs.
+            say: is told what scores of pairs cost.
         """
-        return scores_in_blocks(self, image.in_float32(self.device), text.in_float32(self.device))
+        image, text = image.in_float32(self.device), text.in_float32(self.device)
+        first = scores_in_blocks(self, image, text)
+        if not self.reranks:
+            return first
+        score = partial(self.pair_scores, image, text, say=say)
+        return reranked(first, self.reranks, score, self.weight)
+
+    def pair_scores(
+        self, image: Embedding, text: Embedding, rows: Rows, items: Rows, *, say: Say = silent
+    ) -> Array:
+        """``(N,)`` scores of pairs, image by image.
+
+        Args:
+            image: embeddings of images.
+            text: embeddings of texts.
+            rows: ``(N,)`` image of each pair, ascending.
+            items: ``(N,)`` its text.
+            say: is told what it costs.
+        """
+
+        def score(row: Rows, texts: Rows) -> Array:
+            scores: Array = self.scores(image.take(row), text.take(texts))[0]
+            return scores
+
+        return image_by_image(score, rows, items)
 
     def matrix(self, image: Embedding, text: Embedding) -> Array:
         """``(I, T)`` scores of a whole split, in one matrix.
@@ -251,20 +262,6 @@ def scores_in_blocks(model: ModelProtocol, image: Embedding, text: Embedding) ->
         return model.scores(image.take(rows), text.take(items))
 
     return RowScores(block, (len(image), len(text)))
-
-
-def score_split(model: ModelProtocol, image: Embedding, text: Embedding, *, say: Say = silent) -> AnyScores:
-    """``(I, T)`` scores of a whole split, re-ranked where the configuration of the model asks for it.
-
-    Args:
-        model: scores embeddings.
-        image: embeddings of all images.
-        text: embeddings of all captions.
-        say: is told what re-ranking costs.
-    """
-    if isinstance(model, Model):
-        return model.scores_of_split(image, text, say=say)
-    return scores_in_blocks(model, image, text)
 
 
 @dataclass
@@ -444,10 +441,12 @@ class TrainedModel(EncoderModel):
     Args:
         objective: gives ``scores``.
         config: that it was built from.
+        weight: of a scorer that re-ranks, see ``Model``.
     """
 
     objective: Objective
     config: Config = field(default_factory=Config)
+    weight: float | None = None
 
     def to(self, device: str = "", precision: str = "") -> Self:
         """Move the weights of encoders and objective, see ``EncoderModel``."""
@@ -474,25 +473,24 @@ class TrainedModel(EncoderModel):
         self.objective.train(was_training)
         return scores.float().cpu().numpy()
 
-    def scores_of_split(self, image: Embedding, text: Embedding, *, say: Say = silent) -> AnyScores:
-        """``(I, T)`` scores of a whole split, re-ranked where the configuration asks for it."""
-        sides = image.in_float32(self.device), text.in_float32(self.device)
-        first = scores_in_blocks(self, *sides)
-        if self.objective.reranker is None:
-            return first
-        score = partial(_rescore, self.objective.reranker, *sides, say)
-        return reranked(first, self.config.rerank, score)
+    @property
+    def reranks(self) -> int:  # type: ignore[override]
+        """How many best items of every query the scorer that the configuration names scores again."""
+        return self.config.rerank if self.objective.reranker else 0
 
+    @torch.no_grad()
+    def pair_scores(
+        self, image: Embedding, text: Embedding, rows: Rows, items: Rows, *, say: Say = silent
+    ) -> Array:
+        """Score pairs by the scorer that re-ranks, image by image, see ``Model``."""
+        began, scorer = time.perf_counter(), self.objective.reranker
+        image, text = image.in_float32(self.device), text.in_float32(self.device)
 
-@torch.no_grad()
-def _rescore(scorer: Scorer, images: Embedding, texts: Embedding, say: Say, rows: Rows, items: Rows) -> Array:
-    """``(N,)`` scores of the pairs of these images, ascending, and these captions, image by image."""
-    began, parts = time.perf_counter(), list[Array]()
-    starts = np.flatnonzero(np.diff(rows, prepend=-1))
-    for row, captions in zip(rows[starts], np.split(items, starts[1:]), strict=True):
-        scores: Tensor = scorer.scores(images.take(np.array([row])), texts.take(captions))
-        parts.append(scores[0].float().cpu().numpy())
-    seconds = format_number(time.perf_counter() - began, 1)
-    pairs, every = format_number(len(rows), 0), format_number(len(images) * len(texts), 0)
-    say(f"re-ranked {pairs} of {every} pairs by {scorer.name} in {seconds} s")
-    return np.concatenate(parts)
+        def score(row: Rows, texts: Rows) -> Array:
+            scores: Tensor = scorer.scores(image.take(row), text.take(texts))  # type: ignore[union-attr]
+            return scores[0].float().cpu().numpy()
+
+        values = image_by_image(score, rows, items)
+        name = scorer.name if scorer else ""
+        say(format_cost(len(rows), len(image) * len(text), name, time.perf_counter() - began))
+        return values

@@ -25,9 +25,8 @@ from workbench.progress import Task
 from workbench.records import Split, require
 from workbench.registry import class_of, did_you_mean, door, import_named
 from workbench.runs import store as runs
-from workbench.runs.adapters.dual_encoders import HuggingFace
-from workbench.runs.adapters.late_interaction import LateInteraction, saved_class
-from workbench.runs.adapters.sentences import SENTENCES, Sentences
+from workbench.runs.adapters.opened import open_adapter
+from workbench.runs.adapters.sentences import SENTENCES
 from workbench.runs.build import build, facts_of, fit_makers
 from workbench.runs.config import Config
 from workbench.runs.kinds import Evaluation, read_kind
@@ -37,15 +36,15 @@ from workbench.runs.own import (
     ENCODE,
     HAS,
     PAIRED,
-    Adapter,
     Encodes,
     Ensemble,
     KeptVectors,
     ObjectModel,
+    encoding_methods,
     first_method,
 )
 from workbench.runs.pairs import PairModel, Pairs
-from workbench.runs.rescoring import rescore
+from workbench.runs.rerank import with_scoring
 from workbench.runs.store import verify_files
 from workbench.runs.weights import SEED, lacks_weights, name_with_note, require_weights
 from workbench.training import checkpoint, seed_everything
@@ -133,14 +132,14 @@ def own_model(encoder: Encodes | Pairs, name: str = "", origin: Mapping[str, Any
         TypeError: the object does neither.
     """
     _require_object(encoder)
-    methods = {side: first_method(encoder, names) for side, names in ENCODE.items()}
+    methods = encoding_methods(encoder)
     name = name or str(getattr(encoder, "name", "") or type(encoder).__name__)
-    if not any(methods.values()) and callable(getattr(encoder, "scores", None)):
+    if not any(methods.values()) and first_method(encoder, ("score", "scores")):
         return PairModel(encoder, name, origin)
     for side, names in ENCODE.items():
         lacks = f"{type(encoder).__name__} has no {names[0]}(); {HAS}"
         require(methods[side], lacks, TypeError)
-    return ObjectModel(encoder, name, origin, methods)
+    return ObjectModel(encoder, name, origin)
 
 
 def _require_object(encoder: Any) -> None:
@@ -246,10 +245,11 @@ def _open_in_folder(folder: Path, pretrained: str) -> Model:
 
 
 def _open_in_library(reader: str, name: str) -> Model:
-    kind: type[Adapter] = Sentences
-    if reader == "transformers":
-        kind = LateInteraction if saved_class(name) else HuggingFace
-    return own_model(kind(name), Path(name).name, {"model": name})
+    adapter: Any = open_adapter(reader, name)
+    title, origin = Path(name).name, {"model": name}
+    if callable(getattr(adapter, "score", None)):
+        return PairModel(adapter, title, origin)
+    return own_model(adapter, title, origin)
 
 
 def _open_of_open_clip(model: str, pretrained: str, random_weights: bool = False) -> EncoderModel:
@@ -315,11 +315,7 @@ def load_model(folder: str | Path = "") -> Model:
 def _open_of_run(path: Path) -> Model:
     kind = read_kind(path)
     if isinstance(kind, Evaluation):
-        if kind.scores or kind.runs:
-            return open_kept(path)
-        named = kind.model, kind.pretrained, kind.random_weights
-        model = _prompted(_open_named(*named), kind.prompts) if kind.model else KeptVectors()
-        return rescore(model, kind.scoring)
+        return with_scoring(_evaluated(path, kind), kind.scoring, open_model)
     if missing := [name for name in (runs.CONFIG, runs.STATES, runs.MODEL) if not (path / name).exists()]:
         raise FileNotFoundError(
             f"{path} holds no checkpoint: {', '.join(missing)} missing; name the folder of a finished run"
@@ -330,3 +326,11 @@ def _open_of_run(path: Path) -> Model:
     checkpoint.load_weights(model.pair, model.objective, checkpoint.read(path / runs.MODEL)[0])
     model.name, model.origin = config.objective.name, {"model": str(path.resolve())}
     return model
+
+
+def _evaluated(path: Path, kind: Evaluation) -> Model:
+    """The model of an evaluation without its second stage, or what stands for it."""
+    if kind.scores or kind.runs:
+        return open_kept(path)
+    named = kind.model, kind.pretrained, kind.random_weights
+    return _prompted(_open_named(*named), kind.prompts) if kind.model else KeptVectors()

@@ -363,8 +363,9 @@ def _contents(folder: Path | None, split: Split, own: bool = True) -> Contents:
             frozen_vectors(model.pair.text, "text", split, source.of_captions),
         )
         sides = [Embedding(torch.from_numpy(np.array(one.values))) for one in vectors]
-    image, text = sides if len(sides) == 2 else model.embed(model.source(split))
-    return model, image, text
+    if len(sides) == 2:
+        return model, *model.completed(split, sides[0], sides[1])
+    return model, *model.embed(model.source(split))
 
 
 def _kept_embedding(

@@ -14,6 +14,7 @@ from workbench.runs.vector_parts import padded
 NEEDED = "(N, D) numbers are needed"
 SEVERAL = "(N, P, D) numbers are needed"
 NOT_FINITE = "numbers that are not finite"
+PAIR_SCORES = "(N,) numbers are needed, one a pair"
 SCORES = "(I, T) numbers are needed, a row an image and a column a text"
 
 
@@ -155,6 +156,31 @@ def score_matrix(output: Any, method: str, images: int, texts: int) -> Array:
     )
     matrix: Array = numbers.numpy()
     return matrix
+
+
+def score_list(output: Any, method: str, pairs: int) -> Array:
+    """Read scores of pairs.
+
+    Args:
+        output: what the method gave: a tensor, an array or a list ``(N,)``; ``(N, 1)`` is read too.
+        method: its name, for messages.
+        pairs: ``N``.
+
+    Returns:
+        ``(N,)`` float32.
+
+    Raises:
+        TypeError: it gave something else than numbers; the message says what.
+        ValueError: they have another shape.
+    """
+    numbers = _as_numbers(output, method, needed=PAIR_SCORES)
+    shape = tuple(numbers.shape)
+    require(
+        shape in ((pairs,), (pairs, 1)),
+        f"{method}() of {pairs} pairs gave shape {shape}; ({pairs},) is needed, a number a pair",
+    )
+    values: Array = numbers.reshape(-1).numpy()
+    return values
 
 
 def _stack_vectors(output: Sequence[Any], method: str) -> Tensor:

@@ -22,7 +22,7 @@ from workbench.objectives.parts.maxsim import MaxSim
 from workbench.progress import Task
 from workbench.records import Array, Embedding, Rows, require
 from workbench.registry import require_list
-from workbench.runs.model import Model, Say, score_split, silent
+from workbench.runs.model import Model, Say, silent
 from workbench.runs.outputs import (
     checked_parts,
     is_several,
@@ -31,6 +31,7 @@ from workbench.runs.outputs import (
     unit_vectors,
     vectors,
 )
+from workbench.runs.scoring import score_split
 from workbench.runs.ways import WAYS, Instruction, TwoWays, Way, instructions, one_way
 from workbench.training.batches import Source
 
@@ -38,8 +39,8 @@ from workbench.training.batches import Source
 AT_ONCE = 64
 # methods that encode a side, the first that an object has
 ENCODE = {"images": ("encode_image", "embed_images"), "texts": ("encode_text", "embed_texts")}
-PAIRED = "scores(images, texts)"
-HAS = f"a model has encode_image and encode_text, or {PAIRED} alone"
+PAIRED = "score(images, texts)"
+HAS = f"a model has encode_image and encode_text, or {PAIRED} or scores(images, texts) alone"
 
 
 # what the scores of an object are given
@@ -92,12 +93,21 @@ class Adapter(nn.Module):
 
 def is_object_model(value: Any) -> bool:
     """Say whether a value offers what a model of one's own does: it encodes, or scores pairs."""
-    return bool(first_method(value, (*ENCODE["images"], *ENCODE["texts"], "scores")))
+    return bool(first_method(value, (*ENCODE["images"], *ENCODE["texts"], "scores", "score")))
+
+
+def encoding_methods(encoder: Any) -> dict[str, str]:
+    """Name the method of an object that encodes each side; empty where it has none."""
+    return {side: first_method(encoder, names) for side, names in ENCODE.items()}
 
 
 def first_method(encoder: Any, names: Sequence[str]) -> str:
-    """Name the first of these methods that an object has; empty = none."""
-    return next((name for name in names if callable(getattr(encoder, name, None))), "")
+    """Name the first of these methods that an object has, and an adapter has itself; empty = none."""
+    for name in names:
+        inherited = getattr(type(encoder), name, None) is getattr(Adapter, name, encoder)
+        if callable(getattr(encoder, name, None)) and not inherited:
+            return name
+    return ""
 
 
 class OwnModel(Model):
@@ -123,6 +133,12 @@ class OwnModel(Model):
             self.subject.to(self._place).eval()
         return self
 
+    def cut(self, source: Source) -> tuple[int, int]:
+        """Count how many captions the encoder cuts, and say at which length, where it says so itself."""
+        if not isinstance(self.subject, Adapter):
+            return 0, 0
+        return self.subject.cut(source.split.captions), self.subject.longest
+
 
 class ObjectModel(OwnModel):
     """An object that encodes images and texts, scored by the cosine or by its own ``scores``.
@@ -131,21 +147,18 @@ class ObjectModel(OwnModel):
         subject: the object.
         name: how tables call it.
         origin: see ``Model``.
-        methods: by side, which of its methods encodes.
     """
 
-    def __init__(
-        self, subject: Any, name: str, origin: Mapping[str, Any] | None, methods: Mapping[str, str]
-    ) -> None:
+    def __init__(self, subject: Any, name: str, origin: Mapping[str, Any] | None) -> None:
         super().__init__(subject, name, origin)
-        self.methods = methods
+        self.methods = encoding_methods(subject)
         self._ask({})
         self.scores_itself = callable(getattr(subject, "scores", None))
         self.of_unit_length = not self.scores_itself
         self.scorer = subject.scorer if isinstance(subject, Adapter) else None
 
     def cut(self, source: Source) -> tuple[int, int]:
-        """Count how many captions the encoder cuts, and say at which length, where it says so itself."""
+        """Count how many captions the encoder cuts, with the prompt before them, and say at which length."""
         if not isinstance(self.subject, Adapter):
             return 0, 0
         prefix = self.calls["texts"]["t2i"].prefix

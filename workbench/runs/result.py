@@ -15,7 +15,7 @@ import pandas as pd
 import torch
 
 from workbench.io import only_writer, resolve_output, write_checksums, write_json, write_table
-from workbench.metrics.blocks import AnyScores, best_items, by_rows
+from workbench.metrics.blocks import AnyScores, best_items, by_rows, in_memory
 from workbench.metrics.ranks import Best, ranks_of
 from workbench.metrics.registry import usual_names
 from workbench.progress import during
@@ -28,13 +28,14 @@ from workbench.runs.by_query import ByQuery
 from workbench.runs.environment import environment
 from workbench.runs.history import training_summary
 from workbench.runs.kinds import Evaluation, Training
-from workbench.runs.model import WHOLE, EncoderModel, Model, TrainedModel, score_split
+from workbench.runs.model import WHOLE, EncoderModel, Model, TrainedModel
 from workbench.runs.place import runs_folder
 from workbench.runs.qrels import NAME as QRELS
 from workbench.runs.qrels import ground_truth, kept_ground_truth
 from workbench.runs.resolve import choosing_metric
 from workbench.runs.run_files import DEPTH, GRADES, LISTS, best_pairs, write_pairs
 from workbench.runs.same_data import facts_of
+from workbench.runs.scoring import score_split
 from workbench.runs.spellings import name_of
 from workbench.runs.target import Target
 from workbench.runs.vector_parts import write_vectors
@@ -155,20 +156,21 @@ class Result:
 
     @cached_property
     def scores(self) -> Array:
-        """``(I, T)`` scores of the whole split, by the objective, and re-ranked where the configuration says
-        so.
-
-        Raises:
-            ValueError: ranked lists whose two directions score pairs differently.
+        """``(I, T)`` scores of the whole split, by the objective; where they are re-ranked, those of images
+        as queries, see ``scores_of``. Lists whose directions score pairs differently raise ``ValueError``.
         """
-        return self.model.matrix(self.image, self.text)
+        if getattr(self.model, "directed", False):
+            return self.model.matrix(self.image, self.text)
+        return by_rows(self.any_scores()).rows()
+
+    @cached_property
+    def _in_memory(self) -> AnyScores:
+        return in_memory(score_split(self.model, self.image, self.text))
 
     def any_scores(self) -> AnyScores:
-        """Return the scores, by rows where the matrix is too large for memory, or where each direction has
-        scores of its own.
-        """
-        lazy = self.model.directed or len(self.image) * len(self.text) > WHOLE
-        return score_split(self.model, self.image, self.text) if lazy else self.scores
+        """Return the scores, by rows where a matrix is too large for memory or is not all known."""
+        lazy = getattr(self.model, "directed", False) or len(self.image) * len(self.text) > WHOLE
+        return score_split(self.model, self.image, self.text) if lazy else self._in_memory
 
     def scores_of(self, direction: Way) -> Array:
         """Return ``(I, T)`` scores by which a direction ranks; of most models they are ``scores``.
@@ -180,8 +182,6 @@ class Result:
             ValueError: ranked lists of the other direction alone.
         """
         self._require_way(direction)
-        if not self.model.directed:
-            return self.scores
         rows = by_rows(self.any_scores())
         return rows.rows() if direction == "i2t" else rows.T.rows().T
 

@@ -1,11 +1,13 @@
-"""How several vectors an item are compared, of models that were not trained here."""
+"""Scores of a whole split, and of several vectors an item by models that were not trained here."""
 
 from dataclasses import asdict
 from typing import Any
 
+from workbench.metrics.blocks import AnyScores
 from workbench.objectives.parts.attention import Scorer
 from workbench.records import Embedding, require
-from workbench.runs.model import Model
+from workbench.runs.model import Model, Say, scores_in_blocks, silent
+from workbench.runs.protocol import ModelProtocol
 
 
 def scoring_of(model: Model) -> dict[str, Any]:
@@ -62,3 +64,17 @@ def require_several(model: Model, image: Embedding, text: Embedding) -> None:
         f"{model.name}: images and texts have one vector each, of which {model.scorer.name} would make the "
         "cosine; leave scorer out, or give several, (N, P, D)",
     )
+
+
+def score_split(model: ModelProtocol, image: Embedding, text: Embedding, *, say: Say = silent) -> AnyScores:
+    """``(I, T)`` scores of a whole split, re-ranked where the configuration of the model asks for it.
+
+    Args:
+        model: scores embeddings.
+        image: embeddings of all images.
+        text: embeddings of all captions.
+        say: is told what re-ranking costs.
+    """
+    if isinstance(model, Model):
+        return model.scores_of_split(image, text, say=say)
+    return scores_in_blocks(model, image, text)

@@ -351,7 +351,7 @@ def _disagreement_sheet(opened: Sequence[Result]) -> str:
         return ""
     split = opened[0].split
     ranked = compare.ranks(opened, "t2i")
-    scores = {run.name: run.scores for run in opened}
+    scores = {run.name: run.scores_of("t2i") for run in opened}
     return sheet(
         scores, compare.choose_queries(ranked, split, "t2i", (), 1), split, grade=compare.make_grader(split)
     )
@@ -374,7 +374,7 @@ def _first_answers(run: Result, caption: int) -> dict[str, Any]:
     """The first images that a model finds for a caption, and what the truth says of each of them."""
     split = run.split
     grade = compare.make_grader(split)
-    images = np.argsort(-run.scores[:, caption], kind="stable")[:ANSWERS]
+    images = np.argsort(-run.scores_of("t2i")[:, caption], kind="stable")[:ANSWERS]
     grades = grade(images, np.array([caption])).ravel() if grade else np.zeros(len(images))
     kinds = np.where(images == split.own[caption], "own", np.where(grades >= 1, "true", ""))
     items = []

@@ -9,7 +9,7 @@ from workbench.assets import text_models
 from workbench.io import reading_errors
 from workbench.records import require
 from workbench.registry import options_of
-from workbench.runs.adapters.limits import DUAL, least, text_positions
+from workbench.runs.adapters.limits import DUAL, least, require_finite, text_positions
 from workbench.runs.own import Adapter
 
 
@@ -29,8 +29,7 @@ class HuggingFace(Adapter):
         with opening, text_models.refusing_code(name):
             self.model = _dual_encoder(name, *_saved_as(name))
             self.processor = text_models.read("AutoProcessor", name)
-        broken = next((part for part, one in self.named_parameters() if not one.isfinite().all()), "")
-        require(not broken, f"{name}: {broken} holds numbers that are not finite")
+        require_finite(self, name)
         self.name = name
         self.longest = least(self.processor.tokenizer.model_max_length, text_positions(self.model))
         # SigLIP has seen texts of one length alone

@@ -25,10 +25,7 @@ class Sentences(Adapter):
 
     def __init__(self, name: str) -> None:
         super().__init__()
-        sentences = library(SENTENCES, "sentences")
-        opening = reading_errors(name, f"cannot be opened by {SENTENCES}", Exception)
-        with opening, text_models.refusing_code(name), hub_access(name):
-            self.model = sentences.SentenceTransformer(name, device="cpu")
+        self.model = open_in_library("SentenceTransformer", name)
         reads = getattr(self.model, "modalities", ["text", "image"])
         lacks = [side for side in ("image", "text") if side not in reads]
         require(
@@ -66,3 +63,20 @@ class Sentences(Adapter):
         """Count the texts that are longer than ``longest`` tokens."""
         tokenizer = getattr(self.model.tokenizer, "tokenizer", self.model.tokenizer)
         return text_models.count_longer(tokenizer, texts, self.longest) if self.longest else 0
+
+
+def open_in_library(kind: str, name: str) -> Any:
+    """Open a model of sentence-transformers on the processor.
+
+    Args:
+        kind: its class.
+        name: a folder or a name of the hub.
+
+    Raises:
+        ModuleNotFoundError: the library is not installed.
+        ValueError: the model cannot be opened, or needs code of its own.
+    """
+    sentences = library(SENTENCES, "sentences")
+    opening = reading_errors(name, f"cannot be opened by {SENTENCES}", Exception)
+    with opening, text_models.refusing_code(name), hub_access(name):
+        return getattr(sentences, kind)(name, device="cpu")

@@ -14,8 +14,9 @@ import torch
 from numpy.typing import NDArray
 
 from workbench import text
+from workbench.metrics.blocks import by_rows
 from workbench.records import Embedding, Rows, Truth, require
-from workbench.runs.own import KeptVectors
+from workbench.runs.rerank import query_scores
 from workbench.runs.result import Result
 from workbench.text.words import words
 from workbench.views.explorer.answers import Answer, Item, Query
@@ -76,7 +77,7 @@ class Asker:
     @property
     def encodes(self) -> bool:
         """Whether the run has a model for texts and images that are not of the data."""
-        return not isinstance(self.run.model, KeptVectors)
+        return bool(getattr(self.run.model, "encodes", True))
 
     @property
     def has_vectors(self) -> bool:
@@ -91,12 +92,13 @@ class Asker:
             return np.asarray(self.cosines(self.point(question)[None], question.seeks)[0])
         query = question.terms[0]
         images = question.seeks == "images"
-        if self.run.config.get("rerank") and query.kind in ("image", "caption"):
-            return self.run.scores[:, query.value] if images else self.run.scores[query.value]
+        if getattr(self.run.model, "reranks", 0) and query.kind in ("image", "caption"):
+            whole = by_rows(self.run.any_scores())
+            rows = whole.T if images else whole
+            return np.asarray(rows.rows(slice(query.value, query.value + 1))[0])
         embedding = self.embed(query)
-        if images:
-            return np.asarray(self.run.model.scores(self.run.image, embedding)[:, 0])
-        return np.asarray(self.run.model.scores(embedding, self.run.text)[0])
+        sides = (self.run.image, embedding) if images else (embedding, self.run.text)
+        return query_scores(self.run.model, *sides)
 
     def point(self, question: Question) -> NDArray[np.float32]:
         """``(D,)`` unit vector of the sum of the terms."""

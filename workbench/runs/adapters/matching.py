@@ -1,0 +1,98 @@
+"""Heads of transformers that read an image and a text together: what those of BLIP and BLIP-2 share."""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from PIL import Image
+from torch import Tensor
+
+from workbench.assets import text_models
+from workbench.io import checksum, reading_errors
+from workbench.runs.adapters.limits import least, require_finite, text_positions
+from workbench.runs.own import Adapter
+
+# files of a folder that decide what a model gives
+PARTS = (".safetensors", ".bin", ".json", ".model", ".jinja", ".txt")
+
+
+class Matching(Adapter):
+    """A model of transformers that says how well images and texts match.
+
+    Args:
+        name: a folder or a name of the hub.
+
+    Raises:
+        ValueError: it cannot be opened, or its weights are not finite.
+    """
+
+    kind: str = ""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        opening = reading_errors(name, "cannot be opened by transformers", Exception)
+        with opening, text_models.refusing_code(name):
+            self.model = text_models.read(self.kind, name)
+            self.processor = text_models.read("AutoProcessor", name)
+        require_finite(self, name)
+        self.name = Path(name).name
+        self.identity = identity(name, self.model, self.kind)
+        self.longest = least(self.processor.tokenizer.model_max_length, text_positions(self.model))
+
+    def score(self, images: Sequence[Image.Image], texts: Sequence[str]) -> Tensor:
+        """``(N,)`` logit of "match" of pairs."""
+        distinct, place = distinct_images(images)
+        states = self._states(distinct)[place]
+        tokens = self._tokens(texts)
+        seen = torch.ones(states.shape[:-1], dtype=torch.long, device=states.device)
+        return self._matching(states, seen, tokens["input_ids"], tokens["attention_mask"])
+
+    def cut(self, texts: Sequence[str]) -> int:
+        """Count the texts that are longer than ``longest`` tokens."""
+        return text_models.count_longer(self.processor.tokenizer, texts, self.longest) if self.longest else 0
+
+    def _states(self, images: Sequence[Image.Image]) -> Tensor:
+        """``(N, P, D)`` states of the image encoder."""
+        inputs = self.processor.image_processor(images=list(images), return_tensors="pt")
+        states: Tensor = self.model.vision_model(pixel_values=inputs["pixel_values"].to(self.model.device))[0]
+        return states
+
+    def _tokens(self, texts: Sequence[str]) -> Any:
+        how = {"padding": True, "truncation": True, "return_tensors": "pt"}
+        tokens = self.processor.tokenizer(list(texts), max_length=self.longest or None, **how)
+        return tokens.to(self.model.device)
+
+    def _matching(self, states: Tensor, seen: Tensor, ids: Tensor, mask: Tensor) -> Tensor:
+        """``(N,)`` logits of pairs, of the states of their images and the tokens of their texts."""
+        raise NotImplementedError
+
+
+def distinct_images(images: Sequence[Image.Image]) -> tuple[list[Image.Image], Tensor]:
+    """List each image once, and say where each of all stands among them.
+
+    Args:
+        images: some of them one object.
+    """
+    rows = {id(image): row for row, image in enumerate(images)}
+    places = {key: number for number, key in enumerate(rows)}
+    return [images[row] for row in rows.values()], torch.tensor([places[id(image)] for image in images])
+
+
+def identity(name: str, model: Any, *settings: str) -> str:
+    """Name a model by its weights: the checksums of its folder, or its name and version on the hub.
+
+    Args:
+        name: a folder or a name of the hub.
+        model: of transformers.
+        settings: what else decides what it gives.
+    """
+    place = Path(name)
+    if place.is_dir():
+        files = sorted(file for file in place.iterdir() if file.suffix in PARTS)
+        known = [(file.name, checksum(file)) for file in files]
+    else:
+        known = [(name, str(getattr(model.config, "_commit_hash", "")))]
+    return hashlib.sha256(json.dumps([known, settings]).encode()).hexdigest()

@@ -1,0 +1,403 @@
+"""A second stage over any first one: another model scores the best items of every query again.
+
+The first stage is whatever can be evaluated: vectors, scores, a run, an object, several models. The second is
+a scorer of parts (``cross``, ``chan``) for a model that was trained here, or any model, above all one that
+reads an image and a text together.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from math import isfinite
+from pathlib import Path
+from typing import Any, get_args
+
+import numpy as np
+import torch
+from PIL import Image
+from torch import Tensor
+
+from workbench.metrics.blocks import AnyScores, reranked, reranked_row
+from workbench.objectives.parts.attention import Form
+from workbench.records import Array, Embedding, Rows, Split, require
+from workbench.registry import did_you_mean, require_known
+from workbench.runs.model import Model, Say, TrainedModel, silent
+from workbench.runs.own import ObjectModel, encoding_methods
+from workbench.runs.pairs import PairModel
+from workbench.runs.protocol import ModelProtocol
+from workbench.runs.rescoring import rescore
+from workbench.training.batches import Source
+
+COMBINES = ("replace", "sum")
+# scorers that compare the parts that a model trained here embeds to
+SCORERS = get_args(Form)
+# what a scoring says beside fields of a configuration
+SECOND = ("reranker", "rerank", "combine", "weight")
+NAMELESS = (
+    "the evaluation was re-ranked by an object that has no name; evaluate again, and name it by its module, "
+    "as my_module:MyModel"
+)
+
+
+@dataclass(frozen=True)
+class Reranking:
+    """How a second stage scores.
+
+    Args:
+        k: items of every query that it scores again; 0 = there is no second stage.
+        reranker: what scores: a scorer of parts, or whatever ``open_model`` opens; empty = what the first
+            stage offers itself.
+        combine: ``"replace"``: the new scores stand for the old ones. ``"sum"``: they are added to them.
+        weight: of the new scores in the sum; ``None`` = 1.
+
+    Raises:
+        ValueError: values that do not belong together.
+    """
+
+    k: int = 0
+    reranker: Any = ""
+    combine: str = ""
+    weight: float | None = None
+
+    def __post_init__(self) -> None:
+        require(
+            isinstance(self.k, int) and self.k >= 0, f"rerank is {self.k!r}; give how many items, as in 16"
+        )
+        for name in ("reranker", "combine", "weight"):
+            value = getattr(self, name)
+            unread = not self.k and value is not None and not (isinstance(value, str) and not value)
+            require(not unread, f"{name} belongs to rerank; give how many items are scored again, as in 16")
+        if self.combine:
+            require_known("combine is one of replace and sum, not", self.combine, COMBINES, ValueError)
+        fine = self.weight is None or (isinstance(self.weight, int | float) and isfinite(self.weight))
+        require(fine, f"weight is {self.weight!r}; give a number")
+        require(
+            self.weight is None or self.combine == "sum",
+            "weight belongs to combine='sum'; with replace, the new scores stand alone",
+        )
+
+    @property
+    def by_parts(self) -> bool:
+        """Whether it compares the parts that a model trained here embeds to."""
+        return not self.reranker or (isinstance(self.reranker, str) and self.reranker in SCORERS)
+
+    @property
+    def factor(self) -> float | None:
+        """The weight of the new scores in the sum; ``None`` = they replace the old ones."""
+        if self.combine != "sum":
+            return None
+        return 1.0 if self.weight is None else float(self.weight)
+
+    def words(self, name: str) -> str:
+        """Say what is done.
+
+        Args:
+            name: of what scores again.
+        """
+        how = "which replaces the score" if self.factor is None else f"added with weight {self.factor}"
+        return f"the best {self.k} items of every query are scored again by {name}, {how}"
+
+    def fields(self, name: str) -> dict[str, Any]:
+        """Return what is kept of it, as fields of a scoring.
+
+        Args:
+            name: by which the reranker is opened again; empty = it has none.
+        """
+        fields: dict[str, Any] = {"rerank": self.k, "reranker": name, "combine": self.combine or "replace"}
+        return fields if self.factor is None else {**fields, "weight": self.factor}
+
+
+@dataclass(frozen=True)
+class Staged(Embedding):
+    """What two stages embed the same items to; ``mean`` and ``parts`` are those of the first.
+
+    Args:
+        first: embedding of the first stage.
+        second: of the second.
+    """
+
+    first: Embedding | None = field(default=None)
+    second: Embedding | None = field(default=None)
+
+    @classmethod
+    def of(cls, first: Embedding, second: Embedding) -> "Staged":
+        """Put embeddings of the same items side by side."""
+        return cls(first.mean, first=first, second=second)
+
+    def both(self) -> tuple[Embedding, Embedding]:
+        """Return the embeddings of both stages; the vectors of the first may have been changed since."""
+        if self.first is None or self.second is None:
+            raise TypeError("two stages score what both embed")
+        same = self.first.mean is self.mean
+        return (self.first if same else replace(self.first, mean=self.mean)), self.second
+
+    def take(self, rows: Rows | Tensor | slice) -> "Staged":
+        """Some rows ``(n,)``."""
+        first, second = self.both()
+        return Staged.of(first.take(rows), second.take(rows))
+
+    def in_float32(self, device: torch.device) -> "Staged":
+        """Both in float32, on a device."""
+        first, second = self.both()
+        return Staged.of(first.in_float32(device), second.in_float32(device))
+
+
+class Reranked(Model):
+    """A first stage, and a second that scores the best items of every query again.
+
+    Args:
+        first: any model, or vectors or scores without one.
+        second: any model.
+        how: how many items, and how the scores are combined.
+    """
+
+    def __init__(self, first: Model, second: Model, how: Reranking) -> None:
+        self.first, self.second = first, second
+        self.how = how
+        self.name = f"{first.name}, re-ranked by {second.name}"
+        self.origin, self.precision = first.origin, first.precision
+        self.of_unit_length, self.makers = first.of_unit_length, first.makers
+        self.extras, self.compares = first.extras, first.compares
+        self.embed_dim, self.config = first.embed_dim, first.config
+        self.encodes = first.encodes and second.encodes
+        self.notes = (*first.notes, *second.notes)
+        self.reranks, self.weight = how.k, how.factor
+        self.ways, self.directed = first.ways, first.directed
+
+    @property
+    def scoring(self) -> dict[str, Any]:
+        """What is kept of the second stage, see ``Evaluation.scoring``."""
+        return self.how.fields(str(self.second.origin.get("model", "")))
+
+    @property
+    def device(self) -> torch.device:
+        """Where the first stage computes."""
+        return self.first.device
+
+    def to(self, device: str = "", precision: str = "") -> "Reranked":
+        """Move both stages."""
+        self.first.to(device, precision)
+        self.second.to(device, precision)
+        return self
+
+    def source(self, split: Split, *, every_signal: bool = False) -> Source:
+        """Make a split ready for the first stage."""
+        return self.first.source(split, every_signal=every_signal)
+
+    def embed(self, source: Source) -> tuple[Embedding, Embedding]:
+        """Embed all images and captions of a split by both stages."""
+        return self.completed(source.split, *self.first.embed(source))
+
+    def completed(self, split: Split, image: Embedding, text: Embedding) -> tuple[Embedding, Embedding]:
+        """Put what the second stage embeds beside what the first has embedded."""
+        images, texts = self.second.embed(self.second.source(split))
+        return Staged.of(image, images), Staged.of(text, texts)
+
+    def keep(self, folder: Path) -> None:
+        """Keep what the first stage keeps in a run folder."""
+        self.first.keep(folder)
+
+    def embed_images(self, images: Sequence[Image.Image], *, features: str = "") -> Embedding:
+        """Embed loose images by both stages."""
+        first = self.first.embed_images(images, features=features)
+        return Staged.of(first, self.second.embed_images(images))
+
+    def embed_texts(self, texts: Sequence[str]) -> Embedding:
+        """Embed loose texts by both stages."""
+        return Staged.of(self.first.embed_texts(texts), self.second.embed_texts(texts))
+
+    def scores(self, image: Embedding, text: Embedding) -> Array:
+        """``(I, T)`` scores of the first stage."""
+        return self.first.scores(self._both(image)[0], self._both(text)[0])
+
+    def scores_of_split(self, image: Embedding, text: Embedding, *, say: Say = silent) -> AnyScores:
+        """``(I, T)`` scores of a whole split, re-ranked in each direction."""
+        (first_image, images), (first_text, texts) = self._both(image), self._both(text)
+        first = self.first.scores_of_split(first_image, first_text, say=say)
+        score = partial(self.second.pair_scores, images, texts, say=say)
+        return reranked(first, self.reranks, score, self.weight)
+
+    def pair_scores(
+        self, image: Embedding, text: Embedding, rows: Rows, items: Rows, *, say: Say = silent
+    ) -> Array:
+        """Score pairs by the second stage, see ``Model``."""
+        return self.second.pair_scores(self._both(image)[1], self._both(text)[1], rows, items, say=say)
+
+    def cut(self, source: Source) -> tuple[int, int]:
+        """Count the captions that the first stage cuts."""
+        return self.first.cut(source)
+
+    def _both(self, side: Embedding) -> tuple[Embedding, Embedding]:
+        if isinstance(side, Staged):
+            return side.both()
+        raise TypeError(f"{self.name} scores what both of its stages embed")
+
+
+def with_scoring(model: Model, scoring: Mapping[str, Any], opened: Callable[[Any], Model]) -> Model:
+    """Let a model score as an evaluation says.
+
+    Args:
+        model: of the evaluation.
+        scoring: see ``Evaluation.scoring``.
+        opened: opens the reranker by its name.
+
+    Raises:
+        ValueError: the reranker has no name.
+    """
+    fields = {name: value for name, value in scoring.items() if name not in SECOND}
+    second = {name: scoring[name] for name in SECOND if name in scoring}
+    how = Reranking(
+        second.get("rerank", 0),
+        second.get("reranker", ""),
+        second.get("combine", ""),
+        second.get("weight"),
+    )
+    require(how.reranker or not how.k, NAMELESS)
+    return staged(first_stage(model, fields, how), how, opened)
+
+
+def with_second(
+    model: Model,
+    split: Split,
+    sides: tuple[Embedding, Embedding],
+    how: Reranking,
+    opened: Callable[[Any], Model],
+) -> tuple[Model, Split, Embedding, Embedding]:
+    """Put a second stage behind a model that has embedded a split.
+
+    Args:
+        model: the first stage.
+        split: that it has embedded.
+        sides: embeddings of the images and captions.
+        how: how the second stage scores; of no items, nothing changes.
+        opened: opens it.
+
+    Returns:
+        The model, the split with a note of what is done, and the embeddings that it reads.
+    """
+    if not how.k:
+        return model, split, *sides
+    both = staged(model, how, opened)
+    name = how.reranker or SCORERS[0]
+    if isinstance(both, Reranked):
+        name = both.second.name
+        # vectors and scores that were made elsewhere belong to these rows alone
+        sides = both.completed(split, *sides) if both.first is model else both.embed(both.source(split))
+    return both, replace(split, notes=(*split.notes, how.words(name))), *sides
+
+
+def staged(model: Model, how: Reranking, opened: Callable[[Any], Model]) -> Model:
+    """Put a second stage behind a model, unless it compares parts itself.
+
+    Args:
+        model: the first stage.
+        how: how the second scores.
+        opened: opens it.
+
+    Raises:
+        KeyError, ValueError: nothing says what re-ranks, or it cannot re-rank this.
+    """
+    if not how.k or (how.by_parts and trained_here(model)):
+        return model
+    require(
+        not np.isfinite(model.floor),
+        f"{model.name} leave pairs open, and a second stage needs the score of every pair; give scores=",
+    )
+    require(
+        not (how.reranker and how.by_parts),
+        f"reranker={how.reranker!r} compares parts, which {model.name} does not embed to; name a model that "
+        "reads an image and a text together, as in my_blip:Itm",
+    )
+    if not how.reranker:
+        return Reranked(_of_vectors(model), _of_pairs(model, model), how)
+    try:
+        second = opened(how.reranker)
+    except KeyError as error:
+        instead = did_you_mean(str(how.reranker), list(SCORERS), str(error.args[0]))
+        raise KeyError(f"no reranker {how.reranker!r}; {instead}") from error
+    return Reranked(model, _of_pairs(second, model), how)
+
+
+def _of_vectors(model: Model) -> Model:
+    """A first stage; an object that scores pairs and encodes as well is one by its vectors."""
+    if isinstance(model, PairModel) and all(encoding_methods(model.subject).values()):
+        return ObjectModel(model.subject, model.name, model.origin)
+    return model
+
+
+def _of_pairs(second: Model, first: Model) -> Model:
+    """A second stage; an object that encodes and has ``score`` as well re-ranks by that.
+
+    Raises:
+        ValueError: it is the first stage itself.
+    """
+    subject = getattr(second, "subject", None)
+    encodes = all(encoding_methods(subject).values())
+    if isinstance(second, ObjectModel) and callable(getattr(subject, "score", None)):
+        return PairModel(subject, second.name, second.origin)
+    both = isinstance(second, PairModel) and encodes
+    require(
+        second is not first or both,
+        f"nothing says what re-ranks; name a model, as in reranker='my_blip:Itm', since {first.name} does "
+        "not both encode and have score(images, texts)",
+    )
+    return second
+
+
+def trained_here(model: Model) -> bool:
+    """Whether a model, or every one of several, was trained here and scores by an objective."""
+    return all(isinstance(member, TrainedModel) for member in getattr(model, "members", [model]))
+
+
+def first_stage(model: Model, scoring: Mapping[str, Any], how: Reranking) -> Model:
+    """Let a trained model score otherwise, see ``rescored``; by parts, it re-ranks itself.
+
+    Args:
+        model: any.
+        scoring: see ``evaluate``; nothing changes nothing.
+        how: what re-ranks.
+    """
+    if not (how.k and how.by_parts and isinstance(model, TrainedModel)):
+        return rescore(model, scoring)
+    fields = {**scoring, "rerank": how.k, "reranker": how.reranker or SCORERS[0]}
+    changed = rescore(model, fields)
+    changed.weight = how.factor
+    return changed
+
+
+def of_pairs(model: Model) -> list[PairModel]:
+    """List the models of pairs that a model is or consists of.
+
+    Args:
+        model: any.
+    """
+    if isinstance(model, PairModel):
+        return [model]
+    if isinstance(model, Reranked):
+        return of_pairs(model.first) + of_pairs(model.second)
+    pairs: list[PairModel] = []
+    for member in getattr(model, "members", ()):
+        pairs += of_pairs(member)
+    return pairs
+
+
+def query_scores(model: ModelProtocol, image: Embedding, text: Embedding) -> Array:
+    """``(N,)`` scores of one loose query with all items, re-ranked as those of a split.
+
+    Args:
+        model: scores embeddings.
+        image: embeddings of images; of a query that is an image, of it alone.
+        text: embeddings of texts; of a query that is a text, of it alone.
+    """
+    by_image = len(image) == 1
+    scores = model.scores(image, text)
+    row: Array = np.asarray(scores[0] if by_image else scores[:, 0])
+    if not (isinstance(model, Model) and model.reranks):
+        return row
+
+    def again(items: Rows) -> Array:
+        alone: Rows = np.zeros_like(items)
+        rows, texts = (alone, items) if by_image else (items, alone)
+        return model.pair_scores(image, text, rows, texts)
+
+    return reranked_row(row, model.reranks, again, model.weight)

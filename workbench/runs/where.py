@@ -1,0 +1,60 @@
+"""The data of an evaluation, as they were named and as a model reads them."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from workbench import data as datasets
+from workbench.records import Split
+from workbench.runs.build import load_split, load_target
+from workbench.runs.model import Model
+from workbench.runs.target import Target
+
+
+class Where(NamedTuple):
+    """The data of an evaluation, as they were named, and whether vectors and scores need their images."""
+
+    data: Any
+    split: str
+    pictures: bool = False
+
+    @property
+    def unread(self) -> dict[str, Any]:
+        """Options of data whose images need not be there."""
+        return {} if self.pictures else {"pictures": False}
+
+
+def data_of(model: Model, where: Where) -> tuple[Split, Target | None]:
+    """The data that were named as a model reads them, else those that it was trained for."""
+    if where.data is not None:
+        return read_data(model, where)
+    if model.config is None:
+        raise ValueError(f"{model.name} was not trained here; name the data to evaluate it on")
+    return load_split(model.config, where.split or "test"), None
+
+
+def read_data(
+    model: Model, where: Where, unnamed: Mapping[str, Any] = MappingProxyType({})
+) -> tuple[Split, Target | None]:
+    """A split as the model reads it, and how its data are named, if they have a name.
+
+    Args:
+        model: of what is read.
+        where: the data.
+        unnamed: further options of data that are not of the registry.
+    """
+    data, split = where.data, where.split
+    if isinstance(data, Split):
+        return data, None
+    if isinstance(data, str | Path):
+        data = Target(data=str(data), split=split)
+    elif isinstance(data, Mapping) and isinstance(data.get("name"), str):
+        data = Target(data=data, split=split)
+    if isinstance(data, Target):
+        if place := datasets.path_of(data.data.name):
+            whole = {"name": str(place.resolve()), **unnamed, **data.data.options}
+            data = Target(data=whole, split=data.split, images=data.images)
+        return load_target(model.config, data), data
+    named = {"split": split} if split else {}
+    return datasets.load(data, **named, **unnamed), None
