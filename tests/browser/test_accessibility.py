@@ -35,22 +35,22 @@ from workbench.views.explorer import twin
 from workbench.views.explorer.explorer import Explorer
 from workbench.views.maps import EmbeddingMap, Settings, map_runs
 from workbench.records import Embedding, Judgements, Split
+from workbench.runs.model import Model
 from workbench.runs.result import Result
 hostile = json.loads({json.dumps(json.dumps([text.encode(errors="ignore").decode() for text in HOSTILE]))})
 rng = np.random.default_rng(0)
 def unit(rows):
     made = rng.normal(size=(rows, 8)).astype(np.float32)
     return Embedding(torch.from_numpy(made / np.linalg.norm(made, axis=1, keepdims=True)))
-class Model:
+class Toy(Model):
     makers = {{}}
     def embed_texts(self, texts, parts=None): return unit(len(texts))
-    def scores(self, image, text): return (image.mean @ text.mean.T).numpy()
 captions = tuple(f"{{hostile[row % len(hostile)]}} {{row}}" for row in range(60))
 ids = tuple(f"{{hostile[row % len(hostile)]}} {{row}}" for row in range(30))
 own = np.repeat(np.arange(30), 2)
 paint = lambda row: Image.new("RGB", (40, 30), (row * 8, 90, 40))
 split = Split("<b>toy</b>", ids, captions, tuple(f"c {{one}}" for one in captions), own, paint)
-embedded = [(Model(), unit(30), unit(60)) for run in range(2)]
+embedded = [(Toy(), unit(30), unit(60)) for run in range(2)]
 spaces = [Result(f"{{hostile[0]}} {{run}}", split, lambda run=run: embedded[run]) for run in range(2)]
 live = Explorer(spaces, k=4)
 chart = EmbeddingMap(map_runs(spaces[:1], Settings(steps=300)))

@@ -23,6 +23,7 @@ import numpy as np, torch
 from PIL import Image
 from workbench.views.maps import EmbeddingMap, Settings, map_runs
 from workbench.records import Embedding, Split
+from workbench.runs.model import Model
 from workbench.runs.result import Result
 rng = np.random.default_rng(0)
 vectors = rng.normal(size=(120, 8)).astype(np.float32)
@@ -32,13 +33,12 @@ ids = tuple(f"i{{i}}" for i in range(40)), tuple(f"c{{i}}" for i in range(80))
 own, level = np.repeat(np.arange(40), 2), np.tile([1, 2], 40)
 paint = lambda row: Image.new("RGB", (40, 30), (row * 6, 90, 40))
 split = Split("toy/test", ids[0], texts, ids[1], own, paint, level=level, chain=own)
-class Model:
+class Toy(Model):
     def __init__(self, vectors): self.vectors = vectors
     def embed_texts(self, texts): return Embedding(torch.from_numpy(self.vectors[40:41]))
-    def scores(self, image, text): return (image.mean @ text.mean.T).numpy()
 def space(name, vectors):
     sides = [Embedding(torch.from_numpy(part)) for part in (vectors[:40], vectors[40:])]
-    return Result(name, split, lambda: (Model(vectors), *sides))
+    return Result(name, split, lambda: (Toy(vectors), *sides))
 maps = map_runs([space("one", vectors), space("<b>two</b>", vectors[:, ::-1].copy())], Settings(steps=400))
 live, second = EmbeddingMap(maps), EmbeddingMap(maps[0], colour="descriptiveness")
 live.link(second)
@@ -107,6 +107,7 @@ def test_the_map_answers_lasso_mouse_and_keyboard(page: Any, lab: Lab, axe: str)
     page.keyboard.press("n")
     page.keyboard.press(" ")
     other.get_by_text(re.compile("^[12] images? selected")).wait_for()
+    live.get_by_test_id("map-list").locator("button").nth(1).wait_for()
     assert page.evaluate(SELECTED) == "2 2 True"
     live.get_by_test_id("map-list").locator("button").first.focus()
     card = live.get_by_test_id("map-card")
