@@ -258,6 +258,7 @@ def records_of(
     v = Embedding(image, **{field: pair[0] for field, pair in both.items()})
     u = Embedding(text, **{field: pair[1] for field, pair in both.items()})
     images: Tensor = torch.unique(positives, dim=0, return_inverse=True)[1]
+    negatives = Embedding(fields["negatives"]) if "negatives" in fields else None
     batch = Batch(
         [str(number) for number in images.tolist()],
         [f"{row:09}" for row in range(len(text))],
@@ -266,6 +267,6 @@ def records_of(
         relevance={source: fields[source] for source in graded},
         momentum=(Embedding(seen), Embedding(read)) if objective.momentum else None,
         also=positives,
-        negatives=Embedding(fields["negatives"]) if "negatives" in fields else None,
+        negatives=negatives,
     )
     return v, replace(u, **{field: fields[field] for field in OF_TEXT if field in fields}), batch

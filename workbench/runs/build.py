@@ -476,11 +476,10 @@ def negatives(name: str, train: Split, model: TrainedModel) -> Negatives | None:
         return None
     texts = (train.negatives or ()) if name == "data" else text.load(name).transform(train)
     further = Negatives.from_texts(texts)
-    hint = "; give a column negatives, or name what makes them, such as counterfactuals"
-    require(
-        further.texts,
-        f"negatives={name!r}, and no caption of {train.name} has one{hint if name == 'data' else ''}",
-    )
+    missing = f"negatives={name!r}, and no caption of {train.name} has one"
+    if name == "data":
+        missing += "; give a column negatives, or name what makes them, such as counterfactuals"
+    require(further.texts, missing)
     pool = (*train.captions, *further.texts)
     return replace(further, signals={signal: model.makers[signal].transform(pool) for signal in model.reads})
 
