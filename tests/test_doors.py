@@ -89,7 +89,7 @@ MISTAKEN: dict[str, tuple[Callable[[], Any], str]] = {
     "a class": (lambda: wb.open_model(Encoder), r"Encoder is a class; .* Encoder\(\)"),
     "a class that scores": (lambda: wb.evaluate(Scorer, scenes()), r"give an object, Scorer\(\)"),
     "a matrix": (lambda: wb.evaluate(EYE, scenes()), "images= and texts="),
-    "a function": (lambda: wb.evaluate(lambda images, texts: EYE, scenes()), r"scores\(images, texts\)"),
+    "a function": (lambda: wb.evaluate(lambda images, texts: EYE, scenes()), r"score\(images, texts\)"),
     "data before the model": (lambda: wb.evaluate(scenes(), Encoder()), "model comes first"),
     "data alone as a model": (lambda: wb.evaluate(scenes(), "scenes"), "model comes first"),
     "scores without texts": (lambda: wb.evaluate(Swapped(), scenes()), "image.mean and text.mean"),
@@ -106,7 +106,7 @@ def test_what_is_mistaken_for_something_else_is_refused_with_what_to_give(name: 
 
 @pytest.mark.parametrize("shape", [(20, 4), (20,), (4, 20, 1)])
 def test_scores_of_another_shape_are_told_the_shape_that_is_needed(shape: tuple[int, ...]):
-    with pytest.raises(ValueError, match=r"\(4, 20\) is needed, \(I, T\)"):
+    with pytest.raises(ValueError, match=r"\(1, 1\) is needed, \(I, T\)"):
         wb.evaluate(Scorer(shape), scenes())
 
 

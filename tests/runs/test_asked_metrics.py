@@ -12,7 +12,7 @@ from typer.testing import CliRunner, Result
 
 import workbench as wb
 from workbench.cli import app
-from workbench.runs import Config, Target, evaluate
+from workbench.runs import Config, Target, evaluate, where
 from workbench.runs import store as runs
 from workbench.runs.train import train
 
@@ -138,8 +138,8 @@ def test_the_terminal_shows_what_was_asked_for_in_every_table(own, tmp_path):
     ],
 )
 def test_what_cannot_be_measured_is_refused_before_anything_is_read(words, message, folder, monkeypatch):
-    for name in ("open_model", "load_target", "load_split"):
-        monkeypatch.setattr(evaluate, name, None)
+    for module, name in ((evaluate, "open_model"), (where, "load_target"), (where, "load_split")):
+        monkeypatch.setattr(module, name, None)
     monkeypatch.setattr(wb, "open_model", None, raising=False)
     for target in ([folder], [folder, "--data", json.dumps(ON)], ["--model", "scenes", "--data", "scenes"]):
         done = call("evaluate", *target, *words)

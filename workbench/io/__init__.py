@@ -26,7 +26,6 @@ from workbench.io.files import (
     write_table,
     write_text,
 )
-from workbench.io.pair_scores import PairScores
 from workbench.io.reading import (
     NUMPY_ERRORS,
     PARSER_ERRORS,
@@ -52,7 +51,6 @@ __all__ = [
     "PARSER_ERRORS",
     "SERVER",
     "ChecksumError",
-    "PairScores",
     "cache_folder",
     "cached_file",
     "cached_kinds",

@@ -21,8 +21,9 @@ from torch import Tensor
 
 from workbench import devices, progress
 from workbench.formatting import format_cost, format_duration, format_number
-from workbench.io import PairScores, cache_folder, checksum, text_stamp
+from workbench.io import cache_folder, checksum, text_stamp
 from workbench.io.ahead import in_threads
+from workbench.io.pair_scores import PairScores
 from workbench.metrics.blocks import AnyScores, image_by_image
 from workbench.progress import Task
 from workbench.records import Array, Embedding, Rows, require
