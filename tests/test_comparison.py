@@ -103,9 +103,9 @@ def test_the_table_has_the_epoch_of_each_number_and_the_crossed_interval(tmp_pat
     assert by_rsum["seeds"] == 3
     values = []
     for seed in range(3):
-        stored = comparison_table.read(tmp_path, Arm("infonce", "own", seed))
-        assert stored is not None
-        values.append(stored[1][0, 0])
+        arm = Arm("infonce", "own", seed)
+        assert runner.facts_of(tmp_path, arm) is not None
+        values.append(runner.values_of(tmp_path, arm)[0, 0])
     assert (by_rsum["low"], by_rsum["high"]) == pytest.approx(crossed_interval(np.stack(values)), abs=1e-4)
     difference = rows.loc[comparison_table.DIFFERENCE, "labels", runner.LABELS]
     assert difference["mean"] == pytest.approx(1.1, abs=0.05)

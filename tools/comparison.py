@@ -77,9 +77,13 @@ class Arm:
 
     @property
     def name(self) -> str:
-        """Its file, without ending."""
+        """How it is called."""
         searched = f"_x{self.factor:g}_{self.epochs}" if self.seed == SEARCH_SEED else ""
         return f"{self.objective}_{self.positives}_{self.seed}{searched}"
+
+    def file(self, folder: Path) -> Path:
+        """What the arm keeps, once it was trained."""
+        return folder / f"{self.name}.npz"
 
     def config(self) -> Config:
         """Its configuration."""
@@ -167,18 +171,23 @@ def run(arm: Arm, folder: Path) -> None:
         facts["history"], values = train(config, tested=arm.seed != SEARCH_SEED)
     except NonFiniteLossError as error:
         facts |= {"history": [], "error": str(error)}
-    with replacing(folder / f"{arm.name}.npz") as path:
+    with replacing(arm.file(folder)) as path:
         np.savez_compressed(path, facts=json.dumps(facts), values=values.astype(np.float16))
 
 
 def facts_of(folder: Path, arm: Arm) -> dict[str, Any] | None:
     """What an arm's file says of it, without the values by image; ``None`` where there is no file yet."""
-    path = folder / f"{arm.name}.npz"
-    if not path.is_file():
+    if not arm.file(folder).is_file():
         return None
-    with np.load(path) as file:
+    with np.load(arm.file(folder)) as file:
         facts: dict[str, Any] = json.loads(str(file["facts"]))
     return facts
+
+
+def values_of(folder: Path, arm: Arm) -> Values:
+    """The ``(keys, epochs, images)`` values in an arm's file, see ``BY_IMAGE``."""
+    with np.load(arm.file(folder)) as file:
+        return file["values"].astype(np.float64)
 
 
 def best(facts: Mapping[str, Any], by: str) -> tuple[int, float]:
@@ -231,7 +240,7 @@ def open_arms(folder: Path) -> Iterator[Arm]:
                 recipes[objective, positives] = recipe
         for seed, recipe in product(SEEDS, recipes.values()):
             arm = replace(recipe, seed=seed)
-            if not (folder / f"{arm.name}.npz").is_file():
+            if not arm.file(folder).is_file():
                 yield arm
 
 

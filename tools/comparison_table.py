@@ -7,7 +7,6 @@ interval is for other seeds and other test images; of numbers that are not kept 
 
 from __future__ import annotations
 
-import json
 import sys
 import textwrap
 from collections.abc import Iterator, Mapping
@@ -19,7 +18,20 @@ import numpy as np
 import pandas as pd
 from paper_tables.claims_told import TITLES
 
-from tools.comparison import BY_IMAGE, FIRST, I2T, LABELS, REST, SEEDS, T2I, WAYS, Arm, best
+from tools.comparison import (
+    BY_IMAGE,
+    FIRST,
+    I2T,
+    LABELS,
+    REST,
+    SEEDS,
+    T2I,
+    WAYS,
+    Arm,
+    best,
+    facts_of,
+    values_of,
+)
 from workbench import assets
 from workbench.english import listed
 from workbench.formatting import format_count, format_interval, format_value
@@ -39,26 +51,17 @@ BEFORE = ((LABELS, "labels", "own"), (I2T, "truth", "exact"), (T2I, "truth", "ow
 NUMBERS = {LABELS: "RSUM", I2T: "image-to-text mAP@R", T2I: "text-to-image mAP@R"}
 
 
-def read(folder: Path, arm: Arm) -> tuple[dict[str, Any], Values] | None:
-    """Return what an arm's file says, and its ``(keys, epochs, images)`` values; ``None`` without a file."""
-    path = folder / f"{arm.name}.npz"
-    if not path.is_file():
-        return None
-    with np.load(path) as file:
-        return json.loads(str(file["facts"])), file["values"].astype(np.float64)
-
-
 def chosen(
     folder: Path, objective: str, positives: str, by: str
 ) -> dict[int, tuple[dict[str, float], Values]]:
     """Return by seed the numbers of the epoch that a number chose, and the ``(keys, images)`` values."""
     epochs: dict[int, tuple[dict[str, float], Values]] = {}
     for seed in SEEDS:
-        stored = read(folder, Arm(objective, positives, seed))
-        if stored and stored[0]["history"]:
-            facts, values = stored
+        arm = Arm(objective, positives, seed)
+        facts = facts_of(folder, arm)
+        if facts and facts["history"]:
             epoch = best(facts, by)[0]
-            epochs[seed] = facts["history"][epoch]["test"], values[:, epoch]
+            epochs[seed] = facts["history"][epoch]["test"], values_of(folder, arm)[:, epoch]
     return epochs
 
 

@@ -212,10 +212,16 @@ def _asked(line: Mapping[str, Any]) -> bool:
         return False
     if line["judge"] == "no training" or (claim.models and "budget" not in line):
         return True
-    trained = [] if claim.needs else claim.contrasts
-    contrasts = [" | ".join(label for _, label in arms) for arms in trained]
-    recorded = [" | ".join(arms) for arms in claim.recorded]
-    return line["contrast"] in (contrasts if "budget" in line else recorded)
+    if "budget" not in line:
+        return line["contrast"] in [" | ".join(arms) for arms in claim.recorded]
+    if claim.needs:
+        return False
+    return any(line["contrast"] == contrast_name(arms) for arms in claim.contrasts)
+
+
+def contrast_name(arms: Sequence[tuple[str, str]]) -> str:
+    """Call a contrast by the labels of its arms, each with the name of its grid."""
+    return " | ".join(label for _, label in arms)
 
 
 def history(lines: Iterable[Mapping[str, Any]]) -> dict[tuple[Any, ...], list[str]]:

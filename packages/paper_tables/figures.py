@@ -23,6 +23,7 @@ from workbench.records import require
 from workbench.registry import require_known
 from workbench.runs import compare
 from workbench.runs.result import Result
+from workbench.runs.ways import Way
 from workbench.views.pages import fill_template
 from workbench.views.plots import retrieval, tables
 
@@ -147,9 +148,7 @@ def _draw_by_descriptiveness(runs: Sequence[Result]) -> Pieces:
     return [Markup(sheet)]
 
 
-def _most_different_queries(
-    runs: Sequence[Result], direction: compare.Direction, count: int
-) -> list[tuple[str, int]]:
+def _most_different_queries(runs: Sequence[Result], direction: Way, count: int) -> list[tuple[str, int]]:
     """Return the queries on which runs differ most; of one run the first ones."""
     ranks = compare.ranks(runs, direction)
     if len(runs) == 1:

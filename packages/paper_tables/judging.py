@@ -120,7 +120,8 @@ def _adjusted_p_values(tests: Values) -> Values:
 
 
 def _make_verdict(claim: Evidence, adjusted: Values | None) -> Verdict:
-    effect, word, p = float(claim.differences.mean()), "void", float("nan")
+    effect = float(claim.differences.mean())
+    word, p = "void", float("nan")
     if adjusted is not None:
         word, p = _word(claim, *map(float, adjusted)), float(adjusted.min())
     half = claim.scatter.half_width()

@@ -295,7 +295,7 @@ def _answer_contrast(
         scaled = {name: np.multiply(part, scale).tolist() for name, part in read([0], rate).items()}
         if scaled:
             rates[str(rate)] = {name: _round_values(part) for name, part in scaled.items()}
-    contrast = " | ".join(label for _, label in arms)
+    contrast = claims.contrast_name(arms)
     about = {"chance": chance, "seeds": seeds, "rates": rates, **_provenance(first, ran, where)}
     about |= _scatter(claim, where, keys, [ran[n :: len(seeds)] for n in range(len(seeds))])
     about |= _health(arms, finished)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -37,9 +37,9 @@ from workbench.runs.measure import columns_of
 from workbench.runs.opening import describe_differences, open_results, open_runs, share_split
 from workbench.runs.result import Result
 from workbench.runs.spellings import typed_settings
+from workbench.runs.ways import WAYS, Way
 from workbench.training import averaging
 
-Direction = Literal["i2t", "t2i"]
 # length of the random numbers beside which a single model is shown
 NOISE = 1.0
 
@@ -152,7 +152,7 @@ def first_keys(judgements: Iterable[str]) -> list[str]:
     >>> first_keys(["own", "exact"])
     ['rsum', 'i2t/R@1', 't2i/R@1', 'exact:i2t/map_at_r', 'exact:t2i/map_at_r']
     """
-    dense, ways = densest_judgements(judgements), ("i2t", "t2i")
+    dense, ways = densest_judgements(judgements), WAYS
     denser = [MetricKey("map_at_r", way, dense) for way in ways if dense != "own"]
     return list(map(str, [MetricKey("rsum"), *(MetricKey("R", way, k=1) for way in ways), *denser]))
 
@@ -324,7 +324,7 @@ def same_list(split: Split) -> dict[str, float]:
         Key -> value in both directions; nothing where a split has its own pairs alone.
     """
     dense = densest_judgements(split.judgements)
-    ways = ("i2t", "t2i") if dense != "own" else ()
+    ways = WAYS if dense != "own" else ()
     return {
         str(MetricKey("map_at_r", way, dense)): map_at_r.same_list(split.judgements[dense], way)
         for way in ways
@@ -354,7 +354,7 @@ def against_same_list(values: Mapping[str, Mapping[str, float]], same: Mapping[s
     return " ".join(sentences)
 
 
-def ranks(opened: Sequence[Result], direction: Direction) -> Values:
+def ranks(opened: Sequence[Result], direction: Way) -> Values:
     """``(runs, queries)`` rank of each query's best own item.
 
     Args:
@@ -365,7 +365,7 @@ def ranks(opened: Sequence[Result], direction: Direction) -> Values:
 
 
 def choose_queries(
-    ranked: Values, split: Split, direction: Direction, asked: Sequence[str], count: int
+    ranked: Values, split: Split, direction: Way, asked: Sequence[str], count: int
 ) -> list[tuple[str, int]]:
     """The queries to show: those asked for by id, then those on which the runs differ most, one an image.
 

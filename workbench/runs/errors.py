@@ -5,7 +5,7 @@ misses: what is looked at behind a difference of R@1.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,9 +15,8 @@ from workbench.records import Array, Mask, Rows, Split, Values, require
 from workbench.registry import door, require_known
 from workbench.runs.opening import open_results, share_split
 from workbench.runs.result import Result
+from workbench.runs.ways import WAYS, Way
 
-Way = Literal["i2t", "t2i"]
-WAYS: tuple[Way, Way] = ("i2t", "t2i")
 COLUMNS = [
     "direction",
     *("query_id", "query"),
@@ -76,7 +75,8 @@ def errors(
     require(len(runs) == len(results), "give one result, or two")
     require_known(f"{split.name} has no judgements", judgements, split.judgements)
     tables, counts = [], {}
-    ways = [way for way in WAYS if all(way in run.model.ways for run in runs)]
+    shared = set(WAYS).intersection(*(run.model.ways for run in runs))
+    ways = [way for way in WAYS if way in shared]
     require(ways, "the results have no direction in common")
     for way in ways:
         firsts = [first_answers(run, way, judgements) for run in runs]

@@ -231,8 +231,8 @@ def _measure_subject(subject: Subject, identity: Evaluation, about: About, round
         split = replace(split, notes=(*split.notes, note))
     if isinstance(model, KeptLists):
         scores = by_rows(model.scores_of_split(image, text))
-        known_of = known_numbers(model, scores, split, (measurements, values), names, judge)
-        measurements, values, note = known_of
+        measured = measurements, values
+        measurements, values, note = known_numbers(model, scores, split, measured, names, judge)
         split = replace(split, notes=(*split.notes, note)) if note else split
     identity = replace(identity, metrics=names, judge=judge)
     title = model.title(about.name or identity.name)

@@ -19,21 +19,31 @@ from scipy import sparse
 
 from workbench import metrics as registry
 from workbench.formatting import format_count
-from workbench.io import checksum, resolve_input, write_table
+from workbench.io import write_table
 from workbench.metrics.attainable import TIES as WITHOUT_SCORES
 from workbench.metrics.blocks import AnyScores, RowScores, by_rows
 from workbench.progress import Task
-from workbench.records import Array, Embedding, Judgements, Measurement, Rows, Split, Values, require
+from workbench.records import (
+    Array,
+    Embedding,
+    Judgements,
+    Measurement,
+    Rows,
+    Split,
+    Values,
+    metric_key,
+    require,
+)
 from workbench.runs.measure import evaluate_split
 from workbench.runs.model import Say, silent
-from workbench.runs.run_files import LISTS, SAID, WAYS, Placed, name_of, place_rows, read_pairs, sources_of
+from workbench.runs.run_files import LISTS, Placed, name_of, place_rows, read_pairs, sources_of
 from workbench.runs.scores import KeptScores, Sides, kept_file, kept_ids
 from workbench.runs.store import LISTED, SCORES
-from workbench.runs.vector_files import name_of_sources
+from workbench.runs.vector_files import file_origin, name_of_sources
+from workbench.runs.ways import WAYS, query_way
 
 # metrics that compare scores of different queries, which lists do not give
 OF_PAIRS = ("pairs", "twins")
-OTHER = {"i2t": "t2i", "t2i": "i2t"}
 Measured = tuple[list[Measurement], dict[str, Values]]
 
 
@@ -113,8 +123,8 @@ class KeptLists(KeptScores):
         is a query among images, all else are images that are queries among captions.
         """
         rows = self._rows(image), self._rows(text)
-        of_caption = len(text) == 1 and len(image) > 1
         both = by_rows(self.values)
+        of_caption = query_way(image, text) == "t2i"
         scores = both.T.make(rows[1], rows[0]).T if of_caption else both.make(*rows)
         return np.where(scores > self.floor, scores, np.nan)
 
@@ -203,8 +213,8 @@ def open_lists(source: Any, split: Split) -> tuple[KeptScores, Split, dict[str, 
             rows = place_rows(table, split, name, way or direction)
             require(
                 rows.way not in parts,
-                f"{name}: there are lists {SAID[rows.way]} already; evaluate one run at a time, and "
-                "compare the results",
+                f"{name}: there are lists from {metric_key.WAYS[rows.way]} already; evaluate one run at a "
+                "time, and compare the results",
             )
             parts[rows.way] = rows
             origins[rows.way] = _origin(part, rows)
@@ -227,8 +237,7 @@ def open_lists(source: Any, split: Split) -> tuple[KeptScores, Split, dict[str, 
 def _origin(source: Any, part: Placed) -> dict[str, str]:
     """The path of a file and its checksum; of what is in memory how much it is."""
     if isinstance(source, str | Path):
-        file = resolve_input(source).resolve()
-        return {"file": str(file), "checksum": checksum(file)}
+        return file_origin(source)
     return {"pairs": str(len(part.values))}
 
 
@@ -247,15 +256,16 @@ def _notes_of(model: KeptLists) -> Iterator[str]:
     images, captions = map(len, model.ids)
     for way in WAYS:
         gallery = captions if way == "i2t" else images
+        words = f"from {metric_key.WAYS[way]}"
         if way not in model.ways:
-            yield f"no lists {SAID[way]}: no numbers of that direction, and none of both"
+            yield f"no lists {words}: no numbers of that direction, and none of both"
             continue
         depths = model.depths(way)
         least, most = int(depths[depths > 0].min()), int(depths.max())
         if least < gallery:
             deep = str(least) if least == most else f"{least} to {most}"
             yield (
-                f"lists {SAID[way]} name {deep} of {format_count(gallery, 'item')}; others rank below, and "
+                f"lists {words} name {deep} of {format_count(gallery, 'item')}; others rank below, and "
                 "ties count against"
             )
         silent_queries = np.flatnonzero(depths == 0)
@@ -263,7 +273,7 @@ def _notes_of(model: KeptLists) -> Iterator[str]:
             ids = model.ids[0] if way == "i2t" else model.ids[1]
             count = format_count(len(silent_queries))
             whole = format_count(len(depths), "query")
-            yield f"{count} of {whole} {SAID[way]} have no list, first {ids[silent_queries[0]]!r}"
+            yield f"{count} of {whole} {words} have no list, first {ids[silent_queries[0]]!r}"
 
 
 def open_kept(folder: Path) -> KeptScores:
@@ -300,7 +310,7 @@ def known_numbers(
     of_pairs = {row.name for row in rows if row.requires in OF_PAIRS}
     candidates = []
     for measurement in measurements:
-        missing = measurement.key.direction in OTHER and measurement.key.direction not in model.ways
+        missing = measurement.key.direction in WAYS and measurement.key.direction not in model.ways
         if not missing and measurement.key.metric not in of_pairs:
             candidates.append(measurement)
     open_labels: set[str] = set()

@@ -89,7 +89,7 @@ class Model:
     extras: Sequence[str] = ()
     compares: Sequence[str] = ()
     embed_dim: int | None = None
-    ways: Sequence[str] = ("i2t", "t2i")
+    ways: Sequence[str] = WAYS
     directed: bool = False
     floor: float = -np.inf
     config: Config | None = None

@@ -253,7 +253,8 @@ class ObjectModel(OwnModel):
             return Embedding(read(output, method, names))
         if output.parts is not None and not self.scores_itself:
             # means of several vectors are not what is compared, and need no direction
-            self.scorer, self.of_unit_length, read = self.scorer or MaxSim(), False, vectors
+            self.scorer, self.of_unit_length = self.scorer or MaxSim(), False
+            read = vectors
         mean = read(output.mean, method, names)
         return checked_parts(replace(output.in_float32(mean.device), mean=mean), method, names)
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -39,7 +39,7 @@ from workbench.runs.scoring import score_split
 from workbench.runs.spellings import name_of
 from workbench.runs.target import Target
 from workbench.runs.vector_parts import write_vectors
-from workbench.runs.ways import TwoWays, as_seen
+from workbench.runs.ways import WAYS, TwoWays, Way, as_seen
 from workbench.training import checkpoint
 from workbench.training.averaging import best_epoch
 from workbench.training.settings import changed_settings
@@ -48,7 +48,6 @@ from workbench.training.settings import changed_settings
 CHECKSUMMED = (runs.STATES, runs.RESULTS, "*.parquet", runs.VALUES, runs.SCORES, "embeddings/*")
 
 
-Way = Literal["i2t", "t2i"]
 # a model, and the embeddings of a split's images and captions on the CPU in float32; parts are left out where
 # its scores do not read them
 Contents = tuple[Model, Embedding, Embedding]
@@ -296,7 +295,7 @@ class Result:
         ids = (self.split.image_ids, self.split.caption_ids)
         known = pd.Index(dict.fromkeys((*ids[0], *ids[1])))
         images, captions = (known.get_indexer(pd.Index(side)) for side in ids)
-        ways = pd.Index(["i2t", "t2i"])
+        ways: pd.Index[str] = pd.Index(WAYS)
         tables = []
         for code, (way, queries, items) in enumerate((("i2t", images, captions), ("t2i", captions, images))):
             scores, rows = (values[:, :k] for values in lists[way])

@@ -36,9 +36,8 @@ from workbench.io import (
 from workbench.metrics.blocks import AnyScores, best_items, by_rows
 from workbench.records import Rows, Split, Values, require
 from workbench.registry import class_of
+from workbench.runs.ways import WAYS
 
-WAYS = ("i2t", "t2i")
-SAID = {"i2t": "from image to text", "t2i": "from text to image"}
 RUN = ("query", "Q0", "item", "rank", "value", "tag")
 QRELS = ("query", "iteration", "item", "value")
 # what columns are called, by what they hold
@@ -329,7 +328,7 @@ def _direction(fits: Mapping[str, tuple[Sequence[Rows], int]], name: str) -> str
     Raises:
         ValueError: neither says it.
     """
-    whole = [way for way, (rows, _) in fits.items() if all((side >= 0).all() for side in rows)]
+    whole = [way for way, (rows, _) in fits.items() if np.concatenate(rows).min() >= 0]
     ways = whole or list(fits)
     least = min(fits[way][1] for way in ways)
     ways = [way for way in ways if fits[way][1] == least]
@@ -390,13 +389,13 @@ def best_pairs(scores: AnyScores, split: Split, way: str, k: int) -> pd.DataFram
         way: the direction.
         k: items of a query.
     """
-    rows, queries, ids = by_rows(scores), split.image_ids, split.caption_ids
+    rows, ids = by_rows(scores), (split.image_ids, split.caption_ids)
     if way == "t2i":
-        rows, queries, ids = rows.T, ids, queries
+        rows, ids = rows.T, ids[::-1]
     values, items = best_items(rows, min(k, rows.shape[1]))
     query, rank = np.indices(values.shape)
-    table = pd.DataFrame({"query": np.array(queries, dtype=object)[query.ravel()]})
-    table["item"] = np.array(ids, dtype=object)[items.ravel()]
+    table = pd.DataFrame({"query": np.array(ids[0], dtype=object)[query.ravel()]})
+    table["item"] = np.array(ids[1], dtype=object)[items.ravel()]
     table["value"] = values.ravel().astype(np.float64)
     table["rank"] = rank.ravel() + 1
     return table

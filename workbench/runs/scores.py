@@ -23,7 +23,7 @@ import pandas as pd
 from torch import Tensor
 
 from workbench.formatting import format_count
-from workbench.io import NUMPY_ERRORS, checksum, read_array, reading_errors, replacing, resolve_input
+from workbench.io import NUMPY_ERRORS, read_array, reading_errors, replacing, resolve_input
 from workbench.metrics.blocks import AnyScores, by_rows
 from workbench.records import Array, Embedding, Rows, Split, require
 from workbench.runs.model import WHOLE, Say, silent
@@ -31,7 +31,7 @@ from workbench.runs.own import KeptVectors
 from workbench.runs.pairs import Items
 from workbench.runs.store import SCORES, verify_files
 from workbench.runs.vector_fields import IDS, Field, fields_of
-from workbench.runs.vector_files import match_rows, name_of_sources, split_of_rows, texts_of
+from workbench.runs.vector_files import file_origin, match_rows, name_of_sources, split_of_rows, texts_of
 from workbench.training.batches import Source
 
 FILES = (".npy", ".npz", ".pt", ".safetensors")
@@ -62,12 +62,21 @@ class ScoreMatrix(NamedTuple):
         Raises:
             ValueError: an image or a caption of the split has no scores.
         """
-        rows = []
-        wanted = {"image": split.image_ids, "caption": split.caption_ids}
-        for ids, (what, names) in zip(self.ids, wanted.items(), strict=True):
-            place = match_rows(ids, names, what, split.name, "scores") if ids else np.arange(len(names))
-            rows.append(place)
-        return _select_scores(self.values, rows[0], rows[1])
+        return _select_scores(self.values, *_rows_in_split(self.ids, split))
+
+
+def _rows_in_split(ids: Sides, split: Split) -> tuple[Rows, Rows]:
+    """Rows of the images and of the captions of a split among ids; without ids they stand in its order.
+
+    Raises:
+        ValueError: an image or a caption of the split is not among them.
+    """
+    rows: list[Rows] = []
+    wanted = {"image": split.image_ids, "caption": split.caption_ids}
+    for known, (what, names) in zip(ids, wanted.items(), strict=True):
+        place = match_rows(known, names, what, split.name, "scores") if known else np.arange(len(names))
+        rows.append(place)
+    return rows[0], rows[1]
 
 
 def _select_scores(values: AnyScores, images: Rows, captions: Rows) -> AnyScores:
@@ -257,8 +266,7 @@ def _require_finite(values: Array, ids: tuple[Sequence[str], Sequence[str]], nam
 def _origin_of_scores(source: Any, values: Array) -> dict[str, str]:
     """The path of a file of scores and its checksum, of scores in memory their own checksum."""
     if isinstance(source, str | Path):
-        file = resolve_input(source).resolve()
-        return {"file": str(file), "checksum": checksum(file)}
+        return file_origin(source)
     digest = hashlib.sha256()
     step = max(1, CHECKED // values.shape[1])
     for first in range(0, len(values), step):
@@ -328,11 +336,8 @@ class KeptScores(KeptVectors):
         Raises:
             ValueError: there are no scores of one of them.
         """
-        split, rows = source.split, []
-        wanted = {"image": split.image_ids, "caption": split.caption_ids}
-        for ids, (what, names) in zip(self.ids, wanted.items(), strict=True):
-            rows.append(match_rows(ids, names, what, split.name, "scores"))
-        return Items.from_opener(str, rows[0]), Items.from_opener(str, rows[1])
+        images, captions = _rows_in_split(self.ids, source.split)
+        return Items.from_opener(str, images), Items.from_opener(str, captions)
 
     def scores(self, image: Embedding, text: Embedding) -> Array:
         """``(I, T)`` scores of some images and captions of the data."""

@@ -78,12 +78,21 @@ def origin(source: Any, values: Embedding) -> dict[str, str]:
         values: vectors that were read there.
     """
     if isinstance(source, str | Path):
-        file = resolve_input(source).resolve()
-        return {"file": str(file), "checksum": checksum(file)}
+        return file_origin(source)
     digest = hashlib.sha256(values.mean.numpy().tobytes())
     if values.parts is not None:
         digest.update(b"".join(array.tobytes() for array in packed(values)))
     return {"checksum": digest.hexdigest()}
+
+
+def file_origin(source: str | Path) -> dict[str, str]:
+    """Return the path of a file and its checksum.
+
+    Args:
+        source: the file, as it was named.
+    """
+    file = resolve_input(source).resolve()
+    return {"file": str(file), "checksum": checksum(file)}
 
 
 class SideVectors(NamedTuple):

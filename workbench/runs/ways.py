@@ -58,15 +58,25 @@ def as_seen(embedding: Embedding, way: Way) -> Embedding:
     return embedding.towards(way) if isinstance(embedding, TwoWays) else embedding
 
 
-def one_way(image: Embedding, text: Embedding) -> tuple[Embedding, Embedding]:
-    """Return both sides as one direction sees them: one text among several images is a query, and so are all
+def query_way(image: Embedding, text: Embedding) -> Way:
+    """Say in which direction items are compared: one text among several images is a query, and so are all
     images otherwise.
 
     Args:
         image: of images.
         text: of texts.
     """
-    way: Way = "t2i" if len(text) == 1 and len(image) > 1 else "i2t"
+    return "t2i" if len(text) == 1 and len(image) > 1 else "i2t"
+
+
+def one_way(image: Embedding, text: Embedding) -> tuple[Embedding, Embedding]:
+    """Return both sides as the direction in which they are compared sees them, see ``query_way``.
+
+    Args:
+        image: of images.
+        text: of texts.
+    """
+    way = query_way(image, text)
     return as_seen(image, way), as_seen(text, way)
 
 

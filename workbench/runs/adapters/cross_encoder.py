@@ -8,9 +8,9 @@ from PIL import Image
 from torch import Tensor
 
 from workbench.records import require
-from workbench.runs.adapters.limits import require_finite
 from workbench.runs.adapters.matching import identity
 from workbench.runs.adapters.sentences import open_in_library
+from workbench.runs.adapters.shared import require_finite
 from workbench.runs.own import Adapter
 
 

@@ -6,10 +6,9 @@ from typing import Any
 from PIL import Image
 
 from workbench.assets import text_models
-from workbench.io import reading_errors
 from workbench.records import require
 from workbench.registry import options_of
-from workbench.runs.adapters.limits import DUAL, least, require_finite, text_positions
+from workbench.runs.adapters.shared import DUAL, reading_transformers, require_finite
 from workbench.runs.own import Adapter
 
 
@@ -25,13 +24,13 @@ class HuggingFace(Adapter):
 
     def __init__(self, name: str) -> None:
         super().__init__()
-        opening = reading_errors(name, "cannot be opened by transformers", Exception)
-        with opening, text_models.refusing_code(name):
+        with reading_transformers(name):
             self.model = _dual_encoder(name, *_saved_as(name))
             self.processor = text_models.read("AutoProcessor", name)
         require_finite(self, name)
         self.name = name
-        self.longest = least(self.processor.tokenizer.model_max_length, text_positions(self.model))
+        positions = text_models.text_positions(self.model)
+        self.longest = text_models.least(self.processor.tokenizer.model_max_length, positions)
         # SigLIP has seen texts of one length alone
         self.padding = "max_length" if "siglip" in self.model.config.model_type else True
 

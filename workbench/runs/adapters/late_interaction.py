@@ -2,16 +2,14 @@
 like, as objects that encode both.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from PIL import Image
 from torch import Tensor
 
-from workbench.assets import text_models
-from workbench.io import reading_errors
 from workbench.objectives.parts.maxsim import MaxSim
-from workbench.records import require
+from workbench.runs.adapters.shared import open_in_transformers, require_finite
 from workbench.runs.own import Adapter
 
 # an image is a thousand tokens of a large language model
@@ -23,6 +21,7 @@ class LateInteraction(Adapter):
 
     Args:
         name: a folder or a name of the hub.
+        kind: class of transformers, see ``retriever_class``.
 
     Raises:
         ValueError: it cannot be opened, or its weights are not finite.
@@ -33,14 +32,10 @@ class LateInteraction(Adapter):
 
     scorer = MaxSim(query="text", reduction="sum")
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, kind: str) -> None:
         super().__init__()
-        opening = reading_errors(name, "cannot be opened by transformers", Exception)
-        with opening, text_models.refusing_code(name):
-            self.model = text_models.read(saved_class(name), name)
-            self.processor = text_models.read("AutoProcessor", name)
-        broken = next((part for part, value in self.named_parameters() if not value.isfinite().all()), "")
-        require(not broken, f"{name}: {broken} holds numbers that are not finite")
+        self.model, self.processor = open_in_transformers(kind, name)
+        require_finite(self, name)
         self.name = name
 
     def encode_image(self, images: Sequence[Image.Image]) -> list[Tensor]:
@@ -64,16 +59,13 @@ class LateInteraction(Adapter):
         return [vectors[mask] for vectors, mask in zip(embeddings, real, strict=True)]
 
 
-def saved_class(name: str) -> str:
-    """Name the class of a retriever with several vectors an item by which a model of transformers was saved;
-    ``""`` = it is none.
+def retriever_class(classes: Iterable[str]) -> str:
+    """Name the class of a retriever with several vectors an item; ``""`` = there is none.
 
     Args:
-        name: a folder or a name of the hub.
+        classes: of transformers, by which a model was saved.
     """
     import transformers
 
-    with reading_errors(name, "cannot be opened by transformers", Exception), text_models.refusing_code(name):
-        config = text_models.read("AutoConfig", name)
-    kinds = [kind for kind in config.architectures or () if kind.endswith("ForRetrieval")]
+    kinds = [kind for kind in classes if kind.endswith("ForRetrieval")]
     return next((kind for kind in kinds if hasattr(transformers, kind)), "")

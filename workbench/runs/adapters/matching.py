@@ -11,8 +11,8 @@ from PIL import Image
 from torch import Tensor
 
 from workbench.assets import text_models
-from workbench.io import checksum, reading_errors
-from workbench.runs.adapters.limits import least, require_finite, text_positions
+from workbench.io import checksum
+from workbench.runs.adapters.shared import open_in_transformers, require_finite
 from workbench.runs.own import Adapter
 
 # files of a folder that decide what a model gives
@@ -33,14 +33,12 @@ class Matching(Adapter):
 
     def __init__(self, name: str) -> None:
         super().__init__()
-        opening = reading_errors(name, "cannot be opened by transformers", Exception)
-        with opening, text_models.refusing_code(name):
-            self.model = text_models.read(self.kind, name)
-            self.processor = text_models.read("AutoProcessor", name)
+        self.model, self.processor = open_in_transformers(self.kind, name)
         require_finite(self, name)
         self.name = Path(name).name
         self.identity = identity(name, self.model, self.kind)
-        self.longest = least(self.processor.tokenizer.model_max_length, text_positions(self.model))
+        positions = text_models.text_positions(self.model)
+        self.longest = text_models.least(self.processor.tokenizer.model_max_length, positions)
 
     def score(self, images: Sequence[Image.Image], texts: Sequence[str]) -> Tensor:
         """``(N,)`` logit of "match" of pairs."""

@@ -2,15 +2,15 @@
 
 from pathlib import Path
 
-from workbench.assets import text_models
-from workbench.io import read_options, reading_errors
+from workbench.io import read_options
 from workbench.runs.adapters.blip import Blip
 from workbench.runs.adapters.blip2 import Blip2
 from workbench.runs.adapters.cross_encoder import CrossEncoder
 from workbench.runs.adapters.dual_encoders import HuggingFace
-from workbench.runs.adapters.late_interaction import LateInteraction, saved_class
+from workbench.runs.adapters.late_interaction import LateInteraction, retriever_class
 from workbench.runs.adapters.matching import Matching
 from workbench.runs.adapters.sentences import SENTENCES, Sentences
+from workbench.runs.adapters.shared import saved_classes
 from workbench.runs.adapters.yes_no import YesNo
 from workbench.runs.own import Adapter
 
@@ -34,19 +34,13 @@ def open_adapter(library: str, name: str) -> Adapter:
         about = Path(name) / ABOUT
         kind = read_options(about).get("model_type") if about.is_file() else ""
         return CrossEncoder(name) if kind == CrossEncoder.__name__ else Sentences(name)
-    saved = _saved_as(name)
+    classes = saved_classes(name)
+    saved = next(iter(classes), "")
     if saved in MATCHING:
         return MATCHING[saved](name)
-    if saved_class(name):
-        return LateInteraction(name)
+    if retriever := retriever_class(classes):
+        return LateInteraction(name, retriever)
     return YesNo(name) if saved in _answering() else HuggingFace(name)
-
-
-def _saved_as(name: str) -> str:
-    """The class of transformers whose weights were saved; empty where the model does not say so."""
-    with reading_errors(name, "cannot be opened by transformers", Exception), text_models.refusing_code(name):
-        config = text_models.read("AutoConfig", name)
-    return next(iter(config.architectures or ()), "")
 
 
 def _answering() -> set[str]:

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from workbench.assets import text_models
-from workbench.io import hub_access, reading_errors
+from workbench.io import hub_access, library, reading_errors
 from workbench.records import require
-from workbench.runs.adapters.limits import DUAL, least, library, text_positions
+from workbench.runs.adapters.shared import DUAL
 from workbench.runs.own import Adapter
 
 SENTENCES = "sentence-transformers"
@@ -32,7 +32,8 @@ class Sentences(Adapter):
             not lacks,
             f"{name} encodes no {'s and no '.join(lacks)}s; {DUAL}",
         )
-        self.longest = least(self.model.max_seq_length, text_positions(self.model))
+        positions = text_models.text_positions(self.model)
+        self.longest = text_models.least(self.model.max_seq_length, positions)
         if self.longest:
             # the library would ask for positions that are not there
             self.model.max_seq_length = self.longest

@@ -10,12 +10,10 @@ import torch
 from PIL import Image
 from torch import Tensor
 
-from workbench.assets import text_models
-from workbench.io import reading_errors
 from workbench.records import require
 from workbench.registry import options_of
-from workbench.runs.adapters.limits import require_finite
 from workbench.runs.adapters.matching import identity
+from workbench.runs.adapters.shared import open_in_transformers, require_finite
 from workbench.runs.own import Adapter
 
 PROMPT = 'Does this image show "{text}"? Answer yes or no.'
@@ -38,10 +36,7 @@ class YesNo(Adapter):
     def __init__(self, name: str, prompt: str = PROMPT, answers: tuple[str, str] = ("yes", "no")) -> None:
         super().__init__()
         require("{text}" in prompt, f"the prompt {prompt!r} has no {{text}}, where the text of a pair stands")
-        opening = reading_errors(name, "cannot be opened by transformers", Exception)
-        with opening, text_models.refusing_code(name):
-            self.model = text_models.read("AutoModelForImageTextToText", name)
-            self.processor = text_models.read("AutoProcessor", name)
+        self.model, self.processor = open_in_transformers("AutoModelForImageTextToText", name)
         kind = type(self.model).__name__
         require(
             getattr(self.processor, "chat_template", None),
