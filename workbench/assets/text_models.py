@@ -3,18 +3,18 @@ parts are read.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.metadata import distribution
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench.formatting import format_count
-from workbench.io import hub_access, with_home
+from workbench.io import hub_access, reading_errors, with_home
 from workbench.registry import require
 
 if TYPE_CHECKING:
-    from torch import nn
+    from torch import Tensor, nn
 
 # the argument by which libraries are allowed to execute code that lies beside a model
 CODE = "trust_remote_code"
@@ -110,6 +110,34 @@ def refusing_code(name: str | Path) -> Iterator[None]:
             f"{name} needs code of its own, which is not executed here; wrap the model in an object with "
             "encode_image and encode_text"
         ) from error
+
+
+@contextmanager
+def reading_transformers(name: str | Path) -> Iterator[None]:
+    """Inside, whatever goes wrong while transformers reads a model is said in one line.
+
+    Args:
+        name: a folder or a name of the hub.
+
+    Raises:
+        ValueError: it cannot be opened, or needs code of its own.
+    """
+    with reading_errors(name, "cannot be opened by transformers", Exception), refusing_code(name):
+        yield
+
+
+def require_finite(weights: "Iterable[tuple[str, Tensor]]", name: str | Path) -> None:
+    """Raise if a weight is not finite.
+
+    Args:
+        weights: of a model, by name.
+        name: of the model, for the message.
+
+    Raises:
+        ValueError: the message names the weight.
+    """
+    broken = next((part for part, values in weights if not values.isfinite().all()), "")
+    require(not broken, f"{name}: {broken} holds numbers that are not finite")
 
 
 def count_longer(tokenizer: Any, texts: Sequence[str], longest: int) -> int:

@@ -294,8 +294,7 @@ def _network(model: str, *, weights: bool) -> Any:
         ValueError: it cannot be opened, is no dual encoder, or its weights are not finite.
     """
     source = _source(model)
-    opening = reading_errors(model, "cannot be opened by transformers", Exception)
-    with opening, text_models.refusing_code(model):
+    with text_models.reading_transformers(model):
         network = text_models.read("AutoModel", source) if weights else _from_config(source)
     kind = type(network).__name__
     require(
@@ -303,8 +302,7 @@ def _network(model: str, *, weights: bool) -> Any:
         f"transformers: {model} holds a {kind}, which does not encode images and texts apart; train a dual "
         "encoder, such as CLIP or SigLIP",
     )
-    broken = [name for name, value in network.named_parameters() if not value.isfinite().all()]
-    require(not broken, f"{model}: {', '.join(broken[:1])} holds numbers that are not finite")
+    text_models.require_finite(network.named_parameters(), model)
     network.random_weights = not weights
     return network.float()
 

@@ -7,10 +7,10 @@ import torch
 from PIL import Image
 from torch import Tensor
 
+from workbench.assets import text_models
 from workbench.records import require
 from workbench.runs.adapters.matching import identity
 from workbench.runs.adapters.sentences import open_in_library
-from workbench.runs.adapters.shared import require_finite
 from workbench.runs.own import Adapter
 
 
@@ -32,7 +32,7 @@ class CrossEncoder(Adapter):
             "image" in getattr(self.model, "modalities", ["text"]),
             f"{name} is a cross-encoder of texts alone; give one that reads images",
         )
-        require_finite(self, name)
+        text_models.require_finite(self.named_parameters(), name)
         self.name = Path(name).name
         self.identity = identity(name, self.model, "CrossEncoder")
 

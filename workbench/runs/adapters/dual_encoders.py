@@ -8,7 +8,7 @@ from PIL import Image
 from workbench.assets import text_models
 from workbench.records import require
 from workbench.registry import options_of
-from workbench.runs.adapters.shared import DUAL, reading_transformers, require_finite
+from workbench.runs.adapters.shared import DUAL
 from workbench.runs.own import Adapter
 
 
@@ -24,10 +24,10 @@ class HuggingFace(Adapter):
 
     def __init__(self, name: str) -> None:
         super().__init__()
-        with reading_transformers(name):
+        with text_models.reading_transformers(name):
             self.model = _dual_encoder(name, *_saved_as(name))
             self.processor = text_models.read("AutoProcessor", name)
-        require_finite(self, name)
+        text_models.require_finite(self.named_parameters(), name)
         self.name = name
         positions = text_models.text_positions(self.model)
         self.longest = text_models.least(self.processor.tokenizer.model_max_length, positions)

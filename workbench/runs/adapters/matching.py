@@ -12,7 +12,7 @@ from torch import Tensor
 
 from workbench.assets import text_models
 from workbench.io import checksum
-from workbench.runs.adapters.shared import open_in_transformers, require_finite
+from workbench.runs.adapters.shared import open_in_transformers
 from workbench.runs.own import Adapter
 
 # files of a folder that decide what a model gives
@@ -34,7 +34,7 @@ class Matching(Adapter):
     def __init__(self, name: str) -> None:
         super().__init__()
         self.model, self.processor = open_in_transformers(self.kind, name)
-        require_finite(self, name)
+        text_models.require_finite(self.named_parameters(), name)
         self.name = Path(name).name
         self.identity = identity(name, self.model, self.kind)
         positions = text_models.text_positions(self.model)

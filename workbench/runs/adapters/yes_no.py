@@ -10,10 +10,11 @@ import torch
 from PIL import Image
 from torch import Tensor
 
+from workbench.assets import text_models
 from workbench.records import require
 from workbench.registry import options_of
 from workbench.runs.adapters.matching import identity
-from workbench.runs.adapters.shared import open_in_transformers, require_finite
+from workbench.runs.adapters.shared import open_in_transformers
 from workbench.runs.own import Adapter
 
 PROMPT = 'Does this image show "{text}"? Answer yes or no.'
@@ -43,7 +44,7 @@ class YesNo(Adapter):
             f"{name} holds a {kind}, which takes no questions: its processor has no chat template; give a "
             "vision-language model that is instructed, such as SmolVLM or Qwen-VL",
         )
-        require_finite(self, name)
+        text_models.require_finite(self.named_parameters(), name)
         self.name = Path(name).name
         self.prompt, self.answers = prompt, answers
         self.identity = identity(name, self.model, prompt, *answers)
