@@ -398,8 +398,8 @@ def test_train_evaluate_and_resume_speak_of_the_same_run(tmp_path: Path) -> None
     }
     assert again == {key: value for key, value in metrics.items() if ":" not in key}
     # An ensemble of a run with itself is the run.
-    twin = shutil.copytree(out, tmp_path / "twin")
-    twice, once = (json.loads(call("evaluate", *places, "--json").stdout) for places in ((out, twin), (out,)))
+    copy = shutil.copytree(out, tmp_path / "copy")
+    twice, once = (json.loads(call("evaluate", *places, "--json").stdout) for places in ((out, copy), (out,)))
     assert [row for row in twice if row not in once] == []
     # two models have no space in common
     of_space = {row["key"] for row in once if row not in twice}

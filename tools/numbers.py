@@ -156,11 +156,11 @@ def _titled(rows: pd.DataFrame) -> pd.DataFrame:
     return rows.assign(objective=["".join((TITLES[name], space, rest)) for name, space, rest in names])
 
 
-def twins() -> str:
-    """How often a caption scores above its twin, by objective and what was exchanged."""
-    rows = _titled(assets.recorded("twins_scenes"))
+def counterfactuals() -> str:
+    """How often a caption scores above its counterfactual, by objective and what was exchanged."""
+    rows = _titled(assets.recorded("counterfactual_scenes"))
     means = seeds.seed_statistics(rows)
-    kinds = sorted(key for key in set(rows.key) if "twin_accuracy" in key)
+    kinds = sorted(key for key in set(rows.key) if "counterfactual_accuracy" in key)
     order = means.loc[kinds[0]]["mean"].sort_values(ascending=False).index
     lines = [f"| objective | RSUM, of 600 | {' | '.join(MetricKey.parse(key).subset for key in kinds)} |"]
     lines += ["|---" * (2 + len(kinds)) + "|"]
@@ -364,7 +364,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "comparison_table": comparison_table,
     "comparison": comparison,
     "fair": fair.table,
-    "twins": twins,
+    "counterfactuals": counterfactuals,
     "photographs": photographs,
     "held": held,
     "ablations": ablations,

@@ -46,7 +46,7 @@ for each of them::
     how equal scores count    the rule is at the head of metrics/ranks.py. Ranks: _count_not_below there,
                               _count_reached in metrics/compiled.py. Lists of grades: metrics/grades.py.
                               Lists for people: blocks.best_items. Pairs: AUROC in calibration.py and
-                              twin_accuracy.py (half each), correlation.py (average ranks).
+                              counterfactual_accuracy.py (half each), correlation.py (average ranks).
                               In words: records/measurement.py: TIES
     an interval               metrics/intervals.py: percentile_interval, Draws; of a difference
                               metrics/comparison.py: _adjust; over seeds metrics/seeds.py: t_interval

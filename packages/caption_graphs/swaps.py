@@ -1,11 +1,12 @@
-"""Captions with twins, made from their graphs: two attributes exchanged, two things, or the sides of a
-relation.
+"""Counterfactuals of captions, made from their graphs: two attributes exchanged, two things, or the sides of
+a relation.
 
-*A red cat is left of a blue dog* has the twins *a blue cat is left of a red dog*, *a red dog is left of a
-blue cat* and *a blue dog is left of a red cat*. Only words are exchanged that stand in the caption once, as
-the graph has them, so that a twin has the words of its caption. Data that know the truth say of each twin
-whether it is true of the image: such a twin is left out, and one of which they do not know it. Of other data
-nobody knows it: relations that hold both ways are left out, and some twins may be true all the same.
+*A red cat is left of a blue dog* has the counterfactuals *a blue cat is left of a red dog*, *a red dog is
+left of a blue cat* and *a blue dog is left of a red cat*. Only words are exchanged that stand in the caption
+once, as the graph has them, so that a counterfactual has the words of its caption. Data that know the truth
+say of each counterfactual whether it is true of the image: such a counterfactual is left out, and one of
+which they do not know it. Of other data nobody knows it: relations that hold both ways are left out, and some
+counterfactuals may be true all the same.
 """
 
 import re
@@ -17,7 +18,7 @@ from typing import Any, Literal
 
 import caption_graphs
 from workbench import data
-from workbench.data.twins import Twin, with_twins
+from workbench.data.counterfactuals import Counterfactual, with_counterfactuals
 from workbench.records import SceneGraph, Split, require
 from workbench.text import NegativeMaker
 
@@ -35,7 +36,7 @@ def swaps(
     options: Mapping[str, Any] = {},
     split: Literal["train", "val", "test"] = "test",
 ) -> Split:
-    """Any data with twins of its captions.
+    """Any data with counterfactuals of its captions.
 
     Args:
         of: a data set or a path, as ``workbench.data.load`` reads it.
@@ -43,24 +44,25 @@ def swaps(
         split: its split.
 
     Returns:
-        The captions followed by their twins, with ``Split.twins`` for ``"attributes"``, ``"things"`` and
-        ``"relations"``.
+        The captions followed by their counterfactuals, with ``Split.counterfactuals`` for ``"attributes"``,
+        ``"things"`` and ``"relations"``.
 
     Raises:
-        ValueError: no caption has a twin; and as the data are loaded.
+        ValueError: no caption has a counterfactual; and as the data are loaded.
     """
     return swapped(data.load(of, split=split, **options))
 
 
 def swapped(split: Split) -> Split:
-    """Return the captions of a split with a twin of each kind that they have, see above."""
-    twins = list(_twins(split, WAYS))
-    require(twins, f"{split.name}: no caption has two things or attributes that can be exchanged")
-    return with_twins(replace(split, name=f"{split.name}, swapped"), twins)
+    """Return the captions of a split with a counterfactual of each kind that they have, see above."""
+    counterfactuals = list(_counterfactuals(split, WAYS))
+    require(counterfactuals, f"{split.name}: no caption has two things or attributes that can be exchanged")
+    return with_counterfactuals(replace(split, name=f"{split.name}, swapped"), counterfactuals)
 
 
 class Counterfactuals(NegativeMaker):
-    """Makes captions that are false of their images, for training: the twins of captions, see above.
+    """Makes captions that are false of their images, for training: the counterfactuals of captions, see
+    above.
 
     Args:
         kinds: what is exchanged, of ``"attributes"``, ``"things"`` and ``"relations"``.
@@ -80,15 +82,15 @@ class Counterfactuals(NegativeMaker):
         self.kinds = kinds
 
     def transform(self, split: Split) -> tuple[tuple[str, ...], ...]:
-        """``(T,)`` twins of each caption, none where there are none."""
+        """``(T,)`` counterfactuals of each caption, none where there are none."""
         texts: list[list[str]] = [[] for _ in split.captions]
-        for row, text, _ in _twins(split, {kind: WAYS[kind] for kind in self.kinds}):
+        for row, text, _ in _counterfactuals(split, {kind: WAYS[kind] for kind in self.kinds}):
             texts[row].append(text)
         return tuple(map(tuple, texts))
 
 
-def _twins(split: Split, kinds: Mapping[str, Ways]) -> Iterator[Twin]:
-    """Yield the twins of captions that are false of their images."""
+def _counterfactuals(split: Split, kinds: Mapping[str, Ways]) -> Iterator[Counterfactual]:
+    """Yield the counterfactuals of captions that are false of their images."""
     graphs = split.caption_graphs or caption_graphs.parse(split.captions)
     of_image: list[set[str]] = [set() for _ in split.image_ids]
     for caption, image in zip(split.captions, split.own, strict=True):
@@ -97,11 +99,11 @@ def _twins(split: Split, kinds: Mapping[str, Ways]) -> Iterator[Twin]:
         for kind, ways in kinds.items():
             texts = ((exchange_phrases(caption, *way[:2]), way[2]) for way in ways(caption, graph))
             if text := _first(split, row, texts, of_image):
-                yield Twin(row, text, kind)
+                yield Counterfactual(row, text, kind)
 
 
 def _first(split: Split, row: int, ways: Iterator[tuple[str, SceneGraph]], of_image: list[set[str]]) -> str:
-    """Return the first twin of a caption that is false of its image; empty if there is none."""
+    """Return the first counterfactual of a caption that is false of its image; empty if there is none."""
     image = int(split.own[row])
     for text, graph in ways:
         if not text or text in of_image[image]:

@@ -63,7 +63,7 @@ METRICS = {
     "families": "silhouette",
     "named": "weight of named things",
     "true@1": "true@1",
-    "attributes": "twin accuracy",
+    "attributes": "counterfactual accuracy",
     "order": "Kendall's tau with descriptiveness",
     "entities": "mAP@R by one entity",
     "above entities": "captions above their entities",

@@ -24,7 +24,7 @@ from scipy.stats import kendalltau, kurtosis, skew
 from paper_tables import weights
 from workbench import data, text
 from workbench.io import replacing
-from workbench.metrics import evaluation, twin_accuracy
+from workbench.metrics import counterfactual_accuracy, evaluation
 from workbench.metrics.blocks import by_rows
 from workbench.metrics.grades import lists
 from workbench.metrics.hierarchy import Chains
@@ -214,14 +214,19 @@ def steps(run: Result) -> float:
 
 
 def attributes(run: Result) -> Values:
-    """By image, the share of captions that score above their twins with two attributes exchanged."""
+    """By image, the share of captions that score above their counterfactuals with two attributes
+    exchanged.
+    """
     images = len(run.split.image_ids)
     split = data.load("scenes", split="test", size=images, texts="swaps")
     scores, only = (
         score_split(run.model, *_embed_split(run, split)),
-        {"attributes": split.twins["attributes"]},
+        {"attributes": split.counterfactuals["attributes"]},
     )
-    return next(values for _, values in twin_accuracy.twin_accuracies(scores, only, split.own, rounds=0))
+    return next(
+        values
+        for _, values in counterfactual_accuracy.counterfactual_accuracies(scores, only, split.own, rounds=0)
+    )
 
 
 def milliseconds(run: Result) -> float:

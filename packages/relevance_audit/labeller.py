@@ -155,7 +155,7 @@ class Labeller(anywidget.AnyWidget):
         self.view = view
 
     def sheet(self, most: int = SHEET) -> str:
-        """Return the static twin: the first candidates with their settled labels, as HTML on its own."""
+        """Return the static page: the first candidates with their settled labels, as HTML on its own."""
         settled, total = self.labels.settled_labels(), len(self.pairs)
         cards = [
             candidate_card(self.split, self.table.iloc[at], settled.get(pair, ""), grades=self.grades)
@@ -167,6 +167,6 @@ class Labeller(anywidget.AnyWidget):
         )
 
     def _repr_mimebundle_(self, **options: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
-        twin = {"text/html": self.sheet(), "text/plain": f"{len(self.pairs)} candidates"}
+        page = {"text/html": self.sheet(), "text/plain": f"{len(self.pairs)} candidates"}
         live = None if os.environ.get("WORKBENCH_BATCH") else super()._repr_mimebundle_(**options)
-        return (twin, {}) if live is None else ({**live[0], **twin}, live[1])
+        return (page, {}) if live is None else ({**live[0], **page}, live[1])

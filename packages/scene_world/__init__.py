@@ -74,8 +74,8 @@ def load(
         share_seed: which images a share takes; a run gives its own seed.
         texts: "captions": five captions an image, of detail ``level`` 1 (one thing, mostly by its kind) to 5
             (everything), in random order; "chains": four texts an image, ``level`` 1 (generic) to 4
-            (specific); each follows from the next. "swaps": the captions, and of each its twins with two
-            attributes, two things or the sides of a relation exchanged that are false of the image.
+            (specific); each follows from the next. "swaps": the captions, and of each its counterfactuals
+            with two attributes, two things or the sides of a relation exchanged that are false of the image.
         seed: another seed is another world, drawn from the same vocabulary.
         image_size: side of an image in pixels, 32 to 1024.
         levels: of ``texts="captions"``: the detail of each caption of an image, repeats allowed; by default

@@ -17,7 +17,7 @@ from tests.views.explorer.toy_answers import HOSTILE, answer, hostile
 from workbench.execution.report import to_html
 from workbench.records import Judgements, Split
 from workbench.tour import STOPS, TourResult
-from workbench.views.explorer import twin
+from workbench.views.explorer import static
 from workbench.views.plots.retrieval import sheet
 from workbench.views.plots.tables import listing
 
@@ -31,7 +31,7 @@ import json, numpy as np, torch
 from PIL import Image
 from IPython.display import HTML
 import relevance_audit as audit
-from workbench.views.explorer import twin
+from workbench.views.explorer import static
 from workbench.views.explorer.explorer import Explorer
 from workbench.views.maps import EmbeddingMap, Settings, map_runs
 from workbench.records import Embedding, Judgements, Split
@@ -62,15 +62,15 @@ CELLS = (
     "live",
     "chart",
     "audit.Labeller(split, table, audit.Labels('owned.json', 'ann'))",
-    "live.query(text=hostile[1]); HTML(twin.html(live.static()))",
+    "live.query(text=hostile[1]); HTML(static.html(live.static()))",
 )
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_static_twin_has_no_serious_violation(
+def test_the_static_page_has_no_serious_violation(
     browser: Any, axe: str, tmp_path: Path, scheme: str
 ) -> None:
-    path = twin.write(tmp_path / "twin.html", [answer("a red dog"), answer("a dog", (2, 1, 5))])
+    path = static.write(tmp_path / "static.html", [answer("a red dog"), answer("a dog", (2, 1, 5))])
     context = browser.new_context(offline=True, color_scheme=scheme)
     page = context.new_page()
     page.goto(path.as_uri())
@@ -88,7 +88,7 @@ def test_widgets_with_hostile_data_have_no_serious_violation_and_run_nothing(
     page, _, trouble = run_in_lab(browser, lab, "hostile", CELLS, height=6000)
     page.locator("[data-testid=explorer] [data-testid=columns] img").first.wait_for()
     page.locator("[data-testid=audit]").wait_for()
-    page.locator("[data-testid=twin-columns] button").first.click()
+    page.locator("[data-testid=static-columns] button").first.click()
     for _ in in_themes(page, page, lab.folder / "hostile"):
         assert trouble_on(page, axe, [".jp-OutputArea-output"]) == []
     assert page.evaluate("window.owned") is None
@@ -116,7 +116,7 @@ def _report() -> str:
     table = listing({HOSTILE[2]: HOSTILE, "other": HOSTILE}, title=HOSTILE[0])
     shown = [
         nbformat.v4.new_output("display_data", {"text/html": one})
-        for one in (found, back, table, twin.html(hostile()))
+        for one in (found, back, table, static.html(hostile()))
     ]
     said = [
         nbformat.v4.new_output("stream", text="\n".join(HOSTILE[:6])),
@@ -161,7 +161,7 @@ def test_the_tour_and_its_reports_have_no_violation_and_no_sideways_scrolling(
         page = context.new_page()
         page.set_default_timeout(180_000)
         page.goto(path.as_uri())
-        page.locator(".plotly-graph-div .main-svg, [data-testid='twin'] img").first.wait_for()
+        page.locator(".plotly-graph-div .main-svg, [data-testid='static'] img").first.wait_for()
         page.evaluate("document.querySelectorAll('details').forEach(fold => fold.setAttribute('open', ''))")
         assert trouble_on(page, axe, ["html"]) == []
         assert page.evaluate("document.documentElement.scrollWidth") <= width

@@ -248,7 +248,7 @@ def winoground(root):
     return root
 
 
-def twins(root):
+def counterfactuals(root):
     """What ``options`` of the data set reads."""
     return {"source": "winoground", "root": str(winoground(root))}
 

@@ -581,8 +581,8 @@ def beside(make):
     return lambda at: make(at)
 
 
-# layout: what is wrong with its twin, and what the one line says of it
-TWINS = {
+# layout: what is wrong with its misshapen copy, and what the one line says of it
+MISSHAPEN = {
     "Kaggle's Flickr8k": (
         edit("captions.txt", "image,caption", "a,b"),
         "captions.txt has the columns a, b; image, caption are needed",
@@ -702,13 +702,13 @@ TWINS = {
 }
 
 
-def test_every_layout_has_its_misshapen_twin():
-    assert TWINS.keys() == LAYOUTS.keys()
+def test_every_layout_has_a_misshapen_copy():
+    assert MISSHAPEN.keys() == LAYOUTS.keys()
 
 
-@pytest.mark.parametrize("name", TWINS)
+@pytest.mark.parametrize("name", MISSHAPEN)
 def test_a_misshapen_layout_is_refused_with_one_line_and_never_read_in_part(name, tmp_path):
-    change, said = TWINS[name]
+    change, said = MISSHAPEN[name]
     LAYOUTS[name][0](tmp_path)
     change(tmp_path)
     with pytest.raises((ValueError, FileNotFoundError)) as error:

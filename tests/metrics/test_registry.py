@@ -20,7 +20,7 @@ from workbench.runs import measure as evaluation
 ROWS = {
     name: row
     for name, row in metrics.rows().items()
-    if row.requires not in ("pairs", "chains", "twins", "space")
+    if row.requires not in ("pairs", "chains", "counterfactuals", "space")
 }
 # their best order is not that of the grades, or equal grades have an order: the earlier row first
 OTHERWISE = {"sr_votes", "false_negatives", "pmrp", "ncs_top", "sr_top"}

@@ -198,11 +198,11 @@ def rates(scores, own, folds=1, ks=(1, 5, 10)):
     return found | {"rsum": sum(found[direction, k] for direction in ("i2t", "t2i") for k in (1, 5, 10))}
 
 
-def twin_accuracy(scores, own, pairs):
-    """Mean over images of the share of pairs (caption, twin) that the image orders rightly; equal: half."""
+def counterfactual_accuracy(scores, own, pairs):
+    """Mean over images of the share of pairs (caption, counterfactual) in the right order; equal: 1/2."""
     by_image = {}
-    for caption, twin in pairs:
-        first, second = scores[own[caption]][caption], scores[own[caption]][twin]
+    for caption, counterfactual in pairs:
+        first, second = scores[own[caption]][caption], scores[own[caption]][counterfactual]
         right = 1 if first > second else 0.5 if first == second else 0
         by_image.setdefault(own[caption], []).append(right)
     return sum(sum(right) / len(right) for right in by_image.values()) / len(by_image)

@@ -206,13 +206,13 @@ def test_the_true_formats_of_the_field_are_measured_by_the_command(folder, tmp_p
 
 
 def test_several_runs_on_other_data_are_an_ensemble_that_is_not_stored(folder, tmp_path):
-    twin = shutil.copytree(folder, tmp_path / "twin")
-    done = call("evaluate", folder, twin, "--data", json.dumps(CHAINS))
+    copy = shutil.copytree(folder, tmp_path / "copy")
+    done = call("evaluate", folder, copy, "--data", json.dumps(CHAINS))
     assert done.exit_code == 0, done.output
     assert "nothing is stored" in done.output
     assert not runs.read(folder).evaluations
     one = beside(folder, Target(**CHAINS))
-    again = json.loads(call("evaluate", folder, twin, "--data", json.dumps(CHAINS), "--json").output)
+    again = json.loads(call("evaluate", folder, copy, "--data", json.dumps(CHAINS), "--json").output)
     assert {row["key"]: row["value"] for row in again}["rsum"] == pytest.approx(one["rsum"])
 
 

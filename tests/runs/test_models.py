@@ -1,4 +1,4 @@
-"""Every way to name a model gives one that embeds images and texts, and its misshapen twin is one line."""
+"""Every way to name a model gives one that embeds images and texts; a misshapen one is one line."""
 
 from __future__ import annotations
 

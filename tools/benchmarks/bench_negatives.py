@@ -3,7 +3,8 @@ tools.benchmarks.bench_negatives [ROOT]``, where ``ROOT`` keeps the runs (defaul
 a measurement that was stopped goes on.
 
 InfoNCE on the synthetic scenes, from random heads, with annotated pairs: alone, and with a counterfactual
-caption beside each caption. The text encoder reads the order of words. Twins are those of ``bench_twins``.
+caption beside each caption. The text encoder reads the order of words. Counterfactuals are those of
+``bench_counterfactual``.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ IMAGES = 1000
 ARMS = {"annotated pairs alone": "", "counterfactual captions too": "counterfactuals"}
 IMAGE = {"name": "regions", "embed_dim": 128, "hidden_dim": 128, "pooling": "max"}
 TEXT = {"name": "sequence", "word_dim": 64, "embed_dim": 128, "layer": "gru", "pooling": "max"}
-TWINS = Target(data={"name": "scenes", "texts": "swaps"}, images=500)
+COUNTERFACTUALS = Target(data={"name": "scenes", "texts": "swaps"}, images=500)
 BESIDE = ("rsum", "exact:i2t/map_at_r")
 
 
@@ -51,11 +52,11 @@ def configuration(negatives: str, seed: int, images: int = IMAGES) -> Config:
 
 
 def numbers(folder: Path, config: Config) -> dict[str, float]:
-    """Accuracy on twins and what is beside it, of a run that is trained where it is not there."""
+    """Accuracy on counterfactuals and what is beside it, of a run that is trained where it is not there."""
     if not (folder / runs.RESULTS).is_file():
         train(config, folder=folder, progress=False).save(folder)
-    result = evaluate(folder, TWINS, rounds=0)
-    values = {m.label: m.value for m in result.measurements if "twin_accuracy" in m.label}
+    result = evaluate(folder, COUNTERFACTUALS, rounds=0)
+    values = {m.label: m.value for m in result.measurements if "counterfactual_accuracy" in m.label}
     return values | {key: runs.read(folder).results["metrics"][key] for key in BESIDE}
 
 

@@ -311,12 +311,12 @@ def _ids(rows: Sequence[_Row]) -> tuple[list[str], tuple[str, ...]]:
         note = f"every row has the same image; they stay {format_count(len(rows), 'image')}"
         return ids, (f"{note}; a column image_id tells which rows are one",)
     content = {key.digest: name for key, name in reversed(first.items())}
-    twins = [(name, content[key.digest]) for key, name in first.items() if content[key.digest] != name]
+    duplicates = [(name, content[key.digest]) for key, name in first.items() if content[key.digest] != name]
     own = [name for row, name in zip(rows, ids, strict=True) if not row.path]
     repeated = len(own) - len(set(own))
     notes = [f"{format_count(repeated, 'row')} with the image of another; their captions stand with it"]
     notes = notes if repeated else []
-    if twins:
-        many, pair = format_count(len(twins), "image"), " and ".join(twins[0])
+    if duplicates:
+        many, pair = format_count(len(duplicates), "image"), " and ".join(duplicates[0])
         notes.append(f"{many} with the content of another, under another id, name or split: {pair}")
     return ids, tuple(notes)

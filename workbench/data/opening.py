@@ -373,11 +373,11 @@ def doubts(split: Split) -> list[str]:
     """List what is doubtful in a split: images that cannot be opened, or that are the same under two names,
     and captions that stand twice. The first ``OPENED`` images are opened.
     """
-    broken, twins = _open_images(split)
+    broken, duplicates = _open_images(split)
     table = pd.DataFrame({"own": split.own, "caption": split.captions})
     facts = [
         ("picture", "cannot be opened", broken),
-        ("picture", "with the pixels of another one", twins),
+        ("picture", "with the pixels of another one", duplicates),
         ("caption", "standing twice at an image", table["caption"][table.duplicated()].tolist()),
     ]
     notes = [
@@ -392,7 +392,7 @@ def doubts(split: Split) -> list[str]:
 def _open_images(split: Split) -> tuple[list[str], list[str]]:
     """What is wrong with images that cannot be opened, and the names of those that have the same pixels."""
     broken = []
-    twins = []
+    duplicates = []
     first: dict[bytes, str] = {}
     names = split.image_ids[:OPENED] if split.regions is None else ()
     for row, name in enumerate(each(names, "looking for doubtful images", "images")):
@@ -404,5 +404,5 @@ def _open_images(split: Split) -> tuple[list[str], list[str]]:
         digest = hashlib.blake2b(image.tobytes(), salt=str(image.size).encode()[:16]).digest()
         other = first.setdefault(digest, name)
         if other != name:
-            twins.append(f"{name} and {other}")
-    return broken, twins
+            duplicates.append(f"{name} and {other}")
+    return broken, duplicates

@@ -15,7 +15,7 @@ from workbench.records.measurement import BOOTSTRAP, TIES
 from workbench.registry import Natural, Registry, did_you_mean, make
 
 Need = Literal[
-    "ranks", "groups", "labels", "lists", "scores", "relevant", "pairs", "chains", "twins", "space"
+    "ranks", "groups", "labels", "lists", "scores", "relevant", "pairs", "chains", "counterfactuals", "space"
 ]
 _registry = Registry("workbench.metrics", Metric="registry")
 
@@ -33,8 +33,8 @@ class Metric:
             ``"lists"``: ``grades.Lists``, some queries at a time. ``"scores"``: ``evaluation.Side``,
             everything of one direction. ``"relevant"``: ``evaluation.JudgedSide``, the same with the relevant
             pairs, where judgements say which these are. ``"pairs"``: ``(N, 3)`` value, rating and query of
-            each judged pair. ``"chains"``: ``hierarchy.Chains``. ``"twins"``: see ``twin_accuracy``.
-            ``"space"``: see ``space`` and ``calibration``.
+            each judged pair. ``"chains"``: ``hierarchy.Chains``. ``"counterfactuals"``: see
+            ``counterfactual_accuracy``. ``"space"``: see ``space`` and ``calibration``.
         ks: its depths; ``None`` = it has none.
         by: which judgements of a data set it is measured by: ``"own"`` pairs, all ``"others"``, the
             ``"graded"`` among them, the ``"exact"`` truth, the ``"densest"``, which say most about all pairs,

@@ -44,7 +44,8 @@ class Split:
         image_judgements: by name, of pairs of images ``(I, I)``.
         caption_judgements: by name, of pairs of captions ``(T, T)``.
         negatives: ``(T,)`` further texts of each caption that are false of its image, for training.
-        twins: by kind, pairs ``(T, T)`` of a caption and a text like it that is false of the caption's image.
+        counterfactuals: by kind, pairs ``(T, T)`` of a caption and a text like it that is false of the
+            caption's image.
         image_graphs, caption_graphs: scene graphs, where the data set knows them.
         stamp: row -> checksum of what the image is read from, 0 = not known, so that an image that is
             exchanged under its id is noticed; see ``io.content_stamp``.
@@ -71,7 +72,7 @@ class Split:
     image_judgements: Mapping[str, Judgements] = field(default_factory=dict)
     caption_judgements: Mapping[str, Judgements] = field(default_factory=dict)
     negatives: tuple[tuple[str, ...], ...] | None = None
-    twins: Mapping[str, Judgements] = field(default_factory=dict)
+    counterfactuals: Mapping[str, Judgements] = field(default_factory=dict)
     image_graphs: tuple[SceneGraph, ...] | None = None
     caption_graphs: tuple[SceneGraph, ...] | None = None
     grade: Callable[[SceneGraph | str, Sequence[SceneGraph]], Truth] | None = None
@@ -101,7 +102,7 @@ class Split:
                 judgements.require_shape((images, texts), self.name)
         for judgements in self.image_judgements.values():
             judgements.require_shape((images, images), self.name)
-        for judgements in (*self.caption_judgements.values(), *self.twins.values()):
+        for judgements in (*self.caption_judgements.values(), *self.counterfactuals.values()):
             judgements.require_shape((texts, texts), self.name)
 
     def __repr__(self) -> str:
@@ -111,7 +112,7 @@ class Split:
         images = format_count(len(self.image_ids), "image")
         captions = format_count(len(self.captions), "caption")
         fields = [name for name in FIELDS if getattr(self, name) is not None]
-        hard_negatives = [f"{kind} twins" for kind in self.twins]
+        hard_negatives = [f"{kind} counterfactuals" for kind in self.counterfactuals]
         judgements = [*self.judgements, *self.image_judgements, *self.caption_judgements, *hard_negatives]
         return (
             f"{self.name}: {images}, {captions} ({counts} per image)\n"
@@ -139,7 +140,7 @@ class Split:
             folds=1,
             image_judgements=_restrict_judgements(self.image_judgements, rows),
             caption_judgements=_restrict_judgements(self.caption_judgements, keep),
-            twins=_restrict_judgements(self.twins, keep),
+            counterfactuals=_restrict_judgements(self.counterfactuals, keep),
             **by_caption,
             **by_image,
         )

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from workbench.records import Rows, Split, Values
 
 STAMPS = ("caption_stamps", "image_stamps")
-TWINS = "/twin_accuracy["
+COUNTERFACTUALS = "/counterfactual_accuracy["
 
 
 @dataclass(frozen=True)
@@ -150,15 +150,15 @@ def _describe_changes(ids: Sequence[str], name: str, what: str) -> str:
 
 def usual_numbers(labels: Iterable[str]) -> list[str]:
     """Choose the numbers by which runs are compared where nobody names others: RSUM and R@1 by the own pairs,
-    mAP@R by the densest judgements, the accuracies on twins, and metrics that somebody asked for.
+    mAP@R by the densest judgements, the accuracies on counterfactuals, and metrics that somebody asked for.
 
     Every comparison takes these, so that one pair of runs has the same intervals in each.
 
     Args:
         labels: of all numbers that the runs have.
 
-    >>> usual_numbers(["rsum", "i2t/R@1", "i2t/R@5", "i2t/recall@1", "i2t/twin_accuracy[things]"])
-    ['rsum', 'i2t/R@1', 'i2t/twin_accuracy[things]']
+    >>> usual_numbers(["rsum", "i2t/R@1", "i2t/R@5", "i2t/recall@1", "i2t/counterfactual_accuracy[things]"])
+    ['rsum', 'i2t/R@1', 'i2t/counterfactual_accuracy[things]']
     """
     from workbench.metrics import usual_names
 
@@ -167,7 +167,7 @@ def usual_numbers(labels: Iterable[str]) -> list[str]:
         key = MetricKey.parse(label)
         if key.k in (None, 1) or key.metric not in FIRST:
             chosen.append(label)
-    return list(dict.fromkeys([*chosen, *(label for label in known if TWINS in label)]))
+    return list(dict.fromkeys([*chosen, *(label for label in known if COUNTERFACTUALS in label)]))
 
 
 def paired_differences_of(

@@ -193,11 +193,13 @@ def table(
 def _usual_keys(opened: Sequence[Result]) -> list[str]:
     """Return the numbers that are compared if none are named."""
     split = opened[0].split
-    twins = [str(MetricKey("twin_accuracy", "i2t", subset=kind)) for kind in split.twins]
+    counterfactuals = [
+        str(MetricKey("counterfactual_accuracy", "i2t", subset=kind)) for kind in split.counterfactuals
+    ]
     measured_by_all = set.intersection(*(set(run.values) for run in opened))
     shared = [label for label in opened[0].values if label in measured_by_all]
     first = []
-    for label in [*first_keys(split.judgements), *twins]:
+    for label in [*first_keys(split.judgements), *counterfactuals]:
         # ranked lists do not determine every number
         lacking = [run for run in opened if label not in run.values and run.model.directed]
         first += [] if lacking else [label]

@@ -43,7 +43,7 @@ from workbench.runs.vector_files import file_origin, name_of_sources
 from workbench.runs.ways import WAYS, query_way
 
 # metrics that compare scores of different queries, which lists do not give
-OF_PAIRS = ("pairs", "twins")
+OF_PAIRS = ("pairs", "counterfactuals")
 Measured = tuple[list[Measurement], dict[str, Values]]
 
 

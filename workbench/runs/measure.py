@@ -12,9 +12,10 @@ from torch import Tensor
 from workbench import metrics as registry
 from workbench import text as signals
 from workbench.formatting import format_count
-from workbench.metrics import calibration, correlation, cxc, space, twin_accuracy
+from workbench.metrics import calibration, correlation, cxc, space
 from workbench.metrics.blocks import AnyScores, at_pairs, products
 from workbench.metrics.categories import Categories, category_presence
+from workbench.metrics.counterfactual_accuracy import counterfactual_accuracies
 from workbench.metrics.evaluation import Columns, Evidence, Subset, walk
 from workbench.metrics.evaluation import evaluate as measured
 from workbench.metrics.intervals import ROUNDS
@@ -166,8 +167,8 @@ def evaluate_split(
                 task.update(detail=f"{format_count(len(pairs), 'number')} so far")
         for evidence in _judged_evidence(scores, split, judge) if judge and graded else ():
             pairs += walk(evidence, graded, rounds=rounds)
-    of_twins = [row for row in table if "twins" in row.by]
-    pairs += twin_accuracy.twin_accuracies(scores, split.twins, split.own, rows=of_twins, rounds=rounds)
+    binding = [row for row in table if "counterfactuals" in row.by]
+    pairs += counterfactual_accuracies(scores, split.counterfactuals, split.own, rows=binding, rounds=rounds)
     measurements = [m for m, _ in pairs]
     spatial = [row for row in table if "any" in row.by]
     measurements += space.space_numbers(ranked, split.own, vectors, spatial, rounds=rounds)

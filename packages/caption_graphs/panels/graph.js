@@ -266,7 +266,7 @@ export default class GraphPanel {
           " ",
           h(
             "button",
-            { type: "button", "data-testid": "twin-watched", onclick: pin },
+            { type: "button", "data-testid": "static-watched", onclick: pin },
             page.pins.has(page.pinKey(item)) ? "unpin it" : "pin it",
           ),
         )
@@ -276,7 +276,7 @@ export default class GraphPanel {
       "Counterfactual edits",
       "What if the question said something else? Edits of its scene graph",
       what,
-      page.sheet(caption, ["edit", "sentence", ...runs], lines, "twin-edits"),
+      page.sheet(caption, ["edit", "sentence", ...runs], lines, "static-edits"),
     );
   }
 }

@@ -156,7 +156,7 @@ export default class WayPanel {
     if (!steps.length) return "";
     const { runs } = page.answer;
     const walks = unique(steps.map(step => step.walk)).sort((a, b) => a - b);
-    const shown = h("div", { class: "wbt-columns", "data-testid": "twin-way" });
+    const shown = h("div", { class: "wbt-columns", "data-testid": "static-way" });
     const share = h("output", {});
     const slider = h("input", {
       type: "range",
@@ -164,7 +164,7 @@ export default class WayPanel {
       max: walks.length - 1,
       step: 1,
       value: 0,
-      "data-testid": "twin-walk",
+      "data-testid": "static-walk",
     });
     const move = () => {
       const walk = walks[Number(slider.value)];

@@ -61,7 +61,7 @@ export default class WordsPanel {
       "Fall of the score when the word is left out",
       ["word", ...page.answer.runs],
       lines,
-      "twin-words",
+      "static-words",
     );
     return page.part("Effect of each word", "How much each word matters", table);
   }

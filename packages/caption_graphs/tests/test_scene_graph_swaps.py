@@ -68,7 +68,7 @@ PLACES = [
 LOOKS = ["young", "tall", "wet", "happy", "small", "old"]
 WORN = ["hat", "blue shirt", "jacket", "helmet", "red dress"]
 PRONOUNS = {"he": "she", "him": "her", "his": "her", "himself": "herself"}
-# A caption, its swapped twin, and what a word of the first is called in the second.
+# A caption, its swapped counterfactual, and what a word of the first is called in the second.
 Pair = tuple[str, str, dict[str, str]]
 
 

@@ -72,12 +72,15 @@ def test_the_order_of_true_captions_by_a_double_loop(run) -> None:
     assert probes.order(run)[row] == pytest.approx(np.mean(signs), abs=0.02 + ties / len(signs))
 
 
-def test_entities_are_asked_by_the_truth_and_twins_by_their_captions(run) -> None:
+def test_entities_are_asked_by_the_truth_and_counterfactuals_by_their_captions(run) -> None:
     values = probes.entities(run)
     assert np.nanmean(values) > 0.2  # the shipped encoder names things; chance is a twentieth
-    twins = probes.attributes(run)
-    assert twins.shape == (30,)
-    assert ((twins[~np.isnan(twins)] >= 0) & (twins[~np.isnan(twins)] <= 1)).all()
+    counterfactuals = probes.attributes(run)
+    assert counterfactuals.shape == (30,)
+    assert (
+        (counterfactuals[~np.isnan(counterfactuals)] >= 0)
+        & (counterfactuals[~np.isnan(counterfactuals)] <= 1)
+    ).all()
 
 
 def test_a_value_is_kept_beside_its_run_and_an_unknown_probe_is_named(tmp_path, monkeypatch) -> None:

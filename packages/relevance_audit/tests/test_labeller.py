@@ -84,7 +84,7 @@ def test_what_cannot_be_saved_is_said(widget, monkeypatch):
     assert (widget.position, widget.view["status"]) == (0, "not saved: no space left")
 
 
-def test_the_static_twin_escapes_texts_and_takes_the_place_of_the_view_in_a_batch_run(
+def test_the_static_page_escapes_texts_and_takes_the_place_of_the_view_in_a_batch_run(
     split, table, tmp_path, monkeypatch
 ):
     nasty = replace(split, captions=(HOSTILE, *split.captions[1:]), judgements={})

@@ -28,7 +28,7 @@ from workbench.runs.own import is_object_model
 from workbench.runs.preview import preview_model
 from workbench.runs.result import Result
 from workbench.views import photographs
-from workbench.views.explorer import twin
+from workbench.views.explorer import static
 from workbench.views.explorer.answers import Answer, Item
 from workbench.views.explorer.engine import Engine
 from workbench.views.explorer.panels import Panel, panel_scripts, panel_styles
@@ -302,7 +302,7 @@ class Explorer(anywidget.AnyWidget):
         """Write a page that reads without kernel or network: the last answer, or the answers to these
         questions, each of which may be a text.
         """
-        return twin.write(path, self.static(questions), panels=self._panels)
+        return static.write(path, self.static(questions), panels=self._panels)
 
     @door("show")
     def show(self, questions: Sequence[Question | str] = ()) -> Any:
@@ -319,7 +319,7 @@ class Explorer(anywidget.AnyWidget):
             return self
         from IPython.display import HTML
 
-        return HTML(twin.html(self.static(questions), panels=self._panels))
+        return HTML(static.html(self.static(questions), panels=self._panels))
 
     def questions(self, tag: str = "") -> tuple[Question, ...]:
         """The questions that were saved in the widget, as ``to_html`` takes them.

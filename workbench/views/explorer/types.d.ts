@@ -2,7 +2,7 @@
 
 export type Mark = "own" | "relevant" | "not" | "unknown";
 export type View = import("./explorer.js").View;
-export type Page = import("./twin.js").Twin;
+export type Page = import("./static.js").StaticPage;
 export type Seeks = "images" | "captions" | "entities";
 
 export type { Model } from "../widget";

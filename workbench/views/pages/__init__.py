@@ -57,7 +57,7 @@ def fill_template(template: str | Path, **values: Any) -> Markup:
     """A template filled with values: a whole page, or a piece of one.
 
     Args:
-        template: path below ``workbench/``, e.g. ``"views/explorer/twin.html.j2"``, or a file elsewhere.
+        template: path below ``workbench/``, e.g. ``"views/explorer/static.html.j2"``, or a file elsewhere.
         values: what the template names; texts are escaped, what ``fill_template`` has returned is taken as
             it is.
 

@@ -1,10 +1,10 @@
-"""Whether a model binds words to things: its score of a caption and of the caption's twin, in which two of
-its attributes, things or sides of a relation are exchanged, so that it is false of the image.
+"""Whether a model binds words to things: its score of a caption and of the caption's counterfactual, in which
+two of its attributes, things or sides of a relation are exchanged, so that it is false of the image.
 
-"Share of an image's captions that score higher with it than their twins, mean over images." An equal score
-counts half, as a guess between two would: a model that scores at random has .5, and so has one that reads a
-bag of words and cannot see a twin of the same words. Scores are equal up to rounding, since caption and twin
-are encoded in different batches.
+"Share of an image's captions that score higher with it than their counterfactuals, mean over images." An
+equal score counts half, as a guess between two would: a model that scores at random has .5, and so has one
+that reads a bag of words and cannot see a counterfactual of the same words. Scores are equal up to rounding,
+since caption and counterfactual are encoded in different batches.
 
 Source: M. Yuksekgonul et al., When and why vision-language models behave like bags-of-words, ICLR 2023.
 """
@@ -25,43 +25,44 @@ CHANCE = 0.5
 ROUNDING = 1e-5
 
 
-class TwinAccuracy(Metric):
-    """Share of an image's captions that score higher with it than their twins; equal scores count half."""
+class CounterfactualAccuracy(Metric):
+    """Share of an image's captions above their counterfactuals with it; equal scores count half."""
 
-    name, hit = "twin_accuracy", "the image scores its caption higher than the caption's twin"
-    requires = "twins"
-    directions, by = ("i2t",), ("twins",)
+    name = "counterfactual_accuracy"
+    hit = "the image scores its caption higher than the caption's counterfactual"
+    requires = "counterfactuals"
+    directions, by = ("i2t",), ("counterfactuals",)
     ties = "an equal score, up to rounding, counts half"
 
     def per_query(self, found: tuple[Values, Rows, int], k: int | None = None) -> Values:
-        """``(I,)`` of ``(N,)`` whether each caption scores higher than its twin, .5 where equal, ``(N,)`` its
-        image, and ``I``; NaN for an image without twins.
+        """``(I,)`` of ``(N,)`` whether each caption scores higher than its counterfactual, .5 where equal,
+        ``(N,)`` its image, and ``I``; NaN for an image without counterfactuals.
         """
         above, image, images = found
         return ratio(np.bincount(image, above, images), np.bincount(image, minlength=images))
 
 
-def twin_accuracies(
+def counterfactual_accuracies(
     scores: AnyScores,
-    twins: Mapping[str, Judgements],
+    counterfactuals: Mapping[str, Judgements],
     own: Rows,
     *,
-    rows: Sequence[Metric] = (TwinAccuracy(),),
+    rows: Sequence[Metric] = (CounterfactualAccuracy(),),
     rounds: int = ROUNDS,
     seed: int = SEED,
 ) -> Iterator[tuple[Measurement, Values]]:
-    """The accuracy by kind of twin, and its ``(I,)`` values by image.
+    """The accuracy by kind of counterfactual, and its ``(I,)`` values by image.
 
     Args:
         scores: ``(I, T)``, larger = more alike.
-        twins: by kind, captions and their twins, see ``Split.twins``.
-        own: ``(T,)`` image row of each caption and twin.
-        rows: metrics that read twins.
+        counterfactuals: by kind, captions and their counterfactuals, see ``Split.counterfactuals``.
+        own: ``(T,)`` image row of each caption and counterfactual.
+        rows: metrics that read counterfactuals.
         rounds: bootstrap rounds; images are drawn, each with all its captions; 0 = no intervals.
         seed: of the bootstrap.
     """
     draws = Draws(own, scores.shape[0], rounds, seed)
-    for kind, pairs in twins.items():
+    for kind, pairs in counterfactuals.items():
         image = own[pairs.images]
         mine, other = (at_pairs(scores, image, text) for text in (pairs.images, pairs.captions))
         close = ROUNDING * np.abs([mine, other]).max(initial=0)
@@ -72,4 +73,4 @@ def twin_accuracies(
             yield report_number(row, key, values, "i2t", draws, 2, CHANCE), values
 
 
-MEMBER = TwinAccuracy
+MEMBER = CounterfactualAccuracy

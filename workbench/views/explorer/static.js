@@ -1,11 +1,11 @@
-// The static twin of the explorer: everything that it shows lies in the page already.
+// The static page of the explorer: everything that it shows lies in the page already.
 // Every string of the data reaches the page as text (textContent or a text node), never as markup.
 
 import { better, captionOf, correct, elements, h, MARK_NAMES, number, PANELS, SHAPES, words } from "./parts.js";
 
 /** @import { Answer, Child, Item, Mark } from "./types.d.ts" */
 
-export class Twin {
+export class StaticPage {
   /** @param {HTMLElement} root */
   constructor(root) {
     const data = JSON.parse(root.querySelector(".wbt-data")?.textContent ?? "{}");
@@ -26,11 +26,11 @@ export class Twin {
       h("option", { value: i, dir: "auto" }, `${i + 1}. ${answer.query.label}`),
     );
     const choose = () => this.show(Number(this.choice.value));
-    this.choice = h("select", { "data-testid": "twin-question", onchange: choose }, options);
+    this.choice = h("select", { "data-testid": "static-question", onchange: choose }, options);
     this.back = h("button", { type: "button", onclick: () => this.show(this.at - 1) }, "‹ previous");
     const next = () => this.show(this.at + 1);
-    this.next = h("button", { type: "button", "data-testid": "twin-next", onclick: next }, "next ›");
-    this.status = h("p", { role: "status", "data-testid": "twin-status" });
+    this.next = h("button", { type: "button", "data-testid": "static-next", onclick: next }, "next ›");
+    this.status = h("p", { role: "status", "data-testid": "static-status" });
     this.body = h("div");
     const question = h("label", {}, h("span", {}, "Question"), this.choice);
     this.view.replaceChildren(h("div", { class: "wbt-bar" }, question, this.back, this.next), this.status, this.body);
@@ -95,7 +95,7 @@ export class Twin {
         this.thumbnail(query.image, "the image that was asked"),
         words(query.label, "h3"),
       ),
-      truth ? words(truth, "p", { "data-testid": "twin-truth" }) : "",
+      truth ? words(truth, "p", { "data-testid": "static-truth" }) : "",
       note ? words(note, "p") : "",
       this.pinned(),
       this.columns(),
@@ -149,13 +149,13 @@ export class Twin {
     const items = new Map(this.answer.items.map(item => [item.row, item]));
     return h(
       "div",
-      { class: "wbt-columns", "data-testid": "twin-columns" },
+      { class: "wbt-columns", "data-testid": "static-columns" },
       this.answer.columns.map((rows, run) =>
         h(
           "div",
           { class: "wbt-column", role: "group", "aria-label": this.answer.runs[run] },
           words(this.answer.runs[run], "h4"),
-          h("p", { "data-testid": "twin-right" }, correct(rows.flatMap(row => items.get(row)?.mark ?? []))),
+          h("p", { "data-testid": "static-right" }, correct(rows.flatMap(row => items.get(row)?.mark ?? []))),
           this.own(run),
           h(
             "ol",
@@ -176,7 +176,7 @@ export class Twin {
     return ranks
       ? h(
           "p",
-          { class: "wbt-own-rank", "data-testid": "twin-own" },
+          { class: "wbt-own-rank", "data-testid": "static-own" },
           h("span", { class: "wbt-shape wbt-own", "aria-hidden": "true" }, SHAPES.own),
           ` own ${ranks}`,
         )
@@ -314,7 +314,7 @@ export class Twin {
       "Pinned: rank and score in every run",
       ["image", "item", ...this.answer.runs, "remove"],
       lines,
-      "twin-pins",
+      "static-pins",
     );
   }
 
@@ -340,7 +340,7 @@ export class Twin {
     /** @type {Record<string, [number, number]>} */
     const ways = { ArrowUp: [0, -1], ArrowDown: [0, 1], ArrowLeft: [-1, 0], ArrowRight: [1, 0] };
     const way = ways[event.key];
-    const columns = elements(this.body, "[data-testid='twin-columns'] .wbt-column");
+    const columns = elements(this.body, "[data-testid='static-columns'] .wbt-column");
     const cards = columns.map(column => elements(column, "button.wbt-card"));
     const column = cards.findIndex(own => own.some(card => card === event.target));
     if (!way || column < 0) return;
@@ -353,5 +353,5 @@ export class Twin {
 
 for (const root of elements(document, ".wbt:not([data-ready])")) {
   root.dataset.ready = "true";
-  new Twin(root);
+  new StaticPage(root);
 }

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.views.explorer.toy_answers import HOSTILE, answer, hostile
-from workbench.views.explorer import twin
+from workbench.views.explorer import static
 
 TAGS = {
     "style", "section", "h2", "h3", "div", "p", "table", "thead", "tbody", "tr", "th", "td", "img", "span",
@@ -38,7 +38,7 @@ def data_of(page: str) -> dict:
 
 
 def test_the_first_question_can_be_read_without_script():
-    read = Elements(twin.html([answer("a red dog"), answer("a cat", (3, 4, 5))]))
+    read = Elements(static.html([answer("a red dog"), answer("a cat", (3, 4, 5))]))
     text = " ".join(read.text[: [part.startswith('{"marks"') for part in read.text].index(True)])
     for expected in (
         "a red dog",
@@ -55,14 +55,14 @@ def test_the_first_question_can_be_read_without_script():
 
 def test_each_picture_is_there_once():
     answers = [answer("a red dog"), answer("a dog", (2, 1, 5))]
-    page = twin.html(answers)
+    page = static.html(answers)
     for key, url in {**answers[0].thumbnails, **answers[1].thumbnails}.items():
         assert page.count(url) == 1, key
     assert set(data_of(page)["thumbnails"]) == {"5"}
 
 
 def test_everything_lies_in_the_page(tmp_path: Path):
-    page = twin.write(tmp_path / "page.html", [answer("a red dog")]).read_text(encoding="utf-8")
+    page = static.write(tmp_path / "page.html", [answer("a red dog")]).read_text(encoding="utf-8")
     addresses = [
         value
         for _, attributes in Elements(page).tags
@@ -76,7 +76,7 @@ def test_everything_lies_in_the_page(tmp_path: Path):
 
 
 def test_no_string_of_the_data_is_read_as_markup():
-    page = twin.html(hostile(), title=HOSTILE[0])
+    page = static.html(hostile(), title=HOSTILE[0])
     read = Elements(page)
     assert [tag for tag, _ in read.tags].count("script") == 2
     assert {tag for tag, _ in read.tags} <= TAGS
@@ -85,11 +85,11 @@ def test_no_string_of_the_data_is_read_as_markup():
 
 
 def test_a_page_is_written_whole(tmp_path: Path):
-    path = twin.write(tmp_path / "deep" / "twin.html", hostile())
+    path = static.write(tmp_path / "deep" / "static.html", hostile())
     assert path.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
     assert list(path.parent.iterdir()) == [path]
 
 
 def test_no_answer_makes_no_page():
     with pytest.raises(ValueError, match="at least one answer"):
-        twin.html([])
+        static.html([])

@@ -1,7 +1,7 @@
-"""Captions with twins that are false of their image, from the files of ARO, SugarCrepe and Winoground.
+"""Captions and their counterfactuals, from the files of ARO, SugarCrepe and Winoground.
 
 =============== ============================================== ============================================
-source          files                                          kinds of twins
+source          files                                          kinds of counterfactuals
 =============== ============================================== ============================================
 ``aro``         ``visual_genome_relation.json`` and            the names of the two files' ends; an image
                 ``visual_genome_attribution.json``, images/    is the part of a photograph in its box
@@ -31,7 +31,7 @@ from workbench.io import fields_of, parse_json, read_text, validate
 from workbench.records import Judgements, Split, require
 
 
-class Twin(NamedTuple):
+class Counterfactual(NamedTuple):
     """What stands beside a caption.
 
     Args:
@@ -45,25 +45,25 @@ class Twin(NamedTuple):
     kind: str
 
 
-def with_twins(split: Split, twins: Sequence[Twin]) -> Split:
-    """The captions of a split followed by twins, which belong to the images of their captions and are right
-    for none; other judgements, graphs, levels and chains are left out.
+def with_counterfactuals(split: Split, counterfactuals: Sequence[Counterfactual]) -> Split:
+    """The captions of a split followed by counterfactuals, which belong to the images of their captions and
+    are right for none; other judgements, graphs, levels and chains are left out.
 
     Raises:
-        ValueError: a twin is empty or its caption itself, or a caption has two of one kind.
+        ValueError: a counterfactual is empty or its caption itself, or a caption has two of one kind.
     """
     captions, caption_ids = list(split.captions), list(split.caption_ids)
     pairs: dict[str, list[tuple[int, int]]] = {}
-    for row, text, kind in twins:
-        wrong = f"{split.name}: the twin of caption {split.caption_ids[row]!r} by {kind} is"
+    for row, text, kind in counterfactuals:
+        wrong = f"{split.name}: the counterfactual of caption {split.caption_ids[row]!r} by {kind} is"
         require(text.strip(), f"{wrong} empty")
         require(text != split.captions[row], f"{wrong} the caption itself")
         pairs.setdefault(kind, []).append((row, len(captions)))
         captions.append(text)
         caption_ids.append(f"{split.caption_ids[row]}, {kind}")
-    rows = np.array([twin.row for twin in twins], dtype=np.int64)
+    rows = np.array([each.row for each in counterfactuals], dtype=np.int64)
     own, images = np.concatenate([split.own, split.own[rows]]), len(split.image_ids)
-    shape, rule = (len(own), len(own)), "0: a twin of the caption, false of its image"
+    shape, rule = (len(own), len(own)), "0: a counterfactual of the caption, false of its image"
     judged = {}
     for kind, pairs_of_kind in pairs.items():
         first, second = np.array(pairs_of_kind, dtype=np.int64).T
@@ -75,7 +75,7 @@ def with_twins(split: Split, twins: Sequence[Twin]) -> Split:
         caption_ids=tuple(caption_ids),
         own=own,
         judgements={"own": right},
-        twins=judged,
+        counterfactuals=judged,
         caption_judgements={},
         image_graphs=None,
         caption_graphs=None,
@@ -88,7 +88,7 @@ def with_twins(split: Split, twins: Sequence[Twin]) -> Split:
 
 
 class _Pair(NamedTuple):
-    """A caption, its twin, and the image: a file, or what is cut out of it."""
+    """A caption, its counterfactual, and the image: a file, or what is cut out of it."""
 
     row: Row
     text: str
@@ -126,13 +126,13 @@ SOURCES: dict[str, tuple[tuple[str, ...], str, str]] = {
 
 
 @loader()
-def twins(
+def counterfactuals(
     *,
     source: Literal["aro", "sugarcrepe", "winoground"],
     split: Literal["test"] = "test",
     root: str | None = None,
 ) -> Split:
-    """Load captions with their twins.
+    """Load captions with their counterfactuals.
 
     Args:
         source: whose files; those that are there are read.
@@ -140,7 +140,7 @@ def twins(
         root: folder with the files and images; default ``WORKBENCH_DATA`` and the name of the source.
 
     Returns:
-        The split, with ``Split.twins``: by kind, each caption and its twin.
+        The split, with ``Split.counterfactuals``: by kind, each caption and its counterfactual.
 
     Raises:
         FileNotFoundError: none of the files is there, or an image is missing.
@@ -158,7 +158,9 @@ def twins(
     cuts = {pair.row.image: pair.cut for pair in pairs if pair.cut}
     rows = usable_rows(rows, files.__getitem__, Problems("raise"), check_images=False)
     loaded = to_split(f"{source}/{split}", rows, (files | cuts).__getitem__)
-    return with_twins(loaded, [Twin(n, pair.text, pair.kind) for n, pair in enumerate(pairs)])
+    return with_counterfactuals(
+        loaded, [Counterfactual(n, pair.text, pair.kind) for n, pair in enumerate(pairs)]
+    )
 
 
 def _cut(file: Path, where: str, box: tuple[int, int, int, int]) -> Image.Image:
@@ -169,19 +171,19 @@ def _pairs(source: str, file: Path, images: Path) -> Iterator[_Pair]:
     kind = file.stem.removeprefix("visual_genome_")
     for where, content in _records(file):
         if source == "aro":
-            name, caption, twin = fields_of(
+            name, caption, false = fields_of(
                 content, dict[str, str], where, "image_path", "true_caption", "false_caption"
             )
             x, y, width, height = fields_of(
                 content, dict[str, int], where, "bbox_x", "bbox_y", "bbox_w", "bbox_h"
             )
             part = partial(_cut, images / name, where, (x, y, x + width, y + height))
-            yield _Pair(Row(where, where, caption, where), twin, kind, images / name, part)
+            yield _Pair(Row(where, where, caption, where), false, kind, images / name, part)
         elif source == "sugarcrepe":
-            name, caption, twin = fields_of(
+            name, caption, false = fields_of(
                 content, dict[str, str], where, "filename", "caption", "negative_caption"
             )
-            yield _Pair(Row(where, name, caption, where), twin, kind, images / name)
+            yield _Pair(Row(where, name, caption, where), false, kind, images / name)
         else:
             *names, tag = fields_of(content, dict[str, str], where, "image_0", "image_1", "tag")
             captions = fields_of(content, dict[str, str], where, "caption_0", "caption_1")
@@ -201,4 +203,4 @@ def _records(file: Path) -> Iterator[tuple[str, Any]]:
         yield f"{file.name} row {number}", row
 
 
-MEMBER = twins
+MEMBER = counterfactuals

@@ -18,7 +18,7 @@ from workbench.views.pages import fill_template, join_scripts
 
 HERE = Path(__file__).parent
 PARTS = ("parts.js",)
-SCRIPTS = ("twin.js",)
+SCRIPTS = ("static.js",)
 TITLE = "What each run retrieves"
 
 
@@ -49,7 +49,7 @@ def html(
     records = [{**answer.as_dict(), "thumbnails": {}} for answer in answers]
     script = "\n".join([join_scripts(HERE, PARTS), panel_scripts(panels), join_scripts(HERE, SCRIPTS)])
     return fill_template(
-        "views/explorer/twin.html.j2",
+        "views/explorer/static.html.j2",
         title=title,
         answer=answers[0],
         first=sorted(answers[0].items, key=_best_rank),
@@ -81,7 +81,7 @@ def write(
     return write_text(
         Path(path),
         fill_template(
-            "views/explorer/twin_page.html.j2", title=title, body=body, links=pages_near(Path(path))
+            "views/explorer/static_page.html.j2", title=title, body=body, links=pages_near(Path(path))
         ),
     )
 

@@ -1,4 +1,4 @@
-"""The static twin in a real browser, offline: its parts are linked, it works from the keyboard, and no string
+"""The static page in a real browser, offline: its parts are linked, it works from the keyboard, and no string
 of it runs."""
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from tests.views.explorer.toy_answers import HOSTILE, answer, hostile
-from workbench.views.explorer import twin
+from workbench.views.explorer import static
 
 pytestmark = [pytest.mark.browser]
-QUESTION, COLUMNS = "[data-testid=twin-question]", "[data-testid=twin-columns] .wbt-column"
+QUESTION, COLUMNS = "[data-testid=static-question]", "[data-testid=static-columns] .wbt-column"
 
 
 class Opened:
@@ -36,7 +36,9 @@ class Opened:
 @pytest.fixture
 def opened(browser: Any, tmp_path: Path) -> Iterator[Opened]:
     """Two questions to two runs."""
-    path = twin.write(tmp_path / "twin.html", [answer("a red dog on the grass"), answer("a dog", (2, 1, 5))])
+    path = static.write(
+        tmp_path / "static.html", [answer("a red dog on the grass"), answer("a dog", (2, 1, 5))]
+    )
     found = Opened(browser, path)
     yield found
     assert found.trouble == []
@@ -52,16 +54,16 @@ def test_a_question_is_chosen_and_every_run_answers_it(opened: Opened) -> None:
     assert page.locator("h3").first.inner_text() == "a dog"
     assert page.locator(f"{COLUMNS} >> nth=1 >> .wbt-caption").first.inner_text() == "caption of image 5"
     assert page.locator("img").evaluate_all("images => images.every(image => image.naturalWidth > 0)")
-    assert page.locator("[data-testid=twin-next]").is_disabled()
+    assert page.locator("[data-testid=static-next]").is_disabled()
 
 
 def test_a_pinned_item_shows_its_rank_in_every_run_and_in_the_next_question(opened: Opened) -> None:
     page = opened.page
     page.locator("[data-row='2']").first.click()
-    pins = page.locator("[data-testid=twin-pins] tbody tr")
+    pins = page.locator("[data-testid=static-pins] tbody tr")
     assert page.locator("[data-row='2'][aria-pressed=true]").count() == 2
     assert ("#3 (0.900)" in pins.inner_text(), "#1 (0.800)" in pins.inner_text()) == (True, True)
-    page.locator("[data-testid=twin-next]").click()
+    page.locator("[data-testid=static-next]").click()
     assert "#1 (0.900)" in pins.inner_text()
     page.get_by_role("button", name="unpin", exact=True).click()
     assert pins.count() == 0
@@ -72,12 +74,12 @@ def test_the_address_keeps_question_and_pins_and_columns_say_the_own_rank(
 ) -> None:
     asked = answer("a dog", (2, 1, 5))
     far = replace(asked.items[0], row=40, mark="own", ranks=(17, 31))
-    path = twin.write(tmp_path / "twin.html", [answer("a red dog"), replace(asked, partners=(far,))])
+    path = static.write(tmp_path / "static.html", [answer("a red dog"), replace(asked, partners=(far,))])
     found = Opened(browser, path)
     page = found.page
-    page.locator("[data-testid=twin-next]").click()
+    page.locator("[data-testid=static-next]").click()
     page.locator("[data-row='5']").first.click()
-    assert page.locator("[data-testid=twin-own]").all_inner_texts() == ["● own #17", "● own #31"]
+    assert page.locator("[data-testid=static-own]").all_inner_texts() == ["● own #17", "● own #31"]
     page.goto(page.url)
     page.reload()
     assert page.locator("h3").first.inner_text() == "a dog"
@@ -88,19 +90,19 @@ def test_the_address_keeps_question_and_pins_and_columns_say_the_own_rank(
 
 def test_the_walk_and_the_edits_are_read_beside_the_answer(opened: Opened) -> None:
     page = opened.page
-    assert "step 0" in page.locator("[data-testid=twin-way]").inner_text()
-    page.locator("[data-testid=twin-walk]").focus()
+    assert "step 0" in page.locator("[data-testid=static-way]").inner_text()
+    page.locator("[data-testid=static-walk]").focus()
     page.keyboard.press("End")
-    assert "step 1" in page.locator("[data-testid=twin-way]").inner_text()
+    assert "step 1" in page.locator("[data-testid=static-way]").inner_text()
     assert (
-        page.locator("[data-testid=twin-walk]").get_attribute("aria-valuetext")
+        page.locator("[data-testid=static-walk]").get_attribute("aria-valuetext")
         == "100 % of the way to the root"
     )
-    line = page.locator("[data-testid=twin-edits] tbody tr").last.inner_text()
+    line = page.locator("[data-testid=static-edits] tbody tr").last.inner_text()
     assert "−0.150, 1 down, #2" in line
     assert "+0.100, 2 up, #1" in line
-    page.locator("[data-testid=twin-watched]").click()
-    assert "caption of image 0" in page.locator("[data-testid=twin-pins]").inner_text()
+    page.locator("[data-testid=static-watched]").click()
+    assert "caption of image 0" in page.locator("[data-testid=static-pins]").inner_text()
 
 
 def test_everything_is_reached_from_the_keyboard(opened: Opened) -> None:
@@ -125,7 +127,7 @@ def test_everything_is_reached_from_the_keyboard(opened: Opened) -> None:
 
 
 def test_without_script_the_first_question_is_read(browser: Any, tmp_path: Path) -> None:
-    path = twin.write(tmp_path / "twin.html", [answer("a red dog"), answer("a cat")])
+    path = static.write(tmp_path / "static.html", [answer("a red dog"), answer("a cat")])
     found = Opened(browser, path, java_script_enabled=False)
     text = found.page.locator("main").inner_text()
     assert "a red dog" in text
@@ -136,7 +138,7 @@ def test_without_script_the_first_question_is_read(browser: Any, tmp_path: Path)
 
 
 def test_no_caption_id_or_name_is_executed(browser: Any, tmp_path: Path) -> None:
-    found = Opened(browser, twin.write(tmp_path / "twin.html", hostile(), title=HOSTILE[1]))
+    found = Opened(browser, static.write(tmp_path / "static.html", hostile(), title=HOSTILE[1]))
     page = found.page
     for number, text in enumerate(HOSTILE):
         page.select_option(QUESTION, str(number))
@@ -156,7 +158,9 @@ def test_no_caption_id_or_name_is_executed(browser: Any, tmp_path: Path) -> None
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_both_themes_can_be_read(browser: Any, tmp_path: Path, scheme: str) -> None:
-    found = Opened(browser, twin.write(tmp_path / "twin.html", [answer("a red dog")]), color_scheme=scheme)
+    found = Opened(
+        browser, static.write(tmp_path / "static.html", [answer("a red dog")]), color_scheme=scheme
+    )
     ink, ground = (
         found.page.locator(".wbt").evaluate(f"one => getComputedStyle(one).{name}")
         for name in ("color", "backgroundColor")
@@ -165,5 +169,5 @@ def test_both_themes_can_be_read(browser: Any, tmp_path: Path, scheme: str) -> N
         "light": ("rgb(31, 31, 31)", "rgb(255, 255, 255)"),
         "dark": ("rgb(232, 232, 232)", "rgb(22, 22, 22)"),
     }[scheme]
-    found.page.screenshot(path=tmp_path / f"twin-{scheme}.png", full_page=True)
+    found.page.screenshot(path=tmp_path / f"static-{scheme}.png", full_page=True)
     found.context.close()

@@ -1,8 +1,10 @@
-"""How often a caption scores above its twin, for each objective: ``python -m tools.benchmarks.bench_twins
-[ROOT]``, where ``ROOT`` holds the runs of the grid ``twins_scenes`` (default ``runs``).
+"""How often a caption scores above its counterfactual, for each objective.
 
-A twin is the caption with two attributes, two things or the sides of a relation exchanged; one that is true
-of the image is left out. Every run with annotated pairs is measured on the images of its test split.
+``python -m tools.benchmarks.bench_counterfactual [ROOT]``, where ``ROOT`` holds the runs of the grid
+``counterfactual_scenes`` (default ``runs``).
+
+A counterfactual is the caption with two attributes, two things or the sides of a relation exchanged; one that
+is true of the image is left out. Every run with annotated pairs is measured on the images of its test split.
 """
 
 from __future__ import annotations
@@ -20,21 +22,21 @@ from workbench.runs import Target
 from workbench.runs import store as runs
 from workbench.runs.evaluate import evaluate
 
-GRID = "twins_scenes"
-TWINS = Target(data={"name": "scenes", "texts": "swaps"})
+GRID = "counterfactual_scenes"
+COUNTERFACTUALS = Target(data={"name": "scenes", "texts": "swaps"})
 BESIDE = ("rsum", "exact:i2t/map_at_r", "exact:t2i/map_at_r")
 
 
 def main(root: str = "runs") -> None:
-    """Measure every run with annotated pairs, and record its numbers by kind of twin."""
+    """Measure every run with annotated pairs, and record its numbers by kind of counterfactual."""
     rows, arms = [], grid.plan("03_train", grid.read_grid(find_file(GRID, "grid")), {})
     for label, run in runs_of(arms, runs.list_runs(root, "03_train")).items():
         if not run or run.status != "ok":
             raise SystemExit(f"{label} is not below {root}; workbench grid 03_train {GRID} trains it")
-        if TWINS.name not in run.evaluations:
-            evaluate(run.folder, TWINS).save(run.folder / runs.EVALUATIONS / TWINS.name)
-        found = runs.read(run.folder).evaluations[TWINS.name]["metrics"]
-        numbers = {key: value for key, value in found.items() if "twin_accuracy" in key}
+        if COUNTERFACTUALS.name not in run.evaluations:
+            evaluate(run.folder, COUNTERFACTUALS).save(run.folder / runs.EVALUATIONS / COUNTERFACTUALS.name)
+        found = runs.read(run.folder).evaluations[COUNTERFACTUALS.name]["metrics"]
+        numbers = {key: value for key, value in found.items() if "counterfactual_accuracy" in key}
         numbers |= {key: run.results["metrics"][key] for key in BESIDE}
         of = {
             "objective": label.partition(",")[0].removeprefix("objective="),
@@ -43,8 +45,8 @@ def main(root: str = "runs") -> None:
         rows += [of | {"key": key, "value": float(f"{value:.6g}")} for key, value in numbers.items()]
         sys.stdout.write(f"{len(rows)} numbers, {label}\n")
         sys.stdout.flush()
-    file = assets.path("results") / "twins_scenes.tsv"
-    write_recorded(file, pd.DataFrame(rows), "python -m tools.benchmarks.bench_twins")
+    file = assets.path("results") / "counterfactual_scenes.tsv"
+    write_recorded(file, pd.DataFrame(rows), "python -m tools.benchmarks.bench_counterfactual")
 
 
 if __name__ == "__main__":

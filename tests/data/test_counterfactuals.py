@@ -11,7 +11,7 @@ from workbench import data
 
 
 def load(place, source):
-    return data.load("twins", source=source, root=str(getattr(fixtures, source)(place)))
+    return data.load("counterfactuals", source=source, root=str(getattr(fixtures, source)(place)))
 
 
 @pytest.mark.parametrize(
@@ -24,17 +24,17 @@ def load(place, source):
 )
 def test_each_layout_is_read(tmp_path, source, kinds, size):
     split = load(tmp_path, source)
-    assert {kind: len(pairs.grades) for kind, pairs in split.twins.items()} == kinds
-    pairs = next(iter(split.twins.values()))
-    first, twin = split.captions[pairs.images[0]], split.captions[pairs.captions[0]]
-    assert (first, twin) == ("the horse is left of the man", "the man is left of the horse")
+    assert {kind: len(pairs.grades) for kind, pairs in split.counterfactuals.items()} == kinds
+    pairs = next(iter(split.counterfactuals.values()))
+    first, counterfactual = split.captions[pairs.images[0]], split.captions[pairs.captions[0]]
+    assert (first, counterfactual) == ("the horse is left of the man", "the man is left of the horse")
     assert split.open_image(0).size == size
     assert split.own[pairs.images[0]] == split.own[pairs.captions[0]] == 0
 
 
-def test_both_captions_of_a_row_of_winoground_have_the_other_as_twin(tmp_path):
+def test_both_captions_of_a_row_of_winoground_have_the_other_as_counterfactual(tmp_path):
     split = load(tmp_path, "winoground")
-    pairs = split.twins["Object"]
+    pairs = split.counterfactuals["Object"]
     assert [split.captions[row] for row in pairs.images] == [
         split.captions[row] for row in pairs.captions[::-1]
     ]
@@ -51,7 +51,7 @@ def test_both_captions_of_a_row_of_winoground_have_the_other_as_twin(tmp_path):
         ("winoground", "examples.jsonl", {"caption_1": "the horse is left of the man"}, "the caption itself"),
     ],
 )  # fmt: skip
-def test_a_misshapen_twin_is_named_by_file_and_row(tmp_path, source, file, change, message):
+def test_a_misshapen_counterfactual_is_named_by_file_and_row(tmp_path, source, file, change, message):
     path = getattr(fixtures, source)(tmp_path) / file
     rows = [json.loads(line) for line in path.read_text().splitlines()]
     content = rows if file.endswith(".jsonl") else rows[0]
@@ -59,13 +59,13 @@ def test_a_misshapen_twin_is_named_by_file_and_row(tmp_path, source, file, chang
     first.update(change)
     path.write_text("\n".join(map(json.dumps, rows)))
     with pytest.raises(ValueError, match=message):
-        data.load("twins", source=source, root=str(tmp_path))
+        data.load("counterfactuals", source=source, root=str(tmp_path))
 
 
 def test_a_place_without_the_files_says_what_to_get(tmp_path):
     (tmp_path / "images").mkdir()
     with pytest.raises(FileNotFoundError, match=r"winoground: .* lacks examples.jsonl. Get examples.jsonl"):
-        data.load("twins", source="winoground", root=str(tmp_path))
+        data.load("counterfactuals", source="winoground", root=str(tmp_path))
     (fixtures.sugarcrepe(tmp_path) / "val2017" / "1.jpg").unlink()
     with pytest.raises(FileNotFoundError, match="row 1"):
-        data.load("twins", source="sugarcrepe", root=str(tmp_path))
+        data.load("counterfactuals", source="sugarcrepe", root=str(tmp_path))
