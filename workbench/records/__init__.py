@@ -13,6 +13,7 @@ from workbench.registry import lazy_getattr, require
 if TYPE_CHECKING:
     from workbench.records._arrays import Array, Mask, Rows, Values
     from workbench.records.batch import Batch, Embedding, Signal
+    from workbench.records.fields import Field
     from workbench.records.judgements import Computed, Graded, Judgements, LazyJudgements, Truth
     from workbench.records.measurement import Measurement
     from workbench.records.metric_key import MetricKey, densest_judgements
@@ -24,6 +25,7 @@ __all__ = [
     "Batch",
     "Computed",
     "Embedding",
+    "Field",
     "Graded",
     "Judgements",
     "LazyJudgements",
@@ -49,6 +51,7 @@ MODULES = {
     "Batch": "batch",
     "Embedding": "batch",
     "Signal": "batch",
+    "Field": "fields",
     "Computed": "judgements",
     "Graded": "judgements",
     "Judgements": "judgements",

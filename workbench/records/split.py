@@ -12,6 +12,7 @@ from PIL import Image
 from workbench.formatting import format_count
 from workbench.io import text_stamp
 from workbench.records._arrays import Array, Rows
+from workbench.records.fields import Field
 from workbench.records.judgements import Computed, Judgements, LazyJudgements, Truth
 from workbench.records.scene_graph import SceneGraph
 from workbench.registry import require
@@ -51,6 +52,7 @@ class Split:
             exchanged under its id is noticed; see ``io.content_stamp``.
         grade: what a data set that knows the truth says of a statement, a sentence or its graph, given the
             graphs of images.
+        fields: by name, what data know of images, captions or pairs beside all this, see ``Field``.
         folds: smaller galleries in which it is measured too, 5 in the 1K protocol of MS-COCO.
         notes: facts worth printing (skipped files, sources), in words.
 
@@ -77,6 +79,7 @@ class Split:
     caption_graphs: tuple[SceneGraph, ...] | None = None
     grade: Callable[[SceneGraph | str, Sequence[SceneGraph]], Truth] | None = None
     stamp: Callable[[int], int] | None = None
+    fields: Mapping[str, Field] = field(default_factory=dict)
     folds: int = 1
     notes: tuple[str, ...] = ()
 
@@ -87,6 +90,9 @@ class Split:
         for what, size in (sizes | {"regions": images, "image_graphs": images}).items():
             rows = size if getattr(self, what) is None else len(getattr(self, what))
             require(rows == size, f"{self.name}: {what} has {rows} rows, expected {size}")
+        for name, values in self.fields.items():
+            size, rows = images if values.of == "image" else texts, len(values.values)
+            require(rows == size, f"{self.name}: field {name!r} has {rows} rows, expected {size}")
         for what, ids in (("image", self.image_ids), ("caption", self.caption_ids)):
             require(len(set(ids)) == len(ids), f"{self.name}: the same {what} id occurs twice")
         empty = [i for i, caption in zip(self.caption_ids, self.captions, strict=True) if not caption.strip()]
@@ -112,6 +118,7 @@ class Split:
         images = format_count(len(self.image_ids), "image")
         captions = format_count(len(self.captions), "caption")
         fields = [name for name in FIELDS if getattr(self, name) is not None]
+        fields += self.fields
         hard_negatives = [f"{kind} counterfactuals" for kind in self.counterfactuals]
         judgements = [*self.judgements, *self.image_judgements, *self.caption_judgements, *hard_negatives]
         return (
@@ -134,9 +141,11 @@ class Split:
             name: _pick(getattr(self, name), slice(images))
             for name in ("image_ids", "regions", "image_graphs")
         }
+        own_fields = {name: f.take(rows if f.of == "image" else keep) for name, f in self.fields.items()}
         return replace(
             self,
             judgements=self._judged.restrict(rows, keep),
+            fields=own_fields,
             folds=1,
             image_judgements=_restrict_judgements(self.image_judgements, rows),
             caption_judgements=_restrict_judgements(self.caption_judgements, keep),
