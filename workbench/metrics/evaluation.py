@@ -11,7 +11,7 @@ import numpy as np
 from workbench.formatting import RANGES
 from workbench.metrics.blocks import AnyScores, RowScores, by_rows, without
 from workbench.metrics.grades import lists
-from workbench.metrics.intervals import ROUNDS, SEED, UNIT, Draws, percentile_interval
+from workbench.metrics.intervals import ROUNDS, SEED, Draws, percentile_interval
 from workbench.metrics.ranks import Ranked, Ranks, Relevant, rank, ranks_of
 from workbench.metrics.registry import Metric, Need, load_all
 from workbench.records import Judgements, Mask, Measurement, MetricKey, Rows, Values, require
@@ -461,7 +461,7 @@ def report_number(
         gallery=gallery,
         hit=row.phrase(key.k, key.judgements),
         ties=row.ties,
-        unit=UNIT,
+        unit=draws.unit,
         interval=method,
         chance=expected,
     )

@@ -99,6 +99,7 @@ class Draws:
         rounds: resamples; 0 = no intervals.
         seed: of the resamples.
         folds: blocks of consecutive images that are galleries of their own; a number is the mean over them.
+        unit: what a resample draws as a whole, for the contract.
 
     Raises:
         ValueError: the images cannot be cut into equal folds.
@@ -113,6 +114,7 @@ class Draws:
     rounds: int = ROUNDS
     seed: int = SEED
     folds: int = 1
+    unit: str = UNIT
 
     def __post_init__(self) -> None:
         require(self.images % self.folds == 0, f"{self.folds} folds do not divide {self.images} images")
@@ -224,3 +226,19 @@ class Draws:
             middle = np.floor((ascending[ends[0]] + ascending[ends[1]]) / 2)
             found.append(np.where(number[:, 0] > 0, middle, np.nan))
         return np.concatenate(found)
+
+
+@dataclass(frozen=True)
+class UnitDraws(Draws):
+    """Resamples of what a benchmark declares as its unit, such as examples with their images and captions.
+
+    Every value is that of one example, whatever the direction: ``own`` ``(E,)`` is the row of the unit that
+    an example is drawn with, and ``images`` the number of units.
+
+    >>> draws = UnitDraws(np.array([0, 0, 1]), 2, rounds=2, unit="photographs")
+    >>> draws.value(np.array([1.0, 0.0, np.nan]), "i2t"), draws.resample(np.ones(3), "").tolist()
+    (0.5, [1.0, 1.0])
+    """
+
+    def _known_values(self, values: Values, direction: str | Rows) -> Iterator[list[tuple[Values, Rows]]]:
+        yield self._folds(values, self.own)

@@ -171,8 +171,8 @@ class Judgements:
 
     def restrict(self, rows: Rows, columns: Rows) -> "Judgements":
         """The judgements among these rows (images) and these columns (captions), renumbered."""
-        row = _new_rows(rows, self.shape[0])
-        column = _new_rows(columns, self.shape[1])
+        row = new_rows(rows, self.shape[0])
+        column = new_rows(columns, self.shape[1])
         images = row[self.images]
         captions = column[self.captions]
         inside = (images >= 0) & (captions >= 0)
@@ -283,7 +283,7 @@ class LazyJudgements(Mapping[str, Judgements]):
         return LazyJudgements((len(images), len(captions)), makers, takers)
 
 
-def _new_rows(rows: Rows, size: int) -> Rows:
+def new_rows(rows: Rows, size: int) -> Rows:
     """``(size,)`` new number of each row, -1 for those that are not among ``rows``."""
     place = np.full(size, -1, dtype=np.int64)
     place[rows] = np.arange(len(rows))

@@ -6,7 +6,7 @@ stands.
 
 from collections.abc import Container, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 from workbench.formatting import UNITS, Unit, format_count, format_interval, format_value, unit_heading
@@ -76,6 +76,7 @@ class Measurement(Estimate):
         unit: what a resample of the bootstrap draws as a whole.
         interval: how the interval was computed.
         chance: what a random order has on average; ``None`` = nobody knows.
+        beside: what simpler things reach, by name, such as a bag of words on counterfactual captions.
     """
 
     gallery: int = 0
@@ -84,6 +85,7 @@ class Measurement(Estimate):
     unit: str = ""
     interval: str = ""
     chance: float | None = None
+    beside: Mapping[str, float] = field(default_factory=dict)
 
     @classmethod
     def from_contract(cls, contract: Mapping[str, Any]) -> "Measurement":
@@ -154,6 +156,7 @@ def remarks(measurements: Iterable[Any]) -> list[str]:
     >>> remarks([("i2t/R@1", {"interval": WILSON}), ("i2t/recall@1", {})])[1]
     "interval of i2t/R@1: Wilson's, since all resamples agree"
     """
+    measurements = list(measurements)
     methods = [(label, contract.get("interval", "")) for label, contract in _pairs(measurements)]
     words = {label.partition("@")[0].rpartition("/")[2] for label, _ in methods}
     lines = [HITS] if {"R", "recall"} <= words else []
@@ -163,6 +166,18 @@ def remarks(measurements: Iterable[Any]) -> list[str]:
             left = len(labels) - MOST_NAMED
             more = f" and {left} more" if left > 0 else ""
             lines.append(f"interval of {', '.join(labels[:MOST_NAMED])}{more}: {method}")
+    return lines + _lines_beside(measurements)
+
+
+def _lines_beside(measurements: Iterable[Any]) -> list[str]:
+    """Say of each number what simpler things reach, and how many ties it has."""
+    lines = []
+    for label, contract in _pairs(measurements):
+        beside = contract.get("beside", {})
+        reached = [f"{name} {format_value(value, 'share')}" for name, value in beside.items()]
+        ties = contract.get("ties", "").partition("; ")[2]
+        if reached and not (ties and MetricKey.parse(label).subset):
+            lines.append(f"beside {label}: {', '.join(reached)}{f'; {ties}' if ties else ''}")
     return lines
 
 

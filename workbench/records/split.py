@@ -12,8 +12,9 @@ from PIL import Image
 from workbench.formatting import format_count
 from workbench.io import text_stamp
 from workbench.records._arrays import Array, Rows
+from workbench.records.benchmark import Benchmark
 from workbench.records.fields import Field
-from workbench.records.judgements import Computed, Judgements, LazyJudgements, Truth
+from workbench.records.judgements import Computed, Judgements, LazyJudgements, Truth, new_rows
 from workbench.records.scene_graph import SceneGraph
 from workbench.registry import require
 
@@ -55,6 +56,7 @@ class Split:
         fields: by name, what data know of images, captions or pairs beside all this, see ``Field``.
         folds: smaller galleries in which it is measured too, 5 in the 1K protocol of MS-COCO.
         notes: facts worth printing (skipped files, sources), in words.
+        benchmark: the scores that the data set is published with; it then has no recall.
 
     Raises:
         ValueError: an id is repeated, a caption is empty, a length does not fit, an image has no caption.
@@ -82,6 +84,7 @@ class Split:
     fields: Mapping[str, Field] = field(default_factory=dict)
     folds: int = 1
     notes: tuple[str, ...] = ()
+    benchmark: Benchmark | None = None
 
     def __post_init__(self) -> None:
         images = len(self.image_ids)
@@ -150,9 +153,17 @@ class Split:
             image_judgements=_restrict_judgements(self.image_judgements, rows),
             caption_judgements=_restrict_judgements(self.caption_judgements, keep),
             counterfactuals=_restrict_judgements(self.counterfactuals, keep),
+            benchmark=self._restrict_benchmark(rows, keep),
             **by_caption,
             **by_image,
         )
+
+    def _restrict_benchmark(self, images: Rows, captions: Rows) -> Benchmark | None:
+        """Return the examples among these images and captions."""
+        if self.benchmark is None:
+            return None
+        new = new_rows(images, len(self.image_ids)), new_rows(captions, len(self.captions))
+        return self.benchmark.restrict(*new)
 
     @property
     def _judged(self) -> LazyJudgements:

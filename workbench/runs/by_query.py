@@ -31,6 +31,8 @@ class ByQuery:
         values: key -> values as ``metrics.intervals.Draws`` reads them, NaN = the query does not count.
         caption_stamps: ``(T,)`` checksum of the text of each caption; ``None`` in runs of older versions.
         image_stamps: ``(I,)`` checksum of what each image is read from, 0 = not known; likewise.
+        drawn_with: ``(E,)`` row of the unit that each example of a benchmark is drawn with; ``None`` = the
+            values are those of images and captions.
     """
 
     image_ids: tuple[str, ...]
@@ -39,12 +41,14 @@ class ByQuery:
     values: "Mapping[str, Values]"
     caption_stamps: "Rows | None" = None
     image_stamps: "Rows | None" = None
+    drawn_with: "Rows | None" = None
 
     @classmethod
     def from_split(cls, split: "Split", values: "Mapping[str, Values]") -> Self:
         """Take values with what they were measured on."""
         stamps = split.caption_stamps(), split.stamps()
-        return cls(split.image_ids, split.caption_ids, split.own, values, *stamps)
+        drawn_with = split.benchmark.drawn_with if split.benchmark else None
+        return cls(split.image_ids, split.caption_ids, split.own, values, *stamps, drawn_with)
 
     def write(self, folder: Path | str) -> None:
         """Write ``values.npz``: the ids, ``own``, the checksums, and an array a number under its key."""
@@ -70,8 +74,8 @@ class ByQuery:
         with reading_errors(file, "cannot be read", *NUMPY_ERRORS):
             values = dict(np.load(file))
             images, captions = (tuple(values.pop(f"{side}_ids").tolist()) for side in ("image", "caption"))
-            stamps = (values.pop(name, None) for name in STAMPS)
-            return cls(images, captions, values.pop("own"), values, *stamps)
+            more = [values.pop(name, None) for name in (*STAMPS, "drawn_with")]
+            return cls(images, captions, values.pop("own"), values, *more)
 
     def same_rows(self, other: "ByQuery | Split") -> bool:
         """Whether images and captions have the same ids, in one order, and the captions the same images."""
@@ -189,6 +193,7 @@ def paired_differences_of(
         different images or captions, or on captions of other images.
     """
     from workbench.metrics import comparison
+    from workbench.metrics.declared import draws_of_units
     from workbench.metrics.intervals import Draws
 
     before, after = read(first.folder), read(second.folder)
@@ -200,7 +205,10 @@ def paired_differences_of(
     if name == other_name:
         name, other_name = str(first.folder), str(second.folder)
     values = {key: {name: before.values[key], other_name: after.values[key]} for key in both}
-    return comparison.paired_differences(values, name, Draws(before.own, len(before.image_ids)))
+    draws = Draws(before.own, len(before.image_ids))
+    if before.drawn_with is not None:
+        draws = draws_of_units(before.drawn_with, "")
+    return comparison.paired_differences(values, name, draws)
 
 
 def _undefined_masks(by_query: ByQuery) -> dict[str, bytes]:

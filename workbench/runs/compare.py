@@ -12,6 +12,7 @@ from workbench import metrics
 from workbench.english import listed
 from workbench.formatting import format_count, format_interval, format_number, format_value
 from workbench.metrics import comparison, map_at_r
+from workbench.metrics.declared import draws_of_units
 from workbench.metrics.evaluation import Evidence, walk
 from workbench.metrics.intervals import Draws
 from workbench.metrics.ranks import Ranked
@@ -181,6 +182,8 @@ def table(
             values[key][name] = by_query
     split = opened[0].split
     draws = Draws(split.own, len(split.image_ids))
+    if split.benchmark is not None:
+        draws = draws_of_units(split.benchmark.drawn_with, split.benchmark.unit)
     differences = comparison.paired_differences(
         values, opened[0].name, draws, smallest=smallest, metrics=_metrics_of(opened)
     )
@@ -198,6 +201,8 @@ def _usual_keys(opened: Sequence[Result]) -> list[str]:
     ]
     measured_by_all = set.intersection(*(set(run.values) for run in opened))
     shared = [label for label in opened[0].values if label in measured_by_all]
+    if split.benchmark is not None:
+        return shared
     first = []
     for label in [*first_keys(split.judgements), *counterfactuals]:
         # ranked lists do not determine every number

@@ -311,7 +311,8 @@ def known_numbers(
     candidates = []
     for measurement in measurements:
         missing = measurement.key.direction in WAYS and measurement.key.direction not in model.ways
-        if not missing and measurement.key.metric not in of_pairs:
+        # declared scores compare scores of different queries
+        if not missing and measurement.key.metric not in of_pairs and split.benchmark is None:
             candidates.append(measurement)
     open_labels: set[str] = set()
     if not model.is_whole():

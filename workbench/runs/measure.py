@@ -25,6 +25,7 @@ from workbench.progress import Task
 from workbench.records import Array, Embedding, Judgements, Measurement, MetricKey, Split, Values, require
 from workbench.records.metric_key import densest_judgements
 from workbench.registry import require_known
+from workbench.runs.declared import measure_declared
 from workbench.runs.model import Model, Say, TrainedModel, silent
 from workbench.runs.resolve import choosing_metric
 from workbench.runs.scoring import score_split
@@ -125,7 +126,8 @@ def evaluate_split(
 
     One pass a direction ranks by all judgements. A split with folds is measured in these smaller galleries as
     well, marked ``[5 folds]``; Crisscrossed Captions in two directions, in four where vectors are given, and
-    by the correlations with its ratings.
+    by the correlations with its ratings. A split with a benchmark is measured by the scores that this
+    declares and by nothing else.
 
     Args:
         scores: ``(I, T)``, larger = more alike; a matrix, or rows made when they are asked for; or what was
@@ -150,12 +152,11 @@ def evaluate_split(
     Raises:
         KeyError: no such metric. ValueError: the split has nothing that an asked metric is measured by.
     """
-    more = [registry.load(name) for name in metrics]
-    named = {(row.name, row.by) for row in more}
-    usual = [row() for row in registry.rows().values() if row.default and (row.name, row.by) not in named]
-    # the truth has parts where it is more than the annotated pairs
-    if (densest := densest_judgements(split.judgements)) == "own":
-        usual = [row for row in usual if not {"densest", "any"} & set(row.by)]
+    if split.benchmark is not None:
+        all_scores = scores.scores if isinstance(scores, Ranked) else scores
+        return measure_declared(all_scores, split, vectors, [*metrics, *filter(None, [judge])], rounds)
+    densest = densest_judgements(split.judgements)
+    usual, more = _choose_metrics(metrics, densest)
     table = table or usual + more
     ranked = scores if isinstance(scores, Ranked) else Ranked(scores, list(split.judgements.values()))
     scores = ranked.scores
@@ -179,6 +180,22 @@ def evaluate_split(
     if strict:
         _require_measured(more, usual, measurements, split)
     return measurements, {m.label: values for m, values in pairs}
+
+
+def _choose_metrics(names: Sequence[str], densest: str) -> tuple[list[Metric], list[Metric]]:
+    """Return the metrics that every evaluation measures, and those that are asked for.
+
+    Args:
+        names: of the latter.
+        densest: judgements that say most about all pairs.
+    """
+    more = [registry.load(name) for name in names]
+    named = {(row.name, row.by) for row in more}
+    usual = [row() for row in registry.rows().values() if row.default and (row.name, row.by) not in named]
+    # the truth has parts where it is more than the annotated pairs
+    if densest == "own":
+        usual = [row for row in usual if not {"densest", "any"} & set(row.by)]
+    return usual, more
 
 
 def _require_measured(
