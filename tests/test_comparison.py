@@ -2,21 +2,30 @@
 
 import json
 from dataclasses import asdict, replace
+from itertools import product
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from tools import comparison as runner
-from tools import comparison_table
+from tools import comparison_table, numbers
 from tools.comparison import Arm
 from workbench import data
 from workbench.metrics.crossed import crossed_interval
+from workbench.tour import finding, render
 
 IMAGES = 20
 
 
-def write(folder: Path, arm: Arm, *epochs: tuple[float, float], noise: int = 0) -> None:
+def write(
+    folder: Path,
+    arm: Arm,
+    *epochs: tuple[float, float],
+    noise: int = 0,
+    levels: tuple[float, ...] = (),
+) -> None:
     """A file as a training leaves it: RSUM and mAP@R of each epoch, on both splits."""
     rng = np.random.default_rng(noise)
     keys = len(runner.BY_IMAGE)
@@ -25,7 +34,8 @@ def write(folder: Path, arm: Arm, *epochs: tuple[float, float], noise: int = 0) 
     for number, (rsum, truth) in enumerate(epochs):
         val = {runner.LABELS: rsum, runner.I2T: truth, runner.T2I: truth}
         values[:3, number] += np.array([[rsum], [truth], [truth]])
-        test = val | dict.fromkeys(comparison_table.LEVELS, truth)
+        shaken = [level + 0.001 * noise for level in levels or [truth] * len(comparison_table.LEVELS)]
+        test = val | dict(zip(comparison_table.LEVELS, shaken, strict=True))
         history.append({"val": val, "test": test, "seconds": 1.0})
     folder.mkdir(exist_ok=True)
     facts = json.dumps({**asdict(arm), "history": history})
@@ -111,15 +121,119 @@ def test_the_table_has_the_epoch_of_each_number_and_the_crossed_interval(tmp_pat
     assert difference["mean"] == pytest.approx(1.1, abs=0.05)
 
 
+GENERIC, SPECIFIC = (0.9, 0.8, 0.5, 0.3, 0.2), (0.2, 0.3, 0.5, 0.8, 0.9)
+
+
+def plant(
+    folder: Path,
+    own: tuple[float, float],
+    exact: tuple[float, float],
+    levels: tuple[tuple[float, ...], tuple[float, ...]],
+    objectives: tuple[str, ...] = ("infonce",),
+) -> pd.DataFrame:
+    """The record of trainings with two seeds, each way with an RSUM, a mAP@R and numbers by level."""
+    ways = {"own": (own, levels[0]), "exact": (exact, levels[1])}
+    for objective, (positives, (of_number, by_level)), seed in product(objectives, ways.items(), range(2)):
+        write(folder, Arm(objective, positives, seed), of_number, noise=seed, levels=by_level)
+    return comparison_table.record(folder)
+
+
+def test_the_sentence_of_the_four_statements_follows_from_the_result(tmp_path: Path):
+    levels = (SPECIFIC, GENERIC)
+    held = finding.statement_tallies(plant(tmp_path / "held", (4.6, 0.3), (3.5, 0.7), levels))
+    assert [tally.verdict for tally in held] == ["held", "held", "failed", "held"]
+    other = finding.statement_tallies(plant(tmp_path / "other", (3.5, 0.7), (4.6, 0.3), levels))
+    assert [tally.verdict for tally in other] == ["failed", "failed", "held", "held"]
+    every = finding.statement_tallies(plant(tmp_path / "every", (3.5, 0.3), (4.6, 0.7), levels))
+    assert [tally.verdict for tally in every] == ["failed", "held", "failed", "failed"]
+    sentence = finding.describe_statements(plant(tmp_path / "other", (3.5, 0.7), (4.6, 0.3), levels))
+    assert sentence.count(".") == 1
+    assert "2 held" in sentence
+    assert "2 did not hold" in sentence
+
+
+@pytest.mark.parametrize(
+    ("own", "exact", "said"),
+    [
+        (
+            SPECIFIC,
+            GENERIC,
+            ("more true captions at levels 1 and 2", "fewer true captions at levels 4 and 5"),
+        ),
+        (
+            GENERIC,
+            SPECIFIC,
+            ("more true captions at levels 4 and 5", "fewer true captions at levels 1 and 2"),
+        ),
+        ((0.1,) * 5, (0.9,) * 5, ("more true captions at every level",)),
+        (GENERIC, GENERIC, ("neither more nor fewer true captions at any level",)),
+    ],
+)
+def test_the_sentence_of_the_levels_follows_from_the_result(
+    tmp_path: Path, own: tuple[float, ...], exact: tuple[float, ...], said: tuple[str, ...]
+):
+    rows = plant(tmp_path, (4.6, 0.3), (3.5, 0.7), (own, exact))
+    assert all(part in finding.describe_levels(rows) for part in said)
+    figure = finding.draw_levels(rows)
+    assert figure is not None
+    assert all(part in figure.layout.title.text for part in said)
+    assert len({trace.xaxis for trace in figure.data}) == 5
+
+
+@pytest.mark.parametrize(
+    ("numbers", "verdict"),
+    [
+        ((4.6, 0.8), "no training with another objective"),
+        ((3.0, 0.2), "InfoNCE with every true pair reaches"),
+    ],
+)
+def test_the_sentence_of_three_ranks_follows_from_the_result(
+    tmp_path: Path, numbers: tuple[float, float], verdict: str
+):
+    plant(tmp_path, (4.7, 0.3), (3.5, 0.7), (GENERIC, GENERIC))
+    rows = plant(tmp_path, numbers, numbers, (GENERIC, GENERIC), ("three_ranks",))
+    assert verdict in finding.describe_ranks(rows)
+    # it has ranks of positives, which the statements of before are not about
+    assert finding.statement_tallies(rows)[0].count == 1
+
+
+def test_without_results_nothing_is_said_to_be_found(tmp_path: Path):
+    rows = comparison_table.record(tmp_path)
+    assert list(finding.sentences(rows)) == []
+    assert finding.describe_statements(rows) == ""
+    assert finding.draw_levels(rows) is None
+
+
+def test_the_pages_open_with_what_was_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    rows = plant(tmp_path, (4.6, 0.3), (3.5, 0.7), (SPECIFIC, GENERIC))
+    monkeypatch.setattr(finding, "recorded_rows", lambda: rows)
+    sentence = finding.describe_levels(rows)
+    assert sentence in " ".join(numbers.finding().split())
+    assert "../finding.png" in comparison_table.table()
+    page = render([], [], 1.0)
+    assert sentence.replace("'", "&#39;") in page
+    assert page.index("What was found") < page.index("Three ways to train")
+    monkeypatch.setattr(finding, "recorded_rows", lambda: rows[:0])
+    assert "12 objectives" in numbers.finding()
+
+
 def test_the_text_says_how_much_is_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     for seed in range(2):
         for positives, rsum, truth in (("own", 4.6, 0.3), ("exact", 3.5, 0.7)):
             write(tmp_path, Arm("infonce", positives, seed), (rsum, truth), noise=seed)
     rows = comparison_table.record(tmp_path)
-    monkeypatch.setattr(comparison_table.assets, "recorded", lambda name: rows)
+    monkeypatch.setattr(finding, "recorded_rows", lambda: rows)
     text = " ".join(comparison_table.table().split())
-    assert "So far 4 of 60 trainings" in text
-    assert "annotated pairs are better by RSUM held: so for 1 of 1 objective" in text
-    assert "annotated pairs are better by text-to-image mAP@R did not hold for all" in text
-    monkeypatch.setattr(comparison_table.assets, "recorded", lambda name: rows[:0])
-    assert "So far 0 of 60 trainings" in " ".join(comparison_table.table().split())
+    assert "Of these 4 of 60 trainings" in text
+    assert "Seeds are missing of InfoNCE (4 of 10)" in text
+    assert "fewer than two seeds so far: VSE++" in text
+    monkeypatch.setattr(finding, "recorded_rows", lambda: rows[:0])
+    assert "Of these 0 of 60 trainings" in " ".join(comparison_table.table().split())
+
+
+def test_a_seed_that_only_one_way_has_is_in_no_difference(tmp_path: Path):
+    plant(tmp_path, (4.6, 0.3), (3.5, 0.7), (GENERIC, GENERIC))
+    write(tmp_path, Arm("infonce", "own", 2), (4.6, 0.3), noise=7)
+    rows = comparison_table.record(tmp_path).set_index(["positives", "selected", "key"])
+    seeds = [rows.loc[way, "labels", runner.LABELS]["seeds"] for way in ("own", "exact", "own - exact")]
+    assert seeds == [3, 2, 2]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -39,16 +39,14 @@ from workbench.io import write_recorded
 from workbench.metrics.crossed import crossed_interval
 from workbench.metrics.seeds import t_interval
 from workbench.records import Values
+from workbench.tour import finding
+from workbench.tour.finding import DIFFERENCE, TABLE
+from workbench.tour.finding import WAYS as TRAINED
 
-NAME = "fair_scenes"
-COLUMNS = ("objective", "positives", "selected", "key", "seeds", "mean", "low", "high")
+COLUMNS = ("objective", "title", "positives", "selected", "key", "seeds", "mean", "low", "high")
 SELECTED = {"labels": "RSUM", "truth": "mAP@R"}
-TRAINED = {"own": "annotated pairs", "exact": "every true pair"}
-DIFFERENCE = "own - exact"
-LEVELS = [f"exact:i2t/within_map_at_r[level {level}]" for level in range(1, 6)]
-# what was said of the first comparison: number, what chooses the epoch, and which training was ahead in all
-BEFORE = ((LABELS, "labels", "own"), (I2T, "truth", "exact"), (T2I, "truth", "own"))
-NUMBERS = {LABELS: "RSUM", I2T: "image-to-text mAP@R", T2I: "text-to-image mAP@R"}
+LEVELS = [*finding.LEVELS.values()]
+PICTURE = "![mAP@R within each level, a row an objective, trained in two ways](../finding.png)"
 
 
 def chosen(
@@ -70,33 +68,38 @@ def rows_of(folder: Path, objective: str, by: str) -> Iterator[dict[str, Any]]:
     ways = {way: chosen(folder, objective, way, by) for way in WAYS}
     for way, epochs in ways.items():
         if len(epochs) > 1:
-            yield from _rows(objective, way, by, list(epochs.values()))
+            yield from _rows((objective, way, by), *_stacked(epochs, sorted(epochs)))
     shared = sorted(set.intersection(*map(set, ways.values())))
     if len(shared) > 1:
-        own, exact = (np.stack([ways[way][seed][1] for seed in shared]) for way in WAYS)
-        for number, key in enumerate(BY_IMAGE):
-            yield _row((objective, DIFFERENCE, by, key), own[:, number] - exact[:, number])
+        own, exact = (_stacked(ways[way], shared) for way in WAYS)
+        yield from _rows((objective, DIFFERENCE, by), own[0] - exact[0], own[1] - exact[1])
 
 
-def _rows(
-    objective: str, way: str, by: str, epochs: list[tuple[dict[str, float], Values]]
-) -> Iterator[dict[str, Any]]:
-    values = np.stack([of_images for _, of_images in epochs])
+def _stacked(
+    epochs: Mapping[int, tuple[dict[str, float], Values]], seeds: Sequence[int]
+) -> tuple[Values, Values]:
+    """Return ``(seeds, keys, images)`` values, and ``(seeds, levels)`` numbers within levels."""
+    within = [[epochs[seed][0].get(key, np.nan) for key in LEVELS] for seed in seeds]
+    return np.stack([epochs[seed][1] for seed in seeds]), np.array(within)
+
+
+def _rows(where: tuple[str, str, str], by_image: Values, by_level: Values) -> Iterator[dict[str, Any]]:
+    """Yield a row a number; images without a query are left out."""
     for number, key in enumerate(BY_IMAGE):
-        yield _row((objective, way, by, key), values[:, number])
-    for key in LEVELS:
-        numbers = np.array([test[key] for test, _ in epochs])
-        low, high = t_interval(numbers)
-        where = dict(zip(COLUMNS, (objective, way, by, key, len(numbers)), strict=False))
-        yield where | {"mean": numbers.mean(), "low": low, "high": high}
+        values = by_image[:, number]
+        counting = values[:, ~np.isnan(values).any(axis=0)]
+        yield _row(where, key, len(values), float(counting.mean()), crossed_interval(counting))
+    for key, numbers in zip(LEVELS, by_level.T, strict=True):
+        yield _row(where, key, len(numbers), float(numbers.mean()), t_interval(numbers))
 
 
-def _row(where: tuple[str, str, str, str], values: Values) -> dict[str, Any]:
-    """Return a row of ``(seeds, images)`` values; images without a query are left out."""
-    counting = values[:, ~np.isnan(values).any(axis=0)]
-    low, high = crossed_interval(counting)
-    ends = {"mean": counting.mean(), "low": low, "high": high}
-    return dict(zip(COLUMNS, (*where, len(values)), strict=False)) | ends
+def _row(
+    where: tuple[str, str, str], key: str, seeds: int, mean: float, ends: tuple[float, float]
+) -> dict[str, Any]:
+    objective, way, by = where
+    low, high = ends
+    values = (objective, TITLES[objective], way, by, key, seeds, mean, low, high)
+    return dict(zip(COLUMNS, values, strict=True))
 
 
 def record(folder: Path) -> pd.DataFrame:
@@ -108,19 +111,29 @@ def record(folder: Path) -> pd.DataFrame:
 
 
 def table() -> str:
-    """Return the recorded comparison as a table, and how much of it is there."""
-    rows = assets.recorded(NAME)
-    heads = ("objective", "trained with", "epoch by", "RSUM, of 600", "mAP@R i2t, %", "mAP@R t2i, %")
-    lines = [f"| {' | '.join((*heads, 'i2t within levels 1 to 5, %'))} |", "|---" * (len(heads) + 1) + "|"]
+    """Return the recorded comparison as a table with its figure and sentences, and what is open."""
+    rows = finding.recorded_rows()
+    lines = _table_lines(rows)
+    text = "\n".join(textwrap.wrap(" ".join(_sentences(rows)), 130))
+    if not lines:
+        return text
+    picture = [PICTURE, ""] if finding.describe_levels(rows) else []
+    return "\n".join([*lines, "", *picture, text])
+
+
+def _table_lines(rows: pd.DataFrame) -> list[str]:
+    heads = ("objective", "trained with", "epoch by", "seeds", "RSUM, of 600", "mAP@R i2t, %", "mAP@R t2i, %")
     keys = rows.set_index(["objective", "positives", "selected", "key"])
+    lines = []
     for objective, way, by in product((*FIRST, *REST), WAYS, SELECTED):
         if (objective, way, by, LABELS) in keys.index:
             cells = [TITLES[objective], TRAINED[way], SELECTED[by]]
+            cells.append(str(keys.loc[(objective, way, by, LABELS), "seeds"]))
             cells += [_cell(keys.loc[(objective, way, by, key)], key) for key in (LABELS, I2T, T2I)]
             levels = [format_value(keys.loc[(objective, way, by, key), "mean"]) for key in LEVELS]
             lines.append(f"| {' | '.join([*cells, ' '.join(levels)])} |")
-    text = "\n".join(textwrap.wrap(" ".join(_sentences(rows)), 130))
-    return "\n".join([*lines, "", text]) if len(lines) > 2 else text
+    head = f"| {' | '.join((*heads, 'i2t within levels 1 to 5, %'))} |"
+    return [head, "|---" * (len(heads) + 1) + "|", *lines] if lines else []
 
 
 def _cell(row: Mapping[str, float], key: str) -> str:
@@ -128,39 +141,40 @@ def _cell(row: Mapping[str, float], key: str) -> str:
 
 
 def _sentences(rows: pd.DataFrame) -> Iterator[str]:
-    arms = rows[(rows.key == LABELS) & (rows.selected == "labels") & (rows.positives != DIFFERENCE)]
-    wanted, there = len(FIRST) * len(WAYS) * len(SEEDS), int(arms[arms.objective.isin(FIRST)].seeds.sum())
-    objectives = listed([TITLES[name] for name in FIRST])
-    seeds = format_count(len(SEEDS), "seed")
-    yield f"{objectives} are trained with annotated pairs and with every true pair, {seeds} each."
-    if there < wanted:
-        yield f"So far {there} of {format_count(wanted, 'training')} are done."
+    """Yield what was found, then how, then what is open."""
+    yield from filter(None, (finding.describe_statements(rows), *finding.sentences(rows)))
     yield (
         "Learning rate and epochs are searched for each objective and way of training, on the validation "
         "split. One training serves both choices of the epoch. Brackets hold the interval for other seeds "
-        "and other test images. Several positives share the target (`extra_positives` is `uniform`), where "
-        "an objective has this option."
+        "and other test images; within levels a difference counts for other seeds alone. Several positives "
+        "share the target (`extra_positives` is `uniform`), where an objective has this option."
     )
-    differences = rows[rows.positives == DIFFERENCE]
-    for key, by, ahead in BEFORE:
-        of_number = differences[(differences.key == key) & (differences.selected == by)]
-        if len(of_number):
-            yield _held(of_number, key, ahead)
+    yield from _open(rows)
 
 
-def _held(rows: pd.DataFrame, key: str, ahead: str) -> str:
-    """Say of how many objectives a statement about the first comparison holds."""
-    sign = 1 if ahead == "own" else -1
-    ends = np.sort(sign * rows[["low", "high"]].to_numpy(), axis=1)
-    holds, fails = int((ends[:, 0] > 0).sum()), int((ends[:, 1] < 0).sum())
-    verdict = "held" if holds == len(rows) else "did not hold for all"
-    return (
-        f"That {TRAINED[ahead]} are better by {NUMBERS[key]} {verdict}: so for {holds} of "
-        f"{format_count(len(rows), 'objective')}, the other way for {fails}, open for the rest."
-    )
+def _open(rows: pd.DataFrame) -> Iterator[str]:
+    """Yield how much is trained of the objectives that come first, and which have no result yet."""
+    arms = rows[(rows.key == LABELS) & (rows.selected == "labels") & (rows.positives != DIFFERENCE)]
+    done = arms.groupby("objective").seeds.sum().to_dict()
+    whole = len(WAYS) * len(SEEDS)
+    there, wanted = sum(int(done.get(name, 0)) for name in FIRST), whole * len(FIRST)
+    objectives = listed([TITLES[name] for name in FIRST])
+    yield f"{objectives} come first, with {format_count(len(SEEDS), 'seed')} each way."
+    if there < wanted:
+        yield f"Of these {there} of {format_count(wanted, 'training')} are in the table."
+    partly = [
+        f"{TITLES[name]} ({done[name]} of {whole})"
+        for name in (*FIRST, *REST)
+        if 0 < done.get(name, 0) < whole
+    ]
+    missing = [TITLES[name] for name in (*FIRST, *REST) if not done.get(name)]
+    if partly:
+        yield f"Seeds are missing of {listed(partly)}."
+    if missing:
+        yield f"Open, with fewer than two seeds so far: {listed(missing)}."
 
 
 if __name__ == "__main__":
     place = sys.argv[1]
-    file = assets.path("results") / f"{NAME}.tsv"
+    file = assets.path("results") / f"{TABLE}.tsv"
     write_recorded(file, record(Path(place)), "python -m tools.comparison_table FOLDER")

@@ -1,6 +1,7 @@
-"""The picture of the README: every recorded objective, trained in two ways, by both judges.
+"""The figure of the README: objectives trained in two ways, within each level of captions.
 
-``python -m tools.finding`` draws it into ``docs/finding.png``, in a Chromium without a window.
+``python -m tools.finding`` draws it into ``docs/finding.png``, in a Chromium without a window. Until the fair
+comparison has results, it shows the first comparison, by RSUM and mAP@R.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from playwright.sync_api import sync_playwright
 from tools.numbers import GROUPS, ROOT, recorded_points, same_list
 from workbench.english import listed
 from workbench.formatting import display_value, unit_heading
+from workbench.tour.finding import draw_levels, recorded_rows
 from workbench.views.plots.theme import CATEGORIES, INK, SYMBOLS, draw_dots, legend_entry, panels
 
 FILE = ROOT / "docs" / "finding.png"
@@ -85,5 +87,16 @@ def picture(figure: go.Figure, file: Path) -> None:
         browser.close()
 
 
+def by_level(rows: pd.DataFrame) -> go.Figure | None:
+    """The figure by level on white ground, once the fair comparison has results."""
+    fig = draw_levels(rows)
+    if fig is None:
+        return None
+    width = SIZE["width"] + 200
+    return fig.update_layout(width=width, paper_bgcolor="white", font={"color": DARK}).update_annotations(
+        font={"color": DARK}
+    )
+
+
 if __name__ == "__main__":
-    picture(draw(recorded_points()), FILE)
+    picture(by_level(recorded_rows()) or draw(recorded_points()), FILE)

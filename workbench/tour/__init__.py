@@ -32,6 +32,7 @@ from workbench.runs import store as runs
 from workbench.runs.about import About
 from workbench.runs.compare import against_same_list
 from workbench.runs.result import Result
+from workbench.tour import finding
 from workbench.views.pages import Cell, fill_template
 from workbench.views.photographs import image_or_card
 from workbench.views.plots.relevance import two_verdicts
@@ -190,7 +191,7 @@ def render(stops: Sequence[Stop], results: Sequence[Outcome], seconds: float) ->
     compared = next((numbers[stop.name] for stop in stops if stop.notebook == "07_compare"), {})
     true = _numbers_of_models(compared, TRUE["i2t"])
     trained = [entry["result"] for entry in notebooks if entry["stop"].notebook == "03_train"]
-    of_comparison: dict[str, Any] = {"headline": "", "verdicts": ""}
+    of_comparison: dict[str, Any] = {"headline": "", "verdicts": "", "recorded": _recorded_finding()}
     if compared:
         of_comparison["headline"] = describe_leader(compared)
         of_comparison["verdicts"] = Markup(_verdict_figure(compared, stops))
@@ -215,6 +216,17 @@ def render(stops: Sequence[Stop], results: Sequence[Outcome], seconds: float) ->
         plotly=Markup(report.plotly_script()),
         notebook=NOTEBOOK,
     )
+
+
+def _recorded_finding() -> dict[str, Any]:
+    """What all objectives came to over seeds, in sentences and a figure; empty until that was recorded."""
+    rows = finding.recorded_rows()
+    fig = finding.draw_levels(rows)
+    if fig is None:
+        return {}
+    drawn = report.figure_div(json.loads(fig.to_json()), "levels", static=True)
+    about = {"sentences": " ".join(finding.sentences(rows)), "about": finding.describe_record(rows)}
+    return about | {"figure": Markup(drawn)}
 
 
 def _notebook(stop: Stop, result: Outcome, numbers: Mapping[str, Any]) -> dict[str, Any]:

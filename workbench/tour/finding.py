@@ -1,0 +1,239 @@
+"""What the recorded comparison of two ways of training says, in sentences and one figure by level.
+
+Every objective was trained with annotated pairs and with every true pair. The words follow from the recorded
+means and intervals, whatever these are.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from workbench import assets, data
+from workbench.english import listed
+from workbench.formatting import format_count, format_number, format_value, unit_heading
+from workbench.records import MetricKey, Values
+from workbench.views.plots.theme import CATEGORIES, SYMBOLS, draw_dots, legend_entry, panels
+
+TABLE = "fair_scenes"
+SUM = str(MetricKey("rsum"))
+I2T, T2I = (str(MetricKey("map_at_r", way, "exact")) for way in ("i2t", "t2i"))
+UNITS = {SUM: "sum", I2T: "share", T2I: "share"}
+LEVELS = {
+    level: str(MetricKey("within_map_at_r", "i2t", "exact", subset=f"level {level}")) for level in range(1, 6)
+}
+WAYS = {"own": "annotated pairs", "exact": "every true pair"}
+# what a row with the difference of both ways has in the column of the way
+DIFFERENCE = "own - exact"
+# objectives with ranks of positives, which the first comparison did not have
+RANKED = ("three_ranks", "rince")
+# what the first comparison said: statement, number, what chooses the epoch, sign of own - exact
+STATEMENTS = (
+    ("annotated pairs are better by RSUM", SUM, "labels", 1),
+    ("every true pair is better by image-to-text mAP@R", I2T, "truth", -1),
+    ("annotated pairs are better by text-to-image mAP@R", T2I, "truth", 1),
+)
+NEITHER = "neither way is better in everything"
+
+
+@dataclass(frozen=True)
+class Tally:
+    """For how many objectives a statement holds, and for how many its opposite: intervals without zero."""
+
+    statement: str
+    holds: int
+    fails: int
+    count: int
+
+    @property
+    def verdict(self) -> str:
+        """Whether it held for all objectives, did not for some, or is open."""
+        if self.holds == self.count:
+            return "held"
+        return "failed" if self.fails else "open"
+
+    @property
+    def words(self) -> str:
+        """The statement, with its counts where these differ from all."""
+        if self.verdict == "held":
+            return self.statement
+        return f"{self.statement}, {self.holds} of {self.count} for it and {self.fails} against"
+
+
+def recorded_rows() -> pd.DataFrame:
+    """Return the recorded comparison; without rows where nothing was recorded."""
+    try:
+        return assets.recorded(TABLE)
+    except FileNotFoundError:
+        return pd.DataFrame(columns=["objective", "title", "positives", "selected", "key", "seeds", "mean"])
+
+
+def differences(rows: pd.DataFrame, key: str, selected: str) -> pd.DataFrame:
+    """Return annotated pairs minus every true pair, a row an objective without ranks of positives."""
+    of_key = rows[(rows.positives == DIFFERENCE) & (rows.key == key) & (rows.selected == selected)]
+    return of_key[~of_key.objective.isin(RANKED)].set_index("objective")
+
+
+def _signs(rows: pd.DataFrame) -> "pd.Series[int]":
+    """Return by objective 1 where annotated pairs are better, -1 where every true pair is, else 0."""
+    return (rows.low > 0).astype(int) - (rows.high < 0).astype(int)
+
+
+def statement_tallies(rows: pd.DataFrame) -> list[Tally]:
+    """Count the four statements of the first comparison over the objectives that are there."""
+    tallies, by_number = [], []
+    for statement, key, selected, sign in STATEMENTS:
+        signs = _signs(differences(rows, key, selected))
+        holds, fails = int((signs == sign).sum()), int((signs == -sign).sum())
+        tallies.append(Tally(statement, holds, fails, len(signs)))
+        by_number.append(signs)
+    table = pd.concat(by_number, axis=1).dropna()
+    both = (table == 1).any(axis=1) & (table == -1).any(axis=1)
+    everything = (table == 1).all(axis=1) | (table == -1).all(axis=1)
+    return [*tallies, Tally(NEITHER, int(both.sum()), int(everything.sum()), len(table))]
+
+
+def describe_statements(rows: pd.DataFrame) -> str:
+    """Say in one sentence which statements of the first comparison held; empty without results."""
+    tallies = statement_tallies(rows)
+    count = max(tally.count for tally in tallies)
+    if not count:
+        return ""
+    parts = []
+    for verdict, words in (("held", "held"), ("failed", "did not hold"), ("open", "open")):
+        statements = [tally.words for tally in tallies if tally.verdict == verdict]
+        if statements:
+            parts.append(f"{len(statements)} {words} ({'; '.join(statements)})")
+    return (
+        f"Asked again with {format_count(count, 'objective')}, of four statements of the first comparison "
+        f"{listed(parts)}."
+    )
+
+
+def level_groups(rows: pd.DataFrame) -> dict[str, list[int]]:
+    """Return the levels at which training with every true pair finds more, fewer, or neither for most
+    objectives.
+    """
+    groups: dict[str, list[int]] = {"more": [], "fewer": [], "neither": []}
+    for level, key in LEVELS.items():
+        signs = _signs(differences(rows, key, "truth"))
+        if 2 * int((signs == -1).sum()) > len(signs):
+            groups["more"].append(level)
+        elif 2 * int((signs == 1).sum()) > len(signs):
+            groups["fewer"].append(level)
+        else:
+            groups["neither"].append(level)
+    return groups
+
+
+def _at_levels(levels: Sequence[int]) -> str:
+    if len(levels) == len(LEVELS):
+        return "at every level"
+    return f"at level{'s' if len(levels) > 1 else ''} {listed([str(level) for level in levels])}"
+
+
+def summarise_levels(rows: pd.DataFrame) -> str:
+    """Say at which levels every true pair finds more, and at which fewer."""
+    groups = level_groups(rows)
+    parts = []
+    for word in ("more", "fewer"):
+        if groups[word]:
+            parts.append(f"{word} true captions {_at_levels(groups[word])}")
+    if not parts:
+        return "neither more nor fewer true captions at any level"
+    if groups["neither"]:
+        parts.append(f"neither for most objectives {_at_levels(groups['neither'])}")
+    return ", ".join(parts)
+
+
+def describe_levels(rows: pd.DataFrame) -> str:
+    """Say what training with every true pair changes among captions of one level; empty without results."""
+    count = len(differences(rows, LEVELS[1], "truth"))
+    if not count:
+        return ""
+    return (
+        "Among equally specific captions, a model trained with every true pair instead of annotated pairs "
+        f"finds {summarise_levels(rows)}."
+    )
+
+
+def _runs(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the means of each training, a column a number."""
+    means = rows[(rows.positives != DIFFERENCE) & rows.key.isin(UNITS)]
+    names = ["objective", "title", "positives", "selected"]
+    table = means.pivot_table(index=names, columns="key", values="mean")
+    return table.reindex(columns=list(UNITS)).dropna()
+
+
+def describe_ranks(rows: pd.DataFrame) -> str:
+    """Say what three ranks reach, and whether another objective reaches as much; empty until both are
+    trained.
+    """
+    runs = _runs(rows)
+    own = [index for index in runs.index if index[0] == RANKED[0] and index[2:] == ("exact", "truth")]
+    others = runs[~runs.index.get_level_values("objective").isin(RANKED)]
+    if not own or others.empty:
+        return ""
+    ranked = runs.loc[own[0]]
+    reached = others[(others >= ranked).all(axis=1)]
+    if reached.empty:
+        verdict = "no training with another objective reaches all three"
+    else:
+        _, title, positives, _ = reached.index[0]
+        verdict = f"{title} with {WAYS[positives]} reaches all three"
+    rsum, i2t, t2i = (format_value(ranked[key], unit) for key, unit in UNITS.items())
+    return (
+        "Three ranks, a loss that puts annotated pairs above other true pairs, has "
+        f"RSUM {rsum} and mAP@R {i2t} from image to text, {t2i} from text to image; {verdict}."
+    )
+
+
+def true_captions_by_level() -> Values:
+    """``(levels + 1,)`` captions of each level that are true of a test image, on average."""
+    split = data.load("scenes", split="test")
+    assert split.level is not None
+    return np.bincount(split.level[split.judgements["exact"].captions]) / len(split.image_ids)
+
+
+def draw_levels(rows: pd.DataFrame) -> go.Figure | None:
+    """Draw mAP@R within each level, a panel a level and a row an objective; nothing without results.
+
+    Bars are intervals for other seeds. Epochs are those that the ground truth chose.
+    """
+    shown = rows[(rows.selected == "truth") & rows.key.isin(LEVELS.values()) & rows.positives.isin(WAYS)]
+    if not len(differences(rows, LEVELS[1], "truth")):
+        return None
+    counts = true_captions_by_level()
+    heads = [f"level {level}: {_count_true(counts[level])}" for level in LEVELS]
+    title = f"With every true pair: {summarise_levels(rows)}"
+    fig = panels(heads, title, f"mAP@R from image to text among captions of a level, {unit_heading()}", "")
+    for column, key in enumerate(LEVELS.values(), start=1):
+        dots = shown[shown.key == key].rename(columns={"title": "run", "mean": "value"})
+        dots = dots.assign(face="share", about="")
+        for number, (way, name) in reversed([*enumerate(WAYS.items())]):
+            entry = legend_entry(fig, name, column)
+            draw_dots(fig, dots[dots.positives == way], CATEGORIES[number], SYMBOLS[number], **entry)
+    names = list(dict.fromkeys(shown.title))
+    fig.update_yaxes(categoryorder="array", categoryarray=names[::-1], range=[-0.5, len(names) - 0.5])
+    fig.update_xaxes(range=[-4, 104]).update_layout(height=240 + 30 * len(names))
+    return fig
+
+
+def _count_true(number: float) -> str:
+    return f"{format_number(number, 0 if number >= 10 else 1)} true captions"
+
+
+def describe_record(rows: pd.DataFrame) -> str:
+    """Say how many objectives and seeds the recorded comparison has."""
+    trained = rows[rows.positives.isin(WAYS)]
+    count = format_count(trained.objective.nunique(), "objective")
+    fewest, most = int(trained.seeds.min()), int(trained.seeds.max())
+    seeds = f"{fewest} to {format_count(most, 'seed')}" if fewest < most else format_count(most, "seed")
+    return f"Recorded with {count} and {seeds} each way."
+
+
+def sentences(rows: pd.DataFrame) -> Iterator[str]:
+    """Yield what a page opens with: what changes at which level, and what three ranks reach."""
+    yield from filter(None, (describe_levels(rows), describe_ranks(rows)))
