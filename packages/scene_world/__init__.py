@@ -7,7 +7,7 @@ it is opened.
 
 import itertools
 from collections.abc import Iterable, Sequence
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from annotated_types import Interval, MinLen
@@ -21,7 +21,7 @@ from scene_world.truth import judgements
 from scene_world.typed import canonical_graph, grade
 from workbench.data.loader import SHARE, loader
 from workbench.data.reading import draw_numbers
-from workbench.records import Rows, SceneGraph, Split, require
+from workbench.records import Field, Rows, SceneGraph, Split, require
 from workbench.registry import Count, Natural
 
 __all__ = ["canonical_graph", "load", "placements"]
@@ -118,8 +118,19 @@ def load(
         image_graphs=image_graphs,
         caption_graphs=graphs,
         grade=grade,
+        fields=_fields(scenes),
     )
     return swapped(loaded) if texts == "swaps" else loaded
+
+
+def _fields(scenes: Sequence[Scene]) -> dict[str, Field]:
+    """Name the backdrop of each scene, and count the things before it."""
+    cells: dict[str, list[Any]] = {
+        "backdrop": [scene.backdrop for scene in scenes],
+        "drawn_things": [len(scene.things) for scene in scenes],
+    }
+    source = "the scenes"
+    return {name: Field.from_cells(name, values, of="image", source=source) for name, values in cells.items()}
 
 
 def _caption_ids(image_ids: Sequence[str], texts: str, each: int) -> tuple[str, ...]:

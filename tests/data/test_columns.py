@@ -6,7 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from workbench.data.columns import NAMES, column_notes, field, find_columns, matching_columns
+from workbench.data.columns import (
+    NAMES,
+    column_notes,
+    field,
+    find_columns,
+    matching_columns,
+    unread_columns,
+)
 
 
 @pytest.mark.parametrize("ours", NAMES)
@@ -44,15 +51,14 @@ def test_candidates_are_named_and_one_can_be_chosen():
         find_columns(names, "t.csv", {})
     columns = find_columns(names, "t.csv", {"caption": "title"})
     assert columns["caption"] == ("title",)
-    assert column_notes(names, columns) == ("columns: caption = title", "columns that were not read: text")
+    assert unread_columns(names, columns) == ["text"]
+    assert column_notes(columns, ["text"]) == ("columns: caption = title", "columns that were not read: text")
 
 
 def test_a_field_inside_a_column_is_read_by_its_path():
     path = ("caption.en",)
     assert find_columns(["image", "caption"], "t.json", {"caption": "caption.en"})["caption"] == path
-    assert column_notes(["image", "caption"], {"image": ("image",), "caption": path}) == (
-        "columns: caption = caption.en",
-    )
+    assert column_notes({"image": ("image",), "caption": path}, []) == ("columns: caption = caption.en",)
     assert field({"caption": {"en": "a thing", "de": "ein Ding"}}, path) == "a thing"
     assert field({"caption": [{"en": "one"}, {"en": "two"}]}, path) == ["one", "two"]
     assert (

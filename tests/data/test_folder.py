@@ -275,9 +275,14 @@ def test_a_level_for_some_rows_only_is_refused(base):
         load(base)
 
 
-def test_columns_that_were_not_read_are_noted(base):
+def test_columns_that_nobody_needs_are_fields(base):
     write(base / "captions.csv", [{**ROWS[0], "url": "somewhere", "Level": 3}])
-    assert load(base).notes[1] == "columns that were not read: Level, url"
+    split = load(base)
+    assert {name: field.cells() for name, field in split.fields.items()} == {
+        "url": ["somewhere"],
+        "Level": [3],
+    }
+    assert not any("not read" in note for note in split.notes)
 
 
 def test_the_check_of_images_can_be_left_out_and_a_broken_one_is_then_named_when_opened(base):

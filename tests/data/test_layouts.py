@@ -514,7 +514,6 @@ LAYOUTS = {
         numbered_parquet,
         {"test": (2, 3)},
         "caption = caption and caption1",
-        "not read: width",
     ),
     "conversations of LLaVA": (llava, {"all": (2, 2)}, "caption = conversations", "images/00453/"),
     "messages in JSON Lines": (messages_jsonl, {"all": (2, 2)}, "image = images", "caption = messages"),

@@ -32,7 +32,7 @@ from workbench.cli.output import align_columns, changed_numbers, cut_lines, scre
 from workbench.execution import library, parameters
 from workbench.execution.doctor import examine
 from workbench.formatting import format_bytes, format_count
-from workbench.records import require
+from workbench.records import Field, require
 from workbench.records.measurement import contracts_of, headline, measurement_row
 from workbench.registry import require_known
 from workbench.runs import store as runs
@@ -366,11 +366,24 @@ def data(name: str, parameter: Pairs = None, split: str = "", as_json: AsJson = 
         "name": found.name,
         **found.fingerprint(),
         "judgements": sorted(found.judgements),
+        "fields": [field.row() for field in found.fields.values()],
         "notes": list(found.notes),
         **({"doubtful": doubts(found)} if path else {}),
     }
-    said = {name.replace("_", " "): _plain_value(value) for name, value in about.items()}
-    emit(about, as_json, align_columns(said.items()))
+    said = {name.replace("_", " "): _plain_value(value) for name, value in about.items() if name != "fields"}
+    emit(about, as_json, [*align_columns(said.items()), *_field_lines(list(found.fields.values()))])
+
+
+def _field_lines(fields: Sequence[Field]) -> list[str]:
+    """The fields of a data set as a table."""
+    if not fields:
+        return []
+    rows = [field.row() for field in fields]
+    table = [[name for name in rows[0] if name != "source"]]
+    table[0][0] = "field"
+    for row in rows:
+        table.append([str(value) for name, value in row.items() if name != "source"])
+    return ["", *align_columns(table)]
 
 
 def _plain_value(value: Any) -> str:

@@ -12,7 +12,7 @@ papers use, by P. Anderson et al., "Bottom-up and top-down attention", CVPR 2018
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
@@ -21,6 +21,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
+from workbench.data.fields import is_plain
 from workbench.data.reading import Problems, Row, find_root, share_of, to_split, usable_rows
 from workbench.data.region_files import locate
 from workbench.data.tables import path_inside
@@ -30,6 +31,9 @@ from workbench.records import Array, Split, require
 from workbench.registry import require_known
 
 PARTS = ("train", "restval", "val", "test")
+# what is read of an image and of a sentence of a Karpathy file; tokens are the caption once more
+OF_IMAGES = ("split", "filename", "filepath", "sentences", "sentids", "imgid", "cocoid")
+OF_SENTENCES = ("raw", "sentid", "imgid", "tokens")
 # a path without a drive, an address, a backslash, and parts that are empty or begin with a dot
 PLAIN = re.compile(r"(?:[^./\\:~\0][^/\\:\0]*/)*[^./\\:~\0][^/\\:\0]*")
 
@@ -71,10 +75,20 @@ def read_karpathy(
                 f"{where}: {image} has too few sentences: expected at least {least}, found {count}",
             )
             paths[image] = path
-            for n, sentence in enumerate(record.sentences[:captions]):
+            about = _other_cells(content, OF_IMAGES)
+            pairs = zip(record.sentences[:captions], content["sentences"], strict=False)
+            for n, (sentence, written) in enumerate(pairs):
                 row_id = f"{image}#{n}" if sentence.sentid is None else str(sentence.sentid)
-                rows.append(Row(where, image, " ".join(sentence.raw.split()), row_id, split=record.split))
+                more = _other_cells(written, OF_SENTENCES)
+                fields = about | more if more else about
+                text = " ".join(sentence.raw.split())
+                rows.append(Row(where, image, text, row_id, split=record.split, fields=fields))
     return rows, paths
+
+
+def _other_cells(record: Mapping[str, Any], known: Container[str]) -> dict[str, Any]:
+    """What an image or a sentence of a Karpathy file has beside what is read, where it is plain."""
+    return {name: cell for name, cell in record.items() if name not in known and is_plain(cell)}
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Which column, field or array holds what: the one table of accepted names, for tables, shards and vectors.
 
 A name counts without its case, with a blank or a hyphen for an underscore. A column whose name is not in
-``NAMES`` is not read, and a note lists it.
+``NAMES`` becomes a field, see ``fields``, or where its cells are no plain values, a note lists it.
 """
 
 import re
@@ -33,7 +33,7 @@ NAMES: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 # what every table has; what has no other name, nor another case
 NEEDED, EXACT = ("image", "caption"), ("level", "chain")
-# names of columns by ours, as a person gives them; None = it is not read
+# names of columns by ours, as a person gives them; None = it is not read, and no field
 Columns = Mapping[str, str | None]
 
 
@@ -193,17 +193,26 @@ def _field_inside(value: Any, name: str) -> Any:
     return None
 
 
-def column_notes(names: Iterable[Any], columns: Mapping[str, Sequence[Any]]) -> tuple[str, ...]:
-    """Return notes on columns with other names than ours, and on those that are not read.
+def unread_columns(names: Iterable[Any], columns: Mapping[str, Sequence[Any]]) -> list[Any]:
+    """Return the columns that no reader needs, in their order.
 
     Args:
         names: of all columns.
         columns: those that are read, see ``find_columns``.
     """
     names = list(names)
+    read = {column_of(name, names) for name in chain.from_iterable(columns.values())}
+    return [name for name in names if name not in read]
+
+
+def column_notes(columns: Mapping[str, Sequence[Any]], left: Iterable[Any]) -> tuple[str, ...]:
+    """Return notes on columns with other names than ours, and on those that are neither read nor fields.
+
+    Args:
+        columns: those that are read, see ``find_columns``.
+        left: names of those that are not, since their cells are no plain values.
+    """
     read = {ours: " and ".join(map(str, several)) for ours, several in columns.items()}
     others = [f"{ours} = {listed}" for ours, listed in read.items() if listed != ours]
-    chosen = {column_of(name, names) for name in chain.from_iterable(columns.values())}
-    unread = sorted(map(str, set(names) - chosen))
-    notes = {"columns": others, "columns that were not read": unread}
+    notes = {"columns": others, "columns that were not read": sorted(map(str, left))}
     return tuple(f"{what}: {', '.join(listed)}" for what, listed in notes.items() if listed)

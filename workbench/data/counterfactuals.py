@@ -76,6 +76,7 @@ def with_counterfactuals(split: Split, counterfactuals: Sequence[Counterfactual]
         own=own,
         judgements={"own": right},
         counterfactuals=judged,
+        fields=split.take_fields(slice(None), np.concatenate([np.arange(len(split.own)), rows])),
         caption_judgements={},
         image_graphs=None,
         caption_graphs=None,

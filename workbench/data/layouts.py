@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.data.benchmark import EACH, PARTS, read_karpathy
-from workbench.data.columns import field
+from workbench.data.columns import NAMES, field, normalise_name
 from workbench.data.images import image_endings, image_files, is_visible
 from workbench.data.memory import read_in_memory
 from workbench.data.reading import (
@@ -28,6 +28,8 @@ from workbench.records import require
 
 # bytes at either end of a JSON file by which its kind is told
 SNIFFED = 2**16
+# what is read of an image and of a caption of MS-COCO
+OF_IMAGES, OF_ANNOTATIONS = ("id", "file_name"), ("id", "image_id")
 # texts that stand beside images and are not theirs
 ABOUT = ("readme", "license", "licence", "classes", "labels")
 
@@ -86,6 +88,7 @@ def _read_annotations(file: Path, part: str, ask: Ask) -> tuple[list[Row], list[
     kind = dict[str, list[dict[str, Any]]]
     images, annotations = fields_of(content, kind, file.name, "images", "annotations")
     named = _names_by_id(images, file.name, ask)
+    about = {image.get("id"): _others(image, OF_IMAGES) for image in images}
     column = caption_column(annotations, file.name, ask.columns)
     others = {ours: name for ours, name in ask.columns.items() if ours != "caption"}
     if others == {"id": None}:
@@ -102,7 +105,8 @@ def _read_annotations(file: Path, part: str, ask: Ask) -> tuple[list[Row], list[
         with ask.problems.adding("missing caption", where):
             caption = field(annotation, (column,))
             require(caption is not None, f"{where} has no {column}, but {', '.join(annotation)}")
-            record = {"image": named[image], "caption": caption, "split": part}
+            more = about[image] | _others(annotation, (*OF_ANNOTATIONS, column.partition(".")[0]))
+            record = {**more, "image": named[image], "caption": caption, "split": part}
             if "id" not in ask.columns:
                 record["id"] = annotation.get("id", n)
             records.append((where, record))
@@ -111,6 +115,14 @@ def _read_annotations(file: Path, part: str, ask: Ask) -> tuple[list[Row], list[
     for image in sorted({*named.values()} - {row.image for row in rows}):
         ask.problems.add("image without captions", f"{file.name}: {image} has no caption")
     return rows, [*named.values()], notes
+
+
+def _others(record: Mapping[str, Any], known: Sequence[str]) -> dict[str, Any]:
+    """What an image or a caption of MS-COCO has beside what is read, without what would be taken for that."""
+    ours = {name for names in NAMES.values() for name in names}
+    return {
+        name: value for name, value in record.items() if not {name, normalise_name(name)} & {*known, *ours}
+    }
 
 
 def _names_by_id(images: Sequence[Mapping[str, Any]], file: str, ask: Ask) -> dict[Any, str]:

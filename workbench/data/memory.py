@@ -18,7 +18,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from PIL import Image
 
-from workbench.data.columns import column_of, field, find_columns, is_gap
+from workbench.data.columns import column_of, field, find_columns, is_gap, unread_columns
 from workbench.data.images import PILLOW
 from workbench.data.reading import Ask, Name, Problems, Reading, select_split, without_missing_images
 from workbench.data.tables import NO_IDS, Record, table_rows, with_slashes
@@ -175,7 +175,9 @@ def _rows(table: Any, names: Sequence[Any], part: str, ask: Ask) -> Iterator[_Ro
     (image,) = columns.pop("image")
     marks, column = columns.get("image_id", ()), column_of(image, names)
     others = {column_of(name, names) for name in chain.from_iterable(columns.values())}
-    values = {name: list(table[name]) for name in others}
+    unread = unread_columns(names, {**columns, "image": (image,)})
+    more = [name for name in unread if _may_be_field(table, name)]
+    values = {name: _cells(table, name) for name in [*others, *more]}
     stored = table if _is_frame(table) else _without_decoding(table, column)
     images = stored[column] if _is_frame(table) else (row[column] for row in stored)
     for n, value in enumerate(images):
@@ -198,6 +200,24 @@ def _rows(table: Any, names: Sequence[Any], part: str, ask: Ask) -> Iterator[_Ro
             place = f"{part}/{n}".lstrip("/")
             digest = os.path.realpath(source).encode() if path else _digest(content)
             yield _Row(where, place, record, image, path, source, split, str(name or ""), digest)
+
+
+def _may_be_field(table: Any, column: Any) -> bool:
+    """Whether a column holds plain values, which of the library ``datasets`` its type tells."""
+    if _is_frame(table):
+        return True
+    kind = getattr(table, "features", {}).get(column)
+    inner = getattr(kind, "feature", kind)  # of a list
+    return getattr(inner, "dtype", "binary") not in ("binary", "large_binary", "dict")
+
+
+def _cells(table: Any, column: Any) -> list[Any]:
+    """The values of a column; of classes of the library ``datasets`` their names."""
+    cells = list(table[column])
+    names = getattr(getattr(table, "features", {}).get(column), "names", None)
+    if not names:
+        return cells
+    return [names[cell] if isinstance(cell, int) and cell >= 0 else None for cell in cells]
 
 
 def _without_decoding(table: Any, column: Any) -> Any:

@@ -17,11 +17,12 @@ from typing import Any, Literal
 import numpy as np
 
 from workbench.data.columns import Columns
+from workbench.data.fields import fields_of_rows, whole_column
 from workbench.data.images import note_same_content, raise_no_image, read_image, require_file
 from workbench.formatting import format_count
 from workbench.io import content_stamp, reading_errors, resolve_input
 from workbench.progress import each
-from workbench.records import Judgements, Rows, Split, require
+from workbench.records import Judgements, Split, require
 
 VARIABLE = "WORKBENCH_DATA"
 SPLITS = ("train", "val", "test")
@@ -163,6 +164,7 @@ class Row:
         id: id of the caption.
         level, chain, negatives: as in ``Split``, where the data have them.
         split: as the data call it; ``""`` = they do not say.
+        fields: cells of columns that nobody needs, by name.
     """
 
     where: str
@@ -173,6 +175,7 @@ class Row:
     chain: int | None = None
     split: str = ""
     negatives: tuple[str, ...] = ()
+    fields: Mapping[str, Any] = field(default_factory=dict)
 
 
 def usable_rows(
@@ -267,10 +270,11 @@ def to_split(
             own=own,
             open_image=lambda row: read_image(*places[row]),
             stamp=lambda row: _stamp(places[row][0]),
-            level=_column([row.level for row in rows]),
-            chain=_column([row.chain for row in rows]),
+            level=whole_column([row.level for row in rows]),
+            chain=whole_column([row.chain for row in rows]),
             negatives=negatives if any(negatives) else None,
             judgements=judge(images, captions) if judge else {},
+            fields=fields_of_rows(rows, own, len(images)),
             notes=notes,
         )
 
@@ -494,7 +498,3 @@ def share_of(rows: list[Row], split: str, share: float, seed: int) -> tuple[list
     share_of_images = {images[n] for n in draw_numbers(len(images), share, seed)}
     of_all = f"{format_count(len(share_of_images))} of {format_count(len(images), 'image')}"
     return [row for row in rows if row.image in share_of_images], (f"{of_all}, drawn with seed {seed}",)
-
-
-def _column(values: list[int | None]) -> Rows | None:
-    return None if any(value is None for value in values) else np.array(values, dtype=np.int64)

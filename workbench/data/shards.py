@@ -25,7 +25,17 @@ from itertools import chain, groupby
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from workbench.data.columns import NAMES, Columns, column_notes, column_of, field, find_columns
+from workbench.data.columns import (
+    NAMES,
+    Columns,
+    column_notes,
+    column_of,
+    field,
+    find_columns,
+    is_gap,
+    unread_columns,
+)
+from workbench.data.fields import cells_of_caption
 from workbench.data.images import is_visible, read_image
 from workbench.data.loader import loader
 from workbench.data.reading import SAME, Ask, Problems, Reading, Row, find_root, select_split, split_of_name
@@ -47,7 +57,7 @@ from workbench.registry import require_known
 REMEDY = "Put the shards, .tar or .parquet, into one folder; train, val or test in a name says its split."
 # the number of a shard and of how many, ``train-00000-of-00003.parquet``
 NUMBERED = re.compile(r"((?:.*/)?[^/]*?)(\d{1,6})(?:(-of-(\d{1,6}))[^/]*)?(\.\w+)")
-VERSION = 6
+VERSION = 7
 GO_ON = "download them, or say on_error='skip' to go on"
 # row groups of Parquet files that are kept, each read whole for one of its images
 GROUPS = 8
@@ -66,6 +76,7 @@ class Sample(NamedTuple):
         captions: none empty.
         split: as a field of the sample says it.
         mark: equal for samples of one image.
+        fields: cells of what nobody needs, by name, for each caption.
     """
 
     key: str
@@ -75,6 +86,7 @@ class Sample(NamedTuple):
     captions: list[str]
     split: str
     mark: str
+    fields: list[dict[str, Any]]
 
 
 class Stored(NamedTuple):
@@ -175,7 +187,7 @@ def read_shards(files: Sequence[Path], ask: Ask) -> Reading:
     for sample, split in merged:
         file, key = files[sample.shard], sample.key
         for n, text in enumerate(sample.captions):
-            rows.append(Row(sample.where, key, text, f"{key}#{n}", split=split))
+            rows.append(Row(sample.where, key, text, f"{key}#{n}", split=split, fields=sample.fields[n]))
         if len(sample.place) > 1:
             places[key] = Stored(file, *sample.place)._replace(stamp=text_stamp(sample.mark))
         else:
@@ -270,9 +282,11 @@ def _merge_samples(samples: list[Sample], splits: list[str]) -> tuple[list[tuple
         key = (split, digest, name or run)
         if key in images:
             first = images[key][0]
-            new = [text for text in sample.captions if text not in first.captions]
+            new = [n for n, text in enumerate(sample.captions) if text not in first.captions]
             again += len(sample.captions) - len(new)
-            images[key] = first._replace(captions=first.captions + new), split
+            captions = first.captions + [sample.captions[n] for n in new]
+            fields = first.fields + [sample.fields[n] for n in new]
+            images[key] = first._replace(captions=captions, fields=fields), split
         else:
             images[key] = sample, split
     repeated, others = len(samples) - len(images), len(images) - len({digest for _, digest, _ in images})
@@ -313,7 +327,15 @@ def _read_index(files: Sequence[Path], ask: Ask) -> tuple[list[Sample], tuple[st
 
     notes = cached_file(index, write)["notes"]
     lines = index.read_text(encoding="utf-8").splitlines()
-    return [Sample(*json.loads(line)) for line in lines], tuple(notes)
+    samples = [Sample(*json.loads(line)) for line in lines]
+    return [_with_field_each(sample) for sample in samples], tuple(notes)
+
+
+def _with_field_each(sample: Sample) -> Sample:
+    """A sample with the cells of each caption, which the index has once where all have the same."""
+    (cells,) = sample.fields
+    count = len(sample.captions)
+    return sample._replace(fields=[dict(cells_of_caption(cells, n, count)) for n in range(count)])
 
 
 def _samples(file: Path, number: int, problems: Problems, columns: Columns, tally: Tally) -> Iterator[Sample]:
@@ -334,9 +356,19 @@ def _samples(file: Path, number: int, problems: Problems, columns: Columns, tall
                         place, split = sample.place, str(sample.facts.get("split") or "")
                         if isinstance(image, Path):
                             place = (str(image.relative_to(file.parent)),)
+                        mark = _image_identity(image, sample.facts)
                         yield Sample(
-                            key, where, number, place, captions, split, _image_identity(image, sample.facts)
+                            key, where, number, place, captions, split, mark, [_as_json(sample.fields)]
                         )
+
+
+def _as_json(cells: Mapping[str, Any]) -> dict[str, Any]:
+    """Cells as the index keeps them: dates and the like as texts."""
+    return {
+        name: cell if isinstance(cell, str | bool | int | float | list) else str(cell)
+        for name, cell in cells.items()
+        if not is_gap(cell)
+    }
 
 
 def _image_identity(image: bytes | Path, facts: Mapping[str, Any]) -> str:
@@ -362,26 +394,45 @@ def _read_parquet(file: Path, problems: Problems, columns: Columns, tally: Tally
     names = table.schema_arrow.names
     at = {ours: read for ours, read in find_columns(names, file.name, columns).items() if ours in COLUMNS}
     marks = {name: (name,) for name in MARKS if name in names}
-    tally.tables[file.name] = column_notes(set(names) - marks.keys(), at)
-    wanted = {column_of(name, names) for name in chain.from_iterable(at.values())} | marks.keys()
+    unread = [name for name in unread_columns(names, at) if name not in marks]
+    plain = [name for name in unread if _holds_values(table.schema_arrow.field(name).type)]
+    tally.tables[file.name] = column_notes(at, set(unread) - {*plain})
+    read = {column_of(name, names) for name in chain.from_iterable(at.values())}
+    wanted = {*read, *marks, *plain}
     first = 0
     for group in range(table.num_row_groups):
         with reading_errors(file.name, "is damaged", pyarrow.ArrowException):
             records = table.read_row_group(group, columns=sorted(wanted)).to_pylist()
         for row, record in enumerate(records):
             place = (group, row, at["image"][0])
-            yield str(first + row), f"row {first + row + 1}", partial(_content_of_row, record, at, place)
+            fields = {name: record[name] for name in plain}
+            content = partial(_content_of_row, record, at, place, fields)
+            yield str(first + row), f"row {first + row + 1}", content
         first += len(records)
 
 
+def _holds_values(kind: Any) -> bool:
+    """Whether a column of Arrow has plain values: numbers, texts, dates, categories, or lists of texts."""
+    from pyarrow import types
+
+    inner = kind.value_type if types.is_list(kind) or types.is_dictionary(kind) else kind
+    binary = types.is_binary(inner) or types.is_large_binary(inner)
+    numbers = types.is_list(kind) and not types.is_string(inner)
+    return not (types.is_nested(inner) or binary or numbers)
+
+
 def _content_of_row(
-    record: Mapping[str, Any], at: Mapping[str, tuple[str, ...]], place: tuple[Any, ...]
+    record: Mapping[str, Any],
+    at: Mapping[str, tuple[str, ...]],
+    place: tuple[Any, ...],
+    fields: Mapping[str, Any],
 ) -> Content:
     """A sample of a row, whose other columns are its facts."""
     image = field(record, at["image"])
     named = image.get("path") if isinstance(image, dict) else None
     facts = {"filename": named, **record, "split": record.get(*at.get("split", ("",)))}
-    return Content(lambda: image, lambda: field(record, at["caption"]), facts, place, at["caption"][0])
+    captions = partial(field, record, at["caption"])
+    return Content(lambda: image, captions, facts, place, at["caption"][0], fields)
 
 
 def image_content(value: Any, base: Path) -> bytes | Path:

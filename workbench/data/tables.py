@@ -23,7 +23,9 @@ from workbench.data.columns import (
     has_image_and_caption,
     is_gap,
     matching_columns,
+    unread_columns,
 )
+from workbench.data.fields import cells_of_caption, columns_of_fields
 from workbench.data.images import image_endings
 from workbench.data.reading import Problems, Row, split_of_name
 from workbench.formatting import format_count
@@ -274,13 +276,14 @@ def table_rows(
         names: of all columns; ``()`` = those of the records.
 
     Returns:
-        The rows, and notes on columns that have other names than ours, on those that were not read, and on
-        ids that are not those of captions.
+        The rows, with the cells of columns that nobody needs as fields, and notes on columns that have other
+        names than ours, on those whose cells are no plain values, and on ids that are not those of captions.
     """
     require(records, f"{table} holds no row. {' '.join(problems.notes())}".rstrip(". "))
     names = list(names) or list(dict.fromkeys(chain.from_iterable(record for _, record in records)))
     at = find_columns(names, table, columns)
-    notes = list(column_notes(names, at))
+    plain, left = columns_of_fields(records, unread_columns(names, at), at["caption"], columns)
+    notes = list(column_notes(at, left))
     cells = []
     # a name stands at each caption of its image, and to follow its links takes time
     places = {}
@@ -295,7 +298,10 @@ def table_rows(
             split = str(values.get("split") or "")
             ids = (values.get("id"), values.get("image_id"))
             false = _negatives(values.get("negatives"), len(captions))
-            cells.append(_Cells(where, places[written], captions, level, chain_number, split, *ids, false))
+            more = {str(name): record[name] for name in plain if name in record}
+            cells.append(
+                _Cells(where, places[written], captions, level, chain_number, split, *ids, false, more)
+            )
     whose = _owners_of_ids(cells) if "id" in at and "id" not in columns else ""
     if whose:
         notes.append(f"the column {at['id'][0]} holds {whose}; captions are numbered within their image")
@@ -315,6 +321,7 @@ class _Cells(NamedTuple):
     id: Any
     image_id: Any
     negatives: list[tuple[str, ...]]
+    fields: Mapping[str, Any]
 
 
 def _negatives(value: Any, captions: int) -> list[tuple[str, ...]]:
@@ -353,7 +360,8 @@ def _captions(cells: Sequence[_Cells], *, numbered: bool) -> list[Row]:
             else:
                 row_id = str(row.id)
             counted[row.image] += 1
-            place = (row.level, row.chain, row.split, row.negatives[n])
+            fields = cells_of_caption(row.fields, n, len(row.captions))
+            place = (row.level, row.chain, row.split, row.negatives[n], fields)
             rows.append(Row(row.where, row.image, caption.strip(), row_id, *place))
     return rows
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from workbench.data.columns import Columns, choose_columns, column_of, field, matching_columns
+from workbench.data.fields import is_plain
 from workbench.data.images import image_endings, is_visible
 from workbench.data.reading import Problems
 from workbench.data.tables import caption_texts
@@ -43,6 +44,7 @@ class Content(NamedTuple):
         facts: by name, such as the split and what names the image.
         place: of the image in its shard, see ``shards.Stored``.
         column: of the captions, for messages.
+        fields: cells of what nobody needs, by name.
     """
 
     image: Callable[[], Any]
@@ -50,6 +52,7 @@ class Content(NamedTuple):
     facts: Mapping[str, Any]
     place: tuple[Any, ...]
     column: str = "caption"
+    fields: Mapping[str, Any] = {}
 
 
 # key, what stands for it in messages, and what reads the sample
@@ -62,7 +65,7 @@ class Tally:
 
     Args:
         files: how many of each kind were not read, by what follows the key in their names.
-        names: fields of the ``.json`` that were not read.
+        names: what the ``.json`` has that was not read and is no field.
         captions: fields of the ``.json`` that captions were read from.
         others: samples whose ``.txt`` and ``.json`` have different captions.
         tables: notes on the columns of Parquet files, by file.
@@ -266,9 +269,12 @@ class Sample:
             candidates = []  # an empty text counts as not given
         member = self.files.get(self.image)
         place = (member.offset_data, member.size, "") if member else ()
-        captions = partial(self._captions, facts, candidates, lines)
-        column = self.columns.get("caption") or (matching_columns(facts, "caption") or ["caption"])[0]
-        return Content(self._open_image, captions, facts, place, column)
+        likely = matching_columns(facts, "caption")
+        column = self.columns.get("caption") or (likely or ["caption"])[0]
+        known = {*READ, *likely, column_of(column, list(facts)), self.columns.get("split")}
+        fields = {name: cell for name, cell in facts.items() if name not in known and is_plain(cell)}
+        captions = partial(self._captions, facts, fields, candidates, lines)
+        return Content(self._open_image, captions, facts, place, column, fields)
 
     def _open_image(self) -> bytes:
         wanted = self.columns.get("image") or "image"
@@ -306,7 +312,13 @@ class Sample:
             text = self.content_of(self.files[ending]).decode("utf-8-sig")
         return [line for line in text.splitlines() if line.strip()] or [text]
 
-    def _captions(self, facts: Mapping[str, Any], candidates: Sequence[str], lines: list[str]) -> Any:
+    def _captions(
+        self,
+        facts: Mapping[str, Any],
+        fields: Mapping[str, Any],
+        candidates: Sequence[str],
+        lines: list[str],
+    ) -> Any:
         """The captions, in whatever form ``caption_texts`` reads."""
         ending = _only_candidate(candidates, "caption")
         if ending:
@@ -321,7 +333,7 @@ class Sample:
             ending = TEXT if TEXT in self.files and self._adds_nothing(captions) else ""
         read = {column_of(name, list(facts)) for name in names}
         self.tally.files.update(self.files.keys() - {self.image, ending, JSON})
-        self.tally.names.update(facts.keys() - {*read, *READ, self.columns.get("split")})
+        self.tally.names.update(facts.keys() - {*fields, *read, *READ, self.columns.get("split")})
         return captions
 
     def _adds_nothing(self, captions: Any) -> bool:

@@ -112,6 +112,11 @@ class Field:
             return YES if value else NO
         return str(_shortest(value)) if self.numeric else str(value)
 
+    def row(self) -> dict[str, Any]:
+        """Return the field as a row of a list: name, owner, kind, missing ones, values and source."""
+        row = {"name": self.name, "of": self.of, "kind": self.kind, "missing": int(self.missing.sum())}
+        return row | {"values": self.range_text(), "source": self.source}
+
     def range_text(self) -> str:
         """Say what the values are, in a few words, for a list of fields."""
         known = self.values[~self.missing]

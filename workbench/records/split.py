@@ -144,11 +144,10 @@ class Split:
             name: _pick(getattr(self, name), slice(images))
             for name in ("image_ids", "regions", "image_graphs")
         }
-        own_fields = {name: f.take(rows if f.of == "image" else keep) for name, f in self.fields.items()}
         return replace(
             self,
             judgements=self._judged.restrict(rows, keep),
-            fields=own_fields,
+            fields=self.take_fields(rows, keep),
             folds=1,
             image_judgements=_restrict_judgements(self.image_judgements, rows),
             caption_judgements=_restrict_judgements(self.caption_judgements, keep),
@@ -164,6 +163,13 @@ class Split:
             return None
         new = new_rows(images, len(self.image_ids)), new_rows(captions, len(self.captions))
         return self.benchmark.restrict(*new)
+
+    def take_fields(self, images: Rows | slice, captions: Rows | slice) -> dict[str, Field]:
+        """Return the fields of some images and captions, by name; a row may be taken more than once."""
+        fields = {}
+        for name, values in self.fields.items():
+            fields[name] = values.take(images if values.of == "image" else captions)
+        return fields
 
     @property
     def _judged(self) -> LazyJudgements:
