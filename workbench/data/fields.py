@@ -4,12 +4,11 @@ import datetime
 import decimal
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from types import MappingProxyType
 from typing import Any, Protocol
 
 import numpy as np
 
-from workbench.data.columns import Columns, is_gap, matching_columns
+from workbench.data.columns import Columns, is_gap, matching_columns, unread_columns
 from workbench.records import Field, Rows
 
 SCALARS = (str, bool, int, float, np.number, np.bool_, np.str_, datetime.date, decimal.Decimal)
@@ -45,24 +44,26 @@ def is_plain(cell: Any) -> bool:
 def columns_of_fields(
     records: Sequence[tuple[str, Mapping[str, Any]]],
     names: Iterable[str],
-    captions: Sequence[str],
-    chosen: Columns = MappingProxyType({}),
+    columns: Mapping[str, Sequence[str]],
+    chosen: Columns,
 ) -> tuple[list[str], list[str]]:
     """Return the columns that are fields, all of whose cells are plain, and those that are not.
 
     Args:
         records: of a table, each with where it stands; a list may hold a plain cell for each caption.
-        names: of columns that no reader needs.
-        captions: columns that hold the captions.
+        names: of all columns.
+        columns: those that are read, see ``columns.find_columns``.
         chosen: as a person gives them; what is ``None`` there stays unread.
     """
     plain = list[str]()
     left = list[str]()
     off = [ours for ours, name in chosen.items() if name is None]
-    for name in names:
+    for name in unread_columns(names, columns):
         cells = [(record[name], record) for _, record in records if name in record]
         unread = any(matching_columns([name], ours) for ours in off)
-        fits = all(is_plain(cell) or _is_cell_each(cell, record, captions) for cell, record in cells)
+        fits = all(
+            is_plain(cell) or _is_cell_each(cell, record, columns["caption"]) for cell, record in cells
+        )
         (plain if cells and fits and not unread else left).append(name)
     return plain, left
 

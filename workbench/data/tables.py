@@ -23,7 +23,6 @@ from workbench.data.columns import (
     has_image_and_caption,
     is_gap,
     matching_columns,
-    unread_columns,
 )
 from workbench.data.fields import cells_of_caption, columns_of_fields
 from workbench.data.images import image_endings
@@ -282,7 +281,7 @@ def table_rows(
     require(records, f"{table} holds no row. {' '.join(problems.notes())}".rstrip(". "))
     names = list(names) or list(dict.fromkeys(chain.from_iterable(record for _, record in records)))
     at = find_columns(names, table, columns)
-    plain, left = columns_of_fields(records, unread_columns(names, at), at["caption"], columns)
+    plain, left = columns_of_fields(records, names, at, columns)
     notes = list(column_notes(at, left))
     cells = []
     # a name stands at each caption of its image, and to follow its links takes time
@@ -390,8 +389,7 @@ def _owners_of_ids(cells: Sequence[_Cells]) -> str:
 
 def _is_counting_up(ids: Sequence[str]) -> bool:
     """Whether ids are 0, 1, 2 ... or 1, 2, 3 ... in any order."""
-    starts = [0, 1]
-    return any(sorted(ids) == sorted(map(str, range(start, start + len(ids)))) for start in starts)
+    return any(sorted(ids) == sorted(map(str, range(start, start + len(ids)))) for start in (0, 1))
 
 
 def _shared_id_note(cells: Sequence[_Cells]) -> str:
