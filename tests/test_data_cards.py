@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from benchmarks import declaration
 from PIL import Image
 
 from tests.data import fixtures
@@ -81,7 +82,8 @@ def options_and_counts(name, card, place):
 
 
 def test_every_loader_has_a_card_and_every_card_a_loader():
-    assert data.names() == CARDS
+    # benchmarks are declared by the file that their loader reads
+    assert [name for name in data.names() if name not in declaration.names()] == CARDS
 
 
 @pytest.mark.parametrize("name", CARDS)

@@ -39,6 +39,8 @@ Pair = tuple[int, int]
 Pattern = tuple[Pair, ...]
 # so many scores of an example are ordered in all ways
 MOST = 7
+# more kinds are in their mean alone
+MOST_KINDS = 20
 
 
 def declared_numbers(
@@ -144,13 +146,14 @@ def _numbers(
         return
     measured = [column.measure("", everything, draws)]
     kinds = np.array(benchmark.kinds)
-    there = [str(kind) for kind in dict.fromkeys(benchmark.kinds)]
+    there = [kind for kind in dict.fromkeys(benchmark.kinds) if kind]
     there = [kind for kind in there if not np.isnan(column.values[kinds == kind]).all()]
-    if len(there) > 1:
-        measured += [column.measure(kind, kinds == kind, draws) for kind in there]
+    by_kind = [column.measure(kind, kinds == kind, draws) for kind in there] if len(there) > 1 else []
     yield from measured
-    if len(there) > 1:
-        yield _mean_of_kinds(measured[1:], draws), None
+    if len(by_kind) <= MOST_KINDS:
+        yield from by_kind
+    if by_kind:
+        yield _mean_of_kinds(by_kind, draws), None
 
 
 def _mean_of_kinds(measured: Sequence[tuple[Measurement, Values]], draws: Draws) -> Measurement:

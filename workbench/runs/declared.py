@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -82,8 +82,7 @@ def _scores_of_captions(split: Split, benchmark: Benchmark) -> list[tuple[str, S
     """Return what scores pairs by their captions alone: nothing for a large set."""
     if len(set(split.captions)) > MOST_READ:
         return []
-    encoder: Any = signals.load("sentence")
-    vectors = encoder.vectors(split.captions)
+    vectors = _sentence_encoder().vectors(split.captions)
     plausible = _plausibility(benchmark, vectors)
 
     def score(pairs: Rows, direction: str) -> Array:
@@ -93,6 +92,11 @@ def _scores_of_captions(split: Split, benchmark: Benchmark) -> list[tuple[str, S
         return np.asarray(plausible[second])
 
     return [(ALONE, score)]
+
+
+@cache
+def _sentence_encoder() -> Any:
+    return signals.load("sentence")
 
 
 def _plausibility(benchmark: Benchmark, vectors: Array) -> Array:

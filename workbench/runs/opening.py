@@ -17,6 +17,7 @@ from workbench.formatting import format_count
 from workbench.io import ChecksumError
 from workbench.progress import Task
 from workbench.records import Embedding, Measurement, Split, require
+from workbench.records.benchmark import Benchmark
 from workbench.records.measurement import contracts_of
 from workbench.registry import class_of, door
 from workbench.runs import store as runs
@@ -266,6 +267,7 @@ def _open(name: str, root: str, images: int, target: Target | None) -> Result:
     place = folder / runs.EVALUATIONS / target.name if target else folder
     results = run.evaluations.get(target.name, {}) if target else run.results
     by_query = ByQuery.read(place)
+    split = _with_kept_units(split, by_query, images)
     changes = by_query.changes(split, part=bool(images)) if by_query else ""
     # vectors that came without their model cannot be made again
     without_model = isinstance(kind, Evaluation) and not kind.model
@@ -324,6 +326,14 @@ def _read_data(
     else:
         split = load_split(config, "test")
     return split, config.objective.name
+
+
+def _with_kept_units(split: Split, by_query: ByQuery | None, images: int) -> Split:
+    """Return a split of data that have no name with the units by which its own scores were measured."""
+    kept = by_query.drawn_with if by_query else None
+    if kept is None or images or split.benchmark is not None:
+        return split
+    return replace(split, benchmark=Benchmark((), "examples", kept))
 
 
 def _with_note(split: Split, note: str) -> Split:
