@@ -5,6 +5,7 @@ parts are read.
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from importlib.metadata import distribution
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 # the argument by which libraries are allowed to execute code that lies beside a model
 CODE = "trust_remote_code"
+# whether code that lies beside a model may be executed
+TRUSTED = ContextVar("TRUSTED", default=False)
 PACKAGE = "minilm-package"
 # more tokens than any model reads
 UNLIMITED = 10**9
@@ -52,8 +55,8 @@ def locate_model(model: str, what: str) -> str | Path:
 
 
 def read(kind: str, source: str | Path, revision: str | None = None) -> Any:
-    """A part of a model, read in silence and without code of its own; a local folder is never looked up on a
-    hub.
+    """A part of a model, read in silence; a local folder is never looked up on a hub. Code of its own is
+    executed within ``trusting_code`` alone.
 
     Args:
         kind: class of transformers, e.g. ``"AutoTokenizer"``, or that of a model.
@@ -74,7 +77,7 @@ def read(kind: str, source: str | Path, revision: str | None = None) -> Any:
             source,
             local_files_only=isinstance(source, Path),
             revision=revision,
-            trust_remote_code=False,
+            trust_remote_code=TRUSTED.get(),
             **how,
         )
     wrong = ""
@@ -89,6 +92,20 @@ def read(kind: str, source: str | Path, revision: str | None = None) -> Any:
         wrong = "holds a tokenizer without words" if len(words) <= len(set(words.all_special_ids)) else ""
     require(not wrong, f"{source} {wrong}; save the model with its tokenizer by save_pretrained", error)
     return part
+
+
+@contextmanager
+def trusting_code(trusted: bool) -> Iterator[None]:
+    """Inside, code that lies beside a model is executed where it is trusted, or was outside.
+
+    Args:
+        trusted: by the user, who has read the code.
+    """
+    token = TRUSTED.set(trusted or TRUSTED.get())
+    try:
+        yield
+    finally:
+        TRUSTED.reset(token)
 
 
 @contextmanager
@@ -107,7 +124,8 @@ def refusing_code(name: str | Path) -> Iterator[None]:
         if CODE not in str(error):
             raise
         raise ValueError(
-            f"{name} needs code of its own, which is not executed here; wrap the model in an object with "
+            f"{name} needs code of its own, which is not executed unless you trust it; read it, and evaluate "
+            "with trust_remote_code=True (--trust-remote-code), or wrap the model in an object with "
             "encode_image and encode_text"
         ) from error
 

@@ -51,6 +51,12 @@ from workbench.runs import store as runs
 Prompts = Annotated[
     str, typer.Option(help="What queries are encoded with, by direction, as JSON of t2i and i2t.")
 ]
+TruncateDim = Annotated[
+    int, typer.Option(help="Compare so many first numbers of each vector (Matryoshka); 0 = all.")
+]
+TrustCode = Annotated[
+    bool, typer.Option("--trust-remote-code", help="Execute code that lies beside a model.")
+]
 Scorer = Annotated[
     str, typer.Option(help="How several vectors an item are scored: a name, or name and options as JSON.")
 ]
@@ -84,6 +90,8 @@ def evaluate(  # noqa: PLR0913 - typer reads the options from the signature
     device: Device = "auto",
     precision: Precision = "auto",
     prompts: Prompts = "",
+    truncate_dim: TruncateDim = 0,
+    trust_remote_code: TrustCode = False,
     scorer: Scorer = "",
     rerank: Annotated[int, typer.Option(help="Score so many best items of each query again.")] = 0,
     reranker: Reranker = "",
@@ -115,7 +123,10 @@ def evaluate(  # noqa: PLR0913 - typer reads the options from the signature
     how |= _second((rerank, reranker, combine, weight), max_hours, out) | _scoring(scorer, wise_ft)
     _require_one_kind(run, bool(model or images or texts or scores or lists), how)
     targets = _targets(data or [], parameter, split, needed=not run)
-    others = _named(model, pretrained, random_weights, prompts), ((images, texts), scores, lists)
+    how["trust_remote_code"] = trust_remote_code
+    of_model = {"pretrained": pretrained, "random_weights": random_weights, "truncate_dim": truncate_dim}
+    models = [{**named, "trust_remote_code": trust_remote_code} for named in _named(model, of_model, prompts)]
+    others = models, ((images, texts), scores, lists)
     return _evaluate(run, others, targets, how | {"split": split}, (root, as_json))
 
 
@@ -210,17 +221,14 @@ def _made_elsewhere(vectors: tuple[str, str], scores: list[str], lists: list[str
     return every + [{"runs": sources} for sources in runs_of(lists)]
 
 
-def _named(
-    models: list[str] | None, pretrained: str, random_weights: bool, prompts: str
-) -> list[dict[str, Any]]:
+def _named(models: list[str] | None, how: dict[str, Any], prompts: str) -> list[dict[str, Any]]:
     """The models that were named, each as ``wb.open_model`` takes it."""
     models = models or []
-    require(not pretrained or len(models) == 1, ONE_MODEL)
-    require(models or not random_weights, "--random-weights belongs to --model; name one")
-    require(models or not prompts, "--prompts belongs to --model; name one")
-    how: dict[str, Any] = {"pretrained": pretrained, "random_weights": random_weights}
-    how["prompts"] = parse_json(prompts, f"--prompts {prompts!r:.60}", "is not JSON") if prompts else None
-    return [{"model": model, **how} for model in models]
+    require(not how["pretrained"] or len(models) == 1, ONE_MODEL)
+    for name, value in (how | {"prompts": prompts}).items():
+        require(models or not value, f"--{name.replace('_', '-')} belongs to --model; name one")
+    read = parse_json(prompts, f"--prompts {prompts!r:.60}", "is not JSON") if prompts else None
+    return [{"model": model, **how, "prompts": read} for model in models]
 
 
 def _opened(

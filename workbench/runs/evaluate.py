@@ -91,6 +91,8 @@ def evaluate(  # noqa: PLR0913
     pretrained: str = "",
     random_weights: bool = False,
     prompts: Mapping[str, str] | None = None,
+    truncate_dim: int = 0,
+    trust_remote_code: bool = False,
     device: str = "",
     precision: str = "",
     scoring: Mapping[str, Any] | None = None,
@@ -130,6 +132,8 @@ def evaluate(  # noqa: PLR0913
         pretrained: of the model, see ``open_model``.
         random_weights: see there.
         prompts: see there.
+        truncate_dim: see there.
+        trust_remote_code: see there; the run says so, and executes that code when it is opened again.
         device: see there.
         precision: see there.
         scoring: fields of the configuration by which a model that was trained here scores in place of those
@@ -168,11 +172,13 @@ def evaluate(  # noqa: PLR0913
     check_measured(metrics, judge, rounds)
     about, second = About(name, tags, note), Reranking(rerank, reranker, combine, weight)
     how: dict[str, Any] = {"pretrained": pretrained, "random_weights": random_weights, "prompts": prompts}
+    how |= {"truncate_dim": truncate_dim, "trust_remote_code": trust_remote_code}
     how |= {"device": device, "precision": precision}
     sources = {"images": images, "texts": texts, "scores": scores, "runs": runs, "own": own, "qrels": qrels}
     subject = _subject(model, Where(data, split, rerank > 0), sources, (scoring or {}, second), how)
     subject = _with_second(subject, second, how, (max_hours, pairs_in))
     asked = {"split": split, "precision": precision, "judge": judge, "metrics": tuple(metrics)}
+    asked |= {"trust_remote_code": True} if trust_remote_code else {}
     return _measure_subject(subject, _identity(subject, scoring or {}, asked), about, rounds, say)
 
 
@@ -183,7 +189,9 @@ def _subject(
     models, texts = _list_models(model), sources["texts"]
     sources = {**sources, "texts": _both_in_one(sources["images"]) if texts is None else texts}
     _require_one_way(_ways(models, sources), where.data, sources["own"])
-    _require_owners(models, where, **how)
+    # a second stage is a model too
+    second = {"device", "precision", "trust_remote_code"} if scoring[1].k else set[str]()
+    _require_owners(models, where, **{name: how[name] for name in how if name not in second})
     if models:
         subject = _subject_of_models(models, where, scoring, how)
     elif sources["images"] is not None:
@@ -291,7 +299,8 @@ def _with_second(
     subject: Subject, second: Reranking, how: Mapping[str, Any], pairs: tuple[float, str | Path]
 ) -> Subject:
     """Put a second stage behind a subject; ``pairs`` = hours that pairs may take, and where they are kept."""
-    opened = partial(open_model, device=how["device"], precision=how["precision"])
+    names = ("device", "precision", "trust_remote_code")
+    opened = partial(open_model, **{name: how[name] for name in names})
     sides = subject.image, subject.text
     model, split, image, text = with_second(subject.model, subject.split, sides, second, opened)
     for scorer in of_pairs(model):

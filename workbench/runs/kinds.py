@@ -51,6 +51,8 @@ class Evaluation:
         target: the fields of ``Target`` of data that have a name.
         split: that was asked for; empty = see ``evaluate``.
         prompts: by direction, what its queries were encoded with.
+        truncate_dim: numbers of a vector that were compared; 0 = all.
+        trust_remote_code: whether code that lies beside the model was executed.
         precision: in which the model computed; empty = see ``devices``.
         metrics, judge: that were asked for.
         scoring: fields by which a trained model scored in place of those that it was trained with.
@@ -70,6 +72,8 @@ class Evaluation:
     target: Mapping[str, Any] | None = None
     split: str = ""
     prompts: Mapping[str, str] = field(default_factory=dict)
+    truncate_dim: int = 0
+    trust_remote_code: bool = False
     precision: str = ""
     metrics: tuple[str, ...] = ()
     judge: str = ""

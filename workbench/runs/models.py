@@ -19,6 +19,7 @@ import torch
 from torch import Tensor
 
 from workbench import assets, encoders
+from workbench.assets import text_models
 from workbench.encoders.base import Pair
 from workbench.io import ChecksumError, read_options, require_real_file, resolve_input
 from workbench.progress import Task
@@ -69,6 +70,8 @@ def open_model(
     precision: str = "",
     random_weights: bool = False,
     prompts: Mapping[str, str] | None = None,
+    truncate_dim: int = 0,
+    trust_remote_code: bool = False,
 ) -> Model:
     """Open a model that embeds images and texts, or scores pairs of them, from whatever names it.
 
@@ -85,6 +88,9 @@ def open_model(
             and every output says so.
         prompts: what queries are encoded with, by direction, ``{"t2i": "Find an image of: "}``: it is given
             to methods that take ``prompt``, see ``Encodes``, and stands before the texts of others.
+        truncate_dim: compare the first so many numbers of each vector alone, as models that were trained for
+            it allow (Matryoshka); 0 = all.
+        trust_remote_code: execute code that lies beside a model of transformers or sentence-transformers.
 
     Raises:
         KeyError, FileNotFoundError, ValueError, TypeError: no such model, weights or device, named in one
@@ -94,20 +100,26 @@ def open_model(
     >>> open_model("scenes", "scenes", device="cpu").name
     'scenes'
     """
-    if isinstance(model, str | Path):
-        with Task(f"opening {model}"):
-            return _prompted(
-                _open_named(str(model), pretrained, random_weights).to(device, precision), prompts
-            )
     if isinstance(model, list | tuple):
         require(not pretrained, "pretrained belongs to one model; name it with each, as NAME:TAG")
         how: dict[str, Any] = {"device": device, "precision": precision, "random_weights": random_weights}
-        how["prompts"] = prompts
+        how |= {"prompts": prompts, "truncate_dim": truncate_dim, "trust_remote_code": trust_remote_code}
         return Ensemble([open_model(member, **how) for member in model])
-    require(not pretrained, f"pretrained={pretrained!r} belongs to the name of a model; leave it out")
-    if isinstance(model, Model):
-        return _prompted(model.to(device, precision) if device or precision else model, prompts)
-    return _prompted(own_model(model).to(device, precision), prompts)
+    named = isinstance(model, str | Path)
+    require(
+        named or not pretrained, f"pretrained={pretrained!r} belongs to the name of a model; leave it out"
+    )
+    if isinstance(model, str | Path):
+        with Task(f"opening {model}"), text_models.trusting_code(trust_remote_code):
+            opened = _open_named(str(model), pretrained, random_weights)
+        trusted = {"trust_remote_code": True} if trust_remote_code else {}
+        opened.origin = {**opened.origin, **trusted}
+    else:
+        opened = model if isinstance(model, Model) else own_model(model)
+    if device or precision or opened is not model:
+        opened = opened.to(device, precision)
+    opened = _prompted(opened, prompts)
+    return opened.truncated(truncate_dim) if truncate_dim else opened
 
 
 def _prompted(model: Model, prompts: Mapping[str, str] | None) -> Model:
@@ -315,7 +327,8 @@ def load_model(folder: str | Path = "") -> Model:
 def _open_of_run(path: Path) -> Model:
     kind = read_kind(path)
     if isinstance(kind, Evaluation):
-        return with_scoring(_evaluated(path, kind), kind.scoring, open_model)
+        with text_models.trusting_code(kind.trust_remote_code):
+            return with_scoring(_evaluated(path, kind), kind.scoring, open_model)
     if missing := [name for name in (runs.CONFIG, runs.STATES, runs.MODEL) if not (path / name).exists()]:
         raise FileNotFoundError(
             f"{path} holds no checkpoint: {', '.join(missing)} missing; name the folder of a finished run"
@@ -332,5 +345,7 @@ def _evaluated(path: Path, kind: Evaluation) -> Model:
     """The model of an evaluation without its second stage, or what stands for it."""
     if kind.scores or kind.runs:
         return open_kept(path)
-    named = kind.model, kind.pretrained, kind.random_weights
-    return _prompted(_open_named(*named), kind.prompts) if kind.model else KeptVectors()
+    if not kind.model:
+        return KeptVectors()
+    model = _prompted(_open_named(kind.model, kind.pretrained, kind.random_weights), kind.prompts)
+    return model.truncated(kind.truncate_dim) if kind.truncate_dim else model

@@ -395,7 +395,12 @@ def _kept_embedding(
     rows = known.get_indexer(pd.Index(ids))
     if (rows < 0).any():
         return None
-    return replace(_with_parts(vectors, len(known)), mean=torch.from_numpy(array)).take(rows)
+    embedding = replace(_with_parts(vectors, len(known)), mean=torch.from_numpy(array))
+    spread = vectors.with_stem(f"{vectors.stem}_log_var")
+    if spread.is_file():
+        verify_files(folder, spread)
+        embedding = replace(embedding, log_var=torch.from_numpy(np.load(spread)))
+    return embedding.take(rows)
 
 
 def _with_parts(vectors: Path, items: int) -> Embedding:

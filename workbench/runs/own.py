@@ -156,6 +156,8 @@ class ObjectModel(OwnModel):
         self.scores_itself = callable(getattr(subject, "scores", None))
         self.of_unit_length = not self.scores_itself
         self.scorer = subject.scorer if isinstance(subject, Adapter) else None
+        # numbers of a vector that are compared; 0 = all
+        self.truncate_dim = 0
 
     def cut(self, source: Source) -> tuple[int, int]:
         """Count how many captions the encoder cuts, with the prompt before them, and say at which length."""
@@ -177,6 +179,26 @@ class ObjectModel(OwnModel):
         changed = copy(self)
         changed.origin = {**self.origin, "prompts": dict(prompts)}
         changed._ask(prompts)
+        return changed
+
+    def truncated(self, width: int) -> Self:
+        """Return the object with the first numbers of each vector alone, which are then brought to length 1.
+
+        Args:
+            width: how many.
+
+        Raises:
+            ValueError: not a positive number, or the object has scores of its own.
+
+        Source:
+            Kusupati et al., "Matryoshka representation learning", NeurIPS 2022.
+        """
+        require(width > 0, f"truncate_dim is {width}; give how many numbers of a vector are compared")
+        own = f"truncate_dim: {self.name} makes its scores itself; leave truncate_dim out"
+        require(not self.scores_itself, own)
+        changed = copy(self)
+        changed.origin = {**self.origin, "truncate_dim": width}
+        changed.truncate_dim = width
         return changed
 
     def _ask(self, prompts: Mapping[str, str]) -> None:
@@ -247,6 +269,8 @@ class ObjectModel(OwnModel):
     def _read(self, output: Any, method: str, names: Sequence[str]) -> Embedding:
         """What a method gave, as an embedding on the processor."""
         read = unit_vectors if self.of_unit_length else vectors
+        if self.truncate_dim:
+            output = self._cut_vectors(output, method, names)
         if is_several(output):
             output = several_vectors(output, method, names)
         if not isinstance(output, Embedding):
@@ -257,6 +281,17 @@ class ObjectModel(OwnModel):
             read = vectors
         mean = read(output.mean, method, names)
         return checked_parts(replace(output.in_float32(mean.device), mean=mean), method, names)
+
+    def _cut_vectors(self, output: Any, method: str, names: Sequence[str]) -> Tensor:
+        """``(N, D)`` the first numbers of each vector."""
+        several = is_several(output) or isinstance(output, Embedding)
+        lacks = f"truncate_dim: {self.name}.{method}() gives more than one vector an item; leave it out"
+        require(not several, lacks)
+        numbers = vectors(output, method, names)
+        whole = numbers.shape[1]
+        most = f"truncate_dim is {self.truncate_dim}, and {self.name}.{method}() gives {whole} numbers"
+        require(self.truncate_dim <= whole, f"{most}; give at most so many")
+        return numbers[:, : self.truncate_dim]
 
     def _encoded(self, method: str, part: list[Any], call: Instruction) -> Any:
         """What a method of the encoder returns for some images or texts."""

@@ -144,9 +144,11 @@ def write_vectors(folder: Path, name: str, embedding: Embedding, *, parts: bool)
         folder: of the run.
         name: of the side.
         embedding: of its items.
-        parts: also write several vectors an item, where there are any.
+        parts: also write several vectors an item and log variances, where there are any.
     """
     arrays = {name: embedding.mean.numpy()} if embedding.mean.shape[1] else {}
+    if parts and embedding.log_var is not None:
+        arrays[f"{name}_log_var"] = embedding.log_var.numpy()
     if parts and embedding.parts is not None:
         arrays |= dict(zip((f"{name}_parts", f"{name}_counts"), packed(embedding), strict=True))
     for stem, array in arrays.items():

@@ -74,18 +74,23 @@ def _dual_encoder(name: str, whole: Any, saved: Any) -> Any:
 
     Args:
         name: a folder or a name of the hub.
-        whole: class that reads it as a whole; ``None`` = not known.
-        saved: class whose weights were saved.
+        whole: class that reads it as a whole; ``None`` = not one of transformers.
+        saved: class whose weights were saved; likewise.
 
     Raises:
         ValueError: it does not; the message says what its class reads instead.
     """
-    require(whole is None or _encodes_apart(whole), f"{name} holds a {_reads(saved or whole)}")
+    if whole is not None and not _encodes_apart(whole):
+        raise ValueError(f"{name} holds a {_reads(saved or whole)}")
     try:
-        return text_models.read("AutoModel", name)
+        model = text_models.read("AutoModel", name)
     except text_models.IncompleteError as error:
-        part = saved is not whole and not _encodes_apart(saved)
+        part = saved not in (None, whole) and not _encodes_apart(saved)
         raise ValueError(f"{name} holds a {_reads(saved)}" if part else str(error)) from error
+    # a class that lies beside the model
+    kind = type(model)
+    require(_encodes_apart(kind), f"{name} holds a {_reads(kind)}")
+    return model
 
 
 def _encodes_apart(kind: Any) -> bool:

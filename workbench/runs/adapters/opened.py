@@ -9,8 +9,9 @@ from workbench.runs.adapters.cross_encoder import CrossEncoder
 from workbench.runs.adapters.dual_encoders import HuggingFace
 from workbench.runs.adapters.late_interaction import LateInteraction, retriever_class
 from workbench.runs.adapters.matching import Matching
+from workbench.runs.adapters.pcmepp import FIELDS, PCMEPP
 from workbench.runs.adapters.sentences import SENTENCES, Sentences
-from workbench.runs.adapters.shared import saved_classes
+from workbench.runs.adapters.shared import saved_config
 from workbench.runs.adapters.yes_no import YesNo
 from workbench.runs.own import Adapter
 
@@ -34,7 +35,10 @@ def open_adapter(library: str, name: str) -> Adapter:
         about = Path(name) / ABOUT
         kind = read_options(about).get("model_type") if about.is_file() else ""
         return CrossEncoder(name) if kind == CrossEncoder.__name__ else Sentences(name)
-    classes = saved_classes(name)
+    config = saved_config(name)
+    classes = config.get("architectures") or ()
+    if not classes and config.keys() >= FIELDS:
+        return PCMEPP(name)
     saved = next(iter(classes), "")
     if saved in MATCHING:
         return MATCHING[saved](name)

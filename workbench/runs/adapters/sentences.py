@@ -75,9 +75,10 @@ def open_in_library(kind: str, name: str) -> Any:
 
     Raises:
         ModuleNotFoundError: the library is not installed.
-        ValueError: the model cannot be opened, or needs code of its own.
+        ValueError: the model cannot be opened, or needs code of its own that is not trusted.
     """
     sentences = library(SENTENCES, "sentences")
     opening = reading_errors(name, f"cannot be opened by {SENTENCES}", Exception)
     with opening, text_models.refusing_code(name), hub_access(name):
-        return getattr(sentences, kind)(name, device="cpu")
+        trusted = text_models.TRUSTED.get()
+        return getattr(sentences, kind)(name, device="cpu", trust_remote_code=trusted)

@@ -3,6 +3,7 @@
 from typing import Any
 
 from workbench.assets import text_models
+from workbench.io import hub_access
 
 DUAL = (
     "what can be opened are dual encoders such as CLIP and SigLIP, the matching heads of BLIP and BLIP-2, "
@@ -24,8 +25,8 @@ def open_in_transformers(kind: str, name: str) -> tuple[Any, Any]:
         return text_models.read(kind, name), text_models.read("AutoProcessor", name)
 
 
-def saved_classes(name: str) -> tuple[str, ...]:
-    """Name the classes of transformers whose weights were saved; none where the model does not say so.
+def saved_config(name: str) -> dict[str, Any]:
+    """Read what ``config.json`` of a model holds; ``architectures`` names the classes that were saved.
 
     Args:
         name: a folder or a name of the hub.
@@ -33,6 +34,8 @@ def saved_classes(name: str) -> tuple[str, ...]:
     Raises:
         ValueError: as ``text_models.reading_transformers``.
     """
-    with text_models.reading_transformers(name):
-        config = text_models.read("AutoConfig", name)
-    return tuple(config.architectures or ())
+    import transformers
+
+    with text_models.reading_transformers(name), hub_access(name):
+        config: dict[str, Any] = transformers.PreTrainedConfig.get_config_dict(name)[0]
+    return config
