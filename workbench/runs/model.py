@@ -166,17 +166,6 @@ class Model:
         """
         raise ValueError(f"prompts: {self.name} encodes no texts; leave prompts out")
 
-    def truncated(self, width: int) -> "Model":
-        """Return the model with the first numbers of each vector alone.
-
-        Raises:
-            ValueError: it gives no vectors that can be cut.
-        """
-        raise ValueError(
-            f"truncate_dim: {self.name} is no model of transformers or sentence-transformers and no object "
-            "that encodes; leave truncate_dim out"
-        )
-
     def scored_by(self, scorer: Scorer) -> Self:
         """Return the model with several vectors an item compared by a scorer.
 

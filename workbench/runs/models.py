@@ -118,8 +118,19 @@ def open_model(
         opened = model if isinstance(model, Model) else own_model(model)
     if device or precision or opened is not model:
         opened = opened.to(device, precision)
-    opened = _prompted(opened, prompts)
-    return opened.truncated(truncate_dim) if truncate_dim else opened
+    return _truncated(_prompted(opened, prompts), truncate_dim)
+
+
+def _truncated(model: Model, width: int) -> Model:
+    """A model whose vectors are cut; 0 = they are not."""
+    if not width:
+        return model
+    if isinstance(model, ObjectModel):
+        return model.truncated(width)
+    raise ValueError(
+        f"truncate_dim: {model.name} is no model of transformers or sentence-transformers and no object that "
+        "encodes; leave truncate_dim out"
+    )
 
 
 def _prompted(model: Model, prompts: Mapping[str, str] | None) -> Model:
@@ -347,5 +358,5 @@ def _evaluated(path: Path, kind: Evaluation) -> Model:
         return open_kept(path)
     if not kind.model:
         return KeptVectors()
-    model = _prompted(_open_named(kind.model, kind.pretrained, kind.random_weights), kind.prompts)
-    return model.truncated(kind.truncate_dim) if kind.truncate_dim else model
+    model = _open_named(kind.model, kind.pretrained, kind.random_weights)
+    return _truncated(_prompted(model, kind.prompts), kind.truncate_dim)
