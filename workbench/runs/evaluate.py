@@ -130,12 +130,9 @@ def evaluate(  # noqa: PLR0913
         qrels: further ground truth in a file of TREC or another source, see ``run_files``; its numbers are
             called ``qrels:...``.
         pretrained: of the model, see ``open_model``.
-        random_weights: see there.
-        prompts: see there.
-        truncate_dim: see there.
+        random_weights, prompts, truncate_dim: see there.
         trust_remote_code: see there; the run says so, and executes that code when it is opened again.
-        device: see there.
-        precision: see there.
+        device, precision: see there.
         scoring: fields of the configuration by which a model that was trained here scores in place of those
             that it was trained with: options of the objective and ``scorer``; and
             ``wise_ft``, the share of its weights after training in the mean with those before (WiSE-FT). Of
@@ -177,7 +174,12 @@ def evaluate(  # noqa: PLR0913
     sources = {"images": images, "texts": texts, "scores": scores, "runs": runs, "own": own, "qrels": qrels}
     subject = _subject(model, Where(data, split, rerank > 0), sources, (scoring or {}, second), how)
     subject = _with_second(subject, second, how, (max_hours, pairs_in))
-    asked = {"split": split, "precision": precision, "judge": judge, "metrics": tuple(metrics)}
+    asked: dict[str, Any] = {
+        "split": split,
+        "precision": precision,
+        "judge": judge,
+        "metrics": tuple(metrics),
+    }
     asked |= {"trust_remote_code": True} if trust_remote_code else {}
     return _measure_subject(subject, _identity(subject, scoring or {}, asked), about, rounds, say)
 

@@ -23,8 +23,10 @@ from workbench.runs.own import Adapter
 FIELDS = {"embed_dim", "vision_cfg", "text_cfg"}
 WEIGHTS = ("model.safetensors", "pytorch_model.bin")
 # fields of a tower that open_clip takes too
-TOWER = ("layers", "width", "heads", "head_width", "mlp_ratio", "patch_size", "image_size")
-TOWER += ("context_length", "vocab_size", "ls_init_value")
+TOWER = (
+    *("layers", "width", "heads", "head_width", "mlp_ratio", "ls_init_value"),
+    *("patch_size", "image_size", "context_length", "vocab_size"),
+)
 # weights of the objective
 OF_LOSS = ("logit_scale", "shift", "negative_scale")
 
@@ -147,7 +149,7 @@ class Branch(nn.Module):
 
 def _file(name: str, *files: str) -> Any:
     """The first of some files that a folder or the hub has."""
-    from transformers.utils import cached_file  # slow to import
+    from transformers.utils.hub import cached_file  # slow to import
 
     for file in files[:-1]:
         with suppress(OSError):
