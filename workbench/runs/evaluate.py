@@ -43,7 +43,7 @@ from workbench.runs.vector_files import (
     read_both,
     split_of_rows,
 )
-from workbench.runs.where import Where, data_of, read_data
+from workbench.runs.where import Where, data_of, read_data, require_unread
 from workbench.training import computing_threads
 from workbench.training.batches import Source
 
@@ -130,9 +130,12 @@ def evaluate(  # noqa: PLR0913
         qrels: further ground truth in a file of TREC or another source, see ``run_files``; its numbers are
             called ``qrels:...``.
         pretrained: of the model, see ``open_model``.
-        random_weights, prompts, truncate_dim: see there.
+        random_weights: see there.
+        prompts: see there.
+        truncate_dim: see there.
         trust_remote_code: see there; the run says so, and executes that code when it is opened again.
-        device, precision: see there.
+        device: see there.
+        precision: see there.
         scoring: fields of the configuration by which a model that was trained here scores in place of those
             that it was trained with: options of the objective and ``scorer``; and
             ``wise_ft``, the share of its weights after training in the mean with those before (WiSE-FT). Of
@@ -191,9 +194,8 @@ def _subject(
     models, texts = _list_models(model), sources["texts"]
     sources = {**sources, "texts": _both_in_one(sources["images"]) if texts is None else texts}
     _require_one_way(_ways(models, sources), where.data, sources["own"])
-    # a second stage is a model too
-    second = {"device", "precision", "trust_remote_code"} if scoring[1].k else set[str]()
-    _require_owners(models, where, **{name: how[name] for name in how if name not in second})
+    if not models:
+        require_unread(where, how, second_stage=scoring[1].k > 0)
     if models:
         subject = _subject_of_models(models, where, scoring, how)
     elif sources["images"] is not None:
@@ -339,16 +341,6 @@ def _require_one_way(ways: Mapping[str, bool], data: Any, own: Any) -> None:
     if chosen == ["runs"]:
         require(data is not None and own is None, "runs need data, whose images and captions they rank")
     require((data is None) == (own is not None), f"give data, or {chosen[0]} with own and no data")
-
-
-def _require_owners(models: Sequence[Any], where: Where, **of_model: Any) -> None:
-    """Raise if a value would not be read, since what it belongs to is not given."""
-    unread = {} if models else dict.fromkeys(of_model, "a model")
-    if where.data is None:
-        unread |= {} if models else {"split": "data"}
-    values = {**of_model, "split": where.split}
-    for name, owner in unread.items():
-        require(not values[name], f"{name}={values[name]!r:.200} belongs to {owner}; leave it out")
 
 
 def _subject_of_vectors(

@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from workbench import data as datasets
-from workbench.records import Split
+from workbench.records import Split, require
 from workbench.runs.build import load_split, load_target
 from workbench.runs.model import Model
 from workbench.runs.target import Target
@@ -58,3 +58,22 @@ def read_data(
         return load_target(model.config, data), data
     named = {"split": split} if split else {}
     return datasets.load(data, **named, **unnamed), None
+
+
+def require_unread(where: Where, of_model: Mapping[str, Any], *, second_stage: bool) -> None:
+    """Raise if a value is given that nothing reads, where vectors or scores are measured.
+
+    Args:
+        where: on which data.
+        of_model: values that belong to a model, by name.
+        second_stage: whether a model scores again, which some of the values may be of.
+
+    Raises:
+        ValueError: the message names the value.
+    """
+    of_second = ("device", "precision", "trust_remote_code") if second_stage else ()
+    for name, value in of_model.items():
+        read = not value or name in of_second
+        require(read, f"{name}={value!r:.200} belongs to a model; leave it out")
+    split = where.split if where.data is None else ""
+    require(not split, f"split={split!r:.200} belongs to data; leave it out")
