@@ -67,7 +67,7 @@ def data():
 
 
 def test_cut_vectors_give_the_cosines_of_their_first_numbers(data):
-    whole, cut = (wb.evaluate(Nested(), data, truncate_dim=width, rounds=0) for width in (0, 2))
+    whole, cut = (wb.evaluate(open_model(Nested(), truncate_dim=width), data, rounds=0) for width in (0, 2))
     numbers = [
         Nested().encode_image([data.open_image(row) for row in range(8)]),
         Nested().encode_text(data.captions),
@@ -77,7 +77,7 @@ def test_cut_vectors_give_the_cosines_of_their_first_numbers(data):
     np.testing.assert_allclose(cut.scores, image @ text.T, atol=1e-6)
     assert (whole.image.mean.shape[1], cut.image.mean.shape[1]) == (4, 2)
     assert cut.config["truncate_dim"] == 2
-    full = wb.evaluate(Nested(), data, truncate_dim=4, rounds=0)
+    full = wb.evaluate(open_model(Nested(), truncate_dim=4), data, rounds=0)
     np.testing.assert_array_equal(full.scores, whole.scores)
 
 
@@ -93,7 +93,7 @@ def test_cut_vectors_give_the_cosines_of_their_first_numbers(data):
 )
 def test_what_cannot_be_cut_says_why(data, model, width, what):
     with pytest.raises(ValueError, match=what):
-        wb.evaluate(model, data, truncate_dim=width)
+        wb.evaluate(open_model(model, truncate_dim=width), data)
 
 
 @pytest.mark.filterwarnings("ignore")

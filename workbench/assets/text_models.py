@@ -124,9 +124,9 @@ def refusing_code(name: str | Path) -> Iterator[None]:
         if CODE not in str(error):
             raise
         raise ValueError(
-            f"{name} needs code of its own, which is not executed unless you trust it; read it, and evaluate "
-            "with trust_remote_code=True (--trust-remote-code), or wrap the model in an object with "
-            "encode_image and encode_text"
+            f"{name} needs code of its own, which is not executed unless you trust it; read it, and say "
+            "--trust-remote-code or open_model(..., trust_remote_code=True), or wrap the model in an object "
+            "with encode_image and encode_text"
         ) from error
 
 

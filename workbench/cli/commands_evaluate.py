@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 import workbench as wb
+from workbench.assets import text_models
 from workbench.cli.base import (
     AsJson,
     Data,
@@ -118,34 +119,43 @@ def evaluate(  # noqa: PLR0913 - typer reads the options from the signature
     compared in float32, whatever their own type. Without --metrics, a run is measured by those of its
     configuration.
     """
-    wb.use_device(device, precision)
     how = _how(metrics, judge, rounds, qrels) | asdict(about_run(name, tag, note, root))
     how |= _second((rerank, reranker, combine, weight), max_hours, out) | _scoring(scorer, wise_ft)
-    _require_one_kind(run, bool(model or images or texts or scores or lists), how)
-    targets = _targets(data or [], parameter, split, needed=not run)
-    how["trust_remote_code"] = trust_remote_code
-    of_model = {"pretrained": pretrained, "random_weights": random_weights, "truncate_dim": truncate_dim}
-    models = [{**named, "trust_remote_code": trust_remote_code} for named in _named(model, of_model, prompts)]
-    others = models, ((images, texts), scores, lists)
-    return _evaluate(run, others, targets, how | {"split": split}, (root, as_json))
+    named = _named(model, pretrained, random_weights, truncate_dim, prompts)
+    others, computing = (named, ((images, texts), scores, lists)), (device, precision, trust_remote_code)
+    return _evaluate(run, others, (data, parameter, split), how, computing, (root, as_json))
 
 
 def _evaluate(
     run: list[str] | None,
     others: tuple[list[dict[str, Any]], Any],
-    targets: list[Any],
+    data: tuple[list[str] | None, list[str] | None, str],
     how: dict[str, Any],
+    computing: tuple[str, str, bool],
     written: tuple[str, bool],
 ) -> None:
-    """Evaluate finished runs, or else models and what they have made."""
+    """Evaluate finished runs, or else models and what they have made.
+
+    Args:
+        run: names of finished runs.
+        others: models, and what models have made.
+        data: names, options and a split.
+        how: as ``wb.evaluate`` takes it.
+        computing: a device, a precision, and whether code that comes with a model is executed.
+        written: the folder of runs, and whether JSON is.
+    """
+    device, precision, trusted = computing
+    wb.use_device(device, precision)
     (root, as_json), out = written, how["pairs_in"]
-    if run:
-        return _evaluate_runs((run, root), targets, how, out, as_json)
     named, (vectors, scores, lists) = others
-    elsewhere = _made_elsewhere(vectors, scores or [], lists or [])
-    how = {name: value for name, value in how.items() if name != "split"}
-    evaluators = _opened(named, elsewhere, how, (out, root, len(targets)))
-    return _evaluate_models(evaluators, targets, (out, root), as_json)
+    _require_one_kind(run, bool(named or any(vectors) or scores or lists), how)
+    targets = _targets(*data, needed=not run)
+    with text_models.trusting_code(trusted):
+        if run:
+            return _evaluate_runs((run, root), targets, how | {"split": data[2]}, out, as_json)
+        elsewhere = _made_elsewhere(vectors, scores or [], lists or [])
+        evaluators = _opened(named, elsewhere, how, (out, root, len(targets)))
+        return _evaluate_models(evaluators, targets, (out, root), as_json)
 
 
 def _second(second: tuple[int, str, str, float | None], max_hours: float, out: str) -> dict[str, Any]:
@@ -154,8 +164,9 @@ def _second(second: tuple[int, str, str, float | None], max_hours: float, out: s
     return how | {"max_hours": max_hours, "pairs_in": out, "say": partial(echo, err=True)}
 
 
-def _targets(data: list[str], parameter: list[str] | None, split: str, *, needed: bool) -> list[Any]:
+def _targets(data: list[str] | None, parameter: list[str] | None, split: str, *, needed: bool) -> list[Any]:
     """Read the data that were named, with the options that were typed."""
+    data = data or []
     named = data or not needed
     require(named, "name the data with --data: a name of `workbench list data`, or a path")
     options = parameters.read_data_options(parse_pairs(parameter))
@@ -221,14 +232,18 @@ def _made_elsewhere(vectors: tuple[str, str], scores: list[str], lists: list[str
     return every + [{"runs": sources} for sources in runs_of(lists)]
 
 
-def _named(models: list[str] | None, how: dict[str, Any], prompts: str) -> list[dict[str, Any]]:
+def _named(
+    models: list[str] | None, pretrained: str, random_weights: bool, truncate_dim: int, prompts: str
+) -> list[dict[str, Any]]:
     """The models that were named, each as ``wb.open_model`` takes it."""
     models = models or []
-    require(not how["pretrained"] or len(models) == 1, ONE_MODEL)
-    for name, value in (how | {"prompts": prompts}).items():
+    require(not pretrained or len(models) == 1, ONE_MODEL)
+    how: dict[str, Any] = {"random_weights": random_weights, "truncate_dim": truncate_dim, "prompts": prompts}
+    for name, value in how.items():
         require(models or not value, f"--{name.replace('_', '-')} belongs to --model; name one")
-    read = parse_json(prompts, f"--prompts {prompts!r:.60}", "is not JSON") if prompts else None
-    return [{"model": model, **how, "prompts": read} for model in models]
+    how["pretrained"] = pretrained
+    how["prompts"] = parse_json(prompts, f"--prompts {prompts!r:.60}", "is not JSON") if prompts else None
+    return [{"model": model, **how} for model in models]
 
 
 def _opened(

@@ -91,8 +91,6 @@ def evaluate(  # noqa: PLR0913
     pretrained: str = "",
     random_weights: bool = False,
     prompts: Mapping[str, str] | None = None,
-    truncate_dim: int = 0,
-    trust_remote_code: bool = False,
     device: str = "",
     precision: str = "",
     scoring: Mapping[str, Any] | None = None,
@@ -132,8 +130,6 @@ def evaluate(  # noqa: PLR0913
         pretrained: of the model, see ``open_model``.
         random_weights: see there.
         prompts: see there.
-        truncate_dim: see there.
-        trust_remote_code: see there; the run says so, and executes that code when it is opened again.
         device: see there.
         precision: see there.
         scoring: fields of the configuration by which a model that was trained here scores in place of those
@@ -172,18 +168,11 @@ def evaluate(  # noqa: PLR0913
     check_measured(metrics, judge, rounds)
     about, second = About(name, tags, note), Reranking(rerank, reranker, combine, weight)
     how: dict[str, Any] = {"pretrained": pretrained, "random_weights": random_weights, "prompts": prompts}
-    how |= {"truncate_dim": truncate_dim, "trust_remote_code": trust_remote_code}
     how |= {"device": device, "precision": precision}
     sources = {"images": images, "texts": texts, "scores": scores, "runs": runs, "own": own, "qrels": qrels}
     subject = _subject(model, Where(data, split, rerank > 0), sources, (scoring or {}, second), how)
     subject = _with_second(subject, second, how, (max_hours, pairs_in))
-    asked: dict[str, Any] = {
-        "split": split,
-        "precision": precision,
-        "judge": judge,
-        "metrics": tuple(metrics),
-    }
-    asked |= {"trust_remote_code": True} if trust_remote_code else {}
+    asked = {"split": split, "precision": precision, "judge": judge, "metrics": tuple(metrics)}
     return _measure_subject(subject, _identity(subject, scoring or {}, asked), about, rounds, say)
 
 
@@ -303,8 +292,7 @@ def _with_second(
     subject: Subject, second: Reranking, how: Mapping[str, Any], pairs: tuple[float, str | Path]
 ) -> Subject:
     """Put a second stage behind a subject; ``pairs`` = hours that pairs may take, and where they are kept."""
-    names = ("device", "precision", "trust_remote_code")
-    opened = partial(open_model, **{name: how[name] for name in names})
+    opened = partial(open_model, device=how["device"], precision=how["precision"])
     sides = subject.image, subject.text
     model, split, image, text = with_second(subject.model, subject.split, sides, second, opened)
     for scorer in of_pairs(model):

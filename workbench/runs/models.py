@@ -112,8 +112,8 @@ def open_model(
     if isinstance(model, str | Path):
         with Task(f"opening {model}"), text_models.trusting_code(trust_remote_code):
             opened = _open_named(str(model), pretrained, random_weights)
-        trusted = {"trust_remote_code": True} if trust_remote_code else {}
-        opened.origin = {**opened.origin, **trusted}
+            if text_models.TRUSTED.get():
+                opened.origin = {**opened.origin, "trust_remote_code": True}
     else:
         opened = model if isinstance(model, Model) else own_model(model)
     if device or precision or opened is not model:

@@ -155,7 +155,9 @@ class Reranked(Model):
         self.first, self.second = first, second
         self.how = how
         self.name = f"{first.name}, re-ranked by {second.name}"
-        self.origin, self.precision = first.origin, first.precision
+        self.precision = first.precision
+        trusted = second.origin.get("trust_remote_code") or first.origin.get("trust_remote_code")
+        self.origin = {**first.origin, **({"trust_remote_code": True} if trusted else {})}
         self.of_unit_length, self.makers = first.of_unit_length, first.makers
         self.extras, self.compares = first.extras, first.compares
         self.embed_dim, self.config = first.embed_dim, first.config

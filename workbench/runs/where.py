@@ -71,7 +71,7 @@ def require_unread(where: Where, of_model: Mapping[str, Any], *, second_stage: b
     Raises:
         ValueError: the message names the value.
     """
-    of_second = ("device", "precision", "trust_remote_code") if second_stage else ()
+    of_second = ("device", "precision") if second_stage else ()
     for name, value in of_model.items():
         read = not value or name in of_second
         require(read, f"{name}={value!r:.200} belongs to a model; leave it out")
