@@ -104,7 +104,6 @@ def load(
     caption_levels, captions, graphs = zip(*itertools.chain.from_iterable(written), strict=True)
     image_ids = tuple(f"{split}-{seed}-{i}" for i in rows)
     own: Rows = np.repeat(np.arange(len(rows), dtype=np.int64), len(written[0]))
-    image_of_caption = own.copy() if texts == "chains" else None
     loaded = Split(
         name=f"scenes/{split}",
         image_ids=image_ids,
@@ -113,7 +112,7 @@ def load(
         own=own,
         open_image=lambda row: draw_scene(scenes[row], image_size),
         level=np.array(caption_levels, dtype=np.int64),
-        chain=image_of_caption,
+        chain=own.copy() if texts == "chains" else None,
         judgements=judgements(own, graphs, image_graphs),
         image_graphs=image_graphs,
         caption_graphs=graphs,

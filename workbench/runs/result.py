@@ -290,7 +290,7 @@ class Result:
         """The ``k`` best items of every query in both directions: query, rank, item, score, grade by the
         split's own pairs. Directions and ids are categories of pandas, 4 bytes each and not their text.
         """
-        own, lists = self.split.judgements["own"], self._best_items(k)
+        own, lists = self.split.judgements["own"], self.best_items(k)
         # one list of ids, since a table of both directions has one kind of category
         ids = (self.split.image_ids, self.split.caption_ids)
         known = pd.Index(dict.fromkeys((*ids[0], *ids[1])))
@@ -355,8 +355,8 @@ class Result:
         pairs = ground_truth(self.split, direction, judgements, graded=graded)
         return write_pairs(file, pairs, GRADES)
 
-    def _best_items(self, k: int) -> dict[str, Best]:
-        """Scores and rows of at least the ``k`` best items of every query, by direction."""
+    def best_items(self, k: int) -> dict[str, Best]:
+        """Return scores and rows of at least the ``k`` best items of every query, by direction."""
         if self.best and self.best["i2t"][1].shape[1] >= min(k, len(self.split.captions)):
             return dict(self.best)
         scores = by_rows(self.any_scores())

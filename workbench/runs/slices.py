@@ -25,6 +25,7 @@ from workbench.formatting import format_count
 from workbench.records import Array, Field, Mask, Rows, Split, Values, require
 from workbench.records.fields import NO, YES
 from workbench.registry import require_known
+from workbench.runs.fields import AllFields, computed_fields
 
 SHARES = {"median": 2, "thirds": 3, "quartiles": 4, "fifths": 5, "tenths": 10}
 USUAL = "quartiles"
@@ -59,7 +60,7 @@ def slices_of(
         split: whose queries.
         by: what cuts, see the module.
         direction: ``"i2t"`` and ``"i2i"`` ask images, ``"t2i"`` and ``"t2t"`` captions.
-        fields: by name; ``None`` = those of the split.
+        fields: by name; ``None`` = those of the split, and those that are computed of it.
 
     Returns:
         Label of each slice, such as ``"language=de"`` -> ``(queries,)`` which queries are in it. No slice is
@@ -69,7 +70,7 @@ def slices_of(
         KeyError: no such field; the message lists the near ones.
         ValueError: a rule that cannot be read, or a field with too many values.
     """
-    known = split.fields if fields is None else fields
+    known = AllFields(split) if fields is None else fields
     crossed: dict[str, Mask] = {}
     for term in map(str.strip, by.split(CROSS)):
         parts = _slices_of_term(split, term, direction, known)
@@ -108,6 +109,9 @@ def field_of(fields: Mapping[str, Field], by: str) -> tuple[Field, str]:
     if by not in fields and ":" in by:
         head, _, tail = by.rpartition(":")
         name, rule = (tail, HAS) if head == HAS else (head, tail)
+    if name not in fields and name in computed_fields():
+        needs = computed_fields()[name].needs
+        raise KeyError(f"field {name!r} is computed of the {needs}, which are not at hand here")
     require_known("no field", name, fields)
     return fields[name], rule
 

@@ -1,0 +1,60 @@
+"""Fields that are computed when they are asked for: what captions, images and a model's answers say of them.
+
+A file of this folder offers one field, or a tuple of the few that one computation makes; other packages offer
+theirs as entry points of ``workbench.runs.fields``.
+"""
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any
+
+from workbench.records import Field, Split
+from workbench.registry import Registry
+from workbench.runs.fields.base import ComputedField, Material
+
+__all__ = ["AllFields", "ComputedField", "Material", "computed_fields", "member", "names"]
+
+_registry = Registry(__name__, ComputedField="base")
+names = _registry.names
+member = _registry.member
+
+
+@cache
+def computed_fields() -> dict[str, ComputedField]:
+    """Return all fields of the registry by name, in the order of its files."""
+    fields: dict[str, ComputedField] = {}
+    for place in names():
+        offer = member(place)
+        for field in offer if isinstance(offer, tuple) else (offer,):
+            fields[field.name] = field
+    return fields
+
+
+class AllFields(Mapping[str, Field]):
+    """The fields of a split, and those that can be computed of it, each made at its first use.
+
+    Args:
+        split: whose fields go before computed ones of the same name.
+        run: that has embedded the split, an open ``Result``; without, what needs a model is left out.
+    """
+
+    def __init__(self, split: Split, run: Any = None) -> None:
+        self.split = split
+        self._material = Material(split, run)
+        there = {name: field for name, field in computed_fields().items() if field.applies(self._material)}
+        self._makers = {name: field for name, field in there.items() if name not in split.fields}
+        self._fields = dict(split.fields)
+
+    def __getitem__(self, name: str) -> Field:
+        if name not in self._fields:
+            self._fields[name] = self._makers[name].compute(self._material)
+        return self._fields[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._fields or name in self._makers
+
+    def __iter__(self) -> Iterator[str]:
+        return iter({**self.split.fields, **self._makers})
+
+    def __len__(self) -> int:
+        return len(self.split.fields) + len(self._makers)

@@ -1,0 +1,98 @@
+"""What a model's answers tell: hubs, ranks, clusters of its space, and the tokens that it reads."""
+
+from collections.abc import Callable, Iterable
+
+import numpy as np
+
+from workbench.records import Values
+from workbench.runs.fields.base import ComputedField, Material
+from workbench.training.batches import Source
+
+CLUSTERS = 8
+SEED = 0
+
+
+def _hubness(direction: str) -> Callable[[Material], Iterable[float]]:
+    """What counts in how many lists of the ten best each item stands."""
+
+    def count(material: Material) -> Iterable[float]:
+        split = material.split
+        items = len(split.captions) if direction == "i2t" else len(split.image_ids)
+        counts: Iterable[float] = np.bincount(material.best_items(direction).ravel(), minlength=items)
+        return counts
+
+    return count
+
+
+def _ranks(direction: str) -> Callable[[Material], Values]:
+    """What gives the rank of each query's best relevant item, 1 = first."""
+    return lambda material: np.asarray(material.run.ranks(direction))
+
+
+def _clusters(side: str) -> Callable[[Material], list[str]]:
+    """What names the cluster of each vector, by k-means."""
+
+    def name(material: Material) -> list[str]:
+        from sklearn.cluster import KMeans
+
+        vectors = getattr(material.run, side).mean.numpy()
+        count = min(CLUSTERS, len(vectors))
+        numbers = KMeans(count, random_state=SEED, n_init=1).fit_predict(vectors.astype(np.float64))
+        return [f"cluster {number + 1}" for number in numbers]
+
+    return name
+
+
+def count_tokens(material: Material) -> Values:
+    """``(T,)`` tokens of each caption that the model reads."""
+    return material.tokens
+
+
+def is_cut(material: Material) -> Iterable[float]:
+    """``(T,)`` whether a caption is longer than the model reads."""
+    model, split = material.run.model, material.split
+    source: Source = model.source(split)
+    cut, longest = model.cut(source)
+    out = np.zeros(len(split.captions))
+    if not cut:
+        return out
+    maker = model.makers[model.reads[0]]
+    for row in np.flatnonzero(material.tokens >= longest - 1).tolist():
+        caption = [split.captions[row]]
+        out[row] = maker.cut(caption, maker.transform(caption))
+    return out
+
+
+MEMBER = (
+    ComputedField(
+        "image_hubness",
+        "captions that have it among their ten best",
+        "image",
+        "number",
+        _hubness("t2i"),
+        "model",
+    ),
+    ComputedField(
+        "caption_hubness",
+        "images that have it among their ten best",
+        "caption",
+        "number",
+        _hubness("i2t"),
+        "model",
+    ),
+    ComputedField("i2t_rank", "rank of its best caption", "image", "number", _ranks("i2t"), "model"),
+    ComputedField("t2i_rank", "rank of its best image", "caption", "number", _ranks("t2i"), "model"),
+    ComputedField(
+        "image_cluster", "one of eight clusters of images", "image", "category", _clusters("image"), "model"
+    ),
+    ComputedField(
+        "caption_cluster",
+        "one of eight clusters of captions",
+        "caption",
+        "category",
+        _clusters("text"),
+        "model",
+    ),
+    ComputedField("tokens", "tokens that the model reads", "caption", "number", count_tokens, "tokens"),
+    ComputedField("cut", "whether it is longer than the model reads", "caption", "flag", is_cut, "tokens"),
+)

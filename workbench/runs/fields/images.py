@@ -1,0 +1,40 @@
+"""What pixels tell: the shape of an image, its brightness, and other images that look the same.
+
+Images are alike where each of 64 neighbouring places is brighter than the next, or is not, in both: the
+difference hash of N. Krawetz, "Kind of like that", 2013.
+"""
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from workbench.runs.fields.base import ComputedField, Material
+
+
+def aspects(material: Material) -> Iterable[float]:
+    """``(I,)`` width divided by height."""
+    return material.looks[0]
+
+
+def brightness(material: Material) -> Iterable[float]:
+    """``(I,)`` mean brightness, 0 = black, 1 = white."""
+    values: Iterable[float] = material.looks[1].mean(axis=(1, 2))
+    return values
+
+
+def near_duplicates(material: Material) -> Iterable[float]:
+    """``(I,)`` how many other images look the same."""
+    grey = material.looks[1]
+    hashes = np.packbits((grey[:, :, 1:] > grey[:, :, :-1]).reshape(len(grey), -1), axis=1)
+    _, place, counts = np.unique(hashes, axis=0, return_inverse=True, return_counts=True)
+    others: Iterable[float] = counts[place.ravel()] - 1
+    return others
+
+
+MEMBER = (
+    ComputedField("aspect", "width divided by height", "image", "number", aspects, "images"),
+    ComputedField("brightness", "mean brightness, 0 to 1", "image", "number", brightness, "images"),
+    ComputedField(
+        "near_duplicates", "other images that look the same", "image", "number", near_duplicates, "images"
+    ),
+)

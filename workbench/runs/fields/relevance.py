@@ -1,0 +1,27 @@
+"""How many items are relevant to an image or a caption, by the judgements that say most about all pairs."""
+
+from collections.abc import Callable, Iterable
+
+import numpy as np
+
+from workbench.records import densest_judgements
+from workbench.runs.fields.base import ComputedField, Material
+
+
+def _counter(side: int) -> Callable[[Material], Iterable[float]]:
+    """What counts the relevant items of each image (0) or caption (1)."""
+
+    def count(material: Material) -> Iterable[float]:
+        judgements = material.split.judgements
+        judged = judgements[densest_judgements(judgements)]
+        rows = (judged.images, judged.captions)[side][judged.grades >= judged.relevant_from]
+        counts: Iterable[float] = np.bincount(rows, minlength=judged.shape[side])
+        return counts
+
+    return count
+
+
+MEMBER = (
+    ComputedField("relevant_captions", "captions that are relevant to it", "image", "number", _counter(0)),
+    ComputedField("relevant_images", "images that are relevant to it", "caption", "number", _counter(1)),
+)
