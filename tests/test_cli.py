@@ -417,7 +417,7 @@ def test_train_evaluate_and_resume_speak_of_the_same_run(tmp_path: Path) -> None
 MISTAKES = [
     ("train none.json", "no configuration 'none.json'"),
     ("train config.yaml -p objective ditmm", "did you mean ditm"),
-    ("show pictures", "pictures holds no run"),
+    ("show pixels", "pixels holds no run"),
     ("explain 07_compare", "07_compare is a notebook; `workbench params 07_compare` tells of it"),
     ("explain RSUM", "no registry has 'RSUM'; did you mean rsum"),
     ("explain whatever", "no registry has 'whatever'; `workbench list` names what there is"),
@@ -471,7 +471,7 @@ MISTAKES = [
     ("grid 03_train broken.yaml", "broken.yaml cannot be read"),
     ("grid 03_train words.yaml", "words.yaml: a must be a mapping of names, got 3"),
     ("train notebooks.yaml", "notebooks.yaml is a grid and no configuration; `workbench grid 03_train"),
-    ("train pictures/a.png", "pictures/a.png is no configuration, whose name ends with .json or .yaml"),
+    ("train pixels/a.png", "pixels/a.png is no configuration, whose name ends with .json or .yaml"),
     ("grid 03_train ditm_table4 -p data cxc", "cxc has no training split: train on other data"),
     ("grid 03_train ditm_table4 -p data folder -p data.root nowhere", "nowhere"),
     (
@@ -482,7 +482,7 @@ MISTAKES = [
     ("list objective", "no registry 'objective'; did you mean objectives"),
     ("notebooks words.yaml", "words.yaml is a file; name a folder"),
     ("build --out words.yaml", "cannot write to words.yaml"),
-    ("run pictures", "pictures is a folder; name a notebook in it"),
+    ("run pixels", "pixels is a folder; name a notebook in it"),
     ("run 03_train -p seed", "-p seed wants a name and a value"),
     ("run 03_train -f broken.yaml", "broken.yaml cannot be read: expected the node content"),
     (
@@ -512,16 +512,16 @@ MISTAKES = [
     ("explore nothing_here --prepare --root .", "nothing_here"),
     ("explore --ask bus", "--ask gives the questions of a page; name its file with --page"),
     ("explore --app --page page.html", "give --app or --page, not both"),
-    ("explore --page pictures", "pictures is a folder; name a file, such as pictures/answers.html"),
+    ("explore --page pixels", "pixels is a folder; name a file, such as pixels/answers.html"),
     ("explore some_run --model ViT-B-32", "give runs, or --model with --images, not both"),
     ("explore --images photos", "--random-weights and --images belong to --model; name one"),
     ("explore some_run --images photos --root .", "some_run"),
     ("explore --model ViT-B-32", "--model ViT-B-32 needs --images"),
     ("explore --model ViT-B-32 --images photos", "there is no folder photos"),
-    ("explore --model ViT-B-32 --images empty", "empty holds no picture"),
-    ("explore --model ViT-B-31 --images pictures", "no open_clip model 'ViT-B-31'; did you mean"),
-    ("explore --model none.json --images pictures", "none.json"),
-    ("explore --model ViT-B-32 --pretrained mine.pt --images pictures", "no checkpoint at mine.pt"),
+    ("explore --model ViT-B-32 --images empty", "empty holds no image"),
+    ("explore --model ViT-B-31 --images pixels", "no open_clip model 'ViT-B-31'; did you mean"),
+    ("explore --model none.json --images pixels", "none.json"),
+    ("explore --model ViT-B-32 --pretrained mine.pt --images pixels", "no checkpoint at mine.pt"),
     ("doctor --model ViT-B-31", "did you mean ViT-B-32"),
     ("doctor --model ViT-B-32 --pretrained mine.pt", "no checkpoint at mine.pt"),
     ("doctor --model broken.json", "broken.json"),
@@ -548,8 +548,8 @@ def test_a_mistake_ends_in_one_helpful_line(command: str, message: str, tmp_path
     }
     files["notebooks.yaml"] = "notebook: 03_train"
     files["words.yaml"] = "arms: {a: 3}"
-    Path("pictures").mkdir()
-    Path("pictures/a.png").touch()
+    Path("pixels").mkdir()
+    Path("pixels/a.png").touch()
     Path("empty").mkdir()
     for name, content in files.items():
         Path(name).write_text(content)

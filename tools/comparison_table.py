@@ -46,7 +46,7 @@ from workbench.tour.finding import WAYS as TRAINED
 COLUMNS = ("objective", "title", "positives", "selected", "key", "seeds", "mean", "low", "high")
 SELECTED = {"labels": "RSUM", "truth": "mAP@R"}
 LEVELS = [*finding.LEVELS.values()]
-PICTURE = "![mAP@R within each level, a row an objective, trained in two ways](../finding.png)"
+FIGURE = "![mAP@R within each level, a row an objective, trained in two ways](../finding.png)"
 
 
 def chosen(
@@ -117,8 +117,8 @@ def table() -> str:
     text = "\n".join(textwrap.wrap(" ".join(_sentences(rows)), 130))
     if not lines:
         return text
-    picture = [PICTURE, ""] if finding.describe_levels(rows) else []
-    return "\n".join([*lines, "", *picture, text])
+    figure = [FIGURE, ""] if finding.describe_levels(rows) else []
+    return "\n".join([*lines, "", *figure, text])
 
 
 def _table_lines(rows: pd.DataFrame) -> list[str]:

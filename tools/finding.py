@@ -20,7 +20,7 @@ from workbench.views.plots.theme import CATEGORIES, INK, SYMBOLS, draw_dots, leg
 
 FILE = ROOT / "docs" / "finding.png"
 SIZE = {"width": 1000, "height": 520}
-# the picture has a white ground of its own
+# the figure has a white ground of its own
 DARK = "#333333"
 # column of the points -> heading of its panel, unit
 JUDGED = {
@@ -75,8 +75,8 @@ def draw(points: pd.DataFrame) -> go.Figure:
     )  # fmt: skip
 
 
-def picture(figure: go.Figure, file: Path) -> None:
-    """A figure as a PNG file, drawn in a Chromium without a window."""
+def save_figure(figure: go.Figure, file: Path) -> None:
+    """Write a figure as a PNG file, drawn in a Chromium without a window."""
     size = {"width": figure.layout.width, "height": figure.layout.height}
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
@@ -99,4 +99,4 @@ def by_level(rows: pd.DataFrame) -> go.Figure | None:
 
 
 if __name__ == "__main__":
-    picture(by_level(recorded_rows()) or draw(recorded_points()), FILE)
+    save_figure(by_level(recorded_rows()) or draw(recorded_points()), FILE)

@@ -37,18 +37,18 @@ from workbench.tour import finding as fair_finding
 ROOT = Path(__file__).parent.parent
 LABELS, TRUTH = "rsum", "exact:i2t/map_at_r"
 WAYS = (TRUTH, "exact:t2i/map_at_r")
-FIRST_PICTURE = (
+FIRST_FIGURE = (
     "![Annotated pairs win by RSUM and text-to-image mAP@R, every true pair by image-to-text mAP@R; "
     "bars are 95 % intervals over seeds](docs/finding.png)"
 )
-LEVEL_PICTURE = (
+LEVEL_FIGURE = (
     "![mAP@R within each level of captions, a row an objective, trained with annotated pairs and with "
     "every true pair; bars are 95 % intervals over seeds](docs/finding.png)"
 )
 
 
 def recorded_points() -> pd.DataFrame:
-    """Every recorded way of training on the synthetic scenes, as the picture of the README shows it."""
+    """Every recorded way of training on the synthetic scenes, as the figure of the README shows it."""
     rows, parts = assets.recorded("comparison_scenes"), []
     for positives, group in GROUPS.items():
         means = seeds.seed_statistics(rows[rows.positives == positives])
@@ -71,9 +71,9 @@ def finding() -> str:
     rows = fair_finding.recorded_rows()
     words = " ".join(fair_finding.sentences(rows))
     if not fair_finding.describe_levels(rows):
-        return f"{_first_comparison()}\n\n{FIRST_PICTURE}"
+        return f"{_first_comparison()}\n\n{FIRST_FIGURE}"
     told = f"{words} [Results](docs/guides/results.md) has all numbers, and says what is open."
-    return "\n\n".join([textwrap.fill(told, 165), LEVEL_PICTURE])
+    return "\n\n".join([textwrap.fill(told, 165), LEVEL_FIGURE])
 
 
 def _first_comparison() -> str:
@@ -316,8 +316,8 @@ def million() -> str:
     found = read("million")
     about = {
         "index": ("the shards are indexed", "pairs"),
-        "data_path": ("one epoch of pictures and captions, in shuffled order", "pairs"),
-        "features": ("frozen features of all pictures, read and kept", "pictures"),
+        "data_path": ("one epoch of images and captions, in shuffled order", "pairs"),
+        "features": ("frozen features of all images, read and kept", "images"),
         "training": ("one epoch of heads on these features", "pairs"),
         "evaluation": (
             "all against all: ranks, intervals and the ten best of every query, both directions",
@@ -329,9 +329,9 @@ def million() -> str:
          f"{format_number(found[f'{part}_a_second'], 0)} {of}", format_number(found[f"{part}_peak_gib"], 2))
         for part, (what, of) in about.items() if f"{part}_seconds" in found
     ]  # fmt: skip
-    of, pictures = found["machine"], format_count(found["pairs"] // 5, "picture")
+    of, images = found["machine"], format_count(found["pairs"] // 5, "image")
     told = (
-        f"{format_count(found['pairs'], 'pair')} of {pictures}, {of['cores']} cores "
+        f"{format_count(found['pairs'], 'pair')} of {images}, {of['cores']} cores "
         f"({of['processor']}), load "
         f"{format_number(of['load'], 1)} at the end:"
     )
@@ -366,10 +366,10 @@ def gpu() -> str:
          f"{bench.format_milliseconds(ours)} ms", "open_clip's own loop",
          f"{bench.format_milliseconds(theirs)} ms"),
         ("training from JPEG files", pairs[0], "open_clip's own loop", pairs[1]),
-        ("`evaluate`, 5,000 pictures and 25,000 captions", tested["evaluate, float32"],
+        ("`evaluate`, 5,000 images and 25,000 captions", tested["evaluate, float32"],
          "the encoder alone", tested["encoding of what lies in memory, float32"]),
-        ("the same", tested["evaluate, float32"], "reading the pictures",
-         tested["pictures are read from files"]),
+        ("the same", tested["evaluate, float32"], "reading the images",
+         tested["images are read from files"]),
     ]  # fmt: skip
     shares = sorted(found["losses"].items(), key=lambda one: one[1])
     parts = [("a loss with its gradients", "share of the step, %"), ("---",) * 2]

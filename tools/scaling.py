@@ -1,11 +1,11 @@
-"""The picture of the guide on speed: ``python -m tools.scaling`` draws ``docs/scaling.png``."""
+"""The figure of the guide on speed: ``python -m tools.scaling`` draws ``docs/scaling.png``."""
 
 from __future__ import annotations
 
 import plotly.graph_objects as go
 
 from tools.benchmarks.recorded import read
-from tools.finding import picture
+from tools.finding import save_figure
 from tools.numbers import ROOT
 from workbench.formatting import format_number
 from workbench.views.plots.theme import CATEGORIES, SYMBOLS
@@ -37,4 +37,4 @@ def draw() -> go.Figure:
 
 
 if __name__ == "__main__":
-    picture(draw(), ROOT / "docs" / "scaling.png")
+    save_figure(draw(), ROOT / "docs" / "scaling.png")

@@ -80,8 +80,8 @@ def load_declared(
     """
     needed = [] if images else [declared.images]
     folder = find_root(declared.name, root, needed, declared.remedy)
-    pictures = resolve_input(Path(images)) if images else folder / declared.images
-    examples, notes = read_examples(declared, folder, pictures, language)
+    image_folder = resolve_input(Path(images)) if images else folder / declared.images
+    examples, notes = read_examples(declared, folder, image_folder, language)
     if declared.reading:
         notes += (declared.reading,)
     name = f"{declared.name}/{split}" if not language else f"{declared.name}/{language}"

@@ -186,11 +186,11 @@ def _verdict_sections(verdicts: Asked, earlier: Mapping[tuple[Any, ...], Sequenc
         f"{judged}, in {format_count(len(verdicts), 'row')}. A row is a claim on one data set with one "
         "contrast. [Where annotated pairs and truth disagree](claims_limits.md) says what not to conclude."
     )
-    picture = "![Effects of every claim, from chance to the best that can be reached](claims.png)"
+    figure = "![Effects of every claim, from chance to the best that can be reached](claims.png)"
     lines = [
         "# What became of the papers' claims",
         "",
-        picture,
+        figure,
         "",
         *textwrap.wrap(about, 130),
         "",

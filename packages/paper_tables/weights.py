@@ -37,7 +37,7 @@ class PartWeights:
 
     Args:
         image: id.
-        picture: what the regions are regions of; grey paper where there is no photograph.
+        photo: what the regions are regions of; grey paper where there is no photograph.
         regions: ``(K,)`` weights, which sum to 1.
         boxes: ``(K, 4)`` left, top, right, bottom as shares of width and height; ``None`` = not known.
         frames: whether the boxes are a detector's, and not the cells of a grid.
@@ -45,7 +45,7 @@ class PartWeights:
     """
 
     image: str
-    picture: Image.Image
+    photo: Image.Image
     regions: Array
     boxes: Array | None
     frames: bool
@@ -81,10 +81,10 @@ def weights_of_run(run: Result, images: Sequence[int]) -> list[PartWeights]:
 
 
 def _weights_of_image(run: Result, row: int, regions: Array, captions: Sequence[Words]) -> PartWeights:
-    picture, boxes = _seen_image(run, row, len(regions))
+    photo, boxes = _seen_image(run, row, len(regions))
     detected = run.split.open_boxes is not None and not cast(EncoderModel, run.model).features
     frames = detected and boxes is not None
-    return PartWeights(run.split.image_ids[row], picture, regions, boxes, frames, captions)
+    return PartWeights(run.split.image_ids[row], photo, regions, boxes, frames, captions)
 
 
 def _words_with_weights(run: Result, captions: Rows, weights: Sequence[Sequence[float]]) -> list[Words]:
@@ -109,16 +109,16 @@ def _seen_image(run: Result, row: int, regions: int) -> tuple[Image.Image, Array
     grid = bool(features) or image.base.image.image_input == "pixels"
     boxes = split.open_boxes(row) if split.open_boxes and not grid else None
     try:
-        picture = split.open_image(row)
+        photo = split.open_image(row)
     except FileNotFoundError:
         return Image.new("RGB", (SIDE, 3 * SIDE // 4), PAPER), boxes
     side = isqrt(regions)
     if not grid or side**2 != regions:
-        return picture, boxes
+        return photo, boxes
     prepare = backbones.load(features).preparation if features else image.transform
     places = np.stack(np.divmod(np.arange(regions), side)[::-1], axis=1) / side
     cells = np.hstack([places, places + 1 / side])
-    return Image.fromarray(prepare(picture).permute(1, 2, 0).numpy()), cells
+    return Image.fromarray(prepare(photo).permute(1, 2, 0).numpy()), cells
 
 
 def scaled_shares(weights: Array) -> Array:
@@ -131,16 +131,16 @@ def scaled_shares(weights: Array) -> Array:
     return (weights - weights.min()) / spread if spread > 0 else np.ones_like(weights)
 
 
-def darken_image(picture: Image.Image, weights: Array, boxes: Array, *, frames: bool) -> Image.Image:
+def darken_image(photo: Image.Image, weights: Array, boxes: Array, *, frames: bool) -> Image.Image:
     """Darken an image where its regions count least; it stays as it is where they count most.
 
     Args:
-        picture: any size.
+        photo: any size.
         weights: ``(K,)`` of the regions.
         boxes: ``(K, 4)`` as shares of width and height; where boxes overlap, the greater weight is seen.
         frames: also draw the boxes of the three regions that count most.
     """
-    small = scale(picture, SIDE)
+    small = scale(photo, SIDE)
     edges = np.clip(boxes, 0, 1) * np.tile(small.size, 2)
     light = np.zeros(small.size[::-1])
     for (left, top, right, bottom), share in zip(
@@ -176,9 +176,9 @@ def weight_sheet(runs: Mapping[str, Sequence[PartWeights]], *, title: str) -> st
 
 def _image_block(run: str, row: PartWeights) -> dict[str, Any]:
     """Return what the template shows of one image."""
-    drawn, weights = row.picture, row.regions
+    drawn, weights = row.photo, row.regions
     if row.boxes is not None:
-        drawn = darken_image(row.picture, weights, row.boxes, frames=row.frames)
+        drawn = darken_image(row.photo, weights, row.boxes, frames=row.frames)
     by_weight = np.argsort(-weights, kind="stable").tolist()
     best = [f"region {region + 1}: {format_value(weights[region])} %" for region in by_weight[:FRAMES]]
     numbers = {
@@ -188,7 +188,7 @@ def _image_block(run: str, row: PartWeights) -> dict[str, Any]:
         "best": best,
     }
     captions = [_shade_words(words) for words in row.captions]
-    about = {"run": run, "image": row.image, "picture": drawn, "placed": row.boxes is not None}
+    about = {"run": run, "image": row.image, "photo": drawn, "placed": row.boxes is not None}
     return about | numbers | {"captions": captions}
 
 

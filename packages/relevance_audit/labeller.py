@@ -41,8 +41,8 @@ def candidate_card(
         grades: whether to tell what other judgements say.
 
     Returns:
-        ``image``, the picture that was found, or that is the query; ``own_image``, the picture that the
-        ``caption`` was written for; ``own_captions``, the texts that were written for the picture; ``facts``,
+        ``image``, the image that was found, or that is the query; ``own_image``, the image that the
+        ``caption`` was written for; ``own_captions``, the texts that were written for the image; ``facts``,
         names and values such as place, score and grades; and the ``label``.
     """
     image, caption = int(row["image_row"]), int(row["caption_row"])
@@ -53,15 +53,15 @@ def candidate_card(
         verdict = "right" if name in str(row["right_by"]).split(", ") else "wrong"
         graded = "not judged" if pd.isna(row[name]) else f"{format_number(row[name], 2)}, {verdict}"
         facts.append([str(name), graded])
-    pictures = [_open_image(split, row, facts) for row in (image, int(split.own[caption]))]
+    opened = [_open_image(split, row, facts) for row in (image, int(split.own[caption]))]
     captions = [split.captions[other] for other in np.flatnonzero(split.own == image)]
-    images = {"image": pictures[0], "own_image": pictures[1]}
+    images = {"image": opened[0], "own_image": opened[1]}
     texts = {"caption": split.captions[caption], "own_captions": captions}
     return {**images, **texts, "facts": facts, "label": label}
 
 
 def _open_image(split: Split, row: int, facts: list[list[str]]) -> Image.Image:
-    """Return a picture, or a grey one and why it cannot be read: texts can be judged by texts."""
+    """Return an image, or a grey one and why it cannot be read: texts can be judged by texts."""
     try:
         return image_or_card(split, row)
     except (OSError, ValueError) as error:

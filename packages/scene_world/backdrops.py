@@ -23,7 +23,7 @@ class Between(NamedTuple):
 
 
 class Canvas:
-    """A picture drawn in thousandths of its side."""
+    """An image drawn in thousandths of its side."""
 
     def __init__(self, side: int, dice: Dice) -> None:
         self.side, self.dice = side * FINE, dice

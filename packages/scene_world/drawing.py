@@ -1,4 +1,4 @@
-"""From the lines of a drawing to the picture of a scene, the same on every machine.
+"""From the lines of a drawing to the image of a scene, the same on every machine.
 
 A drawing is a text, one shape a line, in percent of the pictogram's box, y down: ``polygon``, ``blob`` (a
 polygon with its corners rounded off), ``ellipse x0 y0 x1 y1``, ``round x0 y0 x1 y1 radius``, ``pie`` and
@@ -83,7 +83,7 @@ def _cloth(side: int, pattern: str) -> Image.Image:
 
 
 def margin(side: int) -> int:
-    """Pixels around a pictogram for its outline, in a picture of this side."""
+    """Pixels around a pictogram for its outline, in an image of this side."""
     return 1 + side // 64
 
 
@@ -126,7 +126,7 @@ def sprite(
         size: width and height in pixels, the outline apart.
         layer: "all", or "back" or "front" of a thing that holds another.
         flipped: looks to the left instead of to the right.
-        side: side of the whole picture in pixels; it sets the outline's width.
+        side: side of the whole image in pixels; it sets the outline's width.
 
     Returns:
         An RGBA image, larger than ``size`` by ``margin(side)`` at each edge.

@@ -6,7 +6,7 @@ image side, y down. Truth is never a matter of taste, because layouts keep away 
 never overlap in x; a gap between neighbours is either at most ``NEAR`` or at least ``FAR``. Then: *left of* =
 in an earlier column; *next to* = in neighbouring columns and the same row, gap at most ``NEAR``; *above* =
 over it in its own column with air between (so a thing *on* another is not *above* it); *in front of* = lower
-in the picture and covering part of it.
+in the image and covering part of it.
 """
 
 from collections.abc import Callable, Iterable

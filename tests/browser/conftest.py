@@ -176,7 +176,7 @@ def run_in_lab(
 
 
 def in_themes(page: Any, shown: Any, path: Path) -> Iterator[str]:
-    """JupyterLab in its dark and in its light theme, with a picture of what is shown (page or part) beside
+    """JupyterLab in its dark and in its light theme, with an image of what is shown (page or part) beside
     ``path`` in each."""
     for theme in ("JupyterLab Dark", "JupyterLab Light"):
         page.evaluate(

@@ -56,7 +56,7 @@ def test_results_begin_high_and_the_bar_stays(alone: Alone) -> None:
     assert page.locator(".wbx-card img").first.evaluate("one => one.getBoundingClientRect().width") >= 120
     page.get_by_test_id("size").fill("250")
     assert page.locator(".wbx-card img").first.evaluate("one => one.getBoundingClientRect().width") >= 200
-    # pictures first: what is said of one comes with the pointer, in a line of its own
+    # images first: what is said of one comes with the pointer, in a line of its own
     assert page.locator(".wbx-grid").count() == 1
     said, tools = page.get_by_test_id("said"), page.locator(".wbx-tools").nth(1)
     shown = "one => getComputedStyle(one).opacity"

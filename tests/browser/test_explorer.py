@@ -62,7 +62,7 @@ def _ask(page: Any, sentence: str) -> None:
     page.get_by_test_id("status").get_by_text("40 images").wait_for()
 
 
-def test_a_query_is_typed_and_answered_by_every_run_with_pictures(opened: tuple[Any, Lab, list[str]]) -> None:
+def test_a_query_is_typed_and_answered_by_every_run_with_images(opened: tuple[Any, Lab, list[str]]) -> None:
     page, _, trouble = opened
     page.get_by_test_id("card").first.focus()
     page.keyboard.press("/")
@@ -75,8 +75,8 @@ def test_a_query_is_typed_and_answered_by_every_run_with_pictures(opened: tuple[
     page.get_by_test_id("status").get_by_text("score of the objective").wait_for()
     assert page.get_by_test_id("query").input_value() == "a white rabbit next to a house"
     assert [_ranks(page, run) for run in (0, 1)] == [[f"#{rank}" for rank in range(1, 7)]] * 2
-    pictures = page.get_by_test_id("columns").locator("img")
-    assert pictures.evaluate_all("all => all.every(one => one.alt && one.naturalWidth > 0)")
+    images = page.get_by_test_id("columns").locator("img")
+    assert images.evaluate_all("all => all.every(one => one.alt && one.naturalWidth > 0)")
     assert page.get_by_test_id("column-1").locator(".wbx-arrow").count() == 6
     assert trouble == []
 

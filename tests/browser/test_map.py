@@ -112,7 +112,7 @@ def test_the_map_answers_lasso_mouse_and_keyboard(page: Any, lab: Lab, axe: str)
     live.get_by_test_id("map-list").locator("button").first.focus()
     card = live.get_by_test_id("map-card")
     assert card.is_visible()
-    card.get_by_test_id("map-picture").and_(page.locator("[src^='data:image/png']")).wait_for()
+    card.get_by_test_id("map-image").and_(page.locator("[src^='data:image/png']")).wait_for()
 
     canvas.focus()
     page.keyboard.press("Escape")
@@ -122,7 +122,7 @@ def test_the_map_answers_lasso_mouse_and_keyboard(page: Any, lab: Lab, axe: str)
         if card.is_visible():
             break
     assert card.is_visible()
-    card.get_by_test_id("map-picture").and_(page.locator("[src^='data:image/png']")).wait_for()
+    card.get_by_test_id("map-image").and_(page.locator("[src^='data:image/png']")).wait_for()
     page.screenshot(path=lab.folder / "map.png")
 
     live.get_by_test_id("map-search").fill("a dog")

@@ -64,7 +64,7 @@ def test_a_notebook_as_a_page_draws_its_figures(browser: Any, real_tour: TourRes
     page, trouble = _open(browser, path)
     drawn = page.locator(".plotly-graph-div .main-svg").count()
     expected = len(re.findall(r'id="figure-\d+"', path.read_text(encoding="utf-8")))
-    explorer = page.get_by_test_id("static")  # the explorer's page has its own pictures and no plotly figure
+    explorer = page.get_by_test_id("static")  # the explorer's page has its own images and no plotly figure
     assert expected >= 1 or explorer.locator("img").evaluate_all(
         "images => images.every(image => image.naturalWidth > 0)"
     )

@@ -136,13 +136,13 @@ INSIDE = """() => {
   return [area / (main.width * main.height), all.every(one => one.bottom <= main.bottom)];
 }"""
 COVERED = """() => [...document.querySelectorAll(".wbx-item")].filter(one => {
-  const [picture, tools, top] = ["img", ".wbx-tools", ".wbx-badge"].map(name =>
+  const [photo, tools, top] = ["img", ".wbx-tools", ".wbx-badge"].map(name =>
     one.querySelector(name).getBoundingClientRect());
-  return picture.bottom > tools.top + 1 || (top.right > tools.left && top.bottom > tools.top + 1);
+  return photo.bottom > tools.top + 1 || (top.right > tools.left && top.bottom > tools.top + 1);
 }).length"""
 
 
-def test_six_pictures_fill_the_pane_and_no_button_covers_what_is_read(alone: Alone) -> None:
+def test_six_images_fill_the_pane_and_no_button_covers_what_is_read(alone: Alone) -> None:
     alone.page.locator("details[data-testid=graph] > summary").click()
     alone.settle()
     filled, inside = alone.page.evaluate(INSIDE)

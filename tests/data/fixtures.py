@@ -205,7 +205,7 @@ PAIRS = [
 ]
 
 
-def _pictures(folder, *names):
+def _write_images(folder, *names):
     folder.mkdir(parents=True, exist_ok=True)
     for name in names:
         Image.new("RGB", (20, 10), (90, 120, 30)).save(folder / name)
@@ -213,7 +213,7 @@ def _pictures(folder, *names):
 
 def aro(root):
     """Two relations and one attribution, of two photographs."""
-    _pictures(root / "images", "1.jpg", "2.jpg")
+    _write_images(root / "images", "1.jpg", "2.jpg")
     box = {"bbox_x": 2, "bbox_y": 3, "bbox_w": 6, "bbox_h": 4}
     rows = [
         {"image_id": n, "image_path": f"{n}.jpg", "true_caption": true, "false_caption": false, **box}
@@ -226,7 +226,7 @@ def aro(root):
 
 def sugarcrepe(root):
     """Two kinds, numbers with a gap as in the published files."""
-    _pictures(root / "val2017", "1.jpg", "2.jpg")
+    _write_images(root / "val2017", "1.jpg", "2.jpg")
     rows = {
         str(2 * n): {"filename": f"{n % 2 + 1}.jpg", "caption": true, "negative_caption": false}
         for n, (true, false) in enumerate(PAIRS)
@@ -238,7 +238,7 @@ def sugarcrepe(root):
 
 def winoground(root):
     """Two rows of two images and two captions."""
-    _pictures(root / "images", *(f"ex_{n}_img_{i}.png" for n in range(2) for i in range(2)))
+    _write_images(root / "images", *(f"ex_{n}_img_{i}.png" for n in range(2) for i in range(2)))
     lines = [
         {"id": n, "image_0": f"ex_{n}_img_0", "image_1": f"ex_{n}_img_1", "caption_0": true,
          "caption_1": false, "tag": tag, "secondary_tag": "", "num_main_preds": 1, "collapsed_tag": tag}

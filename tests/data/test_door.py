@@ -15,11 +15,11 @@ from typer.testing import CliRunner
 
 import workbench as wb
 from tests.data.fixtures import tar
-from tests.data.test_layouts import MAC, coco_2017, hub_bytes, own, picture, put, write
+from tests.data.test_layouts import MAC, coco_2017, hub_bytes, image_bytes, own, put, write
 from workbench import data
 from workbench.cli import app
 from workbench.data.opening import doubts
-from workbench.records import NoPictureError
+from workbench.records import NoImageError
 from workbench.runs.resolve import resolve
 
 
@@ -78,7 +78,7 @@ def test_a_data_frame_is_read(tmp_path, kind, monkeypatch):
     monkeypatch.chdir(tmp_path)
     image = {
         "path": lambda n: f"{n}.jpg",
-        "bytes": picture,
+        "bytes": image_bytes,
         "array": lambda n: np.full((12, 16, 3), n, np.uint8),
         "image": lambda n: Image.new("RGB", (16, 12), (n, 0, 0)),
     }[kind]
@@ -188,12 +188,12 @@ def parquet(file, **columns):
 
 def test_a_field_split_decides_before_the_name_of_a_shard(tmp_path):
     rows = {"caption": ["a", "b", "c"], "split": ["train", "val", "test"]}
-    parquet(tmp_path / "TEST-00000-of-00001.parquet", image=[picture(n) for n in range(3)], **rows)
+    parquet(tmp_path / "TEST-00000-of-00001.parquet", image=[image_bytes(n) for n in range(3)], **rows)
     found = [data.load("shards", split=one, root=str(tmp_path)).captions for one in ("train", "val", "test")]
     assert found == [("a",), ("b",), ("c",)]
     place = tmp_path / "tar"
     place.mkdir()
-    tar(place / "test.tar", [("1.jpg", picture(1)), ("1.json", b'{"caption": "one", "split": "train"}')])
+    tar(place / "test.tar", [("1.jpg", image_bytes(1)), ("1.json", b'{"caption": "one", "split": "train"}')])
     assert data.load("shards", split="train", root=str(place)).captions == ("one",)
 
 
@@ -202,31 +202,36 @@ def test_a_field_split_decides_before_the_name_of_a_shard(tmp_path):
     [("validation", "val"), ("valid", "val"), ("dev", "val"), ("training", "train"), ("testing", "test")],
 )
 def test_names_of_splits_are_those_of_the_field(tmp_path, name, split):
-    parquet(tmp_path / f"{name}-00000-of-00001.parquet", image=[picture(1)] * 4, caption=list("abcd"))
+    parquet(tmp_path / f"{name}-00000-of-00001.parquet", image=[image_bytes(1)] * 4, caption=list("abcd"))
     assert len(data.load("shards", split=split, root=str(tmp_path)).image_ids) == 4
-    parquet(tmp_path / "more.parquet", image=[picture(1)], caption=["e"])
+    parquet(tmp_path / "more.parquet", image=[image_bytes(1)], caption=["e"])
     assert len(data.load("shards", split="all", root=str(tmp_path)).captions) == 5
 
 
 def test_a_caption_with_line_breaks_that_the_json_holds_too_is_one(tmp_path):
-    members = [("1.jpg", picture(1)), ("1.txt", b"one\ntwo"), ("1.json", b'{"caption": "one\\ntwo"}')]
+    members = [("1.jpg", image_bytes(1)), ("1.txt", b"one\ntwo"), ("1.json", b'{"caption": "one\\ntwo"}')]
     tar(tmp_path / "a.tar", members)
     assert wb.load_data(tmp_path).captions == ("one two",)
 
 
 BAD = {
-    "unreadable text": [("1.jpg", picture(1)), ("1.json", b"{oops")],
-    "unreadable text, latin-1": [("1.jpg", picture(1)), ("1.txt", b"caf\xe9")],
-    "repeated key": [("9.jpg", picture(1)), ("9.txt", b"again"), ("8.jpg", picture(8)), ("8.txt", b"8")],
-    "corrupt image": [("1.jpg", picture(1)[:300]), ("1.txt", b"cut off")],
+    "unreadable text": [("1.jpg", image_bytes(1)), ("1.json", b"{oops")],
+    "unreadable text, latin-1": [("1.jpg", image_bytes(1)), ("1.txt", b"caf\xe9")],
+    "repeated key": [
+        ("9.jpg", image_bytes(1)),
+        ("9.txt", b"again"),
+        ("8.jpg", image_bytes(8)),
+        ("8.txt", b"8"),
+    ],
+    "corrupt image": [("1.jpg", image_bytes(1)[:300]), ("1.txt", b"cut off")],
     "missing image": [("1.txt", b"none")],
-    "missing caption": [("1.jpg", picture(1))],
+    "missing caption": [("1.jpg", image_bytes(1))],
 }
 
 
 @pytest.mark.parametrize("kind", BAD)
 def test_every_kind_of_broken_sample_is_skipped_one_by_one_and_counted(tmp_path, kind):
-    tar(tmp_path / "a.tar", [*BAD[kind], ("9.jpg", picture(9)), ("9.txt", b"a good one")])
+    tar(tmp_path / "a.tar", [*BAD[kind], ("9.jpg", image_bytes(9)), ("9.txt", b"a good one")])
     split = wb.load_data(tmp_path, on_error="skip")
     assert len(split.captions) == (2 if kind == "repeated key" else 1)
     assert any(
@@ -237,10 +242,10 @@ def test_every_kind_of_broken_sample_is_skipped_one_by_one_and_counted(tmp_path,
 
 
 def test_a_null_image_and_a_cut_photograph_are_skipped(tmp_path):
-    parquet(tmp_path / "a.parquet", image=[picture(1), None], caption=["a", "b"])
+    parquet(tmp_path / "a.parquet", image=[image_bytes(1), None], caption=["a", "b"])
     assert wb.load_data(tmp_path, on_error="skip").captions == ("a",)
     coco_2017(tmp_path / "coco")
-    (tmp_path / "coco/train2017/000000000002.jpg").write_bytes(picture(2)[:300])
+    (tmp_path / "coco/train2017/000000000002.jpg").write_bytes(image_bytes(2)[:300])
     split = wb.load_data(tmp_path / "coco", split="train", on_error="skip")
     assert split.image_ids == ("000000000001.jpg",)
     assert any("5 x corrupt image" in note for note in split.notes)
@@ -304,13 +309,13 @@ def test_images_that_are_too_few_to_be_cut_say_so(tmp_path):
         wb.load_data(tmp_path, split="val")
 
 
-def test_pictures_without_a_caption_are_counted_and_those_of_other_splits_are_not(tmp_path):
+def test_images_without_a_caption_are_counted_and_those_of_other_splits_are_not(tmp_path):
     coco_2017(tmp_path)
     put(tmp_path / "val2017", 77, 78)
     for split, told in (("val", True), ("train", False), ("all", True)):
         notes = wb.load_data(tmp_path, split=split).notes
-        assert ("2 pictures beside them without a caption in what was read" in notes) == told
-    assert "2 pictures beside them without a caption" in command(tmp_path).output
+        assert ("2 images beside them without a caption in what was read" in notes) == told
+    assert "2 images beside them without a caption" in command(tmp_path).output
 
 
 def test_texts_beside_the_images_of_a_table_are_told_and_can_be_chosen(tmp_path):
@@ -320,7 +325,7 @@ def test_texts_beside_the_images_of_a_table_are_told_and_can_be_chosen(tmp_path)
     write(tmp_path / "captions.csv", "image,caption\n1.jpg,row 1\n2.jpg,row 2\n")
     split = wb.load_data(tmp_path)
     assert split.captions == ("row 1", "row 2")
-    assert "2 texts beside pictures not read; layout='texts' reads these instead" in split.notes
+    assert "2 texts beside images not read; layout='texts' reads these instead" in split.notes
     (tmp_path / "3.txt").unlink()
     split = wb.load_data(tmp_path, layout="texts")
     assert split.captions == ("text 1", "text 2")
@@ -332,7 +337,7 @@ def test_hidden_files_are_passed_over(tmp_path):
 
     (tmp_path / ".thumbnails").mkdir()
     for name in ("a.png", ".thumbnails/a.png"):
-        (tmp_path / name).write_bytes(picture(1, "PNG"))
+        (tmp_path / name).write_bytes(image_bytes(1, "PNG"))
     (tmp_path / "._a.png").write_bytes(MAC)
     assert [path.name for path in images_below(tmp_path)] == ["a.png"]
 
@@ -383,16 +388,16 @@ def command(*given):
 
 def test_the_command_says_how_a_path_is_read_and_what_is_doubtful(tmp_path):
     put(tmp_path, 1, 2)
-    (tmp_path / "copy.jpg").write_bytes(picture(1))
-    (tmp_path / "cut.jpg").write_bytes(picture(3)[:300])
+    (tmp_path / "copy.jpg").write_bytes(image_bytes(1))
+    (tmp_path / "cut.jpg").write_bytes(image_bytes(3)[:300])
     rows = ["1.jpg,one,train", f"2.jpg,{'long ' * 80},train", "copy.jpg,two,val", "cut.jpg,two,test"]
     write(tmp_path / "captions.csv", "\n".join(["image,caption,split", *rows]))
     found = json.loads(command(tmp_path, "--json").output)
     assert (found["images"], found["captions"], found["captions_per_image"]) == (4, 4, {"1": 4})
     assert "splits by the column split: train (2 images), val (1 image), test (1 image)" in found["notes"]
     assert [one.partition(":")[0] for one in found["doubtful"]] == [
-        "1 picture cannot be opened",
-        "1 picture with the pixels of another one",
+        "1 image cannot be opened",
+        "1 image with the pixels of another one",
     ]
     assert any("2 captions stand at another image too" in note for note in found["notes"])
 
@@ -406,7 +411,7 @@ def test_the_command_refuses_in_one_line(tmp_path):
     assert "unpack the archives" in command(tmp_path).output
 
 
-def test_vectors_need_no_pictures(tmp_path):
+def test_vectors_need_no_images(tmp_path):
     put(tmp_path, 0)
     rows = [f"{n}.jpg,a caption of {n}" for n in range(3)]
     write(tmp_path / "captions.csv", "\n".join(["image,caption", *rows]))
@@ -414,12 +419,12 @@ def test_vectors_need_no_pictures(tmp_path):
     for source in (tmp_path, tmp_path / "captions.csv", frame):
         read = source
         if source is frame:
-            read = wb.load_data(frame, images=str(tmp_path), pictures=False)
+            read = wb.load_data(frame, images=str(tmp_path), require_images=False)
         found = wb.evaluate(images=np.eye(3), texts=np.eye(3), data=read)
         assert found["t2i/R@1"] == 1.0
-        assert any("2 pictures not there" in note for note in found.split.notes)
+        assert any("2 images not there" in note for note in found.split.notes)
         assert found.split.open_image(0).size == (16, 12)
-        with pytest.raises(NoPictureError):
+        with pytest.raises(NoImageError):
             found.split.open_image(2)
     with pytest.raises(FileNotFoundError, match=r"1\.jpg"):
         wb.load_data(tmp_path)
@@ -470,7 +475,7 @@ def test_a_caption_that_stands_twice_is_doubtful(tmp_path):
     assert "2 captions standing twice at an image: the same" in doubts(wb.load_data(tmp_path))
 
 
-def test_addresses_are_ids_where_vectors_stand_for_pictures(tmp_path):
+def test_addresses_are_ids_where_vectors_stand_for_images(tmp_path):
     rows = [f"https://example.org/{n}.jpg,a caption of {n}" for n in range(3)]
     write(tmp_path / "captions.csv", "\n".join(["image,caption", *rows]))
     np.savez(tmp_path / "both.npz", images=np.eye(3), texts=np.eye(3))

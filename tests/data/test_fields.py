@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 import workbench as wb
 from tests.data.fixtures import tar
-from tests.data.test_layouts import parquet, picture, put, write
+from tests.data.test_layouts import image_bytes, parquet, put, write
 from workbench.cli import app
 from workbench.data.counterfactuals import Counterfactual, with_counterfactuals
 from workbench.data.fields import fields_of_rows
@@ -77,12 +77,12 @@ def karpathy(at: Path) -> None:
 def tar_shard(at: Path) -> None:
     members = []
     for n, row in enumerate(IMAGES):
-        members += [(f"{n}.jpg", picture(n)), (f"{n}.json", json.dumps(row).encode())]
+        members += [(f"{n}.jpg", image_bytes(n)), (f"{n}.json", json.dumps(row).encode())]
     tar(at / "a.tar", members)
 
 
 def parquet_shard(at: Path) -> None:
-    parquet(at / "a.parquet", image=[picture(n // 2) for n in range(4)], **columns_of_rows())
+    parquet(at / "a.parquet", image=[image_bytes(n // 2) for n in range(4)], **columns_of_rows())
 
 
 def columns_of_rows() -> dict[str, list[str]]:
@@ -90,14 +90,14 @@ def columns_of_rows() -> dict[str, list[str]]:
 
 
 def frame(at: Path) -> Any:
-    return pd.DataFrame({"image": [picture(n // 2) for n in range(4)], **columns_of_rows()})
+    return pd.DataFrame({"image": [image_bytes(n // 2) for n in range(4)], **columns_of_rows()})
 
 
 def datasets_of_the_library(at: Path) -> Any:
     datasets = pytest.importorskip("datasets")
     columns = {name: [row[name] for row in IMAGES] for name in IMAGES[0]}
     columns["place"] = [0, 1]
-    data = datasets.Dataset.from_dict({"image": [picture(0), picture(1)], **columns})
+    data = datasets.Dataset.from_dict({"image": [image_bytes(0), image_bytes(1)], **columns})
     return data.cast_column("image", datasets.Image()).cast_column("place", datasets.ClassLabel(names=PLACES))
 
 

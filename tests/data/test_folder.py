@@ -20,7 +20,7 @@ from workbench.data.tables import read_table
 KINDS = ["captions.csv", "captions.jsonl", "captions.parquet"]
 
 
-def picture(path, size=(8, 6), colour=(200, 30, 30)):
+def write_image(path, size=(8, 6), colour=(200, 30, 30)):
     path.parent.mkdir(parents=True, exist_ok=True)
     Image.new("RGB", size, colour).save(path)
     return path
@@ -46,7 +46,7 @@ def write(file, records):
 @pytest.fixture
 def base(tmp_path):
     for n, name in enumerate(("a.jpg", "b.png", "deep/c.jpg")):
-        picture(tmp_path / name, colour=(200, 30, 90 * n))
+        write_image(tmp_path / name, colour=(200, 30, 90 * n))
     return tmp_path
 
 
@@ -151,7 +151,7 @@ def test_an_id_of_several_images_is_noted(base):
 def test_without_a_column_split_every_image_is_in_exactly_one(tmp_path):
     rows = [{"image": f"{n}.jpg", "caption": f"caption {k}"} for n in range(60) for k in range(2)]
     for n in range(60):
-        picture(tmp_path / f"{n}.jpg", size=(1, 1))
+        write_image(tmp_path / f"{n}.jpg", size=(1, 1))
     write(tmp_path / "captions.csv", rows)
     parts = [set(load(tmp_path, name, check_images=False).image_ids) for name in ("train", "val", "test")]
     assert set.union(*parts) == {f"{n}.jpg" for n in range(60)}
@@ -160,7 +160,7 @@ def test_without_a_column_split_every_image_is_in_exactly_one(tmp_path):
 
 
 def corrupt(base):
-    (base / "cut.jpg").write_bytes(picture(base / "whole.jpg", size=(200, 200)).read_bytes()[:-300])
+    (base / "cut.jpg").write_bytes(write_image(base / "whole.jpg", size=(200, 200)).read_bytes()[:-300])
     (base / "text.jpg").write_text("no image", encoding="utf-8")
 
 
@@ -218,7 +218,7 @@ BAD = {
 @pytest.mark.parametrize("name", BAD)
 def test_a_bad_row_is_named_by_file_and_row(base, tmp_path_factory, kind, name):
     corrupt(base)
-    (base / "link.jpg").symlink_to(picture(tmp_path_factory.mktemp("outside") / "x.jpg"))
+    (base / "link.jpg").symlink_to(write_image(tmp_path_factory.mktemp("outside") / "x.jpg"))
     row, error, message = BAD[name]
     good = {"image": "a.jpg", "caption": "a red thing", "id": "first", "split": "train"}
     write(base / kind, [good, {"split": "train", **row}])
@@ -287,7 +287,7 @@ def test_columns_that_nobody_needs_are_fields(base):
 
 def test_the_check_of_images_can_be_left_out_and_a_broken_one_is_then_named_when_opened(base):
     corrupt(base)
-    write(base / "captions.csv", [ROWS[0], {"image": "cut.jpg", "caption": "half a picture"}])
+    write(base / "captions.csv", [ROWS[0], {"image": "cut.jpg", "caption": "half an image"}])
     split = load(base, check_images=False)
     split.open_image(0)
     with pytest.raises(ValueError, match=r"captions.csv row 2: .*cut.jpg is not a readable image"):
@@ -335,7 +335,7 @@ TEXTS = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\0
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @pytest.mark.parametrize("kind", KINDS)
 def test_any_caption_survives_any_kind_of_table(tmp_path, kind, captions):
-    picture(tmp_path / "a.jpg")
+    write_image(tmp_path / "a.jpg")
     write(tmp_path / kind, [{"image": "a.jpg", "caption": caption} for caption in captions])
     split = load(tmp_path, check_images=False)
     assert split.captions == tuple(caption.strip() for caption in captions)
@@ -352,16 +352,16 @@ PARTS = st.lists(
 def test_no_path_leads_out_of_the_folder(tmp_path, parts):
     inner = tmp_path / "inner"
     if not inner.exists():
-        picture(inner / "a.jpg")
-        picture(inner / "deep" / "c.jpg")
-        picture(tmp_path / "a.jpg", colour=(0, 0, 255))
+        write_image(inner / "a.jpg")
+        write_image(inner / "deep" / "c.jpg")
+        write_image(tmp_path / "a.jpg", colour=(0, 0, 255))
         (inner / "link").symlink_to(tmp_path)
-    write(inner / "captions.jsonl", [{"image": "/".join(parts), "caption": "a picture"}])
+    write(inner / "captions.jsonl", [{"image": "/".join(parts), "caption": "an image"}])
     try:
         split = load(inner)
     except (ValueError, FileNotFoundError):
         return
-    # The picture outside is blue.
+    # The image outside is blue.
     assert split.open_image(0).getpixel((0, 0))[0] > 150
 
 

@@ -11,23 +11,23 @@ from workbench import data
 from workbench.metrics import correlation
 
 PLACE = "http://images.cocodataset.org/val2014/"
-PICTURES = ["COCO_val2014_000000000001.jpg", "COCO_val2014_000000000002.jpg"]
+PHOTOS = ["COCO_val2014_000000000001.jpg", "COCO_val2014_000000000002.jpg"]
 ABSENT = "COCO_val2014_000000000003.jpg"
 CHAINS = [
-    ("0", "animal => cats => two cats on a rug => Two cats lie on a red rug.", PICTURES[1]),
+    ("0", "animal => cats => two cats on a rug => Two cats lie on a red rug.", PHOTOS[1]),
     (
         "1",
         'bird => blue bird => blue bird, "sitting" => A blue bird sits on a branch, in autumn',
-        PICTURES[0],
+        PHOTOS[0],
     ),
 ]
 EXPANDED = [
-    ("pet => cat => a cat => A cat on a rug .", "dog => dogs => a dog => A dog", PICTURES[1]),
+    ("pet => cat => a cat => A cat on a rug .", "dog => dogs => a dog => A dog", PHOTOS[1]),
     ("bird => jay => a jay sitting => A jay sits in a tree.", "cat => cats => two cats => Two cats", ABSENT),
     (
         "animal => cats => two cats on a rug => Two cats lie on a red rug.",
         "dog => dogs => a dog => A dog",
-        PICTURES[1],
+        PHOTOS[1],
     ),
 ]
 
@@ -42,7 +42,7 @@ def table(lines, header, rows):
 def copy(tmp_path):
     """Two photographs and both text files in the format of the real ones."""
     (tmp_path / "images").mkdir()
-    for image in PICTURES:
+    for image in PHOTOS:
         Image.new("RGB", (20, 10), (90, 120, 30)).save(tmp_path / "images" / image)
     with (tmp_path / "hierarcaps_test.csv").open("w", encoding="utf-8", newline="") as lines:
         table(lines, ["id", "captions", "image_url"], CHAINS)
@@ -58,7 +58,7 @@ def load(root, **options):
 def test_every_image_has_a_chain_of_four_texts_from_generic_to_specific(copy):
     split = load(copy)
     assert split.name == "hierarcaps/test"
-    assert split.image_ids == (PICTURES[1], PICTURES[0])
+    assert split.image_ids == (PHOTOS[1], PHOTOS[0])
     assert split.captions[:4] == ("animal", "cats", "two cats on a rug", "Two cats lie on a red rug.")
     assert split.captions[6:] == ('blue bird, "sitting"', "A blue bird sits on a branch, in autumn")
     assert split.caption_ids == ("0#1", "0#2", "0#3", "0#4", "1#1", "1#2", "1#3", "1#4")
@@ -70,7 +70,7 @@ def test_every_image_has_a_chain_of_four_texts_from_generic_to_specific(copy):
 def test_the_expanded_chains_of_an_image_stand_together(copy):
     split = load(copy, texts="expanded")
     assert split.name == "hierarcaps/test, expanded"
-    assert split.image_ids == (PICTURES[1], ABSENT)
+    assert split.image_ids == (PHOTOS[1], ABSENT)
     assert split.own.tolist() == [0] * 8 + [1] * 4
     assert split.chain.tolist() == [0] * 4 + [2] * 4 + [1] * 4
     assert split.level.tolist() == [1, 2, 3, 4] * 3
@@ -85,7 +85,7 @@ def test_the_captions_are_the_last_texts_of_the_expanded_chains_and_form_none(co
 
 def test_the_levels_of_a_chain_are_ratings_beside_texts_of_a_wrong_chain(copy):
     split = load(copy, texts="levels", on_error="skip")
-    assert split.image_ids == (PICTURES[1], f"{PICTURES[1]}#levels")
+    assert split.image_ids == (PHOTOS[1], f"{PHOTOS[1]}#levels")
     # A human caption that ends the rated chain is left out of those that a judge may look at.
     assert split.captions == (
         "A cat on a rug .",
@@ -100,7 +100,7 @@ def test_the_levels_of_a_chain_are_ratings_beside_texts_of_a_wrong_chain(copy):
     assert rated.unlisted is None
     assert split.open_image(1).size == (20, 10)
     assert "1 x image without other captions" in split.notes[0]
-    with pytest.raises(ValueError, match=f"csv row 2: .* has none of {PICTURES[0]}"):
+    with pytest.raises(ValueError, match=f"csv row 2: .* has none of {PHOTOS[0]}"):
         load(copy, texts="levels")
 
 
@@ -127,11 +127,11 @@ def test_a_photograph_of_the_expanded_chains_is_missed_when_it_is_opened_and_not
 
 
 def test_a_photograph_of_the_chains_must_be_there(copy):
-    (copy / "images" / PICTURES[0]).unlink()
+    (copy / "images" / PHOTOS[0]).unlink()
     with pytest.raises(FileNotFoundError, match=r"hierarcaps_test.csv row 2: there is no image"):
         load(copy)
     split = load(copy, on_error="skip")
-    assert split.image_ids == (PICTURES[1],)
+    assert split.image_ids == (PHOTOS[1],)
     assert "4 x missing image" in split.notes[0]
 
 
@@ -140,7 +140,7 @@ def test_a_photograph_of_the_chains_must_be_there(copy):
 )
 def test_a_chain_without_four_texts_is_named_by_its_row_or_skipped_and_counted(copy, chain):
     with (copy / "hierarcaps_test.csv").open("a", encoding="utf-8", newline="") as lines:
-        csv.writer(lines).writerow(["2", chain, PLACE + PICTURES[0]])
+        csv.writer(lines).writerow(["2", chain, PLACE + PHOTOS[0]])
     with pytest.raises(
         ValueError, match=r"hierarcaps_test.csv row 3: (expected 4 texts|the caption of .* is empty)"
     ):

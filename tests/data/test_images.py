@@ -99,7 +99,7 @@ def test_an_upload_is_turned_upright_and_its_transparency_is_white():
     assert read_upload("a.png", saved(Image.new("RGBA", (1, 1)), "PNG")).getpixel((0, 0)) == (255, 255, 255)
 
 
-def test_a_picture_with_too_many_pixels_is_refused_before_it_is_decoded(tmp_path):
+def test_an_image_with_too_many_pixels_is_refused_before_it_is_decoded(tmp_path):
     # 196 million pixels in a file of some kB, twice Pillow's limit and more
     Image.new("1", (14000, 14000)).save(tmp_path / "large.png")
     said = "large.png is not a readable image: Image size .* exceeds limit"
@@ -108,7 +108,7 @@ def test_a_picture_with_too_many_pixels_is_refused_before_it_is_decoded(tmp_path
 
 
 @pytest.mark.parametrize("kind", ["PNG", "JPEG", "TIFF", "GIF", "BMP", "WEBP"])
-def test_files_that_are_cut_off_or_are_no_pictures_are_named(kind):
+def test_files_that_are_cut_off_or_are_no_images_are_named(kind):
     noise = np.random.default_rng(0).integers(0, 255, (40, 40, 3), dtype=np.uint8)
     whole = saved(Image.fromarray(noise), kind)
     for content in (whole[: len(whole) // 2], whole[:20], b"", b"caption,image\n", b"\0" * 200):

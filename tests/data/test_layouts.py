@@ -21,8 +21,8 @@ from workbench.io import read_text
 MAC = b"\x00\x05\x16\x07" + b"\x00" * 60
 
 
-def picture(n, kind="JPEG"):
-    """The bytes of one of 40 pictures that are all different."""
+def image_bytes(n, kind="JPEG"):
+    """The bytes of one of 40 images that are all different."""
     out = io.BytesIO()
     Image.new("RGB", (16, 12), (n * 6 % 256, n * 37 % 256, 90)).save(out, kind)
     return out.getvalue()
@@ -31,7 +31,7 @@ def picture(n, kind="JPEG"):
 def put(place, *numbers, name="{}.jpg"):
     place.mkdir(parents=True, exist_ok=True)
     for n in numbers:
-        (place / name.format(n)).write_bytes(picture(n))
+        (place / name.format(n)).write_bytes(image_bytes(n))
 
 
 def write(file, text):
@@ -135,7 +135,7 @@ def rsicd(at, name="rsicd"):
 
 
 METADATA = [
-    {"file_name": f"{n}.jpg", "text": f"picture {n}", "split": split}
+    {"file_name": f"{n}.jpg", "text": f"image {n}", "split": split}
     for n, split in enumerate(["train", "train", "validation", "test"])
 ]
 
@@ -159,7 +159,7 @@ def metadata_parquet(at):
     parquet(
         at / "metadata.parquet",
         file_name=[f"images/{n}.jpg" for n in range(4)],
-        text=[f"picture {n}" for n in range(4)],
+        text=[f"image {n}" for n in range(4)],
     )
 
 
@@ -175,12 +175,12 @@ def hub(at, split, numbers, image, **more):
 def hub_structs(at):
     write(at / "README.md", "---\nconfigs: []\n---\n")
     for split, numbers in (("train", (1, 2, 3)), ("validation", (4,)), ("test", (5, 6))):
-        hub(at / "data", split, numbers, lambda n: {"bytes": picture(n), "path": f"{n}.jpg"})
+        hub(at / "data", split, numbers, lambda n: {"bytes": image_bytes(n), "path": f"{n}.jpg"})
 
 
 def hub_bytes(at):
     for split, numbers in (("train", (1, 2, 3)), ("validation", (4,)), ("test", (5, 6))):
-        hub(at, split, numbers, picture)
+        hub(at, split, numbers, image_bytes)
 
 
 def hub_paths(at):
@@ -203,7 +203,7 @@ def img2dataset(at):
         members += [
             (f"{k:09d}.{end}", content)
             for end, content in (
-                ("jpg", picture(k // 2)),
+                ("jpg", image_bytes(k // 2)),
                 ("txt", about["caption"].encode()),
                 ("json", json.dumps(about).encode()),
             )
@@ -223,7 +223,7 @@ def img2dataset(at):
 def clip_benchmark(at):
     for part, numbers in (("train", (1, 2)), ("test", (3,))):
         members = [(f"./s{n:07d}.{end}", content) for n in numbers for end, content in (
-            ("jpg", picture(n)), ("txt", f"one {n}\ntwo {n}\nthree {n}\n".encode()),
+            ("jpg", image_bytes(n)), ("txt", f"one {n}\ntwo {n}\nthree {n}\n".encode()),
         )]  # fmt: skip
         (at / part).mkdir(parents=True)
         tar(at / part / "0.tar", members)
@@ -236,7 +236,7 @@ def shards_of_macos(at):
     members = [("._photo.v1.jpg", MAC), ("__MACOSX/x.jpg", MAC)]
     for n in (1, 2):
         members += [
-            (f"./photo.v{n}.jpg", picture(n)),
+            (f"./photo.v{n}.jpg", image_bytes(n)),
             (f"./._photo.v{n}.txt", MAC),
             (f"./photo.v{n}.txt", f"photo {n}".encode()),
         ]
@@ -324,7 +324,7 @@ def numbered_json(at):
 
 def numbered_parquet(at):
     rows = {"caption": ["a", "b"], "caption1": ["c", None], "width": [1, 2]}
-    parquet(at / "test-00000-of-00001.parquet", image=[picture(1), picture(2)], **rows)
+    parquet(at / "test-00000-of-00001.parquet", image=[image_bytes(1), image_bytes(2)], **rows)
 
 
 def llava(at):
@@ -626,7 +626,7 @@ MISSHAPEN = {
     ),
     "Parquet of a hub, paths": (without("images/5.jpg"), "there is no image file"),
     "shards of img2dataset": (
-        lambda at: tar(at / "00000.tar", [("1.jpg", picture(1)), ("1.json", b"{oops")]),
+        lambda at: tar(at / "00000.tar", [("1.jpg", image_bytes(1)), ("1.json", b"{oops")]),
         "00000.tar, 1",
     ),
     "shards of CLIP_benchmark": (
@@ -635,7 +635,8 @@ MISSHAPEN = {
     ),
     "shards made on macOS, dots in names": (
         lambda at: tar(
-            at / "a.tar", [("photo.v1.jpg", picture(1)), ("photo.v2.jpg", picture(2)), ("photo.v2.txt", b"2")]
+            at / "a.tar",
+            [("photo.v1.jpg", image_bytes(1)), ("photo.v2.jpg", image_bytes(2)), ("photo.v2.txt", b"2")],
         ),
         "a.tar, photo.v1: there is no caption",
     ),
@@ -660,7 +661,7 @@ MISSHAPEN = {
         "can be read in 2 ways: captions.csv (layout='table'), more.csv",
     ),
     "names without an ending": (
-        lambda at: (at / "Images/1000268201_693b08cb0e.png").write_bytes(picture(1, "PNG")),
+        lambda at: (at / "Images/1000268201_693b08cb0e.png").write_bytes(image_bytes(1, "PNG")),
         "1000268201_693b08cb0e may be Images/1000268201_693b08cb0e.jpg and Images/1000268201_693b08cb0e.png",
     ),
     "JSON by names without an ending": (without("Images/2.jpg"), "there is no image file"),
@@ -674,7 +675,7 @@ MISSHAPEN = {
     ),
     "Parquet, numbered captions": (
         lambda at: parquet(
-            at / "test-00000-of-00001.parquet", image=[picture(1)], caption=[""], caption1=[""]
+            at / "test-00000-of-00001.parquet", image=[image_bytes(1)], caption=[""], caption1=[""]
         ),
         "row 1: the captions are []",
     ),

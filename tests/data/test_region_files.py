@@ -50,7 +50,7 @@ def test_the_file_of_an_image_is_found_by_its_name_or_its_number(tmp_path):
         locate(tmp_path, ["b.jpg"])
 
 
-def test_boxes_are_shares_of_the_picture_and_unknown_without_its_size(tmp_path):
+def test_boxes_are_shares_of_the_image_and_unknown_without_its_size(tmp_path):
     # 20 of 200 pixels from the left, 15 of 150 from the top, 100 of 200, 75 of 150
     held = {"x": np.ones((1, 2)), "bbox": np.array([[20.0, 15.0, 100.0, 75.0]])}
     np.savez(tmp_path / "sized.npz", **held, image_w=200, image_h=150)

@@ -18,7 +18,7 @@ CAPTIONS = [["a red square", "something red"], ["a green square"], ["a blue squa
 COLOURS = [(200, 0, 0), (0, 200, 0), (0, 0, 200)]
 
 
-def picture(colour, size=(12, 8)):
+def image_bytes(colour, size=(12, 8)):
     out = io.BytesIO()
     Image.new("RGB", size, colour).save(out, "PNG")
     return out.getvalue()
@@ -27,14 +27,14 @@ def picture(colour, size=(12, 8)):
 def webdataset(file, first=0):
     members = []
     for n, (captions, colour) in enumerate(zip(CAPTIONS, COLOURS, strict=True), first):
-        members.append((f"{n:05d}.png", picture(colour)))
+        members.append((f"{n:05d}.png", image_bytes(colour)))
         members.append((f"{n:05d}.json", json.dumps({"captions": captions}).encode()))
     tar(file, members)
 
 
 def table(file, image=None, **columns):
-    pictures = image or [{"bytes": picture(colour), "path": None} for colour in COLOURS]
-    made = pyarrow.table({"image": pictures, **(columns or {"captions": CAPTIONS})})
+    images = image or [{"bytes": image_bytes(colour), "path": None} for colour in COLOURS]
+    made = pyarrow.table({"image": images, **(columns or {"captions": CAPTIONS})})
     pyarrow.parquet.write_table(made, file, row_group_size=2)
 
 
@@ -66,7 +66,7 @@ def test_both_forms_and_several_shards_are_one_split_with_ids_of_their_own(tmp_p
 def test_the_pixels_of_a_replaced_table_are_its_own(tmp_path):
     table(tmp_path / "a.parquet")
     assert load(tmp_path).open_image(0).getpixel((0, 0)) == COLOURS[0]
-    table(tmp_path / "a.parquet", image=[picture(one) for one in COLOURS[::-1]], captions=CAPTIONS)
+    table(tmp_path / "a.parquet", image=[image_bytes(one) for one in COLOURS[::-1]], captions=CAPTIONS)
     assert load(tmp_path).open_image(0).getpixel((0, 0)) == COLOURS[2]
 
 
@@ -75,7 +75,7 @@ def test_captions_may_be_a_text_file_beside_the_image_or_a_column_of_texts(tmp_p
     about = json.dumps({"caption": "a red square", "width": 12}).encode()
     members = [
         ("x/1.jpg.png", b""),
-        ("x/1.png", picture(COLOURS[0])),
+        ("x/1.png", image_bytes(COLOURS[0])),
         ("x/1.txt", b"\xef\xbb\xbfa red square\n"),
     ]
     tar(tmp_path / "a.tar", [*members[1:], ("x/1.json", about)])
@@ -128,7 +128,7 @@ def test_a_damaged_index_is_made_again_with_a_warning(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("members", "said"),
     [
-        ([("1.png", picture(COLOURS[0]))], "a.tar, 1: there is no caption"),
+        ([("1.png", image_bytes(COLOURS[0]))], "a.tar, 1: there is no caption"),
         ([("1.txt", b"a cat")], "a.tar, 1: there is no image"),
         ([("1.png", b"x"), ("1.txt", b"  ")], r"a.tar, 1: the captions are \["),
         ([("1.png", b"x"), ("1.json", b"[1]")], "1.json: expected an object"),
@@ -144,7 +144,7 @@ def test_what_is_wrong_with_a_sample_is_said_with_shard_and_key(members, said, t
 
 def test_bad_samples_are_left_out_and_counted_where_that_is_asked_for(tmp_path):
     webdataset(tmp_path / "a.tar")
-    tar(tmp_path / "b.tar", [("1.png", picture(COLOURS[0])), ("2.txt", b"a cat")])
+    tar(tmp_path / "b.tar", [("1.png", image_bytes(COLOURS[0])), ("2.txt", b"a cat")])
     for _ in range(2):  # the second time from the index
         split = load(tmp_path, on_error="skip")
         assert len(split.image_ids) == 3
@@ -228,7 +228,7 @@ def test_training_from_shards_is_training_from_the_same_images_in_a_folder(tmp_p
     for split in ("train", "val", "test"):
         members = []
         for n in range(8):
-            content = picture(tuple(int(c) for c in rng.integers(0, 255, 3)))
+            content = image_bytes(tuple(int(c) for c in rng.integers(0, 255, 3)))
             members += [(f"{n}.png", content), (f"{n}.txt", f"{split} number {n}".encode())]
             (folder / f"{split}{n}.png").write_bytes(content)
             lines.append(f"{split}{n}.png,{split} number {n},{split}")

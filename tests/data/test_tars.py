@@ -13,10 +13,10 @@ import pytest
 
 import workbench as wb
 from tests.data.fixtures import tar
-from tests.data.test_shards import picture
+from tests.data.test_shards import image_bytes
 
 RED, BLUE = (250, 0, 0), (0, 0, 250)
-IMAGE, OTHER, TEXT = picture(RED), picture(BLUE), b"a red square"
+IMAGE, OTHER, TEXT = image_bytes(RED), image_bytes(BLUE), b"a red square"
 RULE = "up to the first dot, and stand side by side"
 
 
@@ -130,7 +130,7 @@ def test_what_was_not_read_is_counted_by_kind_also_from_the_index(tmp_path):
 
 def test_columns_of_parquet_that_hold_no_plain_values_are_named(tmp_path):
     for name, more in (("a", "depth"), ("b", "vector")):
-        table = pyarrow.table({"image": [picture(RED)], "text": ["red"], more: [b"1"]})
+        table = pyarrow.table({"image": [image_bytes(RED)], "text": ["red"], more: [b"1"]})
         pyarrow.parquet.write_table(table, tmp_path / f"{name}.parquet")
     notes = wb.load_data(tmp_path, split="all").notes
     assert any(note == "b.parquet: columns that were not read: vector" for note in notes)

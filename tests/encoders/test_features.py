@@ -243,7 +243,7 @@ def test_a_missing_checkpoint_names_the_ways_out(tmp_path):
         backbones.load(f"open_clip:scenes/{tmp_path / 'none.pth'}")
 
 
-def test_loose_pictures_have_the_features_and_the_embedding_of_the_same_images_of_a_split(tiny, tmp_path):
+def test_loose_images_have_the_features_and_the_embedding_of_the_same_images_of_a_split(tiny, tmp_path):
     split = photographs()
     split = replace(split, regions=extract(split, tiny, cache=tmp_path / "cache"))
     loose = [split.open_image(row) for row in range(5)]

@@ -70,14 +70,14 @@ def source(objective, own=(0, 0, 1, 2, 2, 2, 3, 3, 4, 4)):
         own=own.numpy(),
         open_image=lambda row: None,
     )
-    pictures = torch.randn(images, 6, generator=generator, dtype=torch.float64)
+    vectors = torch.randn(images, 6, generator=generator, dtype=torch.float64)
     made = random_signals(len(own), generator) | {
         "vectors": torch.randn(len(own), 6, generator=generator, dtype=torch.float64)
     }
     grades = torch.rand(images, len(own), generator=generator)
     return Source(
         split,
-        {"vectors": lambda rows: pictures[torch.as_tensor(rows)]},
+        {"vectors": lambda rows: vectors[torch.as_tensor(rows)]},
         {name: Columns(name, value) for name, value in made.items()},
         {name: Grades(grades) for name in objective.relevance_sources()},
     )

@@ -115,9 +115,9 @@ def _sentences(folder: Path, clip: Path) -> None:
 def test_a_folder_of_sentence_transformers_is_read_as_it_encodes(home: Path):
     _sentences(home / "sentences", home / "clip")
     opened, texts = open_model(home / "sentences", device="cpu"), ["a dog", "two cars"]
-    pictures = [Image.new("RGB", (40, 30), colour) for colour in ("red", "blue")]
+    images = [Image.new("RGB", (40, 30), colour) for colour in ("red", "blue")]
     own = opened.subject.model
-    for found, given in ((opened.embed_texts(texts), texts), (opened.embed_images(pictures), pictures)):
+    for found, given in ((opened.embed_texts(texts), texts), (opened.embed_images(images), images)):
         expected = torch.nn.functional.normalize(torch.as_tensor(own.encode(given)), dim=1)
         assert torch.allclose(found.mean, expected, atol=1e-5)
 

@@ -21,7 +21,7 @@ SIZE = 24
 
 @pytest.fixture(scope="module")
 def photos(tmp_path_factory) -> Path:
-    """A folder of pictures with a table, as people have it."""
+    """A folder of images with a table, as people have it."""
     folder = tmp_path_factory.mktemp("photos")
     split = wb.load_data("scenes", split="test", size=SIZE)
     for row, name in enumerate(split.image_ids):

@@ -26,7 +26,7 @@ TINY = {
 
 
 class ByColour:
-    """Three dimensions: how red, green and blue a picture is, or which of these words a text holds."""
+    """Three dimensions: how red, green and blue an image is, or which of these words a text holds."""
 
     def encode_image(self, images):
         return np.array([np.asarray(image).mean(axis=(0, 1)) for image in images])
@@ -43,7 +43,7 @@ class Wide(ByColour):
 
 
 class Same(ByColour):
-    """All pictures look alike to it."""
+    """All images look alike to it."""
 
     def encode_image(self, images):
         return np.ones((len(images), 3))
@@ -58,13 +58,13 @@ class Flat(ByColour):
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A folder with a picture of each colour, one of them deeper, and a file that is none."""
-    (tmp_path / "pictures" / "deep").mkdir(parents=True)
+    """A folder with an image of each colour, one of them deeper, and a file that is none."""
+    (tmp_path / "images" / "deep").mkdir(parents=True)
     for name, colour in COLOURS.items():
-        place = tmp_path / "pictures" / ("deep" if name == "blue" else "") / f"a_{name} thing.png"
+        place = tmp_path / "images" / ("deep" if name == "blue" else "") / f"a_{name} thing.png"
         Image.new("RGB", (20, 10), colour).save(place)
-    (tmp_path / "pictures" / "notes.txt").write_text("no picture")
-    return tmp_path / "pictures"
+    (tmp_path / "images" / "notes.txt").write_text("no image")
+    return tmp_path / "images"
 
 
 def test_an_object_with_two_methods_is_asked_in_one_line_by_hand(folder: Path):
@@ -131,8 +131,8 @@ def test_captions_that_lie_in_the_folder_are_read_by_the_door(folder: Path):
         preview_model(open_model(ByColour()), folder).image  # noqa: B018
 
 
-def test_a_folder_without_pictures_is_named(tmp_path: Path):
-    with pytest.raises(FileNotFoundError, match="holds no picture"):
+def test_a_folder_without_images_is_named(tmp_path: Path):
+    with pytest.raises(FileNotFoundError, match="holds no image"):
         folder_split(tmp_path)
     with pytest.raises(FileNotFoundError, match="no folder"):
         preview_model(open_model(ByColour()), tmp_path / "nowhere")

@@ -78,7 +78,7 @@ def test_a_kernel_reads_paths_from_the_folder_where_its_server_was_started_and_t
         (user / folder / "captions.csv").write_text(f"image,caption\n1.png,{caption}\n")
     code = (
         "from workbench import data\n"
-        "captions = [data.load(name, pictures=False).captions for name in ('photos', './more')]\n"
+        "captions = [data.load(name, require_images=False).captions for name in ('photos', './more')]\n"
         "assert captions == [('a cat',), ('a cow',)], captions\n"
         "data.require_existing('flickr8k', {'root': 'photos'})"
     )

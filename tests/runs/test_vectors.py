@@ -93,7 +93,7 @@ def test_a_run_and_the_next_ask_the_frozen_encoder_once(counted, tmp_path):
     np.testing.assert_allclose(again.scores(*made), result.scores, atol=1e-5)
 
 
-def test_other_weights_other_pictures_and_other_captions_have_other_vectors():
+def test_other_weights_other_images_and_other_captions_have_other_vectors():
     ready = prepare(Config(**GUIDED), progress=False)
     model, pair, split = ready.model, ready.model.pair, ready.test.split
 

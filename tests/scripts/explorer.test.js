@@ -90,7 +90,7 @@ test("green is a right item that rose, red one that fell or a wrong one that ros
   assert.deepEqual([better("not", -5), better("unknown", 5), better("own", 0)], ["same", "same", "same"]);
 });
 
-test("pictures are as large as they can be and still all be seen", () => {
+test("images are as large as they can be and still all be seen", () => {
   // three in a row of 516: (516 - 16) / 3 = 166 wide and high; two rows of 166 + 35 are 402
   assert.equal(tile(6, 516, 402, 1), 166);
   assert.deepEqual([tile(6, 516, 401, 1), tile(6, 516, 369, 1)], [123, 0]);

@@ -355,7 +355,7 @@ def test_a_batch_log_has_a_line_an_epoch_where_progress_is_wanted(capsys, monkey
     monkeypatch.setattr("sys.stderr.isatty", lambda: False, raising=False)
     source, both = toy.source(), {"model": None}
     for progress in (True, False):
-        both["model"] = toy.Pair(toy.Picture(), toy.Words())
+        both["model"] = toy.Pair(toy.ImageTower(), toy.Words())
         settings = Settings(epochs=2, batch_size=6, captions_per_image=2, device="cpu")
         loop.fit(both["model"], toy.VSEPP(), source, lambda: {"rsum": 3.0}, settings, progress=progress)
         told = capsys.readouterr().err.splitlines()

@@ -37,7 +37,7 @@ class Bag:
         return len(self.values)
 
 
-class Picture(Encoder):
+class ImageTower(Encoder):
     """A backbone and a head over fixed vectors, with dropout, so that a resumed run must also resume its
     randomness."""
 
@@ -111,7 +111,7 @@ def train(
     }
     settings = Settings(**(values | changes))
     seed_everything(settings.seed)
-    pair, objective = Pair(Picture(), Words()), objective or VSEPP()
+    pair, objective = Pair(ImageTower(), Words()), objective or VSEPP()
     steps = 0
 
     def validate() -> dict[str, float]:

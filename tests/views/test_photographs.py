@@ -1,4 +1,4 @@
-"""The picture of an image: its photograph, or a card in its place."""
+"""What is shown of an image: its photograph, or a card in its place."""
 
 from __future__ import annotations
 

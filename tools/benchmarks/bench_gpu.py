@@ -42,7 +42,7 @@ PRECISION = "amp_bf16" if DEVICE == "cuda" else "fp32"
 
 
 def photographs(folder: Path, images: int, captions: int = 1) -> Path:
-    """A folder of pictures with captions; one in a hundred is tested on."""
+    """A folder of images with captions; one in a hundred is tested on."""
     folder.mkdir()
     drawn = np.random.default_rng(0)
 
@@ -121,14 +121,14 @@ def from_files(folder: Path, size: int) -> dict[str, float]:
     )  # fmt: skip
     steps = history[-1]["steps"] - history[-2]["steps"]
     ours = steps * size / (history[-1]["seconds"] - history[-2]["seconds"])
-    pictures = Thumbnails(folder, open_clip.image_transform(224, is_train=False))
-    reader = DataLoader(pictures, size, shuffle=True, num_workers=WORKERS, pin_memory=True, drop_last=True)
+    thumbnails = Thumbnails(folder, open_clip.image_transform(224, is_train=False))
+    reader = DataLoader(thumbnails, size, shuffle=True, num_workers=WORKERS, pin_memory=True, drop_last=True)
     their = len(reader) * size / theirs(reader, size, 3)
     return {"ours, pairs a second": ours, "open_clip, pairs a second": their}
 
 
 def settings(folder: Path, size: int, workers: int, epochs: int) -> Config:
-    """Training of all weights on the pictures of a folder."""
+    """Training of all weights on the images of a folder."""
     return Config(
         objective="infonce", data=str(folder), text_encoder="towers",
         image_encoder={"name": "towers", "model": MODEL, "pretrained": ""}, batch_size=size,
@@ -172,7 +172,7 @@ def losses(size: int, step: float) -> dict[str, float | str]:
 
 
 def evaluation(folder: Path, images: int) -> dict[str, float]:
-    """Seconds of ``evaluate``, of its encoder on inputs that are there, and of reading the pictures alone."""
+    """Seconds of ``evaluate``, of its encoder on inputs that are there, and of reading the images alone."""
     from workbench import load_data, open_model
 
     model, split = open_model(MODEL, device=DEVICE, random_weights=True), load_data(str(folder), split="all")
@@ -186,7 +186,7 @@ def evaluation(folder: Path, images: int) -> dict[str, float]:
     began = time.perf_counter()
     for start in range(0, images, 256):
         source.of_images(np.arange(start, min(start + 256, images)))
-    found["pictures are read from files"] = time.perf_counter() - began
+    found["images are read from files"] = time.perf_counter() - began
     # they are kept now
     found["encoding of what lies in memory, float32"] = median_seconds(lambda: model.embed(source), 2)
     image, text = model.embed(source)

@@ -96,7 +96,7 @@ def config(points: int, k: int) -> dict[str, Any]:
         "own": _packed(own, np.int32),
         "captions": captions,
         "k": k,
-        "pictures": False,
+        "require_images": False,
     }
     return {
         **sent,

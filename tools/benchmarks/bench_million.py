@@ -1,8 +1,8 @@
 """A million pairs from shards to rankings: ``python -m tools.benchmarks.bench_million [PAIRS] [FOLDER]``.
 
-Writes tar shards of small pictures with five captions each, a million pairs unless told otherwise. Then, with
-the workbench's own functions: the data path of one epoch (every picture decoded, in shuffled order); frozen
-features of all pictures, cached; one epoch of small heads on them; and one evaluation of all pictures against
+Writes tar shards of small images with five captions each, a million pairs unless told otherwise. Then, with
+the workbench's own functions: the data path of one epoch (every image decoded, in shuffled order); frozen
+features of all images, cached; one epoch of small heads on them; and one evaluation of all images against
 all captions, with the ten best of every query in both directions. Each part states its seconds, its rate and
 the most memory that was resident till then, the pages of mapped files included. The bar: 6 GiB.
 
@@ -57,20 +57,20 @@ MODEL = {
 
 
 def sample(key: str, rng: np.random.Generator) -> list[tuple[str, bytes]]:
-    """A picture of four colours, and captions that each name two of them."""
+    """An image of four colours, and captions that each name two of them."""
     chosen = rng.choice(list(COLOURS), 4)
     cells = np.array([COLOURS[name] for name in chosen], dtype=np.uint8).reshape(2, 2, 3)
-    picture = io.BytesIO()
-    Image.fromarray(cells).resize((SIDE, SIDE), Image.Resampling.NEAREST).save(picture, "JPEG")
+    file = io.BytesIO()
+    Image.fromarray(cells).resize((SIDE, SIDE), Image.Resampling.NEAREST).save(file, "JPEG")
     captions = []
     for _ in range(CAPTIONS):
         one, other = rng.choice(4, 2, replace=False)
         captions.append(f"{chosen[one]} at the {PLACES[one]}, {chosen[other]} at the {PLACES[other]}")
-    return [(f"{key}.jpg", picture.getvalue()), (f"{key}.json", json.dumps({"captions": captions}).encode())]
+    return [(f"{key}.jpg", file.getvalue()), (f"{key}.json", json.dumps({"captions": captions}).encode())]
 
 
 def write(folder: Path, images: int) -> None:
-    """Shards of ``SHARD`` pictures, and a small one to validate on."""
+    """Shards of ``SHARD`` images, and a small one to validate on."""
     folder.mkdir(parents=True, exist_ok=True)
     firsts = {f"train-{first // SHARD:05d}": first for first in range(0, images, SHARD)}
     for name, first in {**firsts, "val-00000": images, "test-00000": images + 100}.items():
@@ -83,7 +83,7 @@ def write(folder: Path, images: int) -> None:
 
 
 def read(split: Split) -> None:
-    """Every picture of an epoch with its captions, in shuffled order."""
+    """Every image of an epoch with its captions, in shuffled order."""
     source = Source(split, {"pixels": Pixels(split, tensor)}, {})
     for captions in epoch_batches(split.own, size=BATCH, captions_per_image=1, seed=0, number=0):
         source.batch(captions)

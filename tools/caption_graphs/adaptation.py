@@ -6,7 +6,7 @@ the teacher (``teacher.py``), learns these and reads many captions. The small mo
 that the package has or anew from spaCy's own, with the annotators' trees, with annotated captions that the
 teacher reads as they are annotated, with captions that proofreaders found well read, as it reads them, and
 with others as the teacher reads them; and, so that a verb is not taken for a thing for being rare, with the
-annotators' trees in which other verbs and things stand. No caption of a picture that is annotated for
+annotators' trees in which other verbs and things stand. No caption of an image that is annotated for
 measuring is among them.
 """
 
@@ -37,7 +37,7 @@ from caption_graphs.vocabulary import STAND_INS, known, plural
 from safetensors.numpy import save_file
 from tqdm.auto import tqdm
 
-from tools.caption_graphs.annotations import DATA, TEXTS, Part, annotated, pictures, records, texts
+from tools.caption_graphs.annotations import DATA, TEXTS, Part, annotated, image_keys, records, texts
 from tools.caption_graphs.teacher import Reading, Teacher, teach
 from workbench.io import replacing
 from workbench.training.settings import seed_everything
@@ -75,7 +75,7 @@ def known_texts(root: Path) -> dict[str, dict[str, str]]:
 
 
 def pool(root: Path, counts: dict[str, int]) -> list[str]:
-    """Captions of each source, none of a picture of which a caption is annotated, nor with the words of one.
+    """Captions of each source, none of an image of which a caption is annotated, nor with the words of one.
 
     Raises:
         FileNotFoundError: a file of captions is absent.
@@ -83,14 +83,14 @@ def pool(root: Path, counts: dict[str, int]) -> list[str]:
     rows = records()
     by_id = known_texts(root)
     told = {by_id[row["source"]][row["id"]] for row in rows}
-    picture = pictures(root)
-    kept = {picture(row["source"], row["id"]) for row in rows}
+    image_key = image_keys(root)
+    kept = {image_key(row["source"], row["id"]) for row in rows}
     generator, found = random.Random(SEED), list[str]()
     for source, count in counts.items():
         free = sorted(
             name
             for name, text in by_id[source].items()
-            if picture(source, name) not in kept and text not in told
+            if image_key(source, name) not in kept and text not in told
         )
         found += [by_id[source][name] for name in generator.sample(free, count)]
     return found

@@ -1,4 +1,4 @@
-"""The captions that were annotated for the parser, and the pictures that they are of."""
+"""The captions that were annotated for the parser, and the images that they are of."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -24,7 +24,7 @@ __all__ = [
     "Part",
     "agreement",
     "annotated",
-    "pictures",
+    "image_keys",
     "records",
     "texts",
 ]
@@ -43,8 +43,8 @@ def records() -> list[dict[str, Any]]:
     return annotations.records(DATA / "annotated.jsonl")
 
 
-def pictures(root: Path) -> Callable[[str, str], tuple[str, str]]:
-    """Which picture a caption is of, by its source and id; the chain of a row of HierarCaps counts as one.
+def image_keys(root: Path) -> Callable[[str, str], tuple[str, str]]:
+    """Which image a caption is of, by its source and id; the chain of a row of HierarCaps counts as one.
 
     Args:
         root: the folder that holds the files of ``TEXTS``.

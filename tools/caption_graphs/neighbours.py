@@ -1,7 +1,7 @@
 """Counts which words of captions stand next to each other: ``python -m tools.caption_graphs.neighbours``.
 
 By these counts a word that is right by itself is found to be a slip where it stands, "a brow and white dog"
-(``packages/caption_graphs/spelling.py``). No caption of a picture that is annotated for measuring is counted.
+(``packages/caption_graphs/spelling.py``). No caption of an image that is annotated for measuring is counted.
 """
 
 from collections import Counter
@@ -13,7 +13,7 @@ import typer
 from caption_graphs import spelling
 from safetensors.numpy import save_file
 
-from tools.caption_graphs.annotations import MEASURING, TEXTS, pictures, records, texts
+from tools.caption_graphs.annotations import MEASURING, TEXTS, image_keys, records, texts
 from workbench.io import replacing
 
 LEAST = 2  # what stands once may be a slip
@@ -26,13 +26,13 @@ def counted(root: Path) -> Counter[int]:
     Raises:
         FileNotFoundError: a file of captions is absent.
     """
-    picture = pictures(root)
-    kept = {picture(row["source"], row["id"]) for row in records() if row["part"] in MEASURING}
+    image_key = image_keys(root)
+    kept = {image_key(row["source"], row["id"]) for row in records() if row["part"] in MEASURING}
     captions = {
         tuple(spelling.corrected_alone(text))
         for source, file in TEXTS.items()
         for name, text in texts(root / file, source).items()
-        if picture(source, name) not in kept
+        if image_key(source, name) not in kept
     }
     alone = Counter((word,) for words in captions for word in words)
     beside = Counter(pair for words in captions for pair in zip(("", *words), (*words, ""), strict=True))

@@ -157,7 +157,7 @@ def _regions(folder: Path) -> tuple[str, list[bytes]]:
     )
 
 
-def _pictures() -> list[bytes]:
+def _image_files() -> list[bytes]:
     from PIL import Image
 
     noise = np.random.default_rng(0).integers(0, 255, (9, 7, 4), dtype=np.uint8)
@@ -382,10 +382,10 @@ READERS: dict[str, Reader] = {
     "npz": Reader(_regions, _regions_read),
     "npy": Reader(lambda folder: _written("a.npy", *_arrays((3, 4)))(folder), _regions_read),
     "image": Reader(
-        lambda folder: _written("a.png", *_pictures())(folder),
+        lambda folder: _written("a.png", *_image_files())(folder),
         _read("workbench.data.images", "read_image", "a.png", "row 1"),
     ),
-    "uploaded picture": Reader(lambda folder: _written("a.png", *_pictures())(folder), _uploaded("a.png")),
+    "uploaded image": Reader(lambda folder: _written("a.png", *_image_files())(folder), _uploaded("a.png")),
     "uploaded vector": Reader(lambda folder: _written("a.npy", *_arrays((4,)))(folder), _uploaded("a.npy")),
     "judgements": Reader(_judgements, _read("relevance_audit", "read_parquet", "j.parquet", _split)),
     "qrels": Reader(_written("j.qrels", QRELS), _read("relevance_audit", "read_qrels", "j.qrels", _split)),

@@ -67,7 +67,7 @@ Runs = Annotated[
 ]
 Page = Annotated[Path | None, typer.Option("--page", help="Write answers as a page, open nothing.")]
 Ask = Annotated[list[str] | None, typer.Option(metavar="TEXT", help="A question for --page; repeatable.")]
-Images = Annotated[str, typer.Option(metavar="FOLDER", help="Folder of pictures.")]
+Images = Annotated[str, typer.Option(metavar="FOLDER", help="Folder of images.")]
 InTab = Annotated[
     bool, typer.Option("--app", help="Serve the explorer alone, in a tab without JupyterLab (Voilà).")
 ]
@@ -97,7 +97,7 @@ def explore(  # noqa: PLR0913 - typer reads the options from the signature
 ) -> None:
     """Open JupyterLab on the retrieval explorer.
 
-    Compares several runs of one data set. With --images it asks any model, or one run, about pictures of your
+    Compares several runs of one data set. With --images it asks any model, or one run, about images of your
     own. With --app, the explorer stands alone in a tab of the browser. With --page, answers become a page
     that reads offline: to your questions, or to the ten captions on which the runs disagree most.
     """
@@ -354,7 +354,7 @@ def data(name: str, parameter: Pairs = None, split: str = "", as_json: AsJson = 
     """Describe a data set, by name or path: its size and notes.
 
     Without --split it takes the test split of a name, or all that lies at a path. It also lists what is
-    doubtful there, such as one picture under two names.
+    doubtful there, such as one image under two names.
     """
     from workbench.data.opening import doubts
 
@@ -448,7 +448,7 @@ def doctor(
 ) -> None:
     """Check that this machine has what a first run needs.
 
-    With --model it also checks that model, on a few pictures of the folder or on plain colours. With --bench
+    With --model it also checks that model, on a few images of the folder or on plain colours. With --bench
     it measures how fast the machine is, beside references.
     """
     with usage():

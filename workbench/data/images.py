@@ -1,9 +1,9 @@
 """The one place where an image file is opened: what becomes of its pixels, and what is refused.
 
-A picture comes out in RGB with eight bits a channel, upright by its EXIF orientation. Of sixteen bits the
+An image comes out in RGB with eight bits a channel, upright by its EXIF orientation. Of sixteen bits the
 upper eight are kept, so that 65,535 is white, as it is meant. Floats are shares of white, 0 to 1. What is
 transparent lies on white paper. CMYK is converted by its plain formula, without the file's colour profile. Of
-several frames or pages the first is taken. A picture of more than 179 million pixels is refused before it is
+several frames or pages the first is taken. An image of more than 179 million pixels is refused before it is
 decoded, as Pillow does, since a file of 200 kB may hold half a gigabyte.
 """
 
@@ -21,7 +21,7 @@ from PIL import Image, ImageOps
 
 from workbench.formatting import format_count
 from workbench.io import content_stamp, reading_errors, require_real_file, resolve_input
-from workbench.records import NoPictureError, Split, require
+from workbench.records import NoImageError, Split, require
 
 # no format whose reader starts another program, as that of EPS does
 FORMATS = ("JPEG", "MPO", "PNG", "WEBP", "TIFF", "GIF", "BMP", "PPM", "JPEG2000", "AVIF")
@@ -88,9 +88,9 @@ def raise_no_image(*row: Any) -> Any:
     """Refuse to open an image.
 
     Raises:
-        NoPictureError: always.
+        NoImageError: always.
     """
-    raise NoPictureError("there is no picture of the image")
+    raise NoImageError("there is no file of the image")
 
 
 def is_visible(path: Path, base: Path) -> bool:
@@ -140,7 +140,7 @@ def _file_size(file: Path) -> int:
 
 
 def _sample_content(file: Path) -> tuple[int, bytes]:
-    """The size of a file and some of its bytes: pictures that only begin alike differ there."""
+    """The size of a file and some of its bytes: images that only begin alike differ there."""
     size = _file_size(file)
     with file.open("rb") as opened:
         opened.seek(size // 2)
@@ -153,17 +153,17 @@ def _digest(file: Path) -> bytes:
 
 
 def images_below(folder: str | Path) -> list[Path]:
-    """The pictures of a folder that somebody names.
+    """The images of a folder that somebody names.
 
     Raises:
         ValueError: no folder is named.
-        FileNotFoundError: there is no such folder, or no picture in it.
+        FileNotFoundError: there is no such folder, or no image in it.
     """
-    require(folder, "name a folder of pictures")
+    require(folder, "name a folder of images")
     folder = resolve_input(folder)
     require(folder.is_dir(), f"there is no folder {folder}", FileNotFoundError)
     files = image_files(folder)
-    require(files, f"{folder} holds no picture ({', '.join(image_endings())})", FileNotFoundError)
+    require(files, f"{folder} holds no image ({', '.join(image_endings())})", FileNotFoundError)
     return files
 
 
@@ -197,7 +197,7 @@ def _convert_to_grey(image: Image.Image) -> Image.Image:
 
 
 def folder_split(folder: str | Path, images: int = 0) -> Split:
-    """The pictures of a folder and of those inside it, by path; the caption of a picture is its file's name.
+    """The images of a folder and of those inside it, by path; the caption of an image is its file's name.
 
     Args:
         folder: where they lie.
@@ -205,7 +205,7 @@ def folder_split(folder: str | Path, images: int = 0) -> Split:
 
     Raises:
         ValueError: no folder is named.
-        FileNotFoundError: there is no such folder, or no picture in it.
+        FileNotFoundError: there is no such folder, or no image in it.
     """
     root, files = resolve_input(folder), images_below(folder)[: images or None]
     ids = tuple(path.relative_to(root).as_posix() for path in files)

@@ -158,7 +158,7 @@ def read_tables(files: Sequence[Path], ask: Ask) -> Reading:
         records, name = list(read_table(file, ask.problems)), file.relative_to(ask.base).as_posix()
 
         def place(value: Any, start: Path = start, prefix: Path = prefix) -> str:
-            web = "://" in str(value) and not ask.pictures
+            web = "://" in str(value) and not ask.require_images
             return str(value) if web else (prefix / path_inside(start, value)).as_posix()
 
         own, more = table_rows(records, name, place, ask.problems, ask.columns)

@@ -43,7 +43,7 @@ def load_table(
     columns: Mapping[str, str | None] = {},
     on_error: Literal["raise", "skip"] = "raise",
     check_images: bool = True,
-    pictures: bool = True,
+    require_images: bool = True,
 ) -> Split:
     """Load one split of data in memory.
 
@@ -57,7 +57,7 @@ def load_table(
         columns: names of columns by ours, ``{"caption": "title"}``; ``None`` = such a column is not read.
         on_error: as for a path.
         check_images: read every image now.
-        pictures: as for a path.
+        require_images: as for a path.
 
     Raises:
         TypeError: data of another kind.
@@ -65,9 +65,9 @@ def load_table(
     """
     require(not (images and root), f"images={str(images)!r} and root={str(root)!r} are one; give one of them")
     base = resolve_input(images or root) if images or root else Path()
-    ask = Ask(base, split, "", "", columns, Problems(on_error), "", pictures)
+    ask = Ask(base, split, "", "", columns, Problems(on_error), "", require_images)
     read = read_in_memory(data, ask)
-    read = read if pictures else without_missing_images(read)
+    read = read if require_images else without_missing_images(read)
     return select_split(read, split, ask.problems, check_images=check_images)
 
 
@@ -189,7 +189,7 @@ def _rows(table: Any, names: Sequence[Any], part: str, ask: Ask) -> Iterator[_Ro
             content = _unwrap_single(field({column: value}, (image,)))
             path = _path(content)
             require(
-                not (ask.pictures and ADDRESS.match(path)),
+                not (ask.require_images and ADDRESS.match(path)),
                 f"{path} is an address; download the images, and give their paths",
             )
             source: Any = ask.base / Path(path).expanduser() if path else partial(_readable_source, content)
@@ -318,7 +318,7 @@ class _Key(NamedTuple):
 
 def _ids(rows: Sequence[_Row]) -> tuple[list[str], tuple[str, ...]]:
     """The id of the image of each row, and notes on rows that repeat an image or seem to."""
-    # one picture throughout stands for pictures that are not there
+    # one image throughout stands for images that are not there
     throughout = len({(row.path, row.digest) for row in rows}) == 1 < len(rows)
     blank = throughout and not rows[0].path and not rows[0].mark
     first: dict[_Key, str] = {}

@@ -47,7 +47,7 @@ from workbench.records import Split, require
 from workbench.registry import make
 
 Layout = Literal["", "karpathy", "coco", "table", "shards", "texts", "datasets", "flickr8k", "hierarcaps"]
-# pictures that are opened in search of doubts
+# images that are opened in search of doubts
 OPENED = 10_000
 # tables that are read whatever their columns, so that a message names these
 TABLES = ("captions.*", "metadata.*", "results.csv")
@@ -75,7 +75,7 @@ KNOWN = (
 
 
 class NoDataError(FileNotFoundError):
-    """A place holds nothing that can be read, though it may hold pictures."""
+    """A place holds nothing that can be read, though it may hold images."""
 
 
 class Way(NamedTuple):
@@ -101,7 +101,7 @@ def loader_at(path: Path) -> Loader:
         regions: str = "",
         on_error: Literal["raise", "skip"] = "raise",
         check_images: bool = True,
-        pictures: bool = True,
+        require_images: bool = True,
     ) -> Split:
         """Load one split of the data at a path.
 
@@ -115,11 +115,11 @@ def loader_at(path: Path) -> Loader:
             regions: folder with region features, see ``folder``.
             on_error: ``"raise"``, or ``"skip"`` to leave out what is bad; ``Split.notes`` counts it.
             check_images: read every image now; otherwise a broken one is found when it is opened.
-            pictures: whether they have to be there; vectors of them need none, and cards are shown then.
+            require_images: whether images have to be there; vectors of them need none.
         """
         above = path.parent.parent if path.parent.name == "annotations" else path.parent
         base, name = (above, path.name) if path.is_file() else (path, table)
-        ask = Ask(base, split, name, images, columns, Problems(on_error), layout, pictures)
+        ask = Ask(base, split, name, images, columns, Problems(on_error), layout, require_images)
         way = _choose_way(path, ask, regions)
         read = way.read(ask)
         read = replace(read, notes=(f"read as {way.layout}: {way.what}", *read.notes))
@@ -143,20 +143,20 @@ def _unread_notes(read: Reading) -> list[str]:
     folders = {file.parent for file in files if file.is_file()}
     beside = set(_visible_files(folders)) - files
     extra = [file for file in beside if file.suffix.lower() in image_endings()]
-    notes = [f"{format_count(len(extra), 'picture')} beside them without a caption in what was read"]
+    notes = [f"{format_count(len(extra), 'image')} beside them without a caption in what was read"]
     notes = notes if extra else []
     read_from = {row.where.rpartition("/")[2] for row in read.rows}
     texts = beside & {file.with_suffix(".txt") for file in files}
     unread = [text for text in texts if text.name not in read_from]
     if unread:
         many = format_count(len(unread), "text")
-        notes.append(f"{many} beside pictures not read; layout='texts' reads these instead")
+        notes.append(f"{many} beside images not read; layout='texts' reads these instead")
     return notes
 
 
 def _with_regions(read: Reading, ask: Ask, regions: str, check_images: bool) -> Split:
     """One split, with region features where a folder of them is named: there need not be any images then."""
-    read = read if ask.pictures else without_missing_images(read)
+    read = read if ask.require_images else without_missing_images(read)
     if not regions:
         more = [] if ask.images else _unread_notes(read)
         read = replace(read, notes=(*read.notes, *more))
@@ -376,8 +376,8 @@ def doubts(split: Split) -> list[str]:
     broken, duplicates = _open_images(split)
     table = pd.DataFrame({"own": split.own, "caption": split.captions})
     facts = [
-        ("picture", "cannot be opened", broken),
-        ("picture", "with the pixels of another one", duplicates),
+        ("image", "cannot be opened", broken),
+        ("image", "with the pixels of another one", duplicates),
         ("caption", "standing twice at an image", table["caption"][table.duplicated()].tolist()),
     ]
     notes = [
@@ -385,7 +385,7 @@ def doubts(split: Split) -> list[str]:
     ]
     rest = len(split.image_ids) - OPENED
     if rest > 0:
-        notes.append(f"{format_count(rest, 'picture')} not opened: only the first {OPENED} were")
+        notes.append(f"{format_count(rest, 'image')} not opened: only the first {OPENED} were")
     return notes
 
 

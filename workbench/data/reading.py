@@ -150,7 +150,7 @@ class Ask:
     columns: Columns
     problems: Problems
     layout: str = ""
-    pictures: bool = True
+    require_images: bool = True
 
 
 @dataclass(frozen=True)
@@ -315,12 +315,12 @@ class Reading:
 
 
 def without_missing_images(read: Reading) -> Reading:
-    """What was read, without the pictures that are not there."""
+    """What was read, without the images that are not there."""
     sources = {row.image: read.path(row.image) for row in read.rows}
     lost = [image for image, source in sources.items() if isinstance(source, Path) and not source.is_file()]
     notes = read.notes
     if lost:
-        many = format_count(len(lost), "picture")
+        many = format_count(len(lost), "image")
         notes = (*notes, f"{many} not there; cards with the captions stand in their place")
     path = (sources | dict.fromkeys(lost, raise_no_image)).__getitem__
     return replace(read, path=path, notes=notes, needed=False)

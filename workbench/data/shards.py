@@ -268,7 +268,7 @@ def _merge_samples(samples: list[Sample], splits: list[str]) -> tuple[list[tuple
     """The samples with those of one image made one, each with its split, and notes on them.
 
     An image is the same where its bytes are, and where a field names it so; without such a field, where the
-    samples follow each other. One picture throughout a data set says nothing. Others with the same bytes are
+    samples follow each other. One image throughout a data set says nothing. Others with the same bytes are
     images of their own, and are counted.
     """
     images: dict[Any, tuple[Sample, str]] = {}

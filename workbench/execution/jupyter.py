@@ -207,9 +207,9 @@ def require_model(model: str, images: str, pretrained: str, random_weights: bool
 
     Raises:
         KeyError: no such model; FileNotFoundError: no such file.
-        ValueError: no pictures, no weights, or the JSON file cannot be read.
+        ValueError: no images, no weights, or the JSON file cannot be read.
     """
-    require(images, f"--model {model} needs --images, a folder of pictures")
+    require(images, f"--model {model} needs --images, a folder of images")
     images_below(images)
     bare = ":" not in model and "/" not in model and not Path(model).is_dir()
     if model.endswith(".json"):

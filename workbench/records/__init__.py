@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from workbench.records.measurement import Measurement
     from workbench.records.metric_key import MetricKey, densest_judgements
     from workbench.records.scene_graph import SceneGraph
-    from workbench.records.split import NoPictureError, Split
+    from workbench.records.split import NoImageError, Split
 
 __all__ = [
     "Array",
@@ -32,7 +32,7 @@ __all__ = [
     "Mask",
     "Measurement",
     "MetricKey",
-    "NoPictureError",
+    "NoImageError",
     "Rows",
     "SceneGraph",
     "Signal",
@@ -61,7 +61,7 @@ MODULES = {
     "MetricKey": "metric_key",
     "densest_judgements": "metric_key",
     "SceneGraph": "scene_graph",
-    "NoPictureError": "split",
+    "NoImageError": "split",
     "Split": "split",
 }
 # each name is imported when it is first asked for: numpy is slow to import

@@ -22,7 +22,7 @@ from workbench.registry import require
 FIELDS = ("level", "chain", "regions", "image_graphs", "caption_graphs", "negatives")
 
 
-class NoPictureError(FileNotFoundError):
+class NoImageError(FileNotFoundError):
     """The data have no file for an image."""
 
 

@@ -71,7 +71,7 @@ READ = {
     "open_clip": "`open_clip.create_model_and_transforms('local-dir:FOLDER')` reads it; a `vocabulary` in "
     "the configuration lists the words of ids from 4 on.",
     "transformers": "`AutoModel` and `AutoProcessor` of transformers read it with `from_pretrained`.",
-    "onnx": "`image.onnx` maps prepared pictures to unit vectors and `text.onnx` token ids, padded to the "
+    "onnx": "`image.onnx` maps prepared images to unit vectors and `text.onnx` token ids, padded to the "
     "full length; the configuration beside them says how both are made.",
 }
 CARD = """---
@@ -208,7 +208,7 @@ def _export_clip(towers: Towers, folder: Path) -> None:
     tokens = towers.mask_id or any(field in text for field in OWN_TOKENS)
     require(not tokens, f"{name} has another tokenizer than CLIP, which transformers needs; {CAN}")
     resize = RESIZES[int(towers.recipe[0])]
-    require(resize != "longest", f"{name} pads its pictures, which transformers does not; {CAN}")
+    require(resize != "longest", f"{name} pads its images, which transformers does not; {CAN}")
     pixels, ids = torch.rand(2, 3, *size), torch.randint(1, 999, (2, text.get("context_length", 77)))
     ids[:, -1] = TOKENS - 1
     with reading_errors(name, f"is no CLIP as transformers has it; {CAN}", KeyError, RuntimeError, TypeError):
@@ -287,7 +287,7 @@ def _clip_weights(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 
 def _export_onnx(towers: Towers, folder: Path) -> None:
-    """Two files, and open_clip's configuration, which says how pictures are made and words are counted."""
+    """Two files, and open_clip's configuration, which says how images are made and words are counted."""
 
     def image(pixels: Tensor) -> Any:
         return towers.network.encode_image((pixels / 255 - towers.mean) / towers.std)

@@ -211,7 +211,7 @@ def _read_differences(first: Result, name: str, other: Result, other_name: str) 
         count, example = format_count(len(differ), "caption"), first.split.caption_ids[differ[0]]
         yield f"{other_name} read {count} with another text than {name}, first {example!r}"
     stamps = zip(first.split.stamps().tolist(), other.split.stamps().tolist(), strict=True)
-    # 0 is not known, as of pictures that are not there
+    # 0 is not known, as of images that are not there
     differ = [row for row, (before, now) in enumerate(stamps) if before != now and before and now]
     if differ:
         count, example = format_count(len(differ), "image"), first.split.image_ids[differ[0]]

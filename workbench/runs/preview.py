@@ -44,7 +44,7 @@ def preview_model(model: Model, images: Any, *, name: str = "") -> Result:
 
 def _solid_colour_split() -> Split:
     """Images of one colour each."""
-    captions = tuple(f"a {colour} picture" for colour in COLOURS)
+    captions = tuple(f"a {colour} image" for colour in COLOURS)
     ids = tuple(f"{colour}#0" for colour in COLOURS)
     rows = np.arange(len(COLOURS))
     return Split(
@@ -62,7 +62,7 @@ def split_of_images(folder: str | Path, most: int = 0) -> Split:
     Raises:
         FileNotFoundError, ValueError: there is no such folder, or what lies there cannot be read.
     """
-    images_below(folder)  # refuses a place without pictures
+    images_below(folder)  # refuses a place without images
     try:
         split: Split = loader_at(resolve_input(folder))(split="all", check_images=False)
     except NoDataError:

@@ -424,7 +424,7 @@ def _normalise_path(name: str) -> str:
 
 
 def split_of_rows(own: Any, images: int, captions: int, ids: tuple[Sequence[str], Sequence[str]]) -> Split:
-    """A split that knows whose caption is whose, and neither words nor pictures.
+    """A split that knows whose caption is whose, and neither words nor images.
 
     Args:
         own: ``(T,)`` image row of each caption.
@@ -450,5 +450,5 @@ def split_of_rows(own: Any, images: int, captions: int, ids: tuple[Sequence[str]
     caption_ids = tuple(ids[1]) or tuple(map(str, range(captions)))
     texts = tuple(f"caption {name}" for name in caption_ids)
     own_rows = rows.astype(np.int64)
-    notes = ("vectors came without words and pictures",)
+    notes = ("vectors came without words and images",)
     return Split(BARE, image_ids, texts, caption_ids, own_rows, raise_no_image, notes=notes)

@@ -17,12 +17,12 @@ class Where(NamedTuple):
 
     data: Any
     split: str
-    pictures: bool = False
+    require_images: bool = False
 
     @property
     def unread(self) -> dict[str, Any]:
         """Options of data whose images need not be there."""
-        return {} if self.pictures else {"pictures": False}
+        return {} if self.require_images else {"require_images": False}
 
 
 def data_of(model: Model, where: Where) -> tuple[Split, Target | None]:

@@ -211,7 +211,7 @@ def render(stops: Sequence[Stop], results: Sequence[Outcome], seconds: float) ->
         world=list(_scene_examples()),
         questions=_questions(opened),
         marks=MARKS,
-        picture=Markup(_disagreement_sheet(opened)),
+        sheet=Markup(_disagreement_sheet(opened)),
         explore=[format_path(result.folder) for result in trained],
         plotly=Markup(report.plotly_script()),
         notebook=NOTEBOOK,

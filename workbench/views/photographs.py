@@ -7,7 +7,7 @@ import textwrap
 import numpy as np
 from PIL import Image, ImageDraw
 
-from workbench.records import Array, NoPictureError, Split
+from workbench.records import Array, NoImageError, Split
 
 # of a card, in pixels; letters of a line, and the most regions that are drawn
 WIDTH = 320
@@ -34,7 +34,7 @@ def image_or_card(split: Split, row: int) -> Image.Image:
     try:
         return split.open_image(row)
     except FileNotFoundError as error:
-        if split.regions is None and not isinstance(error, NoPictureError):
+        if split.regions is None and not isinstance(error, NoImageError):
             raise
     boxes = split.open_boxes(row) if split.open_boxes else None
     captions = [split.captions[caption] for caption in np.flatnonzero(split.own == row)]

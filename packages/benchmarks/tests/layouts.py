@@ -21,7 +21,7 @@ PAIRS = [
 OTHERS = ["a cow", "no cup at all", "two dogs", "a plane", "the sea", "a yellow bird"]
 
 
-def picture(number):
+def draw_image(number):
     """A small image whose colour is its number."""
     return Image.new("RGB", (20, 10), (40 * number % 256, 90, 250 - 30 * number % 250))
 
@@ -29,7 +29,7 @@ def picture(number):
 def draw(folder, *names):
     for number, name in enumerate(names):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        picture(number).save(folder / name)
+        draw_image(number).save(folder / name)
 
 
 def write_json(file, rows):
@@ -61,7 +61,7 @@ def colorswap(root):
         row = {"id": n, "caption_1": first, "caption_2": second}
         for i in (1, 2):
             content = io.BytesIO()
-            picture(2 * n + i).save(content, "PNG")
+            draw_image(2 * n + i).save(content, "PNG")
             row[f"image_{i}"] = {"bytes": content.getvalue(), "path": f"{n}_{i}.png"}
         rows.append(row)
     (root / "data").mkdir(parents=True)
@@ -262,5 +262,5 @@ LAYOUTS = {
     name: write
     for name, write in list(globals().items())
     if callable(write) and getattr(write, "__module__", "") == __name__
-    and name not in ("picture", "draw", "write_json", "write_lines", "_aro", "_order")
+    and name not in ("draw_image", "draw", "write_json", "write_lines", "_aro", "_order")
 }  # fmt: skip

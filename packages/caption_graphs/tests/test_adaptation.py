@@ -13,7 +13,7 @@ from safetensors.numpy import load_file, save_file
 
 from tools.caption_graphs import adaptation, annotations
 from tools.caption_graphs.adaptation import Lesson, Reading, learn
-from tools.caption_graphs.annotations import DATA, MEASURING, TEXTS, pictures, texts
+from tools.caption_graphs.annotations import DATA, MEASURING, TEXTS, image_keys, texts
 
 MOST_BYTES = 3.5e6
 
@@ -72,14 +72,14 @@ def lines(name):
 
 
 @pytest.mark.real_data
-def test_no_caption_of_a_picture_for_measuring_is_learnt_from(real_data):
-    picture = pictures(real_data)
+def test_no_caption_of_an_image_for_measuring_is_learnt_from(real_data):
+    image_key = image_keys(real_data)
     rows = [row for row in lines("annotated.jsonl") if row["part"] in MEASURING]
-    measured = {picture(row["source"], row["id"]) for row in rows}
+    measured = {image_key(row["source"], row["id"]) for row in rows}
     learnt = [(row["source"], row["id"]) for row in lines("chosen.jsonl") if "source" in row]
     proofread = [tuple(line.split()) for line in adaptation.PROOFREAD.read_text().splitlines()]
     assert len(set(learnt + proofread)) == len(learnt + proofread)
-    assert not measured & {picture(*key) for key in learnt + proofread}
+    assert not measured & {image_key(*key) for key in learnt + proofread}
     known = {source: texts(real_data / file, source) for source, file in TEXTS.items()}
     texts_for_measuring = {known[row["source"]][row["id"]] for row in rows}
     drawn = adaptation.pool(real_data, {"flickr8k": 300, "coco": 300, "hierarcaps": 60})

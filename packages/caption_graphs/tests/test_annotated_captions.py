@@ -171,16 +171,16 @@ def test_the_later_draws_with_their_seeds_give_the_same_halves(records, pools):
 
 
 @pytest.mark.real_data
-def test_the_last_draws_take_no_picture_that_was_known(records, pools, real_data):
-    picture = annotations.pictures(real_data)
+def test_the_last_draws_take_no_image_that_was_known(records, pools, real_data):
+    image_key = annotations.image_keys(real_data)
     lines = (DATA / "chosen.jsonl").read_text("utf-8").splitlines()
     chosen_rows = list(map(json.loads, lines))
     before = [row for row in chosen_rows[:CHOSEN_BEFORE] if "source" in row]
     then = [row for row in chosen_rows[:CHOSEN_THEN] if "source" in row]
     earlier = [record for record in records if record["part"] not in ("late", "last", "fresh2")]
-    taken = {picture(row["source"], row["id"]) for row in earlier}
-    missing = {picture(row["source"], row["id"]) for row in before if row["id"] in MISSING}
-    missing -= {picture(row["source"], row["id"]) for row in before if row["id"] not in MISSING}
+    taken = {image_key(row["source"], row["id"]) for row in earlier}
+    missing = {image_key(row["source"], row["id"]) for row in before if row["id"] in MISSING}
+    missing -= {image_key(row["source"], row["id"]) for row in before if row["id"] not in MISSING}
     drawn = {"late": [], "last": []}
     for seed, part, chosen, numbers in (
         (20261125, "late", before, (120, 120, 60)),
@@ -198,25 +198,25 @@ def test_the_last_draws_take_no_picture_that_was_known(records, pools, real_data
         (20261207, "late", then, (640, 160, 0)),
     ):
         generator, sampled = random.Random(seed), []
-        taken |= {picture(row["source"], row["id"]) for row in chosen}
+        taken |= {image_key(row["source"], row["id"]) for row in chosen}
         taken -= missing if part == "last" else set()
         for source, number in zip(("flickr8k", "coco", "hierarcaps"), numbers, strict=True):
-            free = sorted(key for key in pools[source] if picture(source, key) not in taken)
+            free = sorted(key for key in pools[source] if image_key(source, key) not in taken)
             sampled += [(source, key) for key in generator.sample(free, number)]
-        taken |= {picture(*key) for key in sampled}
+        taken |= {image_key(*key) for key in sampled}
         drawn[part] += sampled
     for part, expected in drawn.items():
         assert [(row["source"], row["id"]) for row in records if row["part"] == part] == expected
 
 
 @pytest.mark.real_data
-def test_the_draw_for_comparing_parsers_takes_no_picture_that_was_annotated(records, pools, real_data):
-    picture, generator = annotations.pictures(real_data), random.Random(20261208)
+def test_the_draw_for_comparing_parsers_takes_no_image_that_was_annotated(records, pools, real_data):
+    image_key, generator = annotations.image_keys(real_data), random.Random(20261208)
     compared = [row for row in records if row["part"] == "fresh2"]
-    taken = {picture(row["source"], row["id"]) for row in records if row["part"] != "fresh2"}
+    taken = {image_key(row["source"], row["id"]) for row in records if row["part"] != "fresh2"}
     drawn = []
     for source in ("flickr8k", "coco"):
-        free = sorted(key for key in pools[source] if picture(source, key) not in taken)
+        free = sorted(key for key in pools[source] if image_key(source, key) not in taken)
         drawn += [(source, key) for key in generator.sample(free, 50)]
     assert [(row["source"], row["id"]) for row in compared] == drawn
 

@@ -22,15 +22,15 @@ def test_the_shipped_counts_are_those_of_the_captions(real_data, tmp_path):
 
 
 @pytest.mark.real_data
-def test_no_caption_of_a_picture_for_measuring_is_counted(real_data, monkeypatch):
+def test_no_caption_of_an_image_for_measuring_is_counted(real_data, monkeypatch):
     read = []
     alone = spelling.corrected_alone
     monkeypatch.setattr(spelling, "corrected_alone", lambda text: read.append(text) or alone(text))
     neighbours.counted(real_data)
-    picture, known = annotations.pictures(real_data), {}
+    image_key, known = annotations.image_keys(real_data), {}
     for source, file in annotations.TEXTS.items():
         for name, text in annotations.texts(real_data / file, source).items():
-            known.setdefault(text, set()).add(picture(source, name))
+            known.setdefault(text, set()).add(image_key(source, name))
     rows = [row for row in annotations.records() if row["part"] in annotations.MEASURING]
-    measured = {picture(row["source"], row["id"]) for row in rows}
+    measured = {image_key(row["source"], row["id"]) for row in rows}
     assert all(known[text] - measured for text in set(read))

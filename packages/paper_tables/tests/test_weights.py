@@ -36,7 +36,7 @@ def test_frames_of_a_detector_stand_around_the_three_that_count_most():
     assert [made.getpixel((x, 1)) == frame for x in (4, 12, 20, 30)] == [False, True, True, True]
 
 
-def test_numbers_and_shades_stand_beside_the_picture_and_a_run_without_weights_is_named():
+def test_numbers_and_shades_stand_beside_the_image_and_a_run_without_weights_is_named():
     one = weights.PartWeights(
         "a <b>",
         WHITE,
@@ -86,7 +86,7 @@ def test_boxes_come_with_region_features_and_paper_stands_in_for_a_photograph(tr
     brought = replace(trained, split=split, load=lambda: (model, trained.image, trained.text))
     (one,) = weights.weights_of_run(brought, [0])
     assert (one.frames, one.boxes is boxes) == (True, True)
-    assert one.picture.getpixel((5, 5)) == (200, 200, 200)
+    assert one.photo.getpixel((5, 5)) == (200, 200, 200)
 
 
 def test_parts_that_are_no_words_are_numbered(trained, monkeypatch):

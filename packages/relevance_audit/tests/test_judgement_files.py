@@ -69,8 +69,8 @@ def test_what_qrels_cannot_say_is_refused(split, after, tmp_path):
     half = replace(after, grades=after.grades / 2)
     with pytest.raises(ValueError, match="whole grades"):
         write_qrels(tmp_path / "half", half, split)
-    blank = replace(split, image_ids=("a picture", "b", "c"), judgements={})
-    with pytest.raises(ValueError, match="'a picture' is empty or holds a blank"):
+    blank = replace(split, image_ids=("an image", "b", "c"), judgements={})
+    with pytest.raises(ValueError, match="'an image' is empty or holds a blank"):
         write_qrels(tmp_path / "blank", after, blank)
     (tmp_path / "short").write_text("a0 0 a 1\n\nb0 a 1\n")
     with pytest.raises(ValueError, match="line 2 has 3 fields"):

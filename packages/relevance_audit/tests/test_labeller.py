@@ -118,7 +118,7 @@ def test_grades_can_be_kept_from_the_annotator(split, table, tmp_path):
     assert [name for name, _ in widget.view["facts"]] == ["found", "score"]
 
 
-def test_a_picture_that_cannot_be_read_is_grey_and_says_why(split, table, tmp_path):
+def test_an_image_that_cannot_be_read_is_grey_and_says_why(split, table, tmp_path):
     def missing(row):
         raise FileNotFoundError(f"no file {row}.jpg")
 

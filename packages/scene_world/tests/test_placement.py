@@ -73,7 +73,7 @@ def test_converse_relations_come_together():
         assert {(o, CONVERSE[r], s) for s, r, o in true if r in CONVERSE} <= true
 
 
-def test_things_stay_in_the_picture_and_are_large_enough_to_see():
+def test_things_stay_in_the_image_and_are_large_enough_to_see():
     for scene in SCENES:
         for thing in scene.things:
             x0, y0, x1, y1 = thing.box

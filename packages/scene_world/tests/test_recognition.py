@@ -116,7 +116,7 @@ def test_features_are_a_grid_of_36_cells_with_their_places_last(shipped, tmp_pat
     np.testing.assert_allclose(again, features, rtol=0, atol=2e-3 * float(np.abs(features).max()))
 
 
-def test_a_picture_that_is_no_scene_has_features_too(shipped):
+def test_an_image_that_is_no_scene_has_features_too(shipped):
     assert shipped.features(torch.zeros(2, 3, 192, 192, dtype=torch.uint8)).shape == (2, 36, 192)
 
 

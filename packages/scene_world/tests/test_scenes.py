@@ -15,7 +15,7 @@ from workbench.records import Judgements, LazyJudgements, Split
 # The world of seed 0. Weights are trained on it and results are compared across machines: a new checksum is a
 # new data set.
 TEST_SPLIT = "f8e72ad34d51cefd6ac90e3d528bf49c1e4abb57db151d95dccdfb5f4eb7961e"
-PICTURES = "021e9c997112756f3cabe19beae3e45c0122f8b4d26a91dca8439a4efba4437f"
+DIGEST = "021e9c997112756f3cabe19beae3e45c0122f8b4d26a91dca8439a4efba4437f"
 
 
 def checksum(split: Split) -> str:
@@ -37,13 +37,13 @@ def test_the_test_split_is_the_same_on_every_machine(whole_test_split):
     assert checksum(whole_test_split) == TEST_SPLIT
 
 
-def test_the_pictures_are_the_same_on_every_machine():
+def test_the_images_are_the_same_on_every_machine():
     digest = hashlib.sha256()
     for split, side in (("test", 192), ("val", 224), ("train", 96)):
-        pictures = data.load("scenes", split=split, size=12, image_size=side)
+        loaded = data.load("scenes", split=split, size=12, image_size=side)
         for row in range(12):
-            digest.update(pictures.open_image(row).tobytes())
-    assert digest.hexdigest() == PICTURES
+            digest.update(loaded.open_image(row).tobytes())
+    assert digest.hexdigest() == DIGEST
 
 
 def test_a_split_has_five_captions_an_image_one_of_each_level_in_random_order():
@@ -111,7 +111,7 @@ def test_an_image_is_rgb_of_the_size_asked_for(side):
     assert np.asarray(image).std() > 20
 
 
-def test_opening_an_image_twice_gives_two_independent_pictures():
+def test_opening_an_image_twice_gives_two_independent_images():
     split = data.load("scenes", split="test", size=2)
     first = split.open_image(0)
     before = first.tobytes()

@@ -30,7 +30,7 @@ def test_a_rectangle_as_a_polygon_fills_the_pixels_whose_centres_it_holds():
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_polygons_follow_the_even_odd_rule_also_where_they_cross_themselves_or_leave_the_picture(seed):
+def test_polygons_follow_the_even_odd_rule_also_where_they_cross_themselves_or_leave_the_image(seed):
     rng = np.random.default_rng(seed)
     points = [(int(x), int(y)) for x, y in rng.integers(-8, 33, size=(3 + seed, 2))]
     image = Image.new("L", (24, 20))
@@ -41,7 +41,7 @@ def test_polygons_follow_the_even_odd_rule_also_where_they_cross_themselves_or_l
     np.testing.assert_array_equal(np.asarray(image), expected)
 
 
-def test_a_polygon_outside_the_picture_draws_nothing():
+def test_a_polygon_outside_the_image_draws_nothing():
     image = Image.new("L", (4, 4))
     fill_polygon(image, [(9, 9), (12, 9), (12, 12)], 255)
     assert image.getextrema() == (0, 0)
@@ -97,11 +97,11 @@ def test_a_flipped_pictogram_is_the_mirror_image():
 
 
 def test_backdrops_differ_and_leave_no_pixel_unpainted():
-    pictures = {}
+    images = {}
     for name in BACKDROPS:
-        pictures[name] = [np.asarray(backdrop(name, v, 96), dtype=float) for v in range(VARIANTS)]
-    means = [np.mean(variants, axis=0) for variants in pictures.values()]
+        images[name] = [np.asarray(backdrop(name, v, 96), dtype=float) for v in range(VARIANTS)]
+    means = [np.mean(variants, axis=0) for variants in images.values()]
     assert min(np.abs(a - b).mean() for a, b in combinations(means, 2)) > 10
-    for variants in pictures.values():
-        assert all((picture.sum(axis=2) > 0).all() for picture in variants)
+    for variants in images.values():
+        assert all((image.sum(axis=2) > 0).all() for image in variants)
         assert all(np.abs(a - b).max() > 0 for a, b in combinations(variants, 2))

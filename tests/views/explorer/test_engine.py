@@ -265,7 +265,7 @@ def test_vectors_without_their_model_answer_with_the_data(kept, kind, seeks):
         Question((Term("image", 0),), settings=walked(0.5)),
         Question((Term("pixels", Image.new("RGB", (8, 8))),), "captions"),
     ],
-    ids=["text", "captions", "edited", "sum", "walk", "picture"],
+    ids=["text", "captions", "edited", "sum", "walk", "image"],
 )
 def test_vectors_without_their_model_say_what_they_cannot_answer(kept, question):
     answer = kept.answer(question)

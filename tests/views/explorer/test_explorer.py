@@ -53,7 +53,7 @@ def ask(explorer, page="p", number="v1-1", **changes):
     return say(explorer, kind="ask", page=page, number=number, question={**QUESTION, **changes})
 
 
-def test_a_question_is_answered_under_its_number_with_the_pictures_that_it_shows(explorer):
+def test_a_question_is_answered_under_its_number_with_the_images_that_it_shows(explorer):
     content, blobs = ask(explorer)
     assert (content["kind"], content["number"]) == ("answer", "v1-1")
     shown = {item["thumbnail"] for item in content["answer"]["items"]}
@@ -98,7 +98,7 @@ def test_a_page_takes_texts_as_questions(explorer, tmp_path: Path):
     )
 
 
-def test_a_picture_is_sent_once_to_a_page_and_again_to_another(explorer):
+def test_an_image_is_sent_once_to_a_page_and_again_to_another(explorer):
     first = ask(explorer)
     assert ask(explorer)[0]["keys"] == []
     assert ask(explorer, page="another")[0]["keys"] == first[0]["keys"]
@@ -122,7 +122,7 @@ def test_what_goes_wrong_is_said_in_the_browser(explorer, message, said: str):
     assert said in content["text"]
 
 
-def test_a_picture_that_is_handed_in_can_be_asked(explorer):
+def test_an_image_that_is_handed_in_can_be_asked(explorer):
     file = io.BytesIO()
     Image.new("RGB", (20, 30), "red").save(file, format="PNG")
     content, _ = say(
@@ -145,7 +145,7 @@ def test_a_vector_that_is_handed_in_finds_what_lies_there(explorer):
     assert answer["columns"][0][0] == 7
 
 
-@pytest.mark.parametrize(("name", "content"), [("a.png", b"no picture"), ("a.npy", b"no array")])
+@pytest.mark.parametrize(("name", "content"), [("a.png", b"no image"), ("a.npy", b"no array")])
 def test_a_file_that_cannot_be_read_is_named(explorer, name: str, content: bytes):
     assert say(explorer, [memoryview(content)], kind="upload", name=name, number=None)[0]["kind"] == "error"
 
@@ -243,7 +243,7 @@ def test_an_export_replaces_no_file_and_a_page_writes_below_its_folder_alone(exp
     assert (tmp_path / "runs" / "deep" / "b.csv").is_file()
 
 
-def test_the_static_page_holds_the_last_answer_and_its_pictures(explorer, tmp_path: Path):
+def test_the_static_page_holds_the_last_answer_and_its_images(explorer, tmp_path: Path):
     ask(explorer)
     page = explorer.to_html(tmp_path / "page.html").read_text(encoding="utf-8")
     assert "a red bus" in page
@@ -263,7 +263,7 @@ def test_more_of_a_column_follows_what_was_shown(explorer):
     assert len(explorer.table()) == 2 * 9
 
 
-def test_disagreements_come_with_the_pictures_of_their_images(explorer):
+def test_disagreements_come_with_their_images(explorer):
     content, blobs = say(explorer, kind="disagreements", by="rank", page="p", number="v1-disagreements")
     assert content["keys"] == list(dict.fromkeys(one["thumbnail"] for one in content["found"]))
     assert len(blobs) == len(content["keys"])

@@ -89,7 +89,7 @@ def test_a_sum_with_an_unknown_word_is_false_where_another_part_is(engine):
     assert marked(answer, "unknown") == set(range(40)) - holding(engine, "cat")
 
 
-def test_a_sum_with_a_picture_in_it_is_not_graded(engine):
+def test_a_sum_with_an_image_in_it_is_not_graded(engine):
     answer = engine.answer(Question((Term("image", 0), text("at night"))))
     assert answer.truth == ""
     assert "nobody judged" in answer.note

@@ -53,7 +53,7 @@ def test_the_first_question_can_be_read_without_script():
     assert all(attributes["alt"] is not None for tag, attributes in read.tags if tag == "img")
 
 
-def test_each_picture_is_there_once():
+def test_each_image_is_there_once():
     answers = [answer("a red dog"), answer("a dog", (2, 1, 5))]
     page = static.html(answers)
     for key, url in {**answers[0].thumbnails, **answers[1].thumbnails}.items():

@@ -11,7 +11,7 @@ SIZES = [(640, 480), (100, 900), (12, 9), (300, 300)]
 
 
 class Opener:
-    """Pictures of one colour; row 3 cannot be read; counts what is opened."""
+    """Images of one colour; row 3 cannot be read; counts what is opened."""
 
     def __init__(self) -> None:
         self.opened: list[int] = []
@@ -53,10 +53,10 @@ def test_an_image_is_opened_once_until_it_leaves_the_memory_and_sent_once_to_a_p
 
 
 def test_an_image_that_cannot_be_read_shows_the_reason():
-    picture = opened(Thumbnails(split_of(Opener())).thumbnail(3))
-    assert picture.size == (SIDE, SIDE * 3 // 4)
+    card = opened(Thumbnails(split_of(Opener())).thumbnail(3))
+    assert card.size == (SIDE, SIDE * 3 // 4)
     # dark letters on light grey
-    assert np.array(picture.convert("L")).min() < 90
+    assert np.array(card.convert("L")).min() < 90
 
 
 @pytest.mark.parametrize("row", [-1, 4])

@@ -22,8 +22,8 @@ HOSTILE = (
 )
 
 
-def picture(number: int) -> str:
-    """A data URL of a picture of one colour."""
+def thumbnail(number: int) -> str:
+    """A data URL of an image of one colour."""
     file = io.BytesIO()
     Image.new("RGB", (40, 30), (40 * number % 255, 120, 200 - 20 * number % 200)).save(file, format="JPEG")
     return f"data:image/jpeg;base64,{base64.b64encode(file.getvalue()).decode()}"
@@ -77,7 +77,7 @@ def answer(
         {"text": caption or "dog", "effects": (0.2, -0.1)},
         {"text": "red", "effects": (0.1, 0.3)},
     ]
-    pictures = {str(row): picture(row) for row in (*rows, 9)}
+    thumbnails = {str(row): thumbnail(row) for row in (*rows, 9)}
     panels = {
         "graph": {"graph": None, "edits": edits, "vocabulary": {}},
         "way": {"steps": way, "thumbnails": [step["thumbnail"] for step in way]},
@@ -85,7 +85,7 @@ def answer(
     }
     return Answer(
         Query(label, "images", label, "9"), runs, items, (rows, rows[::-1]), 50, 50, "exact", (), rows[0],
-        panels, Facts(reading=caption or "a note"), pictures,
+        panels, Facts(reading=caption or "a note"), thumbnails,
     )  # fmt: skip
 
 

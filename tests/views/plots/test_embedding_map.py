@@ -48,7 +48,7 @@ def test_real_numbers_get_a_scale_and_missing_ones_are_hollow():
 def test_side_by_side_shares_looks_and_explains_them_once():
     of = {"one": marks(["a", "b", "a", "b", "a", "b"]), "<i>two</i>": marks(["b", "b", "c", "c", "c", "c"])}
     fig = plots.side_by_side(
-        dict.fromkeys(of, POINTS), of, title="maps", pictures={0: Image.new("RGB", (9, 9))}
+        dict.fromkeys(of, POINTS), of, title="maps", thumbnails={0: Image.new("RGB", (9, 9))}
     )
     colour = {}
     for trace in fig.data:
@@ -79,7 +79,7 @@ def test_the_way_of_each_moved_item_is_a_line_from_its_first_to_its_second_place
         [3, 0],
         title="moved",
         names=("one", "two"),
-        pictures={0: Image.new("RGB", (9, 9))},
+        thumbnails={0: Image.new("RGB", (9, 9))},
     )
     lines = next(trace for trace in fig.data if trace.mode == "lines")
     np.testing.assert_allclose(lines.x[:2], [POINTS[3, 0], second[3, 0]])

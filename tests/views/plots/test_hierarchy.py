@@ -54,7 +54,7 @@ def test_the_way_to_the_root_lists_its_texts_ends_at_the_root_and_fills_the_dots
     assert max(fig.data[1].y) < min(fig.data[0].y)
 
 
-def test_runs_stand_side_by_side_under_common_bins_and_below_their_picture():
+def test_runs_stand_side_by_side_under_common_bins_and_below_their_image():
     two = {"a": VALUES, "b": VALUES + 2}
     fig = hierarchy.histogram_by_level(two, LEVEL, title="t", x="x", bins=4)
     assert [(trace.xaxis, trace.showlegend) for trace in fig.data] == [

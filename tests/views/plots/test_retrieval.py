@@ -135,7 +135,7 @@ def test_where_the_runs_agree_on_everything_the_page_says_so(split):
     assert "the same rank to every query" in sheet({"one": GOOD}, [], split)
 
 
-def test_thumbnails_are_small_pictures_inside_the_page(split):
+def test_thumbnails_are_small_images_inside_the_page(split):
     page = sheet({"one": GOOD}, [("", 0)], split, k=1)
     sources = re.findall(r'src="([^"]+)"', page)
     assert all(source.startswith("data:image/png;base64,") for source in sources)

@@ -196,7 +196,7 @@ export class Gallery {
     );
     return h(
       "li",
-      { class: `wbx-item wbx-is-${item.mark} ${item.thumbnail ? "wbx-pictured" : ""}`, "data-row": item.row },
+      { class: `wbx-item wbx-is-${item.mark} ${item.thumbnail ? "wbx-with-image" : ""}`, "data-row": item.row },
       card,
       h(
         "span",

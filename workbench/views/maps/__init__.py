@@ -1,4 +1,4 @@
-"""Maps of a space: where images and captions lie, how far the picture can be trusted, and what moves between
+"""Maps of a space: where images and captions lie, how far a map can be trusted, and what moves between
 two runs.
 """
 

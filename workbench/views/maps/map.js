@@ -269,7 +269,7 @@ export class MapView {
     clearTimeout(this.asking);
     this.asking = setTimeout(() => this.ask(row), 30);
     this.card.replaceChildren(
-      this.picture(row),
+      this.thumbnail(row),
       line(`${this.kind(row)} `, this.words(row), "wbm-words"),
       line(`${this.colours.colour.name} `, this.colours.told(panel.number, row), ""),
       ...near.map((other, i) =>
@@ -284,11 +284,11 @@ export class MapView {
    * @param {number} row
    * @param {string} alt empty where the words stand beside it
    */
-  picture(row, alt = `image: ${this.words(this.own[row])}`) {
+  thumbnail(row, alt = `image: ${this.words(this.own[row])}`) {
     const image = this.own[row],
       src = this.thumbnails.get(image),
-      dataset = { testid: "map-picture", image: String(image) };
-    return element("img", { className: "wbm-picture", alt, dataset, hidden: !src, ...(src ? { src } : {}) });
+      dataset = { testid: "map-image", image: String(image) };
+    return element("img", { className: "wbm-image", alt, dataset, hidden: !src, ...(src ? { src } : {}) });
   }
 
   /** @param {number} row */
@@ -303,8 +303,8 @@ export class MapView {
     if (message.kind !== "thumbnail") return;
     this.thumbnails.set(message.image, message.src);
     this.root
-      .querySelectorAll(`.wbm-picture[data-image="${message.image}"]`)
-      .forEach(picture => Object.assign(picture, { src: message.src, hidden: false }));
+      .querySelectorAll(`.wbm-image[data-image="${message.image}"]`)
+      .forEach(shown => Object.assign(shown, { src: message.src, hidden: false }));
   }
 
   /** @param {number} row */
@@ -354,7 +354,7 @@ export class MapView {
     button.onfocus = () => this.point(row, panel);
     button.onblur = () => this.point(-1);
     button.append(
-      this.picture(row, ""),
+      this.thumbnail(row, ""),
       element("b", { textContent: `${this.kind(row)} ` }),
       element("bdi", { textContent: this.words(row) }),
     );

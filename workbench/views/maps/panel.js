@@ -28,7 +28,7 @@ export class Panel {
     /** The frame that was asked for, 0 = none. */
     this.waiting = 0;
     /** @type {ImageData | undefined} */
-    this.picture = undefined;
+    this.imageData = undefined;
     this.pixels = new Uint32Array(0);
     /** @type {{ x: number, y: number, middle: Place, moved: boolean } | null} */
     this.drag = null;
@@ -57,8 +57,8 @@ export class Panel {
       canvas.height = Math.round(height * sharp);
     }
     this.sharp = sharp;
-    this.picture = contextOf(this.base).createImageData(this.base.width, this.base.height);
-    this.pixels = new Uint32Array(this.picture.data.buffer);
+    this.imageData = contextOf(this.base).createImageData(this.base.width, this.base.height);
+    this.pixels = new Uint32Array(this.imageData.data.buffer);
   }
 
   get scale() {
@@ -91,7 +91,7 @@ export class Panel {
   }
 
   draw() {
-    if (!this.picture) return;
+    if (!this.imageData) return;
     const { view, map } = this,
       count = view.size,
       looks = view.colours.looksOf(this.number),
@@ -138,13 +138,13 @@ export class Panel {
         }
       }
     }
-    contextOf(this.base).putImageData(this.picture, 0, 0);
+    contextOf(this.base).putImageData(this.imageData, 0, 0);
     this.drawOver();
   }
 
   /** What changes with every move of the mouse: rings, lines to neighbours, the lasso. */
   drawOver() {
-    if (!this.picture) return;
+    if (!this.imageData) return;
     const { view } = this,
       context = contextOf(this.over),
       ink = getComputedStyle(this.el).color;

@@ -112,7 +112,7 @@ export function trace(context, shape, radius) {
 }
 
 /**
- * How far each pixel of a mark is covered, 0 to 255, as offsets that can be added to a place in the picture.
+ * How far each pixel of a mark is covered, 0 to 255, as offsets that can be added to a place in the image.
  * @param {string} shape
  * @param {number} radius
  * @returns {Stamp}

@@ -31,7 +31,7 @@ export interface Run {
   near: Int32Array;
 }
 
-/** How far each pixel of a mark is covered, as offsets that can be added to a place in the picture. */
+/** How far each pixel of a mark is covered, as offsets that can be added to a place in the image. */
 export interface Stamp {
   x: Int16Array;
   y: Int16Array;

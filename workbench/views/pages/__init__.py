@@ -100,14 +100,14 @@ def join_lines(texts: Sequence[str]) -> str:
 
 
 def scale(image: "Image.Image", side: int) -> "Image.Image":
-    """A picture in RGB of at most ``side`` pixels, never enlarged."""
+    """An image in RGB of at most ``side`` pixels, never enlarged."""
     small = image.convert("RGB")
     small.thumbnail((side, side))
     return small
 
 
 def encode(image: "Image.Image", side: int, kind: str, **options: Any) -> bytes:
-    """A picture of at most so many pixels a side, as the bytes of a ``"PNG"``, ``"JPEG"`` or ``"WEBP"`` file;
+    """An image of at most so many pixels a side, as the bytes of a ``"PNG"``, ``"JPEG"`` or ``"WEBP"`` file;
     the options are those of Pillow.
     """
     file = io.BytesIO()

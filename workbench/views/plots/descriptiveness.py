@@ -14,7 +14,7 @@ from workbench.records import Array
 from workbench.views.plots.theme import (
     CATEGORIES,
     INK,
-    add_picture,
+    add_image,
     draw_steps,
     escape,
     figure,
@@ -62,7 +62,7 @@ def word_bars(
         end = sum(weight for _, weight in contributions[row])
         fig.add_annotation(text=f"<b>{format_number(value, 2)}</b>", x=end, y=row, **look)
     if image is not None:
-        add_picture(fig, image, sizex=0.17)
+        add_image(fig, image, sizex=0.17)
     fig.update_layout(showlegend=False, barmode="overlay", margin={"t": 50}, xaxis={"domain": [start, 1]})
     names = [join_lines(wrap(caption, letters, 3)) for caption in captions]
     rows = list(range(len(captions)))

@@ -1,4 +1,4 @@
-"""Maps of a space as figures: points in the colours and shapes of what is known of them, beside pictures of a
+"""Maps of a space as figures: points in the colours and shapes of what is known of them, beside images of a
 few.
 
 Images are dots. Captions have another shape, and another one for each category, so that no figure is read by
@@ -171,14 +171,14 @@ class Panel:
         place = legend_entry(self.fig, name, self.column)
         draw(x=x, y=y, mode="markers", hoverinfo="text", marker=marker, hovertext=texts, **place, **trace)
 
-    def draw_thumbnails(self, pictures: Mapping[int, Image.Image]) -> None:
+    def draw_thumbnails(self, thumbnails: Mapping[int, Image.Image]) -> None:
         """Draw thumbnails beside the points of a few rows, and keep both axes to one scale."""
         axis = self.column or ""
         side = float(np.ptp(self.points, axis=0).max()) * 0.09
-        places = self.points[list(pictures)].astype(float).tolist()
+        places = self.points[list(thumbnails)].astype(float).tolist()
         on_axes = {"xref": f"x{axis}", "yref": f"y{axis}", "xanchor": "center", "yanchor": "bottom"}
         images = list(self.fig.layout.images)
-        for image, (x, y) in zip(pictures.values(), places):
+        for image, (x, y) in zip(thumbnails.values(), places):
             source = data_uri(image, 64)
             images.append({"source": source, "x": x, "y": y, "sizex": side, "sizey": side, **on_axes})
         self.fig.update_layout({"images": images, f"yaxis{axis}": {"scaleanchor": f"x{axis}", **HIDDEN}})
@@ -194,7 +194,7 @@ def side_by_side(
     marks: Mapping[str, Marks],
     *,
     title: str,
-    pictures: Mapping[int, Image.Image] | None = None,
+    thumbnails: Mapping[int, Image.Image] | None = None,
     height: int = 460,
 ) -> go.Figure:
     """One panel a map of the same items.
@@ -203,7 +203,7 @@ def side_by_side(
         maps: name -> ``(N, 2)`` places.
         marks: name -> what is known of the points there; categories of one name share colour and legend.
         title: what the figure shows.
-        pictures: thumbnails of a few rows, drawn in each panel beside their points.
+        thumbnails: thumbnails of a few rows, drawn in each panel beside their points.
         height: in pixels.
     """
     split_up = len(maps) > 1
@@ -216,7 +216,7 @@ def side_by_side(
             panel.draw_scale(ends)
         else:
             panel.draw_categories(looks)
-        panel.draw_thumbnails(pictures or {})
+        panel.draw_thumbnails(thumbnails or {})
     legend = {"y": -0.02, "yanchor": "top", "itemsizing": "constant"}
     fig.update_layout(height=height, hovermode="closest", margin=MARGIN, legend=legend)
     return fig.update_xaxes(**HIDDEN)
@@ -230,7 +230,7 @@ def moves_between(
     *,
     title: str,
     names: tuple[str, str],
-    pictures: Mapping[int, Image.Image] | None = None,
+    thumbnails: Mapping[int, Image.Image] | None = None,
 ) -> go.Figure:
     """Where items lay on one map and lie on another that was laid on it; all others are faint.
 
@@ -241,7 +241,7 @@ def moves_between(
         rows: the items whose way is drawn.
         title: what the figure shows.
         names: of the two maps.
-        pictures: thumbnails of a few rows, drawn at their new places.
+        thumbnails: thumbnails of a few rows, drawn at their new places.
     """
     fig = figure(title, height=560)
     chosen = np.asarray(rows)
@@ -254,7 +254,7 @@ def moves_between(
     fig.add_scatter(x=x, y=y, mode="lines", line=line, hoverinfo="skip", showlegend=False)
     old.draw_points(chosen, {**HOLLOW, "size": 9, "line": {"color": CATEGORIES[0], "width": 2}}, names[0])
     new.draw_points(chosen, {"color": CATEGORIES[3], "size": 10}, names[1])
-    new.draw_thumbnails(pictures or {})
+    new.draw_thumbnails(thumbnails or {})
     return fig.update_xaxes(**HIDDEN).update_layout(hovermode="closest", margin=MARGIN)
 
 

@@ -20,7 +20,7 @@ from workbench.views.plots.theme import (
     CATEGORIES,
     GRID,
     INK,
-    add_picture,
+    add_image,
     axis_values,
     draw_steps,
     error_bars,
@@ -38,7 +38,7 @@ MARKERS = ("circle", "diamond", "square", "triangle-up")
 BOX = {"lowerfence": 0.05, "q1": 0.25, "median": 0.5, "q3": 0.75, "upperfence": 0.95}
 # pixels of a line of text; an image is as high as it is wide, which is about four lines
 ROW = 30
-PICTURE = 4.0
+THUMBNAIL = 4.0
 CLEAR = "rgba(0,0,0,0)"
 # how the key of a recall by level ends
 BY_LEVEL = "_R_level"
@@ -233,11 +233,11 @@ def _draw_path(fig: go.Figure, path: Path, top: float, levels: Sequence[int]) ->
     )
     if path.image is not None:
         place = {"xref": "x", "yref": "y", "x": -0.03, "y": top + 0.5, "xanchor": "right", "yanchor": "top"}
-        add_picture(fig, path.image, 112, sizex=0.2, sizey=PICTURE, **place)
+        add_image(fig, path.image, 112, sizex=0.2, sizey=THUMBNAIL, **place)
     if path.run:
         name = f"<b>{escape(path.run)}</b>"
-        fig.add_annotation(x=-0.13, y=top + 0.5 - PICTURE, text=name, showarrow=False, yanchor="top")
-    return top - max(float(heights.sum()), PICTURE) - 1
+        fig.add_annotation(x=-0.13, y=top + 0.5 - THUMBNAIL, text=name, showarrow=False, yanchor="top")
+    return top - max(float(heights.sum()), THUMBNAIL) - 1
 
 
 def _text_markers(path: Path, levels: Sequence[int]) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from workbench.views.plots.graph_layout import BOX, Box, Drawing, Kind, Point, p
 from workbench.views.plots.theme import (
     CATEGORIES,
     INK,
-    add_picture,
+    add_image,
     axis_values,
     escape,
     figure,
@@ -201,7 +201,7 @@ def composition(
     right = left + 80
     end = drawing.left + width - 2
     place: dict[str, Any] = {"xref": "x", "yref": "y", "xanchor": "left", "x": drawing.left, "y": middle}
-    add_picture(fig, image, sizex=IMAGE, sizey=IMAGE, **place)
+    add_image(fig, image, sizex=IMAGE, sizey=IMAGE, **place)
     y = middle + sum(heights) / 2
     for number, (text, height) in enumerate(zip(texts, heights, strict=True)):
         colour, thick = (CATEGORIES[0], 1.2) if number else (INK, 2.5)

@@ -192,8 +192,8 @@ def draw_steps(
     fig.add_scatter(x=edges, y=heights, mode="lines", line={"width": 2, "shape": "hv", **line}, **look)
 
 
-def add_picture(fig: go.Figure, image: Image.Image, side: int = 224, **place: Any) -> None:
-    """Draw a picture, a thumbnail of ``side`` pixels, by default at the left of the page, half way up."""
+def add_image(fig: go.Figure, image: Image.Image, side: int = 224, **place: Any) -> None:
+    """Draw an image, a thumbnail of ``side`` pixels, by default at the left of the page, half way up."""
     page = {"xref": "paper", "yref": "paper", "x": 0, "y": 0.5, "sizey": 1, "yanchor": "middle"}
     fig.add_layout_image({"source": data_uri(image, side), "sizing": "contain", **page, **place})
 

@@ -1,8 +1,8 @@
-"""The pictures of the documentation, of the pages as they are now.
+"""Screenshots for the documentation, of the pages as they are now.
 
-``python -m tools.pictures runs`` opens the tour, the leaderboard and the explorer of a finished tour in a
+``python -m tools.screenshots runs`` opens the tour, the leaderboard and the explorer of a finished tour in a
 Chromium without a window, wide in the light and narrow in the dark, and writes ``docs/*.png``.
-``python -m tools.pictures`` alone draws the figure of the papers' claims.
+``python -m tools.screenshots`` alone draws the figure of the papers' claims.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ QUESTION = "an animal in the snow"
 
 
 def shots(browser: Browser, name: str, open_page: Any) -> None:
-    """One picture for each look."""
+    """Take one screenshot for each look."""
     for ending, look in LOOKS.items():
         shown, close = open_page(browser, *look)
         shown.screenshot(path=ROOT / "docs" / f"{name}{ending}.png")
@@ -49,7 +49,7 @@ def at(path: Path) -> Any:
 
 def asked(explorer: Explorer) -> Any:
     """Opens the explorer with an answer, of which the first time would also load what reads words, and
-    points at one picture.
+    points at one image.
     """
 
     def opened(browser: Browser, width: int, height: int, scheme: Any) -> tuple[Any, Any]:
@@ -76,7 +76,9 @@ def claims_effects(browser: Browser) -> None:
 
 
 def main(root: Path | None) -> None:
-    """Draw all pictures from the tour below a folder of runs; without one the figure of the claims alone."""
+    """Draw all screenshots from the tour below a folder of runs; without one the figure of the claims
+    alone.
+    """
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
         claims_effects(browser)
