@@ -1,4 +1,4 @@
-"""Every figure of README.md and of two guides, made from what is recorded.
+"""Every figure of README.md, of two guides and of the page on speed, made from what is recorded.
 
 ``python -m tools.numbers`` writes them anew, and the pages of ``docs/`` on the papers' claims.
 
@@ -418,7 +418,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "rerank": rerank,
 }
 # files with blocks
-FILES = ("README.md", *(f"docs/guides/{name}.md" for name in ("benchmarks", "results", "tables")))
+FILES = ("README.md", "docs/developers/speed.md", "docs/guides/results.md", "docs/guides/tables.md")
 BLOCK = re.compile(r"(<!-- recorded: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 

@@ -1,4 +1,4 @@
-"""The figure of the guide on speed: ``python -m tools.scaling`` draws ``docs/scaling.png``."""
+"""The figure of the developers' page on speed: ``python -m tools.scaling`` draws it."""
 
 from __future__ import annotations
 
@@ -37,4 +37,4 @@ def draw() -> go.Figure:
 
 
 if __name__ == "__main__":
-    save_figure(draw(), ROOT / "docs" / "scaling.png")
+    save_figure(draw(), ROOT / "docs" / "developers" / "scaling.png")

@@ -57,7 +57,8 @@ def _format_cell(value: float) -> str:
 def table_with_printed(
     opened: Sequence[Result], named: str
 ) -> tuple[dict[str, list[str]], dict[str, str], str]:
-    """Return the papers' rows of one data set and protocol with one's own runs above them.
+    """Return the papers' rows of one data set and protocol, with one's own runs above them where these
+    compare.
 
     Args:
         opened: open runs of one split.
@@ -65,7 +66,8 @@ def table_with_printed(
 
     Returns:
         Columns as of ``rows_beside_printed``; paper -> which of its rows compare; and why one's own do not
-        compare with them, a sentence for each data set that runs were trained on, empty where they do.
+        compare with them, a sentence for each data set that runs were trained on, empty where they do; the
+        runs are left out then.
 
     Raises:
         KeyError, ValueError: nothing is printed under this name.
@@ -83,7 +85,8 @@ def table_with_printed(
         for training in trained
     ]
     remarks = {paper: published.COMPARABLE[paper] for paper in rows["paper"].unique()}
-    return rows_beside_printed(opened, rows, folds=folds), remarks, "; ".join(filter(None, reasons))
+    reason = "; ".join(filter(None, reasons))
+    return rows_beside_printed([] if reason else opened, rows, folds=folds), remarks, reason
 
 
 def _own_numbers(run: Result, dataset: str, folds: int) -> dict[str, float]:

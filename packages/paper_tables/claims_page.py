@@ -89,8 +89,8 @@ def _claim_texts(judges: Mapping[str, Line]) -> dict[str, str]:
     """Return what ``columns`` says of one claim, data set and contrast."""
     line = next(iter(judges.values()))
     labels, truth = judges.get("labels"), judges.get("truth")
-    claim, printed = claims.find_claim(line["claim"]), claims_told.printed_of(line)
-    first = verdict_with_effect(labels or judges.get("neither")) + (f"; {printed} printed" if printed else "")
+    claim = claims.find_claim(line["claim"])
+    first = verdict_with_effect(labels or judges.get("neither"))
     arms = f"{claims.DATA[line['data']]}: {claims_told.contrast_of(line)}"
     cells = {"claim": claim.id, "what it says; data and arms": f"{claim.says} {arms}"}
     cells |= {"by annotated pairs, or by other measures": first, JUDGES["truth"]: verdict_with_effect(truth)}
@@ -175,7 +175,7 @@ def _row_values(
     by: dict[str, Any] = dict.fromkeys(JUDGES)
     for judge, verdict in judges.items():
         before = earlier.get(tuple(verdict[name] for name in claims.QUESTION), ())
-        by[judge] = _verdict_values(verdict) | {"before": ", ".join(before)}
+        by[judge] = _verdict_values(verdict) | {"before": list(before)}
     row = {"claim": claim, "place": claims.DATA[line["data"]], "by": by}
     row["arms"] = ", ".join([claims_told.contrast_of(line), *recorded, claims_told.seeds_of(line)])
     row |= {"printed": printed, "unit": unit, "trained": trained}

@@ -150,7 +150,7 @@ def _reasons_against(line: Line, within: bool) -> list[str]:
     if line["verdict"] == "refuted":
         return ["no effect was claimed" if line["expected"] == "0" else "goes the other way"]
     larger = within and (line["printed"] or 0) > line["smallest"]
-    return [f"{printed_of(line)} printed, not seen at this size"] if larger else []
+    return ["not seen at this size"] if larger else []
 
 
 def printed_of(line: Line) -> str:

@@ -17,7 +17,6 @@ from paper_tables.claims_told import (
     contrast_of,
     effect_of,
     parting_of_judges,
-    printed_of,
     reason_of,
     seeds_of,
     verdict_of,
@@ -292,8 +291,7 @@ def _verdict_table(
         for line in judges.values():
             if line["verdict"] in words:
                 before = (earlier or {}).get(tuple(line[name] for name in claims.QUESTION), ())
-                asked = f"asked before: {', '.join(before)}" if before else ""
-                rows.append((*about, *_verdict_cells(line), asked))
+                rows.append((*about, *_verdict_cells(line), _asked_before(before)))
     heads = (
         "claim",
         "says",
@@ -303,17 +301,21 @@ def _verdict_table(
         "verdict",
         "effect and 95 % interval",
         "why",
-        "printed",
         "of",
-        "before",
+        "asked",
     )
     return _table_lines(heads, rows)
+
+
+def _asked_before(answers: Sequence[str]) -> str:
+    """Return how often a question was asked, and what it was answered before."""
+    return f"{len(answers) + 1} times, before: {', '.join(answers)}" if answers else "once"
 
 
 def _verdict_cells(line: Mapping[str, Any]) -> tuple[str, ...]:
     """Return a judge's verdict in the columns of ``_table``."""
     verdict = (JUDGES[line["judge"]], verdict_of(line), effect_of(line), reason_of(line))
-    return (contrast_of(line), *verdict, printed_of(line), seeds_of(line))
+    return (contrast_of(line), *verdict, seeds_of(line))
 
 
 def _table_lines(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:

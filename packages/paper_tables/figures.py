@@ -88,7 +88,8 @@ def published_names() -> list[str]:
 
 
 def printed_rows(name: str, runs: Sequence[Result]) -> Pieces:
-    """Show the rows that the papers print of one data set and protocol, with the runs above them.
+    """Show the rows that the papers print of one data set and protocol, with the runs above them where these
+    were measured on the same test set, else in a table of their own.
 
     Args:
         name: data set and protocol, e.g. ``"MS-COCO 5K, full"``.
@@ -96,8 +97,12 @@ def printed_rows(name: str, runs: Sequence[Result]) -> Pieces:
     """
     columns, remarks, reason = beside.table_with_printed(runs, name)
     about = {"paper": list(remarks), "which rows compare": list(remarks.values())}
-    rows = tables.printed_table(columns, title=f"{name}, in percent", reason=reason)
-    return [Markup(rows), Markup(tables.listing(about, title="Papers"))]
+    pieces = [tables.printed_table(columns, title=f"{name}, in percent", reason=reason)]
+    if reason:
+        keys = compare.first_keys(runs[0].split.judgements)
+        own = {run.name: [number for number, _ in compare.numbers(run, keys).values()] for run in runs}
+        pieces.insert(0, tables.numbers(own, title="The runs, on their own test set"))
+    return list(map(Markup, [*pieces, tables.listing(about, title="Papers")]))
 
 
 def _draw_between_modalities(runs: Sequence[Result]) -> Pieces:

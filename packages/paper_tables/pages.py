@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from markupsafe import Markup
 
 from paper_tables.layout import Part
-from paper_tables.table import Row, Table
+from paper_tables.table import SAME, Row, Table
 from workbench.execution import report
 from workbench.formatting import display_value, format_count, format_interval, unit_heading
 from workbench.io import write_text
@@ -45,19 +45,48 @@ ONLY_PRINTED = "printed only, no arm of this grid"
 
 
 def texts(table: Table) -> tuple[list[str], list[list[str]]]:
-    """Headings and rows as texts: label, number of seeds, our numbers with their intervals, the printed ones,
-    and what is to be said beside.
+    """Headings and rows as texts: label, number of seeds, our numbers with their intervals, those that are
+    printed for the same test set, and what is to be said beside.
 
     Args:
         table: from ``execution.table.make``.
     """
-    printed = _printed(table)
+    parts = [part for part in table.parts if part.word == SAME]
+    printed = _printed(table, parts)
     own = [f"{name}, {unit_heading(unit)}" for name, unit in table.columns.items()]
-    theirs = [f"{head}, {_as_printed(table, head)}, {part.heading} ({part.word})" for part, head in printed]
+    theirs = [f"{head}, {_as_printed(table, head)}, {part.heading}" for part, head in printed]
     heads = ["row", "seeds", *own, *theirs, "beside"]
-    rows = [_cells(row, table, printed) for row in table.rows]
+    rows = []
+    for row in table.rows:
+        if row.ours or any(row.printed in part.values for part in parts):
+            rows.append(_cells(row, table, parts, printed))
     wide = len(heads) - (not any(row[-1] for row in rows))  # nothing is to be said beside any row
     return heads[:wide], [row[:wide] for row in rows]
+
+
+def printed_apart(table: Table) -> list[tuple[str, list[str], list[list[str]]]]:
+    """Heading, heads of columns and rows of each part that the paper measured on another test set, or of
+    which it does not say the protocol: these do not stand beside numbers from here.
+
+    Args:
+        table: from ``execution.table.make``.
+    """
+    blocks = []
+    for part in table.parts:
+        if part.word == SAME:
+            continue
+        names = _heads(part)
+        heads = ["row", *(f"{name}, {_as_printed(table, name)}" for name in names), "beside"]
+        rows = []
+        for row in table.rows:
+            cells = part.values.get(row.printed or "")
+            if cells:
+                beside = part.remarks.get(row.printed or "", "")
+                rows.append([row.printed or "", *(cells.get(name, "") for name in names), beside])
+        wide = len(heads) - (not any(row[-1] for row in rows))
+        where = f"{part.heading} ({part.word})" if part.word else part.heading
+        blocks.append((f"In the paper, on {where}", heads[:wide], [row[:wide] for row in rows]))
+    return blocks
 
 
 def differences(table: Table) -> tuple[str, list[str], list[list[str]]]:
@@ -90,34 +119,34 @@ def _heads(part: Part) -> list[str]:
     return list(dict.fromkeys(chain.from_iterable(part.values.values())))
 
 
-def _printed(table: Table) -> list[tuple[Part, str]]:
-    """Every printed column of a table, with its part."""
+def _printed(table: Table, parts: Sequence[Part]) -> list[tuple[Part, str]]:
+    """Every printed column of some parts of a table, with its part."""
     columns: list[tuple[Part, str]] = []
-    for part in table.parts:
+    for part in parts:
         columns += [(part, head) for head in _heads(part)]
     return columns
 
 
-def _cells(row: Row, table: Table, printed: Sequence[tuple[Part, str]]) -> list[str]:
+def _cells(row: Row, table: Table, parts: Sequence[Part], printed: Sequence[tuple[Part, str]]) -> list[str]:
     own = dict.fromkeys(table.columns, "")
     own |= {
         name: format_interval(*row.values[name], table.columns[name]) for name in own if name in row.values
     }
-    beside = _remarks(row, table) + ([] if row.ours else [ONLY_PRINTED])
+    beside = _remarks(row, parts) + ([] if row.ours else [ONLY_PRINTED])
     name = row.name if row.printed in (None, row.name) else f"{row.name} (printed as {row.printed})"
     theirs = [part.values.get(row.printed or "", {}).get(head, "") for part, head in printed]
     seeds = str(row.seeds) if row.ours else ""
     return [name, seeds, *own.values(), *theirs, "; ".join(dict.fromkeys(beside))]
 
 
-def _remarks(row: Row, table: Table) -> list[str]:
+def _remarks(row: Row, parts: Sequence[Part]) -> list[str]:
     """Return what is to be said beside the printed row."""
-    return [text for part in table.parts if (text := part.remarks.get(row.printed or ""))]
+    return [text for part in parts if (text := part.remarks.get(row.printed or ""))]
 
 
 def _beside(row: Row, table: Table) -> str:
     """Return the same as a sentence of its own."""
-    remarks = "; ".join(dict.fromkeys(_remarks(row, table)))
+    remarks = "; ".join(dict.fromkeys(_remarks(row, table.parts)))
     return f"{row.printed}: {remarks}." if remarks else ""
 
 
@@ -130,6 +159,8 @@ def markdown(table: Table) -> str:
     heads, rows = texts(table)
     heading, names, told = differences(table)
     below = [f"## {heading}", "", *_lines(names, told), ""] if told else []
+    for heading, names, lines in printed_apart(table):
+        below += [f"## {heading}", "", *_lines(names, lines), ""]
     notes = [f"- {note}" for note in _notes(table)]
     return "\n".join([f"# {table.title}", "", *_lines(heads, rows), "", *below, *notes, ""])
 
@@ -153,7 +184,11 @@ def latex(table: Table) -> str:
     """
     own = [f"{name}, {unit_heading(unit)}" for name, unit in table.columns.items()]
     blocks = [
-        ("Measured here", ["row", "seeds", *own], [_cells(row, table, ()) for row in table.rows if row.ours])
+        (
+            "Measured here",
+            ["row", "seeds", *own],
+            [_cells(row, table, table.parts, ()) for row in table.rows if row.ours],
+        )
     ]
     for part in table.parts:
         names = _heads(part)
@@ -190,12 +225,12 @@ def _escaped(text: str) -> str:
 
 def comma_separated(table: Table) -> str:
     """Return the table as CSV: each number and the ends of its interval in a column of its own, in the unit
-    in which it is shown and printed.
+    in which it is shown and printed; printed numbers of the same test set alone.
 
     Args:
         table: from ``execution.table.make``.
     """
-    printed = _printed(table)
+    printed = _printed(table, [part for part in table.parts if part.word == SAME])
     ours = []
     for name, unit in table.columns.items():
         ours += [f"{name}{end}, {unit_heading(unit)}" for end in ("", " low", " high")]
@@ -322,6 +357,9 @@ def write(table: Table, folder: Path | str) -> dict[str, Path]:
     script, figure = (report.plotly_script(), report.figure_div(drawn, "curves")) if drawn else ("", "")
     heading, names, compared = differences(table)
     below = [{"heading": heading, "names": names, "rows": compared}] if compared else []
+    below += [
+        {"heading": title, "names": names, "rows": lines} for title, names, lines in printed_apart(table)
+    ]
     html = fill_template(
         "views/pages/table.html.j2",
         **about,

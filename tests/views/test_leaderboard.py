@@ -56,6 +56,18 @@ def test_runs_of_one_split_stand_in_one_table_the_best_first(tmp_path):
     assert "scenes/test: 20 images, 100 captions" in page
 
 
+def test_where_the_truth_is_known_it_orders_the_table_and_chooses_the_reference(tmp_path):
+    truth = ("exact:i2t/map_at_r", "exact:t2i/map_at_r")
+    for name, rsum, values in (("aaaa0000", 3.0, (0.2, 0.6)), ("bbbb0000", 2.0, (0.7, 0.6))):
+        make(tmp_path, name, rsum, metrics={"rsum": rsum, **dict(zip(truth, values, strict=True))})
+    page = leaderboard.build(tmp_path).html.read_text()
+    assert page.index("bbbb0000") < page.index("<small>reference") < page.index("aaaa0000")
+    # one run without it, and RSUM is all that they share
+    make(tmp_path, "cccc0000", 2.5)
+    page = leaderboard.build(tmp_path).html.read_text()
+    assert page.index("aaaa0000") < page.index("cccc0000") < page.index("bbbb0000")
+
+
 def test_a_run_without_retrieval_or_without_a_good_end_is_left_out_by_name(tmp_path):
     make(tmp_path, "aaaa0000", 2.0)
     failed = make(tmp_path, "bbbb0000", 9.0, status="failed:3")

@@ -33,7 +33,7 @@ from workbench.execution import library, parameters
 from workbench.execution.doctor import examine
 from workbench.formatting import format_bytes, format_count
 from workbench.records import Field, require
-from workbench.records.measurement import contracts_of, headline, measurement_row
+from workbench.records.measurement import contracts_of, headline, leading_line, measurement_row
 from workbench.registry import require_known
 from workbench.runs import store as runs
 from workbench.runs.place import serving
@@ -245,13 +245,10 @@ def _explain_no_run(notebook: str, tags: Sequence[str], root: str) -> str:
 
 
 def _run_row(run: Any) -> dict[str, object]:
-    """A run in the list, with its first number: what the results say, else what the parameters ask for."""
+    """A run in the list, with its first numbers: what the results say, else what the parameters ask for."""
     known = {**run.params, **run.results}
     measured = dict(contracts_of(run.results))
-    queries, number = "", ""
-    for label in headline(measured)[:1]:
-        row = measurement_row(label, measured[label])
-        queries, number = row["queries"], f"{row['number']} {row['value']} {row['in']}"
+    queries = next((measurement_row(label, measured[label])["queries"] for label in headline(measured)), "")
     ended = runs.UNREADABLE if run.status.startswith(runs.UNREADABLE) else run.status
     seconds = run.env.get("seconds")
     took = "" if seconds is None else str(timedelta(seconds=round(seconds)))
@@ -273,7 +270,7 @@ def _run_row(run: Any) -> dict[str, object]:
         "objective": objective,
         "seed": seed,
         "queries": queries,
-        "headline": number,
+        "headline": leading_line(measured),
     }
 
 

@@ -16,7 +16,7 @@ from workbench.cli.output import (
 )
 from workbench.execution import library, parameters
 from workbench.io import flatten
-from workbench.records.measurement import contracts_of, headline, measurement_row
+from workbench.records.measurement import contracts_of, leading_line
 from workbench.runs import store
 from workbench.runs.spellings import typed_settings
 
@@ -102,11 +102,8 @@ def _defaults(run: store.Run) -> dict[str, Any]:
 
 
 def _evaluation_line(results: Mapping[str, Any]) -> str:
-    """What a run is on other data, by its first number."""
-    contracts = dict(contracts_of(results))
-    first = [measurement_row(label, contracts[label]) for label in headline(contracts)[:1]]
-    said = [f"{row['number']} {row['value']} {row['in']}" for row in first]
-    return ": ".join([describe_evaluation(results), *said])
+    """What a run is on other data, by its first numbers."""
+    return ": ".join([describe_evaluation(results), leading_line(dict(contracts_of(results)))])
 
 
 def _file_lines(run: store.Run, every: bool) -> list[str]:

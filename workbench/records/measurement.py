@@ -14,6 +14,7 @@ from workbench.records.metric_key import MetricKey, densest_judgements
 
 TIES = "an equally scored item that is not relevant ranks above"
 FIRST = ("rsum", "R", "map_at_r")
+TITLE_OF_TRUTH = "mAP@R by the truth"
 # of every interval, and of a table of comparisons as a whole
 CONFIDENCE = 0.95
 # how an interval was computed, in the contract of its number
@@ -264,6 +265,29 @@ def contracts_of(results: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]
     contracts = results.get("contracts", {})
     values = results.get("metrics", {})
     return [(label, {**contracts.get(label, {}), "value": value}) for label, value in values.items()]
+
+
+def leading_line(contracts: Mapping[str, Mapping[str, Any]]) -> str:
+    """What stands for a run in one line: its first number, such as RSUM, and mAP@R of both directions where
+    the ground truth is known.
+
+    Args:
+        contracts: label -> contract that holds the value.
+
+    >>> leading_line({"rsum": {"value": 4.5}, "exact:i2t/map_at_r": {"value": 0.25}})
+    'rsum 450.0 of 600; mAP@R by the truth: i2t 25.0 percent'
+    """
+    texts = []
+    for label in headline(contracts)[:1]:
+        row = measurement_row(label, contracts[label])
+        texts.append(f"{row['number']} {row['value']} {row['in']}".rstrip())
+    truth = []
+    for way in ("i2t", "t2i"):
+        value = contracts.get(str(MetricKey(FIRST[-1], way, "exact")), {}).get("value")
+        truth += [] if value is None else [f"{way} {format_value(value)}"]
+    if truth:
+        texts.append(f"{TITLE_OF_TRUTH}: {', '.join(truth)} {unit_heading('share')}")
+    return "; ".join(texts)
 
 
 def headline(labels: Iterable[str], *, usual: Container[str] | None = None) -> list[str]:

@@ -26,11 +26,10 @@ def test_ones_own_runs_stand_above_the_printed_rows(spaces):
     assert "its parts add up to 355.7" in columns["beside"][at]
 
 
-def test_the_rows_of_a_named_protocol_come_with_whether_they_compare(spaces):
+def test_runs_of_another_test_set_do_not_stand_among_the_rows_of_a_named_protocol(spaces):
     columns, remarks, reason = beside.table_with_printed(spaces, "MS-COCO 5K, full")
-    assert columns == beside.rows_beside_printed(
-        spaces, published.load(dataset="MS-COCO 5K", protocol="full")
-    )
+    assert columns == beside.rows_beside_printed([], published.load(dataset="MS-COCO 5K", protocol="full"))
+    assert "measured here" not in columns["paper"]
     assert set(remarks) <= {"DITM", "CORA", "DIAS", "SAM", "AAHR"}
     assert reason.startswith(
         "the printed rows are measured on coco, 5,000 test images with 25,000 captions; "

@@ -253,7 +253,7 @@ def test_a_verdict_that_turns_at_another_rate_is_undecided() -> None:
             -1.0,
             2.0,
             0.01,
-            "less than 3.0 points of 600, 4.5 printed, not seen at this size",
+            "less than 3.0 points of 600, not seen at this size",
         ),
         ("undecided", 1.0, 1.0, 1.0, "all the same, so that there is no test"),
         ("undecided", 4.0, 9.0, 0.01, "turns around at another learning rate"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
@@ -355,15 +356,34 @@ def test_the_budget_says_shares_and_no_more_epochs_of_warming_than_there_were():
 
 
 def test_correlations_are_printed_times_a_hundred_and_the_heading_says_it():
-    part = layouts.Part("HierarCaps", ("HierarCaps", ""), {"a": {"d": "76.0", "P": "22.2"}}, {})
+    part = layouts.Part("HierarCaps", ("HierarCaps", ""), {"a": {"d": "76.0", "P": "22.2"}}, {}, table.SAME)
     filled = table.Table("t", "T", {"d": "correlation", "P": "share"}, [], [part], {}, [])
     heads, _ = tables.texts(filled)
-    assert heads[4:] == ["d, printed x 100, HierarCaps ()", "P, printed, HierarCaps ()"]
+    assert heads[4:] == ["d, printed x 100, HierarCaps", "P, printed, HierarCaps"]
     assert (
         tables.comma_separated(filled)
         .strip()
         .endswith('"printed x 100 d, HierarCaps","printed P, HierarCaps"')
     )
+
+
+def test_what_is_printed_of_another_test_set_stands_in_a_table_of_its_own():
+    part = layouts.Part("MS-COCO 5K", ("MS-COCO 5K", "full"), {"a": {"R@1": "41.3"}}, {"a": "a remark"})
+    rows = [table.Row("ours", "a", 1, {"R@1": (0.5, None, None)}), table.Row("theirs", "a", ours=False)]
+    for word, apart in ((table.SAME, False), (table.OTHER, True), (table.UNSAID, True)):
+        filled = table.Table("t", "T", {"R@1": "share"}, rows, [replace(part, word=word)], {}, [])
+        heads, lines = tables.texts(filled)
+        assert any("41.3" in line for line in lines) != apart
+        assert len(lines) == 1 if apart else 2
+        assert any("printed" in head for head in heads) != apart
+        blocks = tables.printed_apart(filled)
+        assert len(blocks) == int(apart)
+        if apart:
+            heading, names, printed = blocks[0]
+            assert word in heading
+            assert (names, printed[0]) == (["row", "R@1, printed", "beside"], ["a", "41.3", "a remark"])
+        assert "41.3" in tables.markdown(filled)
+        assert ("41.3" in tables.comma_separated(filled)) != apart
 
 
 def test_latex_has_no_sign_that_it_would_read():

@@ -36,6 +36,8 @@ ELSEWHERE = ("objective", "seed", "run", "arm", "data", "data.root", "out", "dev
 # the fields of a model that was trained elsewhere; the others are of a training
 OF_EVALUATION = ("precision",)
 FIRST = str(MetricKey("rsum"))
+# what orders a table where the ground truth is known
+TRUTH = [str(MetricKey("map_at_r", way, "exact")) for way in ("i2t", "t2i")]
 # where a tour writes its page, below the folder of all runs
 TOUR = "tour/index.html"
 SPLIT = ("dataset", "split", "images", "captions", "training", "content")
@@ -45,9 +47,10 @@ CONTENT = ("ids", "own", "captions")
 PARTS = ("low", "high", "face")
 
 INTRO = (
-    "One table for each test split, the highest RSUM first. Numbers are percentages; RSUM is of 600. "
-    "Brackets hold the 95 % interval, over images or over seeds. The reference of a table is its run with "
-    "the highest RSUM, in whatever order you sort the rows. The mark below a number compares the run with "
+    "One table for each test split. Its order is that of mAP@R by the ground truth, the mean of both "
+    "directions, where all its runs have it; else that of RSUM. Numbers are percentages; RSUM is of 600. "
+    "Brackets hold the 95 % interval, over images or over seeds. The reference of a table is its first run, "
+    "in whatever order you sort the rows. The mark below a number compares the run with "
     "the reference and names it, by an interval that is widened for all numbers of the row (Holm's rule). A "
     "bold number on green is significantly better than the reference's. In the row of the reference it is "
     "significantly better than all others. The last column lists settings in which the runs differ."
@@ -84,8 +87,9 @@ def build(
 ) -> Leaderboard:
     """Write ``leaderboard.html`` and ``leaderboard.csv`` over all runs below a root.
 
-    Runs on the same test split (data set, name, ids, pairs and texts) stand in one table, the best RSUM first
-    and those without an RSUM last, by their id; what a run measured on other data stands apart from the runs
+    Runs on the same test split (data set, name, ids, pairs and texts) stand in one table, the best first and
+    those without the number that orders it last, by their id. That number is mAP@R by the ground truth where
+    all runs of the table have it, else RSUM. What a run measured on other data stands apart from the runs
     that were trained there. Each has the arms of grids that it is, and the parameters in which it differs
     from others of its table. It is compared with the first, the reference, where both keep values by
     query. Runs that differ in their seed alone also have a row of their means, with Student's interval.
@@ -115,10 +119,8 @@ def build(
     table = pd.DataFrame(rows)
     if FIRST not in table:
         table[FIRST] = np.nan
-    ascending = [True] * len(SPLIT) + [False]
-    table = table.sort_values([*SPLIT, FIRST], ascending=ascending, kind="stable")
-    groups = table.groupby(list(SPLIT), sort=False)
-    parts = [part.assign(options=_differing_settings(part["of"].tolist())) for _, part in groups]
+    groups = table.sort_values(list(SPLIT), kind="stable").groupby(list(SPLIT), sort=False)
+    parts = [_ordered(part) for _, part in groups]
     folder = Path(out or root)
     links = {"Table as CSV": "leaderboard.csv"} | ({"Tour": TOUR} if (folder / TOUR).is_file() else {})
     notes = [f"{Path(name).name} is left out: {reason}" for name, reason in left_out.items()]
@@ -136,6 +138,19 @@ def build(
     html = write_text(folder / "leaderboard.html", text)
     csv = write_text(folder / "leaderboard.csv", values)
     return Leaderboard(html, csv, len(table), left_out)
+
+
+def _ordering_labels(part: pd.DataFrame) -> list[str]:
+    """Return the numbers whose mean orders a table: mAP@R by the truth where every run has it, else RSUM."""
+    known = set(TRUTH) <= set(part) and part[TRUTH].notna().to_numpy().all()
+    return TRUTH if known else [FIRST]
+
+
+def _ordered(part: pd.DataFrame) -> pd.DataFrame:
+    """Return the runs of one test split, the best first, with the settings in which they differ."""
+    order = part[_ordering_labels(part)].mean(axis=1, skipna=False)
+    part = part.loc[order.sort_values(ascending=False, kind="stable").index]
+    return part.assign(options=_differing_settings(part["of"].tolist()))
 
 
 def _reason_left_out(run: runs.Run, known: Collection[str]) -> str:
@@ -222,7 +237,7 @@ def _differing_settings(alike: Sequence[runs.Run]) -> list[str]:
 
 def _table_group(part: pd.DataFrame, page_folder: Path) -> dict[str, Any]:
     """The table of one test split: a row for each run and one for the mean of runs that differ in their seed
-    alone, the best RSUM first.
+    alone, the best first.
     """
     labels = _labels(part)
     marks = _marks(part, labels)
@@ -231,7 +246,10 @@ def _table_group(part: pd.DataFrame, page_folder: Path) -> dict[str, Any]:
     behind = [name for name in BEHIND if part[name].nunique() > 1]
     rows = [*part.to_dict("records"), *_means(part, labels)]
     lines = []
-    for row in sorted(rows, key=lambda row: (np.isnan(row[FIRST]), -row[FIRST])):
+    ordering = _ordering_labels(part)
+    numbers = [float(np.mean([row[label] for label in ordering])) for row in rows]
+    for place in sorted(range(len(rows)), key=lambda place: (np.isnan(numbers[place]), -numbers[place])):
+        row = rows[place]
         run = row["of"]
         about = run.about.lines() if run else []
         notes = [row["arm"], *about, "reference" if len(part) > 1 and run is first else ""]

@@ -75,7 +75,7 @@ def printed_table(columns: Mapping[str, Sequence[str]], *, title: str, reason: s
         columns: texts by heading: ``paper`` and ``group`` make the headings, ``method`` and ``beside`` stand
             at the ends of a row, whatever else there is are numbers.
         title: data set and protocol of the rows.
-        reason: why one's own rows do not compare with the others; empty where they do.
+        reason: why one's own rows do not compare with the others and are not among them; empty where they do.
 
     Raises:
         ValueError: the columns differ in length.
