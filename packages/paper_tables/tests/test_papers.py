@@ -295,7 +295,9 @@ def test_a_figure_of_finished_runs_is_a_page_that_needs_no_network(
     assert not re.findall(r'<(?:script|img)[^>]+src="https?:', page)
 
 
-def test_runs_of_another_test_set_have_a_table_of_their_own_above_the_rows_that_papers_print(pair: list[str], tmp_path: Path) -> None:
+def test_runs_of_another_test_set_have_a_table_of_their_own_above_the_rows_that_papers_print(
+    pair: list[str], tmp_path: Path
+) -> None:
     file = tmp_path / "figure.html"
     words = ["figure", "MS-COCO 5K, full", *pair, "--images", "8", "--out", str(file)]
     done = CliRunner().invoke(app, words)
