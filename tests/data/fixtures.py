@@ -198,61 +198,6 @@ def bottom_up(place, images=24, regions=6, width=12):
     return place
 
 
-PAIRS = [
-    ("the horse is left of the man", "the man is left of the horse"),
-    ("a red cat on a blue mat", "a blue cat on a red mat"),
-    ("a cup", "a cup and a spoon"),
-]
-
-
-def _write_images(folder, *names):
-    folder.mkdir(parents=True, exist_ok=True)
-    for name in names:
-        Image.new("RGB", (20, 10), (90, 120, 30)).save(folder / name)
-
-
-def aro(root):
-    """Two relations and one attribution, of two photographs."""
-    _write_images(root / "images", "1.jpg", "2.jpg")
-    box = {"bbox_x": 2, "bbox_y": 3, "bbox_w": 6, "bbox_h": 4}
-    rows = [
-        {"image_id": n, "image_path": f"{n}.jpg", "true_caption": true, "false_caption": false, **box}
-        for n, (true, false) in zip((1, 2, 1), PAIRS, strict=True)
-    ]
-    for name, part in (("relation", rows[:2]), ("attribution", rows[2:])):
-        (root / f"visual_genome_{name}.json").write_text(json.dumps(part))
-    return root
-
-
-def sugarcrepe(root):
-    """Two kinds, numbers with a gap as in the published files."""
-    _write_images(root / "val2017", "1.jpg", "2.jpg")
-    rows = {
-        str(2 * n): {"filename": f"{n % 2 + 1}.jpg", "caption": true, "negative_caption": false}
-        for n, (true, false) in enumerate(PAIRS)
-    }
-    (root / "swap_att.json").write_text(json.dumps({key: rows[key] for key in ("0", "2")}))
-    (root / "add_obj.json").write_text(json.dumps({"4": rows["4"]}))
-    return root
-
-
-def winoground(root):
-    """Two rows of two images and two captions."""
-    _write_images(root / "images", *(f"ex_{n}_img_{i}.png" for n in range(2) for i in range(2)))
-    lines = [
-        {"id": n, "image_0": f"ex_{n}_img_0", "image_1": f"ex_{n}_img_1", "caption_0": true,
-         "caption_1": false, "tag": tag, "secondary_tag": "", "num_main_preds": 1, "collapsed_tag": tag}
-        for n, ((true, false), tag) in enumerate(zip(PAIRS[:2], ("Object", "Relation"), strict=True))
-    ]  # fmt: skip
-    (root / "examples.jsonl").write_text("\n".join(map(json.dumps, lines)) + "\n")
-    return root
-
-
-def counterfactuals(root):
-    """What ``options`` of the data set reads."""
-    return {"source": "winoground", "root": str(winoground(root))}
-
-
 def swaps(root):
     """A small part of the embedded world."""
     return {"of": "scenes", "options": {"size": 8}}

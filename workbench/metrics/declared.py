@@ -133,8 +133,9 @@ class _Column:
 
 def _row(metric: str, tied: int) -> Metric:
     """Return the metric of a declared score, whose contract counts the ties."""
-    many = format_count(tied, "example")
-    ties = f"an equal score, up to rounding, counts against the model; {many} had one"
+    ties = (
+        f"an equal score, up to rounding, counts against the model; ties in {format_count(tied, 'example')}"
+    )
     return Metric.row(metric, ratio, "all comparisons of the example hold", ties=ties)()
 
 

@@ -177,8 +177,11 @@ def _lines_beside(measurements: Iterable[Any]) -> list[str]:
         beside = contract.get("beside", {})
         reached = [f"{name} {format_value(value, 'share')}" for name, value in beside.items()]
         ties = contract.get("ties", "").partition("; ")[2]
-        if reached and not (ties and MetricKey.parse(label).subset):
-            lines.append(f"beside {label}: {', '.join(reached)}{f'; {ties}' if ties else ''}")
+        if reached and not MetricKey.parse(label).subset:
+            lines.append("; ".join(filter(None, [f"beside {label}: {', '.join(reached)}", ties])))
+    units = [contract.get("unit") for _, contract in _pairs(measurements) if contract.get("beside")]
+    if lines:
+        lines.append(f"a resample draws {units[0]}")
     return lines
 
 
